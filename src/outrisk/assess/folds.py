@@ -1,0 +1,58 @@
+"""Folds by halving: the whole data, its halves, the halves of halves; the holdout of a fold is its other half."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from outrisk.errors import ConfigError
+from outrisk.microdata import Microdata
+
+WHOLE = "whole"
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Records in the part of the original, and those that are its holdout (None: there is none)."""
+
+    level: int  # number of folds that the data are cut into
+    index: int  # position among them, from 0
+    name: str  # 'whole', '1', '2', '1.1', ...
+    original: Microdata
+    holdout: Microdata | None
+    holdout_name: str
+
+
+def make_folds(
+    original: Microdata, holdout: Microdata | None, levels: Sequence[int], rng: np.random.Generator
+) -> list[Fold]:
+    """Every fold of every level (1, 2, 4, ...: powers of two), from one random order of the records.
+
+    The whole has the given holdout, if any. ConfigError where a fold would have fewer than 2 records.
+    """
+    order = rng.permutation(len(original))
+    folds = []
+    for level in levels:
+        if len(original) // level < 2:
+            raise ConfigError(
+                f"[study] folds: {level} folds of {len(original):,} records leave fewer than 2 records each; use fewer folds"
+            )
+        if level == 1:
+            folds.append(Fold(1, 0, WHOLE, original, holdout, "holdout file" if holdout else ""))
+            continue
+        parts = list(_halve(order, level, ""))
+        for index, (name, rows) in enumerate(parts):
+            sibling_name, sibling = parts[index ^ 1]
+            folds.append(Fold(level, index, name, original.take(rows), original.take(sibling), f"fold {sibling_name}"))
+    return folds
+
+
+def _halve(rows: np.ndarray, level: int, name: str) -> Iterator[tuple[str, np.ndarray]]:
+    if level == 1:
+        yield name, rows
+        return
+    middle = len(rows) // 2
+    for number, half in (("1", rows[:middle]), ("2", rows[middle:])):
+        yield from _halve(half, level // 2, f"{name}.{number}" if name else number)

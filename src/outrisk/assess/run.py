@@ -1,0 +1,170 @@
+"""One run: evolve from a fold's released numbers, check by refit, measure the risk of what came out."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+from typing import Protocol
+
+import numpy as np
+
+from outrisk.assess.folds import Fold
+from outrisk.errors import OutputError
+from outrisk.evolve.loop import Generation, evolve
+from outrisk.evolve.problem import Problem
+from outrisk.evolve.settings import Settings
+from outrisk.microdata import Microdata, write_table
+from outrisk.outputs.base import Array, Output
+from outrisk.risk.jackknife import Scores, score
+
+KeySets = Sequence[tuple[str, ...]]
+_STEP = 1.5  # a snapshot is taken each time the error has fallen by this factor
+_MOST_SNAPSHOTS = 40
+
+
+class Watcher(Protocol):
+    """Is told of every generation of every run, from the thread the run is in."""
+
+    def __call__(self, fold: Fold, run: int, generation: Generation) -> None: ...  # noqa: D102
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """All that one run needs. Only `problem`, `settings` and `seed` go to the evolution."""
+
+    fold: Fold
+    run: int
+    outputs: tuple[Output, ...]
+    problem: Problem
+    settings: Settings
+    seed: np.random.SeedSequence
+    key_sets: KeySets  # those that averages are taken over
+    keys: tuple[str, ...]  # the largest set
+    target: str
+    tau: float
+    jackknife_seed: int
+    folder: Path  # where the synthetic data are written
+
+    @property
+    def scored(self) -> list[tuple[str, ...]]:
+        """Key sets to score: those of the averages, and the largest (last, if it is none of them)."""
+        return list(dict.fromkeys([*self.key_sets, self.keys]))
+
+    @property
+    def place(self) -> dict[str, object]:
+        """The columns that say which run a row belongs to."""
+        return {"level": self.fold.level, "fold": self.fold.name, "run": self.run}
+
+
+@dataclass(frozen=True, eq=False)
+class RunResult:
+    """What a run leaves behind: aggregates only; its synthetic data are on disk.
+
+    refit: recomputed numbers (k,) of the best candidate, all outputs in a row; NaN where the refit fails (see `failures`).
+    trajectory, snapshots: rows of the files of these names. scores: risk of the best candidate over all key sets.
+    """
+
+    job: Job
+    stop: str
+    generations: int
+    seconds: float
+    refit: Array
+    failures: tuple[str, ...]
+    trajectory: list[dict[str, object]]
+    snapshots: list[dict[str, object]]
+    scores: Scores
+
+
+@dataclass(eq=False)
+class _Trace:
+    """What is kept while a run goes on."""
+
+    rows: list[dict[str, object]] = field(default_factory=list)
+    kept: list[tuple[int, np.ndarray]] = field(default_factory=list)  # generation and codes of a snapshot
+    error: float = math.inf
+
+    def add(self, job: Job, generation: Generation, seconds: float) -> None:
+        errors = generation.errors
+        self.rows.append(
+            {
+                **job.place,
+                "generation": generation.number,
+                "mse": errors.mse,
+                "mae": errors.mae,
+                "chi2": errors.chi2,
+                "rate": generation.mutation_rate,
+                "seconds": round(seconds, 3),
+                "matched": errors.matched,
+            }
+        )
+        falls = errors.mae < self.error / _STEP and len(self.kept) < _MOST_SNAPSHOTS
+        if falls or generation.stop:
+            self.error = errors.mae
+            self.kept.append((generation.number, generation.best.codes.copy()))
+
+
+def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None) -> RunResult | None:
+    """Carry out a run; None if it was halted before its end (an unfinished run is not kept)."""
+    trace, started, stop = _Trace(), time.perf_counter(), ""
+    for generation in evolve(job.problem, job.settings, np.random.default_rng(job.seed)):
+        trace.add(job, generation, time.perf_counter() - started)
+        stop = generation.stop
+        if watcher is not None:
+            watcher(job.fold, job.run, generation)
+        if halt is not None and halt.is_set():
+            return None
+    seconds = time.perf_counter() - started
+    snapshots, refit, failures = [], np.empty(0), ()
+    for number, codes in trace.kept:
+        if halt is not None and halt.is_set():
+            return None
+        synthetic = Microdata(job.problem.codebook, codes)
+        refit, failures = recompute(job, synthetic)
+        snapshots.append(_snapshot(job, number, synthetic, refit))
+    best = Microdata(job.problem.codebook, trace.kept[-1][1])
+    scores = score(
+        best, job.fold.original, job.fold.holdout, job.scored, job.target, job.tau, groups_of(job.fold), job.jackknife_seed
+    )
+    write_table(best, job.folder / f"level-{job.fold.level}_fold-{job.fold.name}_run-{job.run}.csv")
+    return RunResult(
+        job, stop, len(trace.rows) - 1, seconds, refit, failures, trace.rows, snapshots, scores
+    )
+
+
+def recompute(job: Job, synthetic: Microdata) -> tuple[Array, tuple[str, ...]]:
+    """Every released number from decoded synthetic records, by statsmodels or pandas; NaN, and why, where that fails."""
+    parts, failures = [], []
+    for output, released in zip(job.outputs, job.problem.released, strict=True):
+        try:
+            parts.append(output.refit(synthetic, released.values))
+        except OutputError as error:
+            parts.append(np.full(len(released.values), math.nan))
+            failures.append(str(error))
+    return np.concatenate(parts), tuple(failures)
+
+
+def groups_of(fold: Fold, most: int = 20) -> int:
+    """Jackknife groups that the smaller side of a fold can fill; 0 (no interval) where it has fewer than 2 records."""
+    smaller = min(len(fold.original), len(fold.holdout) if fold.holdout else most)
+    return min(most, smaller) if smaller >= 2 else 0
+
+
+def _snapshot(job: Job, generation: int, synthetic: Microdata, refit: Array) -> dict[str, object]:
+    difference = refit - np.concatenate([released.values for released in job.problem.released])
+    scores = score(synthetic, job.fold.original, job.fold.holdout, [job.keys], job.target, job.tau, groups=0)
+    risks = {
+        f"{measure}_{side}": float(scores.values[measure, side][0]) if (measure, side) in scores.values else math.nan
+        for measure in ("tcap_undefined", "tcap_zero")
+        for side in ("original", "holdout")
+    }
+    return {
+        **job.place,
+        "generation": generation,
+        "mse": float(np.mean(difference**2)),
+        "mae": float(np.mean(np.abs(difference))),
+        **risks,
+    }

@@ -1,0 +1,122 @@
+"""A study: released numbers of every fold, runs on each, and what they say together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+
+import joblib
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from outrisk.assess.folds import Fold, make_folds
+from outrisk.assess.run import Job, KeySets, RunResult, Watcher, perform
+from outrisk.errors import OutputError, RiskError
+from outrisk.evolve.problem import Problem, Released
+from outrisk.evolve.settings import Settings
+from outrisk.microdata import Microdata
+from outrisk.outputs.base import Output, release
+from outrisk.provenance import seed_of
+from outrisk.risk.cap import key_sets
+from outrisk.risk.jackknife import score
+
+_FOLDS, _RUNS = 0, 1  # branches of the study's random tree
+
+
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    """What is to be assessed, and how. `runs` gives the number of runs for each level of folds."""
+
+    original: Microdata
+    holdout: Microdata | None
+    outputs: tuple[Output, ...]
+    keys: tuple[str, ...]
+    key_sizes: tuple[int, ...]
+    target: str
+    tau: float
+    settings: Settings
+    runs: Mapping[int, int]
+    seed: int
+
+    @property
+    def sets(self) -> KeySets:
+        """All key sets of the given sizes."""
+        return key_sets(self.keys, self.key_sizes)
+
+
+
+def plan_jobs(assessment: Assessment, folder: Path) -> list[Job]:
+    """Compute each fold's released numbers and lay out all runs; every fault of the study shows here, before anything is written."""
+    rng = np.random.default_rng(seed_of(assessment.seed, [_FOLDS]))
+    folds = make_folds(assessment.original, assessment.holdout, list(assessment.runs), rng)
+    jobs = []
+    for fold in folds:
+        _try_measures(assessment, fold)
+        problem = Problem(assessment.original.codebook, len(fold.original), tuple(_release(assessment, fold)))
+        _ = problem.plan
+        for run in range(1, assessment.runs[fold.level] + 1):
+            jobs.append(
+                Job(
+                    fold=fold,
+                    run=run,
+                    outputs=assessment.outputs,
+                    problem=problem,
+                    settings=assessment.settings,
+                    seed=seed_of(assessment.seed, [_RUNS, fold.level, fold.index, run]),
+                    key_sets=assessment.sets,
+                    keys=assessment.keys,
+                    target=assessment.target,
+                    tau=assessment.tau,
+                    jackknife_seed=assessment.seed,
+                    folder=folder,
+                )
+            )
+    return jobs
+
+
+def _try_measures(assessment: Assessment, fold: Fold) -> None:
+    """The risk of the fold's own records: keys, key sizes and target are wrong here or nowhere."""
+    _ = assessment.sets
+    try:
+        score(fold.original, fold.original, fold.holdout, [assessment.keys], assessment.target, assessment.tau, groups=0)
+    except RiskError as error:
+        raise RiskError(f"{error}{'' if fold.level == 1 else f' (in fold {fold.name} of {fold.level})'}") from None
+
+
+def _release(assessment: Assessment, fold: Fold) -> Iterator[Released]:
+    for output in assessment.outputs:
+        try:
+            yield release(output, fold.original)
+        except OutputError as error:
+            if fold.level == 1:
+                raise
+            raise OutputError(f"{error} (in fold {fold.name} of {fold.level}; fewer folds may do)") from None
+
+
+def carry_out(
+    jobs: Sequence[Job], workers: int, halt: Event, watcher: Watcher | None, finished: Callable[[RunResult], None]
+) -> list[RunResult]:
+    """Run all jobs on `workers` threads (compiled loops release Python's lock); results in the order of the jobs.
+
+    `finished` is called in this thread as each run ends. Runs that were halted are left out. Results do not depend on the number of workers.
+    """
+    results: dict[tuple[int, str, int], RunResult] = {}
+    with threadpool_limits(limits=1):  # linear algebra in one thread: the runs already fill the cores
+        outcomes = joblib.Parallel(n_jobs=workers, prefer="threads", return_as="generator_unordered")(
+            joblib.delayed(_guarded)(job, halt, watcher) for job in jobs
+        )
+        for result in outcomes:
+            if result is not None:
+                results[_key(result.job)] = result
+                finished(result)
+    return [results[_key(job)] for job in jobs if _key(job) in results]
+
+
+def _guarded(job: Job, halt: Event, watcher: Watcher | None) -> RunResult | None:
+    return None if halt.is_set() else perform(job, halt, watcher)
+
+
+def _key(job: Job) -> tuple[int, str, int]:
+    return job.fold.level, job.fold.name, job.run

@@ -1,0 +1,218 @@
+"""From runs to the numbers of a report: averages with intervals per fold and per level, extrapolations, rows of the files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from outrisk.assess.extrapolation import extrapolate
+from outrisk.assess.run import RunResult
+from outrisk.assess.study import Assessment
+from outrisk.risk.jackknife import MEASURES, SIDES, Estimate, Scores, average, combine, marginal
+
+Row = dict[str, Any]
+
+
+def is_matched(difference: float, decimals: int) -> bool:
+    """Whether a refit is right at the released precision: within half a unit of the last printed digit."""
+    return abs(difference) <= 0.5 * 10.0**-decimals * (1 + 1e-9)
+
+
+def matched_rows(result: RunResult) -> Iterator[Row]:
+    """Rows of matched.csv for one run."""
+    at = 0
+    for released in result.job.problem.released:
+        for label, value in zip(released.labels, released.values, strict=True):
+            refit = float(result.refit[at])
+            yield {
+                **result.job.place,
+                "output": released.name,
+                "label": label,
+                "released": float(value),
+                "refit": refit,
+                "difference": refit - float(value),
+                "decimals": released.decimals,
+                "matched": str(is_matched(refit - float(value), released.decimals)).lower(),
+            }
+            at += 1
+
+
+def risk_rows(result: RunResult) -> Iterator[Row]:
+    """Rows of risk.csv for one run: every measure, side and key set."""
+    scores = result.scores
+    for k, keys in enumerate(scores.sets):
+        place = {**result.job.place, "key_size": len(keys), "keys": "+".join(keys)}
+        yield {**place, "measure": "weap", "side": "synthetic", "value": float(scores.mean_weap[k]), "reason": ""}
+        for (measure, side), values in scores.values.items():
+            counts = scores.attributions[side][k]
+            value = float(values[k])
+            yield {
+                **place,
+                "measure": measure,
+                "side": side,
+                "value": value,
+                "certain": counts.certain,
+                "matched": counts.matched,
+                "reason": counts.reason if math.isnan(value) else "",
+            }
+
+
+def summarise(assessment: Assessment, results: Sequence[RunResult]) -> Row:
+    """The content of risk.json."""
+    first = results[0].job.problem.released if results else ()
+    folds = [
+        _fold(list(runs))
+        for _, runs in groupby(results, key=lambda result: (result.job.fold.level, result.job.fold.index))
+    ]
+    return {
+        "target": assessment.target,
+        "keys": list(assessment.keys),
+        "key_sizes": list(assessment.key_sizes),
+        "tau": assessment.tau,
+        "largest": len(assessment.keys),
+        "outputs": [
+            {
+                "name": output.name,
+                "kind": output.kind,
+                "notes": output.notes,
+                "numbers": len(released.values),
+                "decimals": output.decimals,
+            }
+            for output, released in zip(assessment.outputs, first, strict=False)
+        ],
+        "folds": folds,
+        "levels": [
+            _level(level, list(parts)) for level, parts in groupby(folds, key=lambda fold: fold["level"])
+        ],
+    }
+
+
+def _fold(results: list[RunResult]) -> Row:
+    fold = results[0].job.fold
+    return {
+        "level": fold.level,
+        "fold": fold.name,
+        "n_original": len(fold.original),
+        "n_holdout": len(fold.holdout) if fold.holdout else 0,
+        "holdout": fold.holdout_name,
+        "runs": [_run(result) for result in results],
+        "estimates": list(_estimates(results)),
+        "extrapolation": list(_extrapolations(results)),
+    }
+
+
+def _run(result: RunResult) -> Row:
+    released = result.job.problem.released
+    values = np.concatenate([output.values for output in released])
+    decimals = np.concatenate([np.full(len(output.values), output.decimals) for output in released])
+    difference = result.refit - values
+    return {
+        "run": result.job.run,
+        "stop": result.stop,
+        "generations": result.generations,
+        "seconds": round(result.seconds, 3),
+        "mae": float(np.mean(np.abs(difference))),
+        "mse": float(np.mean(difference**2)),
+        "largest_difference": float(np.max(np.abs(difference))),
+        "matched": sum(is_matched(d, int(k)) for d, k in zip(difference, decimals, strict=True)),
+        "numbers": len(values),
+        "failures": list(result.failures),
+    }
+
+
+def _part(scores: Scores, chosen: list[int]) -> Scores:
+    """The scores of some of the key sets."""
+    return replace(
+        scores,
+        sets=tuple(scores.sets[k] for k in chosen),
+        values={at: values[chosen] for at, values in scores.values.items()},
+        replicates={at: values[chosen] for at, values in scores.replicates.items()},
+        mean_weap=scores.mean_weap[chosen],
+        attributions={side: tuple(found[k] for k in chosen) for side, found in scores.attributions.items()},
+        non_matches={side: found[chosen] for side, found in scores.non_matches.items()},
+    )
+
+
+def _estimates(results: list[RunResult]) -> Iterator[Row]:
+    job = results[0].job
+    parts = {"all": list(range(len(job.key_sets))), "largest": [job.scored.index(job.keys)]}
+    for keys, chosen in parts.items():
+        scores = [_part(result.scores, chosen) for result in results]
+        for measure in MEASURES:
+            for side in SIDES:
+                yield _row(measure, keys, side, combine([average(each, measure, side) for each in scores]))
+            yield _row(measure, keys, "marginal", combine([marginal(each, measure) for each in scores]))
+
+
+def _row(measure: str, keys: str, side: str, estimate: Estimate) -> Row:
+    return {
+        "measure": measure,
+        "keys": keys,
+        "side": side,
+        "value": estimate.value,
+        "standard_error": estimate.standard_error,
+        "low": estimate.low,
+        "high": estimate.high,
+        "n_key_sets": estimate.n_key_sets,
+        "n_undefined": estimate.n_undefined,
+        "reason": estimate.reason,
+    }
+
+
+def _extrapolations(results: list[RunResult]) -> Iterator[Row]:
+    def column(result: RunResult, name: str) -> np.ndarray:
+        return np.array([row[name] for row in result.snapshots], dtype=float)
+
+    for measure in ("tcap_undefined", "tcap_zero"):
+        for side in (*SIDES, "marginal"):
+            points = []
+            for result in results:
+                risks = (
+                    column(result, f"{measure}_original") - column(result, f"{measure}_holdout")
+                    if side == "marginal"
+                    else column(result, f"{measure}_{side}")
+                )
+                points.append((column(result, "mae"), risks))
+            found = asdict(extrapolate(points))
+            if side != "original" and results[0].job.fold.holdout is None:
+                found["reason"] = "no holdout"
+            yield {"measure": measure, "side": side, **found}
+
+
+def _level(level: int, folds: list[Row]) -> Row:
+    """Mean over the folds of a level. Folds that are each other's holdout err in opposite directions, which is left out: the interval is
+    somewhat too wide for the marginal risk, not too narrow.
+    """
+    estimates = []
+    for at, model in enumerate(folds[0]["estimates"]):
+        rows = [fold["estimates"][at] for fold in folds]
+        used = [row for row in rows if not math.isnan(row["value"])]
+        value = float(np.mean([row["value"] for row in used])) if used else math.nan
+        error = math.sqrt(sum(row["standard_error"] ** 2 for row in used)) / len(used) if used else math.nan
+        margin = float(stats.t.ppf(0.975, 19)) * error
+        left = len(rows) - len(used)
+        reason = next((row["reason"] for row in rows if row["reason"]), "")
+        estimates.append(
+            {
+                **{name: model[name] for name in ("measure", "keys", "side")},
+                "value": value,
+                "standard_error": error,
+                "low": value - margin,
+                "high": value + margin,
+                "n_key_sets": sum(row["n_key_sets"] for row in rows),
+                "n_undefined": sum(row["n_undefined"] for row in rows),
+                "reason": f"{left} of {len(rows)} folds left out: {reason}" if left and used else reason,
+            }
+        )
+    return {
+        "level": level,
+        "n_folds": len(folds),
+        "runs": sum(len(fold["runs"]) for fold in folds),
+        "estimates": estimates,
+    }

@@ -1,0 +1,154 @@
+"""`outrisk assess`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from rich.console import Console
+
+from outrisk.assess import files
+from outrisk.assess.files import RunDirectory
+from outrisk.assess.run import RunResult
+from outrisk.assess.study import Assessment, carry_out, plan_jobs
+from outrisk.assess.summary import matched_rows, risk_rows, summarise
+from outrisk.cli.progress import Progress
+from outrisk.config import Study, read_study
+from outrisk.load import StudyData, load_study_data
+from outrisk.provenance import data_digest, file_digest, peak_memory_mb, versions
+from outrisk.report.render import render
+from outrisk.report.terminal import summary
+
+
+def run_study(
+    path: Path, out: Path | None, force: bool, workers: int | None, seed: int | None, quiet: bool
+) -> int:
+    """Carry out a study and write its run directory; returns the exit code (130 if it was interrupted)."""
+    started, clock = datetime.now(UTC), time.perf_counter()
+    study = read_study(path, seed)
+    directory = RunDirectory(out or Path("runs") / study.file.name, force)
+    data = load_study_data(study)
+    assessment = _assessment(study, data)
+    jobs = plan_jobs(assessment, directory.synthetic)
+    workers = min(workers or os.cpu_count() or 1, len(jobs))
+    console = Console(stderr=True, quiet=quiet)
+    directory.open()
+    try:
+        directory.log("started", study=study.file.name, runs=len(jobs), workers=workers, seed=assessment.seed)
+        with _halt_on_interrupt() as halt, Progress(jobs, console) as progress:
+            results = carry_out(jobs, workers, halt, progress.watch, lambda done: _finished(directory, progress, done))
+        whole = len(results) == len(jobs)
+        manifest = {
+            **_manifest(study, data, assessment, workers, started),
+            "status": "complete" if whole else "interrupted",
+            "runs_done": len(results),
+            "runs_planned": len(jobs),
+            "seconds": round(time.perf_counter() - clock, 2),
+            "peak_memory_mb": peak_memory_mb(),
+        }
+        directory.log(manifest["status"], runs=len(results))
+        _write(directory, study, data, assessment, results, manifest)
+        if whole:
+            render(directory.folder)
+        place = directory.close(whole)
+    except BaseException:
+        directory.discard()
+        raise
+    if not whole:
+        sys.stderr.write(
+            f"outrisk: stopped; {len(results)} of {len(jobs)} runs are kept in {place}; 'outrisk report {place}' renders them\n"
+        )
+        return 130
+    if not quiet:
+        if data.guesses:
+            Console().print(f"The codebook was guessed from the data; check {place / 'codebook.yaml'}", highlight=False)
+        summary(place, Console())
+    return 0
+
+
+def _assessment(study: Study, data: StudyData) -> Assessment:
+    file = study.file
+    return Assessment(
+        original=data.original,
+        holdout=data.holdout,
+        outputs=tuple(study.outputs(data.original.codebook)),
+        keys=file.keys,
+        key_sizes=study.key_sizes,
+        target=file.target,
+        tau=file.tau,
+        settings=file.evolve.settings(),
+        runs={level: file.study.runs_at(level) for level in sorted(file.study.folds)},
+        seed=file.evolve.seed,
+    )
+
+
+def _finished(directory: RunDirectory, progress: Progress, result: RunResult) -> None:
+    progress.finished(result.job)
+    directory.log("run", **result.job.place, stop=result.stop, generations=result.generations, seconds=round(result.seconds, 3))
+
+
+def _manifest(study: Study, data: StudyData, assessment: Assessment, workers: int, started: datetime) -> dict[str, Any]:
+    inputs: list[dict[str, Any]] = [{"what": "study", "name": study.path.name, "sha256": file_digest(study.path)}]
+    if study.file.codebook:
+        inputs.append({"what": "codebook", "name": study.file.codebook, "sha256": file_digest(study.folder / study.file.codebook)})
+    for what, section, records in (
+        ("data", study.file.data, data.original),
+        ("holdout", study.file.holdout, data.holdout),
+    ):
+        if section is not None and records is not None:
+            name = section.path or f"{section.package}: {section.dataset}"
+            inputs.append({"what": what, "name": name, "sha256": data_digest(records), "records": len(records)})
+    found = versions()
+    return {
+        "outrisk": found.pop("outrisk"),
+        "study": study.file.name,
+        "started": started.isoformat(timespec="seconds"),
+        "seed": assessment.seed,
+        "workers": workers,
+        "versions": found,
+        "inputs": inputs,
+    }
+
+
+def _write(
+    directory: RunDirectory,
+    study: Study,
+    data: StudyData,
+    assessment: Assessment,
+    results: Sequence[RunResult],
+    manifest: dict[str, Any],
+) -> None:
+    directory.yaml("study.yaml", study.resolved())
+    directory.codebook(data.original.codebook)
+    directory.json("manifest.json", manifest)
+    directory.table("matched.csv", files.MATCHED, (row for result in results for row in matched_rows(result)))
+    directory.table("trajectory.csv", files.TRAJECTORY, (row for result in results for row in result.trajectory))
+    directory.table("snapshots.csv", files.SNAPSHOTS, (row for result in results for row in result.snapshots))
+    directory.table("risk.csv", files.RISK, (row for result in results for row in risk_rows(result)))
+    directory.json("risk.json", summarise(assessment, results))
+
+
+@contextmanager
+def _halt_on_interrupt() -> Iterator[Event]:
+    """The first Ctrl-C halts the runs and keeps those that are done; a second one ends at once."""
+    halt = Event()
+
+    def stop(number: int, frame: object) -> None:
+        halt.set()
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield halt
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+

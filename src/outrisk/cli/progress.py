@@ -1,0 +1,60 @@
+"""Progress of a study on a terminal; silent where there is none."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from types import TracebackType
+
+from rich import progress as bars
+from rich.console import Console
+
+from outrisk.assess.folds import Fold
+from outrisk.assess.run import Job
+from outrisk.evolve.loop import Generation
+
+
+class Progress:
+    """One bar over all runs: runs done, the error of the run heard of last, generations a second, time left."""
+
+    def __init__(self, jobs: Sequence[Job], console: Console) -> None:
+        self._bar = bars.Progress(
+            bars.TextColumn("{task.description}"),
+            bars.BarColumn(bar_width=24),
+            bars.MofNCompleteColumn(),
+            bars.TextColumn("{task.fields[state]}"),
+            bars.TextColumn("left"),
+            bars.TimeRemainingColumn(compact=True, elapsed_when_finished=True),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._bar.add_task("runs", total=len(jobs), state="")
+        self._lock = threading.Lock()
+        self._generations, self._started, self._shown = 0, time.perf_counter(), 0.0
+
+    def __enter__(self) -> Progress:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def watch(self, fold: Fold, run: int, generation: Generation) -> None:
+        """Hear of a generation (from any thread)."""
+        with self._lock:
+            self._generations += 1
+            now = time.perf_counter()
+            if now - self._shown < 0.1:
+                return
+            self._shown = now
+            rate = self._generations / (now - self._started)
+        state = f"fold {fold.name}, run {run}: error {generation.errors.mae:.2g}, {rate:,.0f} generations/s"
+        self._bar.update(self._task, state=state)
+
+    def finished(self, job: Job) -> None:
+        """Hear that a run has ended."""
+        self._bar.advance(self._task)

@@ -1,0 +1,215 @@
+"""Study files: YAML -> a validated study. Unknown keys are refused, with the place named."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from outrisk.codebook import Codebook, codebook_from_dict
+from outrisk.errors import ConfigError, EvolveError
+from outrisk.evolve.settings import Settings, preset
+from outrisk.microdata import MISSING_VALUES
+from outrisk.outputs import REGISTRY, FrequenciesEntry, LogitEntry, Output
+
+OutputEntry = Annotated[LogitEntry | FrequenciesEntry, Field(discriminator="kind")]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class DataSection(_Section):
+    """Where records come from, and what is done to them before anything else.
+
+    In this order: rows `where`, then `derive` (new column: pandas expression), then `drop`, then `columns` (the only ones kept).
+    """
+
+    path: str = ""
+    package: Literal["", "statsmodels", "outrisk"] = ""
+    dataset: str = ""
+    options: dict[str, int] = Field(default_factory=dict)
+    where: str = ""
+    derive: dict[str, str] = Field(default_factory=dict)
+    drop: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    missing_values: tuple[str, ...] = MISSING_VALUES
+
+    @model_validator(mode="after")
+    def _one_source(self) -> DataSection:
+        if bool(self.path) == bool(self.package):
+            raise ValueError("give either 'path', or 'package' and 'dataset'")
+        if bool(self.package) != bool(self.dataset):
+            raise ValueError("'package' and 'dataset' go together")
+        return self
+
+
+class EvolveSection(_Section):
+    """The evolution: a preset, its seed, and settings of the preset that are changed."""
+
+    preset: Literal["fast", "paper"] = "fast"
+    seed: int = Field(default=1, ge=0)
+    start: Literal["uniform", "univariate"] | None = None
+    population: int | None = None
+    generations: int | None = None
+    patience: int | None = None
+    fitness: Literal["mse", "chi2"] | None = None
+
+    def settings(self) -> Settings:
+        """The preset with the given changes."""
+        changes = {name: value for name, value in self.model_dump(exclude={"preset", "seed"}).items() if value is not None}
+        return preset(self.preset, **changes)
+
+
+class StudySection(_Section):
+    """Folds and runs. `runs` is one number, or one for each level of folds."""
+
+    runs: Annotated[int, Field(ge=1)] | dict[int, Annotated[int, Field(ge=1)]] = 3
+    folds: tuple[int, ...] = (1, 2)
+
+    @model_validator(mode="after")
+    def _levels(self) -> StudySection:
+        for level in self.folds:
+            if level < 1 or level & (level - 1):
+                raise ValueError(f"folds: {level} is not 1, 2, 4, 8, ...: folds are made by halving")
+        if not self.folds or len(set(self.folds)) < len(self.folds):
+            raise ValueError(f"folds: {list(self.folds)} must list one or more different levels")
+        if isinstance(self.runs, dict) and set(self.runs) != set(self.folds):
+            raise ValueError(f"runs: gives {sorted(self.runs)} and folds: gives {sorted(self.folds)}; they must name the same levels")
+        return self
+
+    def runs_at(self, level: int) -> int:
+        """How many runs each fold of a level gets."""
+        return self.runs[level] if isinstance(self.runs, dict) else self.runs
+
+
+class StudyFile(_Section):
+    """The content of a study file."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    data: DataSection
+    holdout: DataSection | None = None
+    codebook: str = ""
+    outputs: tuple[OutputEntry, ...] = Field(min_length=1)
+    keys: tuple[str, ...] = Field(min_length=1)
+    target: str
+    key_sizes: tuple[int, ...] = ()
+    tau: float = Field(default=1.0, gt=0, le=1)
+    evolve: EvolveSection = EvolveSection()
+    study: StudySection = StudySection()
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study file with the place it was read from."""
+
+    file: StudyFile
+    path: Path
+
+    @property
+    def folder(self) -> Path:
+        """Relative paths in the study file start here."""
+        return self.path.parent
+
+    @property
+    def key_sizes(self) -> tuple[int, ...]:
+        """Sizes of key sets; by default from 3 (or fewer, if there are fewer keys) to all."""
+        keys = len(self.file.keys)
+        return tuple(sorted(set(self.file.key_sizes))) or tuple(range(min(3, keys), keys + 1))
+
+    def codebook(self) -> Codebook | None:
+        """The codebook that the study names, if it does."""
+        return read_codebook(self.folder / self.file.codebook) if self.file.codebook else None
+
+    def outputs(self, codebook: Codebook) -> list[Output]:
+        """All outputs, in the order of the file; names are made unique."""
+        outputs = [
+            output
+            for position, entry in enumerate(self.file.outputs, start=1)
+            for output in entry.build(codebook, position)
+        ]
+        names = [output.name for output in outputs]
+        repeated = next((name for name in names if names.count(name) > 1), None)
+        if repeated is not None:
+            raise ConfigError(f"{self.path.name}: two outputs are called '{repeated}'; give each its own 'name'")
+        return outputs
+
+    def resolved(self) -> dict[str, Any]:
+        """The study as carried out, defaults filled in, for study.yaml."""
+        document = self.file.model_dump(mode="json")
+        document["key_sizes"] = list(self.key_sizes)
+        document["evolve"] = {"preset": self.file.evolve.preset, "seed": self.file.evolve.seed} | {
+            name: value
+            for name, value in asdict(self.file.evolve.settings()).items()
+            if name in EvolveSection.model_fields
+        }
+        return document
+
+
+def read_study(path: Path, seed: int | None = None) -> Study:
+    """Read and check a study file; ConfigError in one line names the place. `seed` takes the place of the file's."""
+    document = _read_yaml(path)
+    if seed is not None and isinstance(document, dict):
+        section = document.setdefault("evolve", {})
+        if isinstance(section, dict):
+            section["seed"] = seed
+    try:
+        file = StudyFile.model_validate(document)
+        file.evolve.settings()
+    except ValidationError as error:
+        raise ConfigError(f"{path}: {_explain(error, document)}") from None
+    except EvolveError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    return Study(file, path)
+
+
+def read_codebook(path: Path) -> Codebook:
+    """Read a codebook file."""
+    return codebook_from_dict(_read_yaml(path))
+
+
+def _read_yaml(path: Path) -> Any:
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise ConfigError(f"{path}: not YAML{where}: {getattr(error, 'problem', error)}") from None
+
+
+_SECTIONS: dict[str, type[BaseModel]] = {
+    "data": DataSection,
+    "holdout": DataSection,
+    "evolve": EvolveSection,
+    "study": StudySection,
+}
+
+
+def _explain(error: ValidationError, document: Any) -> str:
+    """The first fault of a study file, in one line."""
+    if not isinstance(document, dict):
+        return "a study file is a mapping with name, data, outputs, keys and target"
+    unknown = [fault for fault in error.errors() if fault["type"] == "extra_forbidden"]
+    fault = unknown[0] if unknown else error.errors()[0]
+    place = [part for part in fault["loc"] if part not in REGISTRY]
+    inside = ".".join(str(part) for part in (place[:-1] if unknown else place))
+    if unknown:
+        names = sorted({str(each["loc"][-1]) for each in unknown if each["loc"][:-1] == fault["loc"][:-1]})
+        model = _SECTIONS.get(str(place[0])) or (
+            REGISTRY.get(str(document["outputs"][place[1]].get("kind"))) if place[0] == "outputs" else None
+        )
+        known = sorted((model or StudyFile).model_fields)
+        return f"[{inside}] has unknown keys {names}; known: {known}" if inside else f"unknown keys {names}; known: {known}"
+    if fault["type"] == "missing":
+        return f"'{inside}' is missing; add it"
+    if fault["type"].startswith("union_tag"):
+        return f"[{inside}] needs a kind, one of {sorted(REGISTRY)}"
+    value = "" if isinstance(fault["input"], dict | list | tuple) else f" is {fault['input']!r}:"
+    return f"[{inside}]{value} {fault['msg'].removeprefix('Value error, ')}" if inside else fault["msg"]

@@ -1,0 +1,29 @@
+"""The kinds of error a user can meet; each message names the place, the value and the way out."""
+
+
+class OutRiskError(Exception):
+    """Base of all errors that are a user's to mend; the command line prints one line and exits with code 2."""
+
+
+class ConfigError(OutRiskError):
+    """A study file, or an option on the command line, that cannot be carried out."""
+
+
+class CodebookError(OutRiskError):
+    """A codebook that contradicts itself, or a variable that it does not know."""
+
+
+class DataError(OutRiskError):
+    """Microdata that cannot be read, or that do not fit their codebook."""
+
+
+class OutputError(OutRiskError):
+    """A released output that cannot be defined or computed on these data."""
+
+
+class RiskError(OutRiskError):
+    """Keys, target or data on which no disclosure measure is defined."""
+
+
+class EvolveError(OutRiskError):
+    """Settings or released numbers with which no evolution can start."""

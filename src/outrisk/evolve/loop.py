@@ -1,0 +1,133 @@
+"""The evolution: a DEAP toolbox and the loop over generations."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from deap import base, tools
+
+from outrisk.evolve import operators
+from outrisk.evolve.operators import Candidate
+from outrisk.evolve.problem import Errors, Fitness, Linear, Problem
+from outrisk.evolve.settings import Settings
+
+Stop = Literal["", "matched", "budget", "stalled"]
+_GAIN = 1e-3  # relative fall of the error below which a generation counts as standing still
+
+
+@dataclass(frozen=True, eq=False)
+class Generation:
+    """State after a generation: the best candidate (do not change it), its errors, and why the run stops, if it does."""
+
+    number: int
+    best: Candidate
+    errors: Errors
+    mutation_rate: float
+    fitness: dict[str, float]  # 'best' and 'mean' of the population
+    stop: Stop
+
+
+def evolve(problem: Problem, settings: Settings, rng: np.random.Generator) -> Iterator[Generation]:
+    """Evolve synthetic data that reproduce the released numbers; yields every generation, 0 being the start.
+
+    The last generation yielded has a `stop`. Errors are first-order around the published numbers: exact for counts, exact in the limit for
+    a regression; 'matched' is said only after exact totals and a fresh linear map agree. The same seed gives the same run.
+    """
+    return _Evolution(problem, settings, rng).run()
+
+
+def make_toolbox(problem: Problem, settings: Settings, rng: np.random.Generator) -> base.Toolbox:
+    """Register the operators of an evolution in a DEAP toolbox."""
+    chances = {"uniform": operators.uniform, "univariate": operators.univariate}[settings.start](problem)
+    toolbox = base.Toolbox()
+    toolbox.register("candidate", operators.draw_candidate, problem, chances, rng)
+    toolbox.register("population", tools.initRepeat, list, toolbox.candidate)
+    toolbox.register("mate", operators.mate, problem, rng=rng)
+    toolbox.register("mutate", operators.mutate, problem, creep=settings.creep, rng=rng)
+    toolbox.register("climb", operators.climb, problem, creep=settings.creep, rng=rng)
+    toolbox.register("evaluate", operators.evaluate, problem)
+    toolbox.register("select", operators.survive)
+    return toolbox
+
+
+class _Evolution:
+    """One run: its population, its linear map, the best so far and the logbook."""
+
+    def __init__(self, problem: Problem, settings: Settings, rng: np.random.Generator) -> None:
+        self.problem, self.settings, self.rng = problem, settings, rng
+        self.toolbox = make_toolbox(problem, settings, rng)
+        self.population: list[Candidate] = self.toolbox.population(n=settings.population)
+        self.hall = tools.HallOfFame(1, similar=operator.is_)
+        self.statistics = tools.Statistics(key=lambda candidate: candidate.fitness.values[0])
+        self.statistics.register("best", np.min)
+        self.statistics.register("mean", np.mean)
+        self.fitness: Fitness = settings.fitness
+        self.linear: Linear
+        self._refresh(self.population[0])
+        self.least, self.since = np.inf, 0  # least error so far and the generation that reached it
+
+    def run(self) -> Iterator[Generation]:
+        for number in range(self.settings.generations + 1):
+            if number:
+                self._step(number - 1)
+            stop = self._stop(number)
+            errors = self._errors()
+            fitness = self.statistics.compile(self.population)
+            yield Generation(number, self.best, errors, self.settings.mutation(number), fitness, stop)
+            if stop:
+                return
+            if number and number % self.settings.refresh == 0:
+                if errors.digits < self.settings.sharpen:
+                    self.fitness = "precision" if self.fitness != "precision" else self.settings.fitness
+                self._refresh(self.best)
+
+    @property
+    def best(self) -> Candidate:
+        found: Candidate = self.hall[0]
+        return found
+
+    def _step(self, generation: int) -> None:
+        """One generation: children are copies of their parents that mate, mutate and climb, then compete with their parent."""
+        settings, toolbox = self.settings, self.toolbox
+        parents = [self.population[at] for at in self.rng.permutation(len(self.population))]
+        children = [deepcopy(parent) for parent in parents]
+        for one, other in zip(children[::2], children[1::2], strict=True):
+            if self.rng.random() < settings.mate_probability:
+                toolbox.mate(one, other, settings.mate_share(generation))
+        for child in children:
+            toolbox.mutate(child, settings.mutation(generation))
+            steps = round(settings.climb(generation) * self.problem.n_records)
+            toolbox.climb(child, self.linear, steps)
+            child.fitness.values = toolbox.evaluate(child, self.linear)
+        self.population = toolbox.select(parents, children)
+        self.hall.update(self.population)
+
+    def _refresh(self, at: Candidate) -> None:
+        """Take the linear map afresh at a candidate and judge everyone by it."""
+        self.linear = self.problem.linearise(at.codes, self.fitness)
+        for candidate in self.population:
+            candidate.fitness.values = self.toolbox.evaluate(candidate, self.linear)
+        self.hall.clear()
+        self.hall.update(self.population)
+
+    def _errors(self) -> Errors:
+        return self.problem.errors(self.best.totals, self.linear)
+
+    def _stop(self, number: int) -> Stop:
+        errors = self._errors()
+        if errors.all_matched:
+            self.best.totals = self.problem.totals(self.best.codes)
+            self.linear = self.problem.linearise(self.best.codes, self.fitness)
+            if self._errors().all_matched:
+                return "matched"
+            self._refresh(self.best)
+        if errors.digits < self.least * (1 - _GAIN):
+            self.least, self.since = errors.digits, number
+        if number == self.settings.generations:
+            return "budget"
+        return "stalled" if 0 < self.settings.patience <= number - self.since else ""

@@ -1,0 +1,117 @@
+"""Settings of an evolution and the presets."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+from outrisk.errors import EvolveError
+
+Start = Literal["uniform", "univariate"]
+
+
+@dataclass(frozen=True)
+class SteppedRate:
+    """A rate that is divided by `divisor` every `every` generations, within `least` and `most`; below 1 the divisor makes it grow."""
+
+    start: float
+    divisor: float
+    every: int
+    least: float = 0.0
+    most: float = math.inf
+
+    def __call__(self, generation: int) -> float:
+        """The rate in force at a generation (counted from 0)."""
+        return min(self.most, max(self.least, self.start * self.divisor ** -float(generation // self.every)))
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How an evolution runs.
+
+    population: candidates; even, so that they pair. generations: the budget. start: how the first values are drawn.
+    mate_probability: chance that a pair of children swaps records. mate_share: chance that it swaps a given record.
+    mutation: chance that a value changes. creep: chance that a changed numeric value goes to a neighbouring grid point only.
+    climb: single-value proposals a child gets in each generation, per record. fitness: mse, or chi2 (see problem.py).
+    sharpen: where the mean error comes within this many half last digits, the fitness turns to squared errors in that unit
+    (0 = never). refresh: generations between refreshes of the linear map. patience: the run ends when its best candidate has not
+    gained 0.1 % of fitness for this many generations (0 = only the budget ends it).
+    """
+
+    population: int
+    generations: int
+    start: Start
+    mate_probability: float
+    mate_share: SteppedRate
+    mutation: SteppedRate
+    creep: float
+    climb: SteppedRate
+    fitness: Literal["mse", "chi2"]
+    sharpen: float
+    refresh: int
+    patience: int
+
+    def __post_init__(self) -> None:
+        for name, low, high in _RANGES:
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise EvolveError(f"[evolve] {name} is {value}; it must lie between {low} and {high}")
+        if self.population % 2:
+            raise EvolveError(f"[evolve] population is {self.population}; it must be even, so that candidates pair")
+
+
+_RANGES = (
+    ("population", 2, 10_000),
+    ("generations", 1, 1_000_000),
+    ("mate_probability", 0, 1),
+    ("creep", 0, 1),
+    ("sharpen", 0, 1e9),
+    ("refresh", 1, 1_000_000),
+    ("patience", 0, 1_000_000),
+)
+
+PRESETS = {
+    # Elliot, Little and Allmendinger, "Evolutionary Algorithms for Output Disclosure Risk Assessment", Table 1. The paper leaves open
+    # who survives; here each child competes with its own parent. Its fitness is taken to first order around the published coefficients.
+    "paper": Settings(
+        population=32,
+        generations=2000,
+        start="uniform",
+        mate_probability=0.8,
+        mate_share=SteppedRate(0.1, 1.0, 2000),
+        mutation=SteppedRate(0.005, 3.0, 250),
+        creep=0.0,
+        climb=SteppedRate(0.0, 1.0, 2000),
+        fitness="mse",
+        sharpen=0.0,
+        refresh=10,
+        patience=0,
+    ),
+    # Climbing does the fine work, so the rates fall a hundred times faster; they stand still late, where only a few values change.
+    "fast": Settings(
+        population=2,
+        generations=400,
+        start="univariate",
+        mate_probability=0.8,
+        mate_share=SteppedRate(0.1, 3.0, 3),
+        mutation=SteppedRate(0.005, 3.0, 3, least=1e-5),
+        creep=0.3,
+        climb=SteppedRate(0.2, 0.5, 10, most=5.0),
+        fitness="chi2",
+        sharpen=20.0,
+        refresh=5,
+        patience=30,
+    ),
+}
+
+
+def preset(name: str, **changes: Any) -> Settings:
+    """Settings of a preset, some of them changed; EvolveError for an unknown preset or setting."""
+    if name not in PRESETS:
+        raise EvolveError(f"[evolve] no preset '{name}'; presets are {sorted(PRESETS)}")
+    known = {field.name for field in fields(Settings)}
+    unknown = sorted(set(changes) - known)
+    if unknown:
+        raise EvolveError(f"[evolve] has unknown settings {unknown}; known: {sorted(known)}")
+    return replace(PRESETS[name], **changes)

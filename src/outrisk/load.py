@@ -1,0 +1,98 @@
+"""Load the records that a study names: original, holdout, and the codebook of both."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from outrisk import datasets
+from outrisk.codebook import Codebook
+from outrisk.config import DataSection, Study
+from outrisk.errors import ConfigError, DataError
+from outrisk.microdata import Microdata, from_frame, infer_codebook, read_table, typed
+
+
+@dataclass(frozen=True, eq=False)
+class StudyData:
+    """Records of a study; `guesses` tell what was guessed where the codebook was inferred (else empty)."""
+
+    original: Microdata
+    holdout: Microdata | None
+    guesses: dict[str, str]
+
+
+def load_study_data(study: Study) -> StudyData:
+    """Read, derive, subset and encode; every fault is one line that names its place."""
+    file = study.file
+    codebook, guesses = study.codebook(), {}
+    frames = {"data": _prepare(file.data, study.folder, codebook, "data")}
+    if file.holdout:
+        frames["holdout"] = _prepare(file.holdout, study.folder, codebook, "holdout")
+    if codebook is None:
+        both = pd.concat(frames.values(), ignore_index=True) if len(frames) > 1 else frames["data"]
+        codebook, guesses = infer_codebook(both, file.data.missing_values, "data")
+    original = from_frame(frames["data"], codebook, file.data.missing_values, "data")
+    holdout = None
+    if file.holdout:
+        holdout = from_frame(frames["holdout"], codebook, file.holdout.missing_values, "holdout")
+    return StudyData(original, holdout, guesses)
+
+
+def _prepare(section: DataSection, folder: Path, codebook: Codebook | None, source: str) -> pd.DataFrame:
+    frame = read_table(folder / section.path) if section.path else _load(section, source)
+    if not (section.where or section.derive or section.drop or section.columns):
+        return frame
+    readable = typed(frame, codebook, section.missing_values)
+    if section.where:
+        keep = _evaluate(readable, section.where, f"[{source}] where")
+        if keep.dtype != bool:
+            raise ConfigError(f"[{source}] where: {section.where!r} is not true or false for each record")
+        frame, readable = frame[keep.to_numpy()], readable[keep.to_numpy()]
+        if frame.empty:
+            raise DataError(f"[{source}] where: {section.where!r} leaves no records")
+    frame = frame.reset_index(drop=True)
+    readable = readable.reset_index(drop=True)
+    for name, expression in section.derive.items():
+        column = _evaluate(readable, expression, f"[{source}] derive {name}")
+        column = column.astype("int64") if column.dtype == bool else column
+        frame, readable = frame.assign(**{name: column}), readable.assign(**{name: column})
+    for key, names in (("drop", section.drop), ("columns", section.columns)):
+        absent = [name for name in names if name not in frame.columns]
+        if absent:
+            raise ConfigError(f"[{source}] {key}: no column '{absent[0]}'; columns are {list(frame.columns)}")
+    frame = frame.drop(columns=list(section.drop))
+    return frame[list(section.columns)] if section.columns else frame
+
+
+def _evaluate(frame: pd.DataFrame, expression: str, place: str) -> pd.Series:
+    try:
+        result = frame.eval(expression, engine="python")
+    except Exception as error:
+        raise ConfigError(f"{place}: {expression!r} fails: {(str(error).splitlines() or [type(error).__name__])[0]}") from None
+    if not isinstance(result, pd.Series):
+        raise ConfigError(f"{place}: {expression!r} does not give a value for each record")
+    return result
+
+
+def _load(section: DataSection, source: str) -> pd.DataFrame:
+    if section.package == "outrisk":
+        if section.dataset not in datasets.DATASETS:
+            raise ConfigError(f"[{source}] no dataset '{section.dataset}' in outrisk; there are {sorted(datasets.DATASETS)}")
+        try:
+            return datasets.load(section.dataset, **section.options)
+        except TypeError as error:
+            raise ConfigError(f"[{source}] options {dict(section.options)}: {error}") from None
+    import statsmodels.datasets as library
+
+    module = getattr(library, section.dataset, None)
+    if not hasattr(module, "load_pandas"):
+        raise ConfigError(f"[{source}] no dataset '{section.dataset}' in statsmodels")
+    if section.options:
+        raise ConfigError(f"[{source}] options {dict(section.options)}: datasets of statsmodels take none")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # loaders of old data sets warn about their own file format
+        frame: pd.DataFrame = module.load_pandas().data
+    return frame

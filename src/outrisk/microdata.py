@@ -1,0 +1,227 @@
+"""Microdata as integer codes under a codebook, and their ways in and out: data frames, CSV, Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from outrisk.codebook import Codebook, Kind, Variable, format_value
+from outrisk.errors import DataError
+
+Codes = NDArray[np.uint16]
+MISSING_VALUES = ("", "NA")  # an empty cell, and what R writes
+_WHOLE_SPAN = 1_000  # integers are proposed as a min-max range up to this span, as listed values beyond
+
+
+@dataclass(frozen=True, eq=False)
+class Microdata:
+    """Records as codes: `codes[i, j]` is the position of record i's value in the support of variable j."""
+
+    codebook: Codebook
+    codes: Codes  # (n_records, n_variables)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def take(self, rows: NDArray[np.intp]) -> Microdata:
+        """The records at these positions."""
+        return Microdata(self.codebook, self.codes[rows])
+
+    def frame(self) -> pd.DataFrame:
+        """Decode to a data frame: categoricals with every level of the codebook, numbers as numbers, missing as NaN."""
+        return pd.DataFrame(
+            {variable.name: decode(variable, self.codes[:, j]) for j, variable in enumerate(self.codebook.variables)},
+            copy=False,
+        )
+
+
+def decode(variable: Variable, codes: NDArray[Any]) -> Any:
+    """Values that codes stand for: a Categorical, or an array of int64 (float64 where a value may be missing)."""
+    if variable.kind == "categorical":
+        signed = codes.astype(np.int32)
+        if variable.missing:
+            signed[signed == len(variable.values)] = -1
+        return pd.Categorical.from_codes(signed, categories=list(variable.values))  # type: ignore[call-overload]
+    values: list[Any] = list(variable.values)
+    if variable.missing:
+        return np.array([*values, np.nan], dtype=float)[codes]
+    return np.array(values)[codes]
+
+
+def from_frame(
+    frame: pd.DataFrame, codebook: Codebook, missing_values: Sequence[str] = MISSING_VALUES, source: str = "data"
+) -> Microdata:
+    """Encode the codebook's variables; DataError names the column and the value that do not fit."""
+    absent = [name for name in codebook.names if name not in frame.columns]
+    if absent:
+        raise DataError(f"{source}: no column {absent[0]!r} (in the codebook); columns are {list(frame.columns)}")
+    if len(frame) == 0:
+        raise DataError(f"{source}: no records")
+    codes = np.empty((len(frame), len(codebook.variables)), dtype=np.uint16)
+    for j, variable in enumerate(codebook.variables):
+        codes[:, j] = encode(variable, frame[variable.name], missing_values, source)
+    return Microdata(codebook, codes)
+
+
+def encode(variable: Variable, column: pd.Series[Any], missing_values: Sequence[str], source: str) -> Codes:
+    """Codes of one column, shape (n_records,)."""
+    if variable.kind == "categorical":
+        text = _as_text(column)
+        codes = pd.Categorical(text, categories=list(variable.values)).codes.astype(np.int64)
+        gaps = column.isna().to_numpy() | text.isin(list(missing_values)).to_numpy()
+    else:
+        gaps = _gaps(column, missing_values)
+        numbers = pd.to_numeric(column.where(~gaps), errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+        support = np.array(variable.values, dtype=float)
+        codes = np.clip(np.searchsorted(support, numbers), 0, len(support) - 1)
+        codes -= (codes > 0) & (np.abs(support[codes - 1] - numbers) < np.abs(support[codes] - numbers))
+        codes[~np.isclose(support[codes], numbers, rtol=1e-9, atol=1e-12)] = -1
+    unknown = (codes < 0) & ~gaps
+    if unknown.any():
+        row = int(np.argmax(unknown))
+        raise DataError(
+            f"{source}: column '{variable.name}' holds {str(column.iloc[row])!r}, which is not in its codebook "
+            f"({unknown.sum():,} such cells, the first in record {row + 1:,}); add the value to the codebook or correct the data"
+        )
+    empty = (codes < 0) & gaps
+    if empty.any():
+        if not variable.missing:
+            raise DataError(
+                f"{source}: column '{variable.name}' has {empty.sum():,} missing values and its codebook declares none; "
+                "set 'missing: true' there, or drop these records with 'where'"
+            )
+        codes[empty] = len(variable.values)
+    return codes.astype(np.uint16)
+
+
+def _as_text(column: pd.Series[Any]) -> pd.Series[Any]:
+    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
+        known = {value: format_value(value) for value in column.dropna().unique().tolist()}
+        return column.map(known).astype(object)
+    return column.astype(object).map(lambda value: value if value is None or value != value else str(value))
+
+
+def _gaps(column: pd.Series[Any], missing_values: Sequence[str]) -> NDArray[np.bool_]:
+    gaps = column.isna().to_numpy()
+    if not pd.api.types.is_numeric_dtype(column.dtype):
+        gaps = gaps | column.astype(str).str.strip().isin(list(missing_values)).to_numpy()
+    return np.asarray(gaps, dtype=bool)
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """Read a CSV (all cells as text, nothing guessed; may be gzipped) or a Parquet file; DataError in one line if it cannot be."""
+    if not path.is_file():
+        raise DataError(f"{path}: no such file")
+    try:
+        if path.suffix == ".parquet":
+            frame = pd.read_parquet(path)
+            header = [str(name) for name in frame.columns]
+        else:
+            # The header is read as a record so that pandas does not quietly rename a repeated column.
+            frame = pd.read_csv(path, dtype=str, keep_default_na=False, header=None)
+            header = [str(name).removeprefix("\ufeff").strip() for name in frame.iloc[0]]
+            frame = frame.iloc[1:].reset_index(drop=True)
+    except pd.errors.EmptyDataError:
+        raise DataError(f"{path}: the file is empty") from None
+    except (pd.errors.ParserError, UnicodeDecodeError, OSError, ValueError) as error:
+        raise DataError(f"{path}: cannot be read as {path.suffix or 'CSV'}: {str(error).splitlines()[0]}") from None
+    repeated = sorted({name for name in header if header.count(name) > 1})
+    if repeated:
+        raise DataError(f"{path}: column {repeated[0]!r} stands {header.count(repeated[0])} times in the header; rename one")
+    if "" in header:
+        raise DataError(f"{path}: column {header.index('') + 1} has no name; name it in the header line")
+    frame.columns = pd.Index(header)
+    if frame.empty:
+        raise DataError(f"{path}: a header and no records")
+    return frame
+
+
+def write_table(data: Microdata, path: Path) -> None:
+    """Write decoded records as CSV or, by the ending, Parquet; a missing value is an empty cell."""
+    frame = data.frame()
+    if path.suffix == ".parquet":
+        frame.to_parquet(path, index=False)
+        return
+    for variable in data.codebook.variables:
+        if variable.numeric:  # as text, so that 2.0 reads '2' and a column with gaps keeps its whole numbers
+            labels = [*(format_value(value) for value in variable.values), *([""] if variable.missing else [])]
+            codes = data.codes[:, data.codebook.index(variable.name)].astype(np.int32)
+            frame[variable.name] = pd.Categorical.from_codes(codes, categories=labels)  # type: ignore[call-overload]
+    frame.to_csv(path, index=False, lineterminator="\n")
+
+
+def typed(
+    frame: pd.DataFrame, codebook: Codebook | None = None, missing_values: Sequence[str] = MISSING_VALUES
+) -> pd.DataFrame:
+    """Columns of text as numbers where every value reads as one, unless the codebook says that they are categories."""
+    columns = {}
+    for name in frame.columns:
+        column = frame[name]
+        if not pd.api.types.is_numeric_dtype(column.dtype) and not (
+            codebook is not None and name in codebook and not codebook[name].numeric
+        ):
+            gaps = _gaps(column, missing_values)
+            if not gaps.all() and _reads_as_numbers(column[~gaps]):
+                column = pd.to_numeric(column.where(~gaps), errors="coerce")
+        columns[name] = column
+    return pd.DataFrame(columns, index=frame.index)
+
+
+def infer_codebook(
+    frame: pd.DataFrame, missing_values: Sequence[str] = MISSING_VALUES, source: str = "data"
+) -> tuple[Codebook, dict[str, str]]:
+    """Propose a codebook from data, and what was guessed for each variable (for a person to correct).
+
+    A column is numeric when every value in it reads as a number and none has a leading zero; it is never called
+    categorical just because it takes few values.
+    """
+    guesses: dict[str, str] = {}
+    variables = []
+    for name in frame.columns:
+        variable, guess = _infer_variable(str(name), frame[name], missing_values, source)
+        variables.append(variable)
+        guesses[variable.name] = guess
+    return Codebook(tuple(variables)), guesses
+
+
+def _infer_variable(
+    name: str, column: pd.Series[Any], missing_values: Sequence[str], source: str
+) -> tuple[Variable, str]:
+    gaps = _gaps(column, missing_values)
+    present = column[~gaps]
+    missing = bool(gaps.any())
+    if present.empty:
+        raise DataError(f"{source}: column '{name}' has no values at all; drop it")
+    note = f"; {gaps.sum():,} missing" if missing else ""
+    if isinstance(column.dtype, pd.CategoricalDtype) or not _reads_as_numbers(present):
+        levels = tuple(sorted(_as_text(present).unique()))
+        return Variable(name, "categorical", levels, missing), f"categorical: text, {len(levels)} levels{note}"
+    numbers = np.unique(pd.to_numeric(present).to_numpy(dtype=float))
+    hint = "; if the numbers are codes of categories, write 'kind: categorical' and 'levels'" if len(numbers) <= 20 else ""
+    if np.all(numbers == np.round(numbers)) and np.abs(numbers).max() < 2**53:
+        low, high = int(numbers[0]), int(numbers[-1])
+        values = tuple(range(low, high + 1)) if high - low < _WHOLE_SPAN else tuple(int(x) for x in numbers)
+        kind: Kind = "integer"
+        return Variable(name, kind, values, missing), f"integer: {len(numbers)} values seen, {low} to {high}{note}{hint}"
+    return (
+        Variable(name, "numeric", tuple(float(x) for x in numbers), missing),
+        f"numeric: the {len(numbers)} values seen; a grid (min, max, step) may be better{note}{hint}",
+    )
+
+
+def _reads_as_numbers(column: pd.Series[Any]) -> bool:
+    if pd.api.types.is_bool_dtype(column.dtype):
+        return False
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        return bool(np.isfinite(column.to_numpy(dtype=float)).all())
+    text = column.astype(str).str.strip()
+    if text.str.match(r"[+-]?0\d").any():
+        return False
+    numbers = pd.to_numeric(text, errors="coerce").to_numpy(dtype=float)
+    return bool(np.isfinite(numbers).all())

@@ -1,0 +1,142 @@
+"""What every kind of released output offers, and what they share: subsets and tables over supports."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
+
+from outrisk.codebook import Codebook
+from outrisk.errors import EvolveError, OutputError
+from outrisk.evolve.plan import Block, Joint, Mask, joint_of
+from outrisk.evolve.problem import Released
+from outrisk.microdata import Microdata, decode
+
+Array = NDArray[np.float64]
+
+
+class Output(Protocol):
+    """An analysis whose numbers are released.
+
+    `labels` name the k published numbers; `refit` computes them (k,) from decoded records with statsmodels or pandas,
+    independently of the totals; `block` gives the totals that the evolution works on, at given published values.
+    """
+
+    @property
+    def kind(self) -> str: ...  # noqa: D102
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def decimals(self) -> int: ...  # noqa: D102
+    @property
+    def labels(self) -> list[str]: ...  # noqa: D102
+    @property
+    def notes(self) -> str: ...  # noqa: D102
+    def refit(self, data: Microdata, start: Array | None = None) -> Array: ...  # noqa: D102
+    def block(self, values: Array) -> Block: ...  # noqa: D102
+
+
+class Entry(BaseModel):
+    """What all entries under `outputs:` in a study file have in common."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = ""
+    where: str = ""
+
+
+def release(output: Output, data: Microdata) -> Released:
+    """The output as it would be released from these records: refit, then rounded to its decimals."""
+    return released(output, output.refit(data))
+
+
+def released(output: Output, values: Array) -> Released:
+    """An output with published values (k,), rounded to its decimals; OutputError if their number is wrong or one is not finite."""
+    labels = output.labels
+    if len(values) != len(labels):
+        raise OutputError(f"output '{output.name}': {len(values)} values given for {len(labels)} published numbers")
+    if not np.isfinite(values).all():
+        raise OutputError(f"output '{output.name}': the value of {labels[int(np.argmin(np.isfinite(values)))]} is not a number")
+    rounded = np.round(np.asarray(values, float), output.decimals)
+    return Released(output.name, output.kind, tuple(labels), rounded, output.decimals, output.block(rounded))
+
+
+@dataclass(frozen=True)
+class Subset:
+    """The records that an output was computed on: those where a pandas expression holds (all, if it is empty)."""
+
+    codebook: Codebook
+    where: str
+    output: str
+
+    @cached_property
+    def variables(self) -> list[str]:
+        """Codebook variables named in the expression, in codebook order."""
+        if not self.where:
+            return []
+        try:
+            names = {node.id for node in ast.walk(ast.parse(self.where, mode="eval")) if isinstance(node, ast.Name)}
+        except SyntaxError:
+            raise OutputError(
+                f"output '{self.output}': where: {self.where!r} is not an expression; write for example age >= 27"
+            ) from None
+        unknown = sorted(names - set(self.codebook.names))
+        if unknown or not names:
+            raise OutputError(
+                f"output '{self.output}': where: {self.where!r} names "
+                f"{unknown or 'no variable'}; variables are {self.codebook.names}"
+            )
+        return [name for name in self.codebook.names if name in names]
+
+    def masks(self) -> tuple[Mask, ...]:
+        """The subset as a table over the supports of its variables (at most one mask)."""
+        if not self.where:
+            return ()
+        joint = joint_for(self.codebook, self.variables, self.output)
+        include = self._holds(support_frame(self.codebook, joint))
+        if not include.any():
+            raise OutputError(f"output '{self.output}': where: {self.where!r} holds for no value of the codebook")
+        return (Mask(joint, include),)
+
+    def select(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The rows of a decoded data frame that belong to the subset."""
+        return frame[self._holds(frame)] if self.where else frame
+
+    def _holds(self, frame: pd.DataFrame) -> NDArray[np.bool_]:
+        columns = {
+            name: frame[name].astype(object) if isinstance(frame[name].dtype, pd.CategoricalDtype) else frame[name]
+            for name in self.variables
+        }
+        try:
+            holds = np.asarray(pd.DataFrame(columns).eval(self.where, engine="python"))
+        except Exception as error:
+            raise OutputError(f"output '{self.output}': where: {self.where!r} fails: {str(error).splitlines()[0]}") from None
+        if holds.dtype != bool or holds.shape != (len(frame),):
+            raise OutputError(f"output '{self.output}': where: {self.where!r} is not true or false for each record")
+        return holds
+
+
+def joint_for(codebook: Codebook, names: Sequence[str], output: str) -> Joint:
+    """The joint of an output's variables, with the output named if it is too large."""
+    try:
+        return joint_of(codebook, names)
+    except EvolveError as error:
+        raise OutputError(f"output '{output}': {error}") from None
+
+
+def support_frame(codebook: Codebook, joint: Joint) -> pd.DataFrame:
+    """Every combination of a joint's variables as a decoded data frame, in the joint's order."""
+    sizes = [codebook.sizes[j] for j in joint.variables]
+    levels = np.indices(sizes).reshape(len(sizes), -1) if sizes else np.zeros((0, 1), int)
+    columns: dict[str, Any] = {
+        codebook.variables[j].name: decode(codebook.variables[j], level)
+        for j, level in zip(joint.variables, levels, strict=True)
+    }
+    return pd.DataFrame(columns, index=pd.RangeIndex(joint.size))

@@ -1,0 +1,53 @@
+"""Where a result comes from: versions, seeds, digests of inputs. Never a record."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+
+from outrisk import __version__
+from outrisk.codebook import codebook_to_dict
+from outrisk.microdata import Microdata
+
+_PACKAGES = ("deap", "formulaic", "joblib", "matplotlib", "numba", "numpy", "pandas", "scipy", "statsmodels")
+
+
+def versions() -> dict[str, str]:
+    """Versions of OutRisk, Python and the packages that bear on the numbers."""
+    return {"outrisk": __version__, "python": platform.python_version()} | {
+        package: metadata.version(package) for package in _PACKAGES
+    }
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def data_digest(data: Microdata) -> str:
+    """SHA-256 of records as encoded, with their codebook."""
+    digest = hashlib.sha256(repr(codebook_to_dict(data.codebook)).encode())
+    digest.update(np.ascontiguousarray(data.codes).tobytes())
+    return digest.hexdigest()
+
+
+def seed_of(seed: int, path: Sequence[int]) -> np.random.SeedSequence:
+    """One random tree: the branch `path` of the study's seed."""
+    return np.random.SeedSequence(seed, spawn_key=tuple(path))
+
+
+def peak_memory_mb() -> float | None:
+    """Largest resident memory of this process so far, in MB; None where the system does not tell."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (1e6 if sys.platform == "darwin" else 1e3), 1)

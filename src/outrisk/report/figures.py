@@ -1,0 +1,237 @@
+"""The report's figures as inline SVG: deterministic, small, with ids of their own, legible in grey."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
+from matplotlib.transforms import blended_transform_factory
+
+from outrisk.report import formats
+from outrisk.report.results import Estimate, Extrapolation
+from outrisk.report.tables import Contrast
+
+# Okabe and Ito (2008): told apart with any colour vision; the shapes tell them apart in grey.
+COLOURS = {"original": "#0072B2", "holdout": "#D55E00", "marginal": "#1f2933"}
+MARKERS = {"original": "o", "holdout": "s", "marginal": "D"}
+NAMES = {"original": "people in the data", "holdout": "people not in the data (holdout)"}
+_INK, _QUIET, _RULE = "#1f2933", "#5f6b76", "#d5dbe1"
+_WIDTH = 7.4
+_MOST_POINTS = 1500  # drawn in one figure, thinned evenly beyond
+_MOST_LINE_POINTS = 8000
+_STYLE: dict[str, Any] = {
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],  # lays out; the style sheet sets the reader's own, narrower, sans-serif
+    "font.size": 8.5,
+    "axes.edgecolor": _QUIET,
+    "axes.labelcolor": _INK,
+    "axes.linewidth": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 9,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": _RULE,
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "text.color": _INK,
+    "xtick.color": _QUIET,
+    "ytick.color": _QUIET,
+    "xtick.labelcolor": _INK,
+    "ytick.labelcolor": _INK,
+    "xtick.major.size": 3,
+    "ytick.major.size": 3,
+    "xtick.minor.size": 0,
+    "ytick.minor.size": 0,
+}
+
+
+def error_figure(trajectory: pd.DataFrame, snapshots: pd.DataFrame) -> str:
+    """MAE by generation, a panel for each level, a line for each run, points where the error is by refit."""
+    levels = sorted({*trajectory["level"], *snapshots["level"]})
+    values = np.concatenate([trajectory["mae"].to_numpy(), snapshots["mae"].to_numpy()])
+    if not levels or not np.isfinite(values).any():
+        return ""
+    floor = _floor(values)
+    lines = list(trajectory.groupby(["level", "fold", "run"], sort=False))
+    most = max(20, _MOST_LINE_POINTS // max(1, len(lines)))
+    points = _thin(snapshots, _MOST_POINTS)
+    with matplotlib.rc_context({**_STYLE, "svg.hashsalt": "error"}):
+        figure = Figure(figsize=(_WIDTH, 2.9), layout="constrained")
+        panels = figure.subplots(1, len(levels), sharey=True, squeeze=False)[0]
+        for axes, level in zip(panels, levels, strict=True):
+            name = formats.level_name(int(level))
+            axes.set_title(name[0].upper() + name[1:])
+            _log_scale(axes, "y", values, floor)
+            for (_, frame) in (line for line in lines if line[0][0] == level):  # fmt: skip
+                some = _thin(frame, most)
+                axes.plot(some["generation"], _raised(some["mae"], floor), color=_QUIET, lw=0.9, alpha=0.75)
+            own = points[points["level"] == level]
+            axes.plot(own["generation"], _raised(own["mae"], floor), ls="", marker="o", ms=2.6, mew=0, color=_INK)
+            axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
+            axes.set_xlabel("generation")
+        panels[0].set_ylabel("MAE (log scale)")
+        handles = [
+            Line2D([], [], color=_QUIET, lw=0.9, label="one run (running totals)"),
+            Line2D([], [], ls="", marker="o", ms=3, color=_INK, label="full refit"),
+        ]
+        figure.legend(handles=handles, loc="outside lower center", ncols=2)
+        return _svg(figure, "error", "Error of the released numbers by generation")
+
+
+def contrast_figure(rows: Sequence[Contrast], name: str) -> str:
+    """Original and holdout with their intervals, and beside them the difference with its interval, a row a fold."""
+    shown = [row for row in rows if not math.isnan(row.original.value) or not math.isnan(row.holdout.value)]
+    if not shown:
+        return ""
+    with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
+        figure = Figure(figsize=(_WIDTH, 0.95 + 0.27 * len(shown)), layout="constrained")
+        left, right = figure.subplots(1, 2, sharey=True, width_ratios=[1.25, 1])
+        for at, row in enumerate(shown):
+            _interval(left, row.original, at - 0.14, "original", row.average)
+            _interval(left, row.holdout, at + 0.14, "holdout", row.average)
+            _interval(right, row.marginal, at, "marginal", row.average)
+            if math.isnan(row.marginal.value):
+                middle = blended_transform_factory(right.transAxes, right.transData)
+                right.text(0.5, at, row.marginal.reason or formats.UNDEFINED, transform=middle, ha="center",
+                           va="center", color=_QUIET, fontsize=7.5, clip_on=True)  # fmt: skip
+        left.set_yticks(range(len(shown)), [row.name for row in shown])
+        left.set_ylim(len(shown) - 0.5, -0.5)
+        right.axvline(0, color=_INK, lw=0.9)
+        for axes, title in ((left, "TCAP"), (right, "Difference (marginal risk)")):
+            axes.set_title(title)
+            axes.grid(visible=False, axis="y")
+            axes.tick_params(axis="y", length=0)
+            axes.spines["left"].set_visible(False)
+            axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
+        if all(math.isnan(row.marginal.value) for row in shown):
+            right.set_xticks([])
+        handles = [_handle(side, label) for side, label in NAMES.items()]
+        figure.legend(handles=handles, loc="outside lower left", ncols=2)
+        return _svg(figure, name, "Correct attribution of original and holdout, and their difference, by fold")
+
+
+def extrapolation_figure(
+    panels: Sequence[tuple[str, pd.DataFrame, Sequence[Extrapolation]]], measure: str, name: str
+) -> str:
+    """Risk against error, a row a fold: the fit on its own linear axis, and the same points and line on a log axis."""
+    panels = [panel for panel in panels if np.isfinite(panel[1]["mae"]).any()]
+    if not panels:
+        return ""
+    with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
+        figure = Figure(figsize=(_WIDTH, 0.55 + 2.35 * len(panels)), layout="constrained")
+        grid = figure.subplots(len(panels), 2, sharey="row", squeeze=False)
+        for (linear, log), (title, frame, fits) in zip(grid, panels, strict=True):
+            values = frame["mae"].to_numpy()
+            floor = _floor(values)
+            _log_scale(log, "x", values, floor)
+            linear.set_title(f"{title[0].upper()}{title[1:]}: as fitted")
+            log.set_title("The same points and line, log scale")
+            linear.set_ylabel("TCAP")
+            some = _thin(frame, _MOST_POINTS // len(panels) // 2)
+            for side in NAMES:
+                look = {"ls": "", "marker": MARKERS[side], "ms": 3, "mew": 0.7, "mec": COLOURS[side], "alpha": 0.6,
+                        "mfc": COLOURS[side] if side == "original" else "white"}  # fmt: skip
+                linear.plot(some["mae"], some[f"{measure}_{side}"], **look)
+                log.plot(_raised(some["mae"], floor), some[f"{measure}_{side}"], **look)
+            for fit in fits:
+                if fit.measure == measure and fit.side in NAMES and not math.isnan(fit.intercept):
+                    _line(linear, log, fit, floor)
+            linear.set_xlabel("MAE")
+            linear.xaxis.set_major_locator(MaxNLocator(nbins=5))
+            log.set_xlabel("MAE (log scale; 0 at the left edge)")
+        handles = [_handle(side, label) for side, label in NAMES.items()]
+        handles.append(Line2D([], [], color=_QUIET, lw=1.4, label="fitted line, value at zero error"))
+        figure.legend(handles=handles, loc="outside lower center", ncols=3)
+        return _svg(figure, name, "Correct attribution against error of the released numbers")
+
+
+def _line(linear: Axes, log: Axes, fit: Extrapolation, floor: float) -> None:
+    """The fitted line within its range (dashed down to zero error) and the intercept with its interval."""
+    colour, nudge = COLOURS[fit.side], -0.012 if fit.side == "original" else -0.03
+    reach = fit.mae_to
+    linear.plot([0, fit.mae_from], [fit.intercept, fit.intercept + fit.slope * fit.mae_from], color=colour, lw=1.2, ls=":")
+    linear.plot([fit.mae_from, reach], fit.intercept + fit.slope * np.array([fit.mae_from, reach]), color=colour, lw=1.4)
+    lowest = max(fit.mae_from, floor)
+    if reach > lowest:
+        x = np.geomspace(lowest, reach, 60)
+        log.plot(x, fit.intercept + fit.slope * x, color=colour, lw=1.4)
+    for axes, x in ((linear, nudge * reach), (log, floor * (1.25 if fit.side == "original" else 0.8))):
+        size = [[fit.intercept - fit.low], [fit.high - fit.intercept]]
+        known = not (math.isnan(fit.low) or math.isnan(fit.high))
+        axes.errorbar(x, fit.intercept, yerr=size if known else None, fmt=MARKERS[fit.side], ms=4.5, color=colour,
+                      mfc=colour if fit.side == "original" else "white", capsize=2.5, lw=1.3, zorder=4)  # fmt: skip
+
+
+def _interval(axes: Axes, estimate: Estimate, y: float, side: str, average: bool) -> None:
+    if math.isnan(estimate.value):
+        return
+    colour, width = COLOURS[side], 2.0 if average else 1.2
+    if not (math.isnan(estimate.low) or math.isnan(estimate.high)):
+        axes.plot([estimate.low, estimate.high], [y, y], color=colour, lw=width, solid_capstyle="butt")
+    inside = colour if side != "holdout" else "white"
+    axes.plot(estimate.value, y, marker=MARKERS[side], ms=6 if average else 4.5, color=colour, mfc=inside, mew=1.2)
+
+
+def _handle(side: str, label: str) -> Line2D:
+    colour = COLOURS[side]
+    inside = colour if side == "original" else "white"
+    return Line2D([], [], color=colour, lw=1.3, marker=MARKERS[side], ms=4.5, mfc=inside, label=label)
+
+
+def _floor(values: np.ndarray[Any, Any]) -> float:
+    """Where an error of exactly 0 is drawn on a log axis: a decade below the smallest other one."""
+    positive = values[np.isfinite(values) & (values > 0)]
+    return 10.0 ** (math.floor(math.log10(positive.min())) - 1) if len(positive) else 1e-3
+
+
+def _raised(values: pd.Series[float], floor: float) -> pd.Series[float]:
+    return values.where(~(values <= floor), floor)
+
+
+def _log_scale(axes: Axes, which: str, values: np.ndarray[Any, Any], floor: float) -> None:
+    """A log axis whose lowest tick stands for 0."""
+    top = max(np.nanmax(np.where(np.isfinite(values), values, np.nan)), floor * 10)
+    decades = np.arange(round(math.log10(floor)), math.ceil(math.log10(top)) + 1)
+    step = max(1, math.ceil(len(decades) / 7))
+    ticks = [floor, *(10.0**decade for decade in decades[1::step])]
+    axis = axes.yaxis if which == "y" else axes.xaxis
+    (axes.set_yscale if which == "y" else axes.set_xscale)("log")
+    (axes.set_ylim if which == "y" else axes.set_xlim)(floor / 1.6, top * 1.8)
+    axis.set_major_locator(FixedLocator(ticks))
+    axis.set_major_formatter(FuncFormatter(lambda at, _: "0" if at <= floor * 1.01 else formats.error(at)))
+
+
+def _thin(frame: pd.DataFrame, most: int) -> pd.DataFrame:
+    """At most so many rows, evenly spaced, first and last kept."""
+    if len(frame) <= most:
+        return frame
+    return frame.iloc[np.unique(np.linspace(0, len(frame) - 1, most).round().astype(int))]
+
+
+def _svg(figure: Figure, name: str, description: str) -> str:
+    """An `<svg>` element without metadata, ids prefixed with the figure's name, as wide as its place."""
+    stream = io.StringIO()
+    figure.savefig(stream, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    found = re.search(r'<svg[^>]*?viewBox="([^"]*)"[^>]*>(.*)</svg>', stream.getvalue(), flags=re.DOTALL)
+    if found is None:
+        raise RuntimeError("matplotlib wrote no <svg> element")
+    size, body = found.groups()
+    body = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", body, count=1, flags=re.DOTALL)  # it would style the page
+    body = re.sub(r"font-family: [^;\"]*(; )?", "", body)  # the style sheet's
+    body = re.sub(r'\bid="', f'id="{name}-', body)
+    body = re.sub(r'(?:xlink:)?(href="#|url\(#)', rf"\g<1>{name}-", body)
+    return f'<svg role="img" aria-label="{description}" viewBox="{size}">{body}</svg>'

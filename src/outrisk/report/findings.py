@@ -1,0 +1,191 @@
+"""The report's answer in words, and what limits it; evidence only, the decision is the output checker's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from outrisk.report import formats
+from outrisk.report.results import LEADING, Estimate, Level, Results, Run, find, marginal
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A headline number with what it is and how to read it."""
+
+    name: str
+    value: str
+    note: str
+
+
+def in_short(results: Results) -> list[str]:
+    """The answer, one paragraph an item."""
+    if not results.runs:
+        return [
+            _assessed(results),
+            "No run has finished, so nothing can be said yet about how well the released numbers can be reproduced or "
+            "about the risk of releasing them. That is missing evidence, not evidence of a low risk.",
+        ]
+    return [_assessed(results), _reproduced(results.runs), *_risk(results), _decision(results)]
+
+
+def headlines(results: Results) -> list[Figure]:
+    """The numbers beside the answer; none where no run has finished."""
+    if not results.runs:
+        return []
+    complete = sum(run.matched == run.numbers for run in results.runs)
+    total = len(results.runs)
+    figures = [Figure("Runs that reproduced every released number", f"{complete} of {total}", "at printed precision")]
+    lead = results.lead
+    if lead is None:
+        own = find(results.risk.folds[0].estimates, LEADING, "original")
+        note = f"TCAP, non-matches undefined; 95 % interval {formats.interval(own.low, own.high)}"
+        figures.append(Figure("Attributions right about people in the data", formats.share(own.value), note))
+        figures.append(Figure("Marginal risk", "not measured", "there is no holdout"))
+        return figures
+    original, holdout = (find(lead.estimates, LEADING, side) for side in ("original", "holdout"))
+    both = f"{formats.share(original.value)} against {formats.share(holdout.value)}"
+    figures.append(Figure("TCAP, in the data against holdout", both, formats.CONVENTIONS[LEADING]))
+    for measure, words in formats.CONVENTIONS.items():
+        found = marginal(lead, measure)
+        note = f"95 % interval {formats.interval(found.low, found.high, sign=True)}"
+        figures.append(Figure(f"Marginal risk, {words}", formats.signed(found.value), note))
+    return figures
+
+
+def warnings(results: Results) -> list[str]:
+    """What a reader must know before the numbers."""
+    manifest, found = results.manifest, []
+    if manifest.status != "complete":
+        done = f"{manifest.runs_done} of {formats.plural(manifest.runs_planned, 'planned run')}"
+        found.append(f"This study was interrupted after {done}. The report covers the finished runs only.")
+    failed = [run for run in results.runs if math.isnan(run.mae) or math.isinf(run.mae)]
+    if failed:
+        found.append(
+            f"In {formats.plural(len(failed), 'run')} the released analysis could not be refitted on the synthetic "
+            "data: its error is undefined, and its risk figures are not those of data that reproduce the release."
+        )
+    return found
+
+
+def _assessed(results: Results) -> str:
+    risk = results.risk
+    numbers = formats.plural(sum(output.numbers for output in risk.outputs), "released number")
+    kinds = formats.names(sorted({output.kind for output in risk.outputs}))
+    records = _records(results)
+    return (
+        f"The study “{results.manifest.study}” assesses {formats.plural(len(risk.outputs), 'output')} ({kinds}; "
+        f"{numbers}){f' computed from {records:,} records' if records else ''}. An intruder is taken to know "
+        f"{formats.names(risk.keys)} of a person, and to want to learn {risk.target}."
+    )
+
+
+def _records(results: Results) -> int | None:
+    whole = [fold.n_original for fold in results.risk.folds if fold.fold == "whole"]
+    data = [source.records for source in results.manifest.inputs if source.what == "data"]
+    return whole[0] if whole else data[0] if data else None
+
+
+def _reproduced(runs: Sequence[Run]) -> str:
+    complete = [run for run in runs if run.matched == run.numbers]
+    start = "Using nothing but the released numbers and the codebook, synthetic data were made in "
+    start += formats.plural(len(runs), "run") + ". "
+    worst = max((run.mae for run in runs if math.isfinite(run.mae)), default=math.nan)
+    mae = f"mean absolute error (MAE) of {formats.error(worst)}" + (" at most" if len(runs) > 1 else "")
+    if len(complete) == len(runs):
+        every = "In every run they" if len(runs) > 1 else "They"
+        return f"{start}{every} reproduce all released numbers at their printed precision, with a {mae}."
+    least = min(run.matched / run.numbers for run in runs if run.matched < run.numbers)
+    how_many = f"{len(complete)} of these" if complete else "none of these"
+    return (
+        f"{start}In {how_many} did they reproduce all released numbers at their printed precision; in the worst run "
+        f"{formats.points(least)} % of the numbers were reproduced (MAE up to {formats.error(worst)}). Data that come "
+        "closer to the released numbers may give away more, so the risk stated here may be understated (see section 6)."
+    )
+
+
+def _risk(results: Results) -> list[str]:
+    lead = results.lead
+    if lead is None:
+        return [_without_holdout(results)]
+    held = results.folds_of(lead.level)[0]
+    if lead.level == 1:
+        place = f"On the whole data, read against a holdout of {held.n_holdout or 0:,} records"
+    else:
+        place = f"On {formats.level_name(lead.level)}, each read against its other half as the holdout"
+    first = f"{place}: {compare(lead, LEADING)}"
+    zero = marginal(lead, "tcap_zero")
+    second = f"When synthetic records whose keys nobody has are counted as wrong instead: {compare(lead, 'tcap_zero')}"
+    if _above(zero) != _above(marginal(lead)) and not math.isnan(zero.low):
+        second += " The two conventions do not agree; section 5 shows both."
+    others = [_other(level) for level in results.risk.levels if level.level > lead.level and results.folds_of(level.level)]
+    return [first, second + "".join(others)]
+
+
+def compare(level: Level, measure: str) -> str:
+    """One sentence or two on original against holdout, in percentage points, as far as the interval allows."""
+    original, holdout = (find(level.estimates, measure, side) for side in ("original", "holdout"))
+    found = marginal(level, measure)
+    if math.isnan(found.value):
+        return f"the marginal risk is undefined ({found.reason or 'no reason given'}); that does not mean a low risk."
+    right = (
+        f"attributions are right for {formats.points(original.value)} % about people in the data and for "
+        f"{formats.points(holdout.value)} % about people who are not"
+    )
+    difference = f"{formats.points(found.value)} percentage points"
+    if math.isnan(found.low) or math.isnan(found.high):
+        why = found.reason or "no reason given"
+        return f"{right}. The difference, {difference}, has no interval ({why}), so it cannot be told from chance."
+    limits = f"95 % interval {formats.points(found.low)} to {formats.points(found.high)}"
+    if _above(found):
+        return (
+            f"the synthetic data are right about people in the data {difference} more often than about people who are "
+            f"not ({limits}): {right}."
+        )
+    room = f" A difference of up to {formats.points(found.high)} points is not ruled out." if found.high > 0 else ""
+    return (
+        "there is no evidence that the release tells more about the people in the data than about people who are not: "
+        f"{right}, a difference of {difference} ({limits}).{room}"
+    )
+
+
+def _other(level: Level) -> str:
+    found = marginal(level)
+    if math.isnan(found.value):
+        return ""
+    limits = formats.interval(100 * found.low, 100 * found.high)
+    if limits != formats.UNDEFINED:
+        limits = f"{formats.points(found.low)} to {formats.points(found.high)}"
+    return (
+        f" On {formats.level_name(level.level)} the difference (non-matches undefined) is "
+        f"{formats.points(found.value)} points (interval {limits})."
+    )
+
+
+def _without_holdout(results: Results) -> str:
+    fold = next(fold for fold in results.risk.folds if fold.runs)
+    own, base = (find(fold.estimates, measure, "original") for measure in (LEADING, "baseline"))
+    if math.isnan(own.value):
+        said = f"How often attributions are right is undefined ({own.reason or 'no reason given'})."
+    else:
+        said = f"Attributions made with the synthetic data are right for {formats.points(own.value)} %."
+        if not math.isnan(base.value):
+            said += f" Guessing from the distribution of {results.risk.target} alone would be right for "
+            said += f"{formats.points(base.value)} %."
+    return (
+        "The marginal risk could not be measured, because these runs have no holdout: no people of the same "
+        f"population who were left out of the data. {said} How much of this the release tells about the people in the "
+        "data, and how much holds for anybody in the population, cannot be told apart without a holdout."
+    )
+
+
+def _decision(results: Results) -> str:
+    return (
+        f"This is evidence on one kind of risk: learning {results.risk.target} about a person from these keys. "
+        "Whether the output can be released is the output checker's decision; section 8 lists what is not covered."
+    )
+
+
+def _above(estimate: Estimate) -> bool:
+    return estimate.low > 0

@@ -1,0 +1,103 @@
+"""How numbers are written for readers; what is not defined is said in words and never as 0."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import PurePosixPath, PureWindowsPath
+
+UNDEFINED = "undefined"
+CONVENTIONS = {"tcap_undefined": "non-matches undefined", "tcap_zero": "non-matches as zero"}
+_MINUS = "\N{MINUS SIGN}"
+
+
+def fixed(value: float, decimals: int, sign: bool = False) -> str:
+    """Fixed decimals; what would round to nothing keeps its sign (`+0.000`) or, without signs, its first digit."""
+    if math.isnan(value):
+        return UNDEFINED
+    if math.isinf(value):
+        return "∞" if value > 0 else f"{_MINUS}∞"
+    size = f"{abs(value):,.{decimals}f}"
+    if value and not sign and not size.strip("0.,"):
+        size = f"{abs(value):.1g}"
+    mark = _MINUS if value < 0 else "+" if sign and value > 0 else ""
+    return mark + size
+
+
+def share(value: float) -> str:
+    """A probability with three decimals."""
+    return fixed(value, 3)
+
+
+def signed(value: float) -> str:
+    """A difference of probabilities with its sign."""
+    return fixed(value, 3, sign=True)
+
+
+def points(value: float) -> str:
+    """A share in percentage points, one decimal."""
+    return fixed(100 * value, 1)
+
+
+def interval(low: float, high: float, sign: bool = False) -> str:
+    """`low to high`, or `undefined`."""
+    if math.isnan(low) or math.isnan(high):
+        return UNDEFINED
+    return f"{fixed(low, 3, sign)} to {fixed(high, 3, sign)}"
+
+
+def error(value: float) -> str:
+    """An error over many orders of magnitude, as R and Stata print it."""
+    if math.isnan(value) or math.isinf(value) or value == 0:
+        return fixed(value, 0)
+    text = f"{abs(value):.3g}" if 0.001 <= abs(value) < 1000 else f"{abs(value):.1e}"
+    return (_MINUS if value < 0 else "") + text
+
+
+def count(value: float | None) -> str:
+    """A whole number with thousands separated; a dash where there is none."""
+    return "–" if value is None or math.isnan(value) else f"{value:,.0f}"
+
+
+def seconds(value: float) -> str:
+    """A duration in words."""
+    if math.isnan(value):
+        return UNDEFINED
+    if value < 120:
+        return f"{value:.1f} s"
+    return f"{value / 60:.1f} min" if value < 7200 else f"{value / 3600:.1f} h"
+
+
+def spread(texts: Sequence[str]) -> str:
+    """The ends of a sorted list of written numbers: `a`, or `a to b` where they differ."""
+    if not texts:
+        return "–"
+    return texts[0] if texts[0] == texts[-1] else f"{texts[0]} to {texts[-1]}"
+
+
+def names(items: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}" if items else "none"
+
+
+def plural(number: int, noun: str) -> str:
+    """`1 run`, `14 runs`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def fold_name(level: int, fold: str) -> str:
+    """`whole data`, `half 1`, `quarter 1.2`."""
+    if fold == "whole":
+        return "whole data"
+    return f"{({2: 'half', 4: 'quarter'}).get(level, 'fold')} {fold}"
+
+
+def level_name(level: int) -> str:
+    """What the folds of a level are."""
+    return {1: "the whole data", 2: "halves of the data", 4: "quarters of the data"}.get(level, f"{level} folds")
+
+
+def file_name(name: str) -> str:
+    """A file's name without the folders of the computer it lay on; other names as they are."""
+    windows = PureWindowsPath(name)
+    return windows.name if PurePosixPath(name).is_absolute() or windows.is_absolute() or windows.root else name

@@ -1,0 +1,219 @@
+"""Equivalence classes: keys x target counted once for several tables, under one coding.
+
+Every attribution measure is a few lines on the counts made here. Records with the same values of all keys are one
+equivalence class q; within it, the records with the same target value t are one cell (q, t). Only cells that occur in
+some table are kept, so a target with many values costs no dense matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from outrisk.codebook import MISSING, format_value
+from outrisk.errors import RiskError
+from outrisk.microdata import MISSING_VALUES, Microdata
+
+Counts = NDArray[np.int64]
+Positions = NDArray[np.intp]
+
+_OVERFLOW = 2**62  # combined codes are signed 64-bit integers
+_DENSE_CELLS = 2**22  # largest table of counts that is made dense: 32 MiB a table
+_DENSE_PER_RECORD = 16  # beyond this many possible cells a record, sorting the records is quicker than a dense table
+
+
+@dataclass(frozen=True, eq=False)
+class Coding:
+    """Several tables under one coding; the records of the tables stand after one another.
+
+    `columns[j]` has shape (n_records of all tables,) and holds positions in `labels[j]`.
+    """
+
+    names: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]  # each variable's levels as text, those of all tables together
+    columns: tuple[NDArray[np.int32], ...]
+    lengths: Mapping[str, int]  # table -> number of records, in the order of the records
+
+    def rows(self) -> dict[str, slice]:
+        """Where each table's records stand."""
+        slices, start = {}, 0
+        for table, length in self.lengths.items():
+            slices[table] = slice(start, start + length)
+            start += length
+        return slices
+
+
+@dataclass(frozen=True, eq=False)
+class Equivalence:
+    """Counts of one key set x target in several tables, over the cells that occur in at least one of them.
+
+    Cells are ordered by class, then by target code; classes are numbered from 0 without gaps.
+    """
+
+    cell_class: Positions  # (n_cells,)
+    cell_target: Positions  # (n_cells,) codes of the target
+    counts: Mapping[str, Counts]  # table -> (n_cells,) records in the cell
+    class_counts: Mapping[str, Counts]  # table -> (n_classes,) records in the class
+    records: Mapping[str, Positions]  # table -> (n_records,) cell of each record
+
+    def class_totals(self, table: str) -> Counts:
+        """For each cell, the number of the table's records in its class; shape (n_cells,)."""
+        return self.class_counts[table][self.cell_class]
+
+    def n_records(self, table: str) -> int:
+        """Number of records of a table."""
+        return len(self.records[table])
+
+
+def code_microdata(tables: Mapping[str, Microdata], names: Sequence[str]) -> Coding:
+    """Take the named variables of tables that share a codebook; their codes are used as they are."""
+    codebook = next(iter(tables.values())).codebook
+    for table, data in tables.items():
+        if data.codebook is not codebook and data.codebook != codebook:
+            raise RiskError(
+                f"{table}: its codebook differs from that of {next(iter(tables))}; encode all with one codebook"
+            )
+        _check_table(table, len(data), codebook.names, names)
+    positions = [codebook.index(name) for name in names]
+    return Coding(
+        names=tuple(names),
+        labels=tuple(tuple(codebook.variables[j].labels) for j in positions),
+        columns=tuple(
+            np.concatenate([data.codes[:, j] for data in tables.values()], dtype=np.int32, casting="safe")
+            for j in positions
+        ),
+        lengths={table: len(data) for table, data in tables.items()},
+    )
+
+
+def code_frames(tables: Mapping[str, pd.DataFrame], names: Sequence[str]) -> Coding:
+    """Code the named columns of data frames of any origin.
+
+    Two values are the same when they read the same as text (2, 2.0 and '2' do; '2.0' as text does not). Missing values
+    (NaN, None, and the texts of `outrisk.microdata.MISSING_VALUES`) are one level of their own, which matches itself.
+    A level may occur in one table only.
+    """
+    for table, frame in tables.items():
+        _check_table(table, len(frame), list(frame.columns), names)
+    labels, columns = [], []
+    for name in names:
+        levels, codes = _code_columns([frame[name] for frame in tables.values()])
+        labels.append(levels)
+        columns.append(codes)
+    return Coding(tuple(names), tuple(labels), tuple(columns), {table: len(frame) for table, frame in tables.items()})
+
+
+def cross(coding: Coding, keys: Sequence[str], target: str, dense: bool | None = None) -> Equivalence:
+    """Count keys x target in every table of a coding.
+
+    `dense` chooses between counting in a table of all possible cells, O(n_records + possible cells), and sorting the
+    records, O(n_records log n_records); by default whichever is quicker. Both give the same result.
+    """
+    check_keys(coding.names, keys, target)
+    chosen = [coding.names.index(name) for name in (*keys, target)]
+    code, possible = _combine([coding.columns[j] for j in chosen], [len(coding.labels[j]) for j in chosen])
+    if dense is None:
+        dense = possible <= min(_DENSE_CELLS, _DENSE_PER_RECORD * len(code))
+    rows = coding.rows()
+    if dense:
+        tables = {table: np.bincount(code[at], minlength=possible) for table, at in rows.items()}
+        occupied = np.flatnonzero(np.sum(list(tables.values()), axis=0))
+        counts = {table: table_counts[occupied] for table, table_counts in tables.items()}
+        cell_of = np.empty(possible, dtype=np.intp)
+        cell_of[occupied] = np.arange(len(occupied))
+        cells = cell_of[code]
+    else:
+        occupied, cells = np.unique(code, return_inverse=True)
+        counts = {table: np.bincount(cells[at], minlength=len(occupied)) for table, at in rows.items()}
+    classes, targets = np.divmod(occupied, len(coding.labels[chosen[-1]]))
+    opens = np.concatenate(([True], classes[1:] != classes[:-1]))
+    starts = np.flatnonzero(opens)
+    return Equivalence(
+        cell_class=np.cumsum(opens) - 1,
+        cell_target=targets.astype(np.intp),
+        counts=counts,
+        class_counts={table: np.add.reduceat(cell_counts, starts) for table, cell_counts in counts.items()},
+        records={table: cells[at] for table, at in rows.items()},
+    )
+
+
+def check_keys(known: Sequence[str], keys: Sequence[str], target: str) -> None:
+    """Refuse a key set on which no measure is defined."""
+    if isinstance(keys, str) or not keys:
+        raise RiskError(f"keys {keys!r}: expected a list with at least one name; known: {list(known)}")
+    repeated = sorted({key for key in keys if list(keys).count(key) > 1})
+    if repeated:
+        raise RiskError(f"keys {list(keys)}: {repeated} repeated; name each key once")
+    unknown = [key for key in keys if key not in known]
+    if unknown:
+        raise RiskError(f"keys: no variable {unknown[0]!r}; known: {list(known)}")
+    if target not in known:
+        raise RiskError(f"target: no variable {target!r}; known: {list(known)}")
+    if target in keys:
+        raise RiskError(f"target {target!r} is among the keys {list(keys)}; an intruder who knows it learns nothing")
+
+
+def check_target_varies(coding: Coding, target: str, table: str = "original") -> None:
+    """Refuse a target that has a single value in a table: every guess of it is right, whatever was released."""
+    j = coding.names.index(target)
+    codes = coding.columns[j][coding.rows()[table]]
+    if (codes == codes[0]).all():
+        raise RiskError(
+            f"constant target: {target!r} is {coding.labels[j][codes[0]]!r} in every record of {table}; "
+            "choose a target that varies"
+        )
+
+
+def _check_table(table: str, n_records: int, known: Sequence[Any], names: Sequence[str]) -> None:
+    if n_records == 0:
+        raise RiskError(f"{table}: no records; no measure is defined on an empty table")
+    for name in names:
+        if list(known).count(name) != 1:
+            fault = "no column" if name not in known else "more than one column"
+            raise RiskError(f"{table}: {fault} {name!r}; known: {list(known)}")
+
+
+def _combine(columns: Sequence[NDArray[np.int32]], sizes: Sequence[int]) -> tuple[Counts, int]:
+    """One code per record for its values in all columns, the last column varying fastest, and the number of codes."""
+    code = columns[0].astype(np.int64)
+    possible = sizes[0]
+    for column, size in zip(columns[1:], sizes[1:], strict=True):
+        if possible * size > _OVERFLOW:
+            occupied, code = np.unique(code, return_inverse=True)
+            possible = len(occupied)
+        code = code * size + column
+        possible *= size
+    return code, possible
+
+
+def _code_columns(columns: Sequence[pd.Series[Any]]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
+    """Levels of a column of several tables together, and its codes in the tables after one another."""
+    found = [_texts(column) for column in columns]
+    levels = sorted({text for _, texts in found for text in texts if text is not None})
+    position: dict[str | None, int] = {text: i for i, text in enumerate(levels)}
+    position[None] = len(levels)
+    # Code -1, a missing value, reads the last entry of the lookup.
+    codes = np.concatenate(
+        [np.array([*map(position.__getitem__, texts), len(levels)], dtype=np.int32)[code] for code, texts in found]
+    )
+    return (*levels, MISSING) if (codes == len(levels)).any() else tuple(levels), codes
+
+
+def _texts(column: pd.Series[Any]) -> tuple[Positions, list[str | None]]:
+    """Codes of a column (-1 for missing) and what each code reads as (None for a text that means missing)."""
+    codes, values = pd.factorize(column)
+    # A float index yields Python floats, in which single precision would no longer show.
+    levels = values.to_numpy() if values.dtype.kind == "f" else values
+    return codes, [_text(value) for value in levels]
+
+
+def _text(value: object) -> str | None:
+    if isinstance(value, np.floating):
+        value = float(str(value))  # by its printed digits: 0.1 in single precision is 0.1, not 0.10000000149
+    text = format_value(value)
+    return None if text in MISSING_VALUES else text

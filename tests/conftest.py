@@ -1,0 +1,18 @@
+"""Fixtures that several test folders share."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Folder of reference data beside the checkout; absent, its tests are skipped, or fail where it is required."""
+    folder = Path(__file__).resolve().parents[1].parent / "shared"
+    if not folder.is_dir():
+        message = f"../shared is missing: no folder {folder}"
+        if os.environ.get("OUTRISK_REQUIRE_SHARED") == "1":
+            pytest.fail(message)
+        pytest.skip(message)
+    return folder
