@@ -1,7 +1,7 @@
 """A made-up run directory in the formats of docs/files.md, for the report's tests."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
@@ -37,7 +37,6 @@ class Made:
     data_name: str = "statsmodels/fair"
     generations: int = 60
     seed: int = 1
-    extra: dict = field(default_factory=dict)
 
 
 def write(directory: Path, made: Made | None = None) -> Path:
@@ -61,7 +60,9 @@ def write(directory: Path, made: Made | None = None) -> Path:
     study = {
         "name": made.study,
         "data": {"path": f"/home/someone/{made.study}.csv"},
-        "outputs": [{"name": name, "kind": kind, "formula": "affair ~ C(occupation) + age"} for name, kind, _, _ in made.outputs],
+        "outputs": [
+            {"name": name, "kind": kind, "formula": "affair ~ C(occupation) + age"} for name, kind, _, _ in made.outputs
+        ],
         "evolve": {"preset": "fast", "seed": made.seed, "checkpoint": None},
         "study": {"runs": made.runs, "folds": list(made.levels)},
     }
@@ -97,20 +98,29 @@ def _matched(rng: np.random.Generator, made: Made, done: list[tuple[int, str, in
         parts.append(
             pd.DataFrame(
                 {
-                    "level": level, "fold": fold, "run": run, "output": names, "label": labels_, "released": released,
-                    "refit": released + difference, "difference": difference, "decimals": decimals,
+                    "level": level,
+                    "fold": fold,
+                    "run": run,
+                    "output": names,
+                    "label": labels_,
+                    "released": released,
+                    "refit": released + difference,
+                    "difference": difference,
+                    "decimals": decimals,
                     "matched": np.where(np.abs(difference) <= unit, "true", "false"),
                 }
-            )  # fmt: skip
+            )
         )
-    columns = "level fold run output label released refit difference decimals matched".split()
+    columns = ["level", "fold", "run", "output", "label", "released", "refit", "difference", "decimals", "matched"]
     return pd.concat(parts) if parts else pd.DataFrame(columns=columns)
 
 
 def _errors(rng, made, done) -> tuple[pd.DataFrame, pd.DataFrame]:
     n, count = made.generations, sum(count for *_, count, _ in made.outputs)
     sides = [f"{measure}_{side}" for measure in MEASURES[:2] for side in ("original", "holdout")]
-    all_lines = [pd.DataFrame(columns="level fold run generation mse mae chi2 rate seconds matched".split())]
+    all_lines = [
+        pd.DataFrame(columns=["level", "fold", "run", "generation", "mse", "mae", "chi2", "rate", "seconds", "matched"])
+    ]
     all_points = [pd.DataFrame(columns=["level", "fold", "run", "generation", "mse", "mae", *sides])]
     for level, fold, run in done:
         place = {"level": level, "fold": fold, "run": run}
@@ -132,7 +142,9 @@ def _errors(rng, made, done) -> tuple[pd.DataFrame, pd.DataFrame]:
             other = risk + rng.normal(0, 0.006, len(at)) if _holdout(made, level) and not made.undefined else np.nan
             points[f"{measure}_holdout"] = other
         all_points.append(points)
-    return pd.concat([f for f in all_lines if len(f) or not done]), pd.concat([f for f in all_points if len(f) or not done])
+    return pd.concat([f for f in all_lines if len(f) or not done]), pd.concat(
+        [f for f in all_points if len(f) or not done]
+    )
 
 
 def _scores(rng, made, done) -> pd.DataFrame:
@@ -153,7 +165,7 @@ def _scores(rng, made, done) -> pd.DataFrame:
                                  None if undefined else value * lower, 0 if undefined else certain,
                                  0 if undefined else int(certain * lower), REASON if undefined else ""))  # fmt: skip
             rows.append((level, fold, run, len(keys), "+".join(keys), "weap", "synthetic", 0.8, certain, certain, ""))
-    columns = "level fold run key_size keys measure side value certain matched reason".split()
+    columns = ["level", "fold", "run", "key_size", "keys", "measure", "side", "value", "certain", "matched", "reason"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -161,7 +173,10 @@ def _risk(rng, made, done, frames) -> dict:
     folds, levels = [], []
     for level in dict.fromkeys(level for level, *_ in done):
         names = list(dict.fromkeys(fold for at, fold, _ in done if at == level))
-        found = [_fold(rng, made, level, fold, [run for a, f, run in done if (a, f) == (level, fold)], frames) for fold in names]
+        found = [
+            _fold(rng, made, level, fold, [run for a, f, run in done if (a, f) == (level, fold)], frames)
+            for fold in names
+        ]
         folds += found
         shrink = len(names) ** 0.5
         held = _holdout(made, level)
@@ -172,7 +187,7 @@ def _risk(rng, made, done, frames) -> dict:
         for name, kind, count, decimals in made.outputs
     ]
     return {"target": made.target, "keys": list(made.keys), "key_sizes": list(made.key_sizes), "tau": 1.0,
-            "largest": max(made.key_sizes), "outputs": outputs, "folds": folds, "levels": levels, **made.extra}  # fmt: skip
+            "largest": max(made.key_sizes), "outputs": outputs, "folds": folds, "levels": levels}  # fmt: skip
 
 
 def _fold(rng, made, level, fold, runs, frames) -> dict:
@@ -182,9 +197,10 @@ def _fold(rng, made, level, fold, runs, frames) -> dict:
     for run in runs:
         own = matched[(matched.level == level) & (matched.fold == fold) & (matched.run == run)]
         found.append(
-            {"run": run, "stop": "matched" if (own.matched == "true").all() else "budget", "generations": made.generations,
-             "seconds": round(rng.uniform(0.7, 1.4), 2), "mae": own.difference.abs().mean(),
-             "mse": (own.difference**2).mean(), "largest_difference": own.difference.abs().max(),
+            {"run": run, "stop": "matched" if (own.matched == "true").all() else "budget",
+             "generations": made.generations, "seconds": round(rng.uniform(0.7, 1.4), 2),
+             "mae": own.difference.abs().mean(), "mse": (own.difference**2).mean(),
+             "largest_difference": own.difference.abs().max(),
              "matched": int((own.matched == "true").sum()), "numbers": len(own)}
         )  # fmt: skip
     return {"level": level, "fold": fold, "n_original": RECORDS // level,
@@ -205,7 +221,13 @@ def _estimates(rng, made, held, error) -> list[dict]:
             for side, value in values.items():
                 gone = side != "original" and not held
                 undefined = made.undefined and measure.startswith("tcap")
-                reason = "no holdout" if gone else f"undefined in all 42 key sets, the first: {REASON}" if undefined else ""
+                reason = (
+                    f"undefined in all {made.runs} runs: no holdout"
+                    if gone
+                    else f"undefined in all 42 key sets, the first: {REASON}"
+                    if undefined
+                    else ""
+                )
                 none = bool(reason)
                 width = error * (1.4 if side == "marginal" else 1)
                 sets = 42 if keys == "all" else 1
@@ -224,11 +246,12 @@ def _fits(rng, made, held) -> list[dict]:
         for side in ("original", "holdout", "marginal"):
             reason = "no holdout" if side != "original" and not held else REASON if made.undefined else ""
             value = made.marginal if side == "marginal" else middle + (made.marginal if side == "original" else 0)
-            line = {"intercept": value, "low": value - 0.006, "high": value + 0.006, "slope": -0.3, "correlation": -0.93,
-                    "r_squared": 0.865, "measured": value + rng.normal(0, 0.002)}  # fmt: skip
+            line = {"intercept": value, "low": value - 0.006, "high": value + 0.006, "slope": -0.3,
+                    "correlation": -0.93, "r_squared": 0.865, "measured": value + rng.normal(0, 0.002)}  # fmt: skip
             found.append(
                 {"measure": measure, "side": side, **{key: None if reason else each for key, each in line.items()},
-                 "n_points": 12 * made.runs, "n_runs": made.runs, "mae_from": _mae(made), "mae_to": 0.3, "reason": reason}
+                 "n_points": 12 * made.runs, "n_runs": made.runs, "mae_from": _mae(made), "mae_to": 0.3,
+                 "reason": reason}
             )  # fmt: skip
     return found
 
@@ -237,7 +260,8 @@ def _manifest(made: Made, done: int, planned: int) -> dict:
     digest = "9f2c5b1e0d7a4c3b8e6f1a2d3c4b5a69788f9e0d1c2b3a4958677685940312ab"
     return {
         "outrisk": "0.1.0", "study": made.study, "status": "complete" if done == planned else "interrupted",
-        "runs_done": done, "runs_planned": planned, "started": "2026-11-21T10:00:00+00:00", "seconds": 73.4, "seed": made.seed,
+        "runs_done": done, "runs_planned": planned, "started": "2026-11-21T10:00:00+00:00", "seconds": 73.4,
+        "seed": made.seed,
         "workers": 2, "peak_memory_mb": 410, "versions": {"python": "3.11.7", "numpy": "2.4.6", "deap": "1.4.3"},
         "inputs": [
             {"what": "study", "name": f"{made.study}.yaml", "sha256": digest},

@@ -22,7 +22,7 @@ from outrisk.outputs.base import Array, Output
 from outrisk.risk.jackknife import Scores, score
 
 KeySets = Sequence[tuple[str, ...]]
-_STEP = 1.5  # a snapshot is taken each time the error has fallen by this factor
+_STEP = 2.0  # a snapshot is taken each time the error has fallen by this factor
 _MOST_SNAPSHOTS = 40
 
 
@@ -47,6 +47,7 @@ class Job:
     target: str
     tau: float
     jackknife_seed: int
+    workers: int  # threads inside the run
     folder: Path  # where the synthetic data are written
 
     @property
@@ -110,7 +111,7 @@ class _Trace:
 def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None) -> RunResult | None:
     """Carry out a run; None if it was halted before its end (an unfinished run is not kept)."""
     trace, started, stop = _Trace(), time.perf_counter(), ""
-    for generation in evolve(job.problem, job.settings, np.random.default_rng(job.seed)):
+    for generation in evolve(job.problem, job.settings, np.random.default_rng(job.seed), job.workers):
         trace.add(job, generation, time.perf_counter() - started)
         stop = generation.stop
         if watcher is not None:

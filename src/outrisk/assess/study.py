@@ -47,10 +47,11 @@ class Assessment:
 
 
 
-def plan_jobs(assessment: Assessment, folder: Path) -> list[Job]:
+def plan_jobs(assessment: Assessment, folder: Path, workers: int) -> list[Job]:
     """Compute each fold's released numbers and lay out all runs; every fault of the study shows here, before anything is written."""
     rng = np.random.default_rng(seed_of(assessment.seed, [_FOLDS]))
     folds = make_folds(assessment.original, assessment.holdout, list(assessment.runs), rng)
+    n_runs = sum(assessment.runs[fold.level] for fold in folds)
     jobs = []
     for fold in folds:
         _try_measures(assessment, fold)
@@ -70,6 +71,7 @@ def plan_jobs(assessment: Assessment, folder: Path) -> list[Job]:
                     target=assessment.target,
                     tau=assessment.tau,
                     jackknife_seed=assessment.seed,
+                    workers=max(1, workers // n_runs),
                     folder=folder,
                 )
             )

@@ -37,8 +37,9 @@ def run_study(
     directory = RunDirectory(out or Path("runs") / study.file.name, force)
     data = load_study_data(study)
     assessment = _assessment(study, data)
-    jobs = plan_jobs(assessment, directory.synthetic)
-    workers = min(workers or os.cpu_count() or 1, len(jobs))
+    workers = workers or os.cpu_count() or 1
+    jobs = plan_jobs(assessment, directory.synthetic, workers)
+    workers = min(workers, len(jobs))
     console = Console(stderr=True, quiet=quiet)
     directory.open()
     try:

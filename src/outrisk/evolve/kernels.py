@@ -233,6 +233,49 @@ def _score_spread(code, cols, vals, b, codes, i, j, step, before, after, to_cols
 
 
 @_inline
+def _move(blocks, start, end, code, floats, flags, cols, vals, codes, i, j, step, totals):  # type: ignore[no-untyped-def]
+    """Carry the move of variable j of record i by step (not made yet) into the totals of blocks[start:end]."""
+    for each in range(start, end):
+        b = blocks[each]
+        was = becomes = True
+        if code[b + MASKS] > 0:
+            was = _inside(code, flags, b, codes, i, j, 0)
+            becomes = _inside(code, flags, b, codes, i, j, step)
+        first = code[b + FIRST]
+        joint = code[b + PLACE]
+        place = _level(code, joint, codes, i)
+        moved = place + step * _shift(code, joint, j)
+        if code[b + KIND] == COUNTS:
+            if was:
+                totals[first + place] -= 1.0
+            if becomes:
+                totals[first + moved] += 1.0
+            continue
+        terms = b + HEADER + 2 * code[b + MASKS]
+        eta_old = 0.0
+        eta_new = 0.0
+        for t in range(terms, terms + TERM * code[b + TERMS], TERM):
+            at = code[t + 1] + _level(code, code[t], codes, i)
+            eta_old += floats[at]
+            eta_new += floats[at + step * _shift(code, code[t], j)]
+        before = floats[code[b + RESPONSE] + place] - _mean(eta_old) if was else 0.0
+        after = floats[code[b + RESPONSE] + moved] - _mean(eta_new) if becomes else 0.0
+        for t in range(terms, terms + TERM * code[b + TERMS], TERM):
+            width = code[t + 3]
+            entry = code[t + 2] + width * _level(code, code[t], codes, i)
+            shift = step * _shift(code, code[t], j)
+            if shift == 0:
+                for e in range(entry, entry + width):
+                    totals[first + cols[e]] += (after - before) * vals[e]
+                continue
+            for e in range(entry, entry + width):
+                totals[first + cols[e]] -= before * vals[e]
+            entry += width * shift
+            for e in range(entry, entry + width):
+                totals[first + cols[e]] += after * vals[e]
+
+
+@_inline
 def _quadratic(weights, at, k, cols, vals, filled):  # type: ignore[no-untyped-def]
     """d'Hd for a sparse change d of a block whose weights start at `at`."""
     change = 0.0
@@ -379,10 +422,8 @@ def mutate(plan, codes, totals, rate, creep, rng):  # type: ignore[no-untyped-de
             continue
         old = np.int64(codes[i, j])
         step = _propose(plan.sizes[j], plan.numeric[j], old, creep, rng)
-        start, end = var_ptr[j], var_ptr[j + 1]
-        _add(blocks, start, end, code, floats, flags, cols, vals, codes, i, -1.0, totals)
+        _move(blocks, var_ptr[j], var_ptr[j + 1], code, floats, flags, cols, vals, codes, i, j, step, totals)
         codes[i, j] = old + step
-        _add(blocks, start, end, code, floats, flags, cols, vals, codes, i, 1.0, totals)
         changed += 1
 
 
@@ -408,3 +449,120 @@ def mate(plan, codes_a, totals_a, codes_b, totals_b, share, rng):  # type: ignor
     for a in range(len(change)):
         totals_a[a] += change[a]
         totals_b[a] -= change[a]
+
+
+@_inline
+def _tally(cells, shares, filled, cell, share):  # type: ignore[no-untyped-def]
+    """Add a share to a cell of a short list, which names each cell once; returns its new length."""
+    for e in range(filled):
+        if cells[e] == cell:
+            shares[e] += share
+            return filled
+    cells[filled] = cell
+    shares[filled] = share
+    return filled + 1
+
+
+@_jit
+def exchange(plan, codes, totals, target, weights, steps, rng):  # type: ignore[no-untyped-def]
+    """Try `steps` exchanges of one variable's values between two records, in place; keep those with which the fitness does not rise.
+
+    An exchange moves the totals far less than the two edits it consists of, so it still finds steps down where single edits (see
+    climb) are too coarse. Returns the number of exchanges kept.
+    """
+    blocks, var_ptr, active = plan.var_blocks, plan.var_ptr, plan.active
+    code, floats, flags = plan.code, plan.floats, plan.flags
+    cols, vals = plan.cols, plan.vals
+    gradient = gradient_of(plan, weights, totals - target)
+    widest = plan.extent[2]
+    to_cols = np.empty(2 * widest, np.int64)
+    to_vals = np.empty(2 * widest)
+    scale = np.empty(2)
+    cells = np.empty(4, np.int64)
+    shares = np.empty(4)
+    most = 0
+    for j in range(len(plan.sizes)):
+        most = max(most, var_ptr[j + 1] - var_ptr[j])
+    before = np.empty((2, most))
+    after = np.empty((2, most))
+    rows = np.empty(2, np.int64)
+    moves = np.empty(2, np.int64)
+    n, n_active = len(codes), len(active)
+    kept = 0
+    for _ in range(steps):
+        j = active[int(rng.random() * n_active)]
+        rows[0] = int(rng.random() * n)
+        rows[1] = int(rng.random() * n)
+        moves[0] = np.int64(codes[rows[1], j]) - np.int64(codes[rows[0], j])
+        moves[1] = -moves[0]
+        if moves[0] == 0:
+            continue
+        start, end = var_ptr[j], var_ptr[j + 1]
+        change = 0.0
+        for e in range(start, end):
+            b = blocks[e]
+            filled = 0
+            for u in range(2):
+                was = _inside(code, flags, b, codes, rows[u], j, 0)
+                becomes = _inside(code, flags, b, codes, rows[u], j, moves[u])
+                if code[b + KIND] == COUNTS:
+                    level = _level(code, code[b + PLACE], codes, rows[u])
+                    before[u, e - start] = 1.0 if was else 0.0
+                    after[u, e - start] = 1.0 if becomes else 0.0
+                    moved = level + moves[u] * _shift(code, code[b + PLACE], j)
+                    filled = _tally(cells, shares, filled, level, -before[u, e - start])
+                    filled = _tally(cells, shares, filled, moved, after[u, e - start])
+                elif was or becomes:
+                    change += 2.0 * _score_change(
+                        code, floats, cols, vals, b, codes, rows[u], j, moves[u], was, becomes, gradient, scale
+                    )
+                    before[u, e - start] = scale[0]
+                    after[u, e - start] = scale[1]
+                else:
+                    before[u, e - start] = 0.0
+                    after[u, e - start] = 0.0
+            for f in range(filled):
+                weight = weights[code[b + WEIGHT] + cells[f]]
+                change += shares[f] * (2.0 * gradient[code[b + FIRST] + cells[f]] + weight * shares[f])
+        if change > 0.0:  # what is still to be added cannot be negative
+            continue
+        for e in range(start, end):
+            b = blocks[e]
+            if code[b + KIND] == SCORES:
+                filled = 0
+                for u in range(2):
+                    filled += _score_spread(
+                        code, cols, vals, b, codes, rows[u], j, moves[u], before[u, e - start], after[u, e - start],
+                        to_cols[filled:], to_vals[filled:],
+                    )  # fmt: skip
+                change += _quadratic(weights, code[b + WEIGHT], code[b + SIZE], to_cols, to_vals, filled)
+                if change > 0.0:
+                    break
+        if change > 0.0:
+            continue
+        for e in range(start, end):
+            b = blocks[e]
+            first, at = code[b + FIRST], code[b + WEIGHT]
+            for u in range(2):
+                if code[b + KIND] == COUNTS:
+                    level = _level(code, code[b + PLACE], codes, rows[u])
+                    moved = level + moves[u] * _shift(code, code[b + PLACE], j)
+                    totals[first + level] -= before[u, e - start]
+                    gradient[first + level] -= weights[at + level] * before[u, e - start]
+                    totals[first + moved] += after[u, e - start]
+                    gradient[first + moved] += weights[at + moved] * after[u, e - start]
+                    continue
+                k = code[b + SIZE]
+                filled = _score_spread(
+                    code, cols, vals, b, codes, rows[u], j, moves[u], before[u, e - start], after[u, e - start],
+                    to_cols, to_vals,
+                )  # fmt: skip
+                for f in range(filled):
+                    totals[first + to_cols[f]] += to_vals[f]
+                    row = at + to_cols[f] * k
+                    for a in range(k):
+                        gradient[first + a] += weights[row + a] * to_vals[f]
+        codes[rows[0], j] += moves[0]
+        codes[rows[1], j] += moves[1]
+        kept += 1
+    return kept

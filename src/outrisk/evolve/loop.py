@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Literal
@@ -32,13 +33,20 @@ class Generation:
     stop: Stop
 
 
-def evolve(problem: Problem, settings: Settings, rng: np.random.Generator) -> Iterator[Generation]:
+def evolve(
+    problem: Problem, settings: Settings, rng: np.random.Generator, workers: int = 1
+) -> Iterator[Generation]:
     """Evolve synthetic data that reproduce the released numbers; yields every generation, 0 being the start.
 
     The last generation yielded has a `stop`. Errors are first-order around the published numbers: exact for counts, exact in the limit for
-    a regression; 'matched' is said only after exact totals and a fresh linear map agree. The same seed gives the same run.
+    a regression; 'matched' is said only after exact totals and a fresh linear map agree. The same generator gives the same run for any
+    number of workers, which are threads that breed pairs of candidates.
     """
-    return _Evolution(problem, settings, rng).run()
+    if workers < 2 or settings.population < 4:
+        yield from _Evolution(problem, settings, rng, map).run()
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        yield from _Evolution(problem, settings, rng, pool.map).run()
 
 
 def make_toolbox(problem: Problem, settings: Settings, rng: np.random.Generator) -> base.Toolbox:
@@ -47,9 +55,9 @@ def make_toolbox(problem: Problem, settings: Settings, rng: np.random.Generator)
     toolbox = base.Toolbox()
     toolbox.register("candidate", operators.draw_candidate, problem, chances, rng)
     toolbox.register("population", tools.initRepeat, list, toolbox.candidate)
-    toolbox.register("mate", operators.mate, problem, rng=rng)
-    toolbox.register("mutate", operators.mutate, problem, creep=settings.creep, rng=rng)
-    toolbox.register("climb", operators.climb, problem, creep=settings.creep, rng=rng)
+    toolbox.register("mate", operators.mate, problem)
+    toolbox.register("mutate", operators.mutate, problem, creep=settings.creep)
+    toolbox.register("climb", operators.climb, problem, creep=settings.creep)
     toolbox.register("evaluate", operators.evaluate, problem)
     toolbox.register("select", operators.survive)
     return toolbox
@@ -58,9 +66,18 @@ def make_toolbox(problem: Problem, settings: Settings, rng: np.random.Generator)
 class _Evolution:
     """One run: its population, its linear map, the best so far and the logbook."""
 
-    def __init__(self, problem: Problem, settings: Settings, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        settings: Settings,
+        rng: np.random.Generator,
+        mapper: Callable[..., Iterable[None]],
+    ) -> None:
         self.problem, self.settings, self.rng = problem, settings, rng
+        self.rngs = rng.spawn(settings.population // 2)  # one a pair, so that pairs may breed in any order
         self.toolbox = make_toolbox(problem, settings, rng)
+        self.toolbox.register("map", mapper)
+        self.spare: list[Candidate] = []
         self.population: list[Candidate] = self.toolbox.population(n=settings.population)
         self.hall = tools.HallOfFame(1, similar=operator.is_)
         self.statistics = tools.Statistics(key=lambda candidate: candidate.fitness.values[0])
@@ -68,6 +85,7 @@ class _Evolution:
         self.statistics.register("mean", np.mean)
         self.fitness: Fitness = settings.fitness
         self.linear: Linear
+        self.near = False  # whether the released numbers are within reach, so that fine steps pay
         self._refresh(self.population[0])
         self.least, self.since = np.inf, 0  # least error so far and the generation that reached it
 
@@ -82,7 +100,8 @@ class _Evolution:
             if stop:
                 return
             if number and number % self.settings.refresh == 0:
-                if errors.digits < self.settings.sharpen:
+                self.near = errors.digits < self.settings.sharpen
+                if self.near:
                     self.fitness = "precision" if self.fitness != "precision" else self.settings.fitness
                 self._refresh(self.best)
 
@@ -93,19 +112,36 @@ class _Evolution:
 
     def _step(self, generation: int) -> None:
         """One generation: children are copies of their parents that mate, mutate and climb, then compete with their parent."""
-        settings, toolbox = self.settings, self.toolbox
-        parents = [self.population[at] for at in self.rng.permutation(len(self.population))]
-        children = [deepcopy(parent) for parent in parents]
-        for one, other in zip(children[::2], children[1::2], strict=True):
-            if self.rng.random() < settings.mate_probability:
-                toolbox.mate(one, other, settings.mate_share(generation))
-        for child in children:
-            toolbox.mutate(child, settings.mutation(generation))
-            steps = round(settings.climb(generation) * self.problem.n_records)
-            toolbox.climb(child, self.linear, steps)
-            child.fitness.values = toolbox.evaluate(child, self.linear)
-        self.population = toolbox.select(parents, children)
+        order = self.rng.permutation(len(self.population))
+        parents = [self.population[at] for at in order]
+        children = [self.spare.pop() if self.spare else deepcopy(parent) for parent in parents]
+        pairs = zip(range(0, len(parents), 2), self.rngs, strict=True)
+        list(self.toolbox.map(lambda pair: self._breed(parents, children, *pair, generation), pairs))
+        self.population = self.toolbox.select(parents, children)
+        survivors = {id(candidate) for candidate in self.population}
+        self.spare = [candidate for candidate in (*parents, *children) if id(candidate) not in survivors]
         self.hall.update(self.population)
+
+    def _breed(
+        self,
+        parents: Sequence[Candidate],
+        children: Sequence[Candidate],
+        first: int,
+        rng: np.random.Generator,
+        generation: int,
+    ) -> None:
+        """Make the two children of parents `first` and `first + 1`; their memory is that of candidates that did not survive."""
+        settings, toolbox = self.settings, self.toolbox
+        pair = children[first : first + 2]
+        for parent, child in zip(parents[first : first + 2], pair, strict=True):
+            child.become(parent)
+        if rng.random() < settings.mate_probability:
+            toolbox.mate(*pair, settings.mate_share(generation), rng=rng)
+        for child in pair:
+            toolbox.mutate(child, settings.mutation(generation), rng=rng)
+            steps = round(settings.climb(generation) * self.problem.n_records)
+            toolbox.climb(child, self.linear, steps, settings.exchange if self.near else 0.0, rng=rng)
+            child.fitness.values = toolbox.evaluate(child, self.linear)
 
     def _refresh(self, at: Candidate) -> None:
         """Take the linear map afresh at a candidate and judge everyone by it."""

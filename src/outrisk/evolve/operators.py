@@ -30,6 +30,12 @@ class Candidate:
         self.totals = totals
         self.fitness = Error()
 
+    def become(self, other: Candidate) -> None:
+        """Take over another candidate's data, in this one's memory; the fitness is to be evaluated."""
+        np.copyto(self.codes, other.codes)
+        np.copyto(self.totals, other.totals)
+        del self.fitness.values
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Candidate:
         twin = Candidate(self.codes.copy(), self.totals.copy())
         if self.fitness.valid:
@@ -75,13 +81,25 @@ def mutate(problem: Problem, candidate: Candidate, rate: float, creep: float, rn
     kernels.mutate(problem.plan, candidate.codes, candidate.totals, rate, creep, rng)
 
 
-def climb(problem: Problem, candidate: Candidate, linear: Linear, steps: int, creep: float, rng: np.random.Generator) -> None:
-    """Try `steps` single-value edits and keep those with which the error does not rise, in place."""
-    if steps == 0:
-        return
-    kernels.climb(
-        problem.plan, candidate.codes, candidate.totals, problem.target, linear.weights, steps, creep, rng
-    )
+def climb(
+    problem: Problem,
+    candidate: Candidate,
+    linear: Linear,
+    steps: int,
+    exchange: float,
+    creep: float,
+    rng: np.random.Generator,
+) -> None:
+    """Try `steps` edits and keep those with which the error does not rise, in place.
+
+    A share `exchange` of them exchange a value between two records, the others change one value.
+    """
+    exchanges = round(steps * exchange)
+    where = (problem.plan, candidate.codes, candidate.totals, problem.target, linear.weights)
+    if steps > exchanges:
+        kernels.climb(*where, steps - exchanges, creep, rng)
+    if exchanges:
+        kernels.exchange(*where, exchanges, rng)
 
 
 def evaluate(problem: Problem, candidate: Candidate, linear: Linear) -> tuple[float]:

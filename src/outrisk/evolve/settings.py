@@ -33,10 +33,11 @@ class Settings:
     population: candidates; even, so that they pair. generations: the budget. start: how the first values are drawn.
     mate_probability: chance that a pair of children swaps records. mate_share: chance that it swaps a given record.
     mutation: chance that a value changes. creep: chance that a changed numeric value goes to a neighbouring grid point only.
-    climb: single-value proposals a child gets in each generation, per record. fitness: mse, or chi2 (see problem.py).
-    sharpen: where the mean error comes within this many half last digits, the fitness turns to squared errors in that unit
-    (0 = never). refresh: generations between refreshes of the linear map. patience: the run ends when its best candidate has not
-    gained 0.1 % of fitness for this many generations (0 = only the budget ends it).
+    climb: proposals a child gets in each generation, per record. fitness: mse, or chi2 (see problem.py).
+    sharpen: the numbers are near when the mean error comes within this many half last digits (0 = never). Then the fitness alternates,
+    refresh by refresh, with squared errors in that unit, because where one stands still the other often moves on; and `exchange` is the share
+    of proposals that exchange a value between two records. refresh: generations between refreshes of the linear map.
+    patience: the run ends when the error has not fallen by 0.1 % for this many generations (0 = only the budget ends it).
     """
 
     population: int
@@ -47,6 +48,7 @@ class Settings:
     mutation: SteppedRate
     creep: float
     climb: SteppedRate
+    exchange: float
     fitness: Literal["mse", "chi2"]
     sharpen: float
     refresh: int
@@ -66,6 +68,7 @@ _RANGES = (
     ("generations", 1, 1_000_000),
     ("mate_probability", 0, 1),
     ("creep", 0, 1),
+    ("exchange", 0, 1),
     ("sharpen", 0, 1e9),
     ("refresh", 1, 1_000_000),
     ("patience", 0, 1_000_000),
@@ -83,6 +86,7 @@ PRESETS = {
         mutation=SteppedRate(0.005, 3.0, 250),
         creep=0.0,
         climb=SteppedRate(0.0, 1.0, 2000),
+        exchange=0.0,
         fitness="mse",
         sharpen=0.0,
         refresh=10,
@@ -98,10 +102,11 @@ PRESETS = {
         mutation=SteppedRate(0.005, 3.0, 3, least=1e-5),
         creep=0.3,
         climb=SteppedRate(0.2, 0.5, 10, most=5.0),
+        exchange=0.7,
         fitness="chi2",
         sharpen=20.0,
         refresh=5,
-        patience=30,
+        patience=50,
     ),
 }
 

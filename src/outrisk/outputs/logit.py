@@ -77,10 +77,10 @@ class Logit:
         if len(parts) != 2 or not parts[0].strip():
             raise self._error(f"formula {self.formula!r} needs a response, as in 'affair ~ age'")
         try:
-            design = Formula(parts[1]).get_model_matrix(frame).model_spec
+            design = Formula(parts[1]).get_model_matrix(frame, output="numpy").model_spec
             response = None
             if not self._categorical_response:
-                response = Formula(f"0 + {parts[0]}").get_model_matrix(frame).model_spec
+                response = Formula(f"0 + {parts[0]}").get_model_matrix(frame, output="numpy").model_spec
         except Exception as error:
             raise self._error(f"formula {self.formula!r} cannot be read: {_first_line(error)}") from None
         if design.transform_state:
@@ -176,7 +176,7 @@ class Logit:
     def _fit(response: Array, design: Array, start: Array | None) -> Array | None:
         try:
             with np.errstate(all="ignore"):
-                model = sm.Logit(response, design)
+                model = sm.Logit(response, design, check_rank=start is None)
                 model.raise_on_perfect_prediction = True  # an error that can be told, in place of a warning at every step
                 fit = model.fit(
                     disp=0, maxiter=100, start_params=start, skip_hessian=True, warn_convergence=False

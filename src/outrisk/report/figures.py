@@ -6,6 +6,7 @@ import io
 import math
 import re
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import matplotlib
@@ -69,7 +70,7 @@ def error_figure(trajectory: pd.DataFrame, snapshots: pd.DataFrame) -> str:
     lines = list(trajectory.groupby(["level", "fold", "run"], sort=False))
     most = max(20, _MOST_LINE_POINTS // max(1, len(lines)))
     points = _thin(snapshots, _MOST_POINTS)
-    with matplotlib.rc_context({**_STYLE, "svg.hashsalt": "error"}):
+    with _style("error"):
         figure = Figure(figsize=(_WIDTH, 2.9), layout="constrained")
         panels = figure.subplots(1, len(levels), sharey=True, squeeze=False)[0]
         for axes, level in zip(panels, levels, strict=True):
@@ -97,7 +98,7 @@ def contrast_figure(rows: Sequence[Contrast], name: str) -> str:
     shown = [row for row in rows if not math.isnan(row.original.value) or not math.isnan(row.holdout.value)]
     if not shown:
         return ""
-    with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
+    with _style(name):
         figure = Figure(figsize=(_WIDTH, 0.95 + 0.27 * len(shown)), layout="constrained")
         left, right = figure.subplots(1, 2, sharey=True, width_ratios=[1.25, 1])
         for at, row in enumerate(shown):
@@ -106,11 +107,11 @@ def contrast_figure(rows: Sequence[Contrast], name: str) -> str:
             _interval(right, row.marginal, at, "marginal", row.average)
             if math.isnan(row.marginal.value):
                 middle = blended_transform_factory(right.transAxes, right.transData)
-                right.text(0.5, at, row.marginal.reason or formats.UNDEFINED, transform=middle, ha="center",
-                           va="center", color=_QUIET, fontsize=7.5, clip_on=True)  # fmt: skip
+                right.text(0.5, at, row.gap or formats.UNDEFINED, transform=middle, ha="center",
+                           va="center", color=_QUIET, fontsize=7.5, clip_on=True, zorder=3,
+                           bbox={"facecolor": "white", "edgecolor": "none", "pad": 2})  # fmt: skip
         left.set_yticks(range(len(shown)), [row.name for row in shown])
         left.set_ylim(len(shown) - 0.5, -0.5)
-        right.axvline(0, color=_INK, lw=0.9)
         for axes, title in ((left, "TCAP"), (right, "Difference (marginal risk)")):
             axes.set_title(title)
             axes.grid(visible=False, axis="y")
@@ -119,6 +120,8 @@ def contrast_figure(rows: Sequence[Contrast], name: str) -> str:
             axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
         if all(math.isnan(row.marginal.value) for row in shown):
             right.set_xticks([])
+        else:
+            right.axvline(0, color=_INK, lw=0.9)
         handles = [_handle(side, label) for side, label in NAMES.items()]
         figure.legend(handles=handles, loc="outside lower left", ncols=2)
         return _svg(figure, name, "Correct attribution of original and holdout, and their difference, by fold")
@@ -131,7 +134,7 @@ def extrapolation_figure(
     panels = [panel for panel in panels if np.isfinite(panel[1]["mae"]).any()]
     if not panels:
         return ""
-    with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
+    with _style(name):
         figure = Figure(figsize=(_WIDTH, 0.55 + 2.35 * len(panels)), layout="constrained")
         grid = figure.subplots(len(panels), 2, sharey="row", squeeze=False)
         for (linear, log), (title, frame, fits) in zip(grid, panels, strict=True):
@@ -159,16 +162,25 @@ def extrapolation_figure(
         return _svg(figure, name, "Correct attribution against error of the released numbers")
 
 
+def _style(salt: str) -> AbstractContextManager[None]:
+    settings: Any = {**_STYLE, "svg.hashsalt": salt}
+    return matplotlib.rc_context(settings)
+
+
 def _line(linear: Axes, log: Axes, fit: Extrapolation, floor: float) -> None:
     """The fitted line within its range (dashed down to zero error) and the intercept with its interval."""
-    colour, nudge = COLOURS[fit.side], -0.012 if fit.side == "original" else -0.03
+    colour, nudge = COLOURS[fit.side], -0.025 if fit.side == "original" else -0.05
     reach = fit.mae_to
-    linear.plot([0, fit.mae_from], [fit.intercept, fit.intercept + fit.slope * fit.mae_from], color=colour, lw=1.2, ls=":")
-    linear.plot([fit.mae_from, reach], fit.intercept + fit.slope * np.array([fit.mae_from, reach]), color=colour, lw=1.4)
+    linear.plot(
+        [0, fit.mae_from], [fit.intercept, fit.intercept + fit.slope * fit.mae_from], color=colour, lw=1.2, ls=":"
+    )
+    linear.plot(
+        [fit.mae_from, reach], fit.intercept + fit.slope * np.array([fit.mae_from, reach]), color=colour, lw=1.4
+    )
     lowest = max(fit.mae_from, floor)
     if reach > lowest:
-        x = np.geomspace(lowest, reach, 60)
-        log.plot(x, fit.intercept + fit.slope * x, color=colour, lw=1.4)
+        curve = np.geomspace(lowest, reach, 60)
+        log.plot(curve, fit.intercept + fit.slope * curve, color=colour, lw=1.4)
     for axes, x in ((linear, nudge * reach), (log, floor * (1.25 if fit.side == "original" else 0.8))):
         size = [[fit.intercept - fit.low], [fit.high - fit.intercept]]
         known = not (math.isnan(fit.low) or math.isnan(fit.high))
@@ -230,7 +242,9 @@ def _svg(figure: Figure, name: str, description: str) -> str:
     if found is None:
         raise RuntimeError("matplotlib wrote no <svg> element")
     size, body = found.groups()
-    body = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", body, count=1, flags=re.DOTALL)  # it would style the page
+    body = re.sub(
+        r"<defs>\s*<style.*?</style>\s*</defs>", "", body, count=1, flags=re.DOTALL
+    )  # it would style the page
     body = re.sub(r"font-family: [^;\"]*(; )?", "", body)  # the style sheet's
     body = re.sub(r'\bid="', f'id="{name}-', body)
     body = re.sub(r'(?:xlink:)?(href="#|url\(#)', rf"\g<1>{name}-", body)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,15 @@ class Figure:
 
 def in_short(results: Results) -> list[str]:
     """The answer, one paragraph an item."""
+    return [_unbroken(paragraph) for paragraph in _paragraphs(results)]
+
+
+def _unbroken(text: str) -> str:
+    """Without line breaks inside numbers such as `1.2e-05` and `66.6 %`."""
+    return re.sub(r"(?<=\de)-(?=\d)", "\N{NON-BREAKING HYPHEN}", text.replace(" %", "\N{NO-BREAK SPACE}%"))
+
+
+def _paragraphs(results: Results) -> list[str]:
     if not results.runs:
         return [
             _assessed(results),
@@ -39,17 +49,17 @@ def headlines(results: Results) -> list[Figure]:
     figures = [Figure("Runs that reproduced every released number", f"{complete} of {total}", "at printed precision")]
     lead = results.lead
     if lead is None:
-        own = find(results.risk.folds[0].estimates, LEADING, "original")
+        own = find(next(fold for fold in results.risk.folds if fold.runs).estimates, LEADING, "original")
         note = f"TCAP, non-matches undefined; 95 % interval {formats.interval(own.low, own.high)}"
         figures.append(Figure("Attributions right about people in the data", formats.share(own.value), note))
         figures.append(Figure("Marginal risk", "not measured", "there is no holdout"))
         return figures
     original, holdout = (find(lead.estimates, LEADING, side) for side in ("original", "holdout"))
-    both = f"{formats.share(original.value)} against {formats.share(holdout.value)}"
-    figures.append(Figure("TCAP, in the data against holdout", both, formats.CONVENTIONS[LEADING]))
+    both = f"{formats.share(original.value)} / {formats.share(holdout.value)}"
+    figures.append(Figure("TCAP, people in the data / holdout", both, formats.CONVENTIONS[LEADING]))
     for measure, words in formats.CONVENTIONS.items():
         found = marginal(lead, measure)
-        note = f"95 % interval {formats.interval(found.low, found.high, sign=True)}"
+        note = f"95 %: {formats.interval(found.low, found.high, sign=True)}"
         figures.append(Figure(f"Marginal risk, {words}", formats.signed(found.value), note))
     return figures
 
@@ -64,7 +74,8 @@ def warnings(results: Results) -> list[str]:
     if failed:
         found.append(
             f"In {formats.plural(len(failed), 'run')} the released analysis could not be refitted on the synthetic "
-            "data: its error is undefined, and its risk figures are not those of data that reproduce the release."
+            "data: its error is undefined, and its risk figures are not those of data that reproduce the release. "
+            + next((f"The first reason given: {why}." for run in failed for why in run.failures), "")
         )
     return found
 
@@ -74,6 +85,8 @@ def _assessed(results: Results) -> str:
     numbers = formats.plural(sum(output.numbers for output in risk.outputs), "released number")
     kinds = formats.names(sorted({output.kind for output in risk.outputs}))
     records = _records(results)
+    if not risk.outputs:
+        return f"The study “{results.manifest.study}” was to assess released outputs; none has been assessed yet."
     return (
         f"The study “{results.manifest.study}” assesses {formats.plural(len(risk.outputs), 'output')} ({kinds}; "
         f"{numbers}){f' computed from {records:,} records' if records else ''}. An intruder is taken to know "
@@ -96,12 +109,13 @@ def _reproduced(runs: Sequence[Run]) -> str:
     if len(complete) == len(runs):
         every = "In every run they" if len(runs) > 1 else "They"
         return f"{start}{every} reproduce all released numbers at their printed precision, with a {mae}."
-    least = min(run.matched / run.numbers for run in runs if run.matched < run.numbers)
-    how_many = f"{len(complete)} of these" if complete else "none of these"
+    least = min((run for run in runs if run.matched < run.numbers), key=lambda run: run.matched / run.numbers)
+    how_many = f"Of these, {len(complete):,}" if complete else "Not one of these"
     return (
-        f"{start}In {how_many} did they reproduce all released numbers at their printed precision; in the worst run "
-        f"{formats.points(least)} % of the numbers were reproduced (MAE up to {formats.error(worst)}). Data that come "
-        "closer to the released numbers may give away more, so the risk stated here may be understated (see section 6)."
+        f"{start}{how_many} reproduced all released numbers at their printed precision; in the worst run "
+        f"{least.matched:,} of {least.numbers:,} numbers were reproduced (MAE up to {formats.error(worst)}). Data that "
+        "come closer to the released numbers may give away more, so the risk stated here may be "
+        "understated (see section 6)."
     )
 
 
@@ -113,14 +127,17 @@ def _risk(results: Results) -> list[str]:
     if lead.level == 1:
         place = f"On the whole data, read against a holdout of {held.n_holdout or 0:,} records"
     else:
-        place = f"On {formats.level_name(lead.level)}, each read against its other half as the holdout"
+        place = f"On {formats.level_name(lead.level)}, each read against its counterpart as the holdout"
     first = f"{place}: {compare(lead, LEADING)}"
     zero = marginal(lead, "tcap_zero")
     second = f"When synthetic records whose keys nobody has are counted as wrong instead: {compare(lead, 'tcap_zero')}"
     if _above(zero) != _above(marginal(lead)) and not math.isnan(zero.low):
         second += " The two conventions do not agree; section 5 shows both."
-    others = [_other(level) for level in results.risk.levels if level.level > lead.level and results.folds_of(level.level)]
-    return [first, second + "".join(others)]
+    others = [level for level in results.risk.levels if level.level > lead.level and results.folds_of(level.level)]
+    return [
+        first + "".join(_other(level, LEADING) for level in others),
+        second + "".join(_other(level, "tcap_zero") for level in others),
+    ]
 
 
 def compare(level: Level, measure: str) -> str:
@@ -130,7 +147,7 @@ def compare(level: Level, measure: str) -> str:
     if math.isnan(found.value):
         return f"the marginal risk is undefined ({found.reason or 'no reason given'}); that does not mean a low risk."
     right = (
-        f"attributions are right for {formats.points(original.value)} % about people in the data and for "
+        f"{formats.points(original.value)} % of attributions are right about people in the data, and "
         f"{formats.points(holdout.value)} % about people who are not"
     )
     difference = f"{formats.points(found.value)} percentage points"
@@ -146,21 +163,19 @@ def compare(level: Level, measure: str) -> str:
     room = f" A difference of up to {formats.points(found.high)} points is not ruled out." if found.high > 0 else ""
     return (
         "there is no evidence that the release tells more about the people in the data than about people who are not: "
-        f"{right}, a difference of {difference} ({limits}).{room}"
+        f"{right}; the difference is {difference} ({limits}).{room}"
     )
 
 
-def _other(level: Level) -> str:
-    found = marginal(level)
+def _other(level: Level, measure: str) -> str:
+    found, place = marginal(level, measure), formats.level_name(level.level)
     if math.isnan(found.value):
-        return ""
-    limits = formats.interval(100 * found.low, 100 * found.high)
-    if limits != formats.UNDEFINED:
-        limits = f"{formats.points(found.low)} to {formats.points(found.high)}"
-    return (
-        f" On {formats.level_name(level.level)} the difference (non-matches undefined) is "
-        f"{formats.points(found.value)} points (interval {limits})."
-    )
+        return f" On {place} the difference is undefined ({found.reason or 'no reason given'})."
+    limits = f"interval {formats.points(found.low)} to {formats.points(found.high)}"
+    if math.isnan(found.low) or math.isnan(found.high):
+        limits = "no interval"
+    above = ", wholly above 0" if _above(found) else ""
+    return f" On {place} the difference is {formats.points(found.value)} points ({limits}{above})."
 
 
 def _without_holdout(results: Results) -> str:

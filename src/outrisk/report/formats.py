@@ -12,14 +12,14 @@ _MINUS = "\N{MINUS SIGN}"
 
 
 def fixed(value: float, decimals: int, sign: bool = False) -> str:
-    """Fixed decimals; what would round to nothing keeps its sign (`+0.000`) or, without signs, its first digit."""
+    """Fixed decimals; what rounds to nothing but is not 0 shows it: `<0.001`, or `+0.000` and `−0.000`."""
     if math.isnan(value):
         return UNDEFINED
     if math.isinf(value):
         return "∞" if value > 0 else f"{_MINUS}∞"
     size = f"{abs(value):,.{decimals}f}"
-    if value and not sign and not size.strip("0.,"):
-        size = f"{abs(value):.1g}"
+    if value > 0 and not sign and not size.strip("0.,"):
+        return f"<{10.0**-decimals:.{decimals}f}"
     mark = _MINUS if value < 0 else "+" if sign and value > 0 else ""
     return mark + size
 
@@ -35,7 +35,9 @@ def signed(value: float) -> str:
 
 
 def points(value: float) -> str:
-    """A share in percentage points, one decimal."""
+    """A share in percentage points, one decimal; what would round to nothing keeps its first digit."""
+    if value and abs(value) < 0.0005:
+        return f"{_MINUS if value < 0 else ''}{abs(100 * value):.1g}"
     return fixed(100 * value, 1)
 
 

@@ -111,12 +111,17 @@ def _figures(results: Results) -> dict[str, str]:
 
 
 def _definitions(results: Results) -> list[str]:
-    """How each output was defined in the study, without its numbers; empty where the study does not say."""
+    """How each output was defined in the study, without its numbers and what its notes say anyway."""
     given = results.study.get("outputs")
     outputs = results.risk.outputs
     if not isinstance(given, list) or len(given) != len(outputs):
         return [""] * len(outputs)
-    return ["; ".join(_flat(each, _NOT_SETTINGS)) if isinstance(each, dict) else "" for each in given]
+    return [
+        "; ".join(text for text in _flat(each, _NOT_SETTINGS) if text.split(": ", 1)[1] not in output.notes)
+        if isinstance(each, dict)
+        else ""
+        for each, output in zip(given, outputs, strict=True)
+    ]
 
 
 def _settings(results: Results) -> list[tuple[str, str]]:

@@ -28,6 +28,7 @@ _COLUMNS = {
 
 Number = Annotated[float, BeforeValidator(lambda value: math.nan if value is None else value)]
 Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
+Held = Annotated[int | None, BeforeValidator(lambda value: value or None)]  # 0 records held out are no holdout
 Record = TypeVar("Record", bound=BaseModel)
 
 
@@ -77,6 +78,7 @@ class Run(BaseModel, frozen=True):
     largest_difference: Number
     matched: int
     numbers: int
+    failures: list[str] = []  # outputs that could not be refitted, and why
 
 
 class Fold(BaseModel, frozen=True):
@@ -85,7 +87,7 @@ class Fold(BaseModel, frozen=True):
     level: int
     fold: str
     n_original: int
-    n_holdout: int | None = None
+    n_holdout: Held = None
     holdout: Text = ""
     runs: list[Run]
     estimates: list[Estimate]
@@ -261,6 +263,8 @@ def _read_csv(path: Path) -> pd.DataFrame:
         frame = frame.astype({"level": "int64", "run": "int64"})
     except (ValueError, OSError) as error:
         raise _broken(path, error) from error
+    if path.name == "risk.csv" and frame.duplicated(["level", "fold", "run", "keys", "measure", "side"]).any():
+        raise _broken(path, "a measure of a key set stands there twice")
     if flag:
         frame["matched"] = frame["matched"].str.lower() == "true"
     return frame

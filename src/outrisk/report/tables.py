@@ -16,6 +16,8 @@ WHOLE_TABLE = 60  # outputs of more numbers are summarised
 _LISTED = 120  # numbers listed in all
 _ROWS = 40  # rows of a summary by output
 _LARGEST = 15
+NO_HOLDOUT = "no holdout"
+_IN_ROW = 40  # characters of a reason that fits in a table row
 _STOPS = {
     "matched": "all numbers matched",
     "budget": "budget used up",
@@ -35,11 +37,31 @@ class Contrast:
     original: Estimate
     holdout: Estimate
     marginal: Estimate
+    held_out: bool
+
+    @property
+    def no_contrast(self) -> str:
+        """The one reason why neither holdout nor difference is defined; empty where there are two, or none."""
+        if not self.held_out:
+            return NO_HOLDOUT
+        gone = math.isnan(self.holdout.value) and math.isnan(self.marginal.value)
+        return self.marginal.reason if gone and self.marginal.reason == self.holdout.reason else ""
+
+    @property
+    def gap(self) -> str:
+        """What stands in place of holdout and difference: `no_contrast`, if it fits in a row; empty if they stand."""
+        return self.no_contrast if len(self.no_contrast) <= _IN_ROW else formats.UNDEFINED
+
+    @property
+    def reasons(self) -> list[str]:
+        """What the files say on undefined or partial figures, but for `gap`."""
+        found = [each.reason for each in (self.original, self.holdout, self.marginal)]
+        return [reason for reason in (found if self.held_out else found[:1]) if reason and reason != self.gap]
 
     @property
     def left_out(self) -> str:
-        """Key sets left out as undefined, of all, counted over the runs."""
-        most = max((self.original, self.marginal), key=lambda found: found.n_undefined)
+        """Key sets left out of the difference as undefined (of the original's mean, where there is no holdout)."""
+        most = self.original if self.no_contrast else self.marginal
         return f"{most.n_undefined:,} of {most.n_undefined + most.n_key_sets:,}"
 
 
@@ -48,13 +70,14 @@ def contrasts(results: Results, measure: str, keys: str = "all") -> list[Contras
     rows = []
     for level in sorted({fold.level for fold in results.risk.folds if fold.runs}):
         folds = results.folds_of(level)
-        rows += [_contrast(fold, measure, keys) for fold in folds]
+        rows += [_contrast(fold, measure, keys, bool(fold.n_holdout)) for fold in folds]
         if len(folds) > 1:
-            rows += [_contrast(each, measure, keys) for each in results.risk.levels if each.level == level]
+            held_out = any(fold.n_holdout for fold in folds)
+            rows += [_contrast(each, measure, keys, held_out) for each in results.risk.levels if each.level == level]
     return rows
 
 
-def _contrast(part: Fold | Level, measure: str, keys: str) -> Contrast:
+def _contrast(part: Fold | Level, measure: str, keys: str, held_out: bool) -> Contrast:
     fold = isinstance(part, Fold)
     return Contrast(
         name=formats.fold_name(part.level, part.fold) if isinstance(part, Fold) else f"mean of {part.n_folds} folds",
@@ -64,6 +87,7 @@ def _contrast(part: Fold | Level, measure: str, keys: str) -> Contrast:
         original=find(part.estimates, measure, "original", keys),
         holdout=find(part.estimates, measure, "holdout", keys),
         marginal=find(part.estimates, measure, "marginal", keys),
+        held_out=held_out,
     )
 
 
@@ -118,7 +142,7 @@ class Numbers:
     listed: list[tuple[str, list[dict[str, Any]]]]  # output, rows
     summary: list[dict[str, Any]]  # one row an output; empty where all is listed
     summary_left_out: int
-    largest: list[dict[str, Any]]
+    largest: list[dict[str, Any]]  # empty where all is listed, or all differences are 0
 
 
 def numbers(results: Results) -> Numbers | None:
@@ -130,8 +154,9 @@ def numbers(results: Results) -> Numbers | None:
     everything = results.matched
     everything = everything[(everything["level"] == fold.level) & (everything["fold"] == fold.fold)]
     first = int(everything["run"].min()) if len(everything) else fold.runs[0].run
-    spread = everything.groupby(["output", "label"], sort=False)["difference"].agg(["min", "max"]).reset_index()
-    rows = everything[everything["run"] == first].merge(spread, on=["output", "label"], how="left")
+    everything = everything.assign(position=everything.groupby("run").cumcount())  # labels need not be unique
+    spread = everything.groupby("position")["difference"].agg(["min", "max"])
+    rows = everything[everything["run"] == first].set_index("position").join(spread)
     by_output = list(rows.groupby("output", sort=False))
     listed, left = [], _LISTED
     for name, group in by_output:
@@ -141,6 +166,7 @@ def numbers(results: Results) -> Numbers | None:
     whole = len(listed) == len(by_output)
     summary = [] if whole else sorted((_summarise(str(name), group) for name, group in by_output), key=_worst_first)
     size = rows["difference"].abs()
+    worst = size.sort_values(ascending=False, na_position="first", kind="stable").index
     return Numbers(
         fold=formats.fold_name(fold.level, fold.fold),
         run=first,
@@ -148,7 +174,7 @@ def numbers(results: Results) -> Numbers | None:
         listed=listed,
         summary=summary[:_ROWS],
         summary_left_out=max(0, len(summary) - _ROWS),
-        largest=[] if whole else _number_rows(rows.loc[size.nlargest(_LARGEST).index]),
+        largest=[] if whole or (size == 0).all() else _number_rows(rows.loc[worst[:_LARGEST]]),
     )
 
 
@@ -224,13 +250,14 @@ def key_size_rows(results: Results, level: int) -> list[dict[str, Any]]:
 def riskiest(results: Results, level: int, most: int = 5) -> list[dict[str, Any]]:
     """Key sets with the largest difference of `tcap_undefined`, averaged over the folds and runs of a level."""
     wide = _wide(results.scores[results.scores["level"] == level])
+    sides = ["original", "holdout", "difference"]
     original, holdout = wide["tcap_undefined original"], wide["tcap_undefined holdout"]
     wide = wide.assign(original=original, holdout=holdout, difference=original - holdout)
-    means = wide.dropna(subset=["difference"]).groupby("keys", sort=False)[["original", "holdout", "difference"]].mean()
+    means = wide.dropna(subset=["difference"]).groupby("keys", sort=False)[sides].mean()
     chosen = means.sort_values("difference", ascending=False, kind="stable").head(most)
     return [
-        {"keys": str(keys).replace("+", ", "), **row}
-        for keys, row in zip(chosen.index, chosen.to_dict("records"), strict=True)
+        {"keys": str(keys).replace("+", ", "), **{side: float(row[side]) for side in sides}}
+        for keys, row in chosen.iterrows()
     ]
 
 

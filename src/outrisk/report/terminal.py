@@ -89,10 +89,12 @@ def _reasons(results: Results) -> list[str]:
     folds: dict[str, list[str]] = {}
     for fold in _finished(results):
         for measure in _CONVENTIONS:
-            for found in (find(fold.estimates, measure, side) for side in ("original", "holdout", "marginal")):
+            for side in ("original", "holdout", "marginal"):
+                found = find(fold.estimates, measure, side)
                 if math.isnan(found.value) or math.isnan(found.low):
-                    name = formats.fold_name(fold.level, fold.fold)
-                    folds.setdefault(found.reason or "no reason given", []).append(name)
+                    missing = side != "original" and not fold.n_holdout
+                    reason = tables.NO_HOLDOUT if missing else found.reason or "no reason given"
+                    folds.setdefault(reason, []).append(formats.fold_name(fold.level, fold.fold))
     return [f"Undefined ({', '.join(dict.fromkeys(where))}): {reason}" for reason, where in folds.items()]
 
 

@@ -172,7 +172,7 @@ def average(scores: Scores, measure: str, side: str) -> Estimate:
     if not defined.any():
         return _undefined(len(values), _why(scores, (side,)))
     mean = float(values[defined].mean())
-    replicates = scores.replicates[measure, side][defined].mean(axis=0)
+    replicates = _mean_defined(scores.replicates[measure, side][defined])
     original, holdout = (replicates, _NO_REPLICATES) if side == ORIGINAL else (_NO_REPLICATES, replicates)
     return _estimate([mean], int(defined.sum()), int((~defined).sum()), original, holdout)
 
@@ -189,7 +189,7 @@ def marginal(scores: Scores, measure: str) -> Estimate:
     defined = ~np.isnan(original - holdout)
     if not defined.any():
         return _undefined(len(defined), _why(scores, SIDES))
-    means = [scores.replicates[measure, side][defined].mean(axis=0) for side in SIDES]
+    means = [_mean_defined(scores.replicates[measure, side][defined]) for side in SIDES]
     difference = float((original - holdout)[defined].mean())
     return _estimate([difference], int(defined.sum()), int((~defined).sum()), *means)
 
@@ -213,10 +213,19 @@ def combine(estimates: Sequence[Estimate]) -> Estimate:
         [run.value for run in used],
         sum(run.n_key_sets for run in used),
         sum(run.n_undefined for run in used),
-        np.mean([run.replicates_original for run in used], axis=0),
-        np.mean([run.replicates_holdout for run in used], axis=0),
+        _mean_defined(np.array([run.replicates_original for run in used])),
+        _mean_defined(np.array([run.replicates_holdout for run in used])),
         f"{len(left_out)} of {len(estimates)} runs left out: {left_out[0].reason}" if left_out else "",
     )
+
+
+def _mean_defined(replicates: Floats) -> Floats:
+    """Mean over rows where defined, column by column: each replicate follows the estimator's own rule of leaving out what is undefined.
+
+    NaN only where a replicate is undefined in every row.
+    """
+    defined = ~np.isnan(replicates)
+    return np.asarray(np.where(defined, replicates, 0.0).sum(axis=0) / np.where(defined.any(axis=0), defined.sum(axis=0), math.nan))
 
 
 def jackknife_variance(replicates: Floats) -> float:
