@@ -12,7 +12,7 @@ import numpy as np
 from scipy import stats
 
 from outrisk.assess.extrapolation import extrapolate
-from outrisk.assess.run import RunResult
+from outrisk.assess.run import Job, RunResult
 from outrisk.assess.study import Assessment
 from outrisk.risk.jackknife import MEASURES, SIDES, Estimate, Scores, average, combine, marginal
 
@@ -63,9 +63,8 @@ def risk_rows(result: RunResult) -> Iterator[Row]:
             }
 
 
-def summarise(assessment: Assessment, results: Sequence[RunResult]) -> Row:
-    """The content of risk.json."""
-    first = results[0].job.problem.released if results else ()
+def summarise(assessment: Assessment, jobs: Sequence[Job], results: Sequence[RunResult]) -> Row:
+    """The content of risk.json; `results` may lack some of the jobs."""
     folds = [
         _fold(list(runs))
         for _, runs in groupby(results, key=lambda result: (result.job.fold.level, result.job.fold.index))
@@ -84,7 +83,7 @@ def summarise(assessment: Assessment, results: Sequence[RunResult]) -> Row:
                 "numbers": len(released.values),
                 "decimals": output.decimals,
             }
-            for output, released in zip(assessment.outputs, first, strict=False)
+            for output, released in zip(assessment.outputs, jobs[0].problem.released, strict=True)
         ],
         "folds": folds,
         "levels": [

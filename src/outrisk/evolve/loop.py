@@ -18,6 +18,7 @@ from outrisk.evolve.problem import Errors, Fitness, Linear, Problem
 from outrisk.evolve.settings import Settings
 
 Stop = Literal["", "matched", "budget", "stalled"]
+_EMPHASIS, _MOST_EMPHASIS = 2.0, 1e3  # how outputs that are still off gain weight, as clauses do in local search
 _GAIN = 1e-3  # relative fall of the error below which a generation counts as standing still
 
 
@@ -86,6 +87,7 @@ class _Evolution:
         self.fitness: Fitness = settings.fitness
         self.linear: Linear
         self.near = False  # whether the released numbers are within reach, so that fine steps pay
+        self.emphasis = np.ones(len(problem.tolerance))
         self._refresh(self.population[0])
         self.least, self.since = np.inf, 0  # least error so far and the generation that reached it
 
@@ -102,7 +104,7 @@ class _Evolution:
             if number and number % self.settings.refresh == 0:
                 self.near = errors.digits < self.settings.sharpen
                 if self.near:
-                    self.fitness = "precision" if self.fitness != "precision" else self.settings.fitness
+                    self._sharpen()
                 self._refresh(self.best)
 
     @property
@@ -140,12 +142,28 @@ class _Evolution:
         for child in pair:
             toolbox.mutate(child, settings.mutation(generation), rng=rng)
             steps = round(settings.climb(generation) * self.problem.n_records)
-            toolbox.climb(child, self.linear, steps, settings.exchange if self.near else 0.0, rng=rng)
+            if self.near:
+                toolbox.climb(child, self.linear, max(steps, settings.polish), settings.exchange, rng=rng)
+            else:
+                toolbox.climb(child, self.linear, steps, 0.0, rng=rng)
             child.fitness.values = toolbox.evaluate(child, self.linear)
+
+    def _sharpen(self) -> None:
+        """Turn from one fitness to the other; an output weighs more the more of its numbers are still off, each time."""
+        if self.fitness == "precision":
+            self.fitness = self.settings.fitness
+            return
+        self.fitness = "precision"
+        off = np.abs(self.problem.residuals(self.best.totals, self.linear)) > self.problem.tolerance
+        at = 0
+        for output in self.problem.released:
+            part = slice(at, at + len(output.values))
+            at = part.stop
+            self.emphasis[part] = np.minimum(self.emphasis[part] * _EMPHASIS ** off[part].mean(), _MOST_EMPHASIS)
 
     def _refresh(self, at: Candidate) -> None:
         """Take the linear map afresh at a candidate and judge everyone by it."""
-        self.linear = self.problem.linearise(at.codes, self.fitness)
+        self.linear = self.problem.linearise(at.codes, self.fitness, self.emphasis)
         for candidate in self.population:
             candidate.fitness.values = self.toolbox.evaluate(candidate, self.linear)
         self.hall.clear()
@@ -158,7 +176,7 @@ class _Evolution:
         errors = self._errors()
         if errors.all_matched:
             self.best.totals = self.problem.totals(self.best.codes)
-            self.linear = self.problem.linearise(self.best.codes, self.fitness)
+            self.linear = self.problem.linearise(self.best.codes, self.fitness, self.emphasis)
             if self._errors().all_matched:
                 return "matched"
             self._refresh(self.best)

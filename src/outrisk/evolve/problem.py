@@ -116,30 +116,38 @@ class Problem:
         """All totals of a data set, exactly; shape (m,)."""
         return np.asarray(kernels.totals_of(self.plan, codes))
 
-    def linearise(self, codes: NDArray[np.uint16], fitness: Fitness) -> Linear:
+    def linearise(self, codes: NDArray[np.uint16], fitness: Fitness, emphasis: Array | None = None) -> Linear:
         """Refresh the linear map and the fitness weights at a data set.
 
         mse: mean squared error of the published numbers. chi2: r' V^-1 r with V the sampling covariance (for a logit V^-1 is
-        the information; for counts 1/expected). precision: squared errors in units of half the last printed digit.
+        the information; for counts 1/expected). precision: squared errors in units of half the last printed digit, each times its
+        `emphasis` (total k,).
         """
+        emphasis = np.ones(len(self.tolerance)) if emphasis is None else emphasis
+        at = 0
         n_numbers = sum(len(output.values) for output in self.released)
         weights: list[Array] = []
         inverse: list[Array | None] = []
         for b, output in enumerate(self.released):
+            precision = emphasis[at : at + len(output.values)] * output.tolerance**-2
+            at += len(output.values)
             if isinstance(output.block, CountBlock):
                 by_cell = {
                     "mse": np.full(output.block.size, 1.0 / n_numbers),
                     "chi2": 1.0 / np.maximum(output.values, 1.0),
-                    "precision": np.full(output.block.size, output.tolerance**-2),
+                    "precision": precision,
                 }
                 weights.append(by_cell[fitness])
                 inverse.append(None)
                 continue
             information = kernels.information_of(self.plan, self.plan.blocks[b], codes)
             jacobian = invert(information)
-            unit = {"mse": 1.0 / n_numbers, "chi2": 1.0, "precision": output.tolerance**-2}[fitness]
-            form = jacobian if fitness == "chi2" else jacobian @ jacobian
-            weights.append(unit * form.ravel())
+            if fitness == "chi2":
+                form = jacobian
+            else:
+                unit = precision if fitness == "precision" else np.full(len(jacobian), 1.0 / n_numbers)
+                form = jacobian @ (unit[:, None] * jacobian)
+            weights.append(form.ravel())
             inverse.append(jacobian)
         return Linear(np.concatenate(weights), tuple(inverse))
 

@@ -35,8 +35,8 @@ class Settings:
     mutation: chance that a value changes. creep: chance that a changed numeric value goes to a neighbouring grid point only.
     climb: proposals a child gets in each generation, per record. fitness: mse, or chi2 (see problem.py).
     sharpen: the numbers are near when the mean error comes within this many half last digits (0 = never). Then the fitness alternates,
-    refresh by refresh, with squared errors in that unit, because where one stands still the other often moves on; and `exchange` is the share
-    of proposals that exchange a value between two records. refresh: generations between refreshes of the linear map.
+    refresh by refresh, with squared errors in that unit, because where one stands still the other often moves on; `exchange` is the share
+    of proposals that exchange a value between two records; and a child gets at least `polish` proposals, however few its records. refresh: generations between refreshes of the linear map.
     patience: the run ends when the error has not fallen by 0.1 % for this many generations (0 = only the budget ends it).
     """
 
@@ -49,6 +49,7 @@ class Settings:
     creep: float
     climb: SteppedRate
     exchange: float
+    polish: int
     fitness: Literal["mse", "chi2"]
     sharpen: float
     refresh: int
@@ -69,6 +70,7 @@ _RANGES = (
     ("mate_probability", 0, 1),
     ("creep", 0, 1),
     ("exchange", 0, 1),
+    ("polish", 0, 1_000_000_000),
     ("sharpen", 0, 1e9),
     ("refresh", 1, 1_000_000),
     ("patience", 0, 1_000_000),
@@ -87,6 +89,7 @@ PRESETS = {
         creep=0.0,
         climb=SteppedRate(0.0, 1.0, 2000),
         exchange=0.0,
+        polish=0,
         fitness="mse",
         sharpen=0.0,
         refresh=10,
@@ -103,6 +106,7 @@ PRESETS = {
         creep=0.3,
         climb=SteppedRate(0.2, 0.5, 10, most=5.0),
         exchange=0.7,
+        polish=2_000,
         fitness="chi2",
         sharpen=20.0,
         refresh=5,

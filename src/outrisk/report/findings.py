@@ -162,7 +162,8 @@ def compare(level: Level, measure: str) -> str:
         )
     room = f" A difference of up to {formats.points(found.high)} points is not ruled out." if found.high > 0 else ""
     return (
-        "there is no evidence that the release tells more about the people in the data than about people who are not: "
+        "by this measure there is no evidence that the release tells more about the people in the data than about "
+        "people who are not: "
         f"{right}; the difference is {difference} ({limits}).{room}"
     )
 

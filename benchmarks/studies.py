@@ -1,0 +1,72 @@
+"""Whole studies as a user runs them: seconds, peak memory, and a refit of the written CSVs. python benchmarks/studies.py [CONFIG ...]
+
+Each study is a new process (start-up included; kernels compiled before). For a logit of `sars.yaml` every synthetic CSV is read back and
+refitted with statsmodels on dummies made here, independently of OutRisk: the worst MAE and the coefficients right at 4 decimals.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import statsmodels.api as sm
+
+CONFIGS = Path(__file__).resolve().parents[1] / "configs"
+OUTRISK = Path(sys.executable).with_name("outrisk")
+CODED = ["AREAP", "ETHGROUP", "LTILL", "MSTATUS", "SEX"]
+
+
+def command(*arguments):
+    """Seconds and peak memory (MB) of a command."""
+    started = time.perf_counter()
+    process = subprocess.Popen([OUTRISK, *map(str, arguments)], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(f"outrisk {arguments} ended with status {status}")
+    return time.perf_counter() - started, usage.ru_maxrss / 1e3
+
+
+def refit_written(folder):
+    """Worst MAE and fewest coefficients right over all synthetic CSVs of a SARS run, and their number."""
+    published = pd.read_csv(folder / "matched.csv")
+    worst, fewest, files = 0.0, np.inf, sorted((folder / "synthetic").glob("*.csv"))
+    for file in files:
+        level, fold, run = (part.split("-", 1)[1] for part in file.stem.split("_"))
+        released = published[
+            (published["level"] == int(level)) & (published["fold"].astype(str) == fold) & (published["run"] == int(run))
+        ].set_index("label")["released"]
+        frame = pd.read_csv(file, dtype=str)
+        design = pd.DataFrame({"const": 1.0, "AGE": frame["AGE"].astype(float)})
+        for name in CODED:
+            for code in sorted(frame[name].unique(), key=int)[1:]:
+                design[f"{name}_{code}"] = (frame[name] == code).astype(float)
+        fitted = sm.Logit((frame["TENURE"] == "1").astype(float), design).fit(disp=0).params
+        worst = max(worst, float((fitted - released).abs().mean()))
+        fewest = min(fewest, int((fitted.round(4) == released.reindex(fitted.index)).sum()))
+    return worst, fewest, len(files)
+
+
+def main():
+    started = time.perf_counter()
+    subprocess.run([OUTRISK, "--help"], check=True, stdout=subprocess.DEVNULL)
+    print(f"outrisk --help         {time.perf_counter() - started:6.2f} s")
+    configs = sys.argv[1:] or ["fair", "fair-tables", "sars"]
+    with tempfile.TemporaryDirectory() as folder:
+        for name in configs:
+            out = Path(folder) / name
+            seconds, peak = command("assess", CONFIGS / f"{name}.yaml", "--out", out, "--quiet")
+            runs = len(list((out / "synthetic").iterdir()))
+            print(f"{name:22s} {seconds:6.2f} s, {peak:5.0f} MB, {runs} runs", flush=True)
+            if name == "sars":
+                worst, fewest, files = refit_written(out)
+                print(f"{'':22s} refit of {files} written CSVs: worst MAE {worst:.6f}, at least {fewest} of 23 right at 4 decimals")
+
+
+if __name__ == "__main__":
+    main()

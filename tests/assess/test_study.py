@@ -1,0 +1,203 @@
+"""A whole assessment in process: what is computed, what is kept, and that it can be repeated."""
+
+import math
+from threading import Event
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+
+from outrisk.assess.run import perform
+from outrisk.assess.study import Assessment, carry_out, plan_jobs
+from outrisk.assess.summary import is_matched, matched_rows, risk_rows, summarise
+from outrisk.codebook import Codebook, Variable
+from outrisk.datasets import sars_codebook, sars_like
+from outrisk.errors import OutputError, RiskError
+from outrisk.evolve.settings import preset
+from outrisk.microdata import from_frame
+from outrisk.outputs import Frequencies, Logit, logit_from_terms
+from outrisk.risk import tcap
+
+TERMS = ["AGE", "AREAP", "LTILL", "MSTATUS", "SEX"]
+
+
+def small(n=1200, runs=None, **changes):
+    codebook = sars_codebook()
+    data = from_frame(sars_like(n, 3), codebook)
+    outputs = (
+        logit_from_terms(codebook, "logit", "TENURE", TERMS[:1] + TERMS[2:], {}, decimals=3),
+        Frequencies(codebook, "table", ("SEX", "TENURE")),
+    )
+    settings = {
+        "original": data,
+        "holdout": None,
+        "outputs": outputs,
+        "keys": ("AGE", "LTILL", "MSTATUS", "SEX"),
+        "key_sizes": (2, 3),
+        "target": "TENURE",
+        "tau": 1.0,
+        "settings": preset("fast"),
+        "runs": runs or {1: 3, 2: 2},
+        "seed": 4,
+    }
+    return Assessment(**{**settings, **changes})
+
+
+def results_of(assessment, folder, workers=1):
+    folder.mkdir(exist_ok=True)
+    jobs = plan_jobs(assessment, folder, workers)
+    return carry_out(jobs, workers, Event(), None, lambda result: None)
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("synthetic")
+    assessment = small()
+    return assessment, results_of(assessment, folder), folder
+
+
+def test_every_fold_gets_its_runs_and_each_writes_its_data(done):
+    _, results, folder = done
+    assert [(r.job.fold.name, r.job.run) for r in results] == [
+        *(("whole", run) for run in (1, 2, 3)),
+        *((fold, run) for fold in ("1", "2") for run in (1, 2)),
+    ]
+    assert len(list(folder.glob("*.csv"))) == 7
+
+
+def test_matched_rows_agree_with_a_refit_of_the_written_file(done):
+    _, results, folder = done
+    rows = pd.DataFrame(matched_rows(results[0])).set_index("label")
+    frame = pd.read_csv(folder / "level-1_fold-whole_run-1.csv", dtype=str)
+    design = pd.DataFrame({"const": 1.0, "AGE": frame["AGE"].astype(float)})
+    for name in ("LTILL", "MSTATUS", "SEX"):
+        for code in sorted(frame[name].unique())[1:]:
+            design[f"{name}_{code}"] = (frame[name] == code).astype(float)
+    fitted = sm.Logit((frame["TENURE"] == "1").astype(float), design).fit(disp=0).params
+    np.testing.assert_allclose(rows.loc[fitted.index, "refit"].astype(float), fitted, atol=1e-7)
+    counts = frame.groupby(["SEX", "TENURE"]).size()
+    for (sex, tenure), count in counts.items():
+        assert rows.loc[f"SEX={sex}, TENURE={tenure}", "refit"] == count
+    assert (rows["matched"] == "true").all()
+    assert results[0].stop == "matched"
+
+
+def test_risk_rows_agree_with_tcap_on_the_written_file(done):
+    assessment, results, folder = done
+    rows = pd.DataFrame(risk_rows(results[3]))
+    frame = pd.read_csv(folder / "level-2_fold-1_run-1.csv", dtype=str)
+    fold = results[3].job.fold
+    for keys in (["AGE", "SEX"], ["AGE", "LTILL", "MSTATUS", "SEX"]):
+        found = tcap(fold.original.frame(), frame, keys, "TENURE", holdout=fold.holdout.frame())
+        for side, attribution in (("original", found.original), ("holdout", found.holdout)):
+            here = rows[(rows["keys"] == "+".join(keys)) & (rows["side"] == side)].set_index("measure")
+            assert here.loc["tcap_undefined", "value"] == pytest.approx(attribution.tcap_undefined, abs=1e-12)
+            assert here.loc["tcap_zero", "value"] == pytest.approx(attribution.tcap_zero, abs=1e-12)
+    assert set(rows["keys"].str.count(r"\+") + 1) == {2, 3, 4}
+
+
+def test_the_summary_averages_what_the_rows_say(done):
+    assessment, results, _ = done
+    document = summarise(assessment, [r.job for r in results], results)
+    rows = pd.DataFrame([row for r in results for row in risk_rows(r)])
+    whole = document["folds"][0]
+    estimate = {(e["measure"], e["keys"], e["side"]): e for e in whole["estimates"]}
+    mine = rows[(rows["fold"] == "whole") & (rows["measure"] == "tcap_zero") & (rows["key_size"] < 4)]
+    assert estimate["tcap_zero", "all", "original"]["value"] == pytest.approx(mine.groupby("run")["value"].mean().mean())
+    assert math.isnan(estimate["tcap_zero", "all", "marginal"]["value"])
+    assert "no holdout" in estimate["tcap_zero", "all", "marginal"]["reason"]
+    half = {(e["measure"], e["keys"], e["side"]): e for e in document["folds"][1]["estimates"]}["dcap", "all", "marginal"]
+    assert half["low"] < half["value"] < half["high"]
+    level = document["levels"][1]
+    dcap = [
+        e["value"] for f in document["folds"][1:] for e in f["estimates"] if (e["measure"], e["keys"], e["side"]) == ("dcap", "all", "marginal")
+    ]  # fmt: skip
+    mean = next(e for e in level["estimates"] if (e["measure"], e["keys"], e["side"]) == ("dcap", "all", "marginal"))
+    assert mean["value"] == pytest.approx(np.mean(dcap))
+    assert whole["runs"][0]["matched"] == whole["runs"][0]["numbers"] == 12
+    assert document["outputs"][1]["notes"] == "counts by SEX, TENURE"
+    assert document["folds"][1]["extrapolation"][0]["reason"]
+
+
+def test_errors_of_snapshots_are_refits_and_fall(done):
+    _, results, _ = done
+    for result in results:
+        errors = [row["mae"] for row in result.snapshots]
+        assert errors[0] > 5 * errors[-1]
+        assert result.snapshots[-1]["generation"] == result.generations
+        difference = result.refit - np.concatenate([one.values for one in result.job.problem.released])
+        assert errors[-1] == pytest.approx(np.abs(difference).mean())
+
+
+def test_the_number_of_workers_does_not_change_the_result(done, tmp_path):
+    assessment, results, folder = done
+    again = results_of(assessment, tmp_path / "two", workers=2)
+    for file in folder.glob("*.csv"):
+        assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes()
+    for one, two in zip(results, again, strict=True):
+        np.testing.assert_array_equal(one.refit, two.refit)
+        for at, values in one.scores.values.items():
+            np.testing.assert_array_equal(values, two.scores.values[at])
+
+
+def test_a_halted_run_is_not_kept(done, tmp_path):
+    assessment, _, _ = done
+    jobs = plan_jobs(assessment, tmp_path, 1)
+    halt = Event()
+    halt.set()
+    assert carry_out(jobs, 1, halt, None, lambda result: None) == []
+    assert perform(jobs[0], halt) is None
+    assert not list(tmp_path.iterdir())
+    empty = summarise(assessment, jobs, [])
+    assert empty["folds"] == [] and len(empty["outputs"]) == 2
+
+
+def test_data_that_are_given_away_show_a_marginal_risk(tmp_path):
+    """The keys almost name a person and the release is the table of everything: synthetic data that match it are the data."""
+    rng = np.random.default_rng(0)
+    codebook = Codebook(
+        (
+            Variable("age", "integer", tuple(range(60))),
+            Variable("area", "integer", tuple(range(10))),
+            Variable("ill", "categorical", ("0", "1")),
+        )
+    )
+    frame = pd.DataFrame({name: rng.integers(0, size, 800) for name, size in zip(codebook.names, codebook.sizes, strict=True)})
+    assessment = Assessment(
+        original=from_frame(frame, codebook),
+        holdout=None,
+        outputs=(Frequencies(codebook, "all", ("age", "area", "ill")),),
+        keys=("age", "area"),
+        key_sizes=(2,),
+        target="ill",
+        tau=1.0,
+        settings=preset("fast"),
+        runs={2: 2},
+        seed=1,
+    )
+    results = results_of(assessment, tmp_path)
+    assert all(np.abs(result.refit - result.job.problem.target).mean() < 0.1 for result in results)
+    for level in summarise(assessment, [r.job for r in results], results)["levels"]:
+        found = {(e["measure"], e["side"]): e for e in level["estimates"] if e["keys"] == "largest"}
+        assert found["tcap_undefined", "original"]["value"] > 0.9
+        assert found["tcap_undefined", "holdout"]["value"] == pytest.approx(0.5, abs=0.15)
+        assert found["tcap_undefined", "marginal"]["low"] > 0.2
+        assert found["tcap_zero", "marginal"]["low"] > 0.4
+
+
+def test_faults_of_the_study_show_before_any_run(tmp_path):
+    with pytest.raises(RiskError, match="TENURE"):
+        plan_jobs(small(keys=("AGE", "TENURE"), key_sizes=(2,)), tmp_path, 1)
+    with pytest.raises(RiskError, match="5"):
+        plan_jobs(small(key_sizes=(5,)), tmp_path, 1)
+    codebook = sars_codebook()
+    rare = Logit(codebook, "logit", "TENURE ~ C(ETHGROUP)", 4)
+    with pytest.raises(OutputError, match=r"fold .* of 8"):
+        plan_jobs(small(outputs=(rare,), runs={8: 1}), tmp_path, 1)
+
+
+def test_matched_means_within_half_a_last_digit():
+    assert is_matched(0.00005, 4) and is_matched(-0.00005, 4)
+    assert not is_matched(0.0000501, 4)
+    assert is_matched(0.0, 0) and not is_matched(1.0, 0) and not is_matched(math.nan, 0)

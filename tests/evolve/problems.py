@@ -1,0 +1,79 @@
+"""Random problems for the tests of the engine: codebook, data, outputs of every kind."""
+
+from __future__ import annotations
+
+import numpy as np
+from formulaic import model_matrix
+
+from outrisk.codebook import Codebook, Variable
+from outrisk.evolve.problem import Problem
+from outrisk.microdata import Microdata
+from outrisk.outputs import Frequencies, Logit, released
+
+
+def random_data(rng, n=60):
+    """Five variables of every kind, two of them with a missing level."""
+    codebook = Codebook(
+        (
+            Variable("age", "integer", tuple(range(int(rng.integers(3, 9))))),
+            Variable("income", "numeric", (0.5, 1.0, 2.5, 4.0), missing=True),
+            Variable("area", "categorical", ("n", "s", "w")),
+            Variable("job", "categorical", ("a", "b", "c"), missing=True),
+            Variable("ill", "categorical", ("0", "1")),
+        )
+    )
+    codes = np.stack([rng.integers(0, size, n) for size in codebook.sizes], axis=1).astype(np.uint16)
+    return Microdata(codebook, codes)
+
+
+FORMULAS = (
+    "ill ~ age",
+    "ill ~ age + C(area) + income",
+    "ill ~ C(area):C(job) + age",
+    "ill ~ age*income + job",
+    "ill ~ 0 + area + np.log(income) + I(age ** 2)",
+)
+
+
+def random_problem(seed, n=60):
+    """A problem with one to four outputs on random data, and its outputs; published logit values are drawn at random."""
+    rng = np.random.default_rng(seed)
+    data = random_data(rng, n)
+    outputs, parts = [], []
+    for number in range(int(rng.integers(1, 5))):
+        where = str(rng.choice(["", "", "age >= 1", "area == 's' or ill == '1'", "income > 1"]))
+        if rng.random() < 0.5:
+            by = tuple(rng.choice(data.codebook.names, int(rng.integers(1, 4)), replace=False))
+            output = Frequencies(data.codebook, f"table {number}", tuple(map(str, by)), where)
+            values = output.refit(data)
+        else:
+            output = Logit(data.codebook, f"logit {number}", str(rng.choice(FORMULAS)), 4, where)
+            values = rng.normal(0, 0.5, len(output.labels))
+        outputs.append(output)
+        parts.append(released(output, values))
+    return Problem(data.codebook, len(data), tuple(parts)), outputs, data
+
+
+def design_and_response(output, data):
+    """Design and response of a logit on decoded records, by formulaic and pandas alone; records with a missing value left out."""
+    frame = data.frame()
+    if output.where:
+        text = frame.astype({name: object for name in frame if frame[name].dtype == "category"})
+        frame = frame[text.eval(output.where, engine="python")]
+    frame = frame.dropna(subset=output.variables)
+    design = np.asarray(model_matrix(output.formula.split("~")[1], frame), dtype=float)
+    return design, (frame["ill"] == "1").to_numpy(dtype=float)
+
+
+def slow_totals(problem, outputs, data):
+    """All totals from their definitions, record by record."""
+    parts = []
+    for output, one in zip(outputs, problem.released, strict=True):
+        if isinstance(output, Frequencies):
+            parts.append(output.refit(data))
+            continue
+        score = np.zeros(len(one.values))
+        for x, y in zip(*design_and_response(output, data), strict=True):
+            score += (y - 1 / (1 + np.exp(-x @ one.values))) * x
+        parts.append(score)
+    return np.concatenate(parts)

@@ -1,0 +1,142 @@
+"""The evolution as a whole: it reproduces, it repeats, it stops as it says, and it needs no records."""
+
+import numpy as np
+import pytest
+from problems import random_data, random_problem
+
+from outrisk.errors import EvolveError
+from outrisk.evolve import operators
+from outrisk.evolve.loop import evolve
+from outrisk.evolve.problem import Problem
+from outrisk.evolve.settings import SteppedRate, preset
+from outrisk.microdata import Microdata
+from outrisk.outputs import Frequencies, Logit, release, released
+
+
+def last(problem, settings, seed=1, workers=1):
+    for generation in evolve(problem, settings, np.random.default_rng(seed), workers):
+        pass
+    return generation
+
+
+@pytest.fixture(scope="module")
+def logit_problem():
+    data = random_data(np.random.default_rng(8), 3000)
+    output = Logit(data.codebook, "logit", "ill ~ age + C(area) + income", 4)
+    table = Frequencies(data.codebook, "table", ("area", "ill"))
+    return Problem(data.codebook, len(data), (release(output, data), release(table, data))), (output, table)
+
+
+def test_fast_matches_a_logit_and_a_table_together_by_refit(logit_problem):
+    problem, outputs = logit_problem
+    end = last(problem, preset("fast"))
+    assert end.stop == "matched"
+    synthetic = Microdata(problem.codebook, end.best.codes)
+    for output, one in zip(outputs, problem.released, strict=True):
+        np.testing.assert_array_equal(np.round(output.refit(synthetic), output.decimals), one.values)
+
+
+def test_published_values_and_a_codebook_are_all_it_takes():
+    codebook = random_data(np.random.default_rng(0), 1).codebook
+    logit = released(Logit(codebook, "logit", "ill ~ age + C(area)", 3), [-0.4, 0.1, 0.5, -0.25])
+    counts = released(Frequencies(codebook, "table", ("area",)), [700, 900, 400])
+    end = last(Problem(codebook, 2000, (logit, counts)), preset("fast"))
+    assert end.stop == "matched"
+    refit = Logit(codebook, "logit", "ill ~ age + C(area)", 3).refit(Microdata(codebook, end.best.codes))
+    np.testing.assert_array_equal(np.round(refit, 3), logit.values)
+
+
+@pytest.mark.parametrize("name", ["fast", "paper"])
+def test_same_seed_same_result_on_any_number_of_workers(logit_problem, name):
+    problem, _ = logit_problem
+    settings = preset(name, generations=15, population=6)
+    one, two, other = (last(problem, settings, seed, workers) for seed, workers in ((1, 1), (1, 2), (2, 1)))
+    np.testing.assert_array_equal(one.best.codes, two.best.codes)
+    assert one.errors == two.errors
+    assert (one.best.codes != other.best.codes).any()
+
+
+def test_the_paper_preset_is_table_1_and_its_error_falls(logit_problem):
+    problem, _ = logit_problem
+    settings = preset("paper")
+    assert (settings.population, settings.generations, settings.start, settings.fitness) == (32, 2000, "uniform", "mse")
+    assert (settings.mate_probability, settings.mate_share(1999), settings.climb(0)) == (0.8, 0.1, 0)
+    assert [settings.mutation(g) for g in (0, 249, 250, 500)] == pytest.approx([0.005, 0.005, 0.005 / 3, 0.005 / 9])
+    generations = list(evolve(problem, preset("paper", generations=60), np.random.default_rng(0)))
+    assert generations[-1].stop == "budget"
+    assert generations[-1].errors.mse < 0.7 * generations[0].errors.mse
+    best = [generation.fitness["best"] for generation in generations]
+    assert generations[0].fitness["mean"] > best[0]
+
+
+def test_it_stalls_and_says_so_where_numbers_cannot_be_met():
+    codebook = random_data(np.random.default_rng(0), 1).codebook
+    one = released(Frequencies(codebook, "a", ("area",)), [10, 20, 30])
+    two = released(Frequencies(codebook, "b", ("area", "ill")), [30, 0, 10, 10, 5, 5])
+    end = last(Problem(codebook, 60, (one, two)), preset("fast", patience=20))
+    assert end.stop == "stalled"
+    assert end.errors.matched < end.errors.numbers
+
+
+def test_totals_at_the_end_are_exact(logit_problem):
+    problem, _ = logit_problem
+    end = last(problem, preset("fast", generations=40))
+    np.testing.assert_allclose(end.best.totals, problem.totals(end.best.codes), rtol=0, atol=1e-8)
+
+
+def test_univariate_start_draws_the_released_margins():
+    data = random_data(np.random.default_rng(1), 5000)
+    codes = data.codes.copy()
+    codes[:, 2] = np.random.default_rng(0).choice(3, 5000, p=[0.1, 0.2, 0.7])
+    data = Microdata(data.codebook, codes)
+    problem = Problem(data.codebook, 5000, (release(Frequencies(data.codebook, "t", ("area", "ill")), data),))
+    chances = operators.univariate(problem)
+    np.testing.assert_allclose(chances[2], np.bincount(codes[:, 2]) / 5000)
+    np.testing.assert_allclose(chances[1], 1 / 5)
+    drawn = operators.draw_candidate(problem, chances, np.random.default_rng(3))
+    np.testing.assert_allclose(np.bincount(drawn.codes[:, 2]) / 5000, chances[2], atol=0.03)
+    np.testing.assert_allclose(np.bincount(drawn.codes[:, 1]) / 5000, 0.2, atol=0.03)
+
+
+def test_each_child_competes_with_its_own_parent():
+    problem, _, data = random_problem(1)
+    family = [operators.Candidate(data.codes.copy(), problem.totals(data.codes)) for _ in range(4)]
+    for candidate, error in zip(family, (2.0, 1.0, 1.0, 1.0), strict=True):
+        candidate.fitness.values = (error,)
+    good, child_of_good, bad, child_of_bad = family[1], family[0], family[2], family[3]
+    assert operators.survive([good, bad], [child_of_good, child_of_bad]) == [good, child_of_bad]
+
+
+def test_an_error_that_is_not_a_number_counts_as_infinite():
+    problem, _, data = random_problem(1)
+    candidate = operators.Candidate(data.codes.copy(), problem.totals(data.codes) * np.nan)
+    assert operators.evaluate(problem, candidate, problem.linearise(data.codes, "chi2")) == (np.inf,)
+
+
+def test_rates_step():
+    rate = SteppedRate(1.0, 2.0, 10, least=0.2)
+    assert [rate(g) for g in (0, 9, 10, 20, 30)] == [1.0, 1.0, 0.5, 0.25, 0.2]
+    assert SteppedRate(0.5, 0.5, 1, most=2.0)(10) == 2.0
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"population": 3}, "must be even"),
+        ({"population": 0}, "between 2"),
+        ({"generations": 0}, "between 1"),
+        ({"exchange": 2}, "between 0 and 1"),
+        ({"speed": 1}, "unknown settings"),
+    ],
+)
+def test_settings_out_of_range_are_refused(change, words):
+    with pytest.raises(EvolveError, match=words):
+        preset("fast", **change)
+
+
+def test_counts_that_no_data_could_have_are_refused():
+    codebook = random_data(np.random.default_rng(0), 1).codebook
+    with pytest.raises(EvolveError, match="must lie between 0 and the 50 records"):
+        Problem(codebook, 50, (released(Frequencies(codebook, "t", ("area",)), [10, 20, 30]),))
+    with pytest.raises(EvolveError, match="no released output"):
+        Problem(codebook, 50, ())

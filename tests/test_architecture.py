@@ -1,0 +1,55 @@
+"""Imports point one way (who may import whom: docs/how-it-works.md)."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "src" / "outrisk"
+BASE = {"errors", "codebook"}
+ALLOWED = {
+    "errors": set(),
+    "codebook": {"errors"},
+    "microdata": BASE,
+    "provenance": {"__version__", "codebook", "microdata"},
+    "datasets": {*BASE, "datasets"},
+    "evolve": {*BASE, "evolve"},
+    "risk": {*BASE, "microdata", "risk"},
+    "outputs": {*BASE, "microdata", "evolve", "outputs"},
+    "config": {*BASE, "microdata", "outputs", "evolve"},
+    "load": {*BASE, "microdata", "config", "datasets"},
+    "assess": {*BASE, "microdata", "outputs", "evolve", "risk", "provenance", "assess"},
+    "report": {"errors", "report"},
+    "cli": {*BASE, "__version__", "microdata", "config", "load", "assess", "report", "provenance", "evolve", "cli"},
+}
+
+
+def imported(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            if node.module == "outrisk":
+                yield from (alias.name for alias in node.names)
+            elif node.module and node.module.startswith("outrisk."):
+                yield node.module.split(".")[1]
+        elif isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[1] for alias in node.names if alias.name.startswith("outrisk."))
+
+
+@pytest.mark.parametrize("part", sorted(ALLOWED))
+def test_imports_point_one_way(part):
+    paths = sorted((PACKAGE / part).rglob("*.py")) or [PACKAGE / f"{part}.py"]
+    for path in paths:
+        assert set(imported(path)) <= ALLOWED[part], path
+
+
+def test_every_part_is_listed():
+    parts = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert parts - {"__init__"} == set(ALLOWED)
+
+
+def test_nothing_in_evolve_can_hold_a_data_frame():
+    """The evolution takes released numbers and a codebook: it knows neither microdata nor pandas."""
+    for path in (PACKAGE / "evolve").glob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert "pandas" not in text and "Microdata" not in text, path
