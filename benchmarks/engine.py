@@ -1,8 +1,9 @@
 """The engine against the naive design, on the same data in one run: python benchmarks/engine.py [--quick]
 
-naive: DEAP, population 32, Table 1's operators on numpy codes, and a statsmodels refit of every child. paper: preset `paper`.
-fast: preset `fast` until MAE 0.0004 on the 23 coefficients of the SARS-like logit (50,357 records), the error checked by refit.
-tables: all 21 two-way tables of the same data, preset `fast`, until the mean absolute cell error is 0.05.
+naive: DEAP, population 32, Table 1's operators on numpy codes, and a statsmodels refit of every child. paper: preset
+`paper`. fast: preset `fast` until MAE 0.0004 on the 23 coefficients of the SARS-like logit (50,357 records), the error
+checked by refit. tables: all 21 two-way tables of the same data, preset `fast`, until the mean absolute cell error is
+0.05.
 """
 
 from __future__ import annotations
@@ -109,7 +110,9 @@ def fast_seconds(problem, output, seed):
 
 
 def table_seconds(data, seed):
-    """Seconds of preset `fast` to a mean absolute cell error of 0.05 on all two-way tables, cells, proposals a second."""
+    """Seconds of preset `fast` to a mean absolute cell error of 0.05 on all two-way tables, cells, proposals a
+    second.
+    """
     codebook = data.codebook
     tables = [Frequencies(codebook, " x ".join(by), by) for by in itertools.combinations(codebook.names, 2)]
     problem = Problem(codebook, len(data), tuple(release(table, data) for table in tables))
@@ -144,14 +147,22 @@ def main():
     for _ in evolve(problem, preset("fast", generations=12), np.random.default_rng(0)):
         pass  # compile
     seeds = range(3 if quick else 10)
-    naive = naive_generation_seconds(codebook, problem.released[0].values, len(data), 2 if quick else 5, np.random.default_rng(0))
+    naive = naive_generation_seconds(
+        codebook, problem.released[0].values, len(data), 2 if quick else 5, np.random.default_rng(0)
+    )
     print(f"naive            {naive:9.4f} s a generation; 2,000 generations {naive * 2000:,.0f} s")
     for workers in (1, 2):
         paper = paper_generation_seconds(problem, 60 if quick else 200, workers)
-        print(f"paper, {workers} worker{'s' * (workers > 1):<2} {paper:9.4f} s a generation; {naive / paper:,.0f} times faster than naive")
+        print(
+            f"paper, {workers} worker{'s' * (workers > 1):<2} {paper:9.4f} s a generation; "
+            f"{naive / paper:,.0f} times faster than naive"
+        )
     runs = [fast_seconds(problem, output, seed) for seed in seeds]
     reached = statistics.median(run[0] for run in runs)
-    print(f"fast             {reached:9.4f} s to MAE {PAPER_MAE}; {naive * 2000 / reached:,.0f} times faster than 2,000 naive generations")
+    print(
+        f"fast             {reached:9.4f} s to MAE {PAPER_MAE}; "
+        f"{naive * 2000 / reached:,.0f} times faster than 2,000 naive generations"
+    )
     print(
         f"                 {statistics.median(run[1] for run in runs):9.4f} s to the end; "
         f"all matched at 4 decimals in {sum(run[2] == 'matched' for run in runs)} of {len(runs)} runs"
@@ -159,7 +170,9 @@ def main():
     tables = [table_seconds(data, seed) for seed in seeds]
     seconds, worst, cells = statistics.median(t[0] for t in tables), max(t[1] for t in tables), tables[0][2]
     print(f"21 tables        {seconds:9.4f} s to a mean absolute cell error of at most {worst:.3f} ({cells:,} cells)")
-    print(f"                 {statistics.median(t[3] for t in tables) / 1e6:9.2f} million proposals a second (one core)")
+    print(
+        f"                 {statistics.median(t[3] for t in tables) / 1e6:9.2f} million proposals a second (one core)"
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
-"""Preset `paper` once at full length on the SARS-like data: how far it gets, by refit. python benchmarks/paper.py [--seed 1]
+"""Preset `paper` once at full length on the SARS-like data: how far it gets, by refit. python benchmarks/paper.py
+[--seed 1]
 
-Prints the error of the best candidate, by a statsmodels refit, every 250 generations (each time the mutation rate is divided by 3).
+Prints the error of the best candidate, by a statsmodels refit, every 250 generations (each time the mutation rate is
+divided by 3).
 """
 
 from __future__ import annotations
@@ -37,8 +39,9 @@ def main():
             refit = output.refit(Microdata(codebook, generation.best.codes), published)
             size = np.abs(refit - published)
             print(
-                f"{generation.number:10d}  {generation.mutation_rate:13.2e}  {np.mean(size**2):12.3e}  {size.mean():12.3e}  "
-                f"{size.max():7.4f}  {(np.round(refit, 4) == published).sum():4d}/{len(size)}  {time.perf_counter() - started:7.1f}",
+                f"{generation.number:10d}  {generation.mutation_rate:13.2e}  {np.mean(size**2):12.3e}  "
+                f"{size.mean():12.3e}  {size.max():7.4f}  {(np.round(refit, 4) == published).sum():4d}/{len(size)}  "
+                f"{time.perf_counter() - started:7.1f}",
                 flush=True,
             )
     print(f"stopped: {generation.stop}")

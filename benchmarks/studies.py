@@ -1,7 +1,9 @@
-"""Whole studies as a user runs them: seconds, peak memory, and a refit of the written CSVs. python benchmarks/studies.py [CONFIG ...]
+"""Whole studies as a user runs them: seconds, peak memory, and a refit of the written CSVs. python
+benchmarks/studies.py [CONFIG ...]
 
-Each study is a new process (start-up included; kernels compiled before). For a logit of `sars.yaml` every synthetic CSV is read back and
-refitted with statsmodels on dummies made here, independently of OutRisk: the worst MAE and the coefficients right at 4 decimals.
+Each study is a new process (start-up included; kernels compiled before). For a logit of `sars.yaml` every synthetic
+CSV is read back and refitted with statsmodels on dummies made here, independently of OutRisk: the worst MAE and the
+coefficients right at 4 decimals.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ def refit_written(folder):
     for file in files:
         level, fold, run = (part.split("-", 1)[1] for part in file.stem.split("_"))
         released = published[
-            (published["level"] == int(level)) & (published["fold"].astype(str) == fold) & (published["run"] == int(run))
+            (published["level"] == int(level))
+            & (published["fold"].astype(str) == fold)
+            & (published["run"] == int(run))
         ].set_index("label")["released"]
         frame = pd.read_csv(file, dtype=str)
         design = pd.DataFrame({"const": 1.0, "AGE": frame["AGE"].astype(float)})
@@ -65,7 +69,10 @@ def main():
             print(f"{name:22s} {seconds:6.2f} s, {peak:5.0f} MB, {runs} runs", flush=True)
             if name == "sars":
                 worst, fewest, files = refit_written(out)
-                print(f"{'':22s} refit of {files} written CSVs: worst MAE {worst:.6f}, at least {fewest} of 23 right at 4 decimals")
+                print(
+                    f"{'':22s} refit of {files} written CSVs: worst MAE {worst:.6f}, "
+                    f"at least {fewest} of 23 right at 4 decimals"
+                )
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -39,11 +40,11 @@ class Variable:
                 f"codebook: variable '{self.name}' has {len(self.values):,} values; at most {MAX_SUPPORT:,} are "
                 "possible: band it, or give a coarser step"
             )
-        repeated = sorted({str(value) for value in self.values if self.values.count(value) > 1}) if (
-            len(set(self.values)) < len(self.values)
-        ) else []
+        repeated = sorted(str(value) for value, times in Counter(self.values).items() if times > 1)
         if repeated:
-            raise CodebookError(f"codebook: variable '{self.name}' lists {repeated} more than once; list each value once")
+            raise CodebookError(f"codebook: variable '{self.name}' lists {repeated} twice or more; list each once")
+        if self.missing and MISSING in self.values:
+            raise CodebookError(f"codebook: variable '{self.name}' has a level '{MISSING}' and missing: true; keep one")
         if self.descriptions and len(self.descriptions) != len(self.values):
             raise CodebookError(
                 f"codebook: variable '{self.name}' has {len(self.values)} values and {len(self.descriptions)} "
@@ -80,9 +81,10 @@ class Codebook:
     variables: tuple[Variable, ...]
 
     def __post_init__(self) -> None:
-        names = self.names
-        for name in names:
-            if names.count(name) > 1:
+        if not self.variables:
+            raise CodebookError("codebook: it has no variables; describe at least one")
+        for name, times in Counter(self.names).items():
+            if times > 1:
                 raise CodebookError(f"codebook: variable '{name}' is described twice; keep one")
 
     @property
@@ -109,7 +111,7 @@ class Codebook:
             raise CodebookError(f"no variable '{name}' in the codebook; known: {self.names}") from None
 
 
-def format_value(value: Any) -> str:
+def format_value(value: object) -> str:
     """Write a value as a data file would: 2.0 as '2', 2.5 as '2.5', text as it is."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
@@ -118,19 +120,22 @@ def format_value(value: Any) -> str:
 
 def grid(low: float, high: float, step: float) -> tuple[float, ...]:
     """Numbers from low to high (both included) by step, free of the drift that repeated addition brings."""
-    count = math.floor((high - low) / step + 1e-9) + 1
-    if count > MAX_SUPPORT:
-        raise CodebookError(f"codebook: min {low}, max {high}, step {step} make {count:,} values; give a coarser step")
+    steps = (high - low) / step + 1e-9
+    if steps >= MAX_SUPPORT:
+        raise CodebookError(f"codebook: min {low}, max {high}, step {step} make {steps:,.0f} values; widen the step")
+    count = math.floor(steps) + 1
     return tuple(round(low + i * step, 12) for i in range(count))
 
 
-def codebook_from_dict(document: Any) -> Codebook:
+def codebook_from_dict(document: object) -> Codebook:
     """Build a codebook from the YAML document's content (see docs/files.md); unknown keys are refused."""
-    if not isinstance(document, Mapping) or set(document) != {"variables"} or not isinstance(
-        document["variables"], Mapping
-    ):
+    entries = document["variables"] if isinstance(document, Mapping) and set(document) == {"variables"} else None
+    if not isinstance(entries, Mapping):
         raise CodebookError("codebook: expected one key 'variables' with a mapping of names to descriptions")
-    return Codebook(tuple(_variable(str(name), entry) for name, entry in document["variables"].items()))
+    for name in entries:
+        if isinstance(name, bool) or name is None:
+            raise CodebookError(f"codebook: the name of a variable reads as {name!r}; put it in quotes")
+    return Codebook(tuple(_variable(str(name), entry) for name, entry in entries.items()))
 
 
 def codebook_to_dict(codebook: Codebook) -> dict[str, Any]:
@@ -145,31 +150,39 @@ _KNOWN = {
 }
 
 
-def _variable(name: str, entry: Any) -> Variable:
-    if not isinstance(entry, Mapping) or entry.get("kind") not in _KNOWN:
+def _variable(name: str, entry: object) -> Variable:
+    if not isinstance(entry, Mapping) or str(entry.get("kind")) not in _KNOWN:
         raise CodebookError(f"codebook: variable '{name}' needs a kind, one of {sorted(_KNOWN)}")
     kind: Kind = entry["kind"]
     unknown = sorted(set(map(str, entry)) - _KNOWN[kind])
     if unknown:
-        raise CodebookError(f"codebook: {kind} variable '{name}' has unknown keys {unknown}; known: {sorted(_KNOWN[kind])}")
-    missing, label = entry.get("missing", False), str(entry.get("label", ""))
+        raise CodebookError(
+            f"codebook: {kind} variable '{name}' has unknown keys {unknown}; known: {sorted(_KNOWN[kind])}"
+        )
+    missing, label = entry.get("missing", False), str(entry.get("label") or "")
     if not isinstance(missing, bool):
         raise CodebookError(f"codebook: 'missing' of '{name}' is {missing!r}; write true or false")
     if kind == "categorical":
         levels = entry.get("levels")
         if isinstance(levels, Mapping):
-            descriptions = tuple(str(text) for text in levels.values())
+            descriptions = tuple("" if text is None else str(text) for text in levels.values())
         elif isinstance(levels, Sequence) and not isinstance(levels, str):
             descriptions = ()
         else:
-            raise CodebookError(f"codebook: categorical variable '{name}' needs 'levels', a list or a mapping level: meaning")
+            raise CodebookError(
+                f"codebook: categorical variable '{name}' needs 'levels', a list or a mapping level: meaning"
+            )
         return Variable(name, kind, tuple(_level(name, level) for level in levels), missing, label, descriptions)
     return Variable(name, kind, _numbers(name, kind, entry), missing, label)
 
 
-def _level(name: str, level: Any) -> str:
+def _level(name: str, level: object) -> str:
     if isinstance(level, bool) or level is None:
         raise CodebookError(f"codebook: a level of '{name}' reads as {level!r}; put it in quotes")
+    if isinstance(level, Mapping | list):
+        raise CodebookError(f"codebook: a level of '{name}' is {level!r}; write text or a number")
+    if level == "":
+        raise CodebookError(f"codebook: a level of '{name}' is empty; that means missing: write 'missing: true'")
     return format_value(level)
 
 
@@ -177,7 +190,7 @@ def _numbers(name: str, kind: Kind, entry: Mapping[str, Any]) -> tuple[Any, ...]
     if "values" in entry:
         if {"min", "max", "step"} & set(entry):
             raise CodebookError(f"codebook: variable '{name}' gives both 'values' and a range; keep one")
-        numbers: Iterable[Any] = entry["values"] if isinstance(entry["values"], Sequence) else [entry["values"]]
+        numbers: Iterable[Any] = entry["values"] if isinstance(entry["values"], list | tuple) else [entry["values"]]
     else:
         required = ["min", "max"] + (["step"] if kind == "numeric" else [])
         absent = [key for key in required if key not in entry]
@@ -187,17 +200,21 @@ def _numbers(name: str, kind: Kind, entry: Mapping[str, Any]) -> tuple[Any, ...]
         for number in (low, high, step):
             _check_number(name, number)
         if step <= 0 or high < low:
-            raise CodebookError(f"codebook: range of '{name}' is min {low}, max {high}, step {step}; no value lies in it")
+            raise CodebookError(
+                f"codebook: range of '{name}' is min {low}, max {high}, step {step}; no value lies in it"
+            )
         numbers = grid(low, high, step)
     return tuple(_check_number(name, number, whole=kind == "integer") for number in numbers)
 
 
-def _check_number(name: str, number: Any, whole: bool = False) -> float | int:
+def _check_number(name: str, number: object, whole: bool = False) -> float | int:
     if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
         raise CodebookError(f"codebook: {number!r} among the values of '{name}' is not a number")
     if whole:
         if number != int(number):
-            raise CodebookError(f"codebook: {number} among the values of integer '{name}' is not whole; use kind numeric")
+            raise CodebookError(
+                f"codebook: {number} among the values of integer '{name}' is not whole; use kind numeric"
+            )
         return int(number)
     return float(number)
 

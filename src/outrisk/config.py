@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from outrisk.codebook import Codebook, codebook_from_dict
-from outrisk.errors import ConfigError, EvolveError
+from outrisk.errors import CodebookError, ConfigError, EvolveError, first_line
 from outrisk.evolve.settings import Settings, preset
 from outrisk.microdata import MISSING_VALUES
 from outrisk.outputs import REGISTRY, FrequenciesEntry, LogitEntry, Output
@@ -25,7 +26,8 @@ class _Section(BaseModel):
 class DataSection(_Section):
     """Where records come from, and what is done to them before anything else.
 
-    In this order: rows `where`, then `derive` (new column: pandas expression), then `drop`, then `columns` (the only ones kept).
+    In this order: rows `where`, then `derive` (new column: pandas expression), then `drop`, then `columns` (the
+    only ones kept).
     """
 
     path: str = ""
@@ -60,14 +62,23 @@ class EvolveSection(_Section):
 
     def settings(self) -> Settings:
         """The preset with the given changes."""
-        changes = {name: value for name, value in self.model_dump(exclude={"preset", "seed"}).items() if value is not None}
+        changes = {
+            name: value for name, value in self.model_dump(exclude={"preset", "seed"}).items() if value is not None
+        }
         return preset(self.preset, **changes)
+
+
+def _positive(runs: object) -> object:
+    numbers = [*runs, *runs.values()] if isinstance(runs, dict) and runs else [runs]
+    if any(isinstance(number, bool) or not isinstance(number, int) or number < 1 for number in numbers):
+        raise ValueError("write a whole number from 1, or one for each level of folds, as in {1: 10, 2: 5}")
+    return runs
 
 
 class StudySection(_Section):
     """Folds and runs. `runs` is one number, or one for each level of folds."""
 
-    runs: Annotated[int, Field(ge=1)] | dict[int, Annotated[int, Field(ge=1)]] = 3
+    runs: Annotated[int | dict[int, int], BeforeValidator(_positive)] = 3
     folds: tuple[int, ...] = (1, 2)
 
     @model_validator(mode="after")
@@ -78,7 +89,9 @@ class StudySection(_Section):
         if not self.folds or len(set(self.folds)) < len(self.folds):
             raise ValueError(f"folds: {list(self.folds)} must list one or more different levels")
         if isinstance(self.runs, dict) and set(self.runs) != set(self.folds):
-            raise ValueError(f"runs: gives {sorted(self.runs)} and folds: gives {sorted(self.folds)}; they must name the same levels")
+            raise ValueError(
+                f"runs: gives {sorted(self.runs)} and folds: gives {sorted(self.folds)}; they must name the same levels"
+            )
         return self
 
     def runs_at(self, level: int) -> int:
@@ -126,7 +139,7 @@ class Study:
 
     def outputs(self, codebook: Codebook) -> list[Output]:
         """All outputs, in the order of the file; names are made unique."""
-        outputs = [
+        outputs: list[Output] = [
             output
             for position, entry in enumerate(self.file.outputs, start=1)
             for output in entry.build(codebook, position)
@@ -167,17 +180,40 @@ def read_study(path: Path, seed: int | None = None) -> Study:
 
 
 def read_codebook(path: Path) -> Codebook:
-    """Read a codebook file."""
-    return codebook_from_dict(_read_yaml(path))
-
-
-def _read_yaml(path: Path) -> Any:
+    """Read a codebook file; ConfigError or CodebookError in one line names it."""
+    document = _read_yaml(path)
     try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
+        return codebook_from_dict(document)
+    except CodebookError as error:
+        raise CodebookError(f"{path}: {str(error).removeprefix('codebook: ')}") from None
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML's safe loader, which refuses a key that is given twice in one mapping (YAML would quietly keep the last)."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
+                if (key.tag, key.value) in seen:
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"key '{key.value}' is given twice", key.start_mark
+                    )
+                seen.add((key.tag, key.value))
+        return super().construct_mapping(node, deep)
+
+
+def _read_yaml(path: Path) -> object:
+    try:
+        return yaml.load(path.read_text(encoding="utf-8"), _Loader)
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path}: not a text file in UTF-8; write it as YAML") from None
+    except (RecursionError, ValueError) as error:  # nested too deep; an impossible date
+        raise ConfigError(f"{path}: not YAML: {first_line(error)}") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
@@ -192,24 +228,58 @@ _SECTIONS: dict[str, type[BaseModel]] = {
 }
 
 
-def _explain(error: ValidationError, document: Any) -> str:
+_WORDS = {  # pydantic's kinds of fault in this project's words
+    "tuple_type": "write a list",
+    "too_short": "list at least one",
+    "string_type": "write text (in quotes, if YAML reads it otherwise)",
+    "string_pattern_mismatch": "use letters, digits, '.', '_' and '-' only, a letter or digit first",
+    "int_type": "write a whole number",
+    "int_parsing": "write a whole number",
+    "int_from_float": "write a whole number",
+    "float_type": "write a number",
+    "float_parsing": "write a number",
+    "dict_type": "write a mapping of keys to values",
+    "model_type": "write a mapping of keys to values",
+    "model_attributes_type": "write a mapping of keys to values",
+}
+
+
+def _explain(error: ValidationError, document: object) -> str:
     """The first fault of a study file, in one line."""
     if not isinstance(document, dict):
         return "a study file is a mapping with name, data, outputs, keys and target"
     unknown = [fault for fault in error.errors() if fault["type"] == "extra_forbidden"]
     fault = unknown[0] if unknown else error.errors()[0]
-    place = [part for part in fault["loc"] if part not in REGISTRY]
-    inside = ".".join(str(part) for part in (place[:-1] if unknown else place))
+    place = fault["loc"][:-1] if unknown else fault["loc"]
+    inside = _place(place)
     if unknown:
-        names = sorted({str(each["loc"][-1]) for each in unknown if each["loc"][:-1] == fault["loc"][:-1]})
-        model = _SECTIONS.get(str(place[0])) or (
-            REGISTRY.get(str(document["outputs"][place[1]].get("kind"))) if place[0] == "outputs" else None
-        )
-        known = sorted((model or StudyFile).model_fields)
-        return f"[{inside}] has unknown keys {names}; known: {known}" if inside else f"unknown keys {names}; known: {known}"
+        names = sorted({str(each["loc"][-1]) for each in unknown if each["loc"][:-1] == place})
+        return f"{f'[{inside}] has ' if inside else ''}unknown keys {names}; known: {_known(place)}"
     if fault["type"] == "missing":
         return f"'{inside}' is missing; add it"
     if fault["type"].startswith("union_tag"):
         return f"[{inside}] needs a kind, one of {sorted(REGISTRY)}"
-    value = "" if isinstance(fault["input"], dict | list | tuple) else f" is {fault['input']!r}:"
-    return f"[{inside}]{value} {fault['msg'].removeprefix('Value error, ')}" if inside else fault["msg"]
+    message = fault["msg"].removeprefix("Value error, ").replace("Input should", "it must")
+    whole_section = fault["type"] == "value_error" and place[-1] in _SECTIONS
+    value = "" if whole_section else f" {_shown(fault['input'])}:"
+    return f"[{inside}]{value} {_WORDS.get(fault['type'], message)}"
+
+
+def _known(place: Sequence[int | str]) -> list[str]:
+    """Keys of the section at a place."""
+    if not place:
+        return sorted(StudyFile.model_fields)
+    if place[0] == "outputs":
+        return sorted(REGISTRY[str(place[2])].model_fields)
+    return sorted(_SECTIONS[str(place[0])].model_fields)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return f"is {text}" if len(text) <= 60 else f"is {text[:57]}..."
+
+
+def _place(parts: Sequence[int | str]) -> str:
+    """Where a fault is, such as 'outputs 1.by': entries of a list count from 1, their kind is left out."""
+    words = [str(part) if isinstance(part, str) else f"{part + 1}" for part in parts if part not in REGISTRY]
+    return ".".join(words).replace("outputs.", "outputs ", 1)

@@ -27,3 +27,8 @@ class RiskError(OutRiskError):
 
 class EvolveError(OutRiskError):
     """Settings or released numbers with which no evolution can start."""
+
+
+def first_line(error: BaseException) -> str:
+    """What an error of another library says, in one line; its kind where it says nothing."""
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

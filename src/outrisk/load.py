@@ -11,7 +11,7 @@ import pandas as pd
 from outrisk import datasets
 from outrisk.codebook import Codebook
 from outrisk.config import DataSection, Study
-from outrisk.errors import ConfigError, DataError
+from outrisk.errors import ConfigError, DataError, first_line
 from outrisk.microdata import Microdata, from_frame, infer_codebook, read_table, typed
 
 
@@ -27,7 +27,8 @@ class StudyData:
 def load_study_data(study: Study) -> StudyData:
     """Read, derive, subset and encode; every fault is one line that names its place."""
     file = study.file
-    codebook, guesses = study.codebook(), {}
+    codebook = study.codebook()
+    guesses: dict[str, str] = {}
     frames = {"data": _prepare(file.data, study.folder, codebook, "data")}
     if file.holdout:
         frames["holdout"] = _prepare(file.holdout, study.folder, codebook, "holdout")
@@ -48,11 +49,13 @@ def _prepare(section: DataSection, folder: Path, codebook: Codebook | None, sour
     readable = typed(frame, codebook, section.missing_values)
     if section.where:
         keep = _evaluate(readable, section.where, f"[{source}] where")
+        if pd.api.types.is_bool_dtype(keep.dtype):
+            keep = keep.fillna(False).astype(bool)
         if keep.dtype != bool:
             raise ConfigError(f"[{source}] where: {section.where!r} is not true or false for each record")
         frame, readable = frame[keep.to_numpy()], readable[keep.to_numpy()]
         if frame.empty:
-            raise DataError(f"[{source}] where: {section.where!r} leaves no records")
+            raise DataError(f"[{source}] where: {section.where!r} leaves no records; text needs quotes, numbers none")
     frame = frame.reset_index(drop=True)
     readable = readable.reset_index(drop=True)
     for name, expression in section.derive.items():
@@ -60,6 +63,8 @@ def _prepare(section: DataSection, folder: Path, codebook: Codebook | None, sour
         column = column.astype("int64") if column.dtype == bool else column
         frame, readable = frame.assign(**{name: column}), readable.assign(**{name: column})
     for key, names in (("drop", section.drop), ("columns", section.columns)):
+        if len(set(names)) < len(names):
+            raise ConfigError(f"[{source}] {key}: {list(names)} names a column twice; name each once")
         absent = [name for name in names if name not in frame.columns]
         if absent:
             raise ConfigError(f"[{source}] {key}: no column '{absent[0]}'; columns are {list(frame.columns)}")
@@ -71,7 +76,9 @@ def _evaluate(frame: pd.DataFrame, expression: str, place: str) -> pd.Series:
     try:
         result = frame.eval(expression, engine="python")
     except Exception as error:
-        raise ConfigError(f"{place}: {expression!r} fails: {(str(error).splitlines() or [type(error).__name__])[0]}") from None
+        raise ConfigError(
+            f"{place}: {expression!r} fails: {first_line(error)}; columns are {list(frame.columns)}"
+        ) from None
     if not isinstance(result, pd.Series):
         raise ConfigError(f"{place}: {expression!r} does not give a value for each record")
     return result
@@ -80,7 +87,9 @@ def _evaluate(frame: pd.DataFrame, expression: str, place: str) -> pd.Series:
 def _load(section: DataSection, source: str) -> pd.DataFrame:
     if section.package == "outrisk":
         if section.dataset not in datasets.DATASETS:
-            raise ConfigError(f"[{source}] no dataset '{section.dataset}' in outrisk; there are {sorted(datasets.DATASETS)}")
+            raise ConfigError(
+                f"[{source}] no dataset '{section.dataset}' in outrisk; there are {sorted(datasets.DATASETS)}"
+            )
         try:
             return datasets.load(section.dataset, **section.options)
         except TypeError as error:
@@ -88,8 +97,9 @@ def _load(section: DataSection, source: str) -> pd.DataFrame:
     import statsmodels.datasets as library
 
     module = getattr(library, section.dataset, None)
-    if not hasattr(module, "load_pandas"):
-        raise ConfigError(f"[{source}] no dataset '{section.dataset}' in statsmodels")
+    if module is None or not hasattr(module, "load_pandas"):
+        known = sorted(name for name, each in vars(library).items() if hasattr(each, "load_pandas"))
+        raise ConfigError(f"[{source}] no dataset '{section.dataset}' in statsmodels; there are {known}")
     if section.options:
         raise ConfigError(f"[{source}] options {dict(section.options)}: datasets of statsmodels take none")
     with warnings.catch_warnings():

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from outrisk.codebook import Codebook, Kind, Variable, format_value
-from outrisk.errors import DataError
+from outrisk.errors import DataError, first_line
 
 Codes = NDArray[np.uint16]
 MISSING_VALUES = ("", "NA")  # an empty cell, and what R writes
@@ -41,17 +41,16 @@ class Microdata:
         )
 
 
-def decode(variable: Variable, codes: NDArray[Any]) -> Any:
+def decode(variable: Variable, codes: NDArray[Any]) -> pd.Categorical | NDArray[Any]:
     """Values that codes stand for: a Categorical, or an array of int64 (float64 where a value may be missing)."""
     if variable.kind == "categorical":
         signed = codes.astype(np.int32)
         if variable.missing:
             signed[signed == len(variable.values)] = -1
-        return pd.Categorical.from_codes(signed, categories=list(variable.values))  # type: ignore[call-overload]
-    values: list[Any] = list(variable.values)
-    if variable.missing:
-        return np.array([*values, np.nan], dtype=float)[codes]
-    return np.array(values)[codes]
+        text: pd.Categorical = pd.Categorical.from_codes(signed, categories=list(variable.values))  # type: ignore[call-overload]
+        return text
+    values = [*variable.values, np.nan] if variable.missing else list(variable.values)
+    return np.take(np.array(values), codes)
 
 
 def from_frame(
@@ -71,69 +70,89 @@ def from_frame(
 
 def encode(variable: Variable, column: pd.Series[Any], missing_values: Sequence[str], source: str) -> Codes:
     """Codes of one column, shape (n_records,)."""
+    gaps = _gaps(column, missing_values)
     if variable.kind == "categorical":
-        text = _as_text(column)
-        codes = pd.Categorical(text, categories=list(variable.values)).codes.astype(np.int64)
-        gaps = column.isna().to_numpy() | text.isin(list(missing_values)).to_numpy()
+        codes = pd.Categorical(_as_text(column), categories=list(variable.values)).codes.astype(np.int64)
     else:
-        gaps = _gaps(column, missing_values)
-        numbers = pd.to_numeric(column.where(~gaps), errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-        support = np.array(variable.values, dtype=float)
-        codes = np.clip(np.searchsorted(support, numbers), 0, len(support) - 1)
-        codes -= (codes > 0) & (np.abs(support[codes - 1] - numbers) < np.abs(support[codes] - numbers))
-        codes[~np.isclose(support[codes], numbers, rtol=1e-9, atol=1e-12)] = -1
+        codes = _nearest(variable, _as_numbers(column, gaps))
     unknown = (codes < 0) & ~gaps
     if unknown.any():
         row = int(np.argmax(unknown))
         raise DataError(
             f"{source}: column '{variable.name}' holds {str(column.iloc[row])!r}, which is not in its codebook "
-            f"({unknown.sum():,} such cells, the first in record {row + 1:,}); add the value to the codebook or correct the data"
+            f"({unknown.sum():,} such cells, the first in record {row + 1:,}); "
+            "add the value to the codebook or correct the data"
         )
     empty = (codes < 0) & gaps
     if empty.any():
         if not variable.missing:
             raise DataError(
-                f"{source}: column '{variable.name}' has {empty.sum():,} missing values and its codebook declares none; "
+                f"{source}: column '{variable.name}' has {empty.sum():,} missing values, its codebook declares none; "
                 "set 'missing: true' there, or drop these records with 'where'"
             )
         codes[empty] = len(variable.values)
     return codes.astype(np.uint16)
 
 
+def _nearest(variable: Variable, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Codes of numbers in a numeric support; -1 for one that is not in it (but for rounding errors)."""
+    support = np.array(variable.values, dtype=float)
+    codes = np.clip(np.searchsorted(support, numbers), 0, len(support) - 1)
+    codes -= (codes > 0) & (np.abs(support[codes - 1] - numbers) < np.abs(support[codes] - numbers))
+    rounding = 0.0 if variable.kind == "integer" else 1.0
+    codes[~np.isclose(support[codes], numbers, rtol=1e-9 * rounding, atol=1e-12 * rounding)] = -1
+    return codes
+
+
 def _as_text(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Values as a data file would write them; a missing value stays one."""
+    present = column.notna()
     if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
-        known = {value: format_value(value) for value in column.dropna().unique().tolist()}
-        return column.map(known).astype(object)
-    return column.astype(object).map(lambda value: value if value is None or value != value else str(value))
+        known = {value: format_value(value) for value in column[present].unique().tolist()}
+        return column.astype(object).map(known).astype(object)
+    return column.astype(object).map(str).astype(object).where(present, None)
+
+
+def _as_numbers(column: pd.Series[Any], gaps: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Values as numbers; NaN in the gaps and where a value is no number."""
+    numbers = column if pd.api.types.is_numeric_dtype(column.dtype) else _as_text(column)
+    return pd.to_numeric(numbers.where(~gaps), errors="coerce").to_numpy(dtype=float, na_value=np.nan)
 
 
 def _gaps(column: pd.Series[Any], missing_values: Sequence[str]) -> NDArray[np.bool_]:
-    gaps = column.isna().to_numpy()
-    if not pd.api.types.is_numeric_dtype(column.dtype):
-        gaps = gaps | column.astype(str).str.strip().isin(list(missing_values)).to_numpy()
-    return np.asarray(gaps, dtype=bool)
+    """Which values are missing, or written as one of `missing_values`."""
+    text = _as_text(column).astype(str).str.strip()
+    return np.asarray(column.isna().to_numpy() | text.isin(list(missing_values)).to_numpy(), dtype=bool)
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """Read a CSV (all cells as text, nothing guessed; may be gzipped) or a Parquet file; DataError in one line if it cannot be."""
+    """Read a CSV (all cells as text, nothing guessed; may be gzipped) or a Parquet file.
+
+    DataError in one line if it cannot be read, has no records or records of unequal length, or a column with no
+    name or another's.
+    """
     if not path.is_file():
-        raise DataError(f"{path}: no such file")
+        raise DataError(f"{path}: {'not a file' if path.exists() else 'no such file'}")
+    parquet = path.suffix == ".parquet"
     try:
-        if path.suffix == ".parquet":
-            frame = pd.read_parquet(path)
-            header = [str(name) for name in frame.columns]
-        else:
-            # The header is read as a record so that pandas does not quietly rename a repeated column.
-            frame = pd.read_csv(path, dtype=str, keep_default_na=False, header=None)
-            header = [str(name).removeprefix("\ufeff").strip() for name in frame.iloc[0]]
-            frame = frame.iloc[1:].reset_index(drop=True)
+        # The header of a CSV is read as a record so that pandas does not quietly rename a repeated column.
+        frame = pd.read_parquet(path) if parquet else pd.read_csv(path, dtype=str, keep_default_na=False, header=None)
     except pd.errors.EmptyDataError:
         raise DataError(f"{path}: the file is empty") from None
-    except (pd.errors.ParserError, UnicodeDecodeError, OSError, ValueError) as error:
-        raise DataError(f"{path}: cannot be read as {path.suffix or 'CSV'}: {str(error).splitlines()[0]}") from None
+    except Exception as error:  # parsers and decompressors have no common base
+        raise DataError(f"{path}: cannot be read as {'Parquet' if parquet else 'CSV'}: {first_line(error)}") from None
+    header = [str(name) for name in (frame.columns if parquet else frame.iloc[0].fillna(""))]
+    if not parquet:
+        header = [name.removeprefix("\ufeff").strip() for name in header]
+        short = frame.isna().any(axis=1).to_numpy()  # every cell is text: only one that is not there is missing
+        if short.any():
+            raise DataError(f"{path}: record {int(np.argmax(short)):,} has fewer cells than the header ({len(header)})")
+        frame = frame.iloc[1:].reset_index(drop=True)
     repeated = sorted({name for name in header if header.count(name) > 1})
     if repeated:
-        raise DataError(f"{path}: column {repeated[0]!r} stands {header.count(repeated[0])} times in the header; rename one")
+        raise DataError(
+            f"{path}: column {repeated[0]!r} stands {header.count(repeated[0])} times in the header; rename one"
+        )
     if "" in header:
         raise DataError(f"{path}: column {header.index('') + 1} has no name; name it in the header line")
     frame.columns = pd.Index(header)
@@ -150,9 +169,10 @@ def write_table(data: Microdata, path: Path) -> None:
         return
     for variable in data.codebook.variables:
         if variable.numeric:  # as text, so that 2.0 reads '2' and a column with gaps keeps its whole numbers
-            labels = [*(format_value(value) for value in variable.values), *([""] if variable.missing else [])]
-            codes = data.codes[:, data.codebook.index(variable.name)].astype(np.int32)
-            frame[variable.name] = pd.Categorical.from_codes(codes, categories=labels)  # type: ignore[call-overload]
+            written = Variable(
+                variable.name, "categorical", tuple(map(format_value, variable.values)), variable.missing
+            )
+            frame[variable.name] = decode(written, data.codes[:, data.codebook.index(variable.name)])
     frame.to_csv(path, index=False, lineterminator="\n")
 
 
@@ -168,7 +188,7 @@ def typed(
         ):
             gaps = _gaps(column, missing_values)
             if not gaps.all() and _reads_as_numbers(column[~gaps]):
-                column = pd.to_numeric(column.where(~gaps), errors="coerce")
+                column = pd.Series(_as_numbers(column, gaps), index=frame.index)
         columns[name] = column
     return pd.DataFrame(columns, index=frame.index)
 
@@ -202,13 +222,15 @@ def _infer_variable(
     if isinstance(column.dtype, pd.CategoricalDtype) or not _reads_as_numbers(present):
         levels = tuple(sorted(_as_text(present).unique()))
         return Variable(name, "categorical", levels, missing), f"categorical: text, {len(levels)} levels{note}"
-    numbers = np.unique(pd.to_numeric(present).to_numpy(dtype=float))
-    hint = "; if the numbers are codes of categories, write 'kind: categorical' and 'levels'" if len(numbers) <= 20 else ""
+    numbers = np.unique(_as_numbers(present, np.zeros(len(present), dtype=bool)))
+    hint = "; if the numbers are codes of categories: 'kind: categorical' and 'levels'" if len(numbers) <= 20 else ""
     if np.all(numbers == np.round(numbers)) and np.abs(numbers).max() < 2**53:
         low, high = int(numbers[0]), int(numbers[-1])
         values = tuple(range(low, high + 1)) if high - low < _WHOLE_SPAN else tuple(int(x) for x in numbers)
         kind: Kind = "integer"
-        return Variable(name, kind, values, missing), f"integer: {len(numbers)} values seen, {low} to {high}{note}{hint}"
+        return Variable(
+            name, kind, values, missing
+        ), f"integer: {len(numbers)} values seen, {low} to {high}{note}{hint}"
     return (
         Variable(name, "numeric", tuple(float(x) for x in numbers), missing),
         f"numeric: the {len(numbers)} values seen; a grid (min, max, step) may be better{note}{hint}",

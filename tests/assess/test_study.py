@@ -84,7 +84,7 @@ def test_matched_rows_agree_with_a_refit_of_the_written_file(done):
 
 
 def test_risk_rows_agree_with_tcap_on_the_written_file(done):
-    assessment, results, folder = done
+    _, results, folder = done
     rows = pd.DataFrame(risk_rows(results[3]))
     frame = pd.read_csv(folder / "level-2_fold-1_run-1.csv", dtype=str)
     fold = results[3].job.fold
@@ -104,15 +104,23 @@ def test_the_summary_averages_what_the_rows_say(done):
     whole = document["folds"][0]
     estimate = {(e["measure"], e["keys"], e["side"]): e for e in whole["estimates"]}
     mine = rows[(rows["fold"] == "whole") & (rows["measure"] == "tcap_zero") & (rows["key_size"] < 4)]
-    assert estimate["tcap_zero", "all", "original"]["value"] == pytest.approx(mine.groupby("run")["value"].mean().mean())
+    assert estimate["tcap_zero", "all", "original"]["value"] == pytest.approx(
+        mine.groupby("run")["value"].mean().mean()
+    )
     assert math.isnan(estimate["tcap_zero", "all", "marginal"]["value"])
     assert "no holdout" in estimate["tcap_zero", "all", "marginal"]["reason"]
-    half = {(e["measure"], e["keys"], e["side"]): e for e in document["folds"][1]["estimates"]}["dcap", "all", "marginal"]
+    half = {(e["measure"], e["keys"], e["side"]): e for e in document["folds"][1]["estimates"]}[
+        "dcap", "all", "marginal"
+    ]
     assert half["low"] < half["value"] < half["high"]
     level = document["levels"][1]
+    at = ("dcap", "all", "marginal")
     dcap = [
-        e["value"] for f in document["folds"][1:] for e in f["estimates"] if (e["measure"], e["keys"], e["side"]) == ("dcap", "all", "marginal")
-    ]  # fmt: skip
+        e["value"]
+        for fold in document["folds"][1:]
+        for e in fold["estimates"]
+        if (e["measure"], e["keys"], e["side"]) == at
+    ]
     mean = next(e for e in level["estimates"] if (e["measure"], e["keys"], e["side"]) == ("dcap", "all", "marginal"))
     assert mean["value"] == pytest.approx(np.mean(dcap))
     assert whole["runs"][0]["matched"] == whole["runs"][0]["numbers"] == 12
@@ -154,7 +162,9 @@ def test_a_halted_run_is_not_kept(done, tmp_path):
 
 
 def test_data_that_are_given_away_show_a_marginal_risk(tmp_path):
-    """The keys almost name a person and the release is the table of everything: synthetic data that match it are the data."""
+    """The keys almost name a person and the release is the table of everything: synthetic data that match it are the
+    data.
+    """
     rng = np.random.default_rng(0)
     codebook = Codebook(
         (
@@ -163,7 +173,9 @@ def test_data_that_are_given_away_show_a_marginal_risk(tmp_path):
             Variable("ill", "categorical", ("0", "1")),
         )
     )
-    frame = pd.DataFrame({name: rng.integers(0, size, 800) for name, size in zip(codebook.names, codebook.sizes, strict=True)})
+    frame = pd.DataFrame(
+        {name: rng.integers(0, size, 800) for name, size in zip(codebook.names, codebook.sizes, strict=True)}
+    )
     assessment = Assessment(
         original=from_frame(frame, codebook),
         holdout=None,

@@ -14,8 +14,7 @@ from outrisk.outputs import Frequencies, Logit, release, released
 
 
 def last(problem, settings, seed=1, workers=1):
-    for generation in evolve(problem, settings, np.random.default_rng(seed), workers):
-        pass
+    *_, generation = evolve(problem, settings, np.random.default_rng(seed), workers)
     return generation
 
 

@@ -1,0 +1,1 @@
+"""Studies: folds, runs, refits, risks and what they say together."""

@@ -18,8 +18,9 @@ MIN_POINTS, MIN_RUNS, MIN_SPAN = 4, 3, 3.0
 class Extrapolation:
     """Risk = intercept + slope * error; NaN with a reason where the evidence is too thin.
 
-    intercept: the risk at zero error, with its 95 % interval. correlation and r_squared: over all points, as the paper does.
-    measured: mean risk of the runs' last points, those of least error. mae_from, mae_to: range of the errors used.
+    intercept: the risk at zero error, with its 95 % interval. correlation and r_squared: over all points, as the paper
+    does. measured: mean risk of the runs' last points, those of least error. mae_from, mae_to: range of the errors
+    used.
     """
 
     intercept: float
@@ -39,9 +40,9 @@ class Extrapolation:
 def extrapolate(points: Sequence[tuple[Array, Array]]) -> Extrapolation:
     """Fit a line to each run's (errors (s,), risks (s,)) and average the lines over runs.
 
-    Points of one run resemble each other, so the run is the unit: the intercept is the mean of the runs' intercepts, and its interval
-    is Student's t over runs. Points whose error or risk is undefined are left out. Refused with fewer than 4 points in a run, fewer than 3
-    such runs, or errors that span less than a factor of 3.
+    Points of one run resemble each other, so the run is the unit: the intercept is the mean of the runs' intercepts,
+    and its interval is Student's t over runs. Points whose error or risk is undefined are left out. Refused with fewer
+    than 4 points in a run, fewer than 3 such runs, or errors that span less than a factor of 3.
     """
     runs = []
     for errors, risks in points:
@@ -55,7 +56,9 @@ def extrapolate(points: Sequence[tuple[Array, Array]]) -> Extrapolation:
     low, high = (float(every_error.min()), float(every_error.max())) if used else (math.nan, math.nan)
     reason = ""
     if len(used) < MIN_RUNS:
-        reason = f"{len(used)} of {len(points)} runs have {MIN_POINTS} or more points; at least {MIN_RUNS} runs are needed"
+        reason = (
+            f"{len(used)} of {len(points)} runs have {MIN_POINTS} or more points; at least {MIN_RUNS} runs are needed"
+        )
     elif high < MIN_SPAN * low:
         reason = f"errors run from {low:.2g} to {high:.2g} only; they must span a factor of {MIN_SPAN:g}"
     elif any(np.ptp(errors) == 0 for errors, _ in used):

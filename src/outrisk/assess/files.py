@@ -39,7 +39,9 @@ class RunDirectory:
         if self.final.exists() and not self.force:
             raise ConfigError(f"{self.final} exists; give --force to replace it, or another --out")
         if self.final.exists() and not _is_run(self.final):
-            raise ConfigError(f"{self.final} exists and is not a run directory; --force does not replace it, give another --out")
+            raise ConfigError(
+                f"{self.final} exists and is not a run directory; --force does not replace it, give another --out"
+            )
 
     @property
     def synthetic(self) -> Path:

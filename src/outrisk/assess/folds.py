@@ -37,7 +37,8 @@ def make_folds(
     for level in levels:
         if len(original) // level < 2:
             raise ConfigError(
-                f"[study] folds: {level} folds of {len(original):,} records leave fewer than 2 records each; use fewer folds"
+                f"[study] folds: {level} folds of {len(original):,} records "
+                "leave fewer than 2 records each; use fewer folds"
             )
         if level == 1:
             folds.append(Fold(1, 0, WHOLE, original, holdout, "holdout file" if holdout else ""))

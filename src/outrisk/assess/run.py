@@ -65,8 +65,9 @@ class Job:
 class RunResult:
     """What a run leaves behind: aggregates only; its synthetic data are on disk.
 
-    refit: recomputed numbers (k,) of the best candidate, all outputs in a row; NaN where the refit fails (see `failures`).
-    trajectory, snapshots: rows of the files of these names. scores: risk of the best candidate over all key sets.
+    refit: recomputed numbers (k,) of the best candidate, all outputs in a row; NaN where the refit fails (see
+    `failures`). trajectory, snapshots: rows of the files of these names. scores: risk of the best candidate over all
+    key sets.
     """
 
     job: Job
@@ -119,7 +120,8 @@ def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None)
         if halt is not None and halt.is_set():
             return None
     seconds = time.perf_counter() - started
-    snapshots, refit, failures = [], np.empty(0), ()
+    snapshots: list[dict[str, object]] = []
+    refit, failures = np.empty(0), tuple[str, ...]()
     for number, codes in trace.kept:
         if halt is not None and halt.is_set():
             return None
@@ -128,16 +130,23 @@ def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None)
         snapshots.append(_snapshot(job, number, synthetic, refit))
     best = Microdata(job.problem.codebook, trace.kept[-1][1])
     scores = score(
-        best, job.fold.original, job.fold.holdout, job.scored, job.target, job.tau, groups_of(job.fold), job.jackknife_seed
+        best,
+        job.fold.original,
+        job.fold.holdout,
+        job.scored,
+        job.target,
+        job.tau,
+        groups_of(job.fold),
+        job.jackknife_seed,
     )
     write_table(best, job.folder / f"level-{job.fold.level}_fold-{job.fold.name}_run-{job.run}.csv")
-    return RunResult(
-        job, stop, len(trace.rows) - 1, seconds, refit, failures, trace.rows, snapshots, scores
-    )
+    return RunResult(job, stop, len(trace.rows) - 1, seconds, refit, failures, trace.rows, snapshots, scores)
 
 
 def recompute(job: Job, synthetic: Microdata) -> tuple[Array, tuple[str, ...]]:
-    """Every released number from decoded synthetic records, by statsmodels or pandas; NaN, and why, where that fails."""
+    """Every released number from decoded synthetic records, by statsmodels or pandas; NaN, and why, where that
+    fails.
+    """
     parts, failures = [], []
     for output, released in zip(job.outputs, job.problem.released, strict=True):
         try:

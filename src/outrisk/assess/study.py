@@ -46,9 +46,10 @@ class Assessment:
         return key_sets(self.keys, self.key_sizes)
 
 
-
 def plan_jobs(assessment: Assessment, folder: Path, workers: int) -> list[Job]:
-    """Compute each fold's released numbers and lay out all runs; every fault of the study shows here, before anything is written."""
+    """Compute each fold's released numbers and lay out all runs; every fault of the study shows here, before anything
+    is written.
+    """
     rng = np.random.default_rng(seed_of(assessment.seed, [_FOLDS]))
     folds = make_folds(assessment.original, assessment.holdout, list(assessment.runs), rng)
     n_runs = sum(assessment.runs[fold.level] for fold in folds)
@@ -82,7 +83,9 @@ def _try_measures(assessment: Assessment, fold: Fold) -> None:
     """The risk of the fold's own records: keys, key sizes and target are wrong here or nowhere."""
     _ = assessment.sets
     try:
-        score(fold.original, fold.original, fold.holdout, [assessment.keys], assessment.target, assessment.tau, groups=0)
+        score(
+            fold.original, fold.original, fold.holdout, [assessment.keys], assessment.target, assessment.tau, groups=0
+        )
     except RiskError as error:
         raise RiskError(f"{error}{'' if fold.level == 1 else f' (in fold {fold.name} of {fold.level})'}") from None
 
@@ -102,7 +105,8 @@ def carry_out(
 ) -> list[RunResult]:
     """Run all jobs on `workers` threads (compiled loops release Python's lock); results in the order of the jobs.
 
-    `finished` is called in this thread as each run ends. Runs that were halted are left out. Results do not depend on the number of workers.
+    `finished` is called in this thread as each run ends. Runs that were halted are left out. Results do not depend on
+    the number of workers.
     """
     results: dict[tuple[int, str, int], RunResult] = {}
     with threadpool_limits(limits=1):  # linear algebra in one thread: the runs already fill the cores

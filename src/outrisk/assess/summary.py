@@ -1,4 +1,6 @@
-"""From runs to the numbers of a report: averages with intervals per fold and per level, extrapolations, rows of the files."""
+"""From runs to the numbers of a report: averages with intervals per fold and per level, extrapolations, rows of the
+files.
+"""
 
 from __future__ import annotations
 
@@ -86,9 +88,7 @@ def summarise(assessment: Assessment, jobs: Sequence[Job], results: Sequence[Run
             for output, released in zip(assessment.outputs, jobs[0].problem.released, strict=True)
         ],
         "folds": folds,
-        "levels": [
-            _level(level, list(parts)) for level, parts in groupby(folds, key=lambda fold: fold["level"])
-        ],
+        "levels": [_level(level, list(parts)) for level, parts in groupby(folds, key=lambda fold: fold["level"])],
     }
 
 
@@ -185,8 +185,8 @@ def _extrapolations(results: list[RunResult]) -> Iterator[Row]:
 
 
 def _level(level: int, folds: list[Row]) -> Row:
-    """Mean over the folds of a level. Folds that are each other's holdout err in opposite directions, which is left out: the interval is
-    somewhat too wide for the marginal risk, not too narrow.
+    """Mean over the folds of a level. Folds that are each other's holdout err in opposite directions, which is left
+    out: the interval is somewhat too wide for the marginal risk, not too narrow.
     """
     estimates = []
     for at, model in enumerate(folds[0]["estimates"]):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -17,9 +16,11 @@ from rich.console import Console
 
 from outrisk.assess import files
 from outrisk.assess.files import RunDirectory
-from outrisk.assess.run import RunResult
+from outrisk.assess.run import Job, RunResult
 from outrisk.assess.study import Assessment, carry_out, plan_jobs
 from outrisk.assess.summary import matched_rows, risk_rows, summarise
+from outrisk.cli import STOPPED
+from outrisk.cli.interrupt import breakable, halting, undisturbed
 from outrisk.cli.progress import Progress
 from outrisk.config import Study, read_study
 from outrisk.load import StudyData, load_study_data
@@ -28,9 +29,7 @@ from outrisk.report.render import render
 from outrisk.report.terminal import summary
 
 
-def run_study(
-    path: Path, out: Path | None, force: bool, workers: int | None, seed: int | None, quiet: bool
-) -> int:
+def run_study(path: Path, out: Path | None, force: bool, workers: int | None, seed: int | None, quiet: bool) -> int:
     """Carry out a study and write its run directory; returns the exit code (130 if it was interrupted)."""
     started, clock = datetime.now(UTC), time.perf_counter()
     study = read_study(path, seed)
@@ -40,12 +39,12 @@ def run_study(
     workers = workers or os.cpu_count() or 1
     jobs = plan_jobs(assessment, directory.synthetic, workers)
     workers = min(workers, len(jobs))
-    console = Console(stderr=True, quiet=quiet)
-    directory.open()
-    try:
+    with undisturbed(), _discarded_on_error(directory):
+        directory.open()
         directory.log("started", study=study.file.name, runs=len(jobs), workers=workers, seed=assessment.seed)
-        with _halt_on_interrupt() as halt, Progress(jobs, console) as progress:
-            results = carry_out(jobs, workers, halt, progress.watch, lambda done: _finished(directory, progress, done))
+        results = _results(directory, jobs, workers, Console(stderr=True, quiet=quiet))
+        if not results:
+            raise KeyboardInterrupt
         whole = len(results) == len(jobs)
         manifest = {
             **_manifest(study, data, assessment, workers, started),
@@ -56,23 +55,72 @@ def run_study(
             "peak_memory_mb": peak_memory_mb(),
         }
         directory.log(manifest["status"], runs=len(results))
-        _write(directory, study, data, assessment, results, manifest)
-        if whole:
-            render(directory.folder)
+        _write(directory, study, data, assessment, jobs, results, manifest)
+        rendered = whole and _rendered(directory.folder)
         place = directory.close(whole)
-    except BaseException:
-        directory.discard()
-        raise
-    if not whole:
+    if not rendered:
+        _keep_only(place / "synthetic", results)
         sys.stderr.write(
-            f"outrisk: stopped; {len(results)} of {len(jobs)} runs are kept in {place}; 'outrisk report {place}' renders them\n"
+            f"outrisk: stopped; {len(results)} of {len(jobs)} runs are kept in {place}; "
+            f"'outrisk report {place}' renders them\n"
         )
-        return 130
+        return STOPPED
     if not quiet:
         if data.guesses:
             Console().print(f"The codebook was guessed from the data; check {place / 'codebook.yaml'}", highlight=False)
         summary(place, Console())
     return 0
+
+
+@contextmanager
+def _discarded_on_error(directory: RunDirectory) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        directory.discard()
+        raise
+
+
+def _results(directory: RunDirectory, jobs: Sequence[Job], workers: int, console: Console) -> list[RunResult]:
+    """Carry out the jobs; results in their order, of those that ended before a Ctrl-C."""
+    halt, done = Event(), {}
+
+    def finished(result: RunResult) -> None:
+        done[result.job] = result
+        progress.finished(result.job)
+        directory.log(
+            "run",
+            **result.job.place,
+            stop=result.stop,
+            generations=result.generations,
+            seconds=round(result.seconds, 3),
+        )
+
+    with halting(halt), Progress(jobs, console) as progress:
+        carry_out(jobs, workers, halt, progress.watch, finished)
+    return [done[job] for job in jobs if job in done]
+
+
+def _rendered(folder: Path) -> bool:
+    """Render the report; False if Ctrl-C broke in."""
+    try:
+        with breakable():
+            render(folder)
+    except KeyboardInterrupt:
+        return False
+    return True
+
+
+def _keep_only(folder: Path, results: Sequence[RunResult]) -> None:
+    """Remove what a run that was cut short may have written at the last moment."""
+    kept = {_synthetic_file(result.job) for result in results}
+    for file in folder.iterdir():
+        if file.name not in kept:
+            file.unlink()
+
+
+def _synthetic_file(job: Job) -> str:
+    return f"level-{job.fold.level}_fold-{job.fold.name}_run-{job.run}.csv"
 
 
 def _assessment(study: Study, data: StudyData) -> Assessment:
@@ -91,15 +139,12 @@ def _assessment(study: Study, data: StudyData) -> Assessment:
     )
 
 
-def _finished(directory: RunDirectory, progress: Progress, result: RunResult) -> None:
-    progress.finished(result.job)
-    directory.log("run", **result.job.place, stop=result.stop, generations=result.generations, seconds=round(result.seconds, 3))
-
-
 def _manifest(study: Study, data: StudyData, assessment: Assessment, workers: int, started: datetime) -> dict[str, Any]:
     inputs: list[dict[str, Any]] = [{"what": "study", "name": study.path.name, "sha256": file_digest(study.path)}]
     if study.file.codebook:
-        inputs.append({"what": "codebook", "name": study.file.codebook, "sha256": file_digest(study.folder / study.file.codebook)})
+        inputs.append(
+            {"what": "codebook", "name": study.file.codebook, "sha256": file_digest(study.folder / study.file.codebook)}
+        )
     for what, section, records in (
         ("data", study.file.data, data.original),
         ("holdout", study.file.holdout, data.holdout),
@@ -124,6 +169,7 @@ def _write(
     study: Study,
     data: StudyData,
     assessment: Assessment,
+    jobs: Sequence[Job],
     results: Sequence[RunResult],
     manifest: dict[str, Any],
 ) -> None:
@@ -134,22 +180,4 @@ def _write(
     directory.table("trajectory.csv", files.TRAJECTORY, (row for result in results for row in result.trajectory))
     directory.table("snapshots.csv", files.SNAPSHOTS, (row for result in results for row in result.snapshots))
     directory.table("risk.csv", files.RISK, (row for result in results for row in risk_rows(result)))
-    directory.json("risk.json", summarise(assessment, results))
-
-
-@contextmanager
-def _halt_on_interrupt() -> Iterator[Event]:
-    """The first Ctrl-C halts the runs and keeps those that are done; a second one ends at once."""
-    halt = Event()
-
-    def stop(number: int, frame: object) -> None:
-        halt.set()
-        signal.signal(signal.SIGINT, before)
-
-    before = signal.signal(signal.SIGINT, stop)
-    try:
-        yield halt
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
+    directory.json("risk.json", summarise(assessment, jobs, results))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from outrisk.errors import ConfigError
 from outrisk.microdata import infer_codebook, read_table
 
 _STUDY = """\
-# A starter study, written by 'outrisk init'. Lines marked CHECK were guessed; correct them, then: outrisk assess {study}
+# A starter study, written by 'outrisk init'. What is marked CHECK was guessed; correct it, then: outrisk assess {study}
 name: {name}
 data: {{path: {data}}}
 codebook: {codebook}
@@ -75,7 +76,7 @@ def _guess_roles(codebook: Codebook) -> tuple[str, list[str]]:
 def _commented(codebook: Codebook, guesses: dict[str, str]) -> str:
     """A codebook as YAML in which every guess is marked."""
     lines = [
-        "# A codebook inferred from data by 'outrisk init': every kind and support below was GUESSED from the values seen.",
+        "# A codebook inferred by 'outrisk init': every kind and support below was GUESSED from the values seen.",
         "# CHECK each: a value that could occur but was not seen belongs in it too. The codebook counts as public.",
         "variables:",
     ]
@@ -93,4 +94,4 @@ def _quote(text: str) -> str:
 
 
 def _relative(path: Path, folder: Path) -> str:
-    return str(path.resolve().relative_to(folder.resolve(), walk_up=True)) if sys.version_info >= (3, 12) else str(path.resolve())
+    return Path(os.path.relpath(path, folder)).as_posix()

@@ -1,12 +1,13 @@
 """A population of the shape of the 1991 Samples of Anonymised Records (SARs), West Midlands.
 
-The SARs are licensed and not here: no record of them, nor anything computed from one, went into this. Dictionary, marginals and
-coefficients stand in sars_like.json, each marked sourced, recalled or assumed, with its source.
+The SARs are licensed and not here: no record of them went into this. Dictionary, marginals and coefficients stand in
+sars_like.json, each marked sourced, recalled or assumed, with its source.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -18,22 +19,30 @@ from numpy.typing import NDArray
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import DataError
 
+_MOST = 10_000_000  # records
+
 
 @cache
 def specification() -> dict[str, Any]:
     """The values the population is drawn from, with their sources."""
-    loaded: dict[str, Any] = json.loads(files("outrisk.datasets").joinpath("sars_like.json").read_text(encoding="utf-8"))
+    loaded: dict[str, Any] = json.loads(
+        files("outrisk.datasets").joinpath("sars_like.json").read_text(encoding="utf-8")
+    )
     return loaded
 
 
 def sars_like(n: int = 50_357, seed: int = 1991) -> pd.DataFrame:
     """Draw n records of AGE (0-95), AREAP, ETHGROUP, LTILL, MSTATUS, SEX and TENURE; codes as text, AGE as numbers.
 
-    n defaults to the number of records in Elliot, Little and Allmendinger. DataError if n < 1.
+    n defaults to the number of records in Elliot, Little and Allmendinger. DataError if n or seed is out of its range.
     """
-    if n < 1:
-        raise DataError(f"sars_like: n is {n}; draw at least 1 record")
-    spec = {name: entry["value"] for name, entry in specification().items() if isinstance(entry, dict) and "value" in entry}
+    if not 1 <= n <= _MOST:
+        raise DataError(f"sars_like: n is {n}; draw at least 1 record and at most {_MOST:,}")
+    if seed < 0:
+        raise DataError(f"sars_like: seed is {seed}; it must be 0 or more")
+    spec = {
+        name: entry["value"] for name, entry in specification().items() if isinstance(entry, dict) and "value" in entry
+    }
     rng = np.random.default_rng(seed)
     area = _choose(rng, n, spec["AREAP"])
     age = _ages(rng, n, spec["AGE"])
@@ -58,7 +67,9 @@ def sars_codebook() -> Codebook:
     for name, entry in specification()["variables"]["value"].items():
         codes = entry["codes"]
         if codes:
-            variables.append(Variable(name, "categorical", tuple(codes), False, entry["description"], tuple(codes.values())))
+            variables.append(
+                Variable(name, "categorical", tuple(codes), False, entry["description"], tuple(codes.values()))
+            )
         else:
             variables.append(Variable(name, "integer", tuple(range(96)), False, entry["description"]))
     return Codebook(tuple(variables))
@@ -72,10 +83,16 @@ def _choose(rng: np.random.Generator, n: int, weights: dict[str, float]) -> NDAr
 def _ages(rng: np.random.Generator, n: int, bands: list[list[float]]) -> NDArray[np.int64]:
     low, high, share = np.array(bands).T
     band = rng.choice(len(share), n, p=share / share.sum())
-    return (low[band] + np.floor(rng.random(n) * (high[band] - low[band] + 1))).astype(np.int64)
+    ages: NDArray[np.int64] = (low[band] + np.floor(rng.random(n) * (high[band] - low[band] + 1))).astype(np.int64)
+    return ages
 
 
-def _by_age(rng: np.random.Generator, age: NDArray[np.int64], bands: Any, codes: list[str]) -> NDArray[np.str_]:
+def _by_age(
+    rng: np.random.Generator,
+    age: NDArray[np.int64],
+    bands: Sequence[tuple[float, float, Sequence[float]]],
+    codes: list[str],
+) -> NDArray[np.str_]:
     chosen = np.full(len(age), codes[0])
     for low, high, shares in bands:
         here = (age >= low) & (age <= high)

@@ -6,15 +6,17 @@ An output is a block of totals. Two shapes of block cover what is summed over re
 - SCORES: the record adds y - mean(x'b) times x, the score of a generalised linear model at its published coefficients,
   where x is the sparse design row.
 
-A record that is outside an output's subset adds nothing to it. A record finds its place in any table through a *joint*: a
-list of variables with strides. Blocks are laid out in one integer array, `code` (see plan.py), because the loops spend
-their time reading it: a few arrays handed down as plain arguments are several times faster than a structure of many.
+A record that is outside an output's subset adds nothing to it. A record finds its place in any table through a
+*joint*: a list of variables with strides. Blocks are laid out in one integer array, `code` (see plan.py), because the
+loops spend their time reading it: a few arrays handed down as plain arguments are several times faster than a
+structure of many.
 
-Layout of `code` from a block's address: kind, first total, number of totals, first weight, address of the cell's (COUNTS) or the
-response's (SCORES) joint, offset of the response in `floats`, number of masks, number of terms; then for each mask: address of its
-joint, offset in `flags`; then for each term: address of its joint, offset of x'b in `floats`, first design entry, entries a level. Every level of a term
-has the same number of entries (a reference level's are zeros): the loops run the same length for each record, which the processor can
-foresee. Layout of a joint: number of variables, then variable and stride of each.
+Layout of `code` from a block's address: kind, first total, number of totals, first weight, address of the cell's
+(COUNTS) or the response's (SCORES) joint, offset of the response in `floats`, number of masks, number of terms; then
+for each mask: address of its joint, offset in `flags`; then for each term: address of its joint, offset of x'b in
+`floats`, first design entry, entries a level. Every level of a term has the same number of entries (a reference
+level's are zeros): the loops run the same length for each record, which the processor can foresee. Layout of a joint:
+number of variables, then variable and stride of each.
 """
 
 from __future__ import annotations
@@ -290,7 +292,9 @@ def _quadratic(weights, at, k, cols, vals, filled):  # type: ignore[no-untyped-d
 
 @_inline
 def _propose(size, ordered, old, creep, rng):  # type: ignore[no-untyped-def]
-    """A change for a code: an ordered value moves to a neighbour with probability `creep`, otherwise to any other value."""
+    """A change for a code: an ordered value moves to a neighbour with probability `creep`, otherwise to any other
+    value.
+    """
     if ordered == 1 and size > 2 and creep > 0.0 and rng.random() < creep:
         step = 1 if rng.random() < 0.5 else -1
         return step if 0 <= old + step < size else -step
@@ -301,8 +305,8 @@ def _propose(size, ordered, old, creep, rng):  # type: ignore[no-untyped-def]
 def climb(plan, codes, totals, target, weights, steps, creep, rng):  # type: ignore[no-untyped-def]
     """Try `steps` single-value edits on a data set in place; keep those with which the fitness does not rise.
 
-    A proposal draws a record and one of the variables that matter, and a new value for it (see _propose). Returns the number of
-    edits kept. Cost of a proposal: the blocks that depend on the variable; no refit.
+    A proposal draws a record and one of the variables that matter, and a new value for it (see _propose). Returns the
+    number of edits kept. Cost of a proposal: the blocks that depend on the variable; no refit.
     """
     blocks, var_ptr, active, sizes, numeric = plan.var_blocks, plan.var_ptr, plan.active, plan.sizes, plan.numeric
     code, floats, flags = plan.code, plan.floats, plan.flags
@@ -315,7 +319,9 @@ def climb(plan, codes, totals, target, weights, steps, creep, rng):  # type: ign
     most = 0
     for j in range(len(sizes)):
         most = max(most, var_ptr[j + 1] - var_ptr[j])
-    before = np.empty(most)  # by block of the variable: its share in the cell, or its residual, before and after the edit
+    before = np.empty(
+        most
+    )  # by block of the variable: its share in the cell, or its residual, before and after the edit
     after = np.empty(most)
     n_active = len(active)
     n_places = len(codes) * n_active
@@ -465,10 +471,11 @@ def _tally(cells, shares, filled, cell, share):  # type: ignore[no-untyped-def]
 
 @_jit
 def exchange(plan, codes, totals, target, weights, steps, rng):  # type: ignore[no-untyped-def]
-    """Try `steps` exchanges of one variable's values between two records, in place; keep those with which the fitness does not rise.
+    """Try `steps` exchanges of one variable's values between two records, in place; keep those with which the fitness
+    does not rise.
 
-    An exchange moves the totals far less than the two edits it consists of, so it still finds steps down where single edits (see
-    climb) are too coarse. Returns the number of exchanges kept.
+    An exchange moves the totals far less than the two edits it consists of, so it still finds steps down where single
+    edits (see climb) are too coarse. Returns the number of exchanges kept.
     """
     blocks, var_ptr, active = plan.var_blocks, plan.var_ptr, plan.active
     code, floats, flags = plan.code, plan.floats, plan.flags

@@ -24,7 +24,9 @@ _GAIN = 1e-3  # relative fall of the error below which a generation counts as st
 
 @dataclass(frozen=True, eq=False)
 class Generation:
-    """State after a generation: the best candidate (do not change it), its errors, and why the run stops, if it does."""
+    """State after a generation: the best candidate (do not change it), its errors, and why the run stops, if it
+    does.
+    """
 
     number: int
     best: Candidate
@@ -34,14 +36,12 @@ class Generation:
     stop: Stop
 
 
-def evolve(
-    problem: Problem, settings: Settings, rng: np.random.Generator, workers: int = 1
-) -> Iterator[Generation]:
+def evolve(problem: Problem, settings: Settings, rng: np.random.Generator, workers: int = 1) -> Iterator[Generation]:
     """Evolve synthetic data that reproduce the released numbers; yields every generation, 0 being the start.
 
-    The last generation yielded has a `stop`. Errors are first-order around the published numbers: exact for counts, exact in the limit for
-    a regression; 'matched' is said only after exact totals and a fresh linear map agree. The same generator gives the same run for any
-    number of workers, which are threads that breed pairs of candidates.
+    The last generation yielded has a `stop`. Errors are first-order around the published numbers: exact for counts,
+    exact in the limit for a regression; 'matched' is said only after exact totals and a fresh linear map agree. The
+    same generator gives the same run for any number of workers, which are threads that breed pairs of candidates.
     """
     if workers < 2 or settings.population < 4:
         yield from _Evolution(problem, settings, rng, map).run()
@@ -113,12 +113,14 @@ class _Evolution:
         return found
 
     def _step(self, generation: int) -> None:
-        """One generation: children are copies of their parents that mate, mutate and climb, then compete with their parent."""
+        """One generation: children are copies of their parents that mate, mutate and climb, then compete with their
+        parent.
+        """
         order = self.rng.permutation(len(self.population))
         parents = [self.population[at] for at in order]
         children = [self.spare.pop() if self.spare else deepcopy(parent) for parent in parents]
         pairs = zip(range(0, len(parents), 2), self.rngs, strict=True)
-        list(self.toolbox.map(lambda pair: self._breed(parents, children, *pair, generation), pairs))
+        list(self.toolbox.map(lambda pair: self._breed(parents, children, pair[0], pair[1], generation), pairs))
         self.population = self.toolbox.select(parents, children)
         survivors = {id(candidate) for candidate in self.population}
         self.spare = [candidate for candidate in (*parents, *children) if id(candidate) not in survivors]
@@ -132,7 +134,9 @@ class _Evolution:
         rng: np.random.Generator,
         generation: int,
     ) -> None:
-        """Make the two children of parents `first` and `first + 1`; their memory is that of candidates that did not survive."""
+        """Make the two children of parents `first` and `first + 1`; their memory is that of candidates that did not
+        survive.
+        """
         settings, toolbox = self.settings, self.toolbox
         pair = children[first : first + 2]
         for parent, child in zip(parents[first : first + 2], pair, strict=True):
@@ -149,7 +153,9 @@ class _Evolution:
             child.fitness.values = toolbox.evaluate(child, self.linear)
 
     def _sharpen(self) -> None:
-        """Turn from one fitness to the other; an output weighs more the more of its numbers are still off, each time."""
+        """Turn from one fitness to the other; an output weighs more the more of its numbers are still off, each
+        time.
+        """
         if self.fitness == "precision":
             self.fitness = self.settings.fitness
             return

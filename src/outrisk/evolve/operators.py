@@ -58,7 +58,9 @@ def uniform(problem: Problem) -> list[Array]:
 
 
 def univariate(problem: Problem) -> list[Array]:
-    """Each variable by its released distribution, read off a released frequency table of all records; the others uniform."""
+    """Each variable by its released distribution, read off a released frequency table of all records; the others
+    uniform.
+    """
     chances = uniform(problem)
     for released in reversed(problem.released):
         block = released.block

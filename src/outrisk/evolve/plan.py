@@ -40,7 +40,8 @@ def joint_of(codebook: Codebook, names: Sequence[str], limit: int = MAX_JOINT) -
     joint = joint_over([codebook.index(name) for name in names], codebook.sizes)
     if joint.size > limit:
         raise EvolveError(
-            f"the supports of {list(names)} multiply to {joint.size:,} combinations; at most {limit:,} are possible: band one of them"
+            f"the supports of {list(names)} multiply to {joint.size:,} combinations; "
+            f"at most {limit:,} are possible: band one of them"
         )
     return joint
 
@@ -55,7 +56,9 @@ class Mask:
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """Design columns that depend on one set of variables: `rows[level]` are their values, shape (joint.size, columns)."""
+    """Design columns that depend on one set of variables: `rows[level]` are their values, shape (joint.size,
+    columns).
+    """
 
     joint: Joint
     columns: NDArray[np.int64]
@@ -77,7 +80,8 @@ class CountBlock:
 
 @dataclass(frozen=True, eq=False)
 class ScoreBlock:
-    """Totals = score of a logit at its published coefficients; the published numbers are b + I^-1 score (one Newton step).
+    """Totals = score of a logit at its published coefficients; the published numbers are b + I^-1 score (one Newton
+    step).
 
     `response[level]` is the 0/1 response by combination of the variables it depends on.
     """
@@ -121,7 +125,9 @@ def build_plan(codebook: Codebook, blocks: Sequence[Block]) -> Plan:
 
 
 def merge_terms(terms: Sequence[Term], sizes: Sequence[int], limit: int = MERGED) -> list[Term]:
-    """Join terms while the product of their supports stays within the limit: fewer tables to look into, the same design."""
+    """Join terms while the product of their supports stays within the limit: fewer tables to look into, the same
+    design.
+    """
     merged: list[Term] = []
     for term in sorted(terms, key=lambda term: -term.joint.size):
         for at, other in enumerate(merged):

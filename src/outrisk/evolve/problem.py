@@ -51,8 +51,8 @@ class Linear:
 class Errors:
     """Distance between recomputed and published numbers, over all outputs.
 
-    mse, mae: mean squared and mean absolute error in published units. chi2: in sampling units. digits: mean absolute error in
-    half last digits. matched: how many of the `numbers` are right at their released precision.
+    mse, mae: mean squared and mean absolute error in published units. chi2: in sampling units. digits: mean absolute
+    error in half last digits. matched: how many of the `numbers` are right at their released precision.
     """
 
     mse: float
@@ -82,7 +82,9 @@ class Problem:
         if not self.released:
             raise EvolveError("no released output; an evolution needs at least one")
         for output in self.released:
-            if isinstance(output.block, CountBlock) and (output.values.min() < 0 or output.values.sum() > self.n_records):
+            if isinstance(output.block, CountBlock) and (
+                output.values.min() < 0 or output.values.sum() > self.n_records
+            ):
                 raise EvolveError(
                     f"output '{output.name}': counts run from {output.values.min():g} and add up to "
                     f"{output.values.sum():,.0f}; they must lie between 0 and the {self.n_records:,} records"
@@ -109,7 +111,9 @@ class Problem:
 
     @cached_property
     def tolerance(self) -> Array:
-        """Half a last printed digit for every published number, a hair less so that a refit agrees; shape (total k,)."""
+        """Half a last printed digit for every published number, a hair less so that a refit agrees; shape (total
+        k,).
+        """
         return np.concatenate([np.full(len(output.values), _SAFE * output.tolerance) for output in self.released])
 
     def totals(self, codes: NDArray[np.uint16]) -> Array:
@@ -119,9 +123,9 @@ class Problem:
     def linearise(self, codes: NDArray[np.uint16], fitness: Fitness, emphasis: Array | None = None) -> Linear:
         """Refresh the linear map and the fitness weights at a data set.
 
-        mse: mean squared error of the published numbers. chi2: r' V^-1 r with V the sampling covariance (for a logit V^-1 is
-        the information; for counts 1/expected). precision: squared errors in units of half the last printed digit, each times its
-        `emphasis` (total k,).
+        mse: mean squared error of the published numbers. chi2: r' V^-1 r with V the sampling covariance (for a logit
+        V^-1 is the information; for counts 1/expected). precision: squared errors in units of half the last printed
+        digit, each times its `emphasis` (total k,).
         """
         emphasis = np.ones(len(self.tolerance)) if emphasis is None else emphasis
         at = 0
@@ -183,7 +187,9 @@ class Problem:
 
 
 def invert(information: Array) -> Array:
-    """Inverse of an information matrix; a direction without information gets a small ridge so that climbing can find it."""
+    """Inverse of an information matrix; a direction without information gets a small ridge so that climbing can find
+    it.
+    """
     scale = np.sqrt(np.maximum(np.diag(information), 1e-8 * max(1.0, float(np.diag(information).max()))))
     standard = information / np.outer(scale, scale)
     values, vectors = np.linalg.eigh(standard)

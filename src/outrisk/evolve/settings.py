@@ -13,7 +13,9 @@ Start = Literal["uniform", "univariate"]
 
 @dataclass(frozen=True)
 class SteppedRate:
-    """A rate that is divided by `divisor` every `every` generations, within `least` and `most`; below 1 the divisor makes it grow."""
+    """A rate that is divided by `divisor` every `every` generations, within `least` and `most`; below 1 the divisor
+    makes it grow.
+    """
 
     start: float
     divisor: float
@@ -23,7 +25,7 @@ class SteppedRate:
 
     def __call__(self, generation: int) -> float:
         """The rate in force at a generation (counted from 0)."""
-        return min(self.most, max(self.least, self.start * self.divisor ** -float(generation // self.every)))
+        return min(self.most, max(self.least, float(self.start * self.divisor ** -(generation // self.every))))
 
 
 @dataclass(frozen=True)
@@ -32,12 +34,14 @@ class Settings:
 
     population: candidates; even, so that they pair. generations: the budget. start: how the first values are drawn.
     mate_probability: chance that a pair of children swaps records. mate_share: chance that it swaps a given record.
-    mutation: chance that a value changes. creep: chance that a changed numeric value goes to a neighbouring grid point only.
-    climb: proposals a child gets in each generation, per record. fitness: mse, or chi2 (see problem.py).
-    sharpen: the numbers are near when the mean error comes within this many half last digits (0 = never). Then the fitness alternates,
-    refresh by refresh, with squared errors in that unit, because where one stands still the other often moves on; `exchange` is the share
-    of proposals that exchange a value between two records; and a child gets at least `polish` proposals, however few its records. refresh: generations between refreshes of the linear map.
-    patience: the run ends when the error has not fallen by 0.1 % for this many generations (0 = only the budget ends it).
+    mutation: chance that a value changes. creep: chance that a changed numeric value goes to a neighbouring grid point
+    only. climb: proposals a child gets in each generation, per record. fitness: mse, or chi2 (see problem.py).
+    sharpen: the numbers are near when the mean error comes within this many half last digits (0 = never). Then the
+    fitness alternates, refresh by refresh, with squared errors in that unit, because where one stands still the other
+    often moves on; `exchange` is the share of proposals that exchange a value between two records; and a child gets at
+    least `polish` proposals, however few its records. refresh: generations between refreshes of the linear map.
+    patience: the run ends when the error has not fallen by 0.1 % for this many generations (0 = only the budget ends
+    it).
     """
 
     population: int
@@ -77,8 +81,9 @@ _RANGES = (
 )
 
 PRESETS = {
-    # Elliot, Little and Allmendinger, "Evolutionary Algorithms for Output Disclosure Risk Assessment", Table 1. The paper leaves open
-    # who survives; here each child competes with its own parent. Its fitness is taken to first order around the published coefficients.
+    # Elliot, Little and Allmendinger, "Evolutionary Algorithms for Output Disclosure Risk Assessment", Table 1. The
+    # paper leaves open who survives; here each child competes with its own parent. Its fitness is taken to first order
+    # around the published coefficients.
     "paper": Settings(
         population=32,
         generations=2000,
@@ -95,7 +100,8 @@ PRESETS = {
         refresh=10,
         patience=0,
     ),
-    # Climbing does the fine work, so the rates fall a hundred times faster; they stand still late, where only a few values change.
+    # Climbing does the fine work, so the rates fall a hundred times faster; they stand still late, where only a few
+    # values change.
     "fast": Settings(
         population=2,
         generations=400,

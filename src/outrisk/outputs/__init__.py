@@ -4,7 +4,7 @@ from outrisk.outputs.base import Output, release, released
 from outrisk.outputs.frequencies import Frequencies, FrequenciesEntry
 from outrisk.outputs.logit import Logit, LogitEntry, logit_from_terms
 
-REGISTRY = {"logit": LogitEntry, "frequencies": FrequenciesEntry}
+REGISTRY: dict[str, type[LogitEntry] | type[FrequenciesEntry]] = {"logit": LogitEntry, "frequencies": FrequenciesEntry}
 
 __all__ = [
     "REGISTRY",

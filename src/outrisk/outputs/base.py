@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from outrisk.codebook import Codebook
-from outrisk.errors import EvolveError, OutputError
+from outrisk.codebook import Codebook, format_value
+from outrisk.errors import EvolveError, OutputError, first_line
 from outrisk.evolve.plan import Block, Joint, Mask, joint_of
 from outrisk.evolve.problem import Released
 from outrisk.microdata import Microdata, decode
@@ -43,6 +44,15 @@ class Output(Protocol):
     def block(self, values: Array) -> Block: ...  # noqa: D102
 
 
+def _level(value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError("write a level as text (in quotes, if YAML reads it otherwise) or a number")
+    return format_value(value)
+
+
+Level = Annotated[str, BeforeValidator(_level)]  # in a study file 58 means the level '58'
+
+
 class Entry(BaseModel):
     """What all entries under `outputs:` in a study file have in common."""
 
@@ -58,12 +68,16 @@ def release(output: Output, data: Microdata) -> Released:
 
 
 def released(output: Output, values: Array) -> Released:
-    """An output with published values (k,), rounded to its decimals; OutputError if their number is wrong or one is not finite."""
+    """An output with published values (k,), rounded to its decimals.
+
+    OutputError if their number is wrong or one is not finite.
+    """
     labels = output.labels
     if len(values) != len(labels):
         raise OutputError(f"output '{output.name}': {len(values)} values given for {len(labels)} published numbers")
     if not np.isfinite(values).all():
-        raise OutputError(f"output '{output.name}': the value of {labels[int(np.argmin(np.isfinite(values)))]} is not a number")
+        wrong = labels[int(np.argmin(np.isfinite(values)))]
+        raise OutputError(f"output '{output.name}': the value of {wrong} is not a number")
     rounded = np.round(np.asarray(values, float), output.decimals)
     return Released(output.name, output.kind, tuple(labels), rounded, output.decimals, output.block(rounded))
 
@@ -81,12 +95,14 @@ class Subset:
         """Codebook variables named in the expression, in codebook order."""
         if not self.where:
             return []
+        quoted = set(re.findall(r"`([^`]+)`", self.where))
         try:
-            names = {node.id for node in ast.walk(ast.parse(self.where, mode="eval")) if isinstance(node, ast.Name)}
-        except SyntaxError:
+            tree = ast.parse(re.sub(r"`[^`]+`", "0", self.where), mode="eval")
+        except (SyntaxError, ValueError):
             raise OutputError(
                 f"output '{self.output}': where: {self.where!r} is not an expression; write for example age >= 27"
             ) from None
+        names = quoted | {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         unknown = sorted(names - set(self.codebook.names))
         if unknown or not names:
             raise OutputError(
@@ -102,7 +118,10 @@ class Subset:
         joint = joint_for(self.codebook, self.variables, self.output)
         include = self._holds(support_frame(self.codebook, joint))
         if not include.any():
-            raise OutputError(f"output '{self.output}': where: {self.where!r} holds for no value of the codebook")
+            raise OutputError(
+                f"output '{self.output}': where: {self.where!r} holds for no value of the codebook; "
+                "values of a categorical variable are text and need quotes, numbers have none"
+            )
         return (Mask(joint, include),)
 
     def select(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -117,9 +136,11 @@ class Subset:
         try:
             holds = np.asarray(pd.DataFrame(columns).eval(self.where, engine="python"))
         except Exception as error:
-            raise OutputError(f"output '{self.output}': where: {self.where!r} fails: {str(error).splitlines()[0]}") from None
+            raise OutputError(f"output '{self.output}': where: {self.where!r} fails: {first_line(error)}") from None
         if holds.dtype != bool or holds.shape != (len(frame),):
-            raise OutputError(f"output '{self.output}': where: {self.where!r} is not true or false for each record")
+            raise OutputError(
+                f"output '{self.output}': where: {self.where!r} is not true or false for each record (as age >= 27 is)"
+            )
         return holds
 
 

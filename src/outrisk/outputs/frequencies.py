@@ -69,7 +69,7 @@ class Frequencies:
                 codes[codes < 0] = len(variable.values)
             levels[name] = pd.Categorical.from_codes(codes, categories=variable.labels)  # type: ignore[call-overload]
         counts = pd.DataFrame(levels).groupby(list(self.by), observed=False, sort=True).size()
-        return counts.to_numpy(dtype=float)
+        return np.asarray(counts, dtype=np.float64)
 
     def block(self, values: Array) -> CountBlock:
         """Totals of the table: its cell counts."""
@@ -88,8 +88,9 @@ class FrequenciesEntry(Entry):
         if self.ways is None:
             return [Frequencies(codebook, self.name or f"table {' x '.join(self.by)}", self.by, self.where)]
         if self.ways > len(self.by):
-            raise OutputError(f"output {position} (frequencies): ways: {self.ways} and only {len(self.by)} variables in by: {list(self.by)}")
+            raise OutputError(f"output {position} (frequencies): ways: {self.ways} but by: {list(self.by)}")
         label = self.name or "table"
         return [
-            Frequencies(codebook, f"{label} {' x '.join(by)}", by, self.where) for by in combinations(self.by, self.ways)
+            Frequencies(codebook, f"{label} {' x '.join(by)}", by, self.where)
+            for by in combinations(self.by, self.ways)
         ]

@@ -10,6 +10,11 @@ from dataclasses import dataclass
 from outrisk.report import formats
 from outrisk.report.results import LEADING, Estimate, Level, Results, Run, find, marginal
 
+_COUNTING = {
+    LEADING: "leaving out synthetic records whose keys nobody has",
+    "tcap_zero": "counting synthetic records whose keys nobody has as wrong",
+}
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -128,16 +133,16 @@ def _risk(results: Results) -> list[str]:
         place = f"On the whole data, read against a holdout of {held.n_holdout or 0:,} records"
     else:
         place = f"On {formats.level_name(lead.level)}, each read against its counterpart as the holdout"
-    first = f"{place}: {compare(lead, LEADING)}"
-    zero = marginal(lead, "tcap_zero")
-    second = f"When synthetic records whose keys nobody has are counted as wrong instead: {compare(lead, 'tcap_zero')}"
-    if _above(zero) != _above(marginal(lead)) and not math.isnan(zero.low):
-        second += " The two conventions do not agree; section 5 shows both."
     others = [level for level in results.risk.levels if level.level > lead.level and results.folds_of(level.level)]
-    return [
-        first + "".join(_other(level, LEADING) for level in others),
-        second + "".join(_other(level, "tcap_zero") for level in others),
-    ]
+    shown = {measure: _above(marginal(lead, measure)) for measure in _COUNTING}
+    paragraphs: list[str] = []
+    for measure in sorted(_COUNTING, key=lambda measure: not shown[measure]):  # evidence of a risk comes first
+        start = f"{place}" if not paragraphs else "The same"
+        said = f"{start}, {_COUNTING[measure]}: {compare(lead, measure)}"
+        if paragraphs and len(set(shown.values())) > 1:
+            said += " The two ways of counting do not agree; a risk that one of them shows is not undone by the other."
+        paragraphs.append(said + "".join(_other(level, measure) for level in others))
+    return paragraphs
 
 
 def compare(level: Level, measure: str) -> str:

@@ -189,9 +189,9 @@ def marginal(scores: Scores, measure: str) -> Estimate:
     defined = ~np.isnan(original - holdout)
     if not defined.any():
         return _undefined(len(defined), _why(scores, SIDES))
-    means = [_mean_defined(scores.replicates[measure, side][defined]) for side in SIDES]
+    means = tuple(_mean_defined(scores.replicates[measure, side][defined]) for side in SIDES)
     difference = float((original - holdout)[defined].mean())
-    return _estimate([difference], int(defined.sum()), int((~defined).sum()), *means)
+    return _estimate([difference], int(defined.sum()), int((~defined).sum()), means[0], means[1])
 
 
 def combine(estimates: Sequence[Estimate]) -> Estimate:
@@ -220,12 +220,15 @@ def combine(estimates: Sequence[Estimate]) -> Estimate:
 
 
 def _mean_defined(replicates: Floats) -> Floats:
-    """Mean over rows where defined, column by column: each replicate follows the estimator's own rule of leaving out what is undefined.
+    """Mean over rows where defined, column by column: each replicate follows the estimator's own rule of leaving out
+    what is undefined.
 
     NaN only where a replicate is undefined in every row.
     """
     defined = ~np.isnan(replicates)
-    return np.asarray(np.where(defined, replicates, 0.0).sum(axis=0) / np.where(defined.any(axis=0), defined.sum(axis=0), math.nan))
+    return np.asarray(
+        np.where(defined, replicates, 0.0).sum(axis=0) / np.where(defined.any(axis=0), defined.sum(axis=0), math.nan)
+    )
 
 
 def jackknife_variance(replicates: Floats) -> float:

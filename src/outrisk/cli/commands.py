@@ -1,0 +1,99 @@
+"""The subcommands and their options. What does the work is imported when it is called, to start quickly."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from outrisk import __version__
+from outrisk.cli import STOPPED
+from outrisk.errors import OutRiskError
+
+app = typer.Typer(
+    name="outrisk",
+    help="Measure the disclosure risk of released statistical outputs.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+_ClickError: type[Exception] = typer.BadParameter.__mro__[2]  # typer re-exports click's errors only in part
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Carry out a command line; returns the exit code. A user's mistake is told in one line on stderr."""
+    try:
+        return int(app(list(arguments) if arguments is not None else None, standalone_mode=False) or 0)
+    except OutRiskError as error:
+        return _tell(str(error), 2)
+    except _ClickError as error:
+        message = error.format_message().rstrip(".")  # type: ignore[attr-defined]
+        return _tell(f"{message}; see 'outrisk --help'", 2)
+    except OSError as error:
+        return _tell(f"{error.filename or 'output'}: {error.strerror or error}", 2)
+    except (KeyboardInterrupt, typer.Abort):
+        return _tell("stopped; nothing was written", STOPPED)
+
+
+def _tell(message: str, code: int) -> int:
+    sys.stderr.write(f"outrisk: {' '.join(message.split())}\n")
+    return code
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"outrisk {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command()
+def assess(
+    study: Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The study to carry out.")],
+    out: Annotated[Path | None, typer.Option(help="Directory to write (default: runs/<name>).")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the directory if it exists.")] = False,
+    workers: Annotated[int | None, typer.Option(min=1, help="Runs at a time (default: one a core).")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed in place of the study's.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no summary; errors only.")] = False,
+) -> int:
+    """Assess the outputs of a study: evolve, refit, measure, report."""
+    from outrisk.cli.assess import run_study
+
+    return run_study(study, out, force, workers, seed, quiet)
+
+
+@app.command()
+def init(
+    data: Annotated[Path, typer.Argument(metavar="DATA.csv", help="CSV or Parquet file with the records.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Study file to write (default: <data>.yaml beside the data).")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+) -> int:
+    """Write a starter study and an inferred codebook, for a person to correct."""
+    from outrisk.cli.init import start_study
+
+    return start_study(data, out, force)
+
+
+@app.command()
+def report(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")],
+) -> int:
+    """Render the report of a run again from its files."""
+    from outrisk.cli.report import render_again
+
+    return render_again(run)
