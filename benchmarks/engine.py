@@ -100,7 +100,7 @@ def fast_seconds(problem, output, seed):
     for generation in evolve(problem, preset("fast"), np.random.default_rng(seed)):
         if reached is None and generation.errors.mae <= PAPER_MAE:
             reached = time.perf_counter() - started
-            codes = generation.best.codes.copy()
+            codes = generation.codes
     total = time.perf_counter() - started
     refit = output.refit(Microdata(problem.codebook, codes))
     error = float(np.mean(np.abs(refit - problem.released[0].values)))
@@ -121,7 +121,7 @@ def table_seconds(data, seed):
         if generation.errors.mae <= 0.05:
             break
     seconds = time.perf_counter() - started
-    synthetic = Microdata(codebook, generation.best.codes)
+    synthetic = Microdata(codebook, generation.codes)
     difference = np.concatenate([table.refit(synthetic) for table in tables]) - problem.target
     return seconds, float(np.abs(difference).mean()), len(difference), proposals_a_second(problem, generation)
 

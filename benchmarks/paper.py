@@ -36,7 +36,7 @@ def main():
     started = time.perf_counter()
     for generation in evolve(problem, preset("paper"), np.random.default_rng(seed), os.cpu_count() or 1):
         if generation.number % 250 == 0 or generation.stop:
-            refit = output.refit(Microdata(codebook, generation.best.codes), published)
+            refit = output.refit(Microdata(codebook, generation.codes), published)
             size = np.abs(refit - published)
             print(
                 f"{generation.number:10d}  {generation.mutation_rate:13.2e}  {np.mean(size**2):12.3e}  "

@@ -106,7 +106,7 @@ class _Trace:
         falls = errors.mae < self.error / _STEP and len(self.kept) < _MOST_SNAPSHOTS
         if falls or generation.stop:
             self.error = errors.mae
-            self.kept.append((generation.number, generation.best.codes.copy()))
+            self.kept.append((generation.number, generation.codes))
 
 
 def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None) -> RunResult | None:

@@ -90,8 +90,11 @@ def _inside(code, flags, b, codes, i, j, step):  # type: ignore[no-untyped-def]
 
 
 @_inline
-def _add(blocks, start, end, code, floats, flags, cols, vals, codes, i, sign, totals):  # type: ignore[no-untyped-def]
-    """Add (sign 1) or take away (sign -1) the contribution of record i to the totals of blocks[start:end]."""
+def _add(blocks, start, end, code, floats, flags, cols, vals, codes, i, sign, totals, at):  # type: ignore[no-untyped-def]
+    """Add (sign 1) or take away (sign -1) the contribution of record i to the totals of blocks[start:end].
+
+    `at` is working memory for one integer a term.
+    """
     for each in range(start, end):
         b = blocks[each]
         if not _inside(code, flags, b, codes, i, 0, 0):
@@ -103,13 +106,17 @@ def _add(blocks, start, end, code, floats, flags, cols, vals, codes, i, sign, to
             continue
         terms = b + HEADER + 2 * code[b + MASKS]
         eta = 0.0
-        for t in range(terms, terms + TERM * code[b + TERMS], TERM):
-            eta += floats[code[t + 1] + _level(code, code[t], codes, i)]
+        n_terms = code[b + TERMS]
+        for e in range(n_terms):
+            t = terms + TERM * e
+            at[e] = _level(code, code[t], codes, i)
+            eta += floats[code[t + 1] + at[e]]
         scale = sign * (floats[code[b + RESPONSE] + place] - _mean(eta))
-        for t in range(terms, terms + TERM * code[b + TERMS], TERM):
-            entry = code[t + 2] + code[t + 3] * _level(code, code[t], codes, i)
-            for e in range(entry, entry + code[t + 3]):
-                totals[first + cols[e]] += scale * vals[e]
+        for e in range(n_terms):
+            t = terms + TERM * e
+            entry = code[t + 2] + code[t + 3] * at[e]
+            for f in range(entry, entry + code[t + 3]):
+                totals[first + cols[f]] += scale * vals[f]
 
 
 @_jit
@@ -118,8 +125,9 @@ def totals_of(plan, codes):  # type: ignore[no-untyped-def]
     blocks, code, floats, flags = plan.blocks, plan.code, plan.floats, plan.flags
     cols, vals = plan.cols, plan.vals
     totals = np.zeros(plan.extent[0])
+    at = np.empty(plan.extent[2], np.int64)
     for i in range(len(codes)):
-        _add(blocks, 0, len(blocks), code, floats, flags, cols, vals, codes, i, 1.0, totals)
+        _add(blocks, 0, len(blocks), code, floats, flags, cols, vals, codes, i, 1.0, totals, at)
     return totals
 
 
@@ -235,8 +243,11 @@ def _score_spread(code, cols, vals, b, codes, i, j, step, before, after, to_cols
 
 
 @_inline
-def _move(blocks, start, end, code, floats, flags, cols, vals, codes, i, j, step, totals):  # type: ignore[no-untyped-def]
-    """Carry the move of variable j of record i by step (not made yet) into the totals of blocks[start:end]."""
+def _move(blocks, start, end, code, floats, flags, cols, vals, codes, i, j, step, totals, at, shifts):  # type: ignore[no-untyped-def]
+    """Carry the move of variable j of record i by step (not made yet) into the totals of blocks[start:end].
+
+    `at` and `shifts` are working memory for one integer a term.
+    """
     for each in range(start, end):
         b = blocks[each]
         was = becomes = True
@@ -256,25 +267,27 @@ def _move(blocks, start, end, code, floats, flags, cols, vals, codes, i, j, step
         terms = b + HEADER + 2 * code[b + MASKS]
         eta_old = 0.0
         eta_new = 0.0
-        for t in range(terms, terms + TERM * code[b + TERMS], TERM):
-            at = code[t + 1] + _level(code, code[t], codes, i)
-            eta_old += floats[at]
-            eta_new += floats[at + step * _shift(code, code[t], j)]
+        n_terms = code[b + TERMS]
+        for e in range(n_terms):
+            t = terms + TERM * e
+            at[e] = _level(code, code[t], codes, i)
+            shifts[e] = step * _shift(code, code[t], j)
+            eta_old += floats[code[t + 1] + at[e]]
+            eta_new += floats[code[t + 1] + at[e] + shifts[e]]
         before = floats[code[b + RESPONSE] + place] - _mean(eta_old) if was else 0.0
         after = floats[code[b + RESPONSE] + moved] - _mean(eta_new) if becomes else 0.0
-        for t in range(terms, terms + TERM * code[b + TERMS], TERM):
-            width = code[t + 3]
-            entry = code[t + 2] + width * _level(code, code[t], codes, i)
-            shift = step * _shift(code, code[t], j)
-            if shift == 0:
-                for e in range(entry, entry + width):
-                    totals[first + cols[e]] += (after - before) * vals[e]
+        for e in range(n_terms):
+            width = code[terms + TERM * e + 3]
+            entry = code[terms + TERM * e + 2] + width * at[e]
+            if shifts[e] == 0:
+                for f in range(entry, entry + width):
+                    totals[first + cols[f]] += (after - before) * vals[f]
                 continue
-            for e in range(entry, entry + width):
-                totals[first + cols[e]] -= before * vals[e]
-            entry += width * shift
-            for e in range(entry, entry + width):
-                totals[first + cols[e]] += after * vals[e]
+            for f in range(entry, entry + width):
+                totals[first + cols[f]] -= before * vals[f]
+            entry += width * shifts[e]
+            for f in range(entry, entry + width):
+                totals[first + cols[f]] += after * vals[f]
 
 
 @_inline
@@ -417,6 +430,8 @@ def mutate(plan, codes, totals, rate, creep, rng):  # type: ignore[no-untyped-de
     if rate <= 0.0:
         return 0
     log_stay = math.log1p(-rate) if rate < 1.0 else -math.inf
+    at = np.empty(plan.extent[2], np.int64)
+    shifts = np.empty(plan.extent[2], np.int64)
     changed = 0
     gene = -1
     while True:
@@ -428,7 +443,9 @@ def mutate(plan, codes, totals, rate, creep, rng):  # type: ignore[no-untyped-de
             continue
         old = np.int64(codes[i, j])
         step = _propose(plan.sizes[j], plan.numeric[j], old, creep, rng)
-        _move(blocks, var_ptr[j], var_ptr[j + 1], code, floats, flags, cols, vals, codes, i, j, step, totals)
+        _move(
+            blocks, var_ptr[j], var_ptr[j + 1], code, floats, flags, cols, vals, codes, i, j, step, totals, at, shifts
+        )
         codes[i, j] = old + step
         changed += 1
 
@@ -443,13 +460,14 @@ def mate(plan, codes_a, totals_a, codes_b, totals_b, share, rng):  # type: ignor
         return
     log_stay = math.log1p(-share) if share < 1.0 else -math.inf
     change = np.zeros(len(totals_a))
+    at = np.empty(plan.extent[2], np.int64)
     i = -1
     while True:
         i = _next(i, log_stay, n, rng)
         if i >= n:
             break
-        _add(blocks, 0, len(blocks), code, floats, flags, cols, vals, codes_a, i, -1.0, change)
-        _add(blocks, 0, len(blocks), code, floats, flags, cols, vals, codes_b, i, 1.0, change)
+        _add(blocks, 0, len(blocks), code, floats, flags, cols, vals, codes_a, i, -1.0, change, at)
+        _add(blocks, 0, len(blocks), code, floats, flags, cols, vals, codes_b, i, 1.0, change, at)
         for j in range(p):
             codes_a[i, j], codes_b[i, j] = codes_b[i, j], codes_a[i, j]
     for a in range(len(change)):

@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 from deap import base, tools
+from numpy.typing import NDArray
 
 from outrisk.evolve import operators
 from outrisk.evolve.operators import Candidate
@@ -34,6 +35,11 @@ class Generation:
     mutation_rate: float
     fitness: dict[str, float]  # 'best' and 'mean' of the population
     stop: Stop
+
+    @property
+    def codes(self) -> NDArray[np.uint16]:
+        """A copy of the best candidate's codes, shape (n_records, n_variables)."""
+        return self.best.codes.astype(np.uint16)
 
 
 def evolve(problem: Problem, settings: Settings, rng: np.random.Generator, workers: int = 1) -> Iterator[Generation]:

@@ -13,7 +13,7 @@ from outrisk.evolve import kernels
 from outrisk.evolve.plan import Array, CountBlock
 from outrisk.evolve.problem import Linear, Problem
 
-Codes = NDArray[np.uint16]
+Codes = NDArray[np.uint8] | NDArray[np.uint16]
 
 
 class Error(base.Fitness):  # type: ignore[misc]
@@ -45,7 +45,8 @@ class Candidate:
 
 def draw_candidate(problem: Problem, probabilities: Sequence[Array], rng: np.random.Generator) -> Candidate:
     """A candidate with independent variables, variable j drawn with `probabilities[j]` (sizes[j],)."""
-    codes = np.empty((problem.n_records, len(probabilities)), dtype=np.uint16)
+    narrow = max(problem.codebook.sizes) <= 256  # one byte a value where it will do: more records fit into the cache
+    codes = np.empty((problem.n_records, len(probabilities)), dtype=np.uint8 if narrow else np.uint16)
     for j, chance in enumerate(probabilities):
         steps = np.cumsum(chance)
         codes[:, j] = np.searchsorted(steps / steps[-1], rng.random(problem.n_records), side="right")

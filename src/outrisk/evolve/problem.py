@@ -116,11 +116,11 @@ class Problem:
         """
         return np.concatenate([np.full(len(output.values), _SAFE * output.tolerance) for output in self.released])
 
-    def totals(self, codes: NDArray[np.uint16]) -> Array:
+    def totals(self, codes: NDArray[np.unsignedinteger]) -> Array:
         """All totals of a data set, exactly; shape (m,)."""
         return np.asarray(kernels.totals_of(self.plan, codes))
 
-    def linearise(self, codes: NDArray[np.uint16], fitness: Fitness, emphasis: Array | None = None) -> Linear:
+    def linearise(self, codes: NDArray[np.unsignedinteger], fitness: Fitness, emphasis: Array | None = None) -> Linear:
         """Refresh the linear map and the fitness weights at a data set.
 
         mse: mean squared error of the published numbers. chi2: r' V^-1 r with V the sampling covariance (for a logit
