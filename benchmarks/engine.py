@@ -110,9 +110,7 @@ def fast_seconds(problem, output, seed):
 
 
 def table_seconds(data, seed):
-    """Seconds of preset `fast` to a mean absolute cell error of 0.05 on all two-way tables, cells, proposals a
-    second.
-    """
+    """Seconds of preset `fast` to a mean absolute cell error of 0.05, that error by refit, cells, proposals a second."""
     codebook = data.codebook
     tables = [Frequencies(codebook, " x ".join(by), by) for by in itertools.combinations(codebook.names, 2)]
     problem = Problem(codebook, len(data), tuple(release(table, data) for table in tables))

@@ -154,6 +154,7 @@ class Study:
         """The study as carried out, defaults filled in, for study.yaml."""
         document = self.file.model_dump(mode="json")
         document["key_sizes"] = list(self.key_sizes)
+        document["study"]["runs"] = self.file.study.runs  # JSON would turn its levels into text
         document["evolve"] = {"preset": self.file.evolve.preset, "seed": self.file.evolve.seed} | {
             name: value
             for name, value in asdict(self.file.evolve.settings()).items()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,7 +74,7 @@ def encode(variable: Variable, column: pd.Series[Any], missing_values: Sequence[
     """Codes of one column, shape (n_records,)."""
     gaps = _gaps(column, missing_values)
     if variable.kind == "categorical":
-        codes = pd.Categorical(_as_text(column), categories=list(variable.values)).codes.astype(np.int64)
+        codes = pd.Index(variable.values, dtype=object).get_indexer(pd.Index(_as_text(column), dtype=object))
     else:
         codes = _nearest(variable, _as_numbers(column, gaps))
     unknown = (codes < 0) & ~gaps
@@ -91,7 +93,7 @@ def encode(variable: Variable, column: pd.Series[Any], missing_values: Sequence[
                 "set 'missing: true' there, or drop these records with 'where'"
             )
         codes[empty] = len(variable.values)
-    return codes.astype(np.uint16)
+    return np.asarray(codes, dtype=np.uint16)
 
 
 def _nearest(variable: Variable, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -135,18 +137,16 @@ def read_table(path: Path) -> pd.DataFrame:
         raise DataError(f"{path}: {'not a file' if path.exists() else 'no such file'}")
     parquet = path.suffix == ".parquet"
     try:
-        # The header of a CSV is read as a record so that pandas does not quietly rename a repeated column.
-        frame = pd.read_parquet(path) if parquet else pd.read_csv(path, dtype=str, keep_default_na=False, header=None)
+        frame = pd.read_parquet(path) if parquet else _read_csv(path)
+    except DataError:
+        raise
     except pd.errors.EmptyDataError:
         raise DataError(f"{path}: the file is empty") from None
     except Exception as error:  # parsers and decompressors have no common base
         raise DataError(f"{path}: cannot be read as {'Parquet' if parquet else 'CSV'}: {first_line(error)}") from None
-    header = [str(name) for name in (frame.columns if parquet else frame.iloc[0].fillna(""))]
+    header = [str(name) for name in (frame.columns if parquet else frame.iloc[0])]
     if not parquet:
         header = [name.removeprefix("\ufeff").strip() for name in header]
-        short = frame.isna().any(axis=1).to_numpy()  # every cell is text: only one that is not there is missing
-        if short.any():
-            raise DataError(f"{path}: record {int(np.argmax(short)):,} has fewer cells than the header ({len(header)})")
         frame = frame.iloc[1:].reset_index(drop=True)
     repeated = sorted({name for name in header if header.count(name) > 1})
     if repeated:
@@ -159,6 +159,26 @@ def read_table(path: Path) -> pd.DataFrame:
     if frame.empty:
         raise DataError(f"{path}: a header and no records")
     return frame
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    """All cells as text, the header as the first record: pandas would quietly rename a repeated column.
+
+    Records are counted out first: pandas would quietly fill one that is too short.
+    """
+    with (
+        gzip.open(path, "rt", encoding="utf-8", newline="")
+        if path.suffix == ".gz"
+        else path.open(encoding="utf-8", newline="") as file
+    ):
+        width = 0
+        for number, row in enumerate(csv.reader(file, strict=True)):
+            width = width or len(row)
+            if row and len(row) != width:
+                raise DataError(
+                    f"{path}: record {number:,} has {len(row)} cells and the header {width}; give it as many"
+                )
+    return pd.read_csv(path, dtype=str, keep_default_na=False, header=None)
 
 
 def write_table(data: Microdata, path: Path) -> None:

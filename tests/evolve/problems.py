@@ -36,9 +36,7 @@ FORMULAS = (
 
 
 def random_problem(seed, n=60):
-    """A problem with one to four outputs on random data, and its outputs; published logit values are drawn at
-    random.
-    """
+    """A problem with one to four outputs on random data, and its outputs; published logit values are random."""
     rng = np.random.default_rng(seed)
     data = random_data(rng, n)
     outputs, parts = [], []
@@ -57,9 +55,7 @@ def random_problem(seed, n=60):
 
 
 def design_and_response(output, data):
-    """Design and response of a logit on decoded records, by formulaic and pandas alone; records with a missing value
-    left out.
-    """
+    """Design and response of a logit on decoded complete records, by formulaic and pandas alone."""
     frame = data.frame()
     if output.where:
         text = frame.astype({name: object for name in frame if frame[name].dtype == "category"})

@@ -11,6 +11,7 @@ from threading import Event
 from typing import Protocol
 
 import numpy as np
+from deap import tools
 
 from outrisk.assess.folds import Fold
 from outrisk.errors import OutputError
@@ -56,6 +57,11 @@ class Job:
         return list(dict.fromkeys([*self.key_sets, self.keys]))
 
     @property
+    def file(self) -> str:
+        """Name of the file with the run's synthetic data."""
+        return f"level-{self.fold.level}_fold-{self.fold.name}_run-{self.run}.csv"
+
+    @property
     def place(self) -> dict[str, object]:
         """The columns that say which run a row belongs to."""
         return {"level": self.fold.level, "fold": self.fold.name, "run": self.run}
@@ -85,23 +91,21 @@ class RunResult:
 class _Trace:
     """What is kept while a run goes on."""
 
-    rows: list[dict[str, object]] = field(default_factory=list)
+    logbook: tools.Logbook = field(default_factory=tools.Logbook)
     kept: list[tuple[int, np.ndarray]] = field(default_factory=list)  # generation and codes of a snapshot
     error: float = math.inf
 
     def add(self, job: Job, generation: Generation, seconds: float) -> None:
         errors = generation.errors
-        self.rows.append(
-            {
-                **job.place,
-                "generation": generation.number,
-                "mse": errors.mse,
-                "mae": errors.mae,
-                "chi2": errors.chi2,
-                "rate": generation.mutation_rate,
-                "seconds": round(seconds, 3),
-                "matched": errors.matched,
-            }
+        self.logbook.record(
+            **job.place,
+            generation=generation.number,
+            mse=errors.mse,
+            mae=errors.mae,
+            chi2=errors.chi2,
+            rate=generation.mutation_rate,
+            seconds=round(seconds, 3),
+            matched=errors.matched,
         )
         falls = errors.mae < self.error / _STEP and len(self.kept) < _MOST_SNAPSHOTS
         if falls or generation.stop:
@@ -139,14 +143,14 @@ def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None)
         groups_of(job.fold),
         job.jackknife_seed,
     )
-    write_table(best, job.folder / f"level-{job.fold.level}_fold-{job.fold.name}_run-{job.run}.csv")
-    return RunResult(job, stop, len(trace.rows) - 1, seconds, refit, failures, trace.rows, snapshots, scores)
+    if halt is not None and halt.is_set():
+        return None
+    write_table(best, job.folder / job.file)
+    return RunResult(job, stop, len(trace.logbook) - 1, seconds, refit, failures, trace.logbook, snapshots, scores)
 
 
 def recompute(job: Job, synthetic: Microdata) -> tuple[Array, tuple[str, ...]]:
-    """Every released number from decoded synthetic records, by statsmodels or pandas; NaN, and why, where that
-    fails.
-    """
+    """Every released number from decoded synthetic records, by statsmodels or pandas; NaN, and why, if that fails."""
     parts, failures = [], []
     for output, released in zip(job.outputs, job.problem.released, strict=True):
         try:

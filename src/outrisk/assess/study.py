@@ -47,9 +47,7 @@ class Assessment:
 
 
 def plan_jobs(assessment: Assessment, folder: Path, workers: int) -> list[Job]:
-    """Compute each fold's released numbers and lay out all runs; every fault of the study shows here, before anything
-    is written.
-    """
+    """Compute each fold's released numbers and lay out all runs; every fault shows here, before anything is written."""
     rng = np.random.default_rng(seed_of(assessment.seed, [_FOLDS]))
     folds = make_folds(assessment.original, assessment.holdout, list(assessment.runs), rng)
     n_runs = sum(assessment.runs[fold.level] for fold in folds)

@@ -113,14 +113,10 @@ def _rendered(folder: Path) -> bool:
 
 def _keep_only(folder: Path, results: Sequence[RunResult]) -> None:
     """Remove what a run that was cut short may have written at the last moment."""
-    kept = {_synthetic_file(result.job) for result in results}
+    kept = {result.job.file for result in results}
     for file in folder.iterdir():
         if file.name not in kept:
             file.unlink()
-
-
-def _synthetic_file(job: Job) -> str:
-    return f"level-{job.fold.level}_fold-{job.fold.name}_run-{job.run}.csv"
 
 
 def _assessment(study: Study, data: StudyData) -> Assessment:

@@ -42,6 +42,8 @@ def start_study(data: Path, out: Path | None, force: bool) -> int:
     """Write a commented study and codebook for a data file; ConfigError if a file is in the way."""
     study = out or data.with_suffix(".yaml")
     codebook_file = study.with_name(f"{study.stem}.codebook.yaml")
+    if not study.parent.is_dir():
+        raise ConfigError(f"{study.parent}: no such directory; make it, or give another --out")
     for file in (study, codebook_file):
         if file.exists() and not force:
             raise ConfigError(f"{file} exists; give --force to replace it, or another --out")

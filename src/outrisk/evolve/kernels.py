@@ -305,9 +305,7 @@ def _quadratic(weights, at, k, cols, vals, filled):  # type: ignore[no-untyped-d
 
 @_inline
 def _propose(size, ordered, old, creep, rng):  # type: ignore[no-untyped-def]
-    """A change for a code: an ordered value moves to a neighbour with probability `creep`, otherwise to any other
-    value.
-    """
+    """A change for a code: to a neighbour with probability `creep` if values are ordered, else to any other value."""
     if ordered == 1 and size > 2 and creep > 0.0 and rng.random() < creep:
         step = 1 if rng.random() < 0.5 else -1
         return step if 0 <= old + step < size else -step

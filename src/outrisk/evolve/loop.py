@@ -25,9 +25,7 @@ _GAIN = 1e-3  # relative fall of the error below which a generation counts as st
 
 @dataclass(frozen=True, eq=False)
 class Generation:
-    """State after a generation: the best candidate (do not change it), its errors, and why the run stops, if it
-    does.
-    """
+    """State after a generation: the best candidate (do not change it), its errors, why the run stops if it does."""
 
     number: int
     best: Candidate
@@ -71,7 +69,7 @@ def make_toolbox(problem: Problem, settings: Settings, rng: np.random.Generator)
 
 
 class _Evolution:
-    """One run: its population, its linear map, the best so far and the logbook."""
+    """One run: its population, its linear map and the best so far."""
 
     def __init__(
         self,
@@ -111,6 +109,8 @@ class _Evolution:
                 self.near = errors.digits < self.settings.sharpen
                 if self.near:
                     self._sharpen()
+                else:
+                    self.fitness = self.settings.fitness
                 self._refresh(self.best)
 
     @property
@@ -119,9 +119,7 @@ class _Evolution:
         return found
 
     def _step(self, generation: int) -> None:
-        """One generation: children are copies of their parents that mate, mutate and climb, then compete with their
-        parent.
-        """
+        """One generation: copies of the parents mate, mutate and climb, then compete with their parents."""
         order = self.rng.permutation(len(self.population))
         parents = [self.population[at] for at in order]
         children = [self.spare.pop() if self.spare else deepcopy(parent) for parent in parents]
@@ -140,9 +138,7 @@ class _Evolution:
         rng: np.random.Generator,
         generation: int,
     ) -> None:
-        """Make the two children of parents `first` and `first + 1`; their memory is that of candidates that did not
-        survive.
-        """
+        """Make the children of parents `first` and `first + 1`, in the memory of candidates that did not survive."""
         settings, toolbox = self.settings, self.toolbox
         pair = children[first : first + 2]
         for parent, child in zip(parents[first : first + 2], pair, strict=True):
@@ -159,9 +155,7 @@ class _Evolution:
             child.fitness.values = toolbox.evaluate(child, self.linear)
 
     def _sharpen(self) -> None:
-        """Turn from one fitness to the other; an output weighs more the more of its numbers are still off, each
-        time.
-        """
+        """Turn from one fitness to the other; each time an output gains weight by its share of numbers still off."""
         if self.fitness == "precision":
             self.fitness = self.settings.fitness
             return

@@ -59,9 +59,7 @@ def uniform(problem: Problem) -> list[Array]:
 
 
 def univariate(problem: Problem) -> list[Array]:
-    """Each variable by its released distribution, read off a released frequency table of all records; the others
-    uniform.
-    """
+    """Each variable by its distribution in a released frequency table of all records; where there is none, uniform."""
     chances = uniform(problem)
     for released in reversed(problem.released):
         block = released.block

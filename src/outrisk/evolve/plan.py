@@ -125,9 +125,7 @@ def build_plan(codebook: Codebook, blocks: Sequence[Block]) -> Plan:
 
 
 def merge_terms(terms: Sequence[Term], sizes: Sequence[int], limit: int = MERGED) -> list[Term]:
-    """Join terms while the product of their supports stays within the limit: fewer tables to look into, the same
-    design.
-    """
+    """Join terms while their supports multiply to no more than the limit: the same design in fewer tables."""
     merged: list[Term] = []
     for term in sorted(terms, key=lambda term: -term.joint.size):
         for at, other in enumerate(merged):

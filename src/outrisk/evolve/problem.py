@@ -187,9 +187,7 @@ class Problem:
 
 
 def invert(information: Array) -> Array:
-    """Inverse of an information matrix; a direction without information gets a small ridge so that climbing can find
-    it.
-    """
+    """Inverse of an information matrix; a direction without information gets a ridge, so that climbing can find it."""
     scale = np.sqrt(np.maximum(np.diag(information), 1e-8 * max(1.0, float(np.diag(information).max()))))
     standard = information / np.outer(scale, scale)
     values, vectors = np.linalg.eigh(standard)

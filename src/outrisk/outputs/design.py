@@ -45,15 +45,17 @@ class Side:
     @cached_property
     def spec(self) -> ModelSpec:
         """Formulaic's specification, with every level of the codebook known."""
-        variables = [self.codebook[name] for name in self.variables]
-        length = max([len(variable.values) for variable in variables], default=1)
+        _ = self.variables
+        variables = self.codebook.variables  # all: formulaic does not list those inside its stateful transforms
+        length = max(len(variable.values) for variable in variables)
         frame = pd.DataFrame(
             {variable.name: decode(variable, np.arange(length) % len(variable.values)) for variable in variables},
             index=pd.RangeIndex(length),
         )
         try:
             # Rows without a number are kept: `table` refuses them, where formulaic would quietly drop the records.
-            spec = self.formula.get_model_matrix(frame, output="numpy", na_action="ignore").model_spec
+            with np.errstate(all="ignore"):
+                spec = self.formula.get_model_matrix(frame, output="numpy", na_action="ignore").model_spec
         except Exception as error:  # whatever the formula's functions raise
             raise OutputError(
                 f"output '{self.output}': formula '{self.formula}' cannot be evaluated: {first_line(error)}"
@@ -70,7 +72,8 @@ class Side:
     def matrix(self, frame: pd.DataFrame) -> Array:
         """Columns for decoded records without missing values, shape (n, columns)."""
         try:
-            matrix = np.asarray(self.spec.get_model_matrix(frame), dtype=float)
+            with np.errstate(all="ignore"):
+                matrix = np.asarray(self.spec.get_model_matrix(frame), dtype=float)
         except Exception as error:
             raise OutputError(
                 f"output '{self.output}': formula '{self.formula}' cannot be evaluated: {first_line(error)}"

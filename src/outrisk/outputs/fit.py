@@ -21,10 +21,14 @@ def fit_logit(response: Array, design: Array, start: Array | None = None) -> Arr
 
     `start` (k,) only sets where the iterations begin.
     """
-    for begin in [None] if start is None else [start, None]:
+    scale = np.sqrt(np.mean(design**2, axis=0))
+    if not scale.all():
+        return None
+    scaled = design / scale  # statsmodels' stopping rule and ridge take columns to be of one size
+    for begin in [None] if start is None else [start * scale, None]:
         try:
             with np.errstate(all="ignore"):
-                model = sm.Logit(response, design, check_rank=False)
+                model = sm.Logit(response, scaled, check_rank=False)
                 model.raise_on_perfect_prediction = (
                     True  # an error that can be told, in place of a warning at every step
                 )
@@ -32,22 +36,18 @@ def fit_logit(response: Array, design: Array, start: Array | None = None) -> Arr
         except (np.linalg.LinAlgError, PerfectSeparationError):
             continue
         parameters = np.asarray(fit.params, dtype=float)
-        if fit.mle_retvals["converged"] and np.isfinite(parameters).all() and _identified(design, parameters):
-            return parameters
+        if fit.mle_retvals["converged"] and np.isfinite(parameters).all() and _identified(scaled, parameters):
+            return np.asarray(parameters / scale)
     return None
 
 
-def _identified(design: Array, parameters: Array) -> bool:
+def _identified(scaled: Array, parameters: Array) -> bool:
     """Whether the records determine every coefficient: collinear or separated ones can pass for converged."""
-    scale = np.sqrt(np.mean(design**2, axis=0))
-    if not scale.all():
-        return False
-    probability = expit(design @ parameters)
-    unit = np.outer(scale, scale) * len(design)
-    information = (design.T * (probability * (1 - probability))) @ design / unit
-    values, vectors = np.linalg.eigh(design.T @ design / unit)
+    probability = expit(scaled @ parameters)
+    values, vectors = np.linalg.eigh(scaled.T @ scaled / len(scaled))
     if values[0] < _COLLINEAR:
         return False
+    information = (scaled.T * (probability * (1 - probability))) @ scaled / len(scaled)
     white = vectors / np.sqrt(values)
     return bool(np.linalg.eigvalsh(white.T @ information @ white)[0] > _SEPARATED)
 

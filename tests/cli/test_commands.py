@@ -1,0 +1,58 @@
+import json
+import subprocess
+import sys
+import time
+
+import pandas as pd
+import pytest
+from command import CODEBOOK, outrisk, write_study
+
+from outrisk import __version__
+from outrisk.codebook import codebook_from_dict
+from outrisk.config import read_codebook
+from outrisk.microdata import from_frame, read_table
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], [], ["assess", "--help"]])
+def test_help_is_quick_and_loads_nothing_heavy(arguments):
+    program = (
+        "import sys\nfrom outrisk.cli.commands import run\n"
+        f"code = run({arguments!r})\n"
+        "heavy = {'numpy', 'pandas', 'statsmodels', 'numba', 'yaml', 'outrisk.config'} & set(sys.modules)\n"
+        "print('heavy', sorted(heavy)); sys.exit(code)"
+    )
+    started = time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert time.perf_counter() - started < 2
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("heavy []\n")
+    assert (__version__ if arguments == ["--version"] else "Usage: ") in done.stdout
+
+
+def test_assess_writes_the_run_directory(tmp_path, capsys):
+    path, run = write_study(tmp_path), tmp_path / "run"
+    code, out, err = outrisk(capsys, "assess", path, "--out", run, "--workers", "2", "--seed", "7")
+    assert (code, err) == (0, "")
+    assert out
+    manifest = json.loads((run / "manifest.json").read_text())
+    assert (manifest["status"], manifest["runs_done"], manifest["seed"]) == ("complete", 3, 7)
+    assert {entry["what"] for entry in manifest["inputs"]} == {"study", "codebook", "data"}
+    assert not list(tmp_path.glob(".*"))
+    assert len(pd.read_csv(run / "matched.csv")) == 3 * (6 + 4)
+    files = sorted(path.name for path in (run / "synthetic").iterdir())
+    assert files == [f"level-{level}_fold-{fold}_run-1.csv" for level, fold in ((1, "whole"), (2, "1"), (2, "2"))]
+    codebook = read_codebook(run / "codebook.yaml")
+    assert len(from_frame(read_table(run / "synthetic" / files[0]), codebook)) == 160
+    assert codebook == codebook_from_dict(CODEBOOK)
+    (run / "report.html").unlink()
+    code, out, err = outrisk(capsys, "report", run)
+    assert (code, err) == (0, "")
+    assert (run / "report.html").stat().st_size > 1000
+
+
+def test_quiet_says_nothing_and_a_guessed_codebook_is_told(tmp_path, capsys):
+    path = write_study(tmp_path, {"codebook": None, "study": {"folds": [1], "runs": 1}})
+    assert outrisk(capsys, "assess", path, "--out", tmp_path / "a", "--quiet") == (0, "", "")
+    code, out, err = outrisk(capsys, "assess", path, "--out", tmp_path / "b")
+    assert (code, err) == (0, "")
+    assert "The codebook was guessed from the data; check" in out

@@ -1,0 +1,67 @@
+import numpy as np
+import pandas as pd
+import pytest
+from command import outrisk, records, refused
+
+from outrisk.config import read_codebook, read_study
+from outrisk.load import load_study_data
+
+WEIRD = ["yes", "null", "a: b", "my age", "ünï", "1", "# no", "it's", "{x}"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("weird", [False, True])
+def test_a_starter_study_is_valid_marked_and_runs(tmp_path, capsys, ending, weird):
+    frame = records(60)
+    if weird:
+        rng = np.random.default_rng(1)
+        frame = pd.DataFrame({name: rng.choice(["no", "yes", "é, ñ"], 60) for name in WEIRD})
+        frame["my age"] = rng.choice([1.5, 2.0, np.nan], 60)
+    data = tmp_path / f"my data.{ending}"
+    frame.to_parquet(data) if ending == "parquet" else frame.to_csv(data, index=False)
+    code, out, err = outrisk(capsys, "init", data)
+    assert (code, err) == (0, "")
+    study, codebook = tmp_path / "my data.yaml", tmp_path / "my data.codebook.yaml"
+    assert str(study) in out
+    assert str(codebook) in out
+    assert read_codebook(codebook).names == list(frame.columns)
+    assert codebook.read_text(encoding="utf-8").count("# CHECK ") == 1 + len(frame.columns)
+    assert study.read_text(encoding="utf-8").count("CHECK") >= 3
+    found = read_study(study)
+    assert found.file.target not in found.file.keys
+    assert len(load_study_data(found).original) == 60
+    text = study.read_text(encoding="utf-8").replace("runs: 5, folds: [1, 2]", "runs: 1, folds: [1]")
+    study.write_text(text.replace("seed: 1", "seed: 1, generations: 2"), encoding="utf-8")
+    code, out, err = outrisk(capsys, "assess", study, "--out", tmp_path / "run", "--quiet", "--workers", "1")
+    assert (code, err) == (0, "")
+
+
+def test_it_may_be_written_elsewhere(tmp_path, capsys):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "studies").mkdir()
+    records().to_csv(tmp_path / "data" / "d.csv", index=False)
+    study = tmp_path / "studies" / "s.yaml"
+    assert outrisk(capsys, "init", tmp_path / "data" / "d.csv", "--out", study)[0] == 0
+    found = read_study(study)
+    assert found.file.data.path == "../data/d.csv"
+    assert len(load_study_data(found).original) == 160
+
+
+def test_files_in_the_way(tmp_path, capsys):
+    records().to_csv(tmp_path / "d.csv", index=False)
+    (tmp_path / "d.codebook.yaml").write_text("mine")
+    assert "d.codebook.yaml exists; give --force" in refused(capsys, "init", tmp_path / "d.csv")
+    assert (tmp_path / "d.codebook.yaml").read_text() == "mine"
+    assert not (tmp_path / "d.yaml").exists()
+    assert outrisk(capsys, "init", tmp_path / "d.csv", "--force")[0] == 0
+    assert "d.yaml exists; give --force" in refused(capsys, "init", tmp_path / "d.csv")
+    line = refused(capsys, "init", tmp_path / "d.csv", "--out", tmp_path / "no" / "d.yaml")
+    assert "no: no such directory; make it, or give another --out" in line
+
+
+def test_data_that_make_no_study(tmp_path, capsys):
+    records()[["age"]].to_csv(tmp_path / "d.csv", index=False)
+    assert "one column only; a study needs a key and a target" in refused(capsys, "init", tmp_path / "d.csv")
+    records().assign(empty="").to_csv(tmp_path / "d.csv", index=False)
+    assert "column 'empty' has no values at all; drop it" in refused(capsys, "init", tmp_path / "d.csv")
+    assert [p.name for p in tmp_path.iterdir()] == ["d.csv"]

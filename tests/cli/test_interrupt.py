@@ -1,0 +1,66 @@
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from command import outrisk, write_study
+
+COMMAND = [shutil.which("outrisk", path=Path(sys.executable).parent) or "outrisk", "assess"]
+LONG = {"study": {"runs": 400, "folds": [1]}, "evolve": {"generations": 300, "patience": 0}}
+
+
+def started(folder, *arguments):
+    return subprocess.Popen(
+        [*COMMAND, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def stopped(process):
+    """Seconds from SIGINT to the end, and what was said."""
+    before = time.perf_counter()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert err.count("\n") == 1, err
+    return time.perf_counter() - before, err
+
+
+def log_of(folder):
+    return next((path.read_text() for path in folder.glob("runs/.small.unfinished-*/log.jsonl")), "")
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_what_is_done_is_kept(tmp_path, capsys, workers):
+    process = started(tmp_path, write_study(tmp_path, LONG), "--workers", workers)
+    until = time.monotonic() + 90
+    while log_of(tmp_path).count('"event": "run"') < 2 and time.monotonic() < until:
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.02)
+    seconds, said = stopped(process)
+    assert seconds < 2
+    run = tmp_path / "runs" / "small"
+    manifest = json.loads((run / "manifest.json").read_text())
+    assert manifest["status"] == "interrupted"
+    assert 2 <= manifest["runs_done"] < manifest["runs_planned"] == 400
+    assert f"{manifest['runs_done']} of 400 runs are kept in runs/small" in said
+    assert len(list((run / "synthetic").iterdir())) == manifest["runs_done"]
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["small"]
+    code, _, err = outrisk(capsys, "report", run)
+    assert (code, err) == (0, "")
+    assert (run / "report.html").is_file()
+
+
+@pytest.mark.parametrize("delay", [0.15, 0.6, 1.5])
+def test_before_any_run_nothing_is_left(tmp_path, delay):
+    path = write_study(tmp_path, {**LONG, "evolve": {"generations": 1_000_000, "patience": 0, "population": 100}})
+    process = started(tmp_path, path)
+    time.sleep(delay)
+    seconds, said = stopped(process)
+    assert seconds < 2
+    assert said == "outrisk: stopped; nothing was written\n"
+    assert not list((tmp_path / "runs").glob("*")) + list((tmp_path / "runs").glob(".*"))

@@ -1,0 +1,150 @@
+import copy
+from pathlib import Path
+
+import pytest
+import yaml
+
+from outrisk.config import read_study
+from outrisk.errors import ConfigError, OutRiskError
+
+CONFIGS = sorted((Path(__file__).parents[1] / "configs").glob("*[!k].yaml"))
+BASE = {
+    "name": "x",
+    "data": {"path": "x.csv"},
+    "outputs": [{"kind": "frequencies", "by": ["a", "b"]}],
+    "keys": ["a", "b", "c", "d"],
+    "target": "t",
+}
+
+
+def study(tmp_path, changes):
+    document = copy.deepcopy(BASE) | changes
+    path = tmp_path / "x.yaml"
+    path.write_text(yaml.safe_dump({key: value for key, value in document.items() if value is not None}))
+    return path
+
+
+def test_defaults(tmp_path):
+    found = read_study(study(tmp_path, {}))
+    assert found.key_sizes == (3, 4)
+    assert found.file.study.runs_at(2) == 3
+    assert found.file.evolve.settings().population == found.resolved()["evolve"]["population"]
+    assert found.codebook() is None
+
+
+def test_a_seed_from_the_command_line_replaces_the_files(tmp_path):
+    path = study(tmp_path, {"evolve": {"seed": 5, "generations": 7}})
+    assert read_study(path).file.evolve.seed == 5
+    assert read_study(path, 9).file.evolve.seed == 9
+    assert read_study(path, 9).file.evolve.settings().generations == 7
+
+
+@pytest.mark.parametrize("path", [path for path in CONFIGS if "codebook" not in path.name], ids=lambda path: path.stem)
+def test_ready_made_studies_are_valid_and_so_is_what_they_resolve_to(tmp_path, path):
+    found = read_study(path)
+    assert found.outputs(found.codebook())
+    (tmp_path / "study.yaml").write_text(yaml.safe_dump(found.resolved()))
+    again = read_study(tmp_path / "study.yaml")
+    assert again.resolved() == found.resolved()
+    assert path.read_text().startswith("# ")
+
+
+def test_two_outputs_of_one_name_are_refused(tmp_path):
+    both = read_study(study(tmp_path, {"outputs": [{"kind": "frequencies", "by": ["a"]}] * 2}))
+    from outrisk.codebook import Codebook, Variable
+
+    with pytest.raises(ConfigError, match="two outputs are called 'table a'; give each its own 'name'"):
+        both.outputs(Codebook((Variable("a", "integer", (1, 2)),)))
+
+
+LOGIT = {"kind": "logit", "formula": "a ~ b"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"nam": 1, "kees": 2}, r"unknown keys \['kees', 'nam'\]; known: \['codebook', 'data'"),
+        ({"data": {"path": "a", "pth": 1}}, r"\[data\] has unknown keys \['pth'\]; known: \['columns'"),
+        ({"holdout": {"path": "a", "pth": 1}}, r"\[holdout\] has unknown keys \['pth'\]; known: \['columns'"),
+        ({"evolve": {"generatons": 1}}, r"\[evolve\] has unknown keys \['generatons'\]; known: \['fitness'"),
+        ({"study": {"run": 1}}, r"\[study\] has unknown keys \['run'\]; known: \['folds', 'runs'\]"),
+        ({"outputs": [LOGIT, {**LOGIT, "form": 1}]}, r"\[outputs 2\] has unknown keys \['form'\]; known: \['decimals'"),
+        ({"outputs": [{"kind": "frequencies", "bi": 1}]}, r"\[outputs 1\] has unknown keys \['bi'\]; known: \['by'"),
+        *(({key: None}, f"'{key}' is missing; add it") for key in BASE),
+        ({"outputs": [{"kind": "frequencies"}]}, "'outputs 1.by' is missing"),
+        ({"outputs": [{"kind": "mean"}]}, r"\[outputs 1\] needs a kind, one of \['frequencies', 'logit'\]"),
+        ({"outputs": [{}]}, r"\[outputs 1\] needs a kind"),
+        ({"outputs": ["logit"]}, r"\[outputs 1\] is 'logit': write a mapping"),
+        ({"outputs": LOGIT}, r"\[outputs\] is {'formula': .*: write a list"),
+        ({"outputs": []}, r"\[outputs\] is \[\]: list at least one"),
+        ({"outputs": [{**LOGIT, "decimals": -1}]}, r"\[outputs 1.decimals\] is -1: it must be"),
+        ({"outputs": [{**LOGIT, "event": True}]}, r"\[outputs 1.event\] is True: write a level as text"),
+        ({"outputs": [{**LOGIT, "reference": {"a": [1]}}]}, r"\[outputs 1.reference.a\] is \[1\]: write a level"),
+        ({"outputs": [{"kind": "frequencies", "by": "age"}]}, r"\[outputs 1.by\] is 'age': write a list"),
+        ({"outputs": [{"kind": "frequencies", "by": ["a"], "ways": 0}]}, r"\[outputs 1.ways\] is 0: it must be"),
+        ({"name": 2020}, r"\[name\] is 2020: write text"),
+        ({"name": "../x"}, r"\[name\] is '../x': use letters, digits"),
+        ({"data": "a.csv"}, r"\[data\] is 'a.csv': write a mapping"),
+        ({"data": {}}, r"\[data\] give either 'path', or 'package' and 'dataset'"),
+        ({"data": {"path": "a", "package": "statsmodels"}}, r"\[data\] give either 'path'"),
+        ({"data": {"package": "statsmodels"}}, r"\[data\] 'package' and 'dataset' go together"),
+        ({"data": {"package": "r", "dataset": "a"}}, r"\[data.package\] is 'r': it must be"),
+        ({"data": {"path": "a", "options": {"n": "x"}}}, r"\[data.options.n\] is 'x': write a whole number"),
+        ({"data": {"path": "a", "where": 3}}, r"\[data.where\] is 3: write text"),
+        ({"data": {"path": "a", "derive": ["a"]}}, r"\[data.derive\] is \['a'\]: write a mapping"),
+        ({"keys": "age"}, r"\[keys\] is 'age': write a list"),
+        ({"keys": []}, r"\[keys\] is \[\]: list at least one"),
+        ({"keys": [True]}, r"\[keys.1\] is True: write text"),
+        ({"target": ["a"]}, r"\[target\] is \['a'\]: write text"),
+        ({"key_sizes": 3}, r"\[key_sizes\] is 3: write a list"),
+        ({"key_sizes": ["a"]}, r"\[key_sizes.1\] is 'a': write a whole number"),
+        ({"tau": 2}, r"\[tau\] is 2: it must be less than or equal to 1"),
+        ({"tau": "x"}, r"\[tau\] is 'x': write a number"),
+        ({"evolve": 3}, r"\[evolve\] is 3: write a mapping"),
+        ({"evolve": {"seed": -1}}, r"\[evolve.seed\] is -1: it must be"),
+        ({"evolve": {"preset": "slow"}}, r"\[evolve.preset\] is 'slow': it must be 'fast' or 'paper'"),
+        ({"evolve": {"population": 3}}, r"\[evolve\] population is 3; it must be even"),
+        ({"evolve": {"generations": 0}}, r"\[evolve\] generations is 0; it must lie between"),
+        ({"study": {"runs": "a"}}, r"\[study.runs\] is 'a': write a whole number from 1"),
+        ({"study": {"runs": {1: 0}}}, r"\[study.runs\] is {1: 0}: write a whole number from 1"),
+        ({"study": {"runs": {1: 1}}}, r"\[study\] runs: gives \[1\] and folds: gives \[1, 2\]"),
+        ({"study": {"folds": 2}}, r"\[study.folds\] is 2: write a list"),
+        ({"study": {"folds": [1, 3]}}, r"\[study\] folds: 3 is not 1, 2, 4, 8"),
+        ({"study": {"folds": [0]}}, r"\[study\] folds: 0 is not 1, 2, 4, 8"),
+        ({"study": {"folds": []}}, r"\[study\] folds: \[\] must list one or more"),
+        ({"study": {"folds": [1, 1]}}, r"\[study\] folds: \[1, 1\] must list one or more different levels"),
+    ],
+)
+def test_faults_name_place_value_and_way_out(tmp_path, changes, message):
+    path = study(tmp_path, changes)
+    with pytest.raises(OutRiskError, match=message) as caught:
+        read_study(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "a study file is a mapping"),
+        (b"- a", "a study file is a mapping"),
+        (b"a: [1", "not YAML, line 1, column 6: expected ',' or ']'"),
+        (b"a: 1\nb: {c: 1, c: 2}", "not YAML, line 2, column 11: key 'c' is given twice"),
+        (b"a: !!python/object:os.system x", "not YAML, line 1"),
+        (b"\xff\xfe\x00", "not a text file in UTF-8"),
+        (b"a: 2020-13-45", "not YAML: month must be"),
+        (b"[" * 5000, "not YAML"),
+    ],
+)
+def test_files_that_are_no_yaml(tmp_path, content, message):
+    path = tmp_path / "x.yaml"
+    path.write_bytes(content)
+    with pytest.raises(ConfigError, match=message):
+        read_study(path)
+
+
+def test_files_that_are_not_there(tmp_path):
+    with pytest.raises(ConfigError, match="no such file"):
+        read_study(tmp_path / "no.yaml")
+    with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
+        read_study(tmp_path)
