@@ -13,7 +13,7 @@ Start = Literal["uniform", "univariate"]
 
 @dataclass(frozen=True)
 class SteppedRate:
-    """A rate divided by `divisor` every `every` generations, within `least` and `most`; a divisor below 1 lets it grow."""
+    """A rate divided by `divisor` every `every` generations, within `least` and `most`; below 1, it grows."""
 
     start: float
     divisor: float
