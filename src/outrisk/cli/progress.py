@@ -35,13 +35,15 @@ class Progress:
         self._generations, self._started, self._shown = 0, time.perf_counter(), 0.0
 
     def __enter__(self) -> Progress:
-        self._bar.start()
+        if not self._bar.disable:
+            self._bar.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._bar.stop()
+        if not self._bar.disable:
+            self._bar.stop()
 
     def watch(self, fold: Fold, run: int, generation: Generation) -> None:
         """Hear of a generation (from any thread)."""
