@@ -56,3 +56,11 @@ def test_quiet_says_nothing_and_a_guessed_codebook_is_told(tmp_path, capsys):
     code, out, err = outrisk(capsys, "assess", path, "--out", tmp_path / "b")
     assert (code, err) == (0, "")
     assert "The codebook was guessed from the data; check" in out
+
+
+def test_a_stop_inside_a_command_is_told(monkeypatch, capsys, tmp_path):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("outrisk.cli.assess.run_study", interrupted)
+    assert outrisk(capsys, "assess", tmp_path / "s.yaml") == (130, "", "outrisk: stopped; nothing was written\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -34,8 +34,19 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _tell(f"{message}; see 'outrisk --help'", 2)
     except OSError as error:
         return _tell(f"{error.filename or 'output'}: {error.strerror or error}", 2)
-    except (KeyboardInterrupt, typer.Abort):
+    except (_Stopped, KeyboardInterrupt, typer.Abort):
         return _tell("stopped; nothing was written", STOPPED)
+
+
+class _Stopped(Exception):  # noqa: N818
+    """Ctrl-C, under a name that typer does not know: it would end the command without a word."""
+
+
+def _stoppable(work: Callable[[], int]) -> int:
+    try:
+        return work()
+    except KeyboardInterrupt:
+        raise _Stopped from None
 
 
 def _tell(message: str, code: int) -> int:
@@ -72,7 +83,7 @@ def assess(
     """Assess the outputs of a study: evolve, refit, measure, report."""
     from outrisk.cli.assess import run_study
 
-    return run_study(study, out, force, workers, seed, quiet)
+    return _stoppable(lambda: run_study(study, out, force, workers, seed, quiet))
 
 
 @app.command()
@@ -86,7 +97,7 @@ def init(
     """Write a starter study and an inferred codebook, for a person to correct."""
     from outrisk.cli.init import start_study
 
-    return start_study(data, out, force)
+    return _stoppable(lambda: start_study(data, out, force))
 
 
 @app.command()
@@ -96,4 +107,4 @@ def report(
     """Render the report of a run again from its files."""
     from outrisk.cli.report import render_again
 
-    return render_again(run)
+    return _stoppable(lambda: render_again(run))
