@@ -191,7 +191,8 @@ class Problem:
             precision = part.map.precision(totals, information)
             scale = _root(precision) * root[:, None]
             if fitness == "sampling":
-                scale *= np.sqrt(np.mean(self.tolerance[which] ** -2) / max(np.mean(np.diag(precision)), 1e-300))
+                usual = max(float(np.mean(np.diag(precision))), 1e-300)
+                scale *= np.sqrt(float(np.mean(self.tolerance[which] ** -2)) / usual)
         else:
             unit = np.full(len(far), len(self.tolerance) ** -0.5) if fitness == "mse" else 1.0 / self.tolerance[which]
             scale = np.diag(unit * root)
