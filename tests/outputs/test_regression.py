@@ -45,9 +45,13 @@ def all_of(kind):
     return OLS if kind == "ols" else GLM
 
 
+def microdata(codebook, columns):
+    return Microdata(codebook, np.stack(columns, axis=1).astype(np.uint16))
+
+
 def random_data(seed, n=150):
     rng = np.random.default_rng(seed)
-    return Microdata(CODEBOOK, np.stack([rng.integers(0, size, n) for size in CODEBOOK.sizes], axis=1).astype(np.uint16))
+    return microdata(CODEBOOK, [rng.integers(0, size, n) for size in CODEBOOK.sizes])
 
 
 def regression(kind, parts=None, **options):
@@ -85,8 +89,9 @@ def test_totals_give_the_numbers_of_a_refit(kind, seed, weight, exponentiate, dr
 
 
 @settings(max_examples=10, deadline=None)
-@given(st.integers(0, 10**6), st.sampled_from(["", "w"]), st.sampled_from(["pay ~ age + area", "pay ~ 0 + age", "age ~ job"]))
-def test_a_linear_regression_is_exact_at_any_coefficients(seed, weight, formula):
+@given(st.integers(0, 10**6), st.sampled_from(["", "w"]), st.sampled_from(["age + area", "0 + age", "0 + area", "job"]))
+def test_a_linear_regression_is_exact_at_any_coefficients(seed, weight, design):
+    formula = f"pay ~ {design}"
     data, output = random_data(seed), regression("ols", weight=weight, formula=formula)
     values = output.refit(data)
     other = values + np.random.default_rng(seed).normal(0, 0.5, len(values))
@@ -111,24 +116,26 @@ def test_the_jacobian_is_that_of_the_numbers(kind, seed, weight, exponentiate, a
         step = np.zeros(len(totals))
         step[j] = 1e-5 * max(abs(totals[j]), 1.0)
         change = part.map.numbers(totals + step, information) - part.map.numbers(totals - step, information)
-        np.testing.assert_allclose(jacobian[:, j], change / (2 * step[j]), rtol=1e-4, atol=1e-6 * np.abs(jacobian).max())
+        noise = 1e-6 * np.abs(jacobian).max()
+        np.testing.assert_allclose(jacobian[:, j], change / (2 * step[j]), rtol=1e-4, atol=noise)
 
 
 def theirs(kind, frame, **options):
     """The same regression in statsmodels' own formulas, or on its own response."""
-    frame = frame.assign(ill=(frame["ill"] == "yes").astype(int), one=1.0)
-    formula = KINDS[kind]
+    frame = frame.assign(ill=(frame["ill"] == "yes").astype(int))
     if kind == "mnlogit":
         frame = frame.dropna(subset=["job"])
-        return sm.MNLogit(frame["job"].cat.codes, pd.DataFrame({"c": 1.0, "s": frame["area"] == "s", "age": frame["age"]}, dtype=float))
-    return getattr(smf, kind)(formula, frame, **options)
+        design = pd.DataFrame({"c": 1.0, "s": frame["area"] == "s", "age": frame["age"]}, dtype=float)
+        return sm.MNLogit(frame["job"].cat.codes, design)
+    return getattr(smf, kind)(KINDS[kind], frame, **options)
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_a_refit_is_what_statsmodels_prints(kind):
     data = random_data(7, 600)
     offset = {"offset": np.log(data.frame()["months"])} if kind == "poisson" else {}
-    fit = theirs(kind, data.frame(), **offset).fit(**({} if kind == "ols" else {"disp": 0, "tol": 1e-12, "maxiter": 200}))
+    settled = {} if kind == "ols" else {"disp": 0, "tol": 1e-12, "maxiter": 200}
+    fit = theirs(kind, data.frame(), **offset).fit(**settled)
     output = regression(kind, offset="np.log(months)" if kind == "poisson" else "")
     got = dict(zip(output.labels, output.refit(data), strict=True))
     limits = np.asarray(fit.conf_int()).reshape(-1, 2)
@@ -211,17 +218,18 @@ def test_columns_on_one_scale_far_from_0_are_told_apart():
     """Years beside a constant: nearly collinear, yet their standard errors are those of the refit."""
     codebook = Codebook((Variable("year", "integer", tuple(range(1990, 2021))), Variable("ill", "integer", (0, 1))))
     rng = np.random.default_rng(0)
-    data = Microdata(codebook, np.stack([rng.integers(0, 31, 400), rng.integers(0, 2, 400)], axis=1).astype(np.uint16))
-    output = Regression(codebook, "r", "logit", "ill ~ year + I(year ** 2)", Release(("coefficients", "standard_errors"), 12))
+    data = microdata(codebook, [rng.integers(0, 31, 400), rng.integers(0, 2, 400)])
+    printed = Release(("coefficients", "standard_errors"), 12)
+    output = Regression(codebook, "r", "logit", "ill ~ year + I((year - 1900) ** 2)", printed)
     values = output.refit(data)
     (part,) = output.parts(values)
-    close(part.map.numbers(*totals_and_information(part, data)), values, 1e-3)
+    close(part.map.numbers(*totals_and_information(part, data)), values, 1e-4)
 
 
 def test_a_sum_of_squares_survives_a_far_mean():
     codebook = Codebook((Variable("y", "numeric", tuple(1e6 + np.arange(5) / 4)), Variable("x", "integer", (0, 1, 2))))
     rng = np.random.default_rng(0)
-    data = Microdata(codebook, np.stack([rng.integers(0, 5, 90), rng.integers(0, 3, 90)], axis=1).astype(np.uint16))
+    data = microdata(codebook, [rng.integers(0, 5, 90), rng.integers(0, 3, 90)])
     output = Regression(codebook, "r", "ols", "y ~ x", Release(OLS, 12))
     values = output.refit(data)
     (part,) = output.parts(values)
@@ -246,9 +254,8 @@ def test_numbers_without_a_definition_are_nan():
 
 
 def test_decimals_by_part():
-    output = Regression(
-        CODEBOOK, "r", "logit", "ill ~ age", Release(("n", "coefficients", "p_values"), {"p_values": 3, "coefficients": 2})
-    )
+    printed = Release(("n", "coefficients", "p_values"), {"p_values": 3, "coefficients": 2})
+    output = Regression(CODEBOOK, "r", "logit", "ill ~ age", printed)
     assert output.decimals.tolist() == [2, 2, 3, 3, 0]
     low, high = output.publish(np.array([0.123, -0.456, 0.0456, 0.9, 150.0]))
     np.testing.assert_array_equal(low, [0.12, -0.46, 0.046, 0.9, 150])
@@ -286,7 +293,7 @@ def test_a_study_file_entry():
         ({"kind": "ols", "base": "a"}, "'base' goes with mnlogit, not ols"),
         ({"kind": "logit", "weight": "area"}, r"weight: 'area' is not a numeric variable; these are \['visits'"),
         ({"kind": "logit", "weight": "wage"}, "weight: 'wage' is not a numeric variable"),
-        ({"kind": "poisson", "formula": "pay ~ age"}, "takes the value 101.5; a Poisson regression needs whole numbers"),
+        ({"kind": "poisson", "formula": "pay ~ age"}, "the value 101.5; a Poisson regression needs whole numbers"),
         ({"kind": "poisson", "offset": "np.log(visits)"}, "gives no number at visits = 0"),
         ({"kind": "poisson", "offset": "area"}, "offset: 'area' is not a number for each record"),
         ({"kind": "poisson", "offset": "age + months"}, "is not one expression"),
@@ -365,4 +372,4 @@ def test_separation_is_named(kind, column, value, message, weight):
     frame = random_data(1).frame().astype(object)
     frame.loc[frame["area"] == "s", column] = value
     with pytest.raises(OutputError, match=message):
-        regression(kind, formula=KINDS[kind].replace("C(area)", "area"), weight=weight).refit(from_frame(frame, CODEBOOK))
+        regression(kind, weight=weight).refit(from_frame(frame, CODEBOOK))

@@ -170,7 +170,8 @@ def why_not(
                 f"{label} is separated: the response is {y[rows][0]:g} in all {rows.sum():,} of its records; "
                 "merge it with another level"
             )
-    rank = int(np.linalg.matrix_rank(design))
+    scaled, _ = _scaled(design)
+    rank = int((np.linalg.eigvalsh(scaled.T @ scaled / len(scaled)) > _COLLINEAR).sum())
     if rank < design.shape[1]:
-        return f"its {design.shape[1]} columns are collinear (rank {rank}); drop a term"
+        return f"its {design.shape[1]} columns are collinear (rank {rank}); drop a term, or centre a power of a number"
     return "the fit does not converge (some combination of terms separates the response); drop or merge a term"

@@ -74,10 +74,9 @@ class Newton:
         """The information (K, K), of the totals where the model carries it."""
         if not self.information:
             return information
-        matrix = np.zeros((self._n_coefficients, self._n_coefficients))
-        matrix[self._triangle] = matrix.T[self._triangle] = totals[
-            self._n_coefficients : self._n_coefficients + len(self._triangle[0])
-        ]
+        K, (rows, columns) = self._n_coefficients, self._triangle
+        matrix = np.zeros((K, K))
+        matrix[rows, columns] = matrix[columns, rows] = totals[K : K + len(rows)]
         return matrix
 
     def _inverse(self, totals: Array, information: Array) -> Array:
@@ -89,6 +88,10 @@ class Newton:
 
     def _get(self, totals: Array, name: str) -> float:
         return float(totals[self.extra[name]]) if name in self.extra else np.nan
+
+    def _residual(self, totals: Array, gain: float) -> np.float64:
+        """The residual sum of squares after the step, which lowers it by `gain`."""
+        return np.float64(max(totals[self._likelihood_at] - gain, 0.0))
 
     def _summary(self, totals: Array, inverse: Array) -> Summary:
         step = inverse @ totals[: self._n_coefficients]
@@ -102,7 +105,7 @@ class Newton:
             null, _ = self._null(totals)
             pseudo = 1.0 - likelihood / null if null != 0.0 else np.nan
             return Summary(b, error, np.inf, n, likelihood, pseudo, np.nan, np.nan)
-        rss, df = max(value - gain, 0.0), n - self._n_coefficients
+        rss, df = self._residual(totals, gain), n - self._n_coefficients
         total, _ = self._total(totals)
         with np.errstate(all="ignore"):
             s = np.sqrt(rss / df) if df > 0 else np.nan
@@ -137,15 +140,15 @@ class Newton:
             if self.kind != "ols":
                 likelihood = value + gain / 2.0
                 null, change = self._null(totals)
-                pseudo = -(likelihood - fit.log_likelihood / null * change) / null
+                pseudo = -(likelihood - fit.log_likelihood / np.float64(null) * change) / np.float64(null)
                 return Summary(coefficients, error, zero, n, likelihood, pseudo, zero, zero)
-            rss, of_rss = max(float(totals[self._likelihood_at] - totals[:K] @ step), 0.0), value - gain
-            s, df, count = float(fit.residual_sd), float(fit.df), float(fit.n)
+            rss, of_rss = self._residual(totals, float(totals[:K] @ step)), value - gain
+            s, df, count = np.float64(fit.residual_sd), np.float64(fit.df), np.float64(fit.n)
             of_s = (of_rss / df - rss / df**2 * n) / (2.0 * s)
             likelihood = -n / 2 * (np.log(2 * np.pi * rss / count) + 1) - count / 2 * (of_rss / rss - n / count)
             likelihood = likelihood + self._unit("log_weight", m)
             total, of_total = self._total(totals)
-            r2 = -(of_rss - rss / total * of_total) / total
+            r2 = -(of_rss - rss / np.float64(total) * of_total) / np.float64(total)
             return Summary(coefficients, error * s + np.outer(root, of_s), n, n, likelihood, zero, r2, of_s)
 
     def _unit(self, name: str, m: int) -> Array:
@@ -201,13 +204,13 @@ def _variance(part: str, fit: Summary, release: Release) -> Array | float:
     error = fit.standard_errors
     with np.errstate(all="ignore"):
         if part == "standard_errors":
-            return error**2 / (2.0 * n)
+            return np.asarray(error**2 / (2.0 * n))
         if part == "confidence_limits":
             far = release.quantile(fit.df) * error
             limits = np.concatenate([fit.coefficients - far, fit.coefficients + far])
-            return np.tile(error, 2) ** 2 * (np.exp(2.0 * limits) if release.exponentiate else 1.0)
+            return np.asarray(np.tile(error, 2) ** 2 * (np.exp(2.0 * limits) if release.exponentiate else 1.0))
         if part == "p_values":
-            return (2.0 * norm.pdf(fit.coefficients / error)) ** 2 + 1e-4
+            return np.asarray((2.0 * norm.pdf(fit.coefficients / error)) ** 2 + 1e-4)
         if part == "log_likelihood":
             return max(abs(float(fit.log_likelihood)), 1.0)
         if part == "pseudo_r2":
