@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
-from scipy.stats import norm
 
 from outrisk.outputs.base import Array
 from outrisk.outputs.regression_release import Kind, Release, Summary
@@ -48,19 +47,25 @@ class Newton:
         return self.release.jacobian(self._summary(totals, inverse), self._slopes(totals, inverse))
 
     def precision(self, totals: Array, information: Array) -> Array:
-        """Inverse sampling covariance (k, k) of the coefficients; of the other numbers rough inverse variances."""
-        matrix = self._matrix(totals, information)
-        fit = self._summary(totals, self._inverse(totals, information))
-        if self.kind == "ols":
-            matrix = matrix / max(float(fit.residual_sd) ** 2, 1e-12) if np.isfinite(fit.residual_sd) else matrix
-        K = self._n_coefficients
-        scale = np.exp(-fit.coefficients) if self.release.exponentiate else np.ones(K)
-        variance = np.ones(len(self.release.digits(K)))
-        for part, place in self.release.layout(K):
-            variance[place] = _variance(part, fit, self.release)
-        found = np.diag(1.0 / np.maximum(np.nan_to_num(variance, nan=1.0, posinf=1e12), 1e-12))
-        found[:K, :K] = matrix * np.outer(scale, scale)
-        return found
+        """Inverse covariance (k, k) of the published numbers, sampling and rounding together.
+
+        Coefficients alone: the information. Else by the delta method from a large-sample covariance of estimates (see
+        `_estimates`), so that numbers which say the same (limits, standard errors) count once.
+        """
+        if self.release.parts == ("coefficients",):
+            matrix = self._matrix(totals, information)
+            variance = float(self._summary(totals, self._inverse(totals, information)).residual_sd) ** 2
+            return matrix / max(variance, 1e-12) if np.isfinite(variance) else matrix
+        inverse = self._inverse(totals, information)
+        fit = self._summary(totals, inverse)
+        covariance, slopes = _estimates(self.kind, fit, inverse)
+        change = self.release.jacobian(fit, slopes)
+        found = change @ covariance @ change.T
+        found[np.diag_indices_from(found)] += 10.0 ** (-2.0 * self.release.digits(self._n_coefficients)) / 12.0
+        scale = np.sqrt(np.diag(found))
+        values, vectors = np.linalg.eigh(found / np.outer(scale, scale))
+        precision = (vectors / np.maximum(values, _RIDGE)) @ vectors.T
+        return np.asarray((precision + precision.T) / 2.0 / np.outer(scale, scale))
 
     @property
     def _n_coefficients(self) -> int:
@@ -198,28 +203,37 @@ class Newton:
         return yy - y**2 / weight, change
 
 
-def _variance(part: str, fit: Summary, release: Release) -> Array | float:
-    """Rough sampling variances of the numbers of a part, from large-sample formulas; they only weigh a chi-square."""
-    n = max(float(fit.n), 1.0) if np.isfinite(fit.n) else 1.0
-    error = fit.standard_errors
-    with np.errstate(all="ignore"):
-        if part == "standard_errors":
-            return np.asarray(error**2 / (2.0 * n))
-        if part == "confidence_limits":
-            far = release.quantile(fit.df) * error
-            limits = np.concatenate([fit.coefficients - far, fit.coefficients + far])
-            return np.asarray(np.tile(error, 2) ** 2 * (np.exp(2.0 * limits) if release.exponentiate else 1.0))
-        if part == "p_values":
-            return np.asarray((2.0 * norm.pdf(fit.coefficients / error)) ** 2 + 1e-4)
-        if part == "log_likelihood":
-            return max(abs(float(fit.log_likelihood)), 1.0)
-        if part == "pseudo_r2":
-            return (1.0 - float(fit.pseudo_r2)) ** 2 / n + 1.0 / n**2
-        if part == "r2":
-            return 4.0 * abs(float(fit.r2)) * (1.0 - float(fit.r2)) ** 2 / n + 1.0 / n**2
-        if part == "residual_sd":
-            return float(fit.residual_sd) ** 2 / (2.0 * n)
-    return n if part == "n" else 1.0
+def _estimates(kind: Kind, fit: Summary, inverse: Array) -> tuple[Array, Summary]:
+    """Large-sample covariance of estimates, and the derivatives in them of all that a fit says.
+
+    The estimates: K coefficients, K standard errors (for ols those of the design alone, free of s), n, then the
+    log-likelihood and pseudo-R2, or for ols s and R2. Standard errors a and b covary as if the design were normal:
+    se_a se_b r_ab^2 / 2n with r_ab the correlation of their coefficients (inverse Wishart distribution). n varies as a
+    count, the log-likelihood by its own size.
+    """
+    K = len(fit.coefficients)
+    n = max(float(np.nan_to_num(fit.n)), 1.0)
+    s, r2, pseudo, value = (
+        float(np.nan_to_num(number)) for number in (fit.residual_sd, fit.r2, fit.pseudo_r2, fit.log_likelihood)
+    )
+    root = np.sqrt(np.maximum(np.diag(inverse), 1e-300))
+    dispersion = s if kind == "ols" else 1.0
+    covariance = np.zeros((2 * K + 3, 2 * K + 3))
+    covariance[:K, :K] = inverse * dispersion**2
+    covariance[K : 2 * K, K : 2 * K] = inverse**2 / np.outer(root, root) / (2.0 * n)
+    last = (
+        [s**2 / (2.0 * n), 4.0 * abs(r2) * (1.0 - r2) ** 2 / n]
+        if kind == "ols"
+        else [abs(value), (1.0 - pseudo) ** 2 / n]
+    )
+    covariance[range(2 * K, 2 * K + 3), range(2 * K, 2 * K + 3)] = [n, *last]
+    unit, zero = np.eye(2 * K + 3), np.zeros(2 * K + 3)
+    of_b, of_se, of_n, first, second = unit[:K], unit[K : 2 * K], unit[2 * K], unit[2 * K + 1], unit[2 * K + 2]
+    if kind != "ols":
+        return covariance, Summary(of_b, of_se, zero, of_n, first, second, zero, zero)
+    of_se = s * of_se + np.outer(root, first)
+    likelihood = -n / s * first if s > 0 else zero
+    return covariance, Summary(of_b, of_se, zero, of_n, likelihood, zero, second, first)
 
 
 def inverse(information: Array, largest: Array) -> Array:
