@@ -10,6 +10,7 @@ import statsmodels.formula.api as smf
 from evolve.slow import block_totals
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import OutputError
@@ -310,6 +311,21 @@ def test_entries_that_cannot_be_used(entry, message):
         RegressionEntry(**{"formula": KINDS[entry["kind"]], **entry}).build(CODEBOOK, 1)
     assert "\n" not in str(caught.value)
     assert str(caught.value).startswith(f"output '{entry['kind']} 1'")
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"decimals": -1}, "a whole number from 0 to 12, or one a part"),
+        ({"decimals": {"coefficients": 3.5}}, "a whole number from 0 to 12, or one a part"),
+        ({"decimals": {"slopes": 3}}, "'slopes' is not a part of a regression; parts are"),
+        ({"release": ("coefficients", "slopes")}, "Input should be 'coefficients', 'standard_errors'"),
+        ({"release": ()}, "at least 1 item"),
+    ],
+)
+def test_fields_that_cannot_be_read(entry, message):
+    with pytest.raises(ValidationError, match=message):
+        RegressionEntry(kind="logit", formula="ill ~ age", **entry)
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.outputs.base import Entry, Level
 from outrisk.outputs.regression import Regression
-from outrisk.outputs.regression_release import DECIMALS, Number, Release
+from outrisk.outputs.regression_release import DECIMALS, NUMBERS, Number, Release
 
-Decimals = Annotated[int, Field(ge=0, le=12)]
+
+def _decimals(given: object) -> object:
+    """Digits after the point: one number, or one a part."""
+    numbers = list(given.values()) if isinstance(given, dict) else [given]
+    if not all(isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= 12 for number in numbers):
+        raise ValueError("it must be a whole number from 0 to 12, or one a part, as in {coefficients: 3, p_values: 2}")
+    unknown = [part for part in given if part not in NUMBERS] if isinstance(given, dict) else []
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is not a part of a regression; parts are {list(NUMBERS)}")
+    return given
+
+
+Decimals = Annotated[int | dict[Number, int], BeforeValidator(_decimals)]
 
 
 def Logit(  # noqa: N802 - a kind of Regression, named like one
@@ -103,7 +115,7 @@ class RegressionEntry(Entry):
     offset: str = ""
     weight: str = ""
     release: tuple[Number, ...] = Field(default=("coefficients",), min_length=1)
-    decimals: Decimals | dict[Number, Decimals] = DECIMALS
+    decimals: Decimals = DECIMALS
     level: float = 0.95
     exponentiate: bool = False
 
