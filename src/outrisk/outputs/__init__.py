@@ -2,9 +2,18 @@
 
 from outrisk.outputs.base import Output, release, released
 from outrisk.outputs.frequencies import Frequencies, FrequenciesEntry
-from outrisk.outputs.logit import Logit, LogitEntry, logit_from_terms
+from outrisk.outputs.logit import Logit, LogitEntry, RegressionEntry, logit_from_terms
+from outrisk.outputs.regression import Regression
+from outrisk.outputs.regression_release import Release
 
-REGISTRY: dict[str, type[LogitEntry] | type[FrequenciesEntry]] = {"logit": LogitEntry, "frequencies": FrequenciesEntry}
+REGISTRY: dict[str, type[RegressionEntry] | type[FrequenciesEntry]] = {
+    "logit": RegressionEntry,
+    "probit": RegressionEntry,
+    "poisson": RegressionEntry,
+    "ols": RegressionEntry,
+    "mnlogit": RegressionEntry,
+    "frequencies": FrequenciesEntry,
+}
 
 __all__ = [
     "REGISTRY",
@@ -13,6 +22,9 @@ __all__ = [
     "Logit",
     "LogitEntry",
     "Output",
+    "Regression",
+    "RegressionEntry",
+    "Release",
     "logit_from_terms",
     "release",
     "released",
