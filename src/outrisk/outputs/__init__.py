@@ -1,8 +1,12 @@
 """Released outputs: one file a kind. The registry says which entry of a study file makes which outputs."""
 
 from outrisk.outputs.base import Output, release, released
-from outrisk.outputs.frequencies import Frequencies, FrequenciesEntry
+from outrisk.outputs.frequencies import Frequencies, FrequenciesEntry, UnivariateEntry
+from outrisk.outputs.histogram import Histogram, HistogramEntry
 from outrisk.outputs.logit import Logit, LogitEntry, logit_from_terms
+from outrisk.outputs.magnitudes import Magnitudes, MagnitudesEntry
+from outrisk.outputs.mode import Mode, ModeEntry
+from outrisk.outputs.quantiles import Quantiles, QuantilesEntry
 
 REGISTRY: dict[str, type[LogitEntry] | type[FrequenciesEntry]] = {"logit": LogitEntry, "frequencies": FrequenciesEntry}
 
@@ -10,9 +14,18 @@ __all__ = [
     "REGISTRY",
     "Frequencies",
     "FrequenciesEntry",
+    "Histogram",
+    "HistogramEntry",
     "Logit",
     "LogitEntry",
+    "Magnitudes",
+    "MagnitudesEntry",
+    "Mode",
+    "ModeEntry",
     "Output",
+    "Quantiles",
+    "QuantilesEntry",
+    "UnivariateEntry",
     "logit_from_terms",
     "release",
     "released",
