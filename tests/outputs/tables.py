@@ -1,15 +1,10 @@
 """Tables on small data: what a reader of the released numbers, and the slow totals, make of them."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
+from slow import block_totals
 
 from outrisk.codebook import Codebook, Variable
 from outrisk.microdata import Microdata
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "evolve"))
-from slow import block_totals
 
 CODEBOOK = Codebook(
     (
@@ -52,9 +47,18 @@ def recomputed(output, values, data):
     return np.concatenate([part.map.numbers(totals_of(part, data)) for part, _ in split(output, values)])
 
 
-def misplaced(output, data, low, high):
-    """How far totals lie from their ranges, by more than half a last digit explains; all parts in a row."""
-    far = []
+def edited(data, edits, seed):
+    """The records with some values redrawn."""
+    rng, codes = np.random.default_rng(seed), data.codes.copy()
+    for _ in range(edits):
+        i, j = rng.integers(len(codes)), rng.integers(codes.shape[1])
+        codes[i, j] = rng.integers(data.codebook.sizes[j])
+    return Microdata(data.codebook, codes)
+
+
+def placed(output, data, low, high, within=1.0):
+    """Whether all totals lie in their ranges, to within what half a last digit (times `within`) explains."""
+    near = True
     for part, place in split(output, middle(low, high)):
         totals = totals_of(part, data)
         bounds = part.map.bounds(totals, low[place], high[place])
@@ -64,6 +68,13 @@ def misplaced(output, data, low, high):
         assert ((bounds.number >= 0) & (bounds.number < part.n_numbers)).all()
         half = 0.5 * 10.0 ** -output.decimals[place].astype(float)[bounds.number]
         with np.errstate(divide="ignore"):
-            slack = np.where(bounds.unit > 0, half / bounds.unit, np.inf) * (1 + 1e-6) + 1e-6
-        far.append(np.maximum(np.abs(totals - np.clip(totals, bounds.low, bounds.high)) - slack, 0.0))
-    return np.concatenate(far)
+            slack = np.where(bounds.unit > 0, half / bounds.unit, np.inf) * within + 1e-9
+        near &= bool((np.abs(totals - np.clip(totals, bounds.low, bounds.high)) <= slack).all())
+    return near
+
+
+def matched(output, numbers, low, high, within=1.0):
+    """Whether all numbers (k,) of which something is known lie where they should, to within half a last digit."""
+    half = 0.5 * 10.0 ** -output.decimals.astype(float) * within + 1e-9
+    far = np.abs(numbers - np.clip(numbers, low, high))
+    return bool(((np.nan_to_num(far, nan=np.inf) <= half) | (np.isneginf(low) & np.isposinf(high))).all())

@@ -26,16 +26,13 @@ _DIGITS = 6  # enough to tell the values of a numeric variable apart
 class Modal:
     """The first level with the most records in each cell; totals: the counts of each cell at each level.
 
-    points (s,): the number that stands for each level. lightest: the least weight (1 without weights); gap: by how much
-    a level leads one before it (1 without weights, as good as nothing with them). A mode that is not defined (range without ends) says that its
+    points (s,): the number that stands for each level. A mode that is not defined (range without ends) says that its
     cell is empty, unless the table `withholds` numbers: then it says nothing.
     """
 
     points: Array
     size: int  # levels of the variable, its missing one included
     withholds: bool
-    lightest: float = 1.0
-    gap: float = 1.0
 
     def _counts(self, totals: Array) -> Array:
         return totals.reshape(-1, self.size)[:, : len(self.points)]
@@ -51,11 +48,11 @@ class Modal:
         nothing = unknown(low, high)
         modal = np.argmin(np.abs(self.points - np.where(nothing, self.points[0], low)[:, None]), axis=1)
         earlier = np.arange(len(self.points)) < modal[:, None]
-        at_mode = np.maximum(counts[cells, modal], self.lightest)
-        rivals = counts + self.gap * earlier
-        rivals[cells, modal] = self.lightest
+        at_mode = np.maximum(counts[cells, modal], 1.0)
+        rivals = counts + earlier
+        rivals[cells, modal] = 1.0
         least, most = np.full((len(low), self.size), -np.inf), np.full((len(low), self.size), np.inf)
-        most[:, : len(self.points)] = at_mode[:, None] - self.gap * earlier
+        most[:, : len(self.points)] = at_mode[:, None] - earlier
         most[cells, modal], least[cells, modal] = np.inf, rivals.max(axis=1)
         most[nothing], least[nothing] = np.inf if self.withholds else 0.0, -np.inf
         variance = np.maximum(np.repeat(at_mode, self.size), 1.0)
@@ -78,7 +75,6 @@ class Mode:
     variable: str
     by: tuple[str, ...] = ()
     where: str = ""
-    weight: str = ""
     protection: Protection = UNPROTECTED
     kind = "mode"
 
@@ -89,7 +85,7 @@ class Mode:
     @cached_property
     def cells(self) -> Cells:
         """The cells."""
-        return Cells(self.codebook, self.name, self.by, self.where, self.weight, self.variable)
+        return Cells(self.codebook, self.name, self.by, self.where, value=self.variable)
 
     @property
     def _guarded(self) -> bool:
@@ -128,7 +124,7 @@ class Mode:
         groups, variable = self.cells.groups(frame), self.codebook[self.variable]
         values = decode(variable, np.arange(len(variable.values)))
         level = pd.Categorical(frame[self.variable], categories=values).codes
-        counts = pd.Series(self.cells.weights(frame)).groupby([self.cells.place(groups), level]).sum()
+        counts = pd.Series(1, range(len(frame))).groupby([self.cells.place(groups), level]).size()
         every = counts.unstack().reindex(range(len(self.cells.labels)), columns=range(len(self.points)))
         table = np.nan_to_num(every.to_numpy(dtype=np.float64))
         numbers = np.where(table.max(axis=1) > 0, self.points[table.argmax(axis=1)], np.nan)
@@ -147,13 +143,11 @@ class Mode:
     def parts(self, values: Array) -> tuple[TallyPart, ...]:
         """The tally of each level in each cell; and those of the records behind them."""
         n_cells, names = len(self.cells.labels), (*self.by, self.variable)
-        lightest = self.cells.lightest
-        gap = 1e-5 * lightest if self.weight else 1.0
-        modal = Modal(self.points, self.codebook[self.variable].size, self._guarded, lightest, gap)
+        modal = Modal(self.points, self.codebook[self.variable].size, self._guarded)
         main = TallyPart((self.cells.tally(names),), modal, n_cells)
         if not self._guarded:
             return (main,)
-        return main, TallyPart((self.cells.tally(self.by, weighted=False),), Counts(np.arange(n_cells)), n_cells)
+        return main, TallyPart((self.cells.tally(self.by),), Counts(np.arange(n_cells)), n_cells)
 
     def check(self, low: Array, high: Array) -> None:
         """OutputError unless ranges (k,), both ends the number where it is known, can be those of this table."""
@@ -175,10 +169,9 @@ class ModeEntry(Entry):
     kind: Literal["mode"]
     variable: str
     by: tuple[str, ...] = ()
-    weight: str = ""
     protection: Protection = UNPROTECTED
 
     def build(self, codebook: Codebook, position: int) -> list[Mode]:
         """The output of this entry, the `position`-th (from 1) of its study."""
         name = self.name or f"mode of {self.variable}" + (f" by {' x '.join(self.by)}" if self.by else "")
-        return [Mode(codebook, name, self.variable, self.by, self.where, self.weight, self.protection)]
+        return [Mode(codebook, name, self.variable, self.by, self.where, self.protection)]
