@@ -22,7 +22,7 @@ def weight_of(block, row):
 
 
 def score_information_likelihood(family, eta, y):
-    """Derivative of the log-likelihood in eta (E,), minus its second derivative (E, E), and its value, of one record."""
+    """Derivative of the log-likelihood in eta (E,), minus the second (E, E), and its value, of one record."""
     if family == "ols":
         return [y - eta[0]], [[1.0]], (y - eta[0]) ** 2
     if family == "logit":

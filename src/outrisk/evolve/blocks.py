@@ -2,8 +2,8 @@
 
 Two shapes of block cover every kind of output:
 
-- `Tally`: a record adds one number to one total: cell counts, sums by cell, weighted counts. Each total has a range that
-  it should lie in, and the fitness adds up the squared distances outside it.
+- `Tally`: a record adds one number to one total: cell counts, sums by cell, weighted counts. Each total has a range
+  that it should lie in, and the fitness adds up the squared distances outside it.
 - `Model`: a record adds several numbers: score, information and log-likelihood of a regression at its published
   coefficients, or any other design columns. The published numbers are smooth functions of these totals.
 """

@@ -109,7 +109,15 @@ class Released:
         """The blocks of all parts."""
         return tuple(block for part in self.parts for block in part.blocks)
 
+    @cached_property
+    def known(self) -> NDArray[np.bool_]:
+        """Numbers (k,) of which something was released: not those of suppressed cells, not an undefined mean."""
+        return np.isfinite(self.high)
+
     def distance(self, numbers: Array) -> Array:
-        """Signed distance (k,) of recomputed numbers from where they should lie; NaN counts as infinitely far."""
-        far = numbers - np.clip(numbers, self.low, self.high)
-        return np.where(np.isfinite(far), far, np.inf)
+        """Signed distance (k,) of recomputed numbers from where they should lie; NaN where they are undefined."""
+        return np.asarray(np.where(self.known, numbers - np.clip(numbers, self.low, self.high), 0.0))
+
+    def is_matched(self, numbers: Array) -> NDArray[np.bool_]:
+        """Which recomputed numbers (k,) are right at their released precision."""
+        return np.asarray(np.abs(self.distance(numbers)) <= self.tolerance * (1 + 1e-9))
