@@ -5,6 +5,7 @@ from slow import block_totals
 
 from outrisk.codebook import Codebook, Variable
 from outrisk.microdata import Microdata
+from outrisk.outputs.base import middle
 
 CODEBOOK = Codebook(
     (
@@ -22,11 +23,6 @@ def draw(n, seed, codebook=CODEBOOK):
     rng = np.random.default_rng(seed)
     columns = [rng.choice(size, n, p=rng.dirichlet(np.full(size, 0.7))) for size in codebook.sizes]
     return Microdata(codebook, np.stack(columns, axis=1).astype(np.uint16))
-
-
-def middle(low, high):
-    with np.errstate(invalid="ignore"):
-        return np.where(low == high, low, (low + high) / 2)
 
 
 def split(output, values):
@@ -56,25 +52,27 @@ def edited(data, edits, seed):
     return Microdata(data.codebook, codes)
 
 
+def half_digit(output, within):
+    return 0.5 * 10.0 ** -output.decimals.astype(float) * within + 1e-9
+
+
 def placed(output, data, low, high, within=1.0):
-    """Whether all totals lie in their ranges, to within what half a last digit (times `within`) explains."""
-    near = True
+    """Whether all totals lie in the ranges of numbers that are off by half a last digit (times `within`) at most."""
+    near, half = True, half_digit(output, within)
     for part, place in split(output, middle(low, high)):
         totals = totals_of(part, data)
-        bounds = part.map.bounds(totals, low[place], high[place])
+        bounds = part.map.bounds(totals, (low - half)[place], (high + half)[place])
         assert len(bounds.low) == len(bounds.high) == len(bounds.unit) == len(bounds.variance) == len(totals)
         assert (bounds.low <= bounds.high).all() and (bounds.variance > 0).all() and (bounds.unit >= 0).all()
         assert not np.isnan(np.concatenate([bounds.low, bounds.high, bounds.unit, bounds.variance])).any()
         assert ((bounds.number >= 0) & (bounds.number < part.n_numbers)).all()
-        half = 0.5 * 10.0 ** -output.decimals[place].astype(float)[bounds.number]
-        with np.errstate(divide="ignore"):
-            slack = np.where(bounds.unit > 0, half / bounds.unit, np.inf) * within + 1e-9
-        near &= bool((np.abs(totals - np.clip(totals, bounds.low, bounds.high)) <= slack).all())
+        assert (np.isinf(bounds.low) & np.isinf(bounds.high) | (bounds.unit > 0)).all(), "a range that draws nothing"
+        near &= bool((np.abs(totals - np.clip(totals, bounds.low, bounds.high)) <= 1e-7).all())
     return near
 
 
 def matched(output, numbers, low, high, within=1.0):
-    """Whether all numbers (k,) of which something is known lie where they should, to within half a last digit."""
-    half = 0.5 * 10.0 ** -output.decimals.astype(float) * within + 1e-9
-    far = np.abs(numbers - np.clip(numbers, low, high))
-    return bool(((np.nan_to_num(far, nan=np.inf) <= half) | (np.isneginf(low) & np.isposinf(high))).all())
+    """Whether all numbers (k,) lie where they should, to within half a last digit; undefined ones are undefined."""
+    nothing = np.isneginf(low) & np.isposinf(high)
+    near = np.abs(numbers - np.clip(numbers, low, high)) <= half_digit(output, within)
+    return bool(np.where(nothing, np.isnan(numbers) | bool(output.protection.threshold), near).all())

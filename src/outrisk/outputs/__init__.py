@@ -8,10 +8,22 @@ from outrisk.outputs.magnitudes import Magnitudes, MagnitudesEntry
 from outrisk.outputs.mode import Mode, ModeEntry
 from outrisk.outputs.quantiles import Quantiles, QuantilesEntry
 
-REGISTRY: dict[str, type[LogitEntry] | type[FrequenciesEntry]] = {"logit": LogitEntry, "frequencies": FrequenciesEntry}
+AnyEntry = (
+    LogitEntry | FrequenciesEntry | UnivariateEntry | MagnitudesEntry | QuantilesEntry | ModeEntry | HistogramEntry
+)
+REGISTRY: dict[str, type[AnyEntry]] = {
+    "logit": LogitEntry,
+    "frequencies": FrequenciesEntry,
+    "univariate": UnivariateEntry,
+    "magnitudes": MagnitudesEntry,
+    "quantiles": QuantilesEntry,
+    "mode": ModeEntry,
+    "histogram": HistogramEntry,
+}
 
 __all__ = [
     "REGISTRY",
+    "AnyEntry",
     "Frequencies",
     "FrequenciesEntry",
     "Histogram",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,9 @@ from outrisk.errors import OutputError
 from outrisk.evolve.blocks import Joint, Mask, Tally, Weight, joint_over
 from outrisk.microdata import Microdata, decode
 from outrisk.outputs.base import Array, Subset, joint_for
+
+if TYPE_CHECKING:
+    from pandas.core.groupby import SeriesGroupBy
 
 
 @dataclass(frozen=True)
@@ -163,4 +167,11 @@ class Cells:
 
     def sums(self, groups: list[pd.Categorical], column: Array) -> Array:
         """Sum of a column (n,) in each cell by pandas, shape (cells,)."""
-        return np.asarray(pd.Series(column).groupby(groups, observed=False, sort=True).sum(), dtype=np.float64)
+        return np.asarray(grouped(groups, column).sum(), dtype=np.float64)
+
+
+def grouped(groups: list[pd.Categorical], column: Array) -> SeriesGroupBy[Any, Any]:
+    """A column (n,) by every combination of categories, those without records too."""
+    names = [f"by {at}" for at in range(len(groups))]  # by name: pandas takes a list of n keys for n records as one key
+    frame = pd.DataFrame({**dict(zip(names, groups, strict=True)), "column": column})
+    return frame.groupby(names, observed=False, sort=True)["column"]

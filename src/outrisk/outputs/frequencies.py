@@ -18,7 +18,7 @@ from outrisk.evolve.released import TallyPart
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, Entry
 from outrisk.outputs.cells import Cells
-from outrisk.outputs.checks import check_ranges, check_shares, check_sum, check_whole, check_within
+from outrisk.outputs.checks import check_shares, check_sum, check_whole, check_within
 from outrisk.outputs.protection import UNPROTECTED, Protection
 from outrisk.outputs.shares import Counts, Shares, least_base
 
@@ -209,7 +209,6 @@ class Frequencies:
     def check(self, low: Array, high: Array) -> None:
         """OutputError unless ranges (k,), both ends the number where it is known, can be those of this table."""
         labels, k = self.labels, len(self._layout[1])
-        check_ranges(self.name, labels, low, high)
         low, high, slack = low[:k], high[:k], 0.5 * 10.0 ** -self.decimals[:k].astype(float)
         if self.show == "counts":
             check_within(self.name, labels, low, high, 0.0, np.inf, "a count")

@@ -16,8 +16,8 @@ from outrisk.evolve.blocks import Tally
 from outrisk.evolve.released import TallyPart
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, Entry
-from outrisk.outputs.cells import Cells
-from outrisk.outputs.checks import check_ranges, check_sum, check_whole, check_within
+from outrisk.outputs.cells import Cells, grouped
+from outrisk.outputs.checks import check_sum, check_whole, check_within
 from outrisk.outputs.moments import Moments
 from outrisk.outputs.protection import UNPROTECTED, Protection, rounded, withheld
 from outrisk.outputs.shares import Counts
@@ -102,7 +102,7 @@ class Magnitudes:
         if self.weight:
             found: dict[Statistic, Array] = self._weighted(groups, value, weights)
         else:
-            table = pd.Series(value).groupby(groups, observed=False, sort=True)
+            table = grouped(groups, value)
             found = {each: np.asarray(table.agg(_PANDAS[each]), dtype=np.float64) for each in self.statistics}
         numbers = np.stack([found[each] for each in self.statistics], axis=1).ravel()
         records = [self.cells.sums(groups, np.ones(len(frame)))] if self._guarded else []
@@ -135,14 +135,13 @@ class Magnitudes:
         table = values[: self._k].reshape(-1, len(self.statistics))
         published = {each: table[:, at] for at, each in enumerate(self.statistics)}
         support = self.support
-        centre = published.get("mean", np.full(len(table), np.nan))
-        centre = np.where(np.isfinite(centre), centre, (support[0] + support[-1]) / 2)
-        sd = published.get("sd", np.full(len(table), np.nan))
-        sd = np.where(np.isfinite(sd), sd, (support[-1] - support[0]) / 4)
+        width = support[-1] - support[0]  # an unknown mean reads 0, an unknown sd too
+        centre = np.clip(published.get("mean", np.full(len(table), support.mean())), support[0], support[-1])
+        sd = published.get("sd", np.zeros(len(table)))
         moments = Moments(
             self.statistics,
             centre,
-            np.maximum(sd, max(1e-3 * (support[-1] - support[0]), 1e-9)),
+            np.where(sd > 0, sd, max(width / 4, 1e-9)),
             (float(support[0]), float(support[-1])),
             0.5 * 10.0**-self.digits,
             self.protection.threshold is not None,
@@ -168,7 +167,6 @@ class Magnitudes:
 
     def check(self, low: Array, high: Array) -> None:
         """OutputError unless ranges (k,), both ends the number where it is known, can be those of this table."""
-        check_ranges(self.name, self.labels, low, high)
         support, half = self.support, 0.5 * 10.0**-self.digits
         widest = (support[-1] - support[0]) / np.sqrt(2)
         rows, low, high = len(self.statistics), low[: self._k], high[: self._k]

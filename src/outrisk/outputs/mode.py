@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from outrisk.codebook import Codebook
 from outrisk.evolve.released import Bounds, TallyPart
 from outrisk.microdata import Microdata, decode
-from outrisk.outputs.base import Array, Entry
+from outrisk.outputs.base import Array, Entry, middle
 from outrisk.outputs.cells import Cells
-from outrisk.outputs.checks import check_ranges, check_within, unknown
+from outrisk.outputs.checks import check_within, unknown
 from outrisk.outputs.protection import UNPROTECTED, Protection, rounded, withheld
 from outrisk.outputs.shares import Counts
 
@@ -46,7 +46,7 @@ class Modal:
         """No level before the mode has as many records as it has now, none after it more; and it has no fewer."""
         counts, cells = self._counts(totals), np.arange(len(low))
         nothing = unknown(low, high)
-        modal = np.argmin(np.abs(self.points - np.where(nothing, self.points[0], low)[:, None]), axis=1)
+        modal = np.argmin(np.abs(self.points - np.where(nothing, self.points[0], middle(low, high))[:, None]), axis=1)
         earlier = np.arange(len(self.points)) < modal[:, None]
         at_mode = np.maximum(counts[cells, modal], 1.0)
         rivals = counts + earlier
@@ -124,7 +124,7 @@ class Mode:
         groups, variable = self.cells.groups(frame), self.codebook[self.variable]
         values = decode(variable, np.arange(len(variable.values)))
         level = pd.Categorical(frame[self.variable], categories=values).codes
-        counts = pd.Series(1, range(len(frame))).groupby([self.cells.place(groups), level]).size()
+        counts = pd.DataFrame({"cell": self.cells.place(groups), "level": level}).groupby(["cell", "level"]).size()
         every = counts.unstack().reindex(range(len(self.cells.labels)), columns=range(len(self.points)))
         table = np.nan_to_num(every.to_numpy(dtype=np.float64))
         numbers = np.where(table.max(axis=1) > 0, self.points[table.argmax(axis=1)], np.nan)
@@ -151,7 +151,6 @@ class Mode:
 
     def check(self, low: Array, high: Array) -> None:
         """OutputError unless ranges (k,), both ends the number where it is known, can be those of this table."""
-        check_ranges(self.name, self.labels, low, high)
         low, high = low[: len(self.cells.labels)], high[: len(self.cells.labels)]
         check_within(self.name, self.labels, low, high, self.points[0], self.points[-1], f"a mode of {self.variable}")
         off = np.abs(low[:, None] - self.points).min(axis=1) > 0.5 * 10.0**-_DIGITS

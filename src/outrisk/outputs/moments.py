@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.evolve.released import Bounds
-from outrisk.outputs.base import Array
+from outrisk.outputs.base import Array, middle
 from outrisk.outputs.checks import unknown
-from outrisk.outputs.shares import middle
 
 Ranges = tuple[Array, Array]
 _CARRIES = {"n": "count", "first": "mean", "sum": "sum", "second": "sd"}  # the statistic of each moment
@@ -84,19 +83,18 @@ class Moments:
 
     def _of_n(self, ranges: dict[str, Ranges], n: Array) -> tuple[Array, Array, Array, Array]:
         """Range of n: the count, where it is published; else what the statistics need to be defined, or not to be."""
-        if "count" in ranges:
-            least, most = ranges["count"]
-            size = np.maximum(middle(least, most), 1.0)
-            return least, most, np.ones(len(n)), np.maximum(self.spread * size, self.spread**2)
-        least, most = np.full(len(n), -np.inf), np.full(len(n), np.inf)
-        for each, need in (("mean", 1), ("sd", 2)):
+        free = np.full(len(n), np.inf)
+        least, most = ranges.get("count", (-free, free))
+        size = np.maximum(middle(least, most), 1.0) if "count" in ranges else n
+        two = 2.0 if self.spread == 1.0 else 1.0 + 1e-6  # weights of more than 1 in all do for a weighted sd
+        for each, need, without in (("mean", self.lightest, 0.0), ("sd", two, 1.0)):
             if each in ranges:
                 nothing = unknown(*ranges[each])
-                least = np.where(nothing, least, np.maximum(least, need * self.lightest))
-                if not self.withholds and (each == "mean" or self.spread == 1.0):
-                    most = np.where(nothing, np.minimum(most, need - 1), most)
-        unit = np.where(np.isinf(least) & np.isinf(most), 0.0, 2 * self.half)
-        return least, most, unit, np.maximum(self.spread * n, self.spread**2)
+                least = np.where(nothing, least, np.maximum(least, need))
+                if not self.withholds:
+                    most = np.where(nothing, np.minimum(most, without), most)
+        unit = np.where(unknown(least, most), 0.0, 1.0 if "count" in ranges else 2 * self.half)
+        return np.minimum(least, most), most, unit, np.maximum(self.spread * size, self.spread**2)
 
     def _of_first(self, ranges: dict[str, Ranges], n: Array) -> tuple[Array, Array, Array, Array]:
         variance = n * self.spread * self.sd**2

@@ -114,14 +114,13 @@ class Ranks:
         """Ranges of the records on either side of each quantile, for cells of the present sizes."""
         n, numbers = np.maximum(np.round(totals[: self.n_cells]), 1.0), self.numbers(totals)
         columns = len(self.probabilities)
-        far = np.abs(numbers - np.clip(numbers, low, high)) > self.half * (1 + 1e-9)
-        off = far | np.isnan(numbers)
+        off = ~((numbers >= low) & (numbers <= high) | unknown(low, high))
         unit = np.maximum((self.support[-1] - self.support[0]) / n, 2 * self.half)
         nothing = unknown(low, high).reshape(-1, columns)
         sizes, at = self._size_range(n, off, nothing), self.n_cells * (1 + self.size)
         n_histogram = self.n_cells * self.size
         parts = [
-            (*sizes, np.where(np.isinf(sizes[0]), 0.0, unit), n, np.arange(self.n_cells) * columns),
+            (*sizes, np.where(unknown(*sizes), 0.0, unit), n, np.arange(self.n_cells) * columns),
             (*_free(n_histogram), np.zeros(n_histogram), np.ones(n_histogram), np.zeros(n_histogram, np.int64)),
         ]
         for column, (probability, cut) in enumerate(zip(self.probabilities, self.cuts, strict=True)):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.evolve.released import Bounds
-from outrisk.outputs.base import Array
+from outrisk.outputs.base import Array, middle
 
 _MOST_BASE = 100  # the least base that shares of a given precision can come from is looked for up to here
 
@@ -78,12 +78,6 @@ class Shares:
         low, high = np.where(empty, 0.0, low / unit), np.where(empty, 0.0, high / unit)
         variance = np.maximum(self.spread * np.maximum(middle(low, high), 1.0), self.spread**2)
         return Bounds(low, high, unit, self.number, variance)
-
-
-def middle(low: Array, high: Array) -> Array:
-    """Mid of ranges; where one has no upper end its lower one, 0 where it has none either."""
-    ends = np.where(np.isfinite(low), low, 0.0)
-    return np.where(np.isfinite(high) & np.isfinite(low), (ends + np.where(np.isfinite(high), high, 0.0)) / 2, ends)
 
 
 def least_base(shares: Array, tolerance: Array, group: NDArray[np.int64], n_groups: int) -> Array:
