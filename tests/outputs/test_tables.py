@@ -42,7 +42,7 @@ def magnitudes(draw_):
     more = draw_(st.sampled_from([{}, {"top_code": 2.2}, *[{"round_to": 5}] * ("count" in statistics)]))
     protection = Protection(**draw_(thresholds), **more)
     return Magnitudes(
-        CODEBOOK, "t", value, draw_(some_by), tuple(statistics), draw_(wheres), draw_(weights), 3, protection
+        CODEBOOK, "t", value, draw_(some_by), tuple(statistics), draw_(wheres), draw_(weights), (), protection
     )
 
 

@@ -43,7 +43,7 @@ class Cells:
             if name and name not in self.codebook:
                 raise self.error(f"no variable '{name}'; variables are {self.codebook.names}")
         if len(set(self.by)) < len(self.by):
-            raise self.error(f"by: {list(self.by)} must name different variables")
+            raise self.error(f"by: {list(self.by)} must name one or more different variables")
         if self.value in self.by:
             raise self.error(f"'{self.value}' is both in by: and the variable of each cell; keep one")
         if self.weight:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,7 @@ from outrisk.outputs.protection import UNPROTECTED, Protection, rounded, withhel
 from outrisk.outputs.shares import Counts
 
 Statistic = Literal["mean", "sum", "sd", "count"]
+_DIGITS: dict[Statistic, int] = {"mean": 2, "sum": 2, "sd": 2, "count": 0}
 _PANDAS: dict[Statistic, str] = {"mean": "mean", "sum": "sum", "sd": "std", "count": "count"}
 
 
@@ -43,7 +44,7 @@ class Magnitudes:
     statistics: tuple[Statistic, ...] = ("mean",)
     where: str = ""
     weight: str = ""
-    digits: int = 2
+    digits: tuple[int, ...] = ()  # of each statistic; () for 2, and none for the count
     protection: Protection = UNPROTECTED
     kind = "magnitudes"
 
@@ -77,10 +78,18 @@ class Magnitudes:
 
     @property
     def decimals(self) -> NDArray[np.int64]:
-        """Digits after the point of each number; counts have none."""
-        digits = [0 if each == "count" else self.digits for each in self.statistics]
+        """Digits after the point of each number."""
         cells = len(self.cells.labels)
-        return np.array(digits * cells + [0] * (cells * self._guarded), dtype=np.int64)
+        return np.array([*self._digits] * cells + [0] * (cells * self._guarded), dtype=np.int64)
+
+    @property
+    def _digits(self) -> tuple[int, ...]:
+        return self.digits or tuple(_DIGITS[each] for each in self.statistics)
+
+    @property
+    def _half(self) -> dict[Statistic, float]:
+        """Half a last digit of each statistic."""
+        return {each: 0.5 * 10.0**-digits for each, digits in zip(self.statistics, self._digits, strict=True)}
 
     @property
     def notes(self) -> str:
@@ -143,7 +152,7 @@ class Magnitudes:
             centre,
             np.where(sd > 0, sd, max(width / 4, 1e-9)),
             (float(support[0]), float(support[-1])),
-            0.5 * 10.0**-self.digits,
+            self._half.get("sd", min(self._half.values())),
             self.protection.threshold is not None,
             self.cells.spread,
             self.cells.lightest,
@@ -167,7 +176,7 @@ class Magnitudes:
 
     def check(self, low: Array, high: Array) -> None:
         """OutputError unless ranges (k,), both ends the number where it is known, can be those of this table."""
-        support, half = self.support, 0.5 * 10.0**-self.digits
+        support, half = self.support, self._half
         widest = (support[-1] - support[0]) / np.sqrt(2)
         rows, low, high = len(self.statistics), low[: self._k], high[: self._k]
         parts = {
@@ -179,36 +188,47 @@ class Magnitudes:
             if not self.weight:
                 check_whole(self.name, *parts["count"])
         if "mean" in parts:
-            check_within(self.name, *parts["mean"], support[0] - half, support[-1] + half, f"the mean of {self.value}")
+            least, most = support[0] - half["mean"], support[-1] + half["mean"]
+            check_within(self.name, *parts["mean"], least, most, f"the mean of {self.value}")
         if "sd" in parts and not self.weight:
-            check_within(self.name, *parts["sd"], 0.0, widest + half, f"the sd of {self.value}")
+            check_within(self.name, *parts["sd"], 0.0, widest + half["sd"], f"the sd of {self.value}")
         if {"mean", "sum", "count"} <= set(parts):
-            self._check_sums(parts, half)
+            self._check_sums(parts)
 
-    def _check_sums(self, parts: dict[Statistic, tuple[list[str], Array, Array]], half: float) -> None:
+    def _check_sums(self, parts: dict[Statistic, tuple[list[str], Array, Array]]) -> None:
         """A sum is mean times count, where the three are printed."""
         (labels, total, _), (_, mean, most), (_, count, top) = (parts[each] for each in ("sum", "mean", "count"))
         known = np.isfinite(total) & (mean == most) & (count == top)
         at = np.flatnonzero(known)
         product = mean[at] * count[at]
-        slack = half * (count[at] + 1) + (np.abs(mean[at]) / 2 if self.weight else 0.0)
+        half = self._half
+        slack = half["mean"] * count[at] + half["sum"]
+        slack += np.abs(mean[at]) * half["count"] if self.weight else 0.0
         of = [f"mean times count in '{labels[each]}'" for each in at]
         check_sum(self.name, of, product, product, total[at], total[at], slack * (1 + 1e-9))
 
 
+Digits = Annotated[int, Field(ge=0, le=12)]
+
+
 class MagnitudesEntry(Entry):
-    """A table of a numeric variable in a study file."""
+    """A table of a numeric variable in a study file; `decimals` one number (counts have none), or one a statistic."""
 
     kind: Literal["magnitudes"]
     value: str
     by: tuple[str, ...] = ()
     statistics: tuple[Statistic, ...] = ("mean",)
     weight: str = ""
-    decimals: int = Field(default=2, ge=0, le=12)
+    decimals: Digits | dict[Statistic, Digits] = Field(default_factory=dict)
     protection: Protection = UNPROTECTED
 
     def build(self, codebook: Codebook, position: int) -> list[Magnitudes]:
         """The output of this entry, the `position`-th (from 1) of its study."""
+        given = self.decimals
+        digits = tuple(
+            given.get(each, _DIGITS[each]) if isinstance(given, dict) else given * (each != "count")
+            for each in self.statistics
+        )
         name = self.name or " by ".join(part for part in (self.value, " x ".join(self.by)) if part)
         return [
             Magnitudes(
@@ -219,7 +239,7 @@ class MagnitudesEntry(Entry):
                 self.statistics,
                 self.where,
                 self.weight,
-                self.decimals,
+                digits,
                 self.protection,
             )
         ]

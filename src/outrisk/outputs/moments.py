@@ -22,7 +22,7 @@ class Moments:
     """Published numbers cell by cell, in each the `statistics`; totals by moment (see `order`), in each cell by cell.
 
     centre, sd (cells,): what the moments are taken around, and the size of their sampling error. support: least and
-    largest value. half: half a last digit of mean, sum and sd. A number that is not defined (range without ends) says
+    largest value. half: half a last digit of the sd. A number that is not defined (range without ends) says
     that its cell holds no record (mean) or at most one (sd), unless the table `withholds` numbers: then it says
     nothing. spread, lightest: variance of a weighted count over the count, and the least weight (1 without weights).
     """
