@@ -1,30 +1,57 @@
 """Released outputs: one file a kind. The registry says which entry of a study file makes which outputs."""
 
 from outrisk.outputs.base import Output, release, released
-from outrisk.outputs.frequencies import Frequencies, FrequenciesEntry
-from outrisk.outputs.logit import Logit, LogitEntry, RegressionEntry, logit_from_terms
+from outrisk.outputs.frequencies import Frequencies, FrequenciesEntry, UnivariateEntry
+from outrisk.outputs.histogram import Histogram, HistogramEntry
+from outrisk.outputs.logit import Logit, RegressionEntry, logit_from_terms
+from outrisk.outputs.magnitudes import Magnitudes, MagnitudesEntry
+from outrisk.outputs.mode import Mode, ModeEntry
+from outrisk.outputs.quantiles import Quantiles, QuantilesEntry
 from outrisk.outputs.regression import Regression
 from outrisk.outputs.regression_release import Release
 
-REGISTRY: dict[str, type[RegressionEntry] | type[FrequenciesEntry]] = {
+AnyEntry = (
+    RegressionEntry
+    | FrequenciesEntry
+    | UnivariateEntry
+    | MagnitudesEntry
+    | QuantilesEntry
+    | ModeEntry
+    | HistogramEntry
+)
+REGISTRY: dict[str, type[AnyEntry]] = {
     "logit": RegressionEntry,
     "probit": RegressionEntry,
     "poisson": RegressionEntry,
     "ols": RegressionEntry,
     "mnlogit": RegressionEntry,
     "frequencies": FrequenciesEntry,
+    "univariate": UnivariateEntry,
+    "magnitudes": MagnitudesEntry,
+    "quantiles": QuantilesEntry,
+    "mode": ModeEntry,
+    "histogram": HistogramEntry,
 }
 
 __all__ = [
     "REGISTRY",
+    "AnyEntry",
     "Frequencies",
     "FrequenciesEntry",
+    "Histogram",
+    "HistogramEntry",
     "Logit",
-    "LogitEntry",
+    "Magnitudes",
+    "MagnitudesEntry",
+    "Mode",
+    "ModeEntry",
     "Output",
+    "Quantiles",
+    "QuantilesEntry",
     "Regression",
     "RegressionEntry",
     "Release",
+    "UnivariateEntry",
     "logit_from_terms",
     "release",
     "released",
