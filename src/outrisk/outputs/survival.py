@@ -152,7 +152,7 @@ class Survival:
         if frame.empty:
             raise OutputError(f"output '{self.name}': no records to compute it on; see 'where' and missing values")
         time = frame[self.time].to_numpy(dtype=float)
-        status = (frame[self.event] == self._happened).to_numpy(dtype=float)
+        status = np.asarray(frame[self.event] == self._happened, dtype=np.float64)
         member: NDArray[np.int_] = np.full(len(frame), -1)
         for g, group in enumerate(self.groups):
             member[np.all([frame[n] == v for n, v in zip(self.by, group, strict=True)] or [member < 0], axis=0)] = g
