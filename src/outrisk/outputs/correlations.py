@@ -126,7 +126,7 @@ class Correlations:
         centre = np.array([(numbers[0] + numbers[-1]) / 2 for numbers in support])
         for value, (statistic, where) in zip(values, self.numbers, strict=True):
             if statistic == "mean" and np.isfinite(value):
-                centre[where[0]] = value
+                centre[where[0]] = np.clip(value, support[where[0]][0], support[where[0]][-1])
         scale = np.array([max(1.0, numbers[-1] - numbers[0]) / 2 for numbers in support])
         terms = [Term(joint_for(self.codebook, [], self.name), np.array([0]), np.ones((1, 1)))]
         for i, name in enumerate(self.variables):

@@ -46,12 +46,6 @@ def printed(values: Array, decimals: NDArray[np.int64]) -> tuple[Array, Array]:
     return np.where(gone, -np.inf, rounded), np.where(gone, np.inf, rounded)
 
 
-def middle(low: Array, high: Array, otherwise: Array) -> Array:
-    """The middle of ranges; `otherwise` where a range has no end."""
-    known = np.isfinite(low) & np.isfinite(high)
-    return np.where(known, (np.where(known, low, 0.0) + np.where(known, high, 0.0)) / 2, otherwise)
-
-
 def decimals_of(
     given: int | Mapping[str, int], statistics: Sequence[str], counts: Sequence[str], default: int, output: str
 ) -> dict[str, int]:
