@@ -19,7 +19,7 @@ from outrisk.evolve.released import ModelPart
 from outrisk.microdata import Microdata
 from outrisk.outputs import smooth
 from outrisk.outputs.base import Array, Entry, Subset, joint_for
-from outrisk.outputs.moments import Moments
+from outrisk.outputs.comoments import Comoments
 
 Statistic = Literal["correlation", "covariance", "mean", "sd", "n"]
 _DECIMALS = 3
@@ -139,7 +139,7 @@ class Correlations:
         model = Model(
             "ols", np.zeros((1, columns)), place, np.zeros(place.size), tuple(terms), information=True, masks=masks
         )
-        return (ModelPart(model, Moments(tuple(self.numbers), centre, scale, self.decimals), len(self.numbers)),)
+        return (ModelPart(model, Comoments(tuple(self.numbers), centre, scale, self.decimals), len(self.numbers)),)
 
     def check(self, low: Array, high: Array) -> None:
         """OutputError for released values that no data can have: it names the first such number."""

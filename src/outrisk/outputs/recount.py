@@ -104,7 +104,7 @@ class Recount:
     def _reproducing(self, n: int) -> Array:
         """Counts (m,) that add up to n and nearly reproduce the published numbers; the nearest ones found.
 
-        From equal counts, by Newton's method on their exponential tilt with Broyden's rank-one updates of the derivatives.
+        From equal counts, by Newton's method on their exponential tilt; Broyden's updates keep up the derivatives.
         """
         counts = np.full(len(self.cells), n / len(self.cells))
         found = self.numbers(counts, np.empty(0))

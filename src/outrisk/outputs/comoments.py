@@ -15,7 +15,7 @@ _CONSTANT = 1e-14  # share of a variable's mean square, about its centre, below 
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class Comoments:
     """Correlations from n, sums and cross-products of centred and scaled variables (centre, scale: (p,))."""
 
     released: tuple[tuple[str, tuple[int, ...]], ...]  # of each number its statistic and its variables
