@@ -14,9 +14,19 @@ from outrisk.codebook import Codebook, codebook_from_dict
 from outrisk.errors import CodebookError, ConfigError, EvolveError, first_line
 from outrisk.evolve.settings import Settings, preset
 from outrisk.microdata import MISSING_VALUES
-from outrisk.outputs import REGISTRY, FrequenciesEntry, LogitEntry, Output
+from outrisk.outputs import (
+    REGISTRY,
+    CorrelationsEntry,
+    CustomEntry,
+    FrequenciesEntry,
+    LogitEntry,
+    Output,
+    SurvivalEntry,
+)
 
-OutputEntry = Annotated[LogitEntry | FrequenciesEntry, Field(discriminator="kind")]
+OutputEntry = Annotated[
+    LogitEntry | FrequenciesEntry | CorrelationsEntry | SurvivalEntry | CustomEntry, Field(discriminator="kind")
+]
 
 
 class _Section(BaseModel):
@@ -171,7 +181,7 @@ def read_study(path: Path, seed: int | None = None) -> Study:
         if isinstance(section, dict):
             section["seed"] = seed
     try:
-        file = StudyFile.model_validate(document)
+        file = StudyFile.model_validate(document, context={"folder": path.parent})
         file.evolve.settings()
     except ValidationError as error:
         raise ConfigError(f"{path}: {_explain(error, document)}") from None

@@ -66,15 +66,25 @@ def test_totals_and_statsmodels_agree(seed, by, times, where):
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.integers(0, 10_000))
-def test_derivatives_agree_with_differences(seed):
-    (part,) = BY_ARM.parts(np.zeros(len(BY_ARM.labels)))
+@given(st.integers(0, 10_000), st.sampled_from([("survival", "standard error", "at risk", "log-rank"), ("events",)]))
+def test_derivatives_agree_with_differences(seed, statistics):
+    output = Survival(CODEBOOK, "s", "months", "died", ("arm",), (), statistics)
+    (part,) = output.parts(np.zeros(len(output.labels)))
     totals = np.random.default_rng(seed).integers(1, 9, part.model.size).astype(float)
     found = part.map.jacobian(totals, NO_INFORMATION)
     expected = by_differences(lambda each: part.map.numbers(each, NO_INFORMATION), totals, 1e-5)
     np.testing.assert_allclose(found, np.where(np.isfinite(expected), expected, 0.0), rtol=1e-5, atol=1e-7)
     precision = part.map.precision(totals, NO_INFORMATION)
     assert np.isfinite(precision).all() and (np.linalg.eigvalsh(precision) > 0).all()
+
+
+def test_what_published_counts_determine_is_not_drawn_to_by_itself():
+    (part,) = BY_ARM.parts(np.zeros(len(BY_ARM.labels)))
+    slopes = part.map.jacobian(np.full(30, 5.0), NO_INFORMATION)
+    drawn = [label for label, row in zip(BY_ARM.labels, slopes, strict=True) if row.any()]
+    assert drawn == [label for label in BY_ARM.labels if "at risk" in label or "events" in label]
+    some = Survival(CODEBOOK, "s", "months", "died", ("arm",), (2, 8), ALL)
+    assert some.parts(np.zeros(26))[0].map.jacobian(np.full(30, 5.0), NO_INFORMATION).any(axis=1).all()
 
 
 @pytest.mark.parametrize("totals", [np.zeros(30), np.eye(30)[7], np.eye(30)[20], 3.0 * (np.arange(30) < 15)])

@@ -49,10 +49,10 @@ class _Counts:
 def conflicts(outputs: Sequence[Output], released: Sequence[Released], n_records: int) -> list[str]:
     """Every contradiction that shows before an evolution: a line each, with outputs, numbers and values named.
 
-    Looked at are: values that no data can have (each kind's own `check`); counts above the number of records; and, of
-    outputs on the same subset or on one that contains the other, the numbers of records in each cell of the variables
-    that they have in common. A number known to a range conflicts only where ranges cannot meet. An empty list is no
-    proof that the numbers can be met together.
+    Looked at are: values that no data can have (each kind's own `check`); counts above the number of records; records
+    that an output's own subset leaves out; and, of outputs on the same subset or on one that contains the other, the
+    numbers of records in each cell of the variables that they have in common. A number known to a range conflicts only
+    where ranges cannot meet. An empty list is no proof that the numbers can be met together.
     """
     found = [message for pair in zip(outputs, released, strict=True) for message in _refused(*pair)]
     counts = [each for pair in zip(outputs, released, strict=True) for each in _counts(*pair)]
@@ -61,6 +61,8 @@ def conflicts(outputs: Sequence[Output], released: Sequence[Released], n_records
     codebook: Codebook | None = next((each.codebook for each in outputs if hasattr(each, "codebook")), None)
     if codebook is None:
         return found
+    for each in counts:
+        found += _outside(codebook, each)
     contains: dict[tuple[str, str], bool] = {}
     for larger, smaller in permutations(counts, 2):
         place = (larger.where, smaller.where)
@@ -95,18 +97,41 @@ def _more(codebook: Codebook, larger: _Counts, smaller: _Counts) -> list[str]:
     cells = np.argwhere(np.atleast_1d(least > most + _HAIR))
     if not len(cells):
         return []
-    shown = [
-        f"{_place(codebook, common, cell)}: {least[tuple(cell[: least.ndim])]:,.10g} or more in '{smaller.output}', "
+    what = [
+        f"{least[tuple(cell[: least.ndim])]:,.10g} or more in '{smaller.output}', "
         f"{most[tuple(cell[: most.ndim])]:,.10g} at most in '{larger.output}'"
         for cell in cells[:_SHOWN]
     ]
-    more = f"; and {len(cells) - _SHOWN:,} more" if len(cells) > _SHOWN else ""
-    same = larger.where == smaller.where
-    why = "are on the same records" if same else f"and the records of '{smaller.output}' are among the other's"
-    text = (
-        f"'{smaller.output}' and '{larger.output}' {why}" if same else f"'{larger.output}' has too few records, {why}"
-    )
-    return [f"{text}: {'; '.join(shown)}{more}"]
+    same = f"'{smaller.output}' and '{larger.output}' are on the same records"
+    nested = f"'{larger.output}' has too few records, and the records of '{smaller.output}' are among the other's"
+    text = same if larger.where == smaller.where else nested
+    return [f"{text}: {_listed(codebook, common, cells, what)}"]
+
+
+def _outside(codebook: Codebook, counts: _Counts) -> list[str]:
+    """Cells that hold records although the output's subset leaves them out."""
+    if not counts.where or not counts.by:
+        return []
+    pair = compare(codebook, "", counts.where, counts.output)
+    names = [codebook.names[j] for j in pair.joint.variables]
+    common = [name for name in names if name in counts.by]
+    others = tuple(axis for axis, name in enumerate(names) if name not in counts.by)
+    include = pair.second.reshape([codebook[name].size for name in names])
+    least, _ = counts.over(common)
+    cells = np.argwhere((least > _HAIR) & ~include.any(axis=others)) if common else np.zeros((0, 0), np.int64)
+    if not len(cells):
+        return []
+    what = [f"{least[tuple(cell)]:,.10g} or more" for cell in cells[:_SHOWN]]
+    return [
+        f"'{counts.output}' has records that its subset, {counts.where}, leaves out: "
+        f"{_listed(codebook, common, cells, what)}"
+    ]
+
+
+def _listed(codebook: Codebook, names: Sequence[str], cells: NDArray[Any], what: Sequence[str]) -> str:
+    """The first cells of a conflict, each with what is wrong there."""
+    shown = [f"{_place(codebook, names, cell)}: {text}" for cell, text in zip(cells, what, strict=False)]
+    return "; ".join(shown) + (f"; and {len(cells) - _SHOWN:,} more" if len(cells) > _SHOWN else "")
 
 
 def _place(codebook: Codebook, names: Sequence[str], cell: NDArray[Any]) -> str:

@@ -18,7 +18,7 @@ from outrisk.evolve.blocks import Model, Term
 from outrisk.evolve.released import ModelPart
 from outrisk.microdata import Microdata
 from outrisk.outputs import smooth
-from outrisk.outputs.base import Array, Entry, Subset, joint_for
+from outrisk.outputs.base import Array, Entry, Subset, joint_for, printed
 from outrisk.outputs.comoments import Comoments
 
 Statistic = Literal["correlation", "covariance", "mean", "sd", "n"]
@@ -115,7 +115,7 @@ class Correlations:
 
     def publish(self, values: Array) -> tuple[Array, Array]:
         """Low and high (k,) of what is printed of exact values."""
-        return smooth.printed(values, self.decimals)
+        return printed(values, self.decimals)
 
     def parts(self, values: Array) -> tuple[ModelPart, ...]:
         """n, sums and cross-products: the information of a linear model with the variables as its columns.

@@ -22,7 +22,7 @@ from outrisk.evolve.blocks import Model, Term
 from outrisk.evolve.released import ModelPart
 from outrisk.microdata import Microdata
 from outrisk.outputs import smooth
-from outrisk.outputs.base import Array, Entry, Subset, joint_for, support_frame
+from outrisk.outputs.base import Array, Entry, Subset, joint_for, printed, support_frame
 from outrisk.outputs.recount import Effort, Recount
 
 Function = Callable[[pd.DataFrame], Sequence[float]]
@@ -105,7 +105,7 @@ class Custom:
 
     def publish(self, values: Array) -> tuple[Array, Array]:
         """Low and high (k,) of what is printed of exact values."""
-        return smooth.printed(values, self.decimals)
+        return printed(values, self.decimals)
 
     def parts(self, values: Array) -> tuple[ModelPart, ...]:
         """Counts over the joint of the variables."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,12 +34,26 @@ class Curves:
             return np.asarray(self._numbers(totals[None, :])[0], dtype=float)
 
     def jacobian(self, totals: Array, information: Array) -> Array:
-        """Their derivatives (k, m), exactly."""
-        return smooth.derivatives(self._numbers, totals)
+        """Their derivatives (k, m), exactly; 0 for numbers that follow from others, which are drawn to instead."""
+        slopes = smooth.derivatives(self._numbers, totals)
+        slopes[self._follow] = 0.0
+        return slopes
+
+    @cached_property
+    def _follow(self) -> NDArray[np.bool_]:
+        """Numbers (k,) that events and numbers at risk at every time determine, where these are published.
+
+        They are printed to more digits than the counts, so they would be met first, by counts that are not the
+        published ones.
+        """
+        whole = {"at risk", "events"} <= set(self.columns) and np.isin(self.support, self.at).all()
+        follow = [whole and column not in ("at risk", "events") for column in self.columns]
+        return np.array(follow * (self.n_groups * len(self.at)) + [whole] * (2 * self.test))
 
     def precision(self, totals: Array, information: Array) -> Array:
         """Inverse sampling variances by the delta method, on the diagonal, shape (k, k)."""
-        return smooth.precision_of(self.jacobian(totals, information), np.maximum(totals, 1.0), self.decimals)
+        slopes = smooth.derivatives(self._numbers, totals)
+        return smooth.precision_of(slopes, np.maximum(totals, 1.0), self.decimals)
 
     def _numbers(self, totals: NDArray[Any]) -> NDArray[Any]:
         shape = (len(totals), 2, self.n_groups, len(self.support))

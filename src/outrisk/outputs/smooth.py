@@ -1,4 +1,4 @@
-"""What outputs that are smooth functions of totals share: derivatives, precision, and how numbers are printed."""
+"""What outputs that are smooth functions of totals share: derivatives and precision, and checks of what is given."""
 
 from __future__ import annotations
 
@@ -36,14 +36,6 @@ def precision_of(jacobian: Array, variance: Array, decimals: NDArray[np.int64]) 
     """
     rounding = 10.0 ** (-2.0 * decimals) / 12.0
     return np.diag(1.0 / (jacobian**2 @ variance + rounding))
-
-
-def printed(values: Array, decimals: NDArray[np.int64]) -> tuple[Array, Array]:
-    """Low and high (k,) of what is printed of exact values: the rounded value; any number for an undefined one."""
-    scale = 10.0**decimals
-    rounded = np.round(values * scale) / scale
-    gone = np.isnan(values)
-    return np.where(gone, -np.inf, rounded), np.where(gone, np.inf, rounded)
 
 
 def decimals_of(

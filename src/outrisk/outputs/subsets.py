@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ class Pair:
         return bool((self.first | ~self.second).all())
 
 
+@lru_cache(maxsize=256)  # outputs share few subsets
 def compare(codebook: Codebook, first: str, second: str, output: str) -> Pair:
     """Two `where` expressions ('' for all records) set side by side.
 

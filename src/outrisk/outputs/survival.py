@@ -20,7 +20,7 @@ from outrisk.evolve.blocks import Joint, Model, Term
 from outrisk.evolve.released import ModelPart
 from outrisk.microdata import Microdata
 from outrisk.outputs import smooth
-from outrisk.outputs.base import Array, Entry, Level, Subset, joint_for, support_frame
+from outrisk.outputs.base import Array, Entry, Level, Subset, joint_for, printed, support_frame
 from outrisk.outputs.kaplan_meier import Curves
 
 Statistic = Literal["survival", "standard error", "at risk", "events", "log-rank"]
@@ -175,7 +175,7 @@ class Survival:
 
     def publish(self, values: Array) -> tuple[Array, Array]:
         """Low and high (k,) of what is printed of exact values."""
-        return smooth.printed(values, self.decimals)
+        return printed(values, self.decimals)
 
     def parts(self, values: Array) -> tuple[ModelPart, ...]:
         """Events and censored records at every time of every group: totals (2, groups, times), flat."""
