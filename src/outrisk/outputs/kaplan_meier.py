@@ -116,5 +116,7 @@ def _test(events: NDArray[Any], risk: NDArray[Any]) -> NDArray[Any]:
     solved = np.linalg.solve(covariance[:, 1:, 1:], difference[:, :, None])[:, :, 0]
     statistic = (difference * solved).sum(axis=1)
     freedom = len(groups) - 1
-    p = chi2.sf(statistic.real, freedom) - 1j * chi2.pdf(statistic.real, freedom) * statistic.imag
-    return np.stack([statistic, p if np.iscomplexobj(events) else p.real], axis=1)
+    p = chi2.sf(statistic.real, freedom).astype(events.dtype)
+    if np.iscomplexobj(p):
+        p.imag = -chi2.pdf(statistic.real, freedom) * statistic.imag
+    return np.stack([statistic, p], axis=1)
