@@ -48,6 +48,11 @@ def run_study(path: Path, out: Path | None, force: bool, workers: int | None, se
         whole = len(results) == len(jobs)
         manifest = {
             **_manifest(study, data, assessment, workers, started),
+            "slow": [
+                {"output": output.name, **output.effort.row()}
+                for output in assessment.outputs
+                if hasattr(output, "effort")
+            ],
             "status": "complete" if whole else "interrupted",
             "runs_done": len(results),
             "runs_planned": len(jobs),
@@ -141,6 +146,10 @@ def _manifest(study: Study, data: StudyData, assessment: Assessment, workers: in
         inputs.append(
             {"what": "codebook", "name": study.file.codebook, "sha256": file_digest(study.folder / study.file.codebook)}
         )
+    for entry in study.file.outputs:
+        place = str(getattr(entry, "function", "")).rpartition(":")[0]
+        if place.endswith(".py"):
+            inputs.append({"what": "function", "name": place, "sha256": file_digest(study.folder / place)})
     for what, section, records in (
         ("data", study.file.data, data.original),
         ("holdout", study.file.holdout, data.holdout),

@@ -30,6 +30,10 @@ class Effort:
     seconds: float = 0.0
     lock: RLock = field(default_factory=RLock, repr=False, compare=False)
 
+    def row(self) -> dict[str, float]:
+        """Refits and seconds by name; they differ from one time to the next, so they belong in the manifest alone."""
+        return {"refits": self.refits, "seconds": round(self.seconds, 1)}
+
 
 @dataclass(frozen=True, eq=False)
 class Recount:
