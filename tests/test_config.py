@@ -72,7 +72,7 @@ LOGIT = {"kind": "logit", "formula": "a ~ b"}
         ({"outputs": [{"kind": "frequencies", "bi": 1}]}, r"\[outputs 1\] has unknown keys \['bi'\]; known: \['by'"),
         *(({key: None}, f"'{key}' is missing; add it") for key in BASE),
         ({"outputs": [{"kind": "frequencies"}]}, "'outputs 1.by' is missing"),
-        ({"outputs": [{"kind": "mean"}]}, r"\[outputs 1\] needs a kind, one of \['frequencies', 'logit', 'mnlogit',"),
+        ({"outputs": [{"kind": "mean"}]}, r"\[outputs 1\] needs a kind, one of \['correlations', 'custom'"),
         ({"outputs": [{}]}, r"\[outputs 1\] needs a kind"),
         ({"outputs": ["logit"]}, r"\[outputs 1\] is 'logit': write a mapping"),
         ({"outputs": LOGIT}, r"\[outputs\] is {'formula': .*: write a list"),

@@ -171,7 +171,7 @@ def read_study(path: Path, seed: int | None = None) -> Study:
         if isinstance(section, dict):
             section["seed"] = seed
     try:
-        file = StudyFile.model_validate(document)
+        file = StudyFile.model_validate(document, context={"folder": path.parent})
         file.evolve.settings()
     except ValidationError as error:
         raise ConfigError(f"{path}: {_explain(error, document)}") from None

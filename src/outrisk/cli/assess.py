@@ -14,7 +14,7 @@ from typing import Any
 
 from rich.console import Console
 
-from outrisk.assess import files
+from outrisk.assess import differencing, files
 from outrisk.assess.files import RunDirectory
 from outrisk.assess.run import Job, RunResult
 from outrisk.assess.study import Assessment, carry_out, plan_jobs
@@ -48,6 +48,11 @@ def run_study(path: Path, out: Path | None, force: bool, workers: int | None, se
         whole = len(results) == len(jobs)
         manifest = {
             **_manifest(study, data, assessment, workers, started),
+            "slow": [
+                {"output": output.name, **output.effort.row()}
+                for output in assessment.outputs
+                if hasattr(output, "effort")
+            ],
             "status": "complete" if whole else "interrupted",
             "runs_done": len(results),
             "runs_planned": len(jobs),
@@ -141,6 +146,10 @@ def _manifest(study: Study, data: StudyData, assessment: Assessment, workers: in
         inputs.append(
             {"what": "codebook", "name": study.file.codebook, "sha256": file_digest(study.folder / study.file.codebook)}
         )
+    for entry in study.file.outputs:
+        place = str(getattr(entry, "function", "")).rpartition(":")[0]
+        if place.endswith(".py"):
+            inputs.append({"what": "function", "name": place, "sha256": file_digest(study.folder / place)})
     for what, section, records in (
         ("data", study.file.data, data.original),
         ("holdout", study.file.holdout, data.holdout),
@@ -177,3 +186,5 @@ def _write(
     directory.table("snapshots.csv", files.SNAPSHOTS, (row for result in results for row in result.snapshots))
     directory.table("risk.csv", files.RISK, (row for result in results for row in risk_rows(result)))
     directory.json("risk.json", summarise(assessment, jobs, results))
+    pairs = differencing.differences(assessment.outputs, assessment.original)
+    directory.table("differencing.csv", differencing.COLUMNS, (pair.row() for pair in pairs))

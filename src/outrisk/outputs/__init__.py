@@ -1,6 +1,8 @@
 """Released outputs: one file a kind. The registry says which entry of a study file makes which outputs."""
 
 from outrisk.outputs.base import Output, release, released
+from outrisk.outputs.correlations import Correlations, CorrelationsEntry
+from outrisk.outputs.custom import Custom, CustomEntry
 from outrisk.outputs.frequencies import Frequencies, FrequenciesEntry, UnivariateEntry
 from outrisk.outputs.histogram import Histogram, HistogramEntry
 from outrisk.outputs.logit import Logit, RegressionEntry, logit_from_terms
@@ -9,6 +11,7 @@ from outrisk.outputs.mode import Mode, ModeEntry
 from outrisk.outputs.quantiles import Quantiles, QuantilesEntry
 from outrisk.outputs.regression import Regression
 from outrisk.outputs.regression_release import Release
+from outrisk.outputs.survival import Survival, SurvivalEntry
 
 AnyEntry = (
     RegressionEntry
@@ -18,6 +21,9 @@ AnyEntry = (
     | QuantilesEntry
     | ModeEntry
     | HistogramEntry
+    | CorrelationsEntry
+    | SurvivalEntry
+    | CustomEntry
 )
 REGISTRY: dict[str, type[AnyEntry]] = {
     "logit": RegressionEntry,
@@ -31,11 +37,18 @@ REGISTRY: dict[str, type[AnyEntry]] = {
     "quantiles": QuantilesEntry,
     "mode": ModeEntry,
     "histogram": HistogramEntry,
+    "correlations": CorrelationsEntry,
+    "survival": SurvivalEntry,
+    "custom": CustomEntry,
 }
 
 __all__ = [
     "REGISTRY",
     "AnyEntry",
+    "Correlations",
+    "CorrelationsEntry",
+    "Custom",
+    "CustomEntry",
     "Frequencies",
     "FrequenciesEntry",
     "Histogram",
@@ -51,6 +64,8 @@ __all__ = [
     "Regression",
     "RegressionEntry",
     "Release",
+    "Survival",
+    "SurvivalEntry",
     "UnivariateEntry",
     "logit_from_terms",
     "release",

@@ -147,4 +147,3 @@ class RegressionEntry(Entry):
         return [built if labels is None else labelled(built, labels)]
 
 
-LogitEntry = RegressionEntry

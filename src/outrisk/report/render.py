@@ -10,14 +10,14 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from outrisk.report import findings, formats, tables
+from outrisk.report import differencing, findings, formats, tables
 from outrisk.report.results import Results, read
 
 _FIGURE_FOLDS = 2  # folds drawn in section 6; its table has them all
 _RUNS_SHOWN = 20  # beyond, the list of runs is folded away under ranges by fold
 _NOT_SETTINGS = {"name", "kind", "notes", "decimals", "values", "labels"}
 _LONGEST = 300  # characters of one setting
-_INPUTS = {"study": "Study file", "data": "Data", "holdout": "Holdout", "codebook": "Codebook"}
+_INPUTS = {"study": "Study file", "data": "Data", "holdout": "Holdout", "codebook": "Codebook", "function": "Function"}
 
 
 def render(directory: Path) -> Path:
@@ -53,6 +53,7 @@ def _environment() -> Environment:
 
 def _context(results: Results) -> dict[str, Any]:
     lead = results.lead
+    differences = differencing.read(results.directory)
     return {
         "css": Markup(_asset("style.css")),  # our own file
         "manifest": results.manifest,
@@ -61,7 +62,8 @@ def _context(results: Results) -> dict[str, Any]:
         "conventions": formats.CONVENTIONS,
         "paragraphs": findings.in_short(results),
         "headlines": findings.headlines(results),
-        "warnings": findings.warnings(results),
+        "warnings": findings.warnings(results) + [differences.warning] * bool(differences.warning),
+        "differences": differences,
         "outputs": list(zip(results.risk.outputs, _definitions(results), strict=True)),
         "fold_rows": tables.fold_rows(results),
         "run_rows": tables.run_rows(results),

@@ -134,6 +134,14 @@ class Input(BaseModel, frozen=True):
     records: int | None = None
 
 
+class Slow(BaseModel, frozen=True):
+    """What an output without an additive form has taken, over all runs."""
+
+    output: str
+    refits: int
+    seconds: Number
+
+
 class Manifest(BaseModel, frozen=True):
     """manifest.json."""
 
@@ -149,6 +157,7 @@ class Manifest(BaseModel, frozen=True):
     peak_memory_mb: Number = math.nan
     versions: dict[str, str]
     inputs: list[Input]
+    slow: list[Slow] = []
 
 
 @dataclass(frozen=True, eq=False)

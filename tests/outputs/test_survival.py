@@ -1,0 +1,156 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kinds import NO_INFORMATION, by_differences, numbers_of, random_records, refit_of
+from statsmodels.duration.survfunc import SurvfuncRight, survdiff
+
+from outrisk.codebook import Codebook, Variable
+from outrisk.errors import OutputError
+from outrisk.microdata import Microdata
+from outrisk.outputs.survival import Survival, SurvivalEntry
+
+CODEBOOK = Codebook(
+    (
+        Variable("months", "integer", (1, 2, 3, 5, 8), missing=True),
+        Variable("died", "integer", (0, 1), missing=True),
+        Variable("arm", "categorical", ("a", "b", "c"), missing=True),
+        Variable("stage", "categorical", ("early", "middle", "late")),
+    )
+)
+ALL = ("survival", "standard error", "at risk", "events", "log-rank")
+BY_ARM = Survival(CODEBOOK, "s", "months", "died", ("arm",), (), ALL)
+
+
+def records(*rows):
+    return Microdata(CODEBOOK, np.array(rows, dtype=np.uint16))
+
+
+def test_four_records_by_hand():
+    data = records([0, 1, 0, 0], [1, 0, 0, 0], [1, 1, 0, 0], [3, 1, 0, 0], [0, 2, 0, 0], [5, 1, 0, 0])
+    output = Survival(CODEBOOK, "s", "months", "died", (), (0.5, 1, 4, 6), ALL[:4])
+    found = output.refit(data).reshape(4, 4)
+    np.testing.assert_allclose(found[:, 0], [1, 3 / 4, 1 / 2, 0])
+    np.testing.assert_allclose(found[:3, 1], [0, 0.75 * (1 / 12) ** 0.5, 0.5 * (1 / 12 + 1 / 6) ** 0.5])
+    assert np.isnan(found[3, 1])
+    assert found[:, 2].tolist() == [4, 4, 1, 0]
+    assert found[:, 3].tolist() == [0, 1, 1, 1]
+    assert output.labels[4:6] == ["months=1: survival", "months=1: standard error"]
+    assert output.decimals[:4].tolist() == [3, 3, 0, 0]
+
+
+def test_agrees_with_statsmodels_at_its_own_times():
+    rng = np.random.default_rng(1)
+    data = Microdata(CODEBOOK, np.stack([rng.integers(0, k, 80) for k in (5, 2, 3, 3)], axis=1).astype(np.uint16))
+    frame = data.frame()
+    curve = SurvfuncRight(frame["months"], frame["died"])
+    output = Survival(CODEBOOK, "s", "months", "died", (), tuple(curve.surv_times), ALL[:4])
+    columns = [curve.surv_prob, curve.surv_prob_se, curve.n_risk, curve.n_events]
+    np.testing.assert_allclose(output.refit(data).reshape(-1, 4).T, columns)
+    test = Survival(CODEBOOK, "s", "months", "died", ("arm",), (), ("log-rank",)).refit(data)
+    np.testing.assert_allclose(test, survdiff(frame["months"], frame["died"], frame["arm"].astype(str)))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from([("arm",), ("arm", "stage"), ("stage",)]),
+    st.sampled_from([(), (0.0, 2, 4, 9)]),
+    st.sampled_from(["", "stage != 'late'"]),
+)
+def test_totals_and_statsmodels_agree(seed, by, times, where):
+    data = random_records(CODEBOOK, seed)
+    output = Survival(CODEBOOK, "s", "months", "died", by, times, ALL, where=where)
+    expected = refit_of(output, data)
+    np.testing.assert_allclose(numbers_of(output, data), expected, rtol=1e-9, atol=1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from([("survival", "standard error", "at risk", "log-rank"), ("events",)]))
+def test_derivatives_agree_with_differences(seed, statistics):
+    output = Survival(CODEBOOK, "s", "months", "died", ("arm",), (), statistics)
+    (part,) = output.parts(np.zeros(len(output.labels)))
+    totals = np.random.default_rng(seed).integers(1, 9, part.model.size).astype(float)
+    found = part.map.jacobian(totals, NO_INFORMATION)
+    expected = by_differences(lambda each: part.map.numbers(each, NO_INFORMATION), totals, 1e-5)
+    np.testing.assert_allclose(found, np.where(np.isfinite(expected), expected, 0.0), rtol=1e-5, atol=1e-7)
+    precision = part.map.precision(totals, NO_INFORMATION)
+    assert np.isfinite(precision).all() and (np.linalg.eigvalsh(precision) > 0).all()
+
+
+def test_what_published_counts_determine_is_not_drawn_to_by_itself():
+    (part,) = BY_ARM.parts(np.zeros(len(BY_ARM.labels)))
+    slopes = part.map.jacobian(np.full(30, 5.0), NO_INFORMATION)
+    drawn = [label for label, row in zip(BY_ARM.labels, slopes, strict=True) if row.any()]
+    assert drawn == [label for label in BY_ARM.labels if "at risk" in label or "events" in label]
+    some = Survival(CODEBOOK, "s", "months", "died", ("arm",), (2, 8), ALL)
+    assert some.parts(np.zeros(26))[0].map.jacobian(np.full(30, 5.0), NO_INFORMATION).any(axis=1).all()
+
+
+@pytest.mark.parametrize("totals", [np.zeros(30), np.eye(30)[7], np.eye(30)[20], 3.0 * (np.arange(30) < 15)])
+def test_odd_totals_give_nan_and_finite_slopes(totals):
+    (part,) = BY_ARM.parts(np.zeros(len(BY_ARM.labels)))
+    assert part.map.numbers(totals, NO_INFORMATION).shape == (len(BY_ARM.labels),)
+    assert np.isfinite(part.map.jacobian(totals, NO_INFORMATION)).all()
+    assert np.isfinite(part.map.precision(totals, NO_INFORMATION)).all()
+
+
+def test_the_value_that_counts_as_the_event():
+    data = records([0, 1, 0, 2], [1, 1, 0, 0], [2, 0, 0, 2])
+    output = Survival(CODEBOOK, "s", "months", "stage", (), (), ("events",), "late")
+    assert output.refit(data).tolist() == [1, 0, 1, 0, 0]
+    assert "event stage = late" in output.notes
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"time": "weeks", "event": "died"}, "no variable 'weeks'"),
+        ({"time": "arm", "event": "died"}, "'arm' is categorical and a number is needed"),
+        ({"time": "months", "event": "stage"}, "say with 'event_value'"),
+        ({"time": "months", "event": "died", "event_value": "2"}, "'2' is not a value of 'died'"),
+        ({"time": "months", "event": "died", "times": (3, 3)}, "must rise"),
+        ({"time": "months", "event": "died", "by": "months"}, "must be different variables"),
+        ({"time": "months", "event": "died", "statistics": "log-rank"}, "give 'by'"),
+        ({"time": "months", "event": "died", "decimals": {"p": 3}}, "decimals for 'p'"),
+    ],
+)
+def test_entries_that_cannot_be_used(entry, message):
+    with pytest.raises(OutputError, match=message) as caught:
+        SurvivalEntry(kind="survival", **entry).build(CODEBOOK, 1)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_support_too_large():
+    codebook = Codebook((Variable("days", "integer", tuple(range(600))), Variable("died", "integer", (0, 1))))
+    with pytest.raises(OutputError, match="1,200 totals; at most 1,000 are possible: band 'days'"):
+        Survival(codebook, "s", "days", "died")
+
+
+@pytest.mark.parametrize(
+    ("statistics", "values", "message"),
+    [
+        (("survival",), [1, 0.9, 1.1, 0.5, 0.5], "months=3: survival is 1.1; survival and p lie in 0 to 1"),
+        (("survival",), [1, 0.9, 0.95, 0.5, 0.5], "months=3: survival is 0.95; survival never rises"),
+        (("at risk",), [9, 8, 8, 8, 9], "months=8: at risk is 9; at risk never rises"),
+        (("events",), [1, -1, 0, 0, 0], "months=2: events is -1"),
+    ],
+)
+def test_released_values_that_no_data_can_have(statistics, values, message):
+    output = Survival(CODEBOOK, "s", "months", "died", (), (), statistics)
+    with pytest.raises(OutputError, match=message):
+        output.check(np.array(values, float), np.array(values, float))
+
+
+def test_a_p_above_one_and_values_of_real_data():
+    BY_ARM.check(*BY_ARM.publish(BY_ARM.refit(random_records(CODEBOOK, 3))))
+    values = np.zeros(len(BY_ARM.labels))
+    values[-1] = 1.5
+    with pytest.raises(OutputError, match=r"log-rank p is 1\.5"):
+        BY_ARM.check(values, values)
+
+
+def test_no_records_to_compute_it_on():
+    data = Microdata(CODEBOOK, np.array([[0, 2, 0, 0]], dtype=np.uint16))
+    with pytest.raises(OutputError, match="no records to compute it on"):
+        BY_ARM.refit(data)
