@@ -16,6 +16,7 @@ from outrisk.risk.cap import (
     tcap,
     weap,
 )
+from outrisk.risk.disclosure import Disclosure, disclosure
 from outrisk.risk.equivalence import Coding, Equivalence, code_frames, code_microdata, cross
 from outrisk.risk.jackknife import (
     MEASURES,
@@ -27,6 +28,8 @@ from outrisk.risk.jackknife import (
     marginal,
     score,
 )
+from outrisk.risk.multi import MultiDisclosure, multi_disclosure
+from outrisk.risk.options import RiskWarning
 
 __all__ = [
     "MEASURES",
@@ -35,8 +38,11 @@ __all__ = [
     "AttributionOverOriginal",
     "Coding",
     "DifferentialAttribution",
+    "Disclosure",
     "Equivalence",
     "Estimate",
+    "MultiDisclosure",
+    "RiskWarning",
     "Scores",
     "TcapResult",
     "attribution",
@@ -50,9 +56,11 @@ __all__ = [
     "cross",
     "dcap",
     "differential_attribution",
+    "disclosure",
     "key_sets",
     "marginal",
     "mean_weap",
+    "multi_disclosure",
     "score",
     "tcap",
     "weap",
