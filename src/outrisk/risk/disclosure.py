@@ -14,7 +14,7 @@ from outrisk.errors import RiskError
 from outrisk.risk.cap import HOLDOUT, ORIGINAL
 from outrisk.risk.equivalence import Coding, Equivalence, check_keys, cross
 from outrisk.risk.levels import Groups, Levels
-from outrisk.risk.margins import margins
+from outrisk.risk.margins import BY_COMPANY, margins
 from outrisk.risk.options import Options, Triple, exclusions_of, make_groups, make_options
 from outrisk.risk.synthpop import ATTRIBUTE, CAP, IDENTITY, PROFILE, STEPS, Claims, check_1way, check_2way, profiles
 from outrisk.risk.tables import Tables, check_named, from_frames, group_variables, listed
@@ -226,5 +226,11 @@ def _notes(levels: Mapping[str, Levels], keys: Sequence[str], target: str, equiv
         notes.append(
             f"target {target!r} is {levels[target].labels[present[0]]!r} in every original record: "
             "a guess of it is right whatever was released"
+        )
+    attacked = {side: equivalence.n_records(side) for side in (ORIGINAL, HOLDOUT) if side in equivalence.counts}
+    if len(set(attacked.values())) > 1:
+        notes.append(
+            f"original has {attacked[ORIGINAL]:,} records, holdout {attacked[HOLDOUT]:,}: {', '.join(BY_COMPANY)} "
+            "depend on the number of records, and differ for that reason too"
         )
     return notes

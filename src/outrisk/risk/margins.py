@@ -23,6 +23,7 @@ from outrisk.risk.synthpop import Claims
 
 MEASURES = ("UiO", "UiOiS", "repU", "Dorig", "iS", "DiS", "DiSCO", "DiSDiO", "baseCAPd", "CAPd", "DCAP", "TCAP")
 _BY_RECORD = ("iS", "DiS", "DiSCO")  # proportions of records, each judged by the synthetic table alone
+BY_COMPANY = ("UiO", "UiOiS", "repU", "Dorig", "DiSDiO", "CAPd")  # each record is judged by the others of its table too
 _NO_SPREAD = "no interval: the jackknife groups all give the same value"
 COLUMNS = ["synthesis", "measure", "original", "holdout", "marginal", "low", "high", "method", "baseline", "reason"]
 
