@@ -10,7 +10,7 @@ from outrisk.assess.disclosure import COLUMNS, disclosure_rows
 from outrisk.assess.folds import Fold
 from outrisk.codebook import codebook_from_dict
 from outrisk.errors import ConfigError
-from outrisk.microdata import Microdata, from_frame
+from outrisk.microdata import Microdata
 from outrisk.report.disclosure import disclosure_context
 from outrisk.risk import disclosure
 
