@@ -1,10 +1,10 @@
 """The measures against original and holdout, and their difference with a 95 % interval.
 
-Given the synthetic table, the two samples of records are independent. A measure that asks of each record alone whether
-the claim about it is made, or right, is a proportion of independent records: its interval is Newcombe's (Statistics in
-Medicine 17, 1998, method 10). The others ask about the other records too (is it unique?) or are ratios: theirs is the
-delete-a-group jackknife's, as in `outrisk.risk.jackknife`. A bootstrap would not do: its repeated records are never
-unique.
+Given the synthetic table, the two samples of records are independent. A measure that asks of each record alone what the
+synthetic table says of it is a mean of scores of independent records: its interval is that of
+`outrisk.risk.difference` (Agresti and Caffo). The others ask about the other records too (is it unique?): theirs is the
+delete-a-group jackknife's, as in `outrisk.risk.jackknife`, which for counts of uniques errs on the wide side (Efron and
+Stein, Annals of Statistics 9, 1981). A bootstrap would not do: its repeated records are never unique.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import numpy as np
 import pandas as pd
 
 from outrisk.risk.cap import HOLDOUT, ORIGINAL, Floats
+from outrisk.risk.difference import interval, sample
 from outrisk.risk.equivalence import Counts, Equivalence
 from outrisk.risk.jackknife import SIDES, Estimate, combine, deal, estimate
 from outrisk.risk.synthpop import Claims
 
 MEASURES = ("UiO", "UiOiS", "repU", "Dorig", "iS", "DiS", "DiSCO", "DiSDiO", "baseCAPd", "CAPd", "DCAP", "TCAP")
-_BY_RECORD = ("iS", "DiS", "DiSCO")  # proportions of records, each judged by the synthetic table alone
 BY_COMPANY = ("UiO", "UiOiS", "repU", "Dorig", "DiSDiO", "CAPd")  # each record is judged by the others of its table too
 _NO_SPREAD = "no interval: the jackknife groups all give the same value"
 COLUMNS = ["synthesis", "measure", "original", "holdout", "marginal", "low", "high", "method", "baseline", "reason"]
@@ -42,16 +42,16 @@ def margins(equivalence: Equivalence, claims: Mapping[Any, Claims], groups: int,
     differences: dict[str, list[Estimate]] = {measure: [] for measure in MEASURES}
     for name, claim in claims.items():
         expected = baselines(claim, equivalence.counts[ORIGINAL])
+        scores = record_scores(claim)
         for measure in MEASURES:
             both = {side: float(values[name, side][measure]) for side in sides}
             row = {"synthesis": name, "measure": measure, **both, "baseline": expected.get(measure, math.nan)}
             if HOLDOUT in sides:
                 found = _difference(both, [replicates[name, side, measure] for side in SIDES])
                 differences[measure].append(found)
-                if measure in _BY_RECORD and claim.exclusions.denom_lim is None:
-                    row |= _newcombe(both, [equivalence.n_records(side) for side in SIDES])
-                else:
-                    row |= _interval(found)
+                row |= _interval(found)
+                if measure in scores and not math.isnan(found.value):
+                    row |= _closed_interval(scores[measure], [equivalence.counts[side] for side in SIDES])
             else:
                 row["reason"] = "no holdout"
             rows.append(row)
@@ -69,6 +69,25 @@ def baselines(claims: Claims, counts: Counts) -> dict[str, float]:
     kept = claims.certain if claims.exclusions.named is None else claims.certain & ~claims.exclusions.named
     expected = 100 * float(totals[kept] @ shares[target[kept]]) / n_records
     return {"DiSCO": expected, "DCAP": base, "TCAP": base}
+
+
+def record_scores(claims: Claims) -> dict[str, tuple[Floats, Floats]]:
+    """Measure -> score of a record in each cell, and whether the record counts (0 or 1); arrays of shape (n_cells,).
+
+    The measures that are 100 times the mean score of the records that count; none where cells are left out for their
+    size, which depends on the other records.
+    """
+    if claims.exclusions.denom_lim is not None:
+        return {}
+    everyone = np.ones(len(claims.certain))
+    kept = everyone if claims.exclusions.named is None else (~claims.exclusions.named).astype(float)
+    by_class = {"iS": claims.met, "DiS": claims.claimed}
+    return {
+        **{measure: (classes[claims.classes] * kept, everyone) for measure, classes in by_class.items()},
+        "DiSCO": (claims.certain * kept, everyone),
+        "DCAP": (claims.shares * kept, everyone),
+        "TCAP": (claims.certain * kept, (claims.kept_classes > 0)[claims.classes] * kept),
+    }
 
 
 def _replicates(
@@ -104,18 +123,9 @@ def _interval(found: Estimate) -> dict[str, Any]:
     return row
 
 
-def _newcombe(values: Mapping[str, float], records: Sequence[int]) -> dict[str, Any]:
-    from statsmodels.stats.proportion import confint_proportions_2indep  # takes a second to import: only here
-
-    counts = [round(values[side] * n / 100) for side, n in zip(SIDES, records, strict=True)]
-    low, high = confint_proportions_2indep(counts[0], records[0], counts[1], records[1], method="newcomb")
-    return {
-        "marginal": values[ORIGINAL] - values[HOLDOUT],
-        "low": 100 * float(low),
-        "high": 100 * float(high),
-        "method": "Newcombe",
-        "reason": "",
-    }
+def _closed_interval(score: tuple[Floats, Floats], counts: Sequence[Counts]) -> dict[str, Any]:
+    low, high = interval(*(sample(score[0], each.astype(float), score[1]) for each in counts))
+    return {"low": 100 * low, "high": 100 * high, "method": "Agresti-Caffo", "reason": ""}
 
 
 def _mean_rows(table: pd.DataFrame, differences: Mapping[str, Sequence[Estimate]]) -> pd.DataFrame:
