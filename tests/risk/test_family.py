@@ -54,10 +54,28 @@ def mean(values):
     return sum(values) / len(values) if values else math.nan
 
 
-def slow(attacked, synthetic, positions):
+def share(rows, person, positions):
+    """Share of the rows with the person's keys that have its target; None without such a row."""
+    targets = [row[-1] for row in rows if all(row[j] == person[j] for j in positions)]
+    return targets.count(person[-1]) / len(targets) if targets else None
+
+
+def slow(attacked, synthetic, positions, tau):
     exact = slow_scores(attacked, synthetic, positions, nearest=False)
     near = slow_scores(attacked, synthetic, positions, nearest=True)
-    measures = {"non_matches": exact.count(None), "mean_rho": mean([scores[0] for scores in near])}
+    weap = [share(synthetic, row, positions) for row in synthetic]
+    found = [
+        share(attacked, row, positions) for row, certainty in zip(synthetic, weap, strict=True) if certainty >= tau
+    ]
+    targets = [row[-1] for row in attacked]
+    measures = {
+        "mean_WEAP": mean(weap),
+        "TCAP_undefined": mean([value for value in found if value is not None]),
+        "TCAP_zero": mean([value or 0.0 for value in found]),
+        "baseline": sum((targets.count(value) / len(targets)) ** 2 for value in set(targets)),
+        "baseline_R": max(map(targets.count, targets)) / len(targets),
+    }
+    measures |= {"non_matches": exact.count(None), "mean_rho": mean([scores[0] for scores in near])}
     for i, name in enumerate(("{}", "R_{}_counted", "R_{}_shared", "R_{}_first"), start=1):
         measures[name.format("0CAP")] = mean([scores[i] if scores else 0.0 for scores in exact])
         measures[name.format("ICAP")] = mean([scores[i] for scores in exact if scores])
@@ -65,22 +83,21 @@ def slow(attacked, synthetic, positions):
     return measures
 
 
-@settings(max_examples=60, deadline=None)
-@given(originals, known, known)
-def test_every_key_set_agrees_with_the_definitions(original, synthetic, holdout):
-    result = cap(frame(original), frame(synthetic), KEYS, "target", frame(holdout), [1, 2, 3])
-    rows = result.per_set.set_index(["keys", "attacked"])
+@settings(max_examples=30, deadline=None)
+@given(originals, known, known, st.sampled_from([1.0, 0.6]))
+def test_every_key_set_agrees_with_the_definitions(original, synthetic, holdout, tau):
+    result = cap(frame(original), frame(synthetic), KEYS, "target", frame(holdout), [1, 2, 3], tau=tau)
+    rows = {(row["keys"], row["attacked"]): row for row in result.per_set.to_dict("records")}
     assert len(rows) == 14
     for size in (1, 2, 3):
         for positions in combinations(range(3), size):
             keys = tuple(KEYS[j] for j in positions)
             for side, attacked in (("original", original), ("holdout", holdout)):
-                for name, expected in slow(attacked, synthetic, positions).items():
-                    value = rows[name].loc[[(keys, side)]].iloc[0]
-                    assert value == pytest.approx(expected, abs=1e-12, nan_ok=True), (keys, side, name)
+                for name, expected in slow(attacked, synthetic, positions, tau).items():
+                    assert rows[keys, side][name] == pytest.approx(expected, abs=1e-12, nan_ok=True), (keys, side, name)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(originals, known, known, st.sampled_from([1.0, 0.5]))
 def test_means_and_marginals_follow_from_the_key_sets(original, synthetic, holdout, tau):
     result = cap(frame(original), frame(synthetic), KEYS, "target", frame(holdout), [1, 2], tau=tau)
@@ -101,7 +118,8 @@ def test_means_and_marginals_follow_from_the_key_sets(original, synthetic, holdo
         assert row.marginal == pytest.approx((both.iloc[:, 0] - both.iloc[:, 1]).mean(), nan_ok=True)
         assert bool(row.reason) == (math.isnan(row.low) or math.isnan(row.high))
         if not row.reason:
-            assert -1 <= row.low - 1e-12 <= row.marginal <= row.high + 1e-12 <= 1 + 2e-12 or "TCAP" in row.measure
+            assert -1 <= row.low <= row.marginal + 1e-12
+            assert row.marginal - 1e-12 <= row.high <= 1
         if math.isnan(row.marginal):
             assert row.reason
 
@@ -166,32 +184,36 @@ def test_interval_agrees_with_the_bootstrap_over_records():
     original, synthetic, holdout = people(600, 0.3), people(150, 0.3), people(500, 0.6)
 
     def marginal(first, second):
-        found = cap(first, synthetic, KEYS, "target", second, [2, 3], groups=0).marginal
-        return found[found["size"] == "all"].set_index("measure")
+        return marginals(cap(first, synthetic, KEYS, "target", second, [2, 3], groups=0))
 
     result = marginal(original, holdout)
     draws = pd.DataFrame(
         [
             marginal(original.iloc[rng.integers(0, 600, 600)], holdout.iloc[rng.integers(0, 500, 500)])["marginal"]
-            for _ in range(200)
+            for _ in range(100)
         ]
     )
     for name in ("0CAP", "ICAP", "GCAP", "R_0CAP_shared", "R_ICAP_first", "R_GCAP_counted"):
         width = result.loc[name, "high"] - result.loc[name, "low"]
-        assert width == pytest.approx(2 * 1.96 * draws[name].std(), rel=0.2), name
+        assert width == pytest.approx(2 * 1.96 * draws[name].std(), rel=0.3), name
         assert result.loc[name, "low"] < result.loc[name, "marginal"] < result.loc[name, "high"]
     assert result.loc["TCAP_zero", "reason"] == "no interval: no jackknife groups"
+
+
+def marginals(result):
+    """Over all key sets, by measure."""
+    return result.marginal[result.marginal["size"] == "all"].set_index("measure")
 
 
 def test_no_interval_reads_as_certain():
     """All alike on both sides: the closed interval keeps a width, the jackknife's is withheld."""
     original = frame([("v", "v", "v", "yes")] * 4 + [("w", "w", "w", "no")] * 4)
-    rows = cap(original, original, KEYS, "target", original).marginal.set_index("measure")
+    rows = marginals(cap(original, original, KEYS, "target", original))
     assert rows.loc["0CAP", "marginal"] == 0
     assert rows.loc["0CAP", "low"] < -0.1 < 0.1 < rows.loc["0CAP", "high"]
     assert math.isnan(rows.loc["TCAP_zero", "low"])
     assert rows.loc["TCAP_zero", "reason"] == "no interval: every jackknife group gives the same value"
-    one = cap(original, original, KEYS, "target", original.head(1)).marginal.set_index("measure")
+    one = marginals(cap(original, original, KEYS, "target", original.head(1)))
     assert one.loc["TCAP_zero", "reason"] == "no interval: no jackknife groups"
     alone = cap(original, original, KEYS, "target").marginal
     assert set(alone["reason"]) == {"no holdout"}
@@ -207,7 +229,7 @@ def test_tcap_has_an_interval_and_a_baseline():
     assert result.low < result.marginal < result.high
     assert result.interval_reason == ""
     assert 0.3 < result.baseline < 0.4
-    rows = cap(original, original, KEYS, "target", holdout, tau=0.5).marginal.set_index("measure")
+    rows = marginals(cap(original, original, KEYS, "target", holdout, tau=0.5))
     assert (result.marginal, result.low, result.high) == tuple(rows.loc["TCAP_undefined", ["marginal", "low", "high"]])
     alone = tcap(original, original, KEYS, "target")
     assert (math.isnan(alone.low), alone.interval_reason) == (True, "no holdout")
