@@ -1,8 +1,9 @@
-"""Attribution measures and attacks at size: seconds and peak memory. python benchmarks/attacks.py [--quick]
+"""Attribution measures and attacks at size: seconds (elapsed, of processor) and peak memory. python
+benchmarks/attacks.py [--quick]
 
-Every line is a new process; kernels are compiled before, on a few records; best of up to three times. SARS-like: records drawn from
-`outrisk.datasets.sars_like`, six keys. Worst case: six keys of 100 equally likely levels, so that nearly every
-record's keys are its own and nobody has a match.
+Every line is a new process; kernels are compiled before, on a few records; best of up to three times. SARS-like:
+records drawn from `outrisk.datasets.sars_like`, six keys. Sparse, the worst case: six keys of 100 equally likely
+levels, so that nearly every record's keys are its own and nobody has a match.
 """
 
 from __future__ import annotations
@@ -89,12 +90,13 @@ def measure(task, data, n):
     run, tables = TASKS[task][0], make(n)
     run(make(50))
     times = []
-    while len(times) < 3 and sum(times) < 5:
-        started = time.perf_counter()
+    while len(times) < 3 and sum(elapsed for elapsed, _ in times) < 5:
+        started = time.perf_counter(), time.process_time()
         run(tables)
-        times.append(time.perf_counter() - started)
+        times.append((time.perf_counter() - started[0], time.process_time() - started[1]))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
-    print(f"{task:20s} {data:7s} {n:7,d} {min(times):7.2f} s {peak:6.0f} MB")
+    elapsed, used = map(min, zip(*times, strict=True))
+    print(f"{task:20s} {data:7s} {n:7,d} {elapsed:7.2f} s {used:7.2f} s CPU {peak:6.0f} MB")
 
 
 def main():
