@@ -61,3 +61,8 @@ def test_values_beyond_the_breaks_fall_into_the_end_groups():
 def test_less_than_two_values_cannot_be_grouped(sample, found):
     with pytest.raises(RiskError, match=f"'x' cannot be grouped: it has {found} to group"):
         breaks_of("x", *counted(sample), 4, 0)
+
+
+def test_infinite_values_cannot_be_grouped():
+    with pytest.raises(RiskError, match="'x' cannot be grouped: it has infinite values"):
+        breaks_of("x", *counted([1, 2, np.inf]), 2, 0)
