@@ -59,7 +59,7 @@ def attack(
     level); `ensemble` takes the majority vote of MEMBERS (ties: the first level); `zero_rule` always guesses the most
     frequent synthetic target; `uniform` guesses any synthetic target value alike, its accuracy is the expected one.
     Missing values are a level of their own. A classifier that fails is a row with NaN and its message in `reason`.
-    RiskError or DataError where no measure is defined on the input. Same seed, same result.
+    RiskError or DataError where no measure is defined on the input. Same seed, same result, in any order of records.
     """
     chosen = tuple(CLASSIFIERS if classifiers is None else classifiers)
     unknown = [name for name in chosen if name not in CLASSIFIERS]
