@@ -139,6 +139,7 @@ def test_warnings_of_training_are_noted(monkeypatch):
 
     def warn(*arguments):
         warnings.warn("did not converge\nsee the manual", stacklevel=1)
+        warnings.warn("an option will go", FutureWarning, stacklevel=1)
         return model(*arguments)
 
     monkeypatch.setattr(module, "_model", warn)

@@ -61,7 +61,8 @@ def learn(name: str, training: Training, seed: int) -> Guess:
             targets = np.asarray(model.fit(features, table[:, -1], **fit_options).predict(queries))
         except Exception as error:  # whatever a classifier dies of is told in its row
             return Guess(None, n_trained, note, f"{type(error).__name__}: {first_line(error)}")
-    notes = [note, *(str(warning.message).partition("\n")[0] for warning in caught)]
+    told = [warning for warning in caught if issubclass(warning.category, (UserWarning, RuntimeWarning))]
+    notes = [note, *(str(warning.message).partition("\n")[0] for warning in told)]
     return Guess(targets, n_trained, "; ".join(dict.fromkeys(filter(None, notes))))
 
 
