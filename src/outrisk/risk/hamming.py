@@ -74,11 +74,17 @@ def _starts(equivalence: Equivalence) -> Positions:
     return np.flatnonzero(np.diff(equivalence.cell_class, prepend=-1))
 
 
-def _class_codes(equivalence: Equivalence, coding: Coding, keys: Sequence[str]) -> NDArray[Any]:
-    """Codes of the keys of each class, shape (n_classes, n_keys), in the smallest integers that hold them."""
+def one_of_each_class(equivalence: Equivalence, coding: Coding) -> Positions:
+    """Position in the coding of one record of each class, whatever its table; shape (n_classes,)."""
     member = np.empty(len(equivalence.class_counts[SYNTHETIC]), dtype=np.intp)
     for table, rows in coding.rows().items():
         member[equivalence.cell_class[equivalence.records[table]]] = np.arange(rows.start, rows.stop)
+    return member
+
+
+def _class_codes(equivalence: Equivalence, coding: Coding, keys: Sequence[str]) -> NDArray[Any]:
+    """Codes of the keys of each class, shape (n_classes, n_keys), in the smallest integers that hold them."""
+    member = one_of_each_class(equivalence, coding)
     chosen = [coding.names.index(key) for key in keys]
     widest = max(len(coding.labels[j]) for j in chosen)
     dtype = np.uint8 if widest <= 2**8 else np.uint16 if widest <= 2**16 else np.int32
