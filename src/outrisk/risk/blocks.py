@@ -180,10 +180,10 @@ def _to_block(x, u, cost, power, index, b, sums):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def nearest(start, stop, numbers, codes, costs, power, index, k, within, out):  # type: ignore[no-untyped-def]
-    """Write the two smallest sums of points start..stop to out (n, 2); with k = 1 the second is not to be used."""
+def nearest(asked, numbers, codes, costs, power, index, k, within, out):  # type: ignore[no-untyped-def]
+    """Write the two smallest sums of the points asked about to out (n, 2); with k = 1 the second is not to be used."""
     bounds, sums = np.empty(len(index.sizes)), np.empty(WIDTH)
-    for i in range(start, stop):
+    for i in asked:
         x, u, cost = numbers[i], codes[i], costs[i]
         _lower_bounds(x, u, cost, power, index, bounds)
         home = np.argmin(bounds)
@@ -208,10 +208,10 @@ def nearest(start, stop, numbers, codes, costs, power, index, k, within, out):  
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def farthest(start, stop, numbers, codes, costs, power, index, best):  # type: ignore[no-untyped-def]
-    """Raise best (1,) to the largest sum from points start..stop."""
+def farthest(asked, numbers, codes, costs, power, index, best):  # type: ignore[no-untyped-def]
+    """Raise best (1,) to the largest sum from the points asked about."""
     bounds, sums = np.empty(len(index.sizes)), np.empty(WIDTH)
-    for i in range(start, stop):
+    for i in asked:
         x, u, cost = numbers[i], codes[i], costs[i]
         _upper_bounds(x, u, cost, power, index, bounds)
         home = np.argmax(bounds)
@@ -227,11 +227,11 @@ def farthest(start, stop, numbers, codes, costs, power, index, best):  # type: i
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def ties(  # type: ignore[no-untyped-def]
-    start, stop, numbers, codes, costs, power, index, reach, own, payload, slack, relative, first, out
+    asked, numbers, codes, costs, power, index, reach, own, payload, slack, relative, first, out
 ):
     """Write to out (n, 3): records within reach, those of them whose payload agrees, the lowest record number."""
     bounds, sums = np.empty(len(index.sizes)), np.empty(WIDTH)
-    for i in range(start, stop):
+    for i in asked:
         x, u, cost = numbers[i], codes[i], costs[i]
         _lower_bounds(x, u, cost, power, index, bounds)
         limit = reach[i] * reach[i] if power == 2 else reach[i]

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -82,11 +82,8 @@ class Points:
     point: Positions  # (n_records,) where each record is
     first: Positions  # (n_points,) lowest record number at each point
     payload: Floats  # (n_points,)
-    index: blocks.Index = field(repr=False)
+    index: blocks.Index
 
-    def at(self, values: Floats) -> Floats:
-        """Values of points as values of records."""
-        return np.asarray(values[self.point])
 
 
 def points(space: Space, payload: Floats | None = None) -> Points:
@@ -117,24 +114,45 @@ def points(space: Space, payload: Floats | None = None) -> Points:
 
 
 def nearest(
-    queries: Points, references: Points, k: int = 1, within: bool = False, pace: Pace = UNHURRIED
+    queries: Points,
+    references: Points,
+    k: int = 1,
+    within: bool = False,
+    rows: Positions | None = None,
+    pace: Pace = UNHURRIED,
 ) -> Floats:
     """Distances from each record to its k nearest records (k 1 or 2), shape (n_records, k), ascending.
 
-    within: both tables are the same one and a record is not its own neighbour (a copy of it is). inf where there are
-    fewer than k others.
+    within: both tables are the same one and a record is not its own neighbour (a copy of it is). rows: only of these
+    records, shape (n_rows, k). inf where there are fewer than k others.
     """
     squares = np.empty((len(queries.space), 2))
     costs = _level_costs(queries.space)
+    asked, point = _asked(queries, rows)
 
     def run(start: int, stop: int) -> None:
         blocks.nearest(
-            start, stop, queries.space.numbers, queries.space.codes, costs, queries.space.power, references.index, k,
-            within, squares,
+            asked[start:stop], queries.space.numbers, queries.space.codes, costs, queries.space.power,
+            references.index, k, within, squares,
         )  # fmt: skip
 
-    _in_chunks(len(squares), run, pace)
-    return np.asarray(_root(squares[:, :k], queries.space.power)[queries.point])
+    _in_chunks(len(asked), run, pace)
+    return np.asarray(_root(squares[point, :k], queries.space.power))
+
+
+def _asked(queries: Points, rows: Positions | None) -> tuple[Positions, Positions]:
+    """The points to ask about, and the point of each record asked about."""
+    point = queries.point if rows is None else queries.point[rows]
+    return np.unique(point), point
+
+
+def between(space: Space, one: Positions, other: Positions) -> Floats:
+    """Distance of each pair of records at these positions, shape (n_pairs,)."""
+    sums = (np.abs(space.numbers[one] - space.numbers[other]) ** space.power).sum(axis=1)
+    for k, cost in enumerate(space.costs):
+        u, v = space.codes[one, k], space.codes[other, k]
+        sums += np.where(u != v, cost[u] + cost[v], 0.0)
+    return np.asarray(_root(sums, space.power))
 
 
 def farthest(queries: Points, references: Points, pace: Pace = UNHURRIED) -> float:
@@ -144,8 +162,9 @@ def farthest(queries: Points, references: Points, pace: Pace = UNHURRIED) -> flo
 
     def run(start: int, stop: int) -> None:
         blocks.farthest(
-            start, stop, queries.space.numbers, queries.space.codes, costs, queries.space.power, references.index, best
-        )
+            np.arange(start, stop), queries.space.numbers, queries.space.codes, costs, queries.space.power,
+            references.index, best,
+        )  # fmt: skip
 
     _in_chunks(len(queries.space), run, Pace(pace.deadline, pace.progress, threads=1))
     return float(_root(best, queries.space.power)[0])
@@ -153,7 +172,7 @@ def farthest(queries: Points, references: Points, pace: Pace = UNHURRIED) -> flo
 
 @dataclass(frozen=True, eq=False)
 class Ties:
-    """What lies within a radius of each record: arrays of shape (n_records,)."""
+    """What lies within a radius of each record asked about: arrays of shape (n_rows,)."""
 
     found: NDArray[np.int64]  # reference records within the radius
     hits: NDArray[np.int64]  # of these, those whose payload agrees with the record's
@@ -166,27 +185,28 @@ def ties(
     radius: Floats,
     absolute: Floats | float = 0.0,
     relative: float = 0.0,
+    rows: Positions | None = None,
     pace: Pace = UNHURRIED,
 ) -> Ties:
-    """Count the reference records within a radius (n_query_records,) of each record, and those that agree with it.
+    """Count the reference records within a radius (n_rows,) of each record asked about, and those that agree with it.
 
-    Payloads y of the record and z of the reference agree when |y - z| <= absolute + relative * z; `absolute` may be
-    given per record.
+    Payloads y of the record and z of the reference agree when |y - z| <= absolute + relative * z. Radius and
+    `absolute` (n_rows,) are the same for equal records.
     """
-    reach = np.empty(len(queries.space))
-    reach[queries.point] = radius
-    slack = np.empty(len(queries.space))
-    slack[queries.point] = absolute
+    asked, point = _asked(queries, rows)
+    reach, slack = np.empty((2, len(queries.space)))
+    reach[point] = radius
+    slack[point] = absolute
     costs, out = _level_costs(queries.space), np.empty((len(queries.space), 3), dtype=np.int64)
 
     def run(start: int, stop: int) -> None:
         blocks.ties(
-            start, stop, queries.space.numbers, queries.space.codes, costs, queries.space.power, references.index,
-            reach, queries.payload, references.payload, slack, relative, references.first, out,
+            asked[start:stop], queries.space.numbers, queries.space.codes, costs, queries.space.power,
+            references.index, reach, queries.payload, references.payload, slack, relative, references.first, out,
         )  # fmt: skip
 
-    _in_chunks(len(out), run, pace)
-    found, hits, first = out[queries.point].T
+    _in_chunks(len(asked), run, pace)
+    found, hits, first = out[point].T
     return Ties(found, hits, first)
 
 
@@ -218,13 +238,3 @@ def _in_chunks(n: int, run: Callable[[int, int], None], pace: Pace) -> None:
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-
-
-def union(spaces: Sequence[Space]) -> Space:
-    """Records of several tables of one space after one another."""
-    return Space(
-        np.concatenate([space.numbers for space in spaces]),
-        np.concatenate([space.codes for space in spaces]),
-        spaces[0].costs,
-        spaces[0].power,
-    )

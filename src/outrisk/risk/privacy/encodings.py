@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from outrisk.errors import RiskError
 from outrisk.risk.neighbours import Floats, Space
+from outrisk.risk.privacy.entropy import Entropy, factor, pointwise
 from outrisk.risk.privacy.tables import ORIGINAL, SYNTHETIC, Tables
 
 _BLOCK = 8192
@@ -31,6 +32,7 @@ class Encoding:
     k: int | None = None
     columns: tuple[str, ...] | None = None  # None: all
     weights: tuple[tuple[str, float], ...] = ()
+    entropy: Entropy | None = None
 
     def __str__(self) -> str:
         return self.name if self.k is None else f"{self.name}, k = {self.k}"
@@ -68,7 +70,33 @@ def encode(tables: Tables, encoding: Encoding) -> Space:
         tables.rows[ORIGINAL],
         tables.rows[SYNTHETIC],
     )
-    return ENCODINGS[encoding.name](columns, encoding)
+    if encoding.entropy is not None and encoding.entropy.kind == "pointwise":
+        return _pointwise(columns, encoding)
+    space = ENCODINGS[encoding.name](columns, encoding)
+    return space if encoding.entropy is None else _weighed(space, columns, encoding.entropy)
+
+
+def _weighed(space: Space, columns: Columns, entropy: Entropy) -> Space:
+    numbers = [factor(entropy, x[columns.original], True) ** space.power for x in columns.numbers.values()]
+    codes = [factor(entropy, x[columns.original], False) ** space.power for x in columns.codes.values()]
+    if space.numbers.shape[1] == len(numbers) + len(codes):  # categories by rank are numbers
+        return scaled(space, numbers + codes, [])
+    return scaled(space, numbers, codes)
+
+
+def _pointwise(columns: Columns, encoding: Encoding) -> Space:
+    """One column a level: a record's own weight moves all its indicators, so a mismatch has no cost of its own."""
+    if encoding.name != "onehot_zscore" or encoding.weights:
+        raise RiskError("entropy 'pointwise' is defined on encoding 'onehot_zscore' without weights; use those")
+    numbers = [_z(x, columns.original) for x in columns.numbers.values()]
+    coordinates, owners = list(numbers), list(range(len(numbers)))
+    for j, (name, codes) in enumerate(columns.codes.items(), len(numbers)):
+        for level in range(columns.n_levels[name]):
+            coordinates.append(_z((codes == level).astype(float), columns.original))
+            owners.append(j)
+    values = [*columns.numbers.values(), *columns.codes.values()]
+    assert encoding.entropy is not None
+    return pointwise(encoding.entropy, np.column_stack(coordinates), values, owners, columns.original)
 
 
 def scaled(space: Space, factors: Sequence[float], category_factors: Sequence[float]) -> Space:
