@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -61,6 +62,7 @@ class Context:
     seed: int = 0
     pace: Pace = UNHURRIED
     sampled: Mapping[str, Positions] = field(default_factory=dict)  # table -> records asked about, if not all
+    memo: dict[Any, Any] = field(default_factory=dict)  # what a metric keeps for its next table
     _geometries: dict[tuple[Encoding, str, str], Geometry] = field(default_factory=dict)
 
     def scored(self, table: str) -> Positions:

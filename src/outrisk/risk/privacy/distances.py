@@ -18,6 +18,7 @@ from outrisk.risk.privacy.context import SLACK, TIE, Context
 from outrisk.risk.privacy.encodings import Encoding
 from outrisk.risk.privacy.entropy import Entropy
 from outrisk.risk.privacy.score import Score, joined, mean, mean_interval, share, student, undefined, wilson
+from outrisk.risk.privacy.tables import HOLDOUT, ORIGINAL
 
 ONEHOT, GOWER, FAMD = Encoding("onehot"), Encoding("gower"), Encoding("famd")
 NO_OTHER = "one record has no other to be near to"
@@ -28,15 +29,20 @@ _DRAWS = 200
 def _scaled_nearest(
     context: Context, attacked: str, released: str, encoding: Encoding, bounds: str
 ) -> tuple[Floats, dict[str, float], tuple[str, ...]]:
-    """u of each attacked record: its nearest distance between the least and the greatest, over all pairs or nearest."""
+    """u of each attacked record: its nearest distance between the least and the greatest, over all pairs or nearest.
+
+    The holdout is put on the original's scale, so that both read alike; what lies beyond it is 0 or 1.
+    """
     distance = context.nearest(encoding, attacked, released)[:, 0]
     choose("bounds", bounds, ("pairs", "nearest"))
-    low = float(distance.min())
-    high = context.farthest(encoding, attacked, released) if bounds == "pairs" else float(distance.max())
+    scale = ORIGINAL if attacked == HOLDOUT else attacked
+    reference = context.nearest(encoding, scale, released)[:, 0]
+    low = float(reference.min())
+    high = context.farthest(encoding, scale, released) if bounds == "pairs" else float(reference.max())
     counts = {"least distance": low, "greatest distance": high}
     if high - low <= TIE:
         return np.zeros(len(distance)), counts, ("all distances are equal: u is taken as 0",)
-    return (distance - low) / (high - low), counts, ()
+    return np.clip((distance - low) / (high - low), 0.0, 1.0), counts, ()
 
 
 def _noted(score: Score, notes: tuple[str, ...]) -> Score:
