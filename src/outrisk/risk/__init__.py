@@ -1,22 +1,20 @@
 """Disclosure measures: what synthetic data give away about the people behind them, whatever tool made the data."""
 
+from outrisk.risk.attacks import CLASSIFIERS, AttackResult, attack
 from outrisk.risk.cap import (
     Attribution,
     AttributionOverOriginal,
     DifferentialAttribution,
-    TcapResult,
     attribution,
     attribution_over_original,
     baseline,
     cap_original,
-    dcap,
     differential_attribution,
     key_sets,
     mean_weap,
-    tcap,
-    weap,
 )
 from outrisk.risk.equivalence import Coding, Equivalence, code_frames, code_microdata, cross
+from outrisk.risk.family import CapResult, cap
 from outrisk.risk.jackknife import (
     MEASURES,
     SIDES,
@@ -27,22 +25,28 @@ from outrisk.risk.jackknife import (
     marginal,
     score,
 )
+from outrisk.risk.single import TcapResult, dcap, tcap, weap
 
 __all__ = [
+    "CLASSIFIERS",
     "MEASURES",
     "SIDES",
+    "AttackResult",
     "Attribution",
     "AttributionOverOriginal",
+    "CapResult",
     "Coding",
     "DifferentialAttribution",
     "Equivalence",
     "Estimate",
     "Scores",
     "TcapResult",
+    "attack",
     "attribution",
     "attribution_over_original",
     "average",
     "baseline",
+    "cap",
     "cap_original",
     "code_frames",
     "code_microdata",

@@ -31,7 +31,15 @@ from outrisk.risk.cap import (
     mean_weap,
     shares,
 )
-from outrisk.risk.equivalence import Equivalence, Positions, check_keys, check_target_varies, code_microdata, cross
+from outrisk.risk.equivalence import (
+    Coding,
+    Equivalence,
+    Positions,
+    check_keys,
+    check_target_varies,
+    code_microdata,
+    cross,
+)
 
 MEASURES = ("tcap_undefined", "tcap_zero", "dcap", "baseline")
 SIDES = (ORIGINAL, HOLDOUT)
@@ -85,15 +93,22 @@ def score(
     share them. groups = 0 makes no replicates. Cost: O(K * (records + groups * cells)).
     """
     tables = {SYNTHETIC: synthetic, ORIGINAL: original} | ({} if holdout is None else {HOLDOUT: holdout})
-    sides = [side for side in SIDES if side in tables]
-    check_tau(tau)
     if not sets:
         raise RiskError("no key sets to score; give at least one")
     for keys in sets:
         check_keys(synthetic.codebook.names, keys, target)
     coding = code_microdata(tables, list(dict.fromkeys([*(key for keys in sets for key in keys), target])))
     check_target_varies(coding, target)
-    members = {side: deal(len(tables[side]), groups, seed, side) for side in sides}
+    return score_coding(coding, sets, target, tau, groups, seed)
+
+
+def score_coding(
+    coding: Coding, sets: Sequence[tuple[str, ...]], target: str, tau: float, groups: int, seed: int
+) -> Scores:
+    """`score` on tables under one coding, 'synthetic', 'original' and perhaps 'holdout'."""
+    check_tau(tau)
+    sides = [side for side in SIDES if side in coding.lengths]
+    members = {side: deal(coding.lengths[side], groups, seed, side) for side in sides}
     values = {(measure, side): np.full(len(sets), math.nan) for measure in MEASURES for side in sides}
     replicates = {at: np.full((len(sets), groups), math.nan) for at in values}
     weap = np.empty(len(sets))

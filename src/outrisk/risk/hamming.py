@@ -1,0 +1,85 @@
+"""What an intruder reads off the synthetic records nearest to a person: those with the fewest keys that differ.
+
+The search runs over *distinct* key combinations with their counts, one query at a time against all synthetic
+combinations, so its memory is a few numbers a combination: O(queries x combinations x keys) time, compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outrisk.risk.cap import SYNTHETIC
+from outrisk.risk.equivalence import Coding, Counts, Equivalence, Positions
+
+_QUERIES_A_CALL = 1_024  # between two calls an interrupt is heard
+
+
+@dataclass(frozen=True, eq=False)
+class Lookup:
+    """For each class, the targets of the synthetic records that an intruder takes as its own."""
+
+    hits: Counts  # (n_cells,) those records that have the cell's target
+    size: Counts  # (n_classes,) those records; 0 = no match
+    top: Counts  # (n_classes,) those with the most frequent target
+    tied: Counts  # (n_classes,) targets that are most frequent; 0 without a match
+    guess: Positions  # (n_classes,) the first of them in the order of codes; -1 without a match
+    distance: Counts  # (n_classes,) keys in which they differ; -1 without a match
+
+
+def same_keys(equivalence: Equivalence) -> Lookup:
+    """The synthetic records with exactly the class's keys, if there are any."""
+    hits, size = equivalence.counts[SYNTHETIC], equivalence.class_counts[SYNTHETIC]
+    classes = equivalence.cell_class
+    top = np.maximum.reduceat(hits, _starts(equivalence))
+    modal = np.flatnonzero((hits == top[classes]) & (hits > 0))
+    guess = np.full(len(size), -1, dtype=np.intp)
+    guess[classes[modal[::-1]]] = equivalence.cell_target[modal[::-1]]  # the first of a class is written last
+    tied = np.bincount(classes[modal], minlength=len(size))
+    return Lookup(hits, size, top, tied, guess, np.where(size > 0, 0, -1))
+
+
+def nearest_keys(equivalence: Equivalence, coding: Coding, keys: Sequence[str], exact: Lookup) -> Lookup:
+    """All synthetic records at the least Hamming distance from the class's keys; at 0 they are those of `exact`.
+
+    Two missing values of a key agree; one that is missing in one record only differs.
+    """
+    from outrisk.risk.kernels import nearest  # numba takes longer to import than most measures take to compute
+
+    unmatched = np.flatnonzero(exact.size == 0)
+    if not len(unmatched):
+        return exact
+    codes, n_targets = _class_codes(equivalence, coding, keys), int(equivalence.cell_target.max()) + 1
+    met, ends = np.flatnonzero(exact.size), np.append(_starts(equivalence), len(equivalence.cell_class))
+    hits, size, top, tied, distance = (
+        array.copy() for array in (exact.hits, exact.size, exact.top, exact.tied, exact.distance)
+    )
+    guess = exact.guess.copy()
+    points = np.ascontiguousarray(codes[met].T)
+    for start in range(0, len(unmatched), _QUERIES_A_CALL):
+        block = unmatched[start : start + _QUERIES_A_CALL]
+        nearest(
+            points, met, codes[block], block, ends, equivalence.cell_target, exact.hits, n_targets,
+            hits, size, top, tied, guess, distance,
+        )  # fmt: skip
+    return Lookup(hits, size, top, tied, guess, distance)
+
+
+def _starts(equivalence: Equivalence) -> Positions:
+    """First cell of each class."""
+    return np.flatnonzero(np.diff(equivalence.cell_class, prepend=-1))
+
+
+def _class_codes(equivalence: Equivalence, coding: Coding, keys: Sequence[str]) -> NDArray[Any]:
+    """Codes of the keys of each class, shape (n_classes, n_keys), in the smallest integers that hold them."""
+    member = np.empty(len(equivalence.class_counts[SYNTHETIC]), dtype=np.intp)
+    for table, rows in coding.rows().items():
+        member[equivalence.cell_class[equivalence.records[table]]] = np.arange(rows.start, rows.stop)
+    chosen = [coding.names.index(key) for key in keys]
+    widest = max(len(coding.labels[j]) for j in chosen)
+    dtype = np.uint8 if widest <= 2**8 else np.uint16 if widest <= 2**16 else np.int32
+    return np.stack([coding.columns[j][member].astype(dtype) for j in chosen], axis=1)
