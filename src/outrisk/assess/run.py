@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 from deap import tools
 
+from outrisk.assess.disclosure import disclosure_rows
 from outrisk.assess.folds import Fold
 from outrisk.errors import OutputError
 from outrisk.evolve.loop import Generation, evolve
@@ -72,8 +73,8 @@ class RunResult:
     """What a run leaves behind: aggregates only; its synthetic data are on disk.
 
     refit: recomputed numbers (k,) of the best candidate, all outputs in a row; NaN where the refit fails (see
-    `failures`). trajectory, snapshots: rows of the files of these names. scores: risk of the best candidate over all
-    key sets.
+    `failures`). trajectory, snapshots, disclosure: rows of the files of these names. scores: risk of the best
+    candidate over all key sets.
     """
 
     job: Job
@@ -85,6 +86,7 @@ class RunResult:
     trajectory: list[dict[str, object]]
     snapshots: list[dict[str, object]]
     scores: Scores
+    disclosure: list[dict[str, object]]
 
 
 @dataclass(eq=False)
@@ -143,10 +145,13 @@ def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None)
         groups_of(job.fold),
         job.jackknife_seed,
     )
+    disclosed = disclosure_rows(best, job.fold, job.keys, job.target, groups_of(job.fold), job.jackknife_seed)
     if halt is not None and halt.is_set():
         return None
     write_table(best, job.folder / job.file)
-    return RunResult(job, stop, len(trace.logbook) - 1, seconds, refit, failures, trace.logbook, snapshots, scores)
+    return RunResult(
+        job, stop, len(trace.logbook) - 1, seconds, refit, failures, trace.logbook, snapshots, scores, disclosed
+    )
 
 
 def recompute(job: Job, synthetic: Microdata) -> tuple[Array, tuple[str, ...]]:

@@ -15,6 +15,7 @@ from typing import Any
 from rich.console import Console
 
 from outrisk.assess import files
+from outrisk.assess.disclosure import COLUMNS
 from outrisk.assess.files import RunDirectory
 from outrisk.assess.run import Job, RunResult
 from outrisk.assess.study import Assessment, carry_out, plan_jobs
@@ -176,4 +177,6 @@ def _write(
     directory.table("trajectory.csv", files.TRAJECTORY, (row for result in results for row in result.trajectory))
     directory.table("snapshots.csv", files.SNAPSHOTS, (row for result in results for row in result.snapshots))
     directory.table("risk.csv", files.RISK, (row for result in results for row in risk_rows(result)))
+    rows = ({**result.job.place, **row} for result in results for row in result.disclosure)
+    directory.table("disclosure.csv", COLUMNS, rows)
     directory.json("risk.json", summarise(assessment, jobs, results))

@@ -13,6 +13,7 @@ from outrisk.risk.cap import (
     key_sets,
     mean_weap,
 )
+from outrisk.risk.disclosure import Disclosure, disclosure
 from outrisk.risk.equivalence import Coding, Equivalence, code_frames, code_microdata, cross
 from outrisk.risk.family import CapResult, cap
 from outrisk.risk.jackknife import (
@@ -25,6 +26,8 @@ from outrisk.risk.jackknife import (
     marginal,
     score,
 )
+from outrisk.risk.multi import MultiDisclosure, multi_disclosure
+from outrisk.risk.options import RiskWarning
 from outrisk.risk.single import TcapResult, dcap, tcap, weap
 
 __all__ = [
@@ -37,8 +40,11 @@ __all__ = [
     "CapResult",
     "Coding",
     "DifferentialAttribution",
+    "Disclosure",
     "Equivalence",
     "Estimate",
+    "MultiDisclosure",
+    "RiskWarning",
     "Scores",
     "TcapResult",
     "attack",
@@ -54,9 +60,11 @@ __all__ = [
     "cross",
     "dcap",
     "differential_attribution",
+    "disclosure",
     "key_sets",
     "marginal",
     "mean_weap",
+    "multi_disclosure",
     "score",
     "tcap",
     "weap",

@@ -1,0 +1,110 @@
+import json
+import math
+
+import pytest
+from command import outrisk, records, refused
+
+from outrisk.cli.spread import spread
+from outrisk.risk import disclosure, multi_disclosure
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Original, two syntheses and a holdout as CSV files."""
+    found = {}
+    for seed, name in enumerate(("original", "synthetic", "second", "holdout"), start=1):
+        found[name] = tmp_path / f"{name}.csv"
+        records(seed=seed).to_csv(found[name], index=False)
+    return found
+
+
+def arguments(files, *more, keys=("age", "area"), target="ill", synthetic=("synthetic",)):
+    return [
+        *["measure", "--original", files["original"], "--synthetic", *(files[name] for name in synthetic)],
+        *["--keys", *keys, "--target", target, *more],
+    ]
+
+
+def test_several_values_stand_after_one_option():
+    repeatable = {"--keys", "--synthetic"}
+    assert spread(["--keys", "a", "b", "--target", "t"], repeatable) == ["--keys", "a", "--keys", "b", "--target", "t"]
+    assert spread(["--keys=a", "b"], repeatable) == ["--keys=a", "--keys", "b"]
+    assert spread(["--keys", "a", "--keys", "b"], repeatable) == ["--keys", "a", "--keys", "b"]
+    assert spread(["--target", "t", "stray"], repeatable) == ["--target", "t", "stray"]
+
+
+def test_measure_writes_what_the_python_interface_finds(files, tmp_path, capsys):
+    out = tmp_path / "out.json"
+    code, said, err = outrisk(
+        capsys, *arguments(files, "--holdout", files["holdout"], "--targets", "sex", "--json", out)
+    )
+    assert (code, err) == (0, "")
+    found = json.loads(out.read_text())
+    parts = {section["name"]: section for section in found["sections"]}
+    assert {"disclosure", "checks", "targets"} <= set(parts)
+    frames = [records(seed=seed) for seed in (1, 2, 4)]
+    expected = disclosure(frames[0], frames[1], ["age", "area"], "ill", frames[2])
+    against, identity, attribute, cap = parts["disclosure"]["tables"]
+    for table, frame in ((identity, expected.identity), (attribute, expected.attribute), (cap, expected.cap)):
+        assert table["columns"] == list(frame.columns)
+        assert len(table["rows"]) == 1
+        row = [math.nan if value is None else value for value in table["rows"][0]]
+        assert row == pytest.approx(frame.iloc[0].tolist(), nan_ok=True)
+    at = against["columns"].index("marginal")
+    marginal = [math.nan if row[at] is None else row[at] for row in against["rows"]]
+    assert marginal == pytest.approx(list(expected.marginal["marginal"]), nan_ok=True)
+    several = multi_disclosure(frames[0], frames[1], ["age", "area"], ["ill", "sex"], frames[2])
+    table = parts["targets"]["tables"][0]
+    assert [row[0] for row in table["rows"]] == list(several.table["target"])
+    assert found["records"] == {"original": 160, "synthetic": [160], "holdout": 160}
+    assert {entry["what"] for entry in found["inputs"]} == {"original", "synthetic", "holdout"}
+    for name in ("repU", "DiSCO", "DCAP", "Original against holdout"):
+        assert name in said
+
+
+def test_measure_writes_a_self_contained_report(files, tmp_path, capsys):
+    page = tmp_path / "out.html"
+    command = arguments(
+        files, "--holdout", files["holdout"], "--targets", "sex", "--html", page, synthetic=("synthetic", "second")
+    )
+    assert outrisk(capsys, *command)[0] == 0
+    text = page.read_text()
+    assert text.count("<svg ") == 2
+    assert "http" not in text.replace("http-equiv", "").replace("http://www.w3.org", "")
+    assert "means over the synthetic tables" in text
+    assert str(tmp_path) not in text
+    assert ">None<" not in text and ">nan<" not in text
+    again = tmp_path / "again.html"
+    assert outrisk(capsys, *[again if each == page else each for each in command])[0] == 0
+    assert again.read_text() == text
+
+
+def test_a_codebook_makes_text_and_numbers_one(files, tmp_path, capsys):
+    records(seed=1).assign(age=lambda f: "g" + f["age"].astype(str)).to_csv(files["original"], index=False)
+    assert "'age' holds text in original and numbers in synthetic" in refused(capsys, *arguments(files))
+    (tmp_path / "cb.yaml").write_text("variables: {age: {kind: categorical, levels: [g0, '0']}}\n")
+    assert outrisk(capsys, *arguments(files, "--codebook", tmp_path / "cb.yaml"))[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"keys": ("age", "wage")}, "original: no column 'wage'; known"),
+        ({"target": "wage"}, "original: no column 'wage'; known"),
+        ({"target": "age"}, "target 'age' is among the keys"),
+        ({"keys": ("age", "age")}, "repeated; name each key once"),
+        ({"more": ["--targets", "ill"]}, "name each target once"),
+        ({"more": ["--targets", "area"]}, "target 'area' is among the keys"),
+        ({"more": ["--holdout", "none.csv"]}, "none.csv: no such file"),
+        ({"more": ["--json", "nowhere/out.json"]}, "nowhere: no such directory"),
+        ({"more": ["--colour"]}, "--colour"),
+    ],
+)
+def test_bad_input_is_told_in_one_line(files, capsys, change, message):
+    assert message in refused(capsys, *arguments(files, *change.pop("more", []), **change))
+
+
+def test_an_input_is_not_overwritten(files, capsys):
+    before = files["original"].read_bytes()
+    assert "is an input" in refused(capsys, *arguments(files, "--json", files["original"]))
+    assert files["original"].read_bytes() == before
