@@ -40,7 +40,7 @@ def build(numbers: Floats, codes: Integers, costs: Floats, levels: Integers, cou
     return Index(*_fill(numbers, codes, costs, counts, order, starts))
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def _cut(numbers, codes, costs, levels, power):  # type: ignore[no-untyped-def]
     n, p, q = len(numbers), numbers.shape[1], codes.shape[1]
     order = np.arange(n)
@@ -96,7 +96,7 @@ def _cut(numbers, codes, costs, levels, power):  # type: ignore[no-untyped-def]
     return order, np.array(starts)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def _fill(numbers, codes, costs, counts, order, starts):  # type: ignore[no-untyped-def]
     n_blocks, p, q = len(starts) - 1, numbers.shape[1], codes.shape[1]
     low, high = np.empty((p, n_blocks)), np.empty((p, n_blocks))
@@ -124,7 +124,7 @@ def _fill(numbers, codes, costs, counts, order, starts):  # type: ignore[no-unty
     return low, high, masks, cheapest, dearest, sizes, by_block, codes_by_block, costs_by_block, ids, counts_by_block
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def _lower_bounds(x, u, cost, power, index, bounds):  # type: ignore[no-untyped-def]
     bounds[:] = 0.0
     for j in range(len(x)):
@@ -144,7 +144,7 @@ def _lower_bounds(x, u, cost, power, index, bounds):  # type: ignore[no-untyped-
                 bounds[b] += cost[k] + cheapest[b]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def _upper_bounds(x, u, cost, power, index, bounds):  # type: ignore[no-untyped-def]
     bounds[:] = 0.0
     for j in range(len(x)):
@@ -158,7 +158,7 @@ def _upper_bounds(x, u, cost, power, index, bounds):  # type: ignore[no-untyped-
             bounds[b] += cost[k] + dearest[b]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def _to_block(x, u, cost, power, index, b, sums):  # type: ignore[no-untyped-def]
     """Sums of the distance from one record to each point of a block, (WIDTH,); places past its size hold nothing."""
     for r in range(WIDTH):
@@ -179,7 +179,7 @@ def _to_block(x, u, cost, power, index, b, sums):  # type: ignore[no-untyped-def
             sums[r] += own + costs[r] if codes[r] != code else 0.0
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def nearest(asked, numbers, codes, costs, power, index, k, within, out):  # type: ignore[no-untyped-def]
     """Write the two smallest sums of the points asked about to out (n, 2); with k = 1 the second is not to be used."""
     bounds, sums = np.empty(len(index.sizes)), np.empty(WIDTH)
@@ -207,7 +207,7 @@ def nearest(asked, numbers, codes, costs, power, index, k, within, out):  # type
         out[i, 0], out[i, 1] = one, two
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def farthest(asked, numbers, codes, costs, power, index, best):  # type: ignore[no-untyped-def]
     """Raise best (1,) to the largest sum from the points asked about."""
     bounds, sums = np.empty(len(index.sizes)), np.empty(WIDTH)
@@ -225,7 +225,7 @@ def farthest(asked, numbers, codes, costs, power, index, best):  # type: ignore[
                     best[0] = sums[r]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def ties(  # type: ignore[no-untyped-def]
     asked, numbers, codes, costs, power, index, reach, own, payload, slack, relative, first, out
 ):
@@ -248,3 +248,30 @@ def ties(  # type: ignore[no-untyped-def]
                         hits += count
                     lowest = min(lowest, first[at])
         out[i, 0], out[i, 1], out[i, 2] = found, hits, lowest
+
+
+@njit(cache=True, nogil=True)
+def hits(y, y_group, z, z_group, reaches, lead, count):  # type: ignore[no-untyped-def]
+    """For each y (p, n) the records z (p, m) of its group that lie within `reaches` of it; count False: 1 if any.
+
+    z is sorted by group, then by its row `lead`.
+    """
+    found = np.zeros(len(y_group), dtype=np.int64)
+    for i in range(len(y_group)):
+        low = np.searchsorted(z_group, y_group[i])
+        high = np.searchsorted(z_group, y_group[i], side="right")
+        if len(reaches):
+            window = z[lead, low:high]
+            high = low + np.searchsorted(window, y[lead, i] + reaches[lead], side="right")
+            low += np.searchsorted(window, y[lead, i] - reaches[lead])
+        for r in range(low, high):
+            inside = True
+            for j in range(len(reaches)):
+                if abs(z[j, r] - y[j, i]) > reaches[j]:
+                    inside = False
+                    break
+            if inside:
+                found[i] += 1
+                if not count:
+                    break
+    return found

@@ -69,7 +69,8 @@ def nearest_keys(
     few = [k for k in range(len(keys)) if codes[:, k].max() <= _FEW_LEVELS]
     many = [k for k in range(len(keys)) if k not in few]
     common = np.ascontiguousarray(codes[met][:, few].T.astype(np.uint8))
-    rare = np.array([np.argsort(codes[met, k], kind="stable") for k in many]).reshape(len(many), len(met))
+    rare = np.array([np.argsort(codes[met, k], kind="stable") for k in many], dtype=np.int64)
+    rare = rare.reshape(len(many), len(met))
     levels = [codes[met[order], k] for k, order in zip(many, rare, strict=True)]
     for start in range(0, len(unmatched), _QUERIES_A_CALL):
         if check is not None:
@@ -79,10 +80,11 @@ def nearest_keys(
             [
                 [np.searchsorted(level, codes[block, k], side=side) for side in ("left", "right")]
                 for k, level in zip(many, levels, strict=True)
-            ]
+            ],
+            dtype=np.int64,
         ).reshape(len(many), 2, len(block))
         nearest(
-            common, rare, places, met, codes[np.ix_(block, few)].astype(np.uint8), block, ends,
+            common, rare, places, met, codes[block][:, few].astype(np.uint8), block, ends,
             equivalence.cell_target, exact.hits, n_targets, hits, size, top, tied, guess, distance,
         )  # fmt: skip
     return Lookup(hits, size, top, tied, guess, distance)

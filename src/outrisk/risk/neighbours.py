@@ -20,12 +20,16 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.errors import RiskError
-from outrisk.risk import blocks
+
+if TYPE_CHECKING:
+    from outrisk.risk.blocks import Index
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.intp]
@@ -82,8 +86,7 @@ class Points:
     point: Positions  # (n_records,) where each record is
     first: Positions  # (n_points,) lowest record number at each point
     payload: Floats  # (n_points,)
-    index: blocks.Index
-
+    index: Index
 
 
 def points(space: Space, payload: Floats | None = None) -> Points:
@@ -107,9 +110,7 @@ def points(space: Space, payload: Floats | None = None) -> Points:
     distinct = rows.take(np.flatnonzero(fresh))
     counts = np.bincount(point)
     levels = np.array([len(cost) for cost in space.costs], dtype=np.int64)
-    index = blocks.build(
-        distinct.numbers, distinct.codes, _level_costs(distinct), levels, counts, space.power
-    )
+    index = _blocks().build(distinct.numbers, distinct.codes, _level_costs(distinct), levels, counts, space.power)
     return Points(distinct, counts, point, first, carried[order][fresh], index)
 
 
@@ -131,7 +132,7 @@ def nearest(
     asked, point = _asked(queries, rows)
 
     def run(start: int, stop: int) -> None:
-        blocks.nearest(
+        _blocks().nearest(
             asked[start:stop], queries.space.numbers, queries.space.codes, costs, queries.space.power,
             references.index, k, within, squares,
         )  # fmt: skip
@@ -161,7 +162,7 @@ def farthest(queries: Points, references: Points, pace: Pace = UNHURRIED) -> flo
     best = np.zeros(1)
 
     def run(start: int, stop: int) -> None:
-        blocks.farthest(
+        _blocks().farthest(
             np.arange(start, stop), queries.space.numbers, queries.space.codes, costs, queries.space.power,
             references.index, best,
         )  # fmt: skip
@@ -200,7 +201,7 @@ def ties(
     costs, out = _level_costs(queries.space), np.empty((len(queries.space), 3), dtype=np.int64)
 
     def run(start: int, stop: int) -> None:
-        blocks.ties(
+        _blocks().ties(
             asked[start:stop], queries.space.numbers, queries.space.codes, costs, queries.space.power,
             references.index, reach, queries.payload, references.payload, slack, relative, references.first, out,
         )  # fmt: skip
@@ -208,6 +209,13 @@ def ties(
     _in_chunks(len(asked), run, pace)
     found, hits, first = out[point].T
     return Ties(found, hits, first)
+
+
+def _blocks() -> ModuleType:
+    """The compiled search; numba takes longer to import than most measures take to compute."""
+    from outrisk.risk import blocks
+
+    return blocks
 
 
 def _level_costs(space: Space) -> Floats:

@@ -5,15 +5,15 @@ Sources as in `distances`. Y is the table attacked, Z the synthetic one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.errors import RiskError
-from outrisk.risk.cap import shares
+from outrisk.risk.cap import ORIGINAL, SYNTHETIC, shares
 from outrisk.risk.equivalence import Coding, check_keys, cross
+from outrisk.risk.hamming import nearest_keys, same_keys
 from outrisk.risk.neighbours import Floats, Points, Space, nearest, points, ties
 from outrisk.risk.privacy.context import SLACK, TIE, Context
 from outrisk.risk.privacy.distances import ONEHOT, choose
@@ -23,29 +23,19 @@ from outrisk.risk.privacy.tables import Tables
 
 
 def zcap(context: Context, attacked: str, released: str) -> Score:
-    """Mean over y of the share of the z with y's keys that have y's target; 0 where there is none.
+    """Zero CAP: mean over y of the share of the z with y's keys that have y's target; 0 where there is none.
 
     Hittmeir, Mayer and Ekelhart (2020); `outrisk.risk.DifferentialAttribution.dcap` is the same measure.
     """
     keys, target = _keys(context)
-    coding = context.tables.coding
-    names = (*keys, target)
-    both = np.concatenate([context.tables.rows[attacked], context.tables.rows[released]])
-    where = [coding.names.index(name) for name in names]
-    lengths = {"attacked": context.tables.n_records(attacked), "released": context.tables.n_records(released)}
-    pair = Coding(
-        names, tuple(coding.labels[j] for j in where), tuple(coding.columns[j][both] for j in where), lengths
-    )
-    equivalence = cross(pair, keys, target)
-    cells = equivalence.records["attacked"]
-    matched = equivalence.class_totals("released")[cells] > 0
-    return mean(shares(equivalence, "released")[cells], attacked, matched=int(matched.sum()))
+    equivalence = cross(_pair(context, attacked, released), keys, target)
+    cells = equivalence.records[ORIGINAL]
+    matched = equivalence.class_totals(SYNTHETIC)[cells] > 0
+    return mean(shares(equivalence, SYNTHETIC)[cells], attacked, matched=int(matched.sum()))
 
 
-def gcap(
-    context: Context, attacked: str, released: str, neighbours: str = "all", hamming: str = "columns"
-) -> Score:
-    """Mean over y of the share, with y's target, of all z at the least Hamming distance in the keys.
+def gcap(context: Context, attacked: str, released: str, neighbours: str = "all", hamming: str = "columns") -> Score:
+    """Generalised CAP: mean over y of the share, with y's target, of all z at the least Hamming distance in the keys.
 
     hamming 'onehot' counts a mismatch of a category twice and of a number once; neighbours 'first': only the
     lowest-numbered of the nearest z. Both are the review's code. Same source as ZCAP.
@@ -53,7 +43,35 @@ def gcap(
     keys, target = _keys(context)
     choose("neighbours", neighbours, ("all", "first"))
     choose("hamming", hamming, ("columns", "onehot"))
-    tables = context.tables
+    if neighbours == "first" or hamming == "onehot":
+        return _gcap_as_coded(context, attacked, released, keys, target, neighbours, hamming)
+    coding = _pair(context, attacked, released)
+    equivalence = cross(coding, keys, target)
+    near = nearest_keys(equivalence, coding, keys, same_keys(equivalence), context.pace.check)
+    cells = equivalence.records[ORIGINAL]
+    classes = equivalence.cell_class[cells]
+    return mean(near.hits[cells] / near.size[classes], attacked, matched=int((near.distance[classes] == 0).sum()))
+
+
+def _pair(context: Context, attacked: str, released: str) -> Coding:
+    """Keys and target of the records asked about and of the synthetic ones."""
+    keys, target = _keys(context)
+    coding, rows = context.tables.coding, context.tables.rows
+    asked = rows[attacked][context.scored(attacked)]
+    both = np.concatenate([asked, rows[released]])
+    where = [coding.names.index(name) for name in (*keys, target)]
+    return Coding(
+        (*keys, target),
+        tuple(coding.labels[j] for j in where),
+        tuple(coding.columns[j][both] for j in where),
+        {ORIGINAL: len(asked), SYNTHETIC: len(rows[released])},
+    )
+
+
+def _gcap_as_coded(
+    context: Context, attacked: str, released: str, keys: tuple[str, ...], target: str, neighbours: str, hamming: str
+) -> Score:
+    tables, rows = context.tables, context.scored(attacked)
     codes = np.column_stack([_codes(tables, name) for name in keys]).astype(np.int64)
     costs = [
         np.full(tables.n_levels(name), 1.0 if hamming == "onehot" and name not in tables.numbers else 0.5)
@@ -62,12 +80,11 @@ def gcap(
     space = Space(np.empty((len(codes), 0)), codes, tuple(costs), power=1)
     payload = _codes(tables, target).astype(float)
     queries, references = _points(context, space, payload, attacked, released)
-    rows = context.scored(attacked)
     least = nearest(queries, references, 1, rows=rows, pace=context.pace)[:, 0]
     near = ties(queries, references, least + TIE, rows=rows, pace=context.pace)
     correct = near.hits / near.found
     if neighbours == "first":
-        correct = _of_first(payload, tables, attacked, released, near.first) == payload[tables.rows[attacked]][rows]
+        correct = _of_first(payload, tables, released, near.first) == payload[tables.rows[attacked]][rows]
     return mean(np.asarray(correct, dtype=float), attacked, matched=int((least == 0).sum()))
 
 
@@ -101,7 +118,7 @@ def air(
     near = ties(queries, references, least + TIE, absolute, relative, rows, context.pace)
     found, hits = near.found, near.hits
     if neighbours == "first":
-        z = _of_first(payload, tables, attacked, released, near.first)
+        z = _of_first(payload, tables, released, near.first)
         found, hits = np.ones_like(found), (np.abs(y - z) <= absolute + relative * z).astype(np.int64)
     lost = np.zeros_like(hits)
     if misses and form != "hits":
@@ -133,24 +150,22 @@ def _record_weights(tables: Tables, attacked: str, weighting: str) -> Floats:
     p = counts / n
     if len(counts) == 1:
         return np.ones(n)
-    if weighting == "unscaled":  # of the review's code: 1e-8 in the logarithm, divided by the entropy of distinct records
+    if (
+        weighting == "unscaled"
+    ):  # of the review's code: 1e-8 in the logarithm, divided by the entropy of distinct records
         information = -p * np.log(p + 1e-8)
         return np.asarray(information[point.ravel()] / information.sum())
     weight = -p * np.log(p) / (counts if weighting == "distinct" else 1)
     return np.asarray(weight[point.ravel()])
 
 
-def _points(
-    context: Context, space: Space, payload: Floats, attacked: str, released: str
-) -> tuple[Points, Points]:
+def _points(context: Context, space: Space, payload: Floats, attacked: str, released: str) -> tuple[Points, Points]:
     rows = context.tables.rows
     queries, references = (points(space.take(rows[at]), payload[rows[at]]) for at in (attacked, released))
     return queries, references
 
 
-def _of_first(
-    payload: Floats, tables: Tables, attacked: str, released: str, first: NDArray[np.int64]
-) -> Floats:
+def _of_first(payload: Floats, tables: Tables, released: str, first: NDArray[np.int64]) -> Floats:
     return np.asarray(payload[tables.rows[released]][first])
 
 
@@ -158,7 +173,7 @@ def _codes(tables: Tables, name: str) -> NDArray[np.int32]:
     return tables.coding.columns[tables.names.index(name)]
 
 
-def _keys(context: Context) -> tuple[Sequence[str], str]:
+def _keys(context: Context) -> tuple[tuple[str, ...], str]:
     if context.keys is None or context.target is None:
         raise RiskError("needs keys and a target; give what the intruder knows and wants to learn")
     check_keys(context.tables.names, context.keys, context.target)

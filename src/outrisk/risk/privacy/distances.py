@@ -8,7 +8,9 @@ review's printed form; where that contradicts its own aim (1 = no privacy), the 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -17,13 +19,19 @@ from outrisk.risk.neighbours import Floats, nearest, ties
 from outrisk.risk.privacy.context import SLACK, TIE, Context
 from outrisk.risk.privacy.encodings import Encoding
 from outrisk.risk.privacy.entropy import Entropy
-from outrisk.risk.privacy.score import Score, joined, mean, mean_interval, share, student, undefined, wilson
+from outrisk.risk.privacy.score import Score, joined, mean, share, student, undefined, wilson
 from outrisk.risk.privacy.tables import HOLDOUT, ORIGINAL
 
 ONEHOT, GOWER, FAMD = Encoding("onehot"), Encoding("gower"), Encoding("famd")
 NO_OTHER = "one record has no other to be near to"
 TO_SYNTHETIC, TO_REAL = "real_to_synthetic", "synthetic_to_real"
 _DRAWS = 200
+_TURNED: dict[str, Callable[[Any], Any]] = {
+    "ratio": lambda r: r,
+    "risk": lambda r: 1 / (1 + r),
+    "sigmoid": lambda r: 1 / (1 + np.exp(-r)),
+    "one_minus_sigmoid": lambda r: 1 / (1 + np.exp(r)),
+}
 
 
 def _scaled_nearest(
@@ -126,8 +134,8 @@ def nndr(
 ) -> Score:
     """Nearest neighbour distance ratio: 1 - mean of d1 / d2, the distances of z to its nearest and second nearest y.
 
-    0 / 0 is 1 (no record stands out). form 'ratio': the mean ratio; 'paper': see `_paper_ratio`. side
-    'real_to_synthetic': of y to its nearest two z.
+    0 / 0 is 1: no record stands out. form 'ratio': the mean ratio; 'paper': the same with 1 for every d1 = 0, as
+    printed, which scores a copy as the opposite of what is almost one. side 'real_to_synthetic': of y to two z.
     """
     choose("form", form, ("risk", "ratio", "paper"))
     start, end = sides(side, attacked, released)
@@ -158,7 +166,11 @@ def dcr(
     counts = {"mean distance": d, "median distance": float(np.median(distance)), "at distance 0": _zeros(distance)}
     if form == "distance":
         return Score(d, n, (low, high), counts, {start: distance})
-    turned = (lambda x: 1 / (1 + x)) if form == "risk" else (lambda x: 1 / (1 + x ** (1 / math.log(10))))
+    exponent = 1.0 if form == "risk" else 1 / math.log(10)
+
+    def turned(x: Any) -> Any:
+        return 1 / (1 + x**exponent)
+
     return Score(turned(d), n, (turned(high), turned(low)), counts, {start: turned(distance)})
 
 
@@ -186,12 +198,7 @@ def mdcr(
         return Score(top if form == "numerator" else bottom, len(above), counts=counts)
     if bottom <= TIE:
         return undefined("the median distance among the records themselves is 0", len(above), **counts)
-    turned = {
-        "ratio": lambda r: r,
-        "risk": lambda r: 1 / (1 + r),
-        "sigmoid": lambda r: 1 / (1 + np.exp(-r)),
-        "one_minus_sigmoid": lambda r: 1 / (1 + np.exp(r)),
-    }[form]
+    turned = _TURNED[form]
     rng = np.random.default_rng([context.seed, len(above)])
     draws = []
     for _ in range(_DRAWS):
@@ -203,9 +210,7 @@ def mdcr(
     return Score(float(turned(top / bottom)), len(above), interval, counts)
 
 
-def nnaa(
-    context: Context, attacked: str, released: str, encoding: Encoding = GOWER, form: str = "risk"
-) -> Score:
+def nnaa(context: Context, attacked: str, released: str, encoding: Encoding = GOWER, form: str = "risk") -> Score:
     """Nearest neighbour adversarial accuracy (Yale et al., 2020) turned round: 1 - (left + right) / 2.
 
     left: share of y whose nearest other y is nearer than any z; right: of z whose nearest other z is nearer than any y.
@@ -227,7 +232,7 @@ def nnaa(
     if form in ("left", "right"):
         return Score(counts[form], n, halves[form == "right"], counts)
     ends = sorted((turn + scale * low, turn + scale * high))
-    records = {table: 1.0 - own for table, own in apart.items()} if form == "risk" else {}
+    records = {table: (~own).astype(float) for table, own in apart.items()} if form == "risk" else {}
     return Score(turn + scale * (left + right), n, (ends[0], ends[1]), counts, records)
 
 

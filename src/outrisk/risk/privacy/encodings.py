@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,7 +95,7 @@ def _pointwise(columns: Columns, encoding: Encoding) -> Space:
         for level in range(columns.n_levels[name]):
             coordinates.append(_z((codes == level).astype(float), columns.original))
             owners.append(j)
-    values = [*columns.numbers.values(), *columns.codes.values()]
+    values: list[NDArray[Any]] = [*columns.numbers.values(), *columns.codes.values()]
     assert encoding.entropy is not None
     return pointwise(encoding.entropy, np.column_stack(coordinates), values, owners, columns.original)
 
@@ -218,9 +219,7 @@ def gower(columns: Columns, encoding: Encoding) -> Space:
 
 def gower_real(columns: Columns, encoding: Encoding) -> Space:
     """As gower, with the range of the original alone."""
-    return _gower(
-        columns, encoding, {name: float(np.ptp(x[columns.original])) for name, x in columns.numbers.items()}
-    )
+    return _gower(columns, encoding, {name: float(np.ptp(x[columns.original])) for name, x in columns.numbers.items()})
 
 
 def gower_pair(columns: Columns, encoding: Encoding) -> Space:
@@ -263,7 +262,7 @@ def _project(columns: Columns, encoding: Encoding, scales: Sequence[Floats]) -> 
     triangle = np.empty((0, len(numbers) + sum(map(len, keep))))
     for start in range(0, len(columns.original), _BLOCK):
         block = dense(columns.original[start : start + _BLOCK])
-        triangle = np.linalg.qr(np.concatenate([triangle, block]), mode="r")
+        triangle = np.asarray(np.linalg.qr(np.concatenate([triangle, block]), mode="r"))
     vectors = np.linalg.svd(triangle, full_matrices=False)[2]
     k = len(numbers) + len(codes) if encoding.k is None else encoding.k
     if k < 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ class Entropy:
     capped: bool = False
 
 
-def factor(entropy: Entropy, values: NDArray[np.float64] | NDArray[np.int64], numeric: bool) -> float:
+def factor(entropy: Entropy, values: NDArray[Any], numeric: bool) -> float:
     """By what the differences in a column are multiplied, from the original's values of it (n_records,)."""
     if numeric:
         bins = min(10, len(np.unique(values))) if entropy.capped else 10
@@ -40,7 +41,7 @@ def _inverse(size: float | Floats, epsilon: float) -> float:
 
 
 def pointwise(
-    entropy: Entropy, coordinates: Floats, values: list[NDArray[np.float64] | NDArray[np.int64]], owners: list[int],
+    entropy: Entropy, coordinates: Floats, values: list[NDArray[Any]], owners: list[int],
     original: NDArray[np.intp],
 ) -> Space:  # fmt: skip
     """The space of coordinates (n_records, m), each multiplied by what the record's value of its column weighs."""

@@ -6,13 +6,14 @@ Sources as in `distances`. Features: numbers and one 0/1 column a level.
 from __future__ import annotations
 
 import math
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits
 
 from outrisk.errors import RiskError
-from outrisk.risk.neighbours import Floats, Pace
+from outrisk.risk.neighbours import Floats, Pace, Positions
 from outrisk.risk.privacy.context import Context
 from outrisk.risk.privacy.distances import ONEHOT, choose
 from outrisk.risk.privacy.encodings import Encoding
@@ -90,7 +91,8 @@ def mir(
     members 'synthetic', which needs a holdout: the intruder trains on synthetic records as members against people
     known not to be (folds of the holdout, as many of each), and asks about y. The same share among the holdout people
     kept out of the training stands beside it; the difference is what membership gives away. 'real', the review's:
-    trains on 70 % of y against z and asks about the other 30 %, five times: without non-members it is detection; its code returns 1 - recall (form 'one_minus_recall').
+    trains on 70 % of y against z and asks about the other 30 %, five times: without non-members it is detection.
+    Its code returns 1 - recall (form 'one_minus_recall').
     """
     choose("members", members, ("synthetic", "real"))
     choose("form", form, ("recall", "one_minus_recall"))
@@ -131,9 +133,7 @@ def _member_probabilities(context: Context, released: str, folds: int) -> dict[s
     return found
 
 
-def _detected(
-    context: Context, attacked: str, released: str, splits: int, threshold: float, form: str
-) -> Score:
+def _detected(context: Context, attacked: str, released: str, splits: int, threshold: float, form: str) -> Score:
     from sklearn.model_selection import train_test_split
 
     rows = [context.tables.rows[table][context.scored(table)] for table in (attacked, released)]
@@ -182,7 +182,7 @@ def mia(context: Context, attacked: str, released: str, encoding: Encoding = ONE
 
 
 def auc(positive: Floats, negative: Floats) -> tuple[float, float]:
-    """Area under the ROC curve, a tie counting half, and its standard error (DeLong, DeLong and Clarke-Pearson, 1988)."""
+    """Area under the ROC curve, a tie counting half, and its standard error (DeLong and others, 1988)."""
     m, n = len(positive), len(negative)
     ranks = rankdata(np.concatenate([positive, negative]))
     above = (ranks[:m] - rankdata(positive)) / n  # share of negatives below each positive
@@ -199,5 +199,3 @@ def _features(tables: Tables, rows: Positions) -> Floats:
             codes, levels = tables.coding.columns[j][rows], len(tables.coding.labels[j])
             columns += [codes == level for level in range(1 if levels == 2 else 0, levels)]
     return np.column_stack(columns).astype(np.float32)
-
-

@@ -6,7 +6,6 @@ Sources as in `distances`. Y is the table attacked, Z the synthetic one.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from outrisk.errors import RiskError
@@ -47,7 +46,6 @@ def hitr(context: Context, attacked: str, released: str, parts: float = 30, form
     choose("form", form, ("real", "pairs", "synthetic"))
     if not parts > 0:
         raise RiskError(f"parts {parts}: give a number above 0")
-    tables = context.tables
     start, end = (released, attacked) if form == "synthetic" else (attacked, released)
     hits = _hits(context, start, end, parts, form == "pairs")
     if form != "pairs":
@@ -58,6 +56,8 @@ def hitr(context: Context, attacked: str, released: str, parts: float = 30, form
 
 def _hits(context: Context, start: str, end: str, parts: float, count: bool) -> NDArray[np.int64]:
     """For each record of `start` asked about the number of records of `end` that it hits (count False: 1 if any)."""
+    from outrisk.risk.blocks import hits as count_hits  # as in `neighbours`: numba only where it is used
+
     tables, rows = context.tables, context.scored(start)
     categories = [name for name in tables.names if name not in tables.numbers]
     group = _row_numbers(tables, categories, (start, end), gaps=True)
@@ -79,30 +79,7 @@ def _hits(context: Context, start: str, end: str, parts: float, count: bool) -> 
     for first in range(0, n, _CHUNK):
         context.pace.check(first / n)
         at = slice(first, first + _CHUNK)
-        hits[at] = _count_hits(y[:, at].copy(), own[at], z, other, reaches, lead, count)
-    return hits
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _count_hits(y, y_group, z, z_group, reaches, lead, count):  # type: ignore[no-untyped-def]
-    hits = np.zeros(len(y_group), dtype=np.int64)
-    for i in range(len(y_group)):
-        low = np.searchsorted(z_group, y_group[i])
-        high = np.searchsorted(z_group, y_group[i], side="right")
-        if len(reaches):
-            window = z[lead, low:high]
-            high = low + np.searchsorted(window, y[lead, i] + reaches[lead], side="right")
-            low += np.searchsorted(window, y[lead, i] - reaches[lead])
-        for r in range(low, high):
-            inside = True
-            for j in range(len(reaches)):
-                if abs(z[j, r] - y[j, i]) > reaches[j]:
-                    inside = False
-                    break
-            if inside:
-                hits[i] += 1
-                if not count:
-                    break
+        hits[at] = count_hits(y[:, at].copy(), own[at], z, other, reaches, lead, count)
     return hits
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -73,7 +73,8 @@ METRICS: dict[str, Metric] = {
             },
         ),
         Metric(
-            "CRP", "common rows proportion", "which share of the original's records are in the synthetic data as they are",
+            "CRP", "common rows proportion",
+            "which share of the original's records are in the synthetic data as they are",
             matches.crp, variants={PAPER: {"form": "distinct"}, REFERENCE: {"form": "distinct"}},
         ),
         Metric(
@@ -147,7 +148,7 @@ METRICS: dict[str, Metric] = {
         ),
         Metric(
             "NNAA", "nearest neighbour adversarial accuracy (turned round)",
-            "how often the nearest record is one of the other table: 0.5 for two samples of one population, 1 for a copy",
+            "how often the nearest record is of the other table: 0.5 for two samples of one population, 1 for a copy",
             distances.nnaa,
             variants={PAPER: {"form": "paper"}, REFERENCE: {"encoding": Encoding("gower_pair")}},
         ),
@@ -180,7 +181,7 @@ METRICS: dict[str, Metric] = {
 }  # fmt: skip
 
 
-def choose_metrics(names: list[str] | tuple[str, ...] | None) -> list[Metric]:
+def choose_metrics(names: Sequence[str] | None) -> list[Metric]:
     """The metrics of these names (any case), in the order given; all for None."""
     if names is None:
         return list(METRICS.values())

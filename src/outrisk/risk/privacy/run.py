@@ -7,7 +7,6 @@ import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from outrisk.risk.equivalence import check_keys
 from outrisk.risk.neighbours import Pace, Positions, TimedOutError
 from outrisk.risk.privacy.context import Context
 from outrisk.risk.privacy.encodings import Encoding
-from outrisk.risk.privacy.registry import DEFAULT, METRICS, VARIANTS, Metric, choose_metrics
+from outrisk.risk.privacy.registry import DEFAULT, VARIANTS, Metric, choose_metrics
 from outrisk.risk.privacy.score import Score, joined, undefined
 from outrisk.risk.privacy.tables import HOLDOUT, ORIGINAL, RESAMPLE, SYNTHETIC, read
 
@@ -136,7 +135,9 @@ def prepare(
         links=None if links is None else _check_links(links, len(original), len(synthetic)),
         seed=seed,
         pace=Pace(threads=threads or os.cpu_count() or 1),
-        sampled={} if sample is None else _sample({name: len(rows) for name, rows in tables.rows.items()}, sample, seed),
+        sampled={}
+        if sample is None
+        else _sample({name: len(rows) for name, rows in tables.rows.items()}, sample, seed),
     )
 
 

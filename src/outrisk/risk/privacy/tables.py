@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -67,9 +68,7 @@ def read(frames: Mapping[str, pd.DataFrame], codebook: Codebook | None = None) -
     """
     names = [str(name) for name in frames[ORIGINAL].columns] if codebook is None else codebook.names
     coding = code_frames(frames, names)
-    rows = {
-        table: np.arange(at.start, at.stop, dtype=np.intp) for table, at in coding.rows().items()
-    }
+    rows = {table: np.arange(at.start, at.stop, dtype=np.intp) for table, at in coding.rows().items()}
     numbers, gaps = {}, {}
     for name in names:
         columns = {table: frame[name] for table, frame in frames.items()}
@@ -85,7 +84,7 @@ def read(frames: Mapping[str, pd.DataFrame], codebook: Codebook | None = None) -
     return Tables(coding, numbers, gaps, rows)
 
 
-def _is_numeric(name: str, columns: Mapping[str, pd.Series], codebook: Codebook | None) -> bool:  # type: ignore[type-arg]
+def _is_numeric(name: str, columns: Mapping[str, pd.Series[Any]], codebook: Codebook | None) -> bool:
     if codebook is not None:
         return codebook[name].numeric
     kinds = {
@@ -99,7 +98,7 @@ def _is_numeric(name: str, columns: Mapping[str, pd.Series], codebook: Codebook 
     return any(kinds.values())
 
 
-def _as_floats(name: str, table: str, column: pd.Series) -> Floats:  # type: ignore[type-arg]
+def _as_floats(name: str, table: str, column: pd.Series[Any]) -> Floats:
     values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan).copy()
     if np.isinf(values).any():
         raise RiskError(f"{table}: column {name!r} holds an infinite value; distances need finite numbers")
