@@ -38,12 +38,13 @@ def gcap(context: Context, attacked: str, released: str, neighbours: str = "all"
     """Generalised CAP: mean over y of the share, with y's target, of all z at the least Hamming distance in the keys.
 
     hamming 'onehot' counts a mismatch of a category twice and of a number once; neighbours 'first': only the
-    lowest-numbered of the nearest z. Both are the review's code. Same source as ZCAP.
+    lowest-numbered of the nearest z; 'sklearn': only the one that scikit-learn's tree happens to find (on 'columns').
+    All three are the review's code. Same source as ZCAP.
     """
     keys, target = _keys(context)
-    choose("neighbours", neighbours, ("all", "first"))
+    choose("neighbours", neighbours, ("all", "first", "sklearn"))
     choose("hamming", hamming, ("columns", "onehot"))
-    if neighbours == "first" or hamming == "onehot":
+    if neighbours != "all" or hamming == "onehot":
         return _gcap_as_coded(context, attacked, released, keys, target, neighbours, hamming)
     coding = _pair(context, attacked, released)
     equivalence = cross(coding, keys, target)
@@ -83,9 +84,20 @@ def _gcap_as_coded(
     least = nearest(queries, references, 1, rows=rows, pace=context.pace)[:, 0]
     near = ties(queries, references, least + TIE, rows=rows, pace=context.pace)
     correct = near.hits / near.found
-    if neighbours == "first":
-        correct = _of_first(payload, tables, released, near.first) == payload[tables.rows[attacked]][rows]
+    if neighbours != "all":
+        chosen = near.first if neighbours == "first" else _found_by_tree(context, keys, attacked, released)
+        correct = _of_first(payload, tables, released, chosen) == payload[tables.rows[attacked]][rows]
     return mean(np.asarray(correct, dtype=float), attacked, matched=int((least == 0).sum()))
+
+
+def _found_by_tree(context: Context, keys: tuple[str, ...], attacked: str, released: str) -> NDArray[np.int64]:
+    from sklearn.neighbors import NearestNeighbors
+
+    tables, rows = context.tables, context.tables.rows
+    values = np.column_stack([tables.numbers.get(name, _codes(tables, name).astype(float)) for name in keys])
+    tree = NearestNeighbors(n_neighbors=1, metric="hamming").fit(values[rows[released]])
+    asked = values[rows[attacked][context.scored(attacked)]]
+    return np.asarray(tree.kneighbors(asked, return_distance=False)[:, 0])
 
 
 def air(
@@ -98,11 +110,12 @@ def air(
     the review prints it, which never holds below 0). form 'record_f1': F1 of each y, its false negatives being all z
     that have its target if any of the nearest misses; 'total_f1': F1 of the sums; misses=False: no false negatives.
     weighting: -p log p of the record's share p of the original, each distinct record counting once ('distinct') or each
-    copy ('records'); 'none'. neighbours 'first': only the lowest-numbered of the nearest z.
+    copy ('records'); 'epsilon': as distinct, with 1e-8 in the logarithm, as in the review's code; 'none'. neighbours
+    'first': only the lowest-numbered of the nearest z.
     """
     keys, target = _keys(context)
     choose("form", form, ("hits", "record_f1", "total_f1"))
-    choose("weighting", weighting, ("distinct", "records", "unscaled", "none"))
+    choose("weighting", weighting, ("distinct", "records", "epsilon", "none"))
     choose("tolerance", tolerance, ("real", "synthetic"))
     choose("neighbours", neighbours, ("all", "first"))
     tables = context.tables
@@ -136,7 +149,7 @@ def air(
     weight = _record_weights(tables, attacked, weighting)[rows]
     interval = mean_interval(score, weight) if form != "total_f1" else (np.nan, np.nan)
     records = {attacked: score} if form != "total_f1" else {}
-    total = 1.0 if weighting == "unscaled" else weight.sum()
+    total = 1.0 if weighting == "epsilon" else weight.sum()
     return Score(float(weight @ score / total), len(y), interval, counts, records)
 
 
@@ -150,11 +163,9 @@ def _record_weights(tables: Tables, attacked: str, weighting: str) -> Floats:
     p = counts / n
     if len(counts) == 1:
         return np.ones(n)
-    if (
-        weighting == "unscaled"
-    ):  # of the review's code: 1e-8 in the logarithm, divided by the entropy of distinct records
-        information = -p * np.log(p + 1e-8)
-        return np.asarray(information[point.ravel()] / information.sum())
+    if weighting == "epsilon":
+        information = -p * np.log(p + 1e-8) / counts
+        return np.asarray(information[point.ravel()] / -np.log(p).dot(p))
     weight = -p * np.log(p) / (counts if weighting == "distinct" else 1)
     return np.asarray(weight[point.ravel()])
 

@@ -110,23 +110,19 @@ def authenticity(
 
 def identifiability(
     context: Context, attacked: str, released: str, encoding: Encoding = ONEHOT, entropy: str = "divide",
-    neighbour: int = 1, capped: bool = False,
+    capped: bool = False, tie: float = TIE,
 ) -> Score:  # fmt: skip
-    """Identifiability score (Yoon et al., 2020): share of y with a z nearer than its nearest other y.
+    """Identifiability score (Yoon et al., 2020): share of y with a z nearer, by more than `tie`, than any other y.
 
     entropy (see `Entropy`): columns are divided by their entropy in the original, so that those with few values count
-    more, as the review's text asks; 'multiply', 'pointwise' (two readings of its formula), 'none'. neighbour 2: the
-    second nearest other y, as in its code.
+    more, as the review's text asks; 'multiply', 'pointwise' (two readings of its formula), 'none'.
     """
     choose("entropy", entropy, ("divide", "multiply", "pointwise", "none"))
-    if neighbour not in (1, 2):
-        raise RiskError(f"neighbour {neighbour}; known: 1, 2")
-    if context.tables.n_records(attacked) < neighbour + 1:
-        return undefined(NO_OTHER if neighbour == 1 else "fewer than three records")
+    if context.tables.n_records(attacked) < 2:
+        return undefined(NO_OTHER)
     weighed = encoding if entropy == "none" else replace(encoding, entropy=Entropy(entropy, capped=capped))
     to_synthetic = context.nearest(weighed, attacked, released)[:, 0]
-    to_others = context.nearest(weighed, attacked, attacked, k=neighbour)[:, neighbour - 1]
-    return share(to_synthetic < to_others - TIE, attacked)
+    return share(to_synthetic < context.nearest(weighed, attacked, attacked)[:, 0] - tie, attacked)
 
 
 def nndr(

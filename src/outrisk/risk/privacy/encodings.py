@@ -80,9 +80,16 @@ def encode(tables: Tables, encoding: Encoding) -> Space:
 def _weighed(space: Space, columns: Columns, entropy: Entropy) -> Space:
     numbers = [factor(entropy, x[columns.original], True) ** space.power for x in columns.numbers.values()]
     codes = [factor(entropy, x[columns.original], False) ** space.power for x in columns.codes.values()]
+    return _multiplied(space, numbers, codes)
+
+
+def _multiplied(space: Space, numbers: Sequence[float], codes: Sequence[float]) -> Space:
+    """A space whose columns' parts of the sum are multiplied by these factors."""
     if space.numbers.shape[1] == len(numbers) + len(codes):  # categories by rank are numbers
-        return scaled(space, numbers + codes, [])
-    return scaled(space, numbers, codes)
+        numbers, codes = [*numbers, *codes], []
+    roots = np.asarray(numbers[: space.numbers.shape[1]], dtype=float) ** (1 / space.power)
+    costs = tuple(cost * factor for cost, factor in zip(space.costs, codes, strict=False))
+    return Space(space.numbers * roots, space.codes, costs, space.power)
 
 
 def _pointwise(columns: Columns, encoding: Encoding) -> Space:
@@ -100,13 +107,6 @@ def _pointwise(columns: Columns, encoding: Encoding) -> Space:
     return pointwise(encoding.entropy, np.column_stack(coordinates), values, owners, columns.original)
 
 
-def scaled(space: Space, factors: Sequence[float], category_factors: Sequence[float]) -> Space:
-    """A space whose columns' parts of the sum are multiplied by these factors (numbers, then categories)."""
-    roots = np.asarray(factors, dtype=float) ** (1 / space.power)
-    costs = tuple(cost * factor for cost, factor in zip(space.costs, category_factors, strict=True))
-    return Space(space.numbers * roots if len(roots) else space.numbers, space.codes, costs, space.power)
-
-
 def _space(
     columns: Columns, encoding: Encoding, numbers: Sequence[Floats], costs: Sequence[Floats], power: int = 2
 ) -> Space:
@@ -117,14 +117,16 @@ def _space(
         tuple(costs),
         power,
     )
+    if not encoding.weights:
+        return space
     weight = dict(encoding.weights)
-    if weight:
-        return scaled(
-            space,
-            [weight.get(name, 1.0) for name in columns.numbers],
-            [weight.get(name, 1.0) for name in columns.codes] if costs else [],
+    unknown = [name for name in weight if name not in columns.numbers and name not in columns.codes]
+    if unknown:
+        raise RiskError(
+            f"weights: no column {unknown[0]!r} in the encoding; known: {[*columns.numbers, *columns.codes]}"
         )
-    return space
+    factors = [[weight.get(name, 1.0) for name in part] for part in (columns.numbers, columns.codes)]
+    return _multiplied(space, factors[0], factors[1])
 
 
 def _z(values: Floats, original: NDArray[np.intp]) -> Floats:

@@ -9,8 +9,6 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
-from threadpoolctl import threadpool_limits
 
 from outrisk.errors import RiskError
 from outrisk.risk.neighbours import Floats, Pace, Positions
@@ -34,6 +32,7 @@ def dmlp(
     1 - AUC as risk (form 'one_minus_auc'). Interval: of the AUC over all records (DeLong, 1988).
     """
     from sklearn.model_selection import StratifiedKFold
+    from threadpoolctl import threadpool_limits
 
     choose("form", form, ("auc", "one_minus_auc"))
     rows = [context.tables.rows[table][context.scored(table)] for table in (attacked, released)]
@@ -158,6 +157,7 @@ def _detected(context: Context, attacked: str, released: str, splits: int, thres
 def _boosted(x: Floats, y: _Flags, asked: Floats, seed: int) -> Floats:
     """Probability of y, by gradient boosting with the settings of LightGBM (100 trees of 31 leaves, rate 0.1)."""
     from sklearn.ensemble import HistGradientBoostingClassifier
+    from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):  # with more, its threads wait for one another on a busy machine: 30 times slower
         model = HistGradientBoostingClassifier(early_stopping=False, random_state=seed).fit(x, y)
@@ -183,6 +183,8 @@ def mia(context: Context, attacked: str, released: str, encoding: Encoding = ONE
 
 def auc(positive: Floats, negative: Floats) -> tuple[float, float]:
     """Area under the ROC curve, a tie counting half, and its standard error (DeLong and others, 1988)."""
+    from scipy.stats import rankdata
+
     m, n = len(positive), len(negative)
     ranks = rankdata(np.concatenate([positive, negative]))
     above = (ranks[:m] - rankdata(positive)) / n  # share of negatives below each positive

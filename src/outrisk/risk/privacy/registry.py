@@ -67,7 +67,7 @@ METRICS: dict[str, Metric] = {
             variants={
                 PAPER: {"form": "record_f1", "tolerance": "synthetic", "encoding": _ZSCORE},
                 REFERENCE: {
-                    "form": "total_f1", "misses": False, "neighbours": "first", "weighting": "unscaled",
+                    "form": "total_f1", "misses": False, "neighbours": "first", "weighting": "epsilon",
                     "encoding": Encoding("onehot_raw"),
                 },
             },
@@ -109,7 +109,7 @@ METRICS: dict[str, Metric] = {
             variants={
                 PAPER: {"encoding": _ZSCORE, "entropy": "pointwise"},
                 REFERENCE: {
-                    "encoding": Encoding("label_zscore"), "entropy": "multiply", "neighbour": 2, "capped": True,
+                    "encoding": Encoding("label_zscore"), "entropy": "multiply", "capped": True, "tie": 1e-7,
                 },
             },
         ),
