@@ -1,11 +1,14 @@
 import json
 import math
+import subprocess
+import sys
 
+import pandas as pd
 import pytest
 from command import outrisk, records, refused
 
 from outrisk.cli.spread import spread
-from outrisk.risk import disclosure, multi_disclosure
+from outrisk.risk import attack, cap, disclosure, multi_disclosure
 
 
 @pytest.fixture
@@ -97,6 +100,8 @@ def test_a_codebook_makes_text_and_numbers_one(files, tmp_path, capsys):
         ({"more": ["--targets", "area"]}, "target 'area' is among the keys"),
         ({"more": ["--holdout", "none.csv"]}, "none.csv: no such file"),
         ({"more": ["--json", "nowhere/out.json"]}, "nowhere: no such directory"),
+        ({"more": ["--key-sizes", "3"]}, "key sizes [3]: give each size once, from 1 to the number of keys, 2"),
+        ({"more": ["--key-sizes", "two"]}, "Invalid value for '--key-sizes'"),
         ({"more": ["--colour"]}, "--colour"),
     ],
 )
@@ -108,3 +113,38 @@ def test_an_input_is_not_overwritten(files, capsys):
     before = files["original"].read_bytes()
     assert "is an input" in refused(capsys, *arguments(files, "--json", files["original"]))
     assert files["original"].read_bytes() == before
+
+
+def test_key_sizes_and_attacks_are_the_python_interface_too(files, tmp_path, capsys):
+    out, page = tmp_path / "out.json", tmp_path / "out.html"
+    more = ["--holdout", files["holdout"], "--key-sizes", "1", "2", "--attacks", "--json", out, "--html", page]
+    code, _, err = outrisk(capsys, *arguments(files, *more, synthetic=("synthetic", "second")))
+    assert (code, err) == (0, "")
+    parts = {section["name"]: section["tables"] for section in json.loads(out.read_text())["sections"]}
+    original, *several, held = (records(seed=seed) for seed in (1, 2, 3, 4))
+    expected = [cap(original, each, ["age", "area"], "ill", held, [1, 2]).marginal for each in several]
+    for table, size in zip(parts["cap"], ("all", "1", "2"), strict=True):
+        values = pd.concat([frame[frame["size"] == size] for frame in expected])
+        check_each_and_mean(table, values, "measure")
+    guesses = [attack(original, each, ["age", "area"], "ill", held).frame for each in several]
+    renamed = [frame.rename(columns={"accuracy_original": "original", "difference": "marginal"}) for frame in guesses]
+    check_each_and_mean(parts["attacks"][0], pd.concat(renamed), "classifier")
+    assert page.read_text().count("<svg ") == 3
+
+
+def check_each_and_mean(table, values, by):
+    """The table has the values of each synthetic table, then their means."""
+    means = values.groupby(by, sort=False)[["original", "marginal"]].mean()
+    for column in ("original", "marginal"):
+        at = table["columns"].index(column)
+        found = [math.nan if row[at] is None else row[at] for row in table["rows"]]
+        assert found == pytest.approx([*values[column], *means[column]], nan_ok=True)
+
+
+def test_help_of_measure_loads_nothing_heavy():
+    program = (
+        "import sys\nfrom outrisk.cli.commands import run\nrun(['measure', '--help'])\n"
+        "print(sorted({'numpy', 'pandas', 'sklearn', 'rich.table'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("[]\n")

@@ -95,6 +95,8 @@ def measure(
     target: Annotated[str, typer.Option(help="Variable that the intruder wants to learn.")],
     holdout: Annotated[Path | None, typer.Option(help="Records of the same population that were not used.")] = None,
     targets: Annotated[list[str] | None, typer.Option(help="Further targets, to be compared.")] = None,
+    key_sizes: Annotated[list[int] | None, typer.Option(help="CAP family over all key sets of these sizes.")] = None,
+    attacks: Annotated[bool, typer.Option("--attacks", help="Train classifiers on the synthetic data.")] = False,
     codebook: Annotated[Path | None, typer.Option(help="Says which variables are numbers, which categories.")] = None,
     json: Annotated[Path | None, typer.Option(help="Write all results to this file.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write a self-contained report to this file.")] = None,
@@ -103,7 +105,19 @@ def measure(
     from outrisk.cli.measure import measure_files
 
     return _stoppable(
-        lambda: measure_files(original, synthetic, holdout, keys, target, targets or [], codebook, json, html)
+        lambda: measure_files(
+            original=original,
+            synthetic=synthetic,
+            holdout=holdout,
+            keys=keys,
+            target=target,
+            targets=targets or [],
+            key_sizes=key_sizes or [],
+            attacks=attacks,
+            codebook=codebook,
+            json_file=json,
+            html_file=html,
+        )
     )
 
 

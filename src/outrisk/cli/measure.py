@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,16 @@ from rich.console import Console
 
 from outrisk import __version__
 from outrisk.assess.files import plain
-from outrisk.assess.measure import Request, document, sections
+from outrisk.assess.measure import document, sections
+from outrisk.assess.sections import Request
 from outrisk.codebook import Codebook
 from outrisk.config import read_codebook
 from outrisk.errors import ConfigError
 from outrisk.microdata import read_table, typed
 from outrisk.provenance import file_digest
 from outrisk.report.measured import render_measured, show_measured
+
+_WIDTH = 120  # of what goes to a file or a pipe
 
 
 def measure_files(
@@ -28,6 +32,8 @@ def measure_files(
     keys: Sequence[str],
     target: str,
     targets: Sequence[str],
+    key_sizes: Sequence[int],
+    attacks: bool,
     codebook: Path | None,
     json_file: Path | None,
     html_file: Path | None,
@@ -44,6 +50,8 @@ def measure_files(
         keys=tuple(keys),
         target=target,
         targets=tuple(targets),
+        key_sizes=tuple(key_sizes),
+        attacks=attacks,
         codebook=known,
     )
     found: dict[str, Any] = plain(
@@ -57,7 +65,7 @@ def measure_files(
         json_file.write_text(json.dumps(found, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     if html_file is not None:
         html_file.write_text(render_measured(found), encoding="utf-8")
-    show_measured(found, Console())
+    show_measured(found, Console(width=None if sys.stdout.isatty() else _WIDTH))
     return 0
 
 

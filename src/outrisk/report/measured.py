@@ -6,6 +6,7 @@ The document (see docs/files.md) holds sections of tables; both renderings take 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import compress
 from typing import Any
 
 from markupsafe import Markup
@@ -18,6 +19,8 @@ from outrisk.report import formats
 from outrisk.report.render import _asset, _environment
 
 _SHOWN = 24  # rows of a table on the terminal; files have them all
+_SIGNED = ("marginal", "low", "high")
+_DECIMALS = {"percent": 2, "share": 3}
 Cells = list[list[str]]
 
 
@@ -39,10 +42,10 @@ def render_measured(document: Mapping[str, Any]) -> str:
 
 
 def show_measured(document: Mapping[str, Any], console: Console) -> None:
-    """Print every section's tables and notes; of long tables the first rows."""
+    """Print every section's tables and notes: of several synthetic tables the means, of long tables the first rows."""
     for section in document["sections"]:
         console.print(f"[bold]{escape(section['title'])}[/bold]", highlight=False)
-        for table in section["tables"]:
+        for table in map(_means, section["tables"]):
             if table["rows"]:
                 console.print(escape(table["caption"]), style="italic", highlight=False)
                 console.print(_rich(table))
@@ -63,7 +66,7 @@ def figure(section: Mapping[str, Any]) -> str:
         return ""
     from outrisk.report import measured_figures  # matplotlib takes a second to import: only here
 
-    return measured_figures.FIGURES[section["figure"]](section["tables"][0])
+    return measured_figures.FIGURES[section["figure"]](section["tables"][0], section["name"])
 
 
 def numeric(table: Mapping[str, Any]) -> list[bool]:
@@ -75,9 +78,10 @@ def numeric(table: Mapping[str, Any]) -> list[bool]:
 def cells(table: Mapping[str, Any]) -> Cells:
     """Every cell written for readers; an undefined number is said in words."""
     kinds = numeric(table)
-    signed = [column in table["signed"] for column in table["columns"]]
+    signed = [column in _SIGNED for column in table["columns"]]
+    decimals = _DECIMALS[table["unit"]]
     return [
-        [_cell(value, number, table["decimals"], sign) for value, number, sign in zip(row, kinds, signed, strict=True)]
+        [_cell(value, number, decimals, sign) for value, number, sign in zip(row, kinds, signed, strict=True)]
         for row in table["rows"]
     ]
 
@@ -102,3 +106,16 @@ def _rich(table: Mapping[str, Any]) -> Table:
     for row in cells(table)[:_SHOWN]:
         shown.add_row(*(escape(text.replace("\N{MINUS SIGN}", "-")) for text in row))
     return shown
+
+
+def _means(table: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A table with several rows for each synthetic table is shown by its means alone, without what they lack."""
+    means = [row for row in table["rows"] if row[0] == "mean"]
+    if len(means) < 2 or table["columns"][0] != "synthesis":
+        return table
+    held = [any(row[i] is not None for row in means) for i in range(len(table["columns"]))]
+    return {
+        **table,
+        "columns": [*compress(table["columns"], held)],
+        "rows": [[*compress(row, held)] for row in means],
+    }

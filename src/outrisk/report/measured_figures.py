@@ -18,7 +18,7 @@ _LONGEST = 28  # characters of a name on an axis
 Row = dict[str, Any]
 
 
-def targets_figure(table: Mapping[str, Any]) -> str:
+def targets_figure(table: Mapping[str, Any], name: str) -> str:
     """The targets by rising risk: what the original discloses by itself, and what the synthetic data disclose.
 
     After Figure 1 of Raab, Nowok and Dibben (2024); a holdout, where there is one, stands beside the synthetic data.
@@ -26,7 +26,7 @@ def targets_figure(table: Mapping[str, Any]) -> str:
     rows = [row for row in _rows(table) if row["synthetic"] is not None]
     if not rows:
         return ""
-    with _style("targets"):
+    with _style(name):
         figure = Figure(figsize=(_WIDTH, 1.1 + _ROW * len(rows)), layout="constrained")
         axes = figure.subplots()
         for at, row in enumerate(rows):
@@ -49,15 +49,16 @@ def targets_figure(table: Mapping[str, Any]) -> str:
                 Line2D([], [], ls="", marker=MARKERS["holdout"], color=COLOURS["holdout"], mfc="white", label="holdout")
             )
         figure.legend(handles=handles, loc="outside lower left", ncols=3)
-        return _svg(figure, "targets", "Attribute disclosure by target, in rising order")
+        return _svg(figure, name, "Attribute disclosure by target, in rising order")
 
 
-def against_figure(table: Mapping[str, Any]) -> str:
+def against_figure(table: Mapping[str, Any], name: str) -> str:
     """Each measure of original and holdout, and beside them the difference with its interval."""
     rows = [row for row in _rows(table) if row["original"] is not None or row["holdout"] is not None]
+    rows = [row for row in rows if row.get("synthesis") in (None, "mean")]  # of several synthetic tables the mean
     if not rows:
         return ""
-    with _style("against"):
+    with _style(name):
         figure = Figure(figsize=(_WIDTH, 1.1 + _ROW * len(rows)), layout="constrained")
         left, right = figure.subplots(1, 2, sharey=True, width_ratios=[1.25, 1])
         for at, row in enumerate(rows):
@@ -65,14 +66,14 @@ def against_figure(table: Mapping[str, Any]) -> str:
                 if row[side] is not None:
                     inside = COLOURS[side] if side == "original" else "white"
                     left.plot(row[side], at + shift, marker=MARKERS[side], ms=4.5, color=COLOURS[side], mfc=inside)
-            if row["low"] is not None and row["high"] is not None:
+            if row.get("low") is not None and row.get("high") is not None:
                 right.plot([row["low"], row["high"]], [at, at], color=COLOURS["marginal"], lw=1.2)
             if row["marginal"] is not None:
                 right.plot(row["marginal"], at, marker=MARKERS["marginal"], ms=4.5, color=COLOURS["marginal"])
         _name_rows(left, [str(row["measure"]) for row in rows])
         right.tick_params(axis="y", length=0)
         right.axvline(0, color=COLOURS["marginal"], lw=0.9)
-        for axes, title in ((left, "Percent"), (right, "Difference, percentage points")):
+        for axes, title in ((left, table["unit"].capitalize()), (right, "Difference")):
             axes.set_title(title)
             axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
         handles = [
@@ -81,10 +82,10 @@ def against_figure(table: Mapping[str, Any]) -> str:
             for side, label in (("original", "people in the data"), ("holdout", "people not in the data (holdout)"))
         ]  # fmt: skip
         figure.legend(handles=handles, loc="outside lower left", ncols=2)
-        return _svg(figure, "against", "Measures of original and holdout, and their difference")
+        return _svg(figure, name, "Measures of original and holdout, and their difference")
 
 
-FIGURES: dict[str, Callable[[Mapping[str, Any]], str]] = {"targets": targets_figure, "against": against_figure}
+FIGURES: dict[str, Callable[[Mapping[str, Any], str], str]] = {"targets": targets_figure, "against": against_figure}
 
 
 def _rows(table: Mapping[str, Any]) -> list[Row]:

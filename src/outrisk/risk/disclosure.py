@@ -24,6 +24,7 @@ _CHECK_2WAY = [
     *["synthesis", "target_level", "key", "key_level", "npairs", "key_target_total", "key_total"],
     "pct_target_in_key_level",
 ]
+_EXCLUSIONS = ["synthesis", "side", "table", *STEPS, "remaining"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,12 +128,11 @@ def measure_target(
     seed: int = 0,
 ) -> Disclosure:
     """The suite on tables that stand ready; `disclosure` describes it."""
-    grouping = grouping or {}
     ordered = sorted(keys, key=tables.names.index)
     if isinstance(options.use_keys_na, tuple):
         use = dict(zip(keys, options.use_keys_na, strict=True))
         options = replace(options, use_keys_na=tuple(use[key] for key in ordered))
-    levels = {name: tables.levels(name, grouping.get(name)) for name in (*ordered, target)}
+    levels = {name: tables.levels(name, (grouping or {}).get(name)) for name in (*ordered, target)}
     coding = Coding(
         names=tuple(levels),
         labels=tuple(each.labels for each in levels.values()),
@@ -145,12 +145,14 @@ def measure_target(
     missing = {name: each.missing for name, each in levels.items()}
     exclusions, notes = exclusions_of(options, coding, missing, ordered, target, cell_levels)
     claims = {i: Claims(equivalence, table, exclusions) for i, table in enumerate(tables.synthetic, start=1)}
-    notes = [*_notes(levels, ordered, target, equivalence), *notes]
     counts = equivalence.counts[ORIGINAL]
     measures = pd.DataFrame(
         [{**claim.attack(counts), **claim.own()} for claim in claims.values()], index=pd.Index(claims, name="synthesis")
     )
+    labels = levels[target].labels
     key_levels = {key: (levels[key].labels, cell_levels[key]) for key in ordered}
+    one_way = {i: check_1way(claim, counts, labels, options.thresh_1way) for i, claim in claims.items()}
+    two_way = {i: check_2way(claim, counts, labels, key_levels, options.thresh_2way) for i, claim in claims.items()}
     return Disclosure(
         keys=tuple(ordered),
         target=target,
@@ -160,43 +162,34 @@ def measure_target(
         identity=measures[list(IDENTITY)],
         attribute=measures[list(ATTRIBUTE)],
         cap=measures[list(CAP)],
-        check_1way=pd.DataFrame(
-            [
-                {"synthesis": i, **found}
-                for i, claim in claims.items()
-                if (found := check_1way(claim, counts, levels[target].labels, options.thresh_1way))
-            ],
-            columns=_CHECK_1WAY,
-        ),
-        check_2way=pd.DataFrame(
-            [
-                {"synthesis": i, **found}
-                for i, claim in claims.items()
-                for found in check_2way(claim, counts, levels[target].labels, key_levels, options.thresh_2way)
-            ],
-            columns=_CHECK_2WAY,
-        ),
-        exclusions=pd.DataFrame(
-            [
-                {"synthesis": i, "side": side, **row}
-                for i, claim in claims.items()
-                for side in (ORIGINAL, HOLDOUT)
-                if side in equivalence.counts
-                for row in claim.excluded(equivalence.counts[side], side)
-            ],
-            columns=["synthesis", "side", "table", *STEPS, "remaining"],
-        ),
-        profiles=pd.DataFrame(
-            [
-                [table, profile, *records]
-                for table in equivalence.counts
-                for profile, records in profiles(equivalence, table).items()
-            ],
-            columns=["table", "profile", *PROFILE],
-        ),
+        check_1way=_by_synthesis({i: [row] if row else [] for i, row in one_way.items()}, _CHECK_1WAY),
+        check_2way=_by_synthesis(two_way, _CHECK_2WAY),
+        exclusions=_by_synthesis({i: _taken(claim) for i, claim in claims.items()}, _EXCLUSIONS),
+        profiles=_profiles(equivalence),
         marginal=margins(equivalence, claims, groups, seed),
-        notes=tuple(notes),
+        notes=(*_notes(levels, ordered, target, equivalence), *notes),
     )
+
+
+def _by_synthesis(rows: Mapping[int, Sequence[Mapping[str, Any]]], columns: Sequence[str]) -> pd.DataFrame:
+    """Rows of every synthetic table, its number first."""
+    return pd.DataFrame([{"synthesis": i, **row} for i, own in rows.items() for row in own], columns=list(columns))
+
+
+def _taken(claims: Claims) -> list[dict[str, Any]]:
+    """What the exclusions take, against the original and against the holdout."""
+    counts = claims.equivalence.counts
+    sides = [side for side in (ORIGINAL, HOLDOUT) if side in counts]
+    return [{"side": side, **row} for side in sides for row in claims.excluded(counts[side], side)]
+
+
+def _profiles(equivalence: Equivalence) -> pd.DataFrame:
+    rows = [
+        [table, profile, *records]
+        for table in equivalence.counts
+        for profile, records in profiles(equivalence, table).items()
+    ]
+    return pd.DataFrame(rows, columns=["table", "profile", *PROFILE])
 
 
 def _check_target(coding: Coding, target: str, missing: int | None) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from outrisk.codebook import Codebook
 from outrisk.errors import RiskError
@@ -90,25 +91,21 @@ def cap(
     means = RecordMeans(sides)
     everyone = _distinct_records(coding, keys, target, sides)
     rows = []
-    for chosen in sets:
-        equivalence = cross(coding, chosen, target)
-        exact = same_keys(equivalence)
-        near = nearest_keys(equivalence, coding, chosen, exact)
-        scores = record_scores(equivalence, exact, near)
-        for side in sides:
-            rows.append(_row(chosen, side, equivalence, scores, near, tau))
-        if len(sides) > 1:
-            cells = {side: equivalence.records[side][everyone[side][0]] for side in sides}
-            means.add(len(chosen), scores, cells, {side: everyone[side][1] for side in sides})
-    per_set, names = pd.DataFrame(rows), measures()
-    return CapResult(
-        keys=tuple(keys),
-        target=target,
-        tau=tau,
-        per_set=per_set,
-        summary=summary_frame(per_set, names),
-        marginal=marginal_frame(per_set, names, means, tcap_scores(coding, sets, target, tau, groups, seed)),
-    )
+    with threadpool_limits(1):  # thousands of short products of vectors: threads would wait for each other
+        for chosen in sets:
+            equivalence = cross(coding, chosen, target)
+            exact = same_keys(equivalence)
+            near = nearest_keys(equivalence, coding, chosen, exact)
+            scores = record_scores(equivalence, exact, near)
+            for side in sides:
+                rows.append(_row(chosen, side, equivalence, scores, near, tau))
+            if len(sides) > 1:
+                cells = {side: equivalence.records[side][everyone[side][0]] for side in sides}
+                means.add(len(chosen), scores, cells, {side: everyone[side][1] for side in sides})
+        per_set, names = pd.DataFrame(rows), measures()
+        replicates = tcap_scores(coding, sets, target, tau, groups, seed)
+        marginal = marginal_frame(per_set, names, means, replicates)
+    return CapResult(tuple(keys), target, tau, per_set, summary_frame(per_set, names), marginal)
 
 
 def measures() -> list[str]:

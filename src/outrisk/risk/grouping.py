@@ -29,6 +29,8 @@ def breaks_of(name: str, values: Floats, counts: NDArray[np.int64], n_groups: in
     if len(values) < 2:
         found = f"only the value {values[0]:.15g}" if len(values) else "no value"
         raise RiskError(f"{name!r} cannot be grouped: it has {found} to group; leave it ungrouped")
+    if not np.isfinite(values[[0, -1]]).all():
+        raise RiskError(f"{name!r} cannot be grouped: it has infinite values; make them missing, or leave it ungrouped")
     n_groups = min(n_groups, len(values))
     if n_groups == len(values):
         gaps = np.diff(values)

@@ -14,8 +14,10 @@ from outrisk.errors import first_line
 NAIVE_BAYES, SVM, K_NEAREST = "naive_bayes", "svm", "k_nearest"
 RANDOM_FOREST, LOGISTIC_REGRESSION = "random_forest", "logistic_regression"
 LEARNERS = (NAIVE_BAYES, SVM, K_NEAREST, RANDOM_FOREST, LOGISTIC_REGRESSION)
-SVM_ROWS = 5_000  # its time grows with the square of the distinct records and more
+SVM_RECORDS = 10_000  # its time grows faster than the square of the records
 _WEIGHTED = (NAIVE_BAYES, SVM, LOGISTIC_REGRESSION)  # a weight means to them the same as repeated records
+_DENSE = (K_NEAREST, RANDOM_FOREST)  # several times faster on dense dummies
+_DENSE_CELLS = 2**27  # 0.5 GiB
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,47 +42,56 @@ class Guess:
 
 def learn(name: str, training: Training, seed: int) -> Guess:
     """Fit one of LEARNERS and guess; a failure, and a warning, are told in the result."""
-    table = np.column_stack([training.keys, training.targets])
-    weights = None
-    note = ""
+    table, note = np.column_stack([training.keys, training.targets]), ""
+    if name == SVM and len(table) > SVM_RECORDS:
+        note = f"trained on {SVM_RECORDS:,} of {len(table):,} records, drawn at random"
+        table = table[np.random.default_rng(seed).choice(len(table), SVM_RECORDS, replace=False)]
+    n_trained, fit_options = len(table), {}
     if name in _WEIGHTED:
         table, counts = np.unique(table, axis=0, return_counts=True)
-        if name == SVM and len(table) > SVM_ROWS:
-            chosen = np.random.default_rng(seed).choice(len(table), SVM_ROWS, replace=False)
-            note = f"trained on {SVM_ROWS:,} of {len(table):,} distinct records, drawn at random"
-            table, counts = table[chosen], counts[chosen]
-        weights = counts.astype(float)
-    trained = int(len(table) if weights is None else weights.sum())
+        fit_options = {"sample_weight": counts.astype(float)}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            encode, model = _model(name, training.sizes, seed)
-            features, queries = encode(table[:, :-1]), encode(training.queries)
-            model.fit(features, table[:, -1], **({} if weights is None else {"sample_weight": weights}))
-            targets = np.asarray(model.predict(queries))
+            model = _model(name, seed, training.sizes, n_trained)
+            features, queries = table[:, :-1], training.queries
+            if name != NAIVE_BAYES:
+                dense = name in _DENSE and (len(features) + len(queries)) * sum(training.sizes) <= _DENSE_CELLS
+                features, queries = _dummies((features, queries), training.sizes, dense)
+            targets = np.asarray(model.fit(features, table[:, -1], **fit_options).predict(queries))
         except Exception as error:  # whatever a classifier dies of is told in its row
-            return Guess(None, trained, note, f"{type(error).__name__}: {first_line(error)}")
-    notes = [note, *(first_line(warning.message) for warning in caught if isinstance(warning.message, Warning))]
-    return Guess(targets, trained, "; ".join(dict.fromkeys(filter(None, notes))))
+            return Guess(None, n_trained, note, f"{type(error).__name__}: {first_line(error)}")
+    notes = [note, *(str(warning.message).partition("\n")[0] for warning in caught)]
+    return Guess(targets, n_trained, "; ".join(dict.fromkeys(filter(None, notes))))
 
 
-def _model(name: str, sizes: tuple[int, ...], seed: int) -> tuple[Any, Any]:
-    """Encoding of the keys, and the classifier; scikit-learn is imported only here, it takes long."""
+def _model(name: str, seed: int, sizes: tuple[int, ...], n_records: int) -> Any:
+    """The classifier, with scikit-learn's defaults but for these; its import, which takes long, waits until here."""
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
     from sklearn.naive_bayes import CategoricalNB
     from sklearn.neighbors import KNeighborsClassifier
-    from sklearn.preprocessing import OneHotEncoder
     from sklearn.svm import SVC
 
     if name == NAIVE_BAYES:
-        return np.asarray, CategoricalNB(min_categories=[size + 1 for size in sizes])
-    if name == K_NEAREST:
-        return np.asarray, KNeighborsClassifier(n_neighbors=5, metric="hamming", algorithm="brute")
-    dummies = OneHotEncoder(categories=[np.arange(size) for size in sizes], handle_unknown="ignore", dtype=np.float32)
-    dummies.fit(np.zeros((1, len(sizes)), dtype=np.int32))
+        return CategoricalNB(min_categories=[size + 1 for size in sizes])
     if name == SVM:
-        return dummies.transform, SVC(kernel="rbf", random_state=seed)
-    if name == LOGISTIC_REGRESSION:
-        return dummies.transform, LogisticRegression(max_iter=1_000)
-    return dummies.transform, RandomForestClassifier(n_estimators=100, random_state=seed)
+        return SVC(random_state=seed)
+    if name == K_NEAREST:  # on dummies the order of Euclidean distances is that of Hamming distances
+        return KNeighborsClassifier(n_neighbors=min(5, n_records), algorithm="brute")
+    if name == RANDOM_FOREST:
+        return RandomForestClassifier(random_state=seed)
+    return LogisticRegression(max_iter=1_000)
+
+
+def _dummies(tables: tuple[NDArray[np.int32], ...], sizes: tuple[int, ...], dense: bool) -> list[Any]:
+    """0/1 columns for the levels of every key; all 0 for a level that no record has."""
+    from sklearn.preprocessing import OneHotEncoder
+
+    encoder = OneHotEncoder(
+        categories=[np.arange(size) for size in sizes],
+        handle_unknown="ignore",
+        sparse_output=not dense,
+        dtype=np.float32,
+    ).fit(np.zeros((1, len(sizes)), dtype=np.int32))
+    return [encoder.transform(table) for table in tables]

@@ -192,7 +192,7 @@ def _kind(name: str, table: str, column: pd.Series[Any]) -> str:
     if isinstance(dtype, pd.CategoricalDtype):
         kind = _kind(name, table, pd.Series(dtype.categories))
         return "numbers as categories" if kind == "numbers" else kind
-    if column.isna().all():
+    if _is_empty(column):
         return ""
     if pd.api.types.is_bool_dtype(dtype):
         return "true or false"
@@ -206,6 +206,13 @@ def _kind(name: str, table: str, column: pd.Series[Any]) -> str:
             f"{table}: {name!r} mixes {' and '.join(sorted(kinds))}; make it one of them, or describe it in a codebook"
         )
     return kinds.pop() if kinds else ""
+
+
+def _is_empty(column: pd.Series[Any]) -> bool:
+    """Whether there are missing values alone; the first value tells most columns apart at once."""
+    if len(column) and not pd.isna(column.iloc[0]) and column.iloc[0] not in MISSING_VALUES:
+        return False
+    return bool((column.isna() | column.isin(list(MISSING_VALUES))).all())
 
 
 def _kind_of_value(value: Any) -> str:

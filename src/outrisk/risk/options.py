@@ -62,8 +62,8 @@ def make_options(
         if triple[0] not in keys:
             raise RiskError(f"exclude: {triple[0]!r} is not among the keys {list(keys)}")
         triples.append((triple[0], level_text(triple[1]), level_text(triple[2])))
-    if isinstance(denom_lim, bool) or denom_lim != int(denom_lim) or denom_lim < 1:
-        raise RiskError(f"denom_lim is {denom_lim}; it is a number of records: give a whole number from 1")
+    if not _is_whole(denom_lim) or denom_lim < 1:
+        raise RiskError(f"denom_lim is {denom_lim!r}; it is a number of records: give a whole number from 1")
     return Options(
         not_target_levels=tuple(level_text(level) for level in levels),
         use_target_na=bool(use_target_na),
@@ -89,12 +89,12 @@ def make_groups(
         unknown = [name for name in n_groups if name not in names]
         if unknown:
             raise RiskError(f"{option}: {unknown[0]!r} is not among {list(names)}")
-        wanted = dict(n_groups)
+        wanted = {name: n or 0 for name, n in n_groups.items()}
     else:
         wanted = dict.fromkeys(names, n_groups or 0)
     for name, n in wanted.items():
-        if isinstance(n, bool) or n != int(n) or n < 0 or n == 1:
-            raise RiskError(f"{option}: {n} groups for {name!r}; give a whole number from 2, or 0 for no grouping")
+        if not _is_whole(n) or n < 0 or n == 1:
+            raise RiskError(f"{option}: {n!r} groups for {name!r}; give a whole number from 2, or 0 for no grouping")
     kept = {}
     for name, values in (keep_values or {}).items():
         single = _is_number(values)
@@ -149,9 +149,13 @@ def _thresholds(option: str, given: Sequence[float]) -> tuple[float, float]:
     if isinstance(given, str) or len(given) != 2:
         raise RiskError(f"{option}: {given!r}; give two numbers, a count of records and a percentage")
     count, percentage = given
-    if not (count >= 0 and 0 <= percentage <= 100):
+    if not (_is_number(count) and _is_number(percentage) and count >= 0 and 0 <= percentage <= 100):
         raise RiskError(f"{option}: {tuple(given)}; the first is a count from 0, the second a percentage from 0 to 100")
     return float(count), float(percentage)
+
+
+def _is_whole(value: Any) -> bool:
+    return _is_number(value) and float(value).is_integer()
 
 
 def _is_number(value: Any) -> bool:
