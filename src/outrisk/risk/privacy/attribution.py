@@ -139,7 +139,9 @@ def air(
         reach = 1 - relative
         upper = np.searchsorted(z, (y + absolute) / reach, side="right")
         lost = np.where(hits < found, upper - np.searchsorted(z, (y - absolute) / (1 + relative), side="left"), 0)
-    counts = {"hits": int(hits.sum()), "misses": int((found - hits).sum()), "false negatives": int(lost.sum())}
+    counts = {"hits": int(hits.sum()), "misses": int((found - hits).sum())}
+    if form != "hits":
+        counts["false negatives"] = int(lost.sum())
     if form == "hits":
         score = hits / found
     elif form == "record_f1":
