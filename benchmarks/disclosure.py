@@ -5,9 +5,10 @@ Keys sex, age, region and placesize, one synthetic table of as many records as t
 drawn here, each variable by itself with as many values as in SD2011 (which makes more classes and cells than the real
 data have, hence more work); with --sd2011 they are drawn with replacement from A_orig.csv and A_syn_s1_1.csv in FOLDER,
 as R's were. Columns of text as pandas reads them from CSV. R's seconds are those noted for synthpop's own functions on
-one core of another machine of the same kind. Every row is a new process; its seconds are those of the quickest round
-(other work on the machine can only slow a round down), data in memory; its peak is the whole process, imports and data
-included.
+one core of another machine of the same kind. Every row is a new process with the data in memory; its seconds are those
+of the quickest round (other work on the machine can only slow a round down). "times R" is by processor seconds, of all
+threads together: on a machine with other work the clock says more about that work. The peak is that of the whole
+process, imports and data included.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ def main():
         command = [sys.executable, __file__, "--case", name, str(n), "--rounds", str(rounds)]
         command += ["--sd2011", str(given.sd2011)] if given.sd2011 else []
         seconds, used, peak = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-        ratio = f"{r_seconds / seconds:.0f}" if r_seconds else ""
+        ratio = f"{r_seconds / used:.0f}" if r_seconds else ""
         r_side = f"{r_seconds or '':>6} {r_peak or '':>6}"
         print(
             f"{name:24s} {n:9,d} {seconds:9.4f} {used:10.4f}  {ratio:>7}  {peak:7.0f} {r_side}  {goal}",

@@ -121,6 +121,8 @@ def test_published_rows_of_the_original(shared, name, number):
         for subset in table["per_subset"]:
             row = rows.loc[[tuple(subset["keys"])]].iloc[0]
             assert 100 * row["R_GCAP_first"] == near(subset["R"], 5.1e-5)
+            cells = data.groupby([*subset["keys"], scenario["target"]]).size()
+            assert row["R_GCAP_first"] == near(cells.groupby(level=subset["keys"]).max().sum() / len(data))
             assert 100 * row["GCAP"] == near(subset.get("mean_CAP", 100 * row["GCAP"]), 5.1e-5)
         mean = result.summary.set_index(["measure", "size"]).loc["R_GCAP_first", "all"]
         for statistic, column in (("mean", "mean"), ("sd", "sd")):

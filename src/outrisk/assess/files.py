@@ -17,7 +17,9 @@ import yaml
 from outrisk.codebook import Codebook, codebook_to_dict
 from outrisk.errors import ConfigError
 
-MATCHED = ["level", "fold", "run", "output", "label", "released", "refit", "difference", "decimals", "matched"]
+MATCHED = [
+    "level", "fold", "run", "output", "label", "released", "low", "high", "refit", "difference", "decimals", "matched",
+]  # fmt: skip
 TRAJECTORY = ["level", "fold", "run", "generation", "mse", "mae", "chi2", "rate", "seconds", "matched"]
 SNAPSHOTS = [
     *["level", "fold", "run", "generation", "mse", "mae"],

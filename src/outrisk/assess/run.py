@@ -73,7 +73,7 @@ class Job:
 class RunResult:
     """What a run leaves behind: aggregates only; its synthetic data are on disk.
 
-    refit: recomputed numbers (k,) of the best candidate, all outputs in a row; NaN where the refit fails (see
+    refits: recomputed numbers (k,) of the best candidate, output by output; NaN where the refit fails (see
     `failures`). trajectory, snapshots, disclosure, privacy: rows of the files of these names. scores: risk of the best
     candidate over all key sets.
     """
@@ -82,7 +82,7 @@ class RunResult:
     stop: str
     generations: int
     seconds: float
-    refit: Array
+    refits: list[Array]
     failures: tuple[str, ...]
     trajectory: list[dict[str, object]]
     snapshots: list[dict[str, object]]
@@ -129,13 +129,13 @@ def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None)
             return None
     seconds = time.perf_counter() - started
     snapshots: list[dict[str, object]] = []
-    refit, failures = np.empty(0), tuple[str, ...]()
+    refits, failures = list[Array](), tuple[str, ...]()
     for number, codes in trace.kept:
         if halt is not None and halt.is_set():
             return None
         synthetic = Microdata(job.problem.codebook, codes)
-        refit, failures = recompute(job, synthetic)
-        snapshots.append(_snapshot(job, number, synthetic, refit))
+        refits, failures = recompute(job, synthetic)
+        snapshots.append(_snapshot(job, number, synthetic, refits))
     best = Microdata(job.problem.codebook, trace.kept[-1][1])
     scores = score(
         best,
@@ -158,7 +158,7 @@ def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None)
         stop,
         len(trace.logbook) - 1,
         seconds,
-        refit,
+        refits,
         failures,
         trace.logbook,
         snapshots,
@@ -168,7 +168,7 @@ def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None)
     )
 
 
-def recompute(job: Job, synthetic: Microdata) -> tuple[Array, tuple[str, ...]]:
+def recompute(job: Job, synthetic: Microdata) -> tuple[list[Array], tuple[str, ...]]:
     """Every released number from decoded synthetic records, by statsmodels or pandas; NaN, and why, if that fails."""
     parts, failures = [], []
     for output, released in zip(job.outputs, job.problem.released, strict=True):
@@ -177,7 +177,7 @@ def recompute(job: Job, synthetic: Microdata) -> tuple[Array, tuple[str, ...]]:
         except OutputError as error:
             parts.append(np.full(len(released.values), math.nan))
             failures.append(str(error))
-    return np.concatenate(parts), tuple(failures)
+    return parts, tuple(failures)
 
 
 def groups_of(fold: Fold, most: int = 20) -> int:
@@ -186,8 +186,10 @@ def groups_of(fold: Fold, most: int = 20) -> int:
     return min(most, smaller) if smaller >= 2 else 0
 
 
-def _snapshot(job: Job, generation: int, synthetic: Microdata, refit: Array) -> dict[str, object]:
-    difference = refit - np.concatenate([released.values for released in job.problem.released])
+def _snapshot(job: Job, generation: int, synthetic: Microdata, refits: list[Array]) -> dict[str, object]:
+    difference = np.concatenate(
+        [released.distance(refit)[released.known] for released, refit in zip(job.problem.released, refits, strict=True)]
+    )
     scores = score(synthetic, job.fold.original, job.fold.holdout, [job.keys], job.target, job.tau, groups=0)
     risks = {
         f"{measure}_{side}": float(scores.values[measure, side][0]) if (measure, side) in scores.values else math.nan

@@ -14,7 +14,8 @@ from threadpoolctl import threadpool_limits
 from outrisk.assess.folds import Fold, make_folds
 from outrisk.assess.run import Job, KeySets, RunResult, Watcher, perform
 from outrisk.errors import OutputError, RiskError
-from outrisk.evolve.problem import Problem, Released
+from outrisk.evolve.problem import Problem
+from outrisk.evolve.released import Released
 from outrisk.evolve.settings import Settings
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output, release

@@ -21,28 +21,23 @@ from outrisk.risk.jackknife import MEASURES, SIDES, Estimate, Scores, average, c
 Row = dict[str, Any]
 
 
-def is_matched(difference: float, decimals: int) -> bool:
-    """Whether a refit is right at the released precision: within half a unit of the last printed digit."""
-    return abs(difference) <= 0.5 * 10.0**-decimals * (1 + 1e-9)
-
-
 def matched_rows(result: RunResult) -> Iterator[Row]:
-    """Rows of matched.csv for one run."""
-    at = 0
-    for released in result.job.problem.released:
-        for label, value in zip(released.labels, released.values, strict=True):
-            refit = float(result.refit[at])
+    """Rows of matched.csv for one run: every number of which something was released."""
+    for released, refit in zip(result.job.problem.released, result.refits, strict=True):
+        differences, matched = released.distance(refit), released.is_matched(refit)
+        for k in np.flatnonzero(released.known):
             yield {
                 **result.job.place,
                 "output": released.name,
-                "label": label,
-                "released": float(value),
-                "refit": refit,
-                "difference": refit - float(value),
-                "decimals": released.decimals,
-                "matched": str(is_matched(refit - float(value), released.decimals)).lower(),
+                "label": released.labels[k],
+                "released": float(released.values[k]),
+                "low": float(released.low[k]),
+                "high": float(released.high[k]),
+                "refit": float(refit[k]),
+                "difference": float(differences[k]),
+                "decimals": int(released.decimals[k]),
+                "matched": str(bool(matched[k])).lower(),
             }
-            at += 1
 
 
 def risk_rows(result: RunResult) -> Iterator[Row]:
@@ -82,8 +77,8 @@ def summarise(assessment: Assessment, jobs: Sequence[Job], results: Sequence[Run
                 "name": output.name,
                 "kind": output.kind,
                 "notes": output.notes,
-                "numbers": len(released.values),
-                "decimals": output.decimals,
+                "numbers": int(released.known.sum()),
+                "withheld": int((~released.known).sum()),
             }
             for output, released in zip(assessment.outputs, jobs[0].problem.released, strict=True)
         ],
@@ -108,9 +103,9 @@ def _fold(results: list[RunResult]) -> Row:
 
 def _run(result: RunResult) -> Row:
     released = result.job.problem.released
-    values = np.concatenate([output.values for output in released])
-    decimals = np.concatenate([np.full(len(output.values), output.decimals) for output in released])
-    difference = result.refit - values
+    known = [output.known for output in released]
+    difference = np.concatenate([o.distance(r)[k] for o, r, k in zip(released, result.refits, known, strict=True)])
+    matched = [o.is_matched(r)[k] for o, r, k in zip(released, result.refits, known, strict=True)]
     return {
         "run": result.job.run,
         "stop": result.stop,
@@ -119,8 +114,8 @@ def _run(result: RunResult) -> Row:
         "mae": float(np.mean(np.abs(difference))),
         "mse": float(np.mean(difference**2)),
         "largest_difference": float(np.max(np.abs(difference))),
-        "matched": sum(is_matched(d, int(k)) for d, k in zip(difference, decimals, strict=True)),
-        "numbers": len(values),
+        "matched": int(np.concatenate(matched).sum()),
+        "numbers": len(difference),
         "failures": list(result.failures),
     }
 

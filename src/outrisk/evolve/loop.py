@@ -19,7 +19,7 @@ from outrisk.evolve.problem import Errors, Fitness, Linear, Problem
 from outrisk.evolve.settings import Settings
 
 Stop = Literal["", "matched", "budget", "stalled"]
-_EMPHASIS, _MOST_EMPHASIS = 2.0, 1e3  # how outputs that are still off gain weight, as clauses do in local search
+_EMPHASIS, _FADE = 1.1, 0.95  # how numbers that are off gain weight at each refresh, and how the gain fades
 _GAIN = 1e-3  # relative fall of the error below which a generation counts as standing still
 
 
@@ -62,7 +62,7 @@ def make_toolbox(problem: Problem, settings: Settings, rng: np.random.Generator)
     toolbox.register("population", tools.initRepeat, list, toolbox.candidate)
     toolbox.register("mate", operators.mate, problem)
     toolbox.register("mutate", operators.mutate, problem, creep=settings.creep)
-    toolbox.register("climb", operators.climb, problem, creep=settings.creep)
+    toolbox.register("climb", operators.climb, problem)
     toolbox.register("evaluate", operators.evaluate, problem)
     toolbox.register("select", operators.survive)
     return toolbox
@@ -93,6 +93,8 @@ class _Evolution:
         self.near = False  # whether the released numbers are within reach, so that fine steps pay
         self.emphasis = np.ones(len(problem.tolerance))
         self._refresh(self.population[0])
+        self.champion: Candidate | None = None  # the nearest so far: where weights change, the fittest may go back
+        self.nearest = self._errors(self.best)
         self.least, self.since = np.inf, 0  # least error so far and the generation that reached it
 
     def run(self) -> Iterator[Generation]:
@@ -100,17 +102,21 @@ class _Evolution:
             if number:
                 self._step(number - 1)
             stop = self._stop(number)
-            errors = self._errors()
-            fitness = self.statistics.compile(self.population)
-            yield Generation(number, self.best, errors, self.settings.mutation(number), fitness, stop)
+            errors = self._errors(self.best)
+            if self.near and errors.off < self.nearest.off:
+                self.champion, self.nearest = deepcopy(self.best), errors
+            best = self.best
+            if self.near and self.champion is not None and self.nearest.off < errors.off:
+                best, errors = self.champion, self.nearest
+            yield Generation(
+                number, best, errors, self.settings.mutation(number), self.statistics.compile(self.population), stop
+            )
             if stop:
                 return
-            if number and number % self.settings.refresh == 0:
-                self.near = errors.digits < self.settings.sharpen
+            if number and (self.near or number % self.settings.refresh == 0):
+                self.near = self.near or errors.off < self.settings.sharpen
                 if self.near:
                     self._sharpen()
-                else:
-                    self.fitness = self.settings.fitness
                 self._refresh(self.best)
 
     @property
@@ -149,45 +155,40 @@ class _Evolution:
             toolbox.mutate(child, settings.mutation(generation), rng=rng)
             steps = round(settings.climb(generation) * self.problem.n_records)
             if self.near:
-                toolbox.climb(child, self.linear, max(steps, settings.polish), settings.exchange, rng=rng)
-            else:
-                toolbox.climb(child, self.linear, steps, 0.0, rng=rng)
+                toolbox.climb(child, self.linear, max(steps, settings.polish), True, rng=rng)
+            elif steps:
+                toolbox.climb(child, self.linear, steps, False, rng=rng)
             child.fitness.values = toolbox.evaluate(child, self.linear)
 
     def _sharpen(self) -> None:
-        """Turn from one fitness to the other; each time an output gains weight by its share of numbers still off."""
-        if self.fitness == "precision":
-            self.fitness = self.settings.fitness
-            return
+        """Turn to squared errors in half last digits; each number that is off gains weight."""
         self.fitness = "precision"
-        off = np.abs(self.problem.residuals(self.best.totals, self.linear)) > self.problem.tolerance
-        at = 0
-        for output in self.problem.released:
-            part = slice(at, at + len(output.values))
-            at = part.stop
-            self.emphasis[part] = np.minimum(self.emphasis[part] * _EMPHASIS ** off[part].mean(), _MOST_EMPHASIS)
+        off = np.abs(self.problem.distances(self.best.totals, self.linear)) > self.problem.tolerance
+        self.emphasis = 1.0 + (self.emphasis - 1.0) * _FADE
+        self.emphasis[off] *= _EMPHASIS
 
     def _refresh(self, at: Candidate) -> None:
         """Take the linear map afresh at a candidate and judge everyone by it."""
-        self.linear = self.problem.linearise(at.codes, self.fitness, self.emphasis)
+        self.linear = self.problem.linearise(at.codes, at.totals, self.fitness, self.emphasis)
         for candidate in self.population:
             candidate.fitness.values = self.toolbox.evaluate(candidate, self.linear)
         self.hall.clear()
         self.hall.update(self.population)
 
-    def _errors(self) -> Errors:
-        return self.problem.errors(self.best.totals, self.linear)
+    def _errors(self, candidate: Candidate) -> Errors:
+        return self.problem.errors(candidate.totals, self.linear)
 
     def _stop(self, number: int) -> Stop:
-        errors = self._errors()
+        errors = self._errors(self.best)
         if errors.all_matched:
             self.best.totals = self.problem.totals(self.best.codes)
-            self.linear = self.problem.linearise(self.best.codes, self.fitness, self.emphasis)
-            if self._errors().all_matched:
+            self.linear = self.problem.linearise(self.best.codes, self.best.totals, self.fitness, self.emphasis)
+            errors = self._errors(self.best)
+            if errors.all_matched:
                 return "matched"
             self._refresh(self.best)
-        if errors.digits < self.least * (1 - _GAIN):
-            self.least, self.since = errors.digits, number
+        if errors.off < self.least * (1 - _GAIN):
+            self.least, self.since = errors.off, number
         if number == self.settings.generations:
             return "budget"
         return "stalled" if 0 < self.settings.patience <= number - self.since else ""

@@ -9,11 +9,13 @@ import numpy as np
 from deap import base
 from numpy.typing import NDArray
 
+from outrisk.errors import EvolveError
 from outrisk.evolve import kernels
-from outrisk.evolve.plan import Array, CountBlock
-from outrisk.evolve.problem import Linear, Problem
+from outrisk.evolve.blocks import Array, Mask
+from outrisk.evolve.problem import Codes, Linear, Problem
+from outrisk.evolve.released import TallyPart
 
-Codes = NDArray[np.uint8] | NDArray[np.uint16]
+_REDRAWS = 1000  # rounds of drawing records again that break a rule
 
 
 class Error(base.Fitness):  # type: ignore[misc]
@@ -44,13 +46,35 @@ class Candidate:
 
 
 def draw_candidate(problem: Problem, probabilities: Sequence[Array], rng: np.random.Generator) -> Candidate:
-    """A candidate with independent variables, variable j drawn with `probabilities[j]` (sizes[j],)."""
+    """A candidate with independent variables, variable j drawn with `probabilities[j]` (sizes[j],).
+
+    Records that break a rule are drawn again. EvolveError if some still do after many rounds.
+    """
     narrow = max(problem.codebook.sizes) <= 256  # one byte a value where it will do: more records fit into the cache
     codes = np.empty((problem.n_records, len(probabilities)), dtype=np.uint8 if narrow else np.uint16)
-    for j, chance in enumerate(probabilities):
-        steps = np.cumsum(chance)
-        codes[:, j] = np.searchsorted(steps / steps[-1], rng.random(problem.n_records), side="right")
-    return Candidate(codes, problem.totals(codes))
+    steps = [np.cumsum(chance) / np.sum(chance) for chance in probabilities]
+    rows = np.arange(problem.n_records)
+    for _ in range(_REDRAWS):
+        for j, step in enumerate(steps):
+            codes[rows, j] = np.searchsorted(step, rng.random(len(rows)), side="right").clip(max=len(step) - 1)
+        rows = np.flatnonzero(breaks_rule(problem.rules, codes))
+        if not len(rows):
+            return Candidate(codes, problem.totals(codes))
+    raise EvolveError(
+        f"{len(rows):,} of {problem.n_records:,} records still break a rule after being drawn {_REDRAWS} times: "
+        "rules and released numbers hardly fit together; check both"
+    )
+
+
+def breaks_rule(rules: Sequence[Mask], codes: Codes) -> NDArray[np.bool_]:
+    """Which records (n,) break any of the rules."""
+    broken = np.zeros(len(codes), dtype=bool)
+    for rule in rules:
+        level = np.zeros(len(codes), dtype=np.int64)
+        for j, stride in zip(rule.joint.variables, rule.joint.strides, strict=True):
+            level += codes[:, j].astype(np.int64) * stride
+        broken |= ~rule.include[level]
+    return broken
 
 
 def uniform(problem: Problem) -> list[Array]:
@@ -59,16 +83,25 @@ def uniform(problem: Problem) -> list[Array]:
 
 
 def univariate(problem: Problem) -> list[Array]:
-    """Each variable by its distribution in a released frequency table of all records; where there is none, uniform."""
+    """Each variable by its distribution in a released table of counts of all records; where there is none, uniform."""
     chances = uniform(problem)
     for released in reversed(problem.released):
-        block = released.block
-        if not isinstance(block, CountBlock) or block.masks or released.values.sum() <= 0:
-            continue
-        shape = [problem.codebook.sizes[j] for j in block.cell.variables]
-        table = released.values.reshape(shape)
-        for axis, j in enumerate(block.cell.variables):
-            chances[j] = table.sum(axis=tuple(a for a in range(len(shape)) if a != axis)) / table.sum()
+        at = 0
+        for part in released.parts:
+            which = slice(at, at + part.n_numbers)
+            at = which.stop
+            if not isinstance(part, TallyPart) or len(part.blocks) != 1:
+                continue
+            block = part.blocks[0]
+            shape = [problem.codebook.sizes[j] for j in block.place.variables]
+            counts = np.clip(np.minimum(released.high[which], problem.n_records), 0, None)
+            if block.masks or block.weight or block.value is not None or block.size != part.n_numbers:
+                continue
+            if block.cell is not None or block.size != np.prod(shape) or not np.nansum(counts) > 0:
+                continue
+            table = np.nan_to_num(counts).reshape(shape)
+            for axis, j in enumerate(block.place.variables):
+                chances[j] = table.sum(axis=tuple(a for a in range(len(shape)) if a != axis)) / table.sum()
     return chances
 
 
@@ -86,21 +119,18 @@ def climb(
     problem: Problem,
     candidate: Candidate,
     linear: Linear,
-    steps: int,
-    exchange: float,
-    creep: float,
+    visits: int,
+    exchange: bool,
     rng: np.random.Generator,
 ) -> None:
-    """Try `steps` edits and keep those with which the error does not rise, in place.
-
-    A share `exchange` of them exchange a value between two records, the others change one value.
+    """Visit `visits` records for one variable each and keep what does not raise the error, in place (see kernels.py);
+    `exchange`: also try to exchange values between two records.
     """
-    exchanges = round(steps * exchange)
-    where = (problem.plan, candidate.codes, candidate.totals, problem.target, linear.weights)
-    if steps > exchanges:
-        kernels.climb(*where, steps - exchanges, creep, rng)
-    if exchanges:
-        kernels.exchange(*where, exchanges, rng)
+    residuals, gradient = problem.slopes(candidate.totals, linear)
+    kernels.climb(
+        problem.plan, candidate.codes, candidate.totals, linear.low, linear.high, linear.weight, linear.flat_forms,
+        residuals, gradient, visits, exchange, rng,
+    )  # fmt: skip
 
 
 def evaluate(problem: Problem, candidate: Candidate, linear: Linear) -> tuple[float]:

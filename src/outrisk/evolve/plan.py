@@ -1,124 +1,45 @@
-"""Blocks: what an output contributes to the totals, and their flat form for the compiled loops."""
+"""Blocks flattened for the compiled loops (layout: see layout.py)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.codebook import Codebook
-from outrisk.errors import EvolveError
-from outrisk.evolve import kernels
-from outrisk.evolve.kernels import Plan
+from outrisk.evolve.blocks import Array, Block, Joint, Mask, Model, Tally, Term, joint_over, variables
+from outrisk.evolve.layout import FAMILIES, HEADER, MODEL, TALLY, Plan
 
-Array = NDArray[np.float64]
 MERGED = 512  # terms of a regression share a table up to this many levels; larger ones leave the nearest cache
-MAX_JOINT = 4_000_000  # largest product of supports that one table of an output may span
 
 
-@dataclass(frozen=True)
-class Joint:
-    """A place in the product of some variables' supports; the last variable runs fastest (C order)."""
-
-    variables: tuple[int, ...]
-    strides: tuple[int, ...]
-    size: int
-
-
-def joint_over(variables: Sequence[int], sizes: Sequence[int]) -> Joint:
-    """The joint of variables given by position."""
-    supports = [sizes[j] for j in variables]
-    strides = tuple(math.prod(supports[e + 1 :]) for e in range(len(supports)))
-    return Joint(tuple(variables), strides, math.prod(supports))
-
-
-def joint_of(codebook: Codebook, names: Sequence[str], limit: int = MAX_JOINT) -> Joint:
-    """The joint of named variables; EvolveError where the product of supports passes the limit."""
-    joint = joint_over([codebook.index(name) for name in names], codebook.sizes)
-    if joint.size > limit:
-        raise EvolveError(
-            f"the supports of {list(names)} multiply to {joint.size:,} combinations; "
-            f"at most {limit:,} are possible: band one of them"
-        )
-    return joint
-
-
-@dataclass(frozen=True, eq=False)
-class Mask:
-    """Which combinations of some variables an output includes: `include[level]`, shape (joint.size,)."""
-
-    joint: Joint
-    include: NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False)
-class Term:
-    """Design columns that depend on one set of variables: `rows[level]` are their values, shape (joint.size,
-    columns).
-    """
-
-    joint: Joint
-    columns: NDArray[np.int64]
-    rows: Array
-
-
-@dataclass(frozen=True, eq=False)
-class CountBlock:
-    """Totals = number of records in each cell of a table; they are the published numbers."""
-
-    cell: Joint
-    masks: tuple[Mask, ...]
-
-    @property
-    def size(self) -> int:
-        """Number of totals."""
-        return self.cell.size
-
-
-@dataclass(frozen=True, eq=False)
-class ScoreBlock:
-    """Totals = score of a logit at its published coefficients; the published numbers are b + I^-1 score (one Newton
-    step).
-
-    `response[level]` is the 0/1 response by combination of the variables it depends on.
-    """
-
-    coefficients: Array
-    place: Joint
-    response: Array
-    terms: tuple[Term, ...]
-    masks: tuple[Mask, ...]
-
-    @property
-    def size(self) -> int:
-        """Number of totals."""
-        return len(self.coefficients)
-
-
-Block = CountBlock | ScoreBlock
-
-
-def build_plan(codebook: Codebook, blocks: Sequence[Block]) -> Plan:
-    """Flatten blocks for the compiled loops (layout: see kernels.py)."""
+def build_plan(
+    codebook: Codebook, blocks: Sequence[Block], n_numbers: Sequence[int], rules: Sequence[Mask] = ()
+) -> Plan:
+    """Flatten blocks and rules; `n_numbers` of each block: the published numbers of a model, anything for a tally."""
     flat = _Flat(codebook.sizes)
-    addresses = [flat.add(block) for block in blocks]
-    used = [{j for joint in _joints(block) for j in joint.variables} for block in blocks]
+    addresses = [flat.add(block, numbers) for block, numbers in zip(blocks, n_numbers, strict=True)]
+    ruled = [flat.mask(rule) for rule in rules]
     p = len(codebook.variables)
+    used = [variables(block) for block in blocks]
     by_variable = [[at for at, on in zip(addresses, used, strict=True) if j in on] for j in range(p)]
+    rules_by = [[at for at, rule in zip(ruled, rules, strict=True) if j in rule.joint.variables] for j in range(p)]
     return Plan(
         sizes=_ints(codebook.sizes),
         numeric=np.array([variable.numeric for variable in codebook.variables], np.uint8),
         active=_ints([j for j, on in enumerate(by_variable) if on and codebook.sizes[j] > 1]),
-        var_ptr=np.concatenate([np.zeros(1, np.int64), np.cumsum([len(on) for on in by_variable])]),
+        var_ptr=_pointers(by_variable),
         var_blocks=_ints([at for on in by_variable for at in on]),
         blocks=_ints(addresses),
-        extent=_ints([flat.n_totals, flat.n_weights, 2 * max(flat.widths, default=1)]),
+        rule_ptr=_pointers(rules_by),
+        rules=_ints([at for on in rules_by for at in on]),
+        extent=_ints([flat.n_totals, flat.most_design, flat.most_entries, flat.most_equations, flat.most_numbers]),
         code=_ints(flat.code),
         floats=np.concatenate([np.zeros(0), *flat.floats]),
         flags=np.concatenate([np.zeros(0, np.uint8), *flat.flags]),
+        cells=np.concatenate([np.zeros(0, np.int32), *flat.cells]),
         cols=np.concatenate([np.zeros(0, np.int32), *flat.cols]),
         vals=np.concatenate([np.zeros(0), *flat.vals]),
     )
@@ -129,9 +50,9 @@ def merge_terms(terms: Sequence[Term], sizes: Sequence[int], limit: int = MERGED
     merged: list[Term] = []
     for term in sorted(terms, key=lambda term: -term.joint.size):
         for at, other in enumerate(merged):
-            variables = tuple(sorted({*other.joint.variables, *term.joint.variables}))
-            if math.prod(sizes[j] for j in variables) <= limit:
-                joint = joint_over(variables, sizes)
+            together = tuple(sorted({*other.joint.variables, *term.joint.variables}))
+            if math.prod(sizes[j] for j in together) <= limit:
+                joint = joint_over(together, sizes)
                 rows = np.hstack([spread_rows(part, joint, sizes) for part in (other, term)])
                 merged[at] = Term(joint, np.concatenate([other.columns, term.columns]), rows)
                 break
@@ -153,11 +74,8 @@ def _ints(numbers: Sequence[int]) -> NDArray[np.int64]:
     return np.array(numbers, dtype=np.int64)
 
 
-def _joints(block: Block) -> list[Joint]:
-    masks = [mask.joint for mask in block.masks]
-    if isinstance(block, CountBlock):
-        return [block.cell, *masks]
-    return [block.place, *(term.joint for term in block.terms), *masks]
+def _pointers(lists: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum([len(one) for one in lists], dtype=np.int64)])
 
 
 class _Flat:
@@ -168,38 +86,88 @@ class _Flat:
         self.code: list[int] = []
         self.floats: list[Array] = []
         self.flags: list[NDArray[np.uint8]] = []
+        self.cells: list[NDArray[np.int32]] = []
         self.cols: list[NDArray[np.int32]] = []
         self.vals: list[Array] = []
-        self.widths: list[int] = []  # design entries a record has in each score block
-        self.n_totals = self.n_weights = self.n_floats = self.n_flags = self.n_entries = 0
+        self.n_totals = self.n_forms = self.n_residuals = 0
+        self.n_floats = self.n_flags = self.n_cells = self.n_design = 0
+        self.most_design = self.most_entries = self.most_equations = self.most_numbers = 1
 
-    def add(self, block: Block) -> int:
+    def add(self, block: Block, n_numbers: int) -> int:
         """Lay a block out; returns its address."""
-        counts = isinstance(block, CountBlock)
-        joint_of_mask = [self._joint(mask.joint) for mask in block.masks]
-        terms = () if isinstance(block, CountBlock) else merge_terms(block.terms, self.sizes)
-        joint_of_term = [self._joint(term.joint) for term in terms]
-        place = self._joint(block.cell if isinstance(block, CountBlock) else block.place)
-        response = -1 if isinstance(block, CountBlock) else self._floats(block.response)
+        place = self._joint(block.place)
+        laid = [self._mask(mask) for mask in block.masks]
+        masks = len(self.code)
+        self.code += [number for mask in laid for number in mask]
+        weight = (block.weight.variable, self._floats(block.weight.by_code)) if block.weight else (-1, -1)
+        own = self._tally(block) if isinstance(block, Tally) else self._model(block, n_numbers)
         address = len(self.code)
-        kind = kernels.COUNTS if counts else kernels.SCORES
-        self.code += [kind, self.n_totals, block.size, self.n_weights, place, response]
-        self.code += [len(joint_of_mask), len(joint_of_term)]
-        for mask, joint in zip(block.masks, joint_of_mask, strict=True):
-            self.code += [joint, self.n_flags]
-            self.flags.append(mask.include.astype(np.uint8))
-            self.n_flags += len(mask.include)
-        if isinstance(block, ScoreBlock):
-            widths = 0
-            for term, joint in zip(terms, joint_of_term, strict=True):
-                eta = self._floats(term.rows @ block.coefficients[term.columns])
-                at, width = self._entries(term)
-                self.code += [joint, eta, at, width]
-                widths += width
-            self.widths.append(widths)
+        kind = TALLY if isinstance(block, Tally) else MODEL
+        self.code += [kind, self.n_totals, block.size, place, len(laid), masks, *weight, *own]
+        assert len(self.code) == address + HEADER + len(own)
         self.n_totals += block.size
-        self.n_weights += block.size if counts else block.size**2
         return address
+
+    def mask(self, mask: Mask) -> int:
+        """Lay a mask out on its own; returns its address."""
+        laid = self._mask(mask)
+        self.code += laid
+        return len(self.code) - len(laid)
+
+    def _mask(self, mask: Mask) -> list[int]:
+        at = self.n_flags
+        self.flags.append(mask.include.astype(np.uint8))
+        self.n_flags += len(mask.include)
+        return [self._joint(mask.joint), at]
+
+    def _tally(self, block: Tally) -> list[int]:
+        cell = value = -1
+        if block.cell is not None:
+            cell = self.n_cells
+            self.cells.append(np.asarray(block.cell, np.int32))
+            self.n_cells += len(block.cell)
+        if block.value is not None:
+            value = self._floats(block.value)
+        bare = cell < 0 and value < 0 and not block.masks and block.weight is None
+        return [cell, value, int(bare)]
+
+    def _model(self, block: Model, n_numbers: int) -> list[int]:
+        equations, columns = block.coefficients.shape
+        terms = [self._term(term, block.coefficients) for term in merge_terms(block.terms, self.sizes)]
+        design = sum(width for *_, width in terms)
+        if block.offset:
+            joint, values = block.offset
+            terms.append([self._joint(joint), self._floats(np.repeat(values, equations)), 0, 0])
+        extras = [self._term(term, np.zeros((0, block.n_extra))) for term in merge_terms(block.extra, self.sizes)]
+        at = len(self.code)
+        self.code += [number for term in (*terms, *extras) for number in term]
+        response = self._floats(block.response)
+        likelihood = block.n_score + block.n_information
+        own = [FAMILIES[block.family], equations, columns]
+        own += [len(terms), at, len(extras), at + sum(map(len, terms))]
+        own += [block.n_score if block.information else -1, likelihood if block.likelihood else -1]
+        own += [likelihood + int(block.likelihood), response, self.n_forms, n_numbers, self.n_residuals]
+        entries = equations * design + 1 + sum(width for *_, width in extras)
+        entries += (equations * design) * (equations * design + 1) // 2 if block.information else 0
+        self.most_design, self.most_entries = max(self.most_design, design), max(self.most_entries, entries)
+        self.most_equations = max(self.most_equations, equations)
+        self.most_numbers = max(self.most_numbers, n_numbers)
+        self.n_forms += block.size * n_numbers
+        self.n_residuals += n_numbers
+        return own
+
+    def _term(self, term: Term, coefficients: Array) -> list[int]:
+        """Sparse design rows, padded with zeros to one width."""
+        joint = self._joint(term.joint)
+        eta = self._floats((term.rows @ coefficients[:, term.columns].T).ravel())
+        at = self.n_design
+        used = term.rows != 0
+        width = max(1, int(used.sum(axis=1).max(initial=0)))
+        order = np.argsort(~used, axis=1, kind="stable")[:, :width]
+        self.cols.append(term.columns[order].ravel().astype(np.int32))
+        self.vals.append(np.take_along_axis(term.rows, order, axis=1).ravel())
+        self.n_design += order.size
+        return [joint, eta, at, width]
 
     def _joint(self, joint: Joint) -> int:
         address = len(self.code)
@@ -210,17 +178,6 @@ class _Flat:
 
     def _floats(self, table: Array) -> int:
         at = self.n_floats
-        self.floats.append(np.asarray(table, float))
-        self.n_floats += len(table)
+        self.floats.append(np.asarray(table, float).ravel())
+        self.n_floats += table.size
         return at
-
-    def _entries(self, term: Term) -> tuple[int, int]:
-        """Sparse design rows, padded with zeros to one width; returns the place of the first entry and the width."""
-        at = self.n_entries
-        used = term.rows != 0
-        width = max(1, int(used.sum(axis=1).max(initial=0)))
-        order = np.argsort(~used, axis=1, kind="stable")[:, :width]
-        self.cols.append(term.columns[order].ravel().astype(np.int32))
-        self.vals.append(np.take_along_axis(term.rows, order, axis=1).ravel())
-        self.n_entries += order.size
-        return at, width

@@ -12,39 +12,40 @@ from numpy.typing import NDArray
 from outrisk.codebook import Codebook
 from outrisk.errors import EvolveError
 from outrisk.evolve import kernels
-from outrisk.evolve.plan import Array, Block, CountBlock, build_plan
+from outrisk.evolve.blocks import Array, Mask, Model
+from outrisk.evolve.layout import Plan
+from outrisk.evolve.plan import build_plan
+from outrisk.evolve.released import ModelPart, Part, Released, TallyPart
 
 Fitness = Literal["mse", "chi2", "precision"]
+Codes = NDArray[np.uint8] | NDArray[np.uint16]
 _SAFE = 0.999  # share of half a last digit within which a number counts as matched while totals are linearised
-
-
-@dataclass(frozen=True, eq=False)
-class Released:
-    """One released output: k published numbers and the block of totals that recomputes them."""
-
-    name: str
-    kind: str
-    labels: tuple[str, ...]
-    values: Array  # (k,)
-    decimals: int
-    block: Block
-
-    @property
-    def tolerance(self) -> float:
-        """Half a unit of the last printed digit: a number within it is matched at its released precision."""
-        return 0.5 * 10.0**-self.decimals
+_AIM = 0.8  # share of half a last digit within which a tally is no longer drawn to its printed value
+_FAR = 1e9  # half last digits that an undefined number counts for in `Errors.off`
 
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """The published numbers as linear functions of the totals, around one data set; and a fitness on them.
+    """A fitness around one data set (its totals: `origin`, (m,)): quadratic outside ranges of the tallies, and in the
+    residuals of the models, which are linear in their totals.
 
-    `weights` are the fitness weights in the totals, flat by block (diagonal for counts, full for scores).
-    `inverse` are the inverse informations of the score blocks, None for counts.
+    low, high, weight (m,): range and weight of each total of a tally. forms: for each model (totals, numbers), the
+    change of its scaled residuals with its totals; residuals: those at the origin. informations: of each part, (0, 0)
+    where there is none.
     """
 
-    weights: Array
-    inverse: tuple[Array | None, ...]
+    origin: Array
+    low: Array
+    high: Array
+    weight: Array
+    forms: tuple[Array, ...]
+    residuals: tuple[Array, ...]
+    informations: tuple[Array, ...]
+
+    @cached_property
+    def flat_forms(self) -> Array:
+        """All forms in one array, as the compiled loops read them."""
+        return np.concatenate([np.zeros(0), *(form.ravel() for form in self.forms)])
 
 
 @dataclass(frozen=True)
@@ -52,13 +53,17 @@ class Errors:
     """Distance between recomputed and published numbers, over all outputs.
 
     mse, mae: mean squared and mean absolute error in published units. chi2: in sampling units. digits: mean absolute
-    error in half last digits. matched: how many of the `numbers` are right at their released precision.
+    error in half last digits. off: mean of log(1 + error in
+    half last digits), to which no single number matters much. matched: how many of the
+    `numbers` are right at their released precision. Undefined numbers (a mean of nobody) make mse, mae, chi2 and digits
+    infinite.
     """
 
     mse: float
     mae: float
     chi2: float
     digits: float
+    off: float
     matched: int
     numbers: int
 
@@ -70,120 +75,196 @@ class Errors:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Codebook, number of records and released outputs, ready for the compiled loops."""
+    """Codebook, number of records, released outputs, and rules: combinations of values that no record may have."""
 
     codebook: Codebook
     n_records: int
     released: tuple[Released, ...]
+    rules: tuple[Mask, ...] = ()
 
     def __post_init__(self) -> None:
         if self.n_records < 1:
             raise EvolveError(f"{self.n_records} records; at least one is needed")
         if not self.released:
             raise EvolveError("no released output; an evolution needs at least one")
-        for output in self.released:
-            if isinstance(output.block, CountBlock) and (
-                output.values.min() < 0 or output.values.sum() > self.n_records
-            ):
-                raise EvolveError(
-                    f"output '{output.name}': counts run from {output.values.min():g} and add up to "
-                    f"{output.values.sum():,.0f}; they must lie between 0 and the {self.n_records:,} records"
-                )
 
     @cached_property
-    def plan(self) -> kernels.Plan:
+    def parts(self) -> list[Part]:
+        """The parts of all outputs, in order."""
+        return [part for output in self.released for part in output.parts]
+
+    @cached_property
+    def plan(self) -> Plan:
         """The flat form of all blocks."""
-        return build_plan(self.codebook, [output.block for output in self.released])
+        blocks = [(block, part.n_numbers) for part in self.parts for block in part.blocks]
+        return build_plan(self.codebook, [block for block, _ in blocks], [k for _, k in blocks], self.rules)
 
     @cached_property
-    def _firsts(self) -> list[int]:
-        return [int(self.plan.code[at + kernels.FIRST]) for at in self.plan.blocks]
+    def _slices(self) -> list[tuple[Part, slice, slice, int]]:
+        """Of each part: its totals, its numbers, and the position of its first block."""
+        found, total, number, block = [], 0, 0, 0
+        for part in self.parts:
+            size = sum(one.size for one in part.blocks)
+            found.append((part, slice(total, total + size), slice(number, number + part.n_numbers), block))
+            total, number, block = total + size, number + part.n_numbers, block + len(part.blocks)
+        return found
 
     @cached_property
-    def target(self) -> Array:
-        """Totals of a data set that reproduces everything: the counts; 0 for a score. Shape (m,)."""
-        return np.concatenate(
-            [
-                output.values if isinstance(output.block, CountBlock) else np.zeros(output.block.size)
-                for output in self.released
-            ]
-        )
+    def low(self) -> Array:
+        """Where all published numbers lie, from; (total k,)."""
+        return np.concatenate([output.low for output in self.released])
+
+    @cached_property
+    def high(self) -> Array:
+        """Where all published numbers lie, to; (total k,)."""
+        return np.concatenate([output.high for output in self.released])
 
     @cached_property
     def tolerance(self) -> Array:
-        """Half a last printed digit for every published number, a hair less so that a refit agrees; shape (total
-        k,).
-        """
-        return np.concatenate([np.full(len(output.values), _SAFE * output.tolerance) for output in self.released])
+        """Half a last printed digit for every published number, a hair less so that a refit agrees; (total k,)."""
+        return np.concatenate([_SAFE * output.tolerance for output in self.released])
 
-    def totals(self, codes: NDArray[np.unsignedinteger]) -> Array:
+    @cached_property
+    def _known(self) -> NDArray[np.bool_]:
+        """Numbers of which more is known than that they are not negative."""
+        return np.concatenate([output.known for output in self.released])
+
+    def totals(self, codes: Codes) -> Array:
         """All totals of a data set, exactly; shape (m,)."""
         return np.asarray(kernels.totals_of(self.plan, codes))
 
-    def linearise(self, codes: NDArray[np.unsignedinteger], fitness: Fitness, emphasis: Array | None = None) -> Linear:
-        """Refresh the linear map and the fitness weights at a data set.
+    def linearise(self, codes: Codes, totals: Array, fitness: Fitness, emphasis: Array | None = None) -> Linear:
+        """The fitness around a data set with these totals.
 
-        mse: mean squared error of the published numbers. chi2: r' V^-1 r with V the sampling covariance (for a logit
-        V^-1 is the information; for counts 1/expected). precision: squared errors in units of half the last printed
-        digit, each times its `emphasis` (total k,).
+        mse: mean squared error of the published numbers. chi2: r' V^-1 r with V their sampling covariance, as far as
+        it is known (for a regression V^-1 is the information; for counts 1/expected). precision: squared errors in
+        units of half the last printed digit, for tallies times that unit in standard errors: neither digits alone nor
+        sampling alone, and with weights that are no multiples of each other climbing does not get stuck where they are.
+        Each number's share is multiplied by its `emphasis` (total k,).
         """
         emphasis = np.ones(len(self.tolerance)) if emphasis is None else emphasis
-        at = 0
-        n_numbers = sum(len(output.values) for output in self.released)
-        weights: list[Array] = []
-        inverse: list[Array | None] = []
-        for b, output in enumerate(self.released):
-            precision = emphasis[at : at + len(output.values)] * output.tolerance**-2
-            at += len(output.values)
-            if isinstance(output.block, CountBlock):
-                by_cell = {
-                    "mse": np.full(output.block.size, 1.0 / n_numbers),
-                    "chi2": 1.0 / np.maximum(output.values, 1.0),
-                    "precision": precision,
-                }
-                weights.append(by_cell[fitness])
-                inverse.append(None)
+        low, high, weight = np.zeros(len(totals)), np.zeros(len(totals)), np.zeros(len(totals))
+        forms, residuals, informations = [], [], []
+        for part, where, which, block in self._slices:
+            here = totals[where]
+            tolerance = self.tolerance[which]
+            if isinstance(part, TallyPart):
+                aim = _AIM * tolerance
+                bounds = part.map.bounds(here, self.low[which] - aim, self.high[which] + aim)
+                low[where], high[where] = bounds.low, bounds.high
+                carries = bounds.unit != 0.0
+                number = np.where(carries, bounds.number, 0)
+                per_digit = (bounds.unit / tolerance[number]) ** 2
+                by_total = {
+                    "mse": bounds.unit**2 / len(self.tolerance),
+                    "chi2": 1.0 / bounds.variance,
+                    "precision": np.sqrt(per_digit / bounds.variance),
+                }[fitness]
+                weight[where] = np.where(carries, by_total * emphasis[which][number], 0.0)
+                informations.append(np.zeros((0, 0)))
                 continue
-            information = kernels.information_of(self.plan, self.plan.blocks[b], codes)
-            jacobian = invert(information)
-            if fitness == "chi2":
-                form = jacobian
-            else:
-                unit = precision if fitness == "precision" else np.full(len(jacobian), 1.0 / n_numbers)
-                form = jacobian @ (unit[:, None] * jacobian)
-            weights.append(form.ravel())
-            inverse.append(jacobian)
-        return Linear(np.concatenate(weights), tuple(inverse))
+            information = self._information(part, block, codes)
+            form, residual = self._form(part, here, which, information, fitness, emphasis[which])
+            forms.append(form)
+            residuals.append(residual)
+            informations.append(information)
+        return Linear(totals.copy(), low, high, weight, tuple(forms), tuple(residuals), tuple(informations))
 
-    def residuals(self, totals: Array, linear: Linear) -> Array:
-        """Recomputed minus published numbers, to first order; shape (total k,)."""
-        parts = []
-        for b, inverse in enumerate(linear.inverse):
-            change = (totals - self.target)[self._firsts[b] : self._firsts[b] + self.released[b].block.size]
-            parts.append(change if inverse is None else inverse @ change)
-        return np.concatenate(parts)
+    def _information(self, part: ModelPart, block: int, codes: Codes) -> Array:
+        model: Model = part.model
+        if model.n_score == 0 or model.information:
+            return np.zeros((0, 0))
+        return np.asarray(kernels.information_of(self.plan, self.plan.blocks[block], codes))
+
+    def _form(
+        self, part: ModelPart, totals: Array, which: slice, information: Array, fitness: Fitness, emphasis: Array
+    ) -> tuple[Array, Array]:
+        """Scaled residuals of a model, and their change with its totals (m, k)."""
+        numbers = part.map.numbers(totals, information)
+        far = numbers - np.clip(numbers, self.low[which], self.high[which])
+        far = np.where(np.isfinite(far), far, 0.0)  # an undefined number cannot draw
+        jacobian = part.map.jacobian(totals, information)
+        root = np.sqrt(emphasis)
+        if fitness == "chi2":
+            scale = _root(part.map.precision(totals, information)) * root[:, None]
+        else:
+            unit = np.full(len(far), len(self.tolerance) ** -0.5) if fitness == "mse" else 1.0 / self.tolerance[which]
+            scale = np.diag(unit * root)
+        return np.ascontiguousarray((scale.T @ jacobian).T), scale.T @ far
+
+    def numbers(self, totals: Array, linear: Linear) -> Array:
+        """All published numbers recomputed from totals, (total k,): those of tallies exactly."""
+        found = []
+        for (part, where, _, _), information in zip(self._slices, linear.informations, strict=True):
+            found.append(
+                part.map.numbers(totals[where])
+                if isinstance(part, TallyPart)
+                else part.map.numbers(totals[where], information)
+            )
+        return np.concatenate(found)
+
+    def distances(self, totals: Array, linear: Linear) -> Array:
+        """Signed distance (total k,) of all numbers from where they should lie; infinite where undefined."""
+        numbers = self.numbers(totals, linear)
+        far = np.where(self._known, numbers - np.clip(numbers, self.low, self.high), 0.0)
+        return np.where(np.isfinite(far), far, np.inf)
+
+    def _changes(self, totals: Array, linear: Linear) -> list[Array]:
+        """Scaled residuals of every model."""
+        models = [where for part, where, _, _ in self._slices if isinstance(part, ModelPart)]
+        return [
+            residual + (totals[where] - linear.origin[where]) @ form
+            for where, form, residual in zip(models, linear.forms, linear.residuals, strict=True)
+        ]
+
+    def slopes(self, totals: Array, linear: Linear) -> tuple[Array, Array]:
+        """Scaled residuals of the models in one array, and half the gradient of their part of the fitness, (m,)."""
+        residuals = self._changes(totals, linear)
+        gradient = np.zeros(len(totals))
+        models = [where for part, where, _, _ in self._slices if isinstance(part, ModelPart)]
+        for where, form, residual in zip(models, linear.forms, residuals, strict=True):
+            gradient[where] = form @ residual
+        return np.concatenate([np.zeros(0), *residuals]), gradient
 
     def fitness(self, totals: Array, linear: Linear) -> float:
-        """The quadratic form that evolution lowers; 0 = everything reproduced."""
-        change = totals - self.target
-        return float(change @ kernels.gradient_of(self.plan, linear.weights, change))
+        """What evolution lowers; 0 = everything reproduced."""
+        outside = totals - np.clip(totals, linear.low, linear.high)
+        return float(linear.weight @ outside**2 + sum(r @ r for r in self._changes(totals, linear)))
 
     def errors(self, totals: Array, linear: Linear) -> Errors:
-        """All errors of a data set with these totals, to first order."""
-        residuals = self.residuals(totals, linear)
-        chi2 = 0.0
-        for output, inverse, first in zip(self.released, linear.inverse, self._firsts, strict=True):
-            change = (totals - self.target)[first : first + output.block.size]
-            chi2 += float(change @ (change / np.maximum(output.values, 1.0) if inverse is None else inverse @ change))
-        size = np.abs(residuals)
+        """All errors of a data set with these totals, those of models to first order."""
+        distance = np.abs(self.distances(totals, linear))[self._known]
+        tolerance = self.tolerance[self._known]
         return Errors(
-            mse=float(np.mean(residuals**2)),
-            mae=float(size.mean()),
-            chi2=chi2,
-            digits=float(np.mean(size / self.tolerance)),
-            matched=int((size <= self.tolerance).sum()),
-            numbers=len(residuals),
+            mse=float(np.mean(distance**2)) if len(distance) else 0.0,
+            mae=float(distance.mean()) if len(distance) else 0.0,
+            chi2=self._chi2(totals, linear),
+            digits=float(np.mean(distance / tolerance)) if len(distance) else 0.0,
+            off=float(np.mean(np.log1p(np.minimum(distance / tolerance, _FAR)))) if len(distance) else 0.0,
+            matched=int((distance <= tolerance).sum()),
+            numbers=len(distance),
         )
+
+    def _chi2(self, totals: Array, linear: Linear) -> float:
+        chi2 = 0.0
+        distances = self.distances(totals, linear)
+        for (part, where, which, _), information in zip(self._slices, linear.informations, strict=True):
+            if isinstance(part, TallyPart):
+                bounds = part.map.bounds(totals[where], self.low[which], self.high[which])
+                outside = totals[where] - np.clip(totals[where], bounds.low, bounds.high)
+                chi2 += float(np.sum(np.where(bounds.unit != 0.0, outside**2 / bounds.variance, 0.0)))
+                continue
+            far = distances[which]
+            chi2 += (
+                float(far @ part.map.precision(totals[where], information) @ far) if np.isfinite(far).all() else np.inf
+            )
+        return chi2
+
+
+def _root(precision: Array) -> Array:
+    """A square root R of a positive semidefinite matrix, R R' = matrix."""
+    values, vectors = np.linalg.eigh((precision + precision.T) / 2)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
 def invert(information: Array) -> Array:

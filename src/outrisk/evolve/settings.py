@@ -33,13 +33,12 @@ class Settings:
     population: candidates; even, so that they pair. generations: the budget. start: how the first values are drawn.
     mate_probability: chance that a pair of children swaps records. mate_share: chance that it swaps a given record.
     mutation: chance that a value changes. creep: chance that a changed numeric value goes to a neighbouring grid point
-    only. climb: proposals a child gets in each generation, per record. fitness: mse, or chi2 (see problem.py).
-    sharpen: the numbers are near when the mean error comes within this many half last digits (0 = never). Then the
-    fitness alternates, refresh by refresh, with squared errors in that unit, because where one stands still the other
-    often moves on; `exchange` is the share of proposals that exchange a value between two records; and a child gets at
-    least `polish` proposals, however few its records. refresh: generations between refreshes of the linear map.
-    patience: the run ends when the error has not fallen by 0.1 % for this many generations (0 = only the budget ends
-    it).
+    only. climb: visits a child gets in each generation, per record (a visit: see kernels.climb). fitness: mse, or chi2
+    (see problem.py). sharpen: the numbers are near when `Errors.off` falls below this (0 = never). Then the fitness
+    turns to squared errors in half last digits, where numbers that are off gain weight; values may be exchanged between
+    records; and a child gets at least `polish` visits, however few its records. refresh: generations between refreshes
+    of the linear map; when near, every generation refreshes it. patience: the run ends when the error has not fallen by
+    0.1 % for this many generations (0 = only the budget ends it).
     """
 
     population: int
@@ -50,7 +49,6 @@ class Settings:
     mutation: SteppedRate
     creep: float
     climb: SteppedRate
-    exchange: float
     polish: int
     fitness: Literal["mse", "chi2"]
     sharpen: float
@@ -71,7 +69,6 @@ _RANGES = (
     ("generations", 1, 1_000_000),
     ("mate_probability", 0, 1),
     ("creep", 0, 1),
-    ("exchange", 0, 1),
     ("polish", 0, 1_000_000_000),
     ("sharpen", 0, 1e9),
     ("refresh", 1, 1_000_000),
@@ -91,7 +88,6 @@ PRESETS = {
         mutation=SteppedRate(0.005, 3.0, 250),
         creep=0.0,
         climb=SteppedRate(0.0, 1.0, 2000),
-        exchange=0.0,
         polish=0,
         fitness="mse",
         sharpen=0.0,
@@ -109,10 +105,9 @@ PRESETS = {
         mutation=SteppedRate(0.005, 3.0, 3, least=1e-5),
         creep=0.3,
         climb=SteppedRate(0.2, 0.5, 10, most=5.0),
-        exchange=0.7,
         polish=2_000,
         fitness="chi2",
-        sharpen=20.0,
+        sharpen=3.0,
         refresh=5,
         patience=50,
     ),

@@ -16,8 +16,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from outrisk.codebook import Codebook, format_value
 from outrisk.errors import EvolveError, OutputError, first_line
-from outrisk.evolve.plan import Block, Joint, Mask, joint_of
-from outrisk.evolve.problem import Released
+from outrisk.evolve.blocks import Joint, Mask, joint_of
+from outrisk.evolve.released import Part, Released
 from outrisk.microdata import Microdata, decode
 
 Array = NDArray[np.float64]
@@ -26,8 +26,11 @@ Array = NDArray[np.float64]
 class Output(Protocol):
     """An analysis whose numbers are released.
 
-    `labels` name the k published numbers; `refit` computes them (k,) from decoded records with statsmodels or pandas,
-    independently of the totals; `block` gives the totals that the evolution works on, at given published values.
+    `labels` name the k published numbers, `decimals` (k,) are the printed digits after the point. `refit` computes them
+    (k,) from decoded records with statsmodels or pandas, independently of the totals; NaN where one is undefined.
+    `publish` says what is printed of exact values: from where to where each may lie, both the same for a plain number.
+    `check` raises OutputError where printed numbers cannot come from this analysis. `parts` are the totals that the
+    evolution works on, at given published values.
     """
 
     @property
@@ -35,13 +38,15 @@ class Output(Protocol):
     @property
     def name(self) -> str: ...  # noqa: D102
     @property
-    def decimals(self) -> int: ...  # noqa: D102
-    @property
     def labels(self) -> list[str]: ...  # noqa: D102
+    @property
+    def decimals(self) -> NDArray[np.int64]: ...  # noqa: D102
     @property
     def notes(self) -> str: ...  # noqa: D102
     def refit(self, data: Microdata, start: Array | None = None) -> Array: ...  # noqa: D102
-    def block(self, values: Array) -> Block: ...  # noqa: D102
+    def publish(self, values: Array) -> tuple[Array, Array]: ...  # noqa: D102
+    def check(self, low: Array, high: Array) -> None: ...  # noqa: D102
+    def parts(self, values: Array) -> tuple[Part, ...]: ...  # noqa: D102
 
 
 def _level(value: object) -> str:
@@ -62,24 +67,42 @@ class Entry(BaseModel):
     where: str = ""
 
 
+def printed(values: Array, decimals: NDArray[np.int64]) -> tuple[Array, Array]:
+    """What plain rounding prints of exact values (k,): the same number from and to; an undefined one may be all."""
+    rounded = np.array([np.round(value, places) for value, places in zip(values, decimals, strict=True)], dtype=float)
+    undefined = ~np.isfinite(rounded)
+    return np.where(undefined, -np.inf, rounded), np.where(undefined, np.inf, rounded)
+
+
 def release(output: Output, data: Microdata) -> Released:
-    """The output as it would be released from these records: refit, then rounded to its decimals."""
-    return released(output, output.refit(data))
+    """The output as it would be released from these records."""
+    return released(output, *output.publish(output.refit(data)))
 
 
-def released(output: Output, values: Array) -> Released:
-    """An output with published values (k,), rounded to its decimals.
+def released(output: Output, low: Array, high: Array | None = None) -> Released:
+    """An output with published numbers, each a value or a range (k,).
 
-    OutputError if their number is wrong or one is not finite.
+    OutputError if their number is wrong, or if one cannot come from this analysis.
     """
     labels = output.labels
-    if len(values) != len(labels):
-        raise OutputError(f"output '{output.name}': {len(values)} values given for {len(labels)} published numbers")
-    if not np.isfinite(values).all():
-        wrong = labels[int(np.argmin(np.isfinite(values)))]
-        raise OutputError(f"output '{output.name}': the value of {wrong} is not a number")
-    rounded = np.round(np.asarray(values, float), output.decimals)
-    return Released(output.name, output.kind, tuple(labels), rounded, output.decimals, output.block(rounded))
+    high = low if high is None else high
+    low, high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
+    for given in (low, high):
+        if len(given) != len(labels):
+            raise OutputError(f"output '{output.name}': {len(given)} values given for {len(labels)} published numbers")
+    wrong = np.isnan(low) | np.isnan(high) | (low > high)
+    if wrong.any():
+        raise OutputError(f"output '{output.name}': the value of {labels[int(np.argmax(wrong))]} is not a number")
+    output.check(low, high)
+    decimals = np.asarray(output.decimals, np.int64)
+    return Released(output.name, output.kind, tuple(labels), low, high, decimals, output.parts(middle(low, high)))
+
+
+def middle(low: Array, high: Array) -> Array:
+    """One value for each range: its middle; its finite end where the other is infinite; 0 where both are."""
+    ends = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high, 0.0))
+    both = np.isfinite(low) & np.isfinite(high)
+    return np.where(both, 0.5 * (np.where(both, low, 0.0) + np.where(both, high, 0.0)), ends)
 
 
 @dataclass(frozen=True)

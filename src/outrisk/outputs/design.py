@@ -14,7 +14,7 @@ from formulaic.formula import SimpleFormula
 
 from outrisk.codebook import Codebook, format_value
 from outrisk.errors import OutputError, first_line
-from outrisk.evolve.plan import Joint, Term
+from outrisk.evolve.blocks import Joint, Term
 from outrisk.microdata import decode
 from outrisk.outputs.base import Array, joint_for, support_frame
 

@@ -9,13 +9,15 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from pydantic import Field
 
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
-from outrisk.evolve.plan import CountBlock
+from outrisk.evolve.blocks import Tally
+from outrisk.evolve.released import Bounds, TallyPart
 from outrisk.microdata import Microdata, decode
-from outrisk.outputs.base import Array, Entry, Subset, joint_for
+from outrisk.outputs.base import Array, Entry, Subset, joint_for, printed
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,6 @@ class Frequencies:
     by: tuple[str, ...]
     where: str = ""
     kind = "frequencies"
-    decimals = 0
 
     def __post_init__(self) -> None:
         unknown = [name for name in self.by if name not in self.codebook]
@@ -71,9 +72,43 @@ class Frequencies:
         counts = pd.DataFrame(levels).groupby(list(self.by), observed=False, sort=True).size()
         return np.asarray(counts, dtype=np.float64)
 
-    def block(self, values: Array) -> CountBlock:
-        """Totals of the table: its cell counts."""
-        return CountBlock(joint_for(self.codebook, self.by, self.name), self._subset.masks())
+    @property
+    def decimals(self) -> NDArray[np.int64]:
+        """Counts have none."""
+        return np.zeros(len(self.labels), dtype=np.int64)
+
+    def publish(self, values: Array) -> tuple[Array, Array]:
+        """Counts are printed as they are."""
+        return printed(values, self.decimals)
+
+    def check(self, low: Array, high: Array) -> None:
+        """OutputError for a negative count."""
+        if (high < 0).any():
+            at = int(np.argmax(high < 0))
+            raise OutputError(
+                f"output '{self.name}': the count of {self.labels[at]} is {high[at]:g}; counts are 0 or more"
+            )
+
+    def parts(self, values: Array) -> tuple[TallyPart, ...]:
+        """The cell counts are the totals."""
+        joint = joint_for(self.codebook, self.by, self.name)
+        return (TallyPart((Tally(joint, joint.size, masks=self._subset.masks()),), Counts(values), joint.size),)
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Counts: each total is the published number; `values` (k,) are those published."""
+
+    values: Array
+
+    def numbers(self, totals: Array) -> Array:
+        """The totals."""
+        return totals
+
+    def bounds(self, totals: Array, low: Array, high: Array) -> Bounds:
+        """The ranges as they are; the sampling variance of a count is taken as the count."""
+        k = len(totals)
+        return Bounds(low, high, np.ones(k), np.arange(k), np.maximum(self.values, 1.0))
 
 
 class FrequenciesEntry(Entry):

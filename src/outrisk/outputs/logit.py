@@ -14,9 +14,11 @@ from pydantic import Field
 
 from outrisk.codebook import Codebook, format_value
 from outrisk.errors import OutputError
-from outrisk.evolve.plan import Joint, Mask, ScoreBlock, Term
+from outrisk.evolve.blocks import Joint, Mask, Model, Term
+from outrisk.evolve.problem import invert
+from outrisk.evolve.released import ModelPart
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, Entry, Level, Subset, joint_for
+from outrisk.outputs.base import Array, Entry, Level, Subset, joint_for, printed
 from outrisk.outputs.design import Side, read_formula
 from outrisk.outputs.fit import fit_logit, why_not
 from outrisk.outputs.response import Response
@@ -34,7 +36,7 @@ class Logit:
     codebook: Codebook
     name: str
     formula: str
-    decimals: int = 4
+    digits: int = 4
     where: str = ""
     event: str = ""
     names: Mapping[str, str] | None = None
@@ -115,12 +117,27 @@ class Logit:
             for value in self.codebook[name].values
         }
 
-    def block(self, values: Array) -> ScoreBlock:
+    @property
+    def decimals(self) -> NDArray[np.int64]:
+        """The same number for every coefficient."""
+        return np.full(len(self.labels), self.digits, dtype=np.int64)
+
+    def publish(self, values: Array) -> tuple[Array, Array]:
+        """Rounded coefficients."""
+        return printed(values, self.decimals)
+
+    def check(self, low: Array, high: Array) -> None:
+        """Any finite coefficient is possible."""
+        if not np.isfinite(low).all():
+            wrong = self.labels[int(np.argmin(np.isfinite(low)))]
+            raise OutputError(f"output '{self.name}': the value of {wrong} is not a number")
+
+    def parts(self, values: Array) -> tuple[ModelPart, ...]:
         """Totals of the logit: its score at the published coefficients."""
         place, response = self._response_table
-        return ScoreBlock(
-            np.asarray(values, float), place, response, self._terms, self._subset.masks() + self._complete
-        )
+        masks = self._subset.masks() + self._complete
+        model = Model("logit", values[None, :], place, response, self._terms, masks=masks)
+        return (ModelPart(model, Coefficients(values), len(values)),)
 
     @property
     def _complete(self) -> tuple[Mask, ...]:
@@ -133,6 +150,25 @@ class Logit:
             for name in self.variables
             if self.codebook[name].missing
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Coefficients:
+    """Coefficients (k,) from the score at the published ones: one Newton step."""
+
+    values: Array
+
+    def numbers(self, totals: Array, information: Array) -> Array:
+        """Published coefficients plus the step."""
+        return self.values + invert(information) @ totals
+
+    def jacobian(self, totals: Array, information: Array) -> Array:
+        """The inverse information."""
+        return invert(information)
+
+    def precision(self, totals: Array, information: Array) -> Array:
+        """The information."""
+        return information
 
 
 def logit_from_terms(

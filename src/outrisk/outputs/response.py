@@ -10,7 +10,7 @@ import pandas as pd
 
 from outrisk.codebook import format_value
 from outrisk.errors import OutputError
-from outrisk.evolve.plan import Joint
+from outrisk.evolve.blocks import Joint
 from outrisk.outputs.base import Array, joint_for
 from outrisk.outputs.design import Side
 

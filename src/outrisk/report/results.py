@@ -19,7 +19,7 @@ LEADING = "tcap_undefined"  # the measure that the report's answer rests on; `tc
 
 _TEXT = {"fold", "output", "label", "keys", "measure", "side", "reason"}
 _COLUMNS = {
-    "matched.csv": "level fold run output label released refit difference decimals matched",
+    "matched.csv": "level fold run output label released low high refit difference decimals matched",
     "trajectory.csv": "level fold run generation mse mae chi2 rate seconds matched",
     "snapshots.csv": "level fold run generation mse mae tcap_undefined_original tcap_undefined_holdout "
     "tcap_zero_original tcap_zero_holdout",
@@ -109,7 +109,7 @@ class Output(BaseModel, frozen=True):
     kind: str
     notes: Text = ""
     numbers: int
-    decimals: int | None = None
+    withheld: int = 0
 
 
 class Risk(BaseModel, frozen=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -180,7 +180,7 @@ def numbers(results: Results) -> Numbers | None:
 
 def _number_rows(group: pd.DataFrame) -> list[dict[str, Any]]:
     finest = [int(found) if not math.isnan(found) else 4 for found in group["decimals"]]
-    exact = bool((group["refit"] == group["released"]).all())  # counts met exactly need no decimals
+    exact = bool((group["difference"] == 0).all())  # counts met exactly need no decimals
     rows = []
     for row, decimals in zip(group.to_dict("records"), finest, strict=True):
         more = decimals if exact else decimals + 2
@@ -189,7 +189,7 @@ def _number_rows(group: pd.DataFrame) -> list[dict[str, Any]]:
             {
                 "output": row["output"],
                 "label": row["label"],
-                "released": formats.fixed(row["released"], decimals),
+                "released": _released(row, decimals),
                 "refit": formats.fixed(row["refit"], more),
                 "difference": _difference(row["difference"], more),
                 "range": formats.UNDEFINED
@@ -199,6 +199,14 @@ def _number_rows(group: pd.DataFrame) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def _released(row: dict[Hashable, Any], decimals: int) -> str:
+    """The printed value, or the range that is known of a protected number."""
+    low, high = row["low"], row["high"]
+    if low == high:
+        return formats.fixed(low, decimals)
+    return f"{formats.fixed(low, decimals)} to {formats.fixed(high, decimals)}"
 
 
 def _difference(value: float, decimals: int) -> str:

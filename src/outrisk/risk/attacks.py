@@ -21,7 +21,7 @@ from outrisk.risk.cap import SYNTHETIC, Floats
 from outrisk.risk.difference import interval, sample
 from outrisk.risk.equivalence import Coding, Equivalence, Positions, cross
 from outrisk.risk.frames import code_tables
-from outrisk.risk.hamming import nearest_keys, same_keys
+from outrisk.risk.hamming import nearest_keys, one_of_each_class, same_keys
 from outrisk.risk.jackknife import SIDES
 from outrisk.risk.learners import LEARNERS, Guess, Training, learn
 
@@ -59,7 +59,7 @@ def attack(
     level); `ensemble` takes the majority vote of MEMBERS (ties: the first level); `zero_rule` always guesses the most
     frequent synthetic target; `uniform` guesses any synthetic target value alike, its accuracy is the expected one.
     Missing values are a level of their own. A classifier that fails is a row with NaN and its message in `reason`.
-    RiskError or DataError where no measure is defined on the input. Same seed, same result.
+    RiskError or DataError where no measure is defined on the input. Same seed, same result, in any order of records.
     """
     chosen = tuple(CLASSIFIERS if classifiers is None else classifiers)
     unknown = [name for name in chosen if name not in CLASSIFIERS]
@@ -91,9 +91,6 @@ def attack(
 def _training(coding: Coding, keys: Sequence[str], target: str, equivalence: Equivalence) -> Training:
     """Synthetic records, and the key combinations to guess for; levels unseen in the synthetic data become one."""
     rows = coding.rows()
-    queries = np.empty(len(equivalence.class_counts[SYNTHETIC]), dtype=np.intp)  # one record of each class
-    for table, at in rows.items():
-        queries[equivalence.cell_class[equivalence.records[table]]] = np.arange(at.start, at.stop)
     columns, sizes = [], []
     for key in keys:
         column = coding.columns[coding.names.index(key)]
@@ -104,7 +101,7 @@ def _training(coding: Coding, keys: Sequence[str], target: str, equivalence: Equ
         sizes.append(len(seen))
     codes = np.stack(columns, axis=1)
     targets = coding.columns[coding.names.index(target)][rows[SYNTHETIC]]
-    return Training(codes[rows[SYNTHETIC]], targets, codes[queries], tuple(sizes))
+    return Training(codes[rows[SYNTHETIC]], targets, codes[one_of_each_class(equivalence, coding)], tuple(sizes))
 
 
 def _vote(guesses: dict[str, Guess]) -> Guess:

@@ -41,7 +41,7 @@ def build(numbers: Floats, codes: Integers, costs: Floats, levels: Integers, cou
 
 
 @njit(cache=True, nogil=True)
-def _cut(numbers, codes, costs, levels, power):  # type: ignore[no-untyped-def]
+def _cut(numbers, codes, costs, levels, power):
     n, p, q = len(numbers), numbers.shape[1], codes.shape[1]
     order = np.arange(n)
     starts = [0]
@@ -97,7 +97,7 @@ def _cut(numbers, codes, costs, levels, power):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _fill(numbers, codes, costs, counts, order, starts):  # type: ignore[no-untyped-def]
+def _fill(numbers, codes, costs, counts, order, starts):
     n_blocks, p, q = len(starts) - 1, numbers.shape[1], codes.shape[1]
     low, high = np.empty((p, n_blocks)), np.empty((p, n_blocks))
     masks = np.zeros((q, n_blocks), dtype=np.uint64)
@@ -125,7 +125,7 @@ def _fill(numbers, codes, costs, counts, order, starts):  # type: ignore[no-unty
 
 
 @njit(cache=True, nogil=True)
-def _lower_bounds(x, u, cost, power, index, bounds):  # type: ignore[no-untyped-def]
+def _lower_bounds(x, u, cost, power, index, bounds):
     bounds[:] = 0.0
     for j in range(len(x)):
         value, low, high = x[j], index.low[j], index.high[j]
@@ -145,7 +145,7 @@ def _lower_bounds(x, u, cost, power, index, bounds):  # type: ignore[no-untyped-
 
 
 @njit(cache=True, nogil=True)
-def _upper_bounds(x, u, cost, power, index, bounds):  # type: ignore[no-untyped-def]
+def _upper_bounds(x, u, cost, power, index, bounds):
     bounds[:] = 0.0
     for j in range(len(x)):
         value, low, high = x[j], index.low[j], index.high[j]
@@ -159,7 +159,7 @@ def _upper_bounds(x, u, cost, power, index, bounds):  # type: ignore[no-untyped-
 
 
 @njit(cache=True, nogil=True)
-def _to_block(x, u, cost, power, index, b, sums):  # type: ignore[no-untyped-def]
+def _to_block(x, u, cost, power, index, b, sums):
     """Sums of the distance from one record to each point of a block, (WIDTH,); places past its size hold nothing."""
     for r in range(WIDTH):
         sums[r] = 0.0
@@ -180,7 +180,7 @@ def _to_block(x, u, cost, power, index, b, sums):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True, nogil=True)
-def nearest(asked, numbers, codes, costs, power, index, k, within, out):  # type: ignore[no-untyped-def]
+def nearest(asked, numbers, codes, costs, power, index, k, within, out):
     """Write the two smallest sums of the points asked about to out (n, 2); with k = 1 the second is not to be used."""
     bounds, sums = np.empty(len(index.sizes)), np.empty(WIDTH)
     for i in asked:
@@ -208,7 +208,7 @@ def nearest(asked, numbers, codes, costs, power, index, k, within, out):  # type
 
 
 @njit(cache=True, nogil=True)
-def farthest(asked, numbers, codes, costs, power, index, best):  # type: ignore[no-untyped-def]
+def farthest(asked, numbers, codes, costs, power, index, best):
     """Raise best (1,) to the largest sum from the points asked about."""
     bounds, sums = np.empty(len(index.sizes)), np.empty(WIDTH)
     for i in asked:
@@ -226,9 +226,7 @@ def farthest(asked, numbers, codes, costs, power, index, best):  # type: ignore[
 
 
 @njit(cache=True, nogil=True)
-def ties(  # type: ignore[no-untyped-def]
-    asked, numbers, codes, costs, power, index, reach, own, payload, slack, relative, first, out
-):
+def ties(asked, numbers, codes, costs, power, index, reach, own, payload, slack, relative, first, out):
     """Write to out (n, 3): records within reach, those of them whose payload agrees, the lowest record number."""
     bounds, sums = np.empty(len(index.sizes)), np.empty(WIDTH)
     for i in asked:
@@ -251,7 +249,7 @@ def ties(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def hits(y, y_group, z, z_group, reaches, lead, count):  # type: ignore[no-untyped-def]
+def hits(y, y_group, z, z_group, reaches, lead, count):
     """For each y (p, n) the records z (p, m) of its group that lie within `reaches` of it; count False: 1 if any.
 
     z is sorted by group, then by its row `lead`.

@@ -21,12 +21,13 @@ def code_tables(
     keys: Sequence[str],
     target: str,
     codebook: Codebook | None = None,
+    same_kinds: bool = True,
 ) -> Coding:
     """Keys and target of the tables under one coding; RiskError where no measure is defined on them.
 
     With a codebook, values are read as it says (DataError where they do not fit it). Without, values are compared as
     `code_frames` says, and a column that holds numbers in one table and text in another is refused: nobody but the
-    user knows whether 1 and '1' are one level.
+    user knows whether 1 and '1' are one level; with `same_kinds` False they are.
     """
     tables = {SYNTHETIC: synthetic, ORIGINAL: original} | ({} if holdout is None else {HOLDOUT: holdout})
     for table, frame in tables.items():
@@ -36,7 +37,8 @@ def code_tables(
     names = (*keys, target)
     if codebook is None:
         coding = code_frames(tables, names)
-        _check_kinds(tables, names)
+        if same_kinds:
+            _check_kinds(tables, names)
     else:
         chosen = Codebook(tuple(codebook[name] for name in names))
         coding = code_microdata(

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from outrisk.errors import RiskError
 from outrisk.risk.cap import SYNTHETIC
 from outrisk.risk.equivalence import Coding, Counts, Equivalence, Positions
 
 _QUERIES_A_CALL = 1_024  # between two calls an interrupt is heard
-_FEW_LEVELS = 255  # largest code of a key that is compared as one byte
+_FEW_LEVELS = 255  # largest code of a key that is compared as one byte, and keys that one byte can count
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +67,8 @@ def nearest_keys(
         array.copy() for array in (exact.hits, exact.size, exact.top, exact.tied, exact.distance)
     )
     guess = exact.guess.copy()
+    if len(keys) > _FEW_LEVELS:
+        raise RiskError(f"{len(keys)} keys: at most {_FEW_LEVELS} can be searched for the nearest; name fewer")
     few = [k for k in range(len(keys)) if codes[:, k].max() <= _FEW_LEVELS]
     many = [k for k in range(len(keys)) if k not in few]
     common = np.ascontiguousarray(codes[met][:, few].T.astype(np.uint8))
@@ -95,9 +98,15 @@ def _starts(equivalence: Equivalence) -> Positions:
     return np.flatnonzero(np.diff(equivalence.cell_class, prepend=-1))
 
 
-def _class_codes(equivalence: Equivalence, coding: Coding, keys: Sequence[str]) -> NDArray[np.int32]:
-    """Codes of the keys of each class, shape (n_classes, n_keys)."""
+def one_of_each_class(equivalence: Equivalence, coding: Coding) -> Positions:
+    """Position in the coding of one record of each class, whatever its table; shape (n_classes,)."""
     member = np.empty(len(equivalence.class_counts[SYNTHETIC]), dtype=np.intp)
     for table, rows in coding.rows().items():
         member[equivalence.cell_class[equivalence.records[table]]] = np.arange(rows.start, rows.stop)
+    return member
+
+
+def _class_codes(equivalence: Equivalence, coding: Coding, keys: Sequence[str]) -> NDArray[np.int32]:
+    """Codes of the keys of each class, shape (n_classes, n_keys)."""
+    member = one_of_each_class(equivalence, coding)
     return np.stack([coding.columns[coding.names.index(key)][member] for key in keys], axis=1)

@@ -42,10 +42,10 @@ class Guess:
 
 def learn(name: str, training: Training, seed: int) -> Guess:
     """Fit one of LEARNERS and guess; a failure, and a warning, are told in the result."""
-    table, note = np.column_stack([training.keys, training.targets]), ""
+    table, note = shuffled(np.column_stack([training.keys, training.targets]), seed), ""
     if name == SVM and len(table) > SVM_RECORDS:
         note = f"trained on {SVM_RECORDS:,} of {len(table):,} records, drawn at random"
-        table = table[np.random.default_rng(seed).choice(len(table), SVM_RECORDS, replace=False)]
+        table = table[:SVM_RECORDS]
     n_trained, fit_options = len(table), {}
     if name in _WEIGHTED:
         table, counts = np.unique(table, axis=0, return_counts=True)
@@ -61,8 +61,17 @@ def learn(name: str, training: Training, seed: int) -> Guess:
             targets = np.asarray(model.fit(features, table[:, -1], **fit_options).predict(queries))
         except Exception as error:  # whatever a classifier dies of is told in its row
             return Guess(None, n_trained, note, f"{type(error).__name__}: {first_line(error)}")
-    notes = [note, *(str(warning.message).partition("\n")[0] for warning in caught)]
+    told = [warning for warning in caught if issubclass(warning.category, (UserWarning, RuntimeWarning))]
+    notes = [note, *(str(warning.message).partition("\n")[0] for warning in told)]
     return Guess(targets, n_trained, "; ".join(dict.fromkeys(filter(None, notes))))
+
+
+def shuffled(table: NDArray[np.int32], seed: int) -> NDArray[np.int32]:
+    """The records in random order, the same one whatever order they came in.
+
+    k-nearest neighbours takes equally near records in their order: a table sorted by target would lead it astray.
+    """
+    return np.random.default_rng(seed).permutation(table[np.lexsort(table.T)])
 
 
 def _model(name: str, seed: int, sizes: tuple[int, ...], n_records: int) -> Any:

@@ -64,12 +64,12 @@ def baselines(claims: Claims, counts: Counts) -> dict[str, float]:
     n_records = int(counts.sum())
     target = claims.equivalence.cell_target
     shares = np.bincount(target, weights=counts) / n_records
-    base = 100 * float(shares @ shares)
+    base = 100 * float((shares * shares).sum())
     if claims.exclusions.denom_lim is not None:  # what cells of another distribution would be too large is not known
         return {"DCAP": base, "TCAP": base}
     totals = claims.sums(counts)[claims.classes]
     kept = claims.certain if claims.exclusions.named is None else claims.certain & ~claims.exclusions.named
-    expected = 100 * float(totals[kept] @ shares[target[kept]]) / n_records
+    expected = 100 * float((totals[kept] * shares[target[kept]]).sum()) / n_records
     return {"DiSCO": expected, "DCAP": base, "TCAP": base}
 
 

@@ -62,9 +62,13 @@ def tcap(
     groups: int = 20,
     seed: int = 0,
 ) -> TcapResult:
-    """TCAP of one key set on data frames of any origin, compared as `code_tables` says; larger = riskier."""
+    """TCAP of one key set on data frames of any origin; larger = riskier.
+
+    With a codebook, values are read as it says; without, they are the same when they read the same (`code_frames`),
+    also where a column holds text on one side and numbers on the other.
+    """
     check_tau(tau)
-    coding = code_tables(original, synthetic, holdout, keys, target, codebook)
+    coding = code_tables(original, synthetic, holdout, keys, target, codebook, same_kinds=False)
     equivalence = cross(coding, keys, target)
     low, high, reason = tcap_interval(tcap_scores(coding, [tuple(keys)], target, tau, groups, seed))
     return TcapResult(
@@ -80,7 +84,8 @@ def tcap(
 
 def dcap(original: pd.DataFrame, synthetic: pd.DataFrame, keys: Sequence[str], target: str) -> DifferentialAttribution:
     """DCAP of one key set on data frames of any origin; for a holdout's DCAP pass the holdout as `original`."""
-    return differential_attribution(cross(code_tables(original, synthetic, None, keys, target), keys, target))
+    coding = code_tables(original, synthetic, None, keys, target, same_kinds=False)
+    return differential_attribution(cross(coding, keys, target))
 
 
 def weap(synthetic: pd.DataFrame, keys: Sequence[str], target: str) -> Floats:

@@ -1,0 +1,79 @@
+"""Totals of blocks from their definitions, record by record and in plain Python: the twin of the compiled loops."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.stats import norm
+
+from outrisk.evolve.blocks import Model, Tally
+
+
+def level(joint, row):
+    return sum(int(row[j]) * stride for j, stride in zip(joint.variables, joint.strides, strict=True))
+
+
+def weight_of(block, row):
+    """How often a record counts in a block: 0 outside its masks."""
+    if not all(mask.include[level(mask.joint, row)] for mask in block.masks):
+        return 0.0
+    return float(block.weight.by_code[row[block.weight.variable]]) if block.weight else 1.0
+
+
+def score_information_likelihood(family, eta, y):
+    """Derivative of the log-likelihood in eta (E,), minus the second (E, E), and its value, of one record."""
+    if family == "ols":
+        return [y - eta[0]], [[1.0]], (y - eta[0]) ** 2
+    if family == "logit":
+        p = 1 / (1 + math.exp(-eta[0]))
+        return [y - p], [[p * (1 - p)]], math.log(p if y else 1 - p)
+    if family == "probit":
+        sign = 2 * y - 1
+        hazard = sign * norm.pdf(eta[0]) / norm.cdf(sign * eta[0])
+        return [hazard], [[hazard * (hazard + eta[0])]], norm.logcdf(sign * eta[0])
+    if family == "poisson":
+        mean = math.exp(eta[0])
+        return [y - mean], [[mean]], y * eta[0] - mean - math.lgamma(y + 1)
+    odds = np.exp(np.concatenate([[0.0], eta]))
+    p = (odds / odds.sum())[1:]
+    hit = np.array([float(y == e + 1) for e in range(len(p))])
+    return list(hit - p), (np.diag(p) - np.outer(p, p)).tolist(), math.log((odds / odds.sum())[int(y)])
+
+
+def block_totals(block, codes):
+    """Totals (block.size,) of a data set (n, p)."""
+    totals = np.zeros(block.size)
+    for row in codes:
+        weight = weight_of(block, row)
+        if weight == 0.0:
+            continue
+        place = level(block.place, row)
+        if isinstance(block, Tally):
+            cell = place if block.cell is None else int(block.cell[place])
+            if cell >= 0:
+                totals[cell] += weight * (1.0 if block.value is None else block.value[place])
+            continue
+        totals += weight * model_contribution(block, row, block.response[place] if block.n_score else 0.0)
+    return totals
+
+
+def model_contribution(block: Model, row, y):
+    parts = []
+    if block.n_score:
+        x = np.zeros(block.coefficients.shape[1])
+        for term in block.terms:
+            x[term.columns] += term.rows[level(term.joint, row)]
+        offset = block.offset[1][level(block.offset[0], row)] if block.offset else 0.0
+        residual, curvature, likelihood = score_information_likelihood(
+            block.family, list(block.coefficients @ x + offset), y
+        )
+        parts.append(np.kron(residual, x))
+        if block.information:
+            parts.append(np.kron(curvature, np.outer(x, x))[np.tril_indices(block.n_score)])
+        if block.likelihood:
+            parts.append([likelihood])
+    extra = np.zeros(block.n_extra)
+    for term in block.extra:
+        extra[term.columns] += term.rows[level(term.joint, row)]
+    return np.concatenate([*parts, extra])
