@@ -49,7 +49,7 @@ def measure_files(
     inputs += [(what, path) for what, path in (("holdout", holdout), ("codebook", codebook)) if path is not None]
     _check_outputs([path for path in (json_file, html_file) if path is not None], [path for _, path in inputs])
     for option, given in (("--metrics", metrics), ("--sample", sample), ("--time-limit", time_limit)):
-        if given and not privacy:
+        if given not in (None, []) and not privacy:
             raise ConfigError(f"{option} is about the privacy metrics; give --privacy too")
     chosen = chosen_metrics(metrics)
     known = read_codebook(codebook) if codebook is not None else None
