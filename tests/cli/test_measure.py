@@ -8,7 +8,7 @@ import pytest
 from command import outrisk, records, refused
 
 from outrisk.cli.spread import spread
-from outrisk.risk import attack, cap, disclosure, multi_disclosure
+from outrisk.risk import attack, cap, disclosure, multi_disclosure, privacy_metrics
 
 
 @pytest.fixture
@@ -102,6 +102,9 @@ def test_a_codebook_makes_text_and_numbers_one(files, tmp_path, capsys):
         ({"more": ["--json", "nowhere/out.json"]}, "nowhere: no such directory"),
         ({"more": ["--key-sizes", "3"]}, "key sizes [3]: give each size once, from 1 to the number of keys, 2"),
         ({"more": ["--key-sizes", "two"]}, "Invalid value for '--key-sizes'"),
+        ({"more": ["--metrics", "DCR"]}, "--metrics is about the privacy metrics; give --privacy too"),
+        ({"more": ["--privacy", "--metrics", "CDR"]}, "no metric 'CDR'; known: ['ZCAP', 'GCAP',"),
+        ({"more": ["--privacy", "--sample", "1"]}, "Invalid value for '--sample'"),
         ({"more": ["--colour"]}, "--colour"),
     ],
 )
@@ -130,6 +133,37 @@ def test_key_sizes_and_attacks_are_the_python_interface_too(files, tmp_path, cap
     renamed = [frame.rename(columns={"accuracy_original": "original", "difference": "marginal"}) for frame in guesses]
     check_each_and_mean(parts["attacks"][0], pd.concat(renamed), "classifier")
     assert page.read_text().count("<svg ") == 3
+
+
+def test_privacy_metrics_are_the_python_interface_too(files, tmp_path, capsys):
+    out, page = tmp_path / "out.json", tmp_path / "out.html"
+    metrics = ["NNAA", "CRP", "GCAP", "MIR"]
+    more = ["--privacy", "--metrics", *map(str.lower, metrics), "--sample", "50", "--json", out, "--html", page]
+    code, said, err = outrisk(capsys, *arguments(files, *more, "--holdout", files["holdout"]))
+    assert (code, err) == (0, "")
+    section = next(part for part in json.loads(out.read_text())["sections"] if part["name"] == "privacy")
+    frames = [records(seed=seed) for seed in (1, 2, 4)]
+    expected = privacy_metrics(*frames, keys=["age", "area"], target="ill", metrics=metrics, sample=50)
+    table = section["tables"][0]
+    assert [row[0] for row in table["rows"]] == metrics
+    for column, theirs in (("original", "value"), ("holdout", "holdout"), ("low", "difference_low")):
+        at = table["columns"].index(column)
+        assert [row[at] for row in table["rows"]] == pytest.approx(list(expected[theirs]))
+    assert any("asked about a sample: 50 of 160 original" in note for note in section["notes"])
+    assert "Privacy metrics for synthetic data" in said and page.read_text().count("<svg ") == 2
+
+
+def test_privacy_metrics_without_a_holdout_stand_beside_the_worst_case(files, tmp_path, capsys):
+    out, page = tmp_path / "out.json", tmp_path / "out.html"
+    more = ["--privacy", "--metrics", "CRP", "MIA", "DCR", "--time-limit", "0", "--json", out, "--html", page]
+    assert outrisk(capsys, *arguments(files, *more))[0] == 0
+    section = next(part for part in json.loads(out.read_text())["sections"] if part["name"] == "privacy")
+    table = section["tables"][0]
+    rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+    assert rows[0]["worst_case"] > 0.5 and rows[0]["status"] == ""
+    assert [(row["original"], row["status"]) for row in rows[1:]] == [(None, "undefined"), (None, "timed out")]
+    assert "DCR: timed out after 0 s" in section["notes"]
+    assert page.read_text().count("<svg ") == 1
 
 
 def check_each_and_mean(table, values, by):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from outrisk.assess.families import attack_sections, cap_sections, disclosure_sections, target_sections
+from outrisk.assess.privacy import privacy_sections
 from outrisk.assess.sections import Request, Section
 from outrisk.errors import RiskError
 from outrisk.risk.options import RiskWarning
@@ -20,6 +21,7 @@ FAMILIES: tuple[Callable[[Request], Iterator[Section]], ...] = (
     target_sections,
     cap_sections,
     attack_sections,
+    privacy_sections,
 )
 
 

@@ -15,6 +15,7 @@ from deap import tools
 
 from outrisk.assess.disclosure import disclosure_rows
 from outrisk.assess.folds import Fold
+from outrisk.assess.privacy import privacy_rows
 from outrisk.errors import OutputError
 from outrisk.evolve.loop import Generation, evolve
 from outrisk.evolve.problem import Problem
@@ -73,7 +74,7 @@ class RunResult:
     """What a run leaves behind: aggregates only; its synthetic data are on disk.
 
     refits: recomputed numbers (k,) of the best candidate, output by output; NaN where the refit fails (see
-    `failures`). trajectory, snapshots, disclosure: rows of the files of these names. scores: risk of the best
+    `failures`). trajectory, snapshots, disclosure, privacy: rows of the files of these names. scores: risk of the best
     candidate over all key sets.
     """
 
@@ -87,6 +88,7 @@ class RunResult:
     snapshots: list[dict[str, object]]
     scores: Scores
     disclosure: list[dict[str, object]]
+    privacy: list[dict[str, object]]  # of the first run of each fold
 
 
 @dataclass(eq=False)
@@ -146,11 +148,23 @@ def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None)
         job.jackknife_seed,
     )
     disclosed = disclosure_rows(best, job.fold, job.keys, job.target, groups_of(job.fold), job.jackknife_seed)
+    first = job.run == 1
+    private = privacy_rows(best, job.fold, job.keys, job.target, job.jackknife_seed) if first else []
     if halt is not None and halt.is_set():
         return None
     write_table(best, job.folder / job.file)
     return RunResult(
-        job, stop, len(trace.logbook) - 1, seconds, refits, failures, trace.logbook, snapshots, scores, disclosed
+        job,
+        stop,
+        len(trace.logbook) - 1,
+        seconds,
+        refits,
+        failures,
+        trace.logbook,
+        snapshots,
+        scores,
+        disclosed,
+        private,
     )
 
 

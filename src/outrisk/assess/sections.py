@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import pandas as pd
 
 from outrisk.codebook import Codebook
+
+
+@dataclass(frozen=True, eq=False)
+class Privacy:
+    """Which privacy metrics are asked for, and what they may cost."""
+
+    metrics: tuple[str, ...] = ()  # none: all
+    sample: int | None = None  # records of each table that are asked about; None: all
+    time_limit: float | None = None  # seconds a metric may take for each table attacked
+    progress: Callable[[str, float], None] | None = None  # is given the metric's name and the share done
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +33,7 @@ class Request:
     targets: tuple[str, ...] = ()  # further ones; with them the targets are compared
     key_sizes: tuple[int, ...] = ()  # with them the CAP family is measured over all key sets of these sizes
     attacks: bool = False
+    privacy: Privacy | None = None
     codebook: Codebook | None = None
 
 

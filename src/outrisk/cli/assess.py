@@ -17,6 +17,7 @@ from rich.console import Console
 from outrisk.assess import differencing, files
 from outrisk.assess.disclosure import COLUMNS
 from outrisk.assess.files import RunDirectory
+from outrisk.assess.privacy import COLUMNS as PRIVACY
 from outrisk.assess.run import Job, RunResult
 from outrisk.assess.study import Assessment, carry_out, plan_jobs
 from outrisk.assess.summary import matched_rows, risk_rows, summarise
@@ -188,6 +189,8 @@ def _write(
     directory.table("risk.csv", files.RISK, (row for result in results for row in risk_rows(result)))
     rows = ({**result.job.place, **row} for result in results for row in result.disclosure)
     directory.table("disclosure.csv", COLUMNS, rows)
+    rows = ({**result.job.place, **row} for result in results for row in result.privacy)
+    directory.table("privacy.csv", PRIVACY, rows)
     directory.json("risk.json", summarise(assessment, jobs, results))
     pairs = differencing.differences(assessment.outputs, assessment.original)
     directory.table("differencing.csv", differencing.COLUMNS, (pair.row() for pair in pairs))

@@ -14,7 +14,9 @@ from rich.console import Console
 from outrisk import __version__
 from outrisk.assess.files import plain
 from outrisk.assess.measure import document, sections
-from outrisk.assess.sections import Request
+from outrisk.assess.privacy import chosen_metrics
+from outrisk.assess.sections import Privacy, Request
+from outrisk.cli.progress import MetricProgress
 from outrisk.codebook import Codebook
 from outrisk.config import read_codebook
 from outrisk.errors import ConfigError
@@ -34,6 +36,10 @@ def measure_files(
     targets: Sequence[str],
     key_sizes: Sequence[int],
     attacks: bool,
+    privacy: bool,
+    metrics: Sequence[str],
+    sample: int | None,
+    time_limit: float | None,
     codebook: Path | None,
     json_file: Path | None,
     html_file: Path | None,
@@ -42,23 +48,30 @@ def measure_files(
     inputs = [("original", original), *(("synthetic", path) for path in synthetic)]
     inputs += [(what, path) for what, path in (("holdout", holdout), ("codebook", codebook)) if path is not None]
     _check_outputs([path for path in (json_file, html_file) if path is not None], [path for _, path in inputs])
+    for option, given in (("--metrics", metrics), ("--sample", sample), ("--time-limit", time_limit)):
+        if given not in (None, []) and not privacy:
+            raise ConfigError(f"{option} is about the privacy metrics; give --privacy too")
+    chosen = chosen_metrics(metrics)
     known = read_codebook(codebook) if codebook is not None else None
-    request = Request(
-        original=_read(original, known),
-        synthetic=tuple(_read(path, known) for path in synthetic),
-        holdout=_read(holdout, known) if holdout is not None else None,
-        keys=tuple(keys),
-        target=target,
-        targets=tuple(targets),
-        key_sizes=tuple(key_sizes),
-        attacks=attacks,
-        codebook=known,
-    )
+    with MetricProgress(Console(stderr=True)) as progress:
+        request = Request(
+            original=_read(original, known),
+            synthetic=tuple(_read(path, known) for path in synthetic),
+            holdout=_read(holdout, known) if holdout is not None else None,
+            keys=tuple(keys),
+            target=target,
+            targets=tuple(targets),
+            key_sizes=tuple(key_sizes),
+            attacks=attacks,
+            privacy=Privacy(chosen, sample, time_limit, progress.heard) if privacy else None,
+            codebook=known,
+        )
+        measured = sections(request)
     found: dict[str, Any] = plain(
         {
             "outrisk": __version__,
             "inputs": [{"what": what, "name": path.name, "sha256": file_digest(path)} for what, path in inputs],
-            **document(request, sections(request)),
+            **document(request, measured),
         }
     )
     if json_file is not None:

@@ -85,7 +85,35 @@ def against_figure(table: Mapping[str, Any], name: str) -> str:
         return _svg(figure, name, "Measures of original and holdout, and their difference")
 
 
-FIGURES: dict[str, Callable[[Mapping[str, Any], str], str]] = {"targets": targets_figure, "against": against_figure}
+def worst_figure(table: Mapping[str, Any], name: str) -> str:
+    """Each measure of the original with its interval, and its value in the worst case."""
+    rows = [row for row in _rows(table) if row["original"] is not None and row.get("synthesis") in (None, "mean")]
+    if not rows:
+        return ""
+    with _style(name):
+        figure = Figure(figsize=(_WIDTH, 1.1 + _ROW * len(rows)), layout="constrained")
+        axes = figure.subplots()
+        for at, row in enumerate(rows):
+            if row.get("from") is not None and row.get("to") is not None:
+                axes.plot([row["from"], row["to"]], [at, at], color=COLOURS["original"], lw=1.2)
+            axes.plot(row["original"], at, marker=MARKERS["original"], ms=4.5, color=COLOURS["original"])
+            if row["worst_case"] is not None:
+                axes.plot(row["worst_case"], at, marker="|", ms=9, mew=1.6, color=_QUIET)
+        _name_rows(axes, [str(row["measure"]) for row in rows])
+        axes.set_title(table["unit"].capitalize())
+        handles = [
+            Line2D([], [], marker=MARKERS["original"], color=COLOURS["original"], label="original"),
+            Line2D([], [], ls="", marker="|", ms=9, mew=1.6, color=_QUIET, label="worst case: a resample released"),
+        ]
+        figure.legend(handles=handles, loc="outside lower left", ncols=2)
+        return _svg(figure, name, "Measures of the original, and their value in the worst case")
+
+
+FIGURES: dict[str, Callable[[Mapping[str, Any], str], str]] = {
+    "targets": targets_figure,
+    "against": against_figure,
+    "worst": worst_figure,
+}
 
 
 def _rows(table: Mapping[str, Any]) -> list[Row]:

@@ -28,6 +28,7 @@ from outrisk.risk.jackknife import (
 )
 from outrisk.risk.multi import MultiDisclosure, multi_disclosure
 from outrisk.risk.options import RiskWarning
+from outrisk.risk.privacy import Encoding, privacy_metric, privacy_metrics
 from outrisk.risk.single import TcapResult, dcap, tcap, weap
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "Coding",
     "DifferentialAttribution",
     "Disclosure",
+    "Encoding",
     "Equivalence",
     "Estimate",
     "MultiDisclosure",
@@ -65,6 +67,8 @@ __all__ = [
     "marginal",
     "mean_weap",
     "multi_disclosure",
+    "privacy_metric",
+    "privacy_metrics",
     "score",
     "tcap",
     "weap",

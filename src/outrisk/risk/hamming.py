@@ -6,17 +6,18 @@ combinations, so its memory is a few numbers a combination: O(queries x combinat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from outrisk.errors import RiskError
 from outrisk.risk.cap import SYNTHETIC
 from outrisk.risk.equivalence import Coding, Counts, Equivalence, Positions
 
 _QUERIES_A_CALL = 1_024  # between two calls an interrupt is heard
+_FEW_LEVELS = 255  # largest code of a key that is compared as one byte, and keys that one byte can count
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +44,17 @@ def same_keys(equivalence: Equivalence) -> Lookup:
     return Lookup(hits, size, top, tied, guess, np.where(size > 0, 0, -1))
 
 
-def nearest_keys(equivalence: Equivalence, coding: Coding, keys: Sequence[str], exact: Lookup) -> Lookup:
+def nearest_keys(
+    equivalence: Equivalence,
+    coding: Coding,
+    keys: Sequence[str],
+    exact: Lookup,
+    check: Callable[[float], None] | None = None,
+) -> Lookup:
     """All synthetic records at the least Hamming distance from the class's keys; at 0 they are those of `exact`.
 
-    Two missing values of a key agree; one that is missing in one record only differs.
+    Two missing values of a key agree; one that is missing in one record only differs. `check` is called now and then
+    with the share done and may raise, to stop.
     """
     from outrisk.risk.kernels import nearest  # numba takes longer to import than most measures take to compute
 
@@ -59,12 +67,28 @@ def nearest_keys(equivalence: Equivalence, coding: Coding, keys: Sequence[str], 
         array.copy() for array in (exact.hits, exact.size, exact.top, exact.tied, exact.distance)
     )
     guess = exact.guess.copy()
-    points = np.ascontiguousarray(codes[met].T)
+    if len(keys) > _FEW_LEVELS:
+        raise RiskError(f"{len(keys)} keys: at most {_FEW_LEVELS} can be searched for the nearest; name fewer")
+    few = [k for k in range(len(keys)) if codes[:, k].max() <= _FEW_LEVELS]
+    many = [k for k in range(len(keys)) if k not in few]
+    common = np.ascontiguousarray(codes[met][:, few].T.astype(np.uint8))
+    rare = np.array([np.argsort(codes[met, k], kind="stable") for k in many], dtype=np.int64)
+    rare = rare.reshape(len(many), len(met))
+    levels = [codes[met[order], k] for k, order in zip(many, rare, strict=True)]
     for start in range(0, len(unmatched), _QUERIES_A_CALL):
+        if check is not None:
+            check(start / len(unmatched))
         block = unmatched[start : start + _QUERIES_A_CALL]
+        places = np.array(
+            [
+                [np.searchsorted(level, codes[block, k], side=side) for side in ("left", "right")]
+                for k, level in zip(many, levels, strict=True)
+            ],
+            dtype=np.int64,
+        ).reshape(len(many), 2, len(block))
         nearest(
-            points, met, codes[block], block, ends, equivalence.cell_target, exact.hits, n_targets,
-            hits, size, top, tied, guess, distance,
+            common, rare, places, met, codes[block][:, few].astype(np.uint8), block, ends,
+            equivalence.cell_target, exact.hits, n_targets, hits, size, top, tied, guess, distance,
         )  # fmt: skip
     return Lookup(hits, size, top, tied, guess, distance)
 
@@ -82,10 +106,7 @@ def one_of_each_class(equivalence: Equivalence, coding: Coding) -> Positions:
     return member
 
 
-def _class_codes(equivalence: Equivalence, coding: Coding, keys: Sequence[str]) -> NDArray[Any]:
-    """Codes of the keys of each class, shape (n_classes, n_keys), in the smallest integers that hold them."""
+def _class_codes(equivalence: Equivalence, coding: Coding, keys: Sequence[str]) -> NDArray[np.int32]:
+    """Codes of the keys of each class, shape (n_classes, n_keys)."""
     member = one_of_each_class(equivalence, coding)
-    chosen = [coding.names.index(key) for key in keys]
-    widest = max(len(coding.labels[j]) for j in chosen)
-    dtype = np.uint8 if widest <= 2**8 else np.uint16 if widest <= 2**16 else np.int32
-    return np.stack([coding.columns[j][member].astype(dtype) for j in chosen], axis=1)
+    return np.stack([coding.columns[coding.names.index(key)][member] for key in keys], axis=1)

@@ -10,9 +10,11 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def nearest(
-    points: Any,  # (n_keys, n_points) codes of the combinations searched
+    common: Any,  # (n_common, n_points) uint8 codes, in the keys of few levels, of the combinations searched
+    rare: Any,  # (n_rare, n_points) points in the order of their codes, in the keys of many levels
+    places: Any,  # (n_rare, 2, n_queries) where the points of a query's level start and end in that order
     classes: Any,  # (n_points,) their classes
-    queries: Any,  # (n_queries, n_keys)
+    queries: Any,  # (n_queries, n_common)
     asked: Any,  # (n_queries,) their classes
     ends: Any,  # (n_classes + 1,) cells of class q: ends[q] to ends[q + 1]
     target: Any,  # (n_cells,)
@@ -25,26 +27,35 @@ def nearest(
     guess: Any,
     distance: Any,
 ) -> None:
-    """Count the targets of all points at the least Hamming distance from each query."""
-    n_keys, n_points = points.shape
-    apart = np.empty(n_points, dtype=np.uint16)
+    """Count the targets of all points at the least Hamming distance from each query, at most 255 keys.
+
+    Keys of few levels are compared all along, 64 points an instruction; of a level out of many only its own points are
+    visited.
+    """
+    n_common, n_points = common.shape
+    same = np.empty(n_points, dtype=np.uint8)
     found = np.zeros(n_targets, dtype=np.int64)
     for i in range(len(asked)):
-        apart[:] = 0
-        for k in range(n_keys):
-            code, column = queries[i, k], points[k]
+        same[:] = 0
+        for k in range(n_common):
+            code, column = queries[i, k], common[k]
             for j in range(n_points):
-                apart[j] += np.uint16(column[j] != code)
-        least = np.uint16(n_keys)
-        for j in range(n_points):
-            least = min(least, apart[j])
+                same[j] += np.uint8(column[j] == code)
+        for k in range(len(rare)):
+            for place in range(places[k, 0, i], places[k, 1, i]):
+                same[rare[k, place]] += np.uint8(1)
+        most = same.max()
         found[:] = 0
-        for j in range(n_points):
-            if apart[j] == least:
-                for cell in range(ends[classes[j]], ends[classes[j] + 1]):
-                    found[target[cell]] += counts[cell]
+        for start in range(0, n_points, 256):
+            part = same[start : start + 256]
+            if part.max() < most:
+                continue
+            for j in range(len(part)):
+                if part[j] == most:
+                    for cell in range(ends[classes[start + j]], ends[classes[start + j] + 1]):
+                        found[target[cell]] += counts[cell]
         q = asked[i]
-        size[q], top[q], tied[q], distance[q] = 0, 0, 0, least
+        size[q], top[q], tied[q], distance[q] = 0, 0, 0, n_common + len(rare) - most
         for t in range(n_targets):
             size[q] += found[t]
             if found[t] > top[q]:
