@@ -24,26 +24,31 @@ from outrisk.evolve.contributions import (
 )
 from outrisk.evolve.layout import (
     BARE,
+    CELL,
     COLUMNS,
     EQUATIONS,
     FAMILY,
     FIRST,
     FORM,
     KIND,
+    MAPPED,
     MODEL,
     NUMBERS,
     PLACE,
     RESIDUAL,
     RESPONSE,
+    SHAPE,
     SIZE,
     TALLY,
+    VALUE,
 )
 
 # The loops hand down long lists of plain arrays: bundled in tuples they take twice as long.
 # fmt: off
 ALL_VALUES = 128  # up to this support size a visit looks at every value of a variable in tallies, beyond at SAMPLED
 SAMPLED = 32
-MODELLED = 6  # values for which the models are asked: they cost the most
+MODELLED = 3  # values for which the models are asked: they cost the most
+LAZY = 2000  # entries of a form that an accepted edit may cost: larger gradients are brought up to date more rarely
 TRIES = 3  # exchanges a visit works out in full
 
 
@@ -169,7 +174,7 @@ def _tallies(
         for _ in range(1 if k < 0 else 2):
             old = np.int64(codes[row, j])
             first = code[b + FIRST]
-            if code[b + BARE]:
+            if code[b + SHAPE] == BARE:
                 was = level_of(code, code[b + PLACE], codes, row)
                 becomes = was + (to - old) * stride_of(code, code[b + PLACE], j)
                 share = new_share = 1.0
@@ -263,8 +268,10 @@ def _models(
 
 
 @jit
-def _settle(blocks, start, end, code, totals, residual, gradient, forms, cols, vals, ends, delta):
-    """Carry a change that `_models` left into totals, residuals and gradient."""
+def _settle(blocks, start, end, code, totals, residual, gradient, pending, waited, forms, cols, vals, ends, delta):
+    """Carry a change that `_models` left into totals and residuals, and now and then into the gradient, which only
+    chooses what to look at: changes of the residuals that it has not seen wait in `pending`.
+    """
     done = 0
     at = 0
     for e in range(start, end):
@@ -277,13 +284,19 @@ def _settle(blocks, start, end, code, totals, residual, gradient, forms, cols, v
                 residual[code[b + RESIDUAL] : code[b + RESIDUAL] + numbers] += moved
                 for f in range(done, upto):
                     totals[first + cols[f]] += vals[f]
-                row = code[b + FORM]
-                for a in range(first, first + code[b + SIZE]):
-                    step = 0.0
-                    for q in range(numbers):
-                        step += forms[row + q] * moved[q]
-                    gradient[a] += step
-                    row += numbers
+                at_residual = code[b + RESIDUAL]
+                pending[at_residual : at_residual + numbers] += moved
+                waited[at_residual] += 1
+                if waited[at_residual] * LAZY >= numbers * code[b + SIZE]:
+                    waited[at_residual] = 0
+                    row = code[b + FORM]
+                    for a in range(first, first + code[b + SIZE]):
+                        step = 0.0
+                        for q in range(numbers):
+                            step += forms[row + q] * pending[at_residual + q]
+                        gradient[a] += step
+                        row += numbers
+                    pending[at_residual : at_residual + numbers] = 0.0
             at += numbers
             done = upto
 
@@ -300,7 +313,37 @@ def _appraise(
         first = code[b + FIRST]
         if code[b + KIND] == MODEL:
             continue
-        if code[b + BARE]:
+        if code[b + SHAPE] == MAPPED:
+            stride = stride_of(code, code[b + PLACE], j)
+            at = level_of(code, code[b + PLACE], codes, i)
+            cell, value = code[b + CELL], code[b + VALUE]
+            was = at if cell < 0 else cells[cell + at]
+            share = 1.0 if value < 0 else floats[value + at]
+            gone = now = 0.0
+            a = first + max(was, 0)
+            if was >= 0:
+                now = _penalty(totals[a], low[a], high[a], weight[a])
+                gone = _penalty(totals[a] - share, low[a], high[a], weight[a]) - now
+            at -= old * stride
+            for c in range(n_values):
+                to = at + values[c] * stride
+                new_share = 1.0 if value < 0 else floats[value + to]
+                if cell >= 0:
+                    to = cells[cell + to]
+                if to == was:
+                    if was >= 0 and share != new_share:
+                        moved = totals[a] + new_share - share
+                        tally[c] += _penalty(moved, low[a], high[a], weight[a]) - now
+                    continue
+                tally[c] += gone
+                if to >= 0:
+                    to += first
+                    if new_share == 1.0:
+                        tally[c] += up[to]
+                    else:
+                        tally[c] += _penalty(totals[to] + new_share, low[to], high[to], weight[to])
+                        tally[c] -= _penalty(totals[to], low[to], high[to], weight[to])
+        elif code[b + SHAPE] == BARE:
             at = first + level_of(code, code[b + PLACE], codes, i)
             stride = stride_of(code, code[b + PLACE], j)
             gone = down[at]
@@ -426,6 +469,7 @@ def climb(plan, codes, totals, low, high, weight, forms, residual, gradient, vis
     cols, vals = np.empty(room, np.int64), np.empty(room)
     ends = np.empty(most_blocks, np.int64)
     delta = np.empty(plan.extent[4] * max(1, most_blocks))
+    pending, waited = np.zeros(len(residual)), np.zeros(len(residual), np.int64)
     tally, slope = np.empty(most_values), np.empty(most_values)
     asked = np.empty(MODELLED, np.int64)
     values, partners = np.empty(most_values, np.int64), np.empty(most_values, np.int64)
@@ -529,7 +573,10 @@ def climb(plan, codes, totals, low, high, weight, forms, residual, gradient, vis
                 )
                 if moved <= 0.0:
                     if modelled:
-                        _settle(blocks, start, end, code, totals, residual, gradient, forms, cols, vals, ends, delta)
+                        _settle(
+                            blocks, start, end, code, totals, residual, gradient, pending, waited, forms, cols, vals,
+                            ends, delta,
+                        )
                     changed += 1 if k < 0 else 2
                     done = True
                 else:

@@ -6,10 +6,11 @@ several times faster than a structure of many.
 From a block's address: kind, first total, number of totals, address of the joint of its place, number of masks, address
 of the masks (each: address of its joint, offset in `flags`), variable of the weight (-1: none) and offset of the
 weights in `floats`. Then for a TALLY: offset in `cells` (-1: the level is the cell), offset of the values in `floats`
-(-1: all are 1), and whether it is a bare count (no masks, cells, values or weight). For a MODEL: family, number of
-equations, number of columns, number and address of its terms, number and address of its extra terms, position among its
-totals of the information (-1: none), of the log-likelihood (-1: none) and of the extra columns, offset of the response
-in `floats`, offset of its form (see problem.py), number of published numbers, offset of its residuals.
+(-1: all are 1), and its shape: BARE count (no cells, values, masks or weight), MAPPED (no masks or weight) or GENERAL.
+For a MODEL: family, number of equations, number of columns, number and address of its terms, number and address of its
+extra terms, position among its totals of the information (-1: none), of the log-likelihood (-1: none) and of the extra
+columns, offset of the response in `floats`, offset of its form (see problem.py), number of published numbers, offset of
+its residuals.
 
 A term: address of its joint, offset in `floats` of its part of the linear predictor (equation after equation), first
 design entry, entries a level. Every level of a term has the same number of entries (a reference level's are zeros): the
@@ -27,7 +28,8 @@ from numpy.typing import NDArray
 
 TALLY, MODEL = 0, 1
 KIND, FIRST, SIZE, PLACE, MASKS, MASK_AT, WEIGHT, WEIGHT_AT, HEADER = range(9)
-CELL, VALUE, BARE = range(HEADER, HEADER + 3)
+CELL, VALUE, SHAPE = range(HEADER, HEADER + 3)
+GENERAL, MAPPED, BARE = range(3)
 FAMILY, EQUATIONS, COLUMNS, TERMS, TERM_AT, EXTRAS, EXTRA_AT = range(HEADER, HEADER + 7)
 INFORMATION, LIKELIHOOD, EXTRA, RESPONSE, FORM, NUMBERS, RESIDUAL = range(HEADER + 7, HEADER + 14)
 TERM = 4  # integers a term

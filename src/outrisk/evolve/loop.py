@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from outrisk.evolve import operators
 from outrisk.evolve.operators import Candidate
 from outrisk.evolve.problem import Errors, Fitness, Linear, Problem
-from outrisk.evolve.released import TallyPart
+from outrisk.evolve.released import ModelPart
 from outrisk.evolve.settings import Settings
 
 Stop = Literal["", "matched", "budget", "stalled"]
 _EMPHASIS, _FADE = 1.1, 0.95  # how numbers that are off gain weight at each refresh, and how the gain fades
 _LEAST_POLISH = 2000  # visits, however few the records
-_MODEL_SHARE = 0.15  # a model has fewer numbers than tables have cells, and each visit costs more
+_MODEL_SHARE = 0.15  # of the visits where models are among the outputs, which cost more and need fewer
 _GAIN = 1e-3  # relative fall of the error below which a generation counts as standing still
 
 
@@ -93,7 +93,7 @@ class _Evolution:
         self.statistics.register("mean", np.mean)
         self.fitness: Fitness = settings.fitness
         self.linear: Linear
-        share = 1.0 if any(isinstance(part, TallyPart) for part in problem.parts) else _MODEL_SHARE
+        share = _MODEL_SHARE if any(isinstance(part, ModelPart) for part in problem.parts) else 1.0
         self.polish = max(_LEAST_POLISH, round(share * settings.polish * problem.n_records))
         self.near = False  # whether the released numbers are within reach, so that fine steps pay
         self.emphasis = np.ones(len(problem.tolerance))

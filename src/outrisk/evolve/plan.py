@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from outrisk.codebook import Codebook
 from outrisk.evolve.blocks import Array, Block, Joint, Mask, Model, Tally, Term, joint_over, variables
-from outrisk.evolve.layout import FAMILIES, HEADER, MODEL, TALLY, Plan
+from outrisk.evolve.layout import BARE, FAMILIES, GENERAL, HEADER, MAPPED, MODEL, TALLY, Plan
 
+FOLDED = 1 << 18  # levels up to which a tally takes its masks and weight into its own table
 MERGED = 512  # terms of a regression share a table up to this many levels; larger ones leave the nearest cache
 
 
@@ -61,13 +62,36 @@ def merge_terms(terms: Sequence[Term], sizes: Sequence[int], limit: int = MERGED
     return merged
 
 
+def fold(block: Tally, sizes: Sequence[int]) -> Tally:
+    """The same tally without masks and weight, where one table over all its variables is not too large."""
+    together = tuple(sorted(variables(block)))
+    if not (block.masks or block.weight) or math.prod(sizes[j] for j in together) > FOLDED:
+        return block
+    joint = joint_over(together, sizes)
+    place = _levels(block.place, joint, sizes)
+    cell = place.astype(np.int32) if block.cell is None else block.cell[place]
+    value = np.ones(joint.size) if block.value is None else block.value[place]
+    if block.weight:
+        value = value * block.weight.by_code[_levels(joint_over([block.weight.variable], sizes), joint, sizes)]
+    inside = value != 0.0
+    for mask in block.masks:
+        inside &= mask.include[_levels(mask.joint, joint, sizes)]
+    plain = block.value is None and block.weight is None
+    return Tally(joint, block.size, np.where(inside, cell, -1).astype(np.int32), None if plain else value)
+
+
 def spread_rows(term: Term, joint: Joint, sizes: Sequence[int]) -> Array:
     """Design rows of a term over a wider joint that contains its variables."""
+    return term.rows[_levels(term.joint, joint, sizes)]
+
+
+def _levels(part: Joint, joint: Joint, sizes: Sequence[int]) -> NDArray[np.int64]:
+    """Level in a joint at each level of a wider one that contains its variables."""
     levels = np.indices([sizes[j] for j in joint.variables]).reshape(len(joint.variables), -1)
     own = np.zeros(joint.size, dtype=np.int64)
-    for j, stride in zip(term.joint.variables, term.joint.strides, strict=True):
+    for j, stride in zip(part.variables, part.strides, strict=True):
         own += levels[joint.variables.index(j)] * stride
-    return term.rows[own]
+    return own
 
 
 def _ints(numbers: Sequence[int]) -> NDArray[np.int64]:
@@ -95,6 +119,8 @@ class _Flat:
 
     def add(self, block: Block, n_numbers: int) -> int:
         """Lay a block out; returns its address."""
+        if isinstance(block, Tally):
+            block = fold(block, self.sizes)
         place = self._joint(block.place)
         laid = [self._mask(mask) for mask in block.masks]
         masks = len(self.code)
@@ -128,8 +154,8 @@ class _Flat:
             self.n_cells += len(block.cell)
         if block.value is not None:
             value = self._floats(block.value)
-        bare = cell < 0 and value < 0 and not block.masks and block.weight is None
-        return [cell, value, int(bare)]
+        shape = GENERAL if block.masks or block.weight else BARE if cell < 0 and value < 0 else MAPPED
+        return [cell, value, shape]
 
     def _model(self, block: Model, n_numbers: int) -> list[int]:
         equations, columns = block.coefficients.shape

@@ -37,7 +37,7 @@ class Settings:
     (see problem.py). sharpen: the numbers are near when `Errors.off` falls below this (0 = never). Then the fitness
     turns to squared errors in half last digits, where numbers that are off gain weight; values may be exchanged between
     records; and the fitter child of a pair gets `polish` visits per record (a
-    seventh of them where no table is released). refresh: generations between refreshes
+    seventh of them where a model is released). refresh: generations between refreshes
     of the linear map; when near, every generation refreshes it. patience: the run ends when the error has not fallen by
     0.1 % for this many generations (0 = only the budget ends it).
     """
