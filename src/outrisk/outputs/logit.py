@@ -145,5 +145,3 @@ class RegressionEntry(Entry):
             self.weight,
         )
         return [built if labels is None else labelled(built, labels)]
-
-

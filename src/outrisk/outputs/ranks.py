@@ -142,14 +142,19 @@ class Ranks:
         return Bounds(lows, highs, units, of.astype(np.int64), variances)
 
     def _size_range(self, n: Array, off: NDArray[np.bool_], nothing: NDArray[np.bool_]) -> tuple[Array, Array]:
-        """Cells with a quantile hold a record, others none; one whose size no pair allows moves to a size that does."""
+        """Cells with a quantile hold a record, others none.
+
+        A cell with a straddled quantile keeps its size, or moves to the nearest one that a pair allows: how many
+        records lie below the quantile depends on it.
+        """
         some = ~nothing.all(axis=1)
         least = np.where(some, 1.0, -np.inf)
         most = np.where(some | self.withholds, np.inf, 0.0)
         for column, (probability, cut) in enumerate(zip(self.probabilities, self.cuts, strict=True)):
-            wrong = off[column :: len(self.probabilities)] & cut.straddled & ~_fits(cut, n, probability)
+            matched = ~off[column :: len(self.probabilities)]
+            wrong = cut.straddled & ~nothing[:, column]
             for step in sorted(range(-_OFF, _OFF + 1), key=abs):
-                at = wrong & _fits(cut, n + step, probability) & (n + step >= 1)
+                at = wrong & (_fits(cut, n + step, probability) | matched) & (n + step >= 1)
                 least, most = np.where(at, n + step, least), np.where(at, n + step, most)
                 wrong &= ~at
         return least, most
