@@ -19,9 +19,7 @@ TABLES = {
     ),
     "weighted": Frequencies(CODEBOOK, "t", ("job", "ill"), weight="w"),
     "shares": Frequencies(CODEBOOK, "t", ("ill", "age"), show="column_percentages"),
-    "means": Magnitudes(
-        CODEBOOK, "t", "age", ("job",), ("mean", "sd", "count"), digits=(2, 1, 0), protection=THRESHOLD
-    ),
+    "means": Magnitudes(CODEBOOK, "t", "age", ("job",), ("mean", "count"), digits=(1, 0), protection=THRESHOLD),
     "quantiles": Quantiles(CODEBOOK, "t", "pay", ("job",), (0.0, 0.25, 0.5, 1.0)),
     "between": Quantiles(CODEBOOK, "t", "age", ("job",), (0.4, 0.5), digits=1),
     "mode": Mode(CODEBOOK, "t", "pay", ("age",)),
