@@ -20,7 +20,7 @@ from outrisk.outputs.base import Array, Entry
 from outrisk.outputs.cells import Cells
 from outrisk.outputs.checks import check_shares, check_sum, check_whole, check_within
 from outrisk.outputs.protection import UNPROTECTED, Protection
-from outrisk.outputs.shares import Counts, Shares, least_base
+from outrisk.outputs.shares import Counts, Shares, possible_bases
 
 Show = Literal["counts", "proportions", "row_percentages", "column_percentages"]
 TOTAL = "Total"  # how a margin is written in labels
@@ -199,12 +199,12 @@ class Frequencies:
     ) -> Shares:
         scale = _SCALE[self.show]
         n_groups = int(base.max()) + 1
-        least = np.full(n_groups, self.cells.lightest)
+        withholds, scales = self.protection.threshold is not None, np.full(len(number), scale)
+        bases = np.zeros((n_groups, 1), dtype=np.int64)
         if not self.weight:
-            tolerance = 0.5 * 10.0 ** -self.decimals[number].astype(float)
-            least = least_base(values / scale, tolerance / scale, base, n_groups)
-        withholds = self.protection.threshold is not None
-        return Shares(number, base, member, np.full(len(number), scale), least, withholds, self.cells.spread)
+            half = 0.5 * 10.0 ** -self.decimals[number].astype(float) / scale
+            bases = possible_bases((values / scale)[member], half[member], base[member], n_groups, not withholds)
+        return Shares(number, base, member, scales, bases, withholds, self.cells.spread, self.cells.lightest)
 
     def check(self, low: Array, high: Array) -> None:
         """OutputError unless ranges (k,), both ends the number where it is known, can be those of this table."""

@@ -20,7 +20,7 @@ from outrisk.outputs.base import Array, Entry
 from outrisk.outputs.cells import Cells
 from outrisk.outputs.checks import check_shares, check_whole, check_within
 from outrisk.outputs.protection import UNPROTECTED, Protection
-from outrisk.outputs.shares import Counts, Shares, least_base
+from outrisk.outputs.shares import Counts, Shares, possible_bases
 
 Bars = Literal["counts", "proportions", "density"]
 Closed = Literal["left", "right"]
@@ -145,10 +145,11 @@ class Histogram:
         else:
             base, scale = np.repeat(np.arange(n_cells), n_bars), np.tile(self._scale, n_cells)
             half = 0.5 * 10.0 ** -self.decimals[: self._k].astype(float)
-            least = np.full(n_cells, self.cells.lightest)
+            bases = np.zeros((n_cells, 1), dtype=np.int64)
             if not self.weight:
-                least = least_base(values[: self._k] / scale, half / scale, base, n_cells)
-            shares = Shares(number, base, number >= 0, scale, least, self._guarded, self.cells.spread)
+                bases = possible_bases(values[: self._k] / scale, half / scale, base, n_cells, not self._guarded)
+            lightest = self.cells.lightest
+            shares = Shares(number, base, number >= 0, scale, bases, self._guarded, self.cells.spread, lightest)
             main = TallyPart(tallies, shares, self._k)
         if not self._guarded:
             return (main,)

@@ -39,7 +39,7 @@ class Protection(BaseModel):
             raise ValueError("'withhold_zeros' and 'known_threshold' go with 'threshold'")
         if self.random and self.round_to is None:
             raise ValueError("'random' goes with 'round_to'")
-        if "seed" in self.model_fields_set and not self.random:
+        if self.seed != 1 and not self.random:
             raise ValueError("'seed' goes with 'random: true'; nothing else is drawn by chance")
         return self
 

@@ -15,6 +15,7 @@ from outrisk.outputs.checks import unknown
 _MOST_PAIRS = 4  # pairs of neighbouring records that one published quantile is looked for between
 _NEAR = 30  # support points on each side of a quantile that such a pair may take
 _MOST_RECORDS = 200  # sizes of a cell that fractions are taken from
+_YIELDS = 100  # how much less the size of a cell counts here than where it is published
 _OFF = 10  # how far a cell's size may be off one that a quantile can come from
 
 
@@ -120,7 +121,7 @@ class Ranks:
         sizes, at = self._size_range(n, off, nothing), self.n_cells * (1 + self.size)
         n_histogram = self.n_cells * self.size
         parts = [
-            (*sizes, np.where(unknown(*sizes), 0.0, unit), n, np.arange(self.n_cells) * columns),
+            (*sizes, np.where(unknown(*sizes), 0.0, 2 * self.half), _YIELDS * n, np.arange(self.n_cells) * columns),
             (*_free(n_histogram), np.zeros(n_histogram), np.ones(n_histogram), np.zeros(n_histogram, np.int64)),
         ]
         for column, (probability, cut) in enumerate(zip(self.probabilities, self.cuts, strict=True)):
@@ -142,14 +143,19 @@ class Ranks:
         return Bounds(lows, highs, units, of.astype(np.int64), variances)
 
     def _size_range(self, n: Array, off: NDArray[np.bool_], nothing: NDArray[np.bool_]) -> tuple[Array, Array]:
-        """Cells with a quantile hold a record, others none; one whose size no pair allows moves to a size that does."""
+        """Cells with a quantile hold a record, others none.
+
+        A cell with a straddled quantile keeps its size, or moves to the nearest one that a pair allows: how many
+        records lie below the quantile depends on it.
+        """
         some = ~nothing.all(axis=1)
         least = np.where(some, 1.0, -np.inf)
         most = np.where(some | self.withholds, np.inf, 0.0)
         for column, (probability, cut) in enumerate(zip(self.probabilities, self.cuts, strict=True)):
-            wrong = off[column :: len(self.probabilities)] & cut.straddled & ~_fits(cut, n, probability)
+            matched = ~off[column :: len(self.probabilities)]
+            wrong = cut.straddled & ~nothing[:, column]
             for step in sorted(range(-_OFF, _OFF + 1), key=abs):
-                at = wrong & _fits(cut, n + step, probability) & (n + step >= 1)
+                at = wrong & (_fits(cut, n + step, probability) | matched) & (n + step >= 1)
                 least, most = np.where(at, n + step, least), np.where(at, n + step, most)
                 wrong &= ~at
         return least, most

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from outrisk.evolve.released import Bounds
 from outrisk.outputs.base import Array, middle
 
-_MOST_BASE = 100  # the least base that shares of a given precision can come from is looked for up to here
+_MOST_BASE = 1_000  # bases that printed shares can come from are told up to here,
+_MOST_WORK = 20_000_000  # or as far as this many comparisons go
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,53 +43,70 @@ class Shares:
     """Published numbers that are totals divided by the sum of a group of them.
 
     number, base (m,): position of each total's number, and the group whose sum it is divided by; member (m,): whether
-    it is part of that sum; scale (m,): what the share is multiplied by (100: a percentage). least (groups,): the
-    smallest sum that the published precision allows. A number that is not defined (range without ends) says that its
-    group is empty, unless the table `withholds` numbers: then it says nothing here.
+    it is part of that sum; scale (m,): what the share is multiplied by (100: a percentage). bases (groups, any): for
+    each sum the nearest one that the published precision allows (see `possible_bases`); larger ones are all allowed. A
+    number that is not defined (range without ends) says that its group is empty, unless the table `withholds` numbers:
+    then it says nothing here. spread, lightest: variance of a weighted count over the count, and the least weight.
     """
 
     number: NDArray[np.int64]
     base: NDArray[np.int64]
     member: NDArray[np.bool_]
     scale: Array
-    least: Array
+    bases: NDArray[np.int64]
     withholds: bool
     spread: float = 1.0
+    lightest: float = 1.0
 
     @cached_property
     def _summed(self) -> NDArray[np.int64]:
         return np.flatnonzero(self.member)
 
     def _sums(self, totals: Array) -> Array:
-        sums = np.bincount(self.base[self._summed], totals[self._summed], minlength=len(self.least))
-        return np.asarray(sums[self.base], dtype=np.float64)
+        sums = np.bincount(self.base[self._summed], totals[self._summed], minlength=len(self.bases))
+        return np.asarray(sums, dtype=np.float64)
 
     def numbers(self, totals: Array) -> Array:
         """Shares of the groups; NaN in a group without records."""
-        sums = self._sums(totals)
+        sums = self._sums(totals)[self.base]
         numbers = np.empty(len(totals))
         numbers[self.number] = np.divide(self.scale * totals, sums, out=np.full(len(sums), np.nan), where=sums > 0)
         return numbers
 
     def bounds(self, totals: Array, low: Array, high: Array) -> Bounds:
-        """Ranges of the totals while their group's sum stays as it is."""
+        """Ranges of the totals while their group's sum stays as it is, or comes to the nearest possible one."""
         low, high = low[self.number], high[self.number]
-        unit = self.scale / np.maximum(self._sums(totals), self.least[self.base])
+        sums = self._sums(totals)
+        near = np.clip(np.round(sums), 0, self.bases.shape[1] - 1).astype(np.int64)
+        near = self.bases[np.arange(len(sums)), near]
+        sums = np.maximum(np.where(sums < self.bases.shape[1] - 1, near, sums), self.lightest)
+        unit = self.scale / sums[self.base]
         empty = np.isinf(low) & np.isinf(high) & (not self.withholds)
         low, high = np.where(empty, 0.0, low / unit), np.where(empty, 0.0, high / unit)
         variance = np.maximum(self.spread * np.maximum(middle(low, high), 1.0), self.spread**2)
         return Bounds(low, high, unit, self.number, variance)
 
 
-def least_base(shares: Array, tolerance: Array, group: NDArray[np.int64], n_groups: int) -> Array:
-    """The smallest whole base (n_groups,) of which every share (m,) of a group can be one, to within its tolerance."""
-    least = np.full(n_groups, float(_MOST_BASE))
-    known = np.isfinite(shares)
-    share, slack, group = shares[known], tolerance[known] * (1 + 1e-9), group[known]
-    open_ = np.ones(n_groups, dtype=np.bool_)
-    for base in range(1, _MOST_BASE):
-        apart = np.abs(share - np.round(share * base) / base) > slack
-        fits = np.bincount(group[apart], minlength=n_groups) == 0
-        least[open_ & fits] = base
-        open_ &= ~fits
-    return least
+def possible_bases(
+    shares: Array, tolerance: Array, group: NDArray[np.int64], n_groups: int, whole: bool
+) -> NDArray[np.int64]:
+    """For each group and each base, the nearest base that its printed shares (m,) of 1 can come from; (groups, bases).
+
+    A base is possible where every share is that of a whole number, to within its tolerance; and, if the shares of a
+    group make up the `whole`, these numbers can add up to it. Bases beyond the last one are all taken as possible.
+    """
+    most = int(min(_MOST_BASE, 1 + 0.5 / tolerance.min(), 1 + _MOST_WORK // max(len(shares), 1)))
+    low, high = shares - tolerance * (1 + 1e-9), shares + tolerance * (1 + 1e-9)
+    possible = np.zeros((n_groups, most + 1), dtype=np.bool_)
+    possible[:, most] = True
+    for base in range(1, most):
+        least, top = np.maximum(np.ceil(low * base - 1e-9), 0.0), np.floor(high * base + 1e-9)
+        fits = np.bincount(group[least > top], minlength=n_groups) == 0
+        if whole:
+            fits &= np.bincount(group, least, n_groups) <= base
+            fits &= np.bincount(group, top, n_groups) >= base
+        possible[:, base] = fits
+    bases = np.arange(most + 1)
+    below = np.maximum.accumulate(np.where(possible, bases, -1), axis=1)
+    above = np.minimum.accumulate(np.where(possible, bases, most)[:, ::-1], axis=1)[:, ::-1]
+    return np.where((below < 0) | (above - bases < bases - below), above, below)
