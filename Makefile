@@ -19,6 +19,8 @@ lint: .venv/installed-lint
 bench: .venv/installed
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/studies.py
+	$(BIN)/python benchmarks/disclosure.py
+	$(BIN)/python benchmarks/attacks.py
 
 clean:
 	rm -rf .venv

@@ -68,7 +68,7 @@ LOGIT = {"kind": "logit", "formula": "a ~ b"}
         ({"holdout": {"path": "a", "pth": 1}}, r"\[holdout\] has unknown keys \['pth'\]; known: \['columns'"),
         ({"evolve": {"generatons": 1}}, r"\[evolve\] has unknown keys \['generatons'\]; known: \['fitness'"),
         ({"study": {"run": 1}}, r"\[study\] has unknown keys \['run'\]; known: \['folds', 'runs'\]"),
-        ({"outputs": [LOGIT, {**LOGIT, "form": 1}]}, r"\[outputs 2\] has unknown keys \['form'\]; known: \['decimals'"),
+        ({"outputs": [LOGIT, {**LOGIT, "form": 1}]}, r"\[outputs 2\] has unknown keys \['form'\]; known: \['base', 'decimals'"),
         ({"outputs": [{"kind": "frequencies", "bi": 1}]}, r"\[outputs 1\] has unknown keys \['bi'\]; known: \['by'"),
         *(({key: None}, f"'{key}' is missing; add it") for key in BASE),
         ({"outputs": [{"kind": "frequencies"}]}, "'outputs 1.by' is missing"),

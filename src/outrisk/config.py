@@ -14,19 +14,9 @@ from outrisk.codebook import Codebook, codebook_from_dict
 from outrisk.errors import CodebookError, ConfigError, EvolveError, first_line
 from outrisk.evolve.settings import Settings, preset
 from outrisk.microdata import MISSING_VALUES
-from outrisk.outputs import (
-    REGISTRY,
-    CorrelationsEntry,
-    CustomEntry,
-    FrequenciesEntry,
-    LogitEntry,
-    Output,
-    SurvivalEntry,
-)
+from outrisk.outputs import REGISTRY, AnyEntry, Output
 
-OutputEntry = Annotated[
-    LogitEntry | FrequenciesEntry | CorrelationsEntry | SurvivalEntry | CustomEntry, Field(discriminator="kind")
-]
+OutputEntry = Annotated[AnyEntry, Field(discriminator="kind")]
 
 
 class _Section(BaseModel):

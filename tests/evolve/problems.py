@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from formulaic import model_matrix
 
 from outrisk.codebook import Codebook, Variable
 from outrisk.evolve.problem import Problem
@@ -52,28 +51,3 @@ def random_problem(seed, n=60):
         outputs.append(output)
         parts.append(released(output, values))
     return Problem(data.codebook, len(data), tuple(parts)), outputs, data
-
-
-def design_and_response(output, data):
-    """Design and response of a logit on decoded complete records, by formulaic and pandas alone."""
-    frame = data.frame()
-    if output.where:
-        text = frame.astype({name: object for name in frame if frame[name].dtype == "category"})
-        frame = frame[text.eval(output.where, engine="python")]
-    frame = frame.dropna(subset=output.variables)
-    design = np.asarray(model_matrix(output.formula.split("~")[1], frame), dtype=float)
-    return design, (frame["ill"] == "1").to_numpy(dtype=float)
-
-
-def slow_totals(problem, outputs, data):
-    """All totals from their definitions, record by record."""
-    parts = []
-    for output, one in zip(outputs, problem.released, strict=True):
-        if isinstance(output, Frequencies):
-            parts.append(output.refit(data))
-            continue
-        score = np.zeros(len(one.values))
-        for x, y in zip(*design_and_response(output, data), strict=True):
-            score += (y - 1 / (1 + np.exp(-x @ one.values))) * x
-        parts.append(score)
-    return np.concatenate(parts)

@@ -7,7 +7,7 @@ import statsmodels.formula.api as smf
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import OutputError
 from outrisk.microdata import from_frame
-from outrisk.outputs import Logit, LogitEntry, logit_from_terms, release
+from outrisk.outputs import Logit, RegressionEntry, logit_from_terms, release
 
 CODEBOOK = Codebook(
     (
@@ -169,7 +169,7 @@ def test_formulas_that_cannot_be_used(formula, message):
 )
 def test_entries_that_cannot_be_used(entry, message):
     with pytest.raises(OutputError, match=message) as caught:
-        LogitEntry(kind="logit", **entry).build(CODEBOOK, 1)
+        RegressionEntry(kind="logit", **entry).build(CODEBOOK, 1)
     assert str(caught.value).startswith("output 'logit 1': ")
 
 

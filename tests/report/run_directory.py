@@ -104,6 +104,8 @@ def _matched(rng: np.random.Generator, made: Made, done: list[tuple[int, str, in
                     "output": names,
                     "label": labels_,
                     "released": released,
+                    "low": released,
+                    "high": released,
                     "refit": released + difference,
                     "difference": difference,
                     "decimals": decimals,
@@ -111,7 +113,8 @@ def _matched(rng: np.random.Generator, made: Made, done: list[tuple[int, str, in
                 }
             )
         )
-    columns = ["level", "fold", "run", "output", "label", "released", "refit", "difference", "decimals", "matched"]
+    columns = ["level", "fold", "run", "output", "label", "released", "low", "high"]
+    columns += ["refit", "difference", "decimals", "matched"]
     return pd.concat(parts) if parts else pd.DataFrame(columns=columns)
 
 
@@ -183,8 +186,8 @@ def _risk(rng, made, done, frames) -> dict:
         levels.append({"level": level, "n_folds": len(names), "runs": made.runs,
                        "estimates": _estimates(rng, made, held, 0.012 / shrink)})  # fmt: skip
     outputs = [
-        {"name": name, "kind": kind, "notes": made.notes, "numbers": count, "decimals": decimals}
-        for name, kind, count, decimals in made.outputs
+        {"name": name, "kind": kind, "notes": made.notes, "numbers": count, "withheld": 0}
+        for name, kind, count, _ in made.outputs
     ]
     return {"target": made.target, "keys": list(made.keys), "key_sizes": list(made.key_sizes), "tau": 1.0,
             "largest": max(made.key_sizes), "outputs": outputs, "folds": folds, "levels": levels}  # fmt: skip

@@ -13,7 +13,9 @@ from typing import Protocol
 import numpy as np
 from deap import tools
 
+from outrisk.assess.disclosure import disclosure_rows
 from outrisk.assess.folds import Fold
+from outrisk.assess.privacy import privacy_rows
 from outrisk.errors import OutputError
 from outrisk.evolve.loop import Generation, evolve
 from outrisk.evolve.problem import Problem
@@ -72,8 +74,8 @@ class RunResult:
     """What a run leaves behind: aggregates only; its synthetic data are on disk.
 
     refits: recomputed numbers (k,) of the best candidate, output by output; NaN where the refit fails (see
-    `failures`). trajectory, snapshots: rows of the files of these names. scores: risk of the best candidate over all
-    key sets.
+    `failures`). trajectory, snapshots, disclosure, privacy: rows of the files of these names. scores: risk of the best
+    candidate over all key sets.
     """
 
     job: Job
@@ -85,6 +87,8 @@ class RunResult:
     trajectory: list[dict[str, object]]
     snapshots: list[dict[str, object]]
     scores: Scores
+    disclosure: list[dict[str, object]]
+    privacy: list[dict[str, object]]  # of the first run of each fold
 
 
 @dataclass(eq=False)
@@ -143,10 +147,25 @@ def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None)
         groups_of(job.fold),
         job.jackknife_seed,
     )
+    disclosed = disclosure_rows(best, job.fold, job.keys, job.target, groups_of(job.fold), job.jackknife_seed)
+    first = job.run == 1
+    private = privacy_rows(best, job.fold, job.keys, job.target, job.jackknife_seed) if first else []
     if halt is not None and halt.is_set():
         return None
     write_table(best, job.folder / job.file)
-    return RunResult(job, stop, len(trace.logbook) - 1, seconds, refits, failures, trace.logbook, snapshots, scores)
+    return RunResult(
+        job,
+        stop,
+        len(trace.logbook) - 1,
+        seconds,
+        refits,
+        failures,
+        trace.logbook,
+        snapshots,
+        scores,
+        disclosed,
+        private,
+    )
 
 
 def recompute(job: Job, synthetic: Microdata) -> tuple[list[Array], tuple[str, ...]]:

@@ -15,7 +15,9 @@ from typing import Any
 from rich.console import Console
 
 from outrisk.assess import differencing, files
+from outrisk.assess.disclosure import COLUMNS
 from outrisk.assess.files import RunDirectory
+from outrisk.assess.privacy import COLUMNS as PRIVACY
 from outrisk.assess.run import Job, RunResult
 from outrisk.assess.study import Assessment, carry_out, plan_jobs
 from outrisk.assess.summary import matched_rows, risk_rows, summarise
@@ -185,6 +187,10 @@ def _write(
     directory.table("trajectory.csv", files.TRAJECTORY, (row for result in results for row in result.trajectory))
     directory.table("snapshots.csv", files.SNAPSHOTS, (row for result in results for row in result.snapshots))
     directory.table("risk.csv", files.RISK, (row for result in results for row in risk_rows(result)))
+    rows = ({**result.job.place, **row} for result in results for row in result.disclosure)
+    directory.table("disclosure.csv", COLUMNS, rows)
+    rows = ({**result.job.place, **row} for result in results for row in result.privacy)
+    directory.table("privacy.csv", PRIVACY, rows)
     directory.json("risk.json", summarise(assessment, jobs, results))
     pairs = differencing.differences(assessment.outputs, assessment.original)
     directory.table("differencing.csv", differencing.COLUMNS, (pair.row() for pair in pairs))

@@ -11,6 +11,7 @@ import typer
 
 from outrisk import __version__
 from outrisk.cli import STOPPED
+from outrisk.cli.spread import Spread
 from outrisk.errors import OutRiskError
 
 app = typer.Typer(
@@ -84,6 +85,48 @@ def assess(
     from outrisk.cli.assess import run_study
 
     return _stoppable(lambda: run_study(study, out, force, workers, seed, quiet))
+
+
+@app.command(cls=Spread)
+def measure(
+    original: Annotated[Path, typer.Option(help="Original records, CSV or Parquet.")],
+    synthetic: Annotated[list[Path], typer.Option(help="Synthetic records; several files: several syntheses.")],
+    keys: Annotated[list[str], typer.Option(help="Variables that an intruder knows.")],
+    target: Annotated[str, typer.Option(help="Variable that the intruder wants to learn.")],
+    holdout: Annotated[Path | None, typer.Option(help="Records of the same population that were not used.")] = None,
+    targets: Annotated[list[str] | None, typer.Option(help="Further targets, to be compared.")] = None,
+    key_sizes: Annotated[list[int] | None, typer.Option(help="CAP family over all key sets of these sizes.")] = None,
+    attacks: Annotated[bool, typer.Option("--attacks", help="Train classifiers on the synthetic data.")] = False,
+    privacy: Annotated[bool, typer.Option("--privacy", help="Privacy metrics for synthetic data.")] = False,
+    metrics: Annotated[list[str] | None, typer.Option(help="Only these privacy metrics.")] = None,
+    sample: Annotated[int | None, typer.Option(min=2, help="Records that the privacy metrics are asked about.")] = None,
+    time_limit: Annotated[float | None, typer.Option(min=0, help="Seconds for a privacy metric and table.")] = None,
+    codebook: Annotated[Path | None, typer.Option(help="Says which variables are numbers, which categories.")] = None,
+    json: Annotated[Path | None, typer.Option(help="Write all results to this file.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a self-contained report to this file.")] = None,
+) -> int:
+    """Measure what synthetic data give away, whatever tool made them."""
+    from outrisk.cli.measure import measure_files
+
+    return _stoppable(
+        lambda: measure_files(
+            original=original,
+            synthetic=synthetic,
+            holdout=holdout,
+            keys=keys,
+            target=target,
+            targets=targets or [],
+            key_sizes=key_sizes or [],
+            attacks=attacks,
+            privacy=privacy,
+            metrics=metrics or [],
+            sample=sample,
+            time_limit=time_limit,
+            codebook=codebook,
+            json_file=json,
+            html_file=html,
+        )
+    )
 
 
 @app.command()

@@ -60,3 +60,36 @@ class Progress:
     def finished(self, job: Job) -> None:
         """Hear that a run has ended."""
         self._bar.advance(self._task)
+
+
+class MetricProgress:
+    """One bar for the privacy metric at work; silent where there is no terminal."""
+
+    def __init__(self, console: Console) -> None:
+        self._bar = bars.Progress(
+            bars.TextColumn("{task.description}"),
+            bars.BarColumn(bar_width=24),
+            bars.TaskProgressColumn(),
+            bars.TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task: bars.TaskID | None = None
+
+    def __enter__(self) -> MetricProgress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def heard(self, metric: str, done: float) -> None:
+        """Hear how far a metric is, in [0, 1]."""
+        if self._bar.disable:
+            return
+        if self._task is None:
+            self._bar.start()
+            self._task = self._bar.add_task("", total=1.0)
+        self._bar.update(self._task, description=metric, completed=done)

@@ -479,6 +479,7 @@ def climb(plan, codes, totals, low, high, weight, forms, residual, gradient, vis
                     if rng.random() * good < 1.0:
                         chosen = c
             first = int(rng.random() * n_values)
+            stranger = int(rng.random() * n)
             s = 0
             tries = 0 if chosen >= 0 else 1
             done = False
@@ -498,6 +499,10 @@ def climb(plan, codes, totals, low, high, weight, forms, residual, gradient, vis
                         ):
                             break
                         k = np.int64(-1)
+                    if k < 0 and modelled and every and exchange and codes[stranger, j] != old:
+                        k = stranger  # two records alike in all that tables see move the models alone
+                        c = np.int64(codes[k, j])
+                        stranger = i
                     if k < 0:
                         break
                 tries += 1

@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 from outrisk.evolve import operators
 from outrisk.evolve.operators import Candidate
 from outrisk.evolve.problem import Errors, Fitness, Linear, Problem
+from outrisk.evolve.released import TallyPart
 from outrisk.evolve.settings import Settings
 
 Stop = Literal["", "matched", "budget", "stalled"]
 _EMPHASIS, _FADE = 1.1, 0.95  # how numbers that are off gain weight at each refresh, and how the gain fades
+_LEAST_POLISH = 2000  # visits, however few the records
+_MODEL_SHARE = 0.15  # a model has fewer numbers than tables have cells, and each visit costs more
 _GAIN = 1e-3  # relative fall of the error below which a generation counts as standing still
 
 
@@ -90,6 +93,8 @@ class _Evolution:
         self.statistics.register("mean", np.mean)
         self.fitness: Fitness = settings.fitness
         self.linear: Linear
+        share = 1.0 if any(isinstance(part, TallyPart) for part in problem.parts) else _MODEL_SHARE
+        self.polish = max(_LEAST_POLISH, round(share * settings.polish * problem.n_records))
         self.near = False  # whether the released numbers are within reach, so that fine steps pay
         self.emphasis = np.ones(len(problem.tolerance))
         self._refresh(self.population[0])
@@ -106,17 +111,17 @@ class _Evolution:
             if self.near and errors.off < self.nearest.off:
                 self.champion, self.nearest = deepcopy(self.best), errors
             best = self.best
-            if self.near and self.champion is not None and self.nearest.off < errors.off:
+            if stop != "matched" and self.champion is not None and self.nearest.off < errors.off:
                 best, errors = self.champion, self.nearest
             yield Generation(
                 number, best, errors, self.settings.mutation(number), self.statistics.compile(self.population), stop
             )
             if stop:
                 return
-            if number and (self.near or number % self.settings.refresh == 0):
-                self.near = self.near or errors.off < self.settings.sharpen
-                if self.near:
-                    self._sharpen()
+            self.near = self.near or errors.off < self.settings.sharpen
+            if self.near:
+                self._sharpen()
+            if self.near or (number and number % self.settings.refresh == 0):
                 self._refresh(self.best)
 
     @property
@@ -149,20 +154,21 @@ class _Evolution:
         pair = children[first : first + 2]
         for parent, child in zip(parents[first : first + 2], pair, strict=True):
             child.become(parent)
-        if rng.random() < settings.mate_probability:
+        if not self.near and rng.random() < settings.mate_probability:  # children of near ones fall between them
             toolbox.mate(*pair, settings.mate_share(generation), rng=rng)
-        for child in pair:
+        fitter = 0 if parents[first].fitness >= parents[first + 1].fitness else 1
+        for at, child in enumerate(pair):
             toolbox.mutate(child, settings.mutation(generation), rng=rng)
-            steps = round(settings.climb(generation) * self.problem.n_records)
-            if self.near:
-                toolbox.climb(child, self.linear, max(steps, settings.polish), True, rng=rng)
-            elif steps:
-                toolbox.climb(child, self.linear, steps, False, rng=rng)
+            visits = round(settings.climb(generation) * self.problem.n_records)
+            if not self.near and visits:
+                toolbox.climb(child, self.linear, visits, False, rng=rng)
+            elif self.near and at == fitter:  # the other one would hardly catch up
+                toolbox.climb(child, self.linear, self.polish, True, rng=rng)
             child.fitness.values = toolbox.evaluate(child, self.linear)
 
     def _sharpen(self) -> None:
-        """Turn to squared errors in half last digits; each number that is off gains weight."""
-        self.fitness = "precision"
+        """Turn to the fitness for fine work, one of two in turn; each number that is off gains weight."""
+        self.fitness = "sampling" if self.fitness == "precision" else "precision"
         off = np.abs(self.problem.distances(self.best.totals, self.linear)) > self.problem.tolerance
         self.emphasis = 1.0 + (self.emphasis - 1.0) * _FADE
         self.emphasis[off] *= _EMPHASIS

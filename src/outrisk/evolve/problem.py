@@ -17,7 +17,7 @@ from outrisk.evolve.layout import Plan
 from outrisk.evolve.plan import build_plan
 from outrisk.evolve.released import ModelPart, Part, Released, TallyPart
 
-Fitness = Literal["mse", "chi2", "precision"]
+Fitness = Literal["mse", "chi2", "precision", "sampling"]
 Codes = NDArray[np.uint8] | NDArray[np.uint16]
 _SAFE = 0.999  # share of half a last digit within which a number counts as matched while totals are linearised
 _AIM = 0.8  # share of half a last digit within which a tally is no longer drawn to its printed value
@@ -140,7 +140,8 @@ class Problem:
         it is known (for a regression V^-1 is the information; for counts 1/expected). precision: squared errors in
         units of half the last printed digit, for tallies times that unit in standard errors: neither digits alone nor
         sampling alone, and with weights that are no multiples of each other climbing does not get stuck where they are.
-        Each number's share is multiplied by its `emphasis` (total k,).
+        sampling: precision, but the models by chi2, scaled to weigh as much: where one of the two stands still, the
+        other often moves on. Each number's share is multiplied by its `emphasis` (total k,).
         """
         emphasis = np.ones(len(self.tolerance)) if emphasis is None else emphasis
         low, high, weight = np.zeros(len(totals)), np.zeros(len(totals)), np.zeros(len(totals))
@@ -151,7 +152,7 @@ class Problem:
             if isinstance(part, TallyPart):
                 aim = _AIM * tolerance
                 bounds = part.map.bounds(here, self.low[which] - aim, self.high[which] + aim)
-                low[where], high[where] = bounds.low, bounds.high
+                low[where], high[where] = _reachable(part, bounds.low, bounds.high)
                 carries = bounds.unit != 0.0
                 number = np.where(carries, bounds.number, 0)
                 per_digit = (bounds.unit / tolerance[number]) ** 2
@@ -159,6 +160,7 @@ class Problem:
                     "mse": bounds.unit**2 / len(self.tolerance),
                     "chi2": 1.0 / bounds.variance,
                     "precision": np.sqrt(per_digit / bounds.variance),
+                    "sampling": np.sqrt(per_digit / bounds.variance),
                 }[fitness]
                 weight[where] = np.where(carries, by_total * emphasis[which][number], 0.0)
                 informations.append(np.zeros((0, 0)))
@@ -185,8 +187,12 @@ class Problem:
         far = np.where(np.isfinite(far), far, 0.0)  # an undefined number cannot draw
         jacobian = part.map.jacobian(totals, information)
         root = np.sqrt(emphasis)
-        if fitness == "chi2":
-            scale = _root(part.map.precision(totals, information)) * root[:, None]
+        if fitness in ("chi2", "sampling"):
+            precision = part.map.precision(totals, information)
+            scale = _root(precision) * root[:, None]
+            if fitness == "sampling":
+                usual = max(float(np.mean(np.diag(precision))), 1e-300)
+                scale *= np.sqrt(float(np.mean(self.tolerance[which] ** -2)) / usual)
         else:
             unit = np.full(len(far), len(self.tolerance) ** -0.5) if fitness == "mse" else 1.0 / self.tolerance[which]
             scale = np.diag(unit * root)
@@ -259,6 +265,16 @@ class Problem:
                 float(far @ part.map.precision(totals[where], information) @ far) if np.isfinite(far).all() else np.inf
             )
         return chi2
+
+
+def _reachable(part: TallyPart, low: Array, high: Array) -> tuple[Array, Array]:
+    """Ranges of totals, those of bare counts narrowed to whole numbers: where none lies within, to the nearest one."""
+    whole = np.concatenate([np.full(block.size, block.value is None and block.weight is None) for block in part.blocks])
+    least, most = np.ceil(low - 1e-9), np.floor(high + 1e-9)
+    none = least > most
+    nearest = np.round((np.where(none, low, 0.0) + np.where(none, high, 0.0)) / 2)
+    least, most = np.where(none, nearest, least), np.where(none, nearest, most)
+    return np.where(whole, least, low), np.where(whole, most, high)
 
 
 def _root(precision: Array) -> Array:

@@ -36,7 +36,8 @@ class Settings:
     only. climb: visits a child gets in each generation, per record (a visit: see kernels.climb). fitness: mse, or chi2
     (see problem.py). sharpen: the numbers are near when `Errors.off` falls below this (0 = never). Then the fitness
     turns to squared errors in half last digits, where numbers that are off gain weight; values may be exchanged between
-    records; and a child gets at least `polish` visits, however few its records. refresh: generations between refreshes
+    records; and the fitter child of a pair gets `polish` visits per record (a
+    seventh of them where no table is released). refresh: generations between refreshes
     of the linear map; when near, every generation refreshes it. patience: the run ends when the error has not fallen by
     0.1 % for this many generations (0 = only the budget ends it).
     """
@@ -49,7 +50,7 @@ class Settings:
     mutation: SteppedRate
     creep: float
     climb: SteppedRate
-    polish: int
+    polish: float
     fitness: Literal["mse", "chi2"]
     sharpen: float
     refresh: int
@@ -69,7 +70,7 @@ _RANGES = (
     ("generations", 1, 1_000_000),
     ("mate_probability", 0, 1),
     ("creep", 0, 1),
-    ("polish", 0, 1_000_000_000),
+    ("polish", 0, 1_000_000),
     ("sharpen", 0, 1e9),
     ("refresh", 1, 1_000_000),
     ("patience", 0, 1_000_000),
@@ -88,7 +89,7 @@ PRESETS = {
         mutation=SteppedRate(0.005, 3.0, 250),
         creep=0.0,
         climb=SteppedRate(0.0, 1.0, 2000),
-        polish=0,
+        polish=0.0,
         fitness="mse",
         sharpen=0.0,
         refresh=10,
@@ -102,12 +103,12 @@ PRESETS = {
         start="univariate",
         mate_probability=0.8,
         mate_share=SteppedRate(0.1, 3.0, 3),
-        mutation=SteppedRate(0.005, 3.0, 3, least=1e-5),
+        mutation=SteppedRate(0.001, 3.0, 3, least=1e-5),
         creep=0.3,
-        climb=SteppedRate(0.2, 0.5, 10, most=5.0),
-        polish=2_000,
+        climb=SteppedRate(2.0, 1.0, 100),
+        polish=7.0,
         fitness="chi2",
-        sharpen=3.0,
+        sharpen=6.0,
         refresh=5,
         patience=50,
     ),

@@ -3,16 +3,40 @@
 from outrisk.outputs.base import Output, release, released
 from outrisk.outputs.correlations import Correlations, CorrelationsEntry
 from outrisk.outputs.custom import Custom, CustomEntry
-from outrisk.outputs.frequencies import Frequencies, FrequenciesEntry
-from outrisk.outputs.logit import Logit, LogitEntry, logit_from_terms
+from outrisk.outputs.frequencies import Frequencies, FrequenciesEntry, UnivariateEntry
+from outrisk.outputs.histogram import Histogram, HistogramEntry
+from outrisk.outputs.logit import Logit, RegressionEntry, logit_from_terms
+from outrisk.outputs.magnitudes import Magnitudes, MagnitudesEntry
+from outrisk.outputs.mode import Mode, ModeEntry
+from outrisk.outputs.quantiles import Quantiles, QuantilesEntry
+from outrisk.outputs.regression import Regression
+from outrisk.outputs.regression_release import Release
 from outrisk.outputs.survival import Survival, SurvivalEntry
 
-REGISTRY: dict[
-    str,
-    type[LogitEntry] | type[FrequenciesEntry] | type[CorrelationsEntry] | type[SurvivalEntry] | type[CustomEntry],
-] = {
-    "logit": LogitEntry,
+AnyEntry = (
+    RegressionEntry
+    | FrequenciesEntry
+    | UnivariateEntry
+    | MagnitudesEntry
+    | QuantilesEntry
+    | ModeEntry
+    | HistogramEntry
+    | CorrelationsEntry
+    | SurvivalEntry
+    | CustomEntry
+)
+REGISTRY: dict[str, type[AnyEntry]] = {
+    "logit": RegressionEntry,
+    "probit": RegressionEntry,
+    "poisson": RegressionEntry,
+    "ols": RegressionEntry,
+    "mnlogit": RegressionEntry,
     "frequencies": FrequenciesEntry,
+    "univariate": UnivariateEntry,
+    "magnitudes": MagnitudesEntry,
+    "quantiles": QuantilesEntry,
+    "mode": ModeEntry,
+    "histogram": HistogramEntry,
     "correlations": CorrelationsEntry,
     "survival": SurvivalEntry,
     "custom": CustomEntry,
@@ -20,17 +44,29 @@ REGISTRY: dict[
 
 __all__ = [
     "REGISTRY",
+    "AnyEntry",
     "Correlations",
     "CorrelationsEntry",
     "Custom",
     "CustomEntry",
     "Frequencies",
     "FrequenciesEntry",
+    "Histogram",
+    "HistogramEntry",
     "Logit",
-    "LogitEntry",
+    "Magnitudes",
+    "MagnitudesEntry",
+    "Mode",
+    "ModeEntry",
     "Output",
+    "Quantiles",
+    "QuantilesEntry",
+    "Regression",
+    "RegressionEntry",
+    "Release",
     "Survival",
     "SurvivalEntry",
+    "UnivariateEntry",
     "logit_from_terms",
     "release",
     "released",

@@ -146,6 +146,20 @@ def read_formula(codebook: Codebook, output: str, formula: str) -> tuple[Side, S
     return response, design
 
 
+def read_number(codebook: Codebook, output: str, what: str, text: str) -> Side:
+    """An expression such as 'log(months)' as one number a record; OutputError if it is not that."""
+    try:
+        parsed = Formula(f"0 + {text}")
+    except Exception as error:  # as above
+        raise OutputError(f"output '{output}': {what}: {text!r} cannot be read: {first_line(error)}") from None
+    if not isinstance(parsed, SimpleFormula) or len(parsed) != 1:
+        raise OutputError(f"output '{output}': {what}: {text!r} is not one expression, such as log(months)")
+    side = Side(codebook, output, parsed)
+    if len(side.columns) != 1 or side.categories:
+        raise OutputError(f"output '{output}': {what}: {text!r} is not a number for each record, as log(months) is")
+    return side
+
+
 def _filled(codebook: Codebook, frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     """Complete a support frame: other variables at their first value; missing levels too (such records are masked)."""
     columns = {}

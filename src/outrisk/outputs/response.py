@@ -1,4 +1,4 @@
-"""The 0/1 response of a regression: a two-valued variable, or one of its values against the rest."""
+"""The response of a regression: 0 and 1, a number, or one of several outcomes."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from outrisk.errors import OutputError
 from outrisk.evolve.blocks import Joint
 from outrisk.outputs.base import Array, joint_for
 from outrisk.outputs.design import Side
+
+MAX_OUTCOMES = 20
 
 
 @dataclass(frozen=True)
@@ -97,3 +99,89 @@ class Response:
 
     def _error(self, text: str) -> OutputError:
         return OutputError(f"output '{self.side.output}': {text}")
+
+
+@dataclass(frozen=True)
+class NumberResponse:
+    """The left side of a formula as one number; with `counts`, whole and not negative."""
+
+    side: Side
+    counts: bool = False
+    notes = ""
+
+    def of(self, frame: pd.DataFrame) -> Array:
+        """The number for each of some decoded records without missing values, shape (n,)."""
+        return self._number(self.side.matrix(frame))
+
+    def table(self) -> tuple[Joint, Array]:
+        """The number at every combination of its variables, shape (joint.size,)."""
+        joint, values = self.side.table(self.side.variables)
+        return joint, self._number(values)
+
+    def _number(self, values: Array) -> Array:
+        name, output, codebook = str(next(iter(self.side.formula))), self.side.output, self.side.codebook
+        if values.shape[1] != 1 or (name in codebook and not codebook[name].numeric):
+            raise OutputError(
+                f"output '{output}': the response '{name}' is a category, not a number; derive a numeric variable"
+            )
+        wrong = (values[:, 0] < 0) | (values[:, 0] % 1 != 0)
+        if self.counts and wrong.any():
+            raise OutputError(
+                f"output '{output}': the response '{name}' takes the value {format_value(values[wrong][0, 0])}; "
+                "a Poisson regression needs whole numbers from 0"
+            )
+        return np.asarray(values[:, 0], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class OutcomeResponse:
+    """The left side of a formula, a variable of the codebook, as one of several outcomes: 0 for `base` (default: the
+    first of its values), 1, 2, ... for the others in the order of the codebook.
+    """
+
+    side: Side
+    base: str = ""
+
+    @cached_property
+    def name(self) -> str:
+        """The variable."""
+        name = str(next(iter(self.side.formula)))
+        if name not in self.side.codebook:
+            raise OutputError(
+                f"output '{self.side.output}': the response '{name}' of a mnlogit must be a variable; derive one"
+            )
+        return name
+
+    @cached_property
+    def outcomes(self) -> list[str]:
+        """All outcomes, the base first."""
+        levels = [format_value(value) for value in self.side.codebook[self.name].values]
+        base = self.base or levels[0]
+        if base not in levels:
+            raise OutputError(
+                f"output '{self.side.output}': base {base!r} is not a value of '{self.name}'; "
+                f"values are {', '.join(levels[:20])}"
+            )
+        if not 3 <= len(levels) <= MAX_OUTCOMES:
+            raise OutputError(
+                f"output '{self.side.output}': the response '{self.name}' has {len(levels)} outcomes; a mnlogit needs "
+                f"3 to {MAX_OUTCOMES} (two: logit; many: band them)"
+            )
+        return [base, *(level for level in levels if level != base)]
+
+    @property
+    def notes(self) -> str:
+        """The base, in words."""
+        return f"outcomes of {self.name} against {self.outcomes[0]}"
+
+    def of(self, frame: pd.DataFrame) -> Array:
+        """The outcome's number for each of some decoded records without missing values, shape (n,)."""
+        position = {outcome: float(at) for at, outcome in enumerate(self.outcomes)}
+        return np.array([position[format_value(value)] for value in frame[self.name]])
+
+    def table(self) -> tuple[Joint, Array]:
+        """The outcome's number at every level of the variable, shape (size,); a missing level reads as the base."""
+        variable = self.side.codebook[self.name]
+        joint = joint_for(self.side.codebook, [self.name], self.side.output)
+        numbers = [float(self.outcomes.index(format_value(value))) for value in variable.values]
+        return joint, np.array(numbers + [0.0] * (variable.size - len(numbers)))

@@ -11,6 +11,8 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from outrisk.report import differencing, findings, formats, tables
+from outrisk.report.disclosure import disclosure_context
+from outrisk.report.privacy import privacy_context
 from outrisk.report.results import Results, read
 
 _FIGURE_FOLDS = 2  # folds drawn in section 6; its table has them all
@@ -80,8 +82,22 @@ def _context(results: Results) -> dict[str, Any]:
         "settings": _settings(results),
         "inputs": [(_INPUTS.get(source.what, source.what), source) for source in results.manifest.inputs],
         "study_file": next((each.name for each in results.manifest.inputs if each.what == "study"), "study.yaml"),
+        "disclosure": _disclosure(results),
+        "privacy": _privacy(results),
         "figures": {name: Markup(svg) for name, svg in _figures(results).items()},
     }
+
+
+def _disclosure(results: Results) -> Markup:
+    levels = [fold.level for fold in results.risk.folds if fold.runs]
+    context = disclosure_context(results.directory, levels, results.lead.level if results.lead else None)
+    return Markup(_environment().from_string(_asset("disclosure.html")).render(context) if context else "")
+
+
+def _privacy(results: Results) -> Markup:
+    levels = [fold.level for fold in results.risk.folds if fold.runs]
+    context = privacy_context(results.directory, levels, results.lead.level if results.lead else None)
+    return Markup(_environment().from_string(_asset("privacy.html")).render(context) if context else "")
 
 
 def _own_key_sizes(results: Results) -> list[dict[str, Any]]:

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from outrisk.errors import RiskError
-from outrisk.risk.equivalence import Counts, Equivalence, Positions, check_keys, check_target_varies, code_frames, cross
+from outrisk.risk.equivalence import Counts, Equivalence, Positions
 
 Floats = NDArray[np.float64]
 SYNTHETIC, ORIGINAL, HOLDOUT = "synthetic", "original", "holdout"
@@ -116,26 +115,6 @@ class AttributionOverOriginal:
         return _ratio(self.correct, self.certain_matched)
 
 
-@dataclass(frozen=True)
-class TcapResult:
-    """TCAP of one key set, beside what it must be read against."""
-
-    original: Attribution
-    holdout: Attribution | None
-    baseline: float  # what the target's distribution in the original gives away by itself
-    mean_weap: float
-
-    @property
-    def marginal(self) -> float:
-        """TCAP (non-matches undefined) of the original minus that of the holdout, in [-1, 1]; NaN without either."""
-        return math.nan if self.holdout is None else self.original.tcap_undefined - self.holdout.tcap_undefined
-
-    @property
-    def reason(self) -> str:
-        """Why `marginal` is NaN, else empty."""
-        return "no holdout" if self.holdout is None else self.original.reason or self.holdout.reason
-
-
 def key_sets(keys: Sequence[str], sizes: Sequence[int]) -> list[tuple[str, ...]]:
     """All combinations of the keys of the given sizes, by size as given, each in the order of `keys`."""
     repeated = sorted({key for key in keys if list(keys).count(key) > 1})
@@ -219,48 +198,10 @@ def attribution_over_original(
     )
 
 
-def tcap(
-    original: pd.DataFrame,
-    synthetic: pd.DataFrame,
-    keys: Sequence[str],
-    target: str,
-    tau: float = 1.0,
-    holdout: pd.DataFrame | None = None,
-) -> TcapResult:
-    """TCAP of one key set on data frames of any origin, compared as `code_frames` says; larger = riskier."""
-    tables = {SYNTHETIC: synthetic, ORIGINAL: original} | ({} if holdout is None else {HOLDOUT: holdout})
-    equivalence = _cross_frames(tables, keys, target)
-    return TcapResult(
-        original=attribution(equivalence, ORIGINAL, tau),
-        holdout=None if holdout is None else attribution(equivalence, HOLDOUT, tau),
-        baseline=baseline(equivalence),
-        mean_weap=mean_weap(equivalence),
-    )
-
-
-def dcap(original: pd.DataFrame, synthetic: pd.DataFrame, keys: Sequence[str], target: str) -> DifferentialAttribution:
-    """DCAP of one key set on data frames of any origin; for a holdout's DCAP pass the holdout as `original`."""
-    return differential_attribution(_cross_frames({SYNTHETIC: synthetic, ORIGINAL: original}, keys, target))
-
-
-def weap(synthetic: pd.DataFrame, keys: Sequence[str], target: str) -> Floats:
-    """WEAP s_tq / s_.q of each synthetic record, shape (n_records,), in (0, 1]; 1 = its keys determine its target."""
-    equivalence = _cross_frames({SYNTHETIC: synthetic}, keys, target)
-    return shares(equivalence, SYNTHETIC)[equivalence.records[SYNTHETIC]]
-
-
 def check_tau(tau: float) -> None:
     """Refuse a threshold outside (0, 1]."""
     if not 0 < tau <= 1:
         raise RiskError(f"tau is {tau}; it is a share of records: give a number above 0 and at most 1")
-
-
-def _cross_frames(tables: dict[str, pd.DataFrame], keys: Sequence[str], target: str) -> Equivalence:
-    check_keys(list(tables[SYNTHETIC].columns), keys, target)
-    coding = code_frames(tables, (*keys, target))
-    if ORIGINAL in tables:
-        check_target_varies(coding, target)
-    return cross(coding, keys, target)
 
 
 def _mean_share(equivalence: Equivalence, table: str) -> float:

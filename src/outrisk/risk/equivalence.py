@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -122,7 +123,7 @@ def cross(coding: Coding, keys: Sequence[str], target: str, dense: bool | None =
     rows = coding.rows()
     if dense:
         tables = {table: np.bincount(code[at], minlength=possible) for table, at in rows.items()}
-        occupied = np.flatnonzero(np.sum(list(tables.values()), axis=0))
+        occupied = np.flatnonzero(reduce(np.bitwise_or, tables.values()))  # counts are not negative
         counts = {table: table_counts[occupied] for table, table_counts in tables.items()}
         cell_of = np.empty(possible, dtype=np.intp)
         cell_of[occupied] = np.arange(len(occupied))

@@ -31,7 +31,15 @@ from outrisk.risk.cap import (
     mean_weap,
     shares,
 )
-from outrisk.risk.equivalence import Equivalence, Positions, check_keys, check_target_varies, code_microdata, cross
+from outrisk.risk.equivalence import (
+    Coding,
+    Equivalence,
+    Positions,
+    check_keys,
+    check_target_varies,
+    code_microdata,
+    cross,
+)
 
 MEASURES = ("tcap_undefined", "tcap_zero", "dcap", "baseline")
 SIDES = (ORIGINAL, HOLDOUT)
@@ -85,15 +93,22 @@ def score(
     share them. groups = 0 makes no replicates. Cost: O(K * (records + groups * cells)).
     """
     tables = {SYNTHETIC: synthetic, ORIGINAL: original} | ({} if holdout is None else {HOLDOUT: holdout})
-    sides = [side for side in SIDES if side in tables]
-    check_tau(tau)
     if not sets:
         raise RiskError("no key sets to score; give at least one")
     for keys in sets:
         check_keys(synthetic.codebook.names, keys, target)
     coding = code_microdata(tables, list(dict.fromkeys([*(key for keys in sets for key in keys), target])))
     check_target_varies(coding, target)
-    members = {side: deal(len(tables[side]), groups, seed, side) for side in sides}
+    return score_coding(coding, sets, target, tau, groups, seed)
+
+
+def score_coding(
+    coding: Coding, sets: Sequence[tuple[str, ...]], target: str, tau: float, groups: int, seed: int
+) -> Scores:
+    """`score` on tables under one coding, 'synthetic', 'original' and perhaps 'holdout'."""
+    check_tau(tau)
+    sides = [side for side in SIDES if side in coding.lengths]
+    members = {side: deal(coding.lengths[side], groups, seed, side) for side in sides}
     values = {(measure, side): np.full(len(sets), math.nan) for measure in MEASURES for side in sides}
     replicates = {at: np.full((len(sets), groups), math.nan) for at in values}
     weap = np.empty(len(sets))
@@ -174,7 +189,7 @@ def average(scores: Scores, measure: str, side: str) -> Estimate:
     mean = float(values[defined].mean())
     replicates = _mean_defined(scores.replicates[measure, side][defined])
     original, holdout = (replicates, _NO_REPLICATES) if side == ORIGINAL else (_NO_REPLICATES, replicates)
-    return _estimate([mean], int(defined.sum()), int((~defined).sum()), original, holdout)
+    return estimate([mean], int(defined.sum()), int((~defined).sum()), original, holdout)
 
 
 def marginal(scores: Scores, measure: str) -> Estimate:
@@ -191,7 +206,7 @@ def marginal(scores: Scores, measure: str) -> Estimate:
         return _undefined(len(defined), _why(scores, SIDES))
     means = tuple(_mean_defined(scores.replicates[measure, side][defined]) for side in SIDES)
     difference = float((original - holdout)[defined].mean())
-    return _estimate([difference], int(defined.sum()), int((~defined).sum()), means[0], means[1])
+    return estimate([difference], int(defined.sum()), int((~defined).sum()), means[0], means[1])
 
 
 def combine(estimates: Sequence[Estimate]) -> Estimate:
@@ -209,7 +224,7 @@ def combine(estimates: Sequence[Estimate]) -> Estimate:
     if len({(len(run.replicates_original), len(run.replicates_holdout)) for run in used}) > 1:
         raise RiskError("runs to combine have different sides or jackknife groups; score them alike")
     left_out = [estimate for estimate in estimates if math.isnan(estimate.value)]
-    return _estimate(
+    return estimate(
         [run.value for run in used],
         sum(run.n_key_sets for run in used),
         sum(run.n_undefined for run in used),
@@ -237,9 +252,13 @@ def jackknife_variance(replicates: Floats) -> float:
     return (groups - 1) / groups * float(np.square(replicates - replicates.mean()).sum())
 
 
-def _estimate(
+def estimate(
     runs: Sequence[float], n_key_sets: int, n_undefined: int, original: Floats, holdout: Floats, reason: str = ""
 ) -> Estimate:
+    """A risk from its values in one or several runs and the jackknife replicates of each side; empty = no part in it.
+
+    Degrees of freedom: groups - 1, or Satterthwaite's where the runs add a variance of their own.
+    """
     sides = [replicates for replicates in (original, holdout) if len(replicates)]
     sampling = sum(jackknife_variance(replicates) for replicates in sides) if sides else math.nan
     between = float(np.var(runs, ddof=1)) / len(runs) if len(runs) > 1 else 0.0

@@ -1,0 +1,232 @@
+"""Which numbers of a regression are released, and how they are printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t as student
+
+from outrisk.errors import OutputError
+from outrisk.outputs.base import Array
+
+Kind = Literal["logit", "probit", "poisson", "ols", "mnlogit"]
+Number = Literal[
+    "coefficients",
+    "standard_errors",
+    "confidence_limits",
+    "p_values",
+    "n",
+    "log_likelihood",
+    "pseudo_r2",
+    "r2",
+    "residual_sd",
+]
+NUMBERS: tuple[Number, ...] = get_args(Number)
+DECIMALS = 4
+INFERENCE: tuple[Number, ...] = ("standard_errors", "confidence_limits", "p_values")
+_SINGLE: dict[Number, str] = {
+    "n": "number of records",
+    "log_likelihood": "log-likelihood",
+    "pseudo_r2": "pseudo-R2",
+    "r2": "R2",
+    "residual_sd": "residual s",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What a fit says of its K coefficients and of the model; NaN where undefined.
+
+    `df` are the degrees of freedom of Student's t; infinite for the normal distribution. Also used for the derivatives
+    of all of these in m totals: arrays then have one more axis, of length m, and numbers are arrays (m,).
+    """
+
+    coefficients: Array  # (K,)
+    standard_errors: Array  # (K,)
+    df: float | Array
+    n: float | Array
+    log_likelihood: float | Array
+    pseudo_r2: float | Array
+    r2: float | Array
+    residual_sd: float | Array
+
+
+@dataclass(frozen=True)
+class Release:
+    """Parts of a regression that are released.
+
+    `parts` name them (their order in the output is that of `NUMBERS`); `decimals` are the printed digits, one number
+    or one a part (4 where none is given; n has none). `level` is that of the confidence limits. With `exponentiate`
+    coefficients and limits are printed as exp(b): odds ratios, rate ratios; standard errors stay those of b.
+    """
+
+    parts: tuple[Number, ...] = ("coefficients",)
+    decimals: int | Mapping[Number, int] = DECIMALS
+    level: float = 0.95
+    exponentiate: bool = False
+
+    def checked(self, output: str, kind: Kind) -> Release:
+        """Itself; OutputError for parts that a regression of this kind does not have, or that contradict each other."""
+        refused = {
+            "logit": ("r2", "residual_sd"),
+            "probit": ("r2", "residual_sd"),
+            "poisson": ("r2", "residual_sd"),
+            "mnlogit": ("r2", "residual_sd"),
+            "ols": ("pseudo_r2",),
+        }[kind]
+        known = [part for part in NUMBERS if part not in refused]
+        wrong = [part for part in self.parts if part not in known]
+        if wrong:
+            raise OutputError(f"output '{output}': release: {wrong[0]!r} is not a part of {kind}; parts are {known}")
+        if "coefficients" not in self.parts:
+            raise OutputError(
+                f"output '{output}': release: {list(self.parts)} lacks coefficients; "
+                "the other parts can be reproduced beside them only"
+            )
+        unused = (
+            [part for part in self.decimals if part not in self.parts] if isinstance(self.decimals, Mapping) else []
+        )
+        if unused:
+            raise OutputError(
+                f"output '{output}': decimals for {unused[0]!r}, which is not released; parts are {list(self.parts)}"
+            )
+        if not 0.0 < self.level < 1.0:
+            raise OutputError(f"output '{output}': level: {self.level:g} is not between 0 and 1, as 0.95 is")
+        return self
+
+    def layout(self, K: int) -> list[tuple[Number, slice]]:
+        """The released parts in order, each with the place of its numbers, for K coefficients."""
+        found, at = [], 0
+        for part in NUMBERS:
+            if part in self.parts:
+                length = 1 if part in _SINGLE else 2 * K if part == "confidence_limits" else K
+                found.append((part, slice(at, at + length)))
+                at += length
+        return found
+
+    def labels(self, names: Sequence[str]) -> list[str]:
+        """One label a published number; `names` are those of the coefficients."""
+        percent = f"{100 * self.level:g} %"
+        texts = {
+            "coefficients": [f"{name}: exp(b)" for name in names] if self.exponentiate else list(names),
+            "standard_errors": [f"{name}: standard error" for name in names],
+            "confidence_limits": [f"{name}: {side} {percent}" for side in ("lower", "upper") for name in names],
+            "p_values": [f"{name}: p-value" for name in names],
+            **{part: [text] for part, text in _SINGLE.items()},
+        }
+        return [label for part, _ in self.layout(len(names)) for label in texts[part]]
+
+    def digits(self, K: int) -> NDArray[np.int64]:
+        """Printed digits after the point of each number."""
+        found = []
+        for part, place in self.layout(K):
+            given = self.decimals.get(part, DECIMALS) if isinstance(self.decimals, Mapping) else self.decimals
+            found += [0 if part == "n" else given] * (place.stop - place.start)
+        return np.array(found, dtype=np.int64)
+
+    def coefficients(self, values: Array, K: int) -> Array:
+        """The coefficients b (K,) that published numbers (k,) stand for."""
+        with np.errstate(all="ignore"):
+            return np.log(values[:K]) if self.exponentiate else np.array(values[:K], dtype=float)
+
+    def numbers(self, fit: Summary) -> Array:
+        """All published numbers (k,), not rounded; NaN where one is undefined."""
+        b, error = fit.coefficients, fit.standard_errors
+        shown = np.exp if self.exponentiate else np.asarray
+        found: list[Array] = []
+        with np.errstate(all="ignore"):
+            for part, _ in self.layout(len(b)):
+                if part == "coefficients":
+                    found.append(shown(b))
+                elif part == "standard_errors":
+                    found.append(error)
+                elif part == "confidence_limits":
+                    far = self.quantile(fit.df) * error
+                    found.append(shown(np.concatenate([b - far, b + far])))
+                elif part == "p_values":
+                    found.append(_p_values(b / error, fit.df))
+                else:
+                    found.append(np.array([getattr(fit, part)]))
+        return np.concatenate(found)
+
+    def jacobian(self, fit: Summary, slopes: Summary) -> Array:
+        """Derivatives (k, m) of the published numbers; `slopes` are those of the summary. Finite, also where a number
+        is undefined: 0 there.
+        """
+        b, error, df = fit.coefficients, fit.standard_errors, fit.df
+        found: list[Array] = []
+        with np.errstate(all="ignore"):
+            for part, _ in self.layout(len(b)):
+                if part == "coefficients":
+                    found.append(slopes.coefficients * (np.exp(b)[:, None] if self.exponentiate else 1.0))
+                elif part == "standard_errors":
+                    found.append(slopes.standard_errors)
+                elif part == "confidence_limits":
+                    far = self.quantile(df)
+                    change = far * slopes.standard_errors + np.outer(error, _in_df(self.quantile, df) * slopes.df)
+                    for sign in (-1.0, 1.0):
+                        scale = np.exp(b + sign * far * error)[:, None] if self.exponentiate else 1.0
+                        found.append((slopes.coefficients + sign * change) * scale)
+                elif part == "p_values":
+                    z = b / error
+                    change = (slopes.coefficients - z[:, None] * slopes.standard_errors) / error[:, None]
+                    density = (-2.0 * np.sign(z) * student.pdf(z, df))[:, None]
+                    found.append(density * change + np.outer(_in_df(partial(_p_values, z), df), slopes.df))
+                else:
+                    found.append(np.atleast_2d(getattr(slopes, part)))
+        return np.nan_to_num(np.concatenate(found), nan=0.0, posinf=0.0, neginf=0.0)
+
+    def quantile(self, df: float | Array) -> Array:
+        """How many standard errors the confidence limits lie from the coefficient."""
+        return np.asarray(student.isf((1.0 - self.level) / 2.0, df))
+
+    def check(self, output: str, names: Sequence[str], low: Array, high: Array) -> None:
+        """OutputError where published numbers (k,), each from `low` to `high`, cannot come from a regression."""
+        labels, K = self.labels(names), len(names)
+        tolerance = 0.5 * 10.0 ** -self.digits(K).astype(float)
+        places = dict(self.layout(K))
+
+        def refuse(part: Number, wrong: NDArray[np.bool_], reason: str) -> None:
+            if wrong.any():
+                at = places[part].start + int(np.argmax(wrong))
+                raise OutputError(f"output '{output}': {labels[at]} is {high[at]:g}; {reason}")
+
+        b = places["coefficients"]
+        if not (np.isfinite(low[b]) & np.isfinite(high[b])).all():
+            wrong = labels[int(np.argmin(np.isfinite(low[b]) & np.isfinite(high[b])))]
+            raise OutputError(f"output '{output}': the value of {wrong} is not a number")
+        if self.exponentiate:
+            refuse("coefficients", low[b] <= 0.0, "exp(b) is positive: give more decimals")
+        for part, place in places.items():
+            least, most = low[place], high[place]
+            if part == "standard_errors":
+                refuse(part, most <= 0.0, "a standard error is positive: give more decimals, or drop the term")
+            elif part == "p_values":
+                refuse(part, (most < 0.0) | ((least > 1.0) & np.isfinite(least)), "a p-value lies between 0 and 1")
+            elif part == "n":
+                refuse(part, (most < 1.0) | ((least == most) & (least % 1 != 0)), "it is a whole number from 1")
+            elif part in ("r2", "pseudo_r2"):
+                refuse(part, least > 1.0, "it is at most 1")
+            elif part == "residual_sd":
+                refuse(part, most < 0.0, "a standard deviation is not negative")
+            elif part == "confidence_limits":
+                slack = tolerance[b] + tolerance[place][:K]
+                lower, upper = (least[:K] > high[b] + slack), (most[K:] < low[b] - slack)
+                refuse(part, np.concatenate([lower, upper]), "the limits must enclose their coefficient")
+
+
+def _p_values(z: Array, df: float | Array) -> Array:
+    return np.asarray(2.0 * student.sf(np.abs(z), df))
+
+
+def _in_df(function: Callable[[float | Array], Array], df: float | Array) -> Array:
+    """Derivative of a function of the degrees of freedom; 0 for infinite ones."""
+    if not np.isfinite(df):
+        return np.zeros_like(function(df))
+    step = 1e-4 * df
+    return np.asarray((function(df + step) - function(df - step)) / (2.0 * step))

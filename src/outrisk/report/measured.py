@@ -1,0 +1,121 @@
+"""What `outrisk measure` found, for the terminal and as one self-contained HTML file, from its plain document.
+
+The document (see docs/files.md) holds sections of tables; both renderings take any number of them as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import compress
+from typing import Any
+
+from markupsafe import Markup
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from outrisk.report import formats
+from outrisk.report.render import _asset, _environment
+
+_SHOWN = 24  # rows of a table on the terminal; files have them all
+_SIGNED = ("marginal", "low", "high")
+_DECIMALS = {"percent": 2, "share": 3}
+Cells = list[list[str]]
+
+
+def render_measured(document: Mapping[str, Any]) -> str:
+    """The report as HTML; same document, same text."""
+    sections = [
+        {
+            **section,
+            "tables": [{**table, "cells": cells(table), "numeric": numeric(table)} for table in section["tables"]],
+            "svg": Markup(figure(section)),  # our own drawing
+        }
+        for section in document["sections"]
+    ]
+    return (
+        _environment()
+        .from_string(_asset("measured.html"))
+        .render(css=Markup(_asset("style.css")), document=document, sections=sections)
+    )
+
+
+def show_measured(document: Mapping[str, Any], console: Console) -> None:
+    """Print every section's tables and notes: of several synthetic tables the means, of long tables the first rows."""
+    for section in document["sections"]:
+        console.print(f"[bold]{escape(section['title'])}[/bold]", highlight=False)
+        for table in map(_means, section["tables"]):
+            if table["rows"]:
+                console.print(escape(table["caption"]), style="italic", highlight=False)
+                console.print(_rich(table))
+                if len(table["rows"]) > _SHOWN:
+                    console.print(f"... {len(table['rows']) - _SHOWN:,} more rows in --json and --html")
+            else:
+                console.print(f"{escape(table['caption'])}: none", highlight=False)
+            console.print()
+        for note in section["notes"]:
+            console.print(f"Note: {escape(note)}", highlight=False)
+        if section["notes"]:
+            console.print()
+
+
+def figure(section: Mapping[str, Any]) -> str:
+    """The section's figure as inline SVG; empty where it has none."""
+    if not section["figure"]:
+        return ""
+    from outrisk.report import measured_figures  # matplotlib takes a second to import: only here
+
+    return measured_figures.FIGURES[section["figure"]](section["tables"][0], section["name"])
+
+
+def numeric(table: Mapping[str, Any]) -> list[bool]:
+    """Which columns hold numbers."""
+    columns = list(zip(*table["rows"], strict=True)) or [()] * len(table["columns"])
+    return [_is_numeric(column) for column in columns]
+
+
+def cells(table: Mapping[str, Any]) -> Cells:
+    """Every cell written for readers; an undefined number is said in words."""
+    kinds = numeric(table)
+    signed = [column in _SIGNED for column in table["columns"]]
+    decimals = _DECIMALS[table["unit"]]
+    return [
+        [_cell(value, number, decimals, sign) for value, number, sign in zip(row, kinds, signed, strict=True)]
+        for row in table["rows"]
+    ]
+
+
+def _is_numeric(column: Sequence[Any]) -> bool:
+    present = [value for value in column if value is not None]
+    return bool(present) and all(isinstance(value, int | float) for value in present)
+
+
+def _cell(value: Any, number: bool, decimals: int, sign: bool) -> str:
+    if value is None:
+        return formats.UNDEFINED if number else ""
+    if not isinstance(value, int | float):
+        return str(value)
+    return formats.fixed(value, 0 if isinstance(value, int) else decimals, sign)
+
+
+def _rich(table: Mapping[str, Any]) -> Table:
+    shown = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for name, number in zip(table["columns"], numeric(table), strict=True):
+        shown.add_column(escape(name), justify="right" if number else "left", overflow="fold")
+    for row in cells(table)[:_SHOWN]:
+        shown.add_row(*(escape(text.replace("\N{MINUS SIGN}", "-")) for text in row))
+    return shown
+
+
+def _means(table: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A table with several rows for each synthetic table is shown by its means alone, without what they lack."""
+    means = [row for row in table["rows"] if row[0] == "mean"]
+    if len(means) < 2 or table["columns"][0] != "synthesis":
+        return table
+    held = [any(row[i] is not None for row in means) for i in range(len(table["columns"]))]
+    return {
+        **table,
+        "columns": [*compress(table["columns"], held)],
+        "rows": [[*compress(row, held)] for row in means],
+    }

@@ -1,0 +1,87 @@
+"""The disclosure suite in a study: rows of disclosure.csv, and the report's section made of them."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from outrisk.assess.disclosure import COLUMNS, disclosure_rows
+from outrisk.assess.folds import Fold
+from outrisk.codebook import codebook_from_dict
+from outrisk.errors import ConfigError
+from outrisk.microdata import Microdata
+from outrisk.report.disclosure import disclosure_context
+from outrisk.risk import disclosure
+
+CODEBOOK = codebook_from_dict(
+    {
+        "variables": {
+            "age": {"kind": "integer", "min": 0, "max": 9},
+            "area": {"kind": "categorical", "levels": ["s", "n", "w"], "missing": True},
+            "ill": {"kind": "categorical", "levels": ["yes", "no"], "missing": True},
+        }
+    }
+)
+
+
+def drawn(seed, n=150):
+    rng = np.random.default_rng(seed)
+    return Microdata(CODEBOOK, np.column_stack([rng.integers(0, size, n) for size in (10, 4, 3)]).astype(np.uint16))
+
+
+def test_rows_are_those_of_the_decoded_data_frames():
+    original, synthetic, holdout = (drawn(seed) for seed in (1, 2, 3))
+    rows = disclosure_rows(synthetic, Fold(1, 0, "whole", original, holdout, "h"), ("age", "area"), "ill", 10, 4)
+    frames = [data.frame() for data in (original, synthetic, holdout)]
+    expected = disclosure(*frames[:2], ["age", "area"], "ill", frames[2], groups=10, seed=4)
+    found = pd.DataFrame(rows, columns=COLUMNS)
+    assert list(found["measure"]) == [*expected.marginal["measure"], "UiS", "Dsyn", "CAPs"]
+    for column in ("original", "holdout", "marginal", "low", "high", "baseline"):
+        assert list(found[column][:-3]) == pytest.approx(list(expected.marginal[column]), nan_ok=True)
+    assert list(found["synthetic"][-3:]) == pytest.approx(list(expected.mean[["UiS", "Dsyn", "CAPs"]]))
+
+
+def test_a_candidate_without_the_target_is_undefined_with_the_reason():
+    original, synthetic = drawn(1), drawn(2)
+    synthetic.codes[:, 2] = 2  # all missing
+    rows = disclosure_rows(synthetic, Fold(1, 0, "whole", original, None, ""), ("age", "area"), "ill", 10, 4)
+    assert all(math.isnan(row["original"]) for row in rows)
+    assert {row["reason"] for row in rows} == {
+        "synthetic: target 'ill' is missing in every record; choose one that is known"
+    }
+
+
+def write(folder, rows):
+    pd.DataFrame(rows, columns=COLUMNS).to_csv(folder / "disclosure.csv", index=False)
+
+
+def row(run, measure, original, holdout, low, high, reason=""):
+    difference = original - holdout
+    place = {"level": 2, "fold": "1.1", "run": run, "measure": measure, "reason": reason}
+    return place | {"original": original, "holdout": holdout, "marginal": difference, "low": low, "high": high}
+
+
+def test_the_section_averages_runs_and_says_what_is_undefined(tmp_path):
+    nan = math.nan
+    write(
+        tmp_path,
+        [
+            *[row(1, "DiSCO", 10.0, 8.0, 1.0, 3.0), row(1, "TCAP", nan, 5.0, nan, nan, "no match")],
+            *[row(2, "DiSCO", 12.0, 8.0, -1.0, 9.0), row(2, "TCAP", nan, 5.0, nan, nan, "no match")],
+        ],
+    )
+    context = disclosure_context(tmp_path, [1, 2], 2)
+    disco, tcap = context["rows"]
+    assert (context["level"], context["runs"]) == (2, 2)
+    assert (disco["original"], disco["holdout"], disco["marginal"]) == ("11.00", "8.00", "+3.00")
+    assert (disco["range"], disco["apart"]) == ("+2.00 to +4.00", "1 of 2")
+    assert (tcap["original"], tcap["marginal"]) == ("undefined", "undefined")
+    assert tcap["reasons"] == ["TCAP: no match"]
+
+
+def test_an_older_run_has_no_section_and_a_broken_file_is_told(tmp_path):
+    assert disclosure_context(tmp_path, [1], None) is None
+    (tmp_path / "disclosure.csv").write_text("level,fold\n1,whole\n")
+    with pytest.raises(ConfigError, match=r"disclosure.csv cannot be read"):
+        disclosure_context(tmp_path, [1], None)

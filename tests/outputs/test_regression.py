@@ -1,0 +1,391 @@
+"""Regressions of every kind: published numbers from totals, refits by statsmodels, derivatives, bad input."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+import statsmodels.formula.api as smf
+from evolve.slow import block_totals
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from outrisk.codebook import Codebook, Variable
+from outrisk.errors import OutputError
+from outrisk.microdata import Microdata, from_frame
+from outrisk.outputs import Regression, RegressionEntry, Release, release, released
+
+CODEBOOK = Codebook(
+    (
+        Variable("visits", "integer", (0, 1, 2, 3, 4)),
+        Variable("pay", "numeric", (101.5, 102.0, 104.25, 109.0), missing=True),
+        Variable("ill", "categorical", ("no", "yes")),
+        Variable("job", "categorical", ("a", "b", "c"), missing=True),
+        Variable("age", "integer", (20, 30, 40, 50, 60)),
+        Variable("area", "categorical", ("n", "s")),
+        Variable("months", "numeric", (0.5, 1.0, 6.0, 12.0)),
+        Variable("w", "numeric", (0.0, 0.5, 1.0, 2.75), missing=True),
+        Variable("times", "integer", (1, 2, 3)),
+    )
+)
+GLM = ("coefficients", "standard_errors", "confidence_limits", "p_values", "n", "log_likelihood", "pseudo_r2")
+OLS = ("coefficients", "standard_errors", "confidence_limits", "p_values", "n", "log_likelihood", "r2", "residual_sd")
+KINDS = {
+    "logit": "ill ~ age + area",
+    "probit": "ill ~ age + C(area)",
+    "poisson": "visits ~ I(age / 10) + area",
+    "ols": "pay ~ age * area",
+    "mnlogit": "job ~ age + area",
+}
+KIND = st.sampled_from(sorted(KINDS))
+
+
+def all_of(kind):
+    return OLS if kind == "ols" else GLM
+
+
+def microdata(codebook, columns):
+    return Microdata(codebook, np.stack(columns, axis=1).astype(np.uint16))
+
+
+def random_data(seed, n=150):
+    rng = np.random.default_rng(seed)
+    return microdata(CODEBOOK, [rng.integers(0, size, n) for size in CODEBOOK.sizes])
+
+
+def regression(kind, parts=None, **options):
+    release_ = Release(parts or all_of(kind), 12, exponentiate=options.pop("exponentiate", False))
+    return Regression(CODEBOOK, "r", kind, options.pop("formula", KINDS[kind]), release_, **options)
+
+
+def totals_and_information(part, data):
+    """Slow totals, and the information on the same data."""
+    whole = replace(part.model, information=True)
+    totals, K = block_totals(whole, data.codes), whole.n_score
+    information = np.zeros((K, K))
+    rows, columns = np.tril_indices(K)
+    information[rows, columns] = information[columns, rows] = totals[K : K + len(rows)]
+    return block_totals(part.model, data.codes), information
+
+
+def close(left, right, tolerance=1e-6):
+    np.testing.assert_allclose(left, right, rtol=tolerance, atol=tolerance)
+
+
+@settings(max_examples=40, deadline=None)
+@given(KIND, st.integers(0, 10**6), st.sampled_from(["", "w", "times"]), st.booleans(), st.data())
+def test_totals_give_the_numbers_of_a_refit(kind, seed, weight, exponentiate, draw):
+    """At exact coefficients every part, alone or with others, is what statsmodels says of the same records."""
+    parts = draw.draw(st.sets(st.sampled_from(all_of(kind))).map(lambda chosen: tuple({"coefficients", *chosen})))
+    options = {"where": draw.draw(st.sampled_from(["", "age >= 30"])), "exponentiate": exponentiate, "weight": weight}
+    if kind == "poisson":
+        options["offset"] = draw.draw(st.sampled_from(["", "np.log(months)", "months"]))
+    data, output = random_data(seed), regression(kind, parts, **options)
+    values = output.refit(data)
+    (part,) = output.parts(values)
+    close(part.map.numbers(*totals_and_information(part, data)), values)
+    assert part.n_numbers == len(values) == len(output.labels) == len(output.decimals)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(["", "w"]), st.sampled_from(["age + area", "0 + age", "0 + area", "job"]))
+def test_a_linear_regression_is_exact_at_any_coefficients(seed, weight, design):
+    formula = f"pay ~ {design}"
+    data, output = random_data(seed), regression("ols", weight=weight, formula=formula)
+    values = output.refit(data)
+    other = values + np.random.default_rng(seed).normal(0, 0.5, len(values))
+    (part,) = output.parts(other)
+    close(part.map.numbers(*totals_and_information(part, data)), values, 1e-5)
+
+
+@settings(max_examples=30, deadline=None)
+@given(KIND, st.integers(0, 10**6), st.sampled_from(["", "w"]), st.booleans(), st.booleans())
+def test_the_jacobian_is_that_of_the_numbers(kind, seed, weight, exponentiate, alone):
+    data = random_data(seed)
+    parts = ("coefficients",) if alone else all_of(kind)
+    options = {"offset": "np.log(months)"} if kind == "poisson" else {}
+    output = regression(kind, parts, weight=weight, exponentiate=exponentiate, **options)
+    values = output.refit(data)
+    b = output.release.coefficients(values, len(output.coefficients))
+    shifted = b + np.random.default_rng(seed).normal(0, 0.01, len(b))  # some score is left
+    (part,) = output.parts(np.exp(shifted) if exponentiate else shifted)
+    totals, information = totals_and_information(part, data)
+    jacobian = part.map.jacobian(totals, information)
+    for j in range(len(totals)):
+        step = np.zeros(len(totals))
+        step[j] = 1e-5 * max(abs(totals[j]), 1.0)
+        change = part.map.numbers(totals + step, information) - part.map.numbers(totals - step, information)
+        noise = 1e-6 * np.abs(jacobian).max()
+        np.testing.assert_allclose(jacobian[:, j], change / (2 * step[j]), rtol=1e-4, atol=noise)
+
+
+def theirs(kind, frame, **options):
+    """The same regression in statsmodels' own formulas, or on its own response."""
+    frame = frame.assign(ill=(frame["ill"] == "yes").astype(int))
+    if kind == "mnlogit":
+        frame = frame.dropna(subset=["job"])
+        design = pd.DataFrame({"c": 1.0, "s": frame["area"] == "s", "age": frame["age"]}, dtype=float)
+        return sm.MNLogit(frame["job"].cat.codes, design)
+    return getattr(smf, kind)(KINDS[kind], frame, **options)
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_a_refit_is_what_statsmodels_prints(kind):
+    data = random_data(7, 600)
+    offset = {"offset": np.log(data.frame()["months"])} if kind == "poisson" else {}
+    settled = {} if kind == "ols" else {"disp": 0, "tol": 1e-12, "maxiter": 200}
+    fit = theirs(kind, data.frame(), **offset).fit(**settled)
+    output = regression(kind, offset="np.log(months)" if kind == "poisson" else "")
+    got = dict(zip(output.labels, output.refit(data), strict=True))
+    limits = np.asarray(fit.conf_int()).reshape(-1, 2)
+    columns = [fit.params, fit.bse, limits[:, 0], limits[:, 1], fit.pvalues]
+    expected = np.stack([np.asarray(column).ravel(order="F") for column in columns])
+    singles = [fit.nobs, fit.llf, *([fit.rsquared, np.sqrt(fit.mse_resid)] if kind == "ols" else [fit.prsquared])]
+    values = np.array(list(got.values()))
+    K = expected.shape[1]
+    mine = values[: 5 * K].reshape(5, K)
+    close(mine[:, np.argsort(mine[0])], expected[:, np.argsort(expected[0])])
+    close(values[5 * K :], singles)
+    names = output.coefficients
+    assert output.labels[K] == f"{names[0]}: standard error"
+    assert output.labels[2 * K] == f"{names[0]}: lower 95 %"
+    assert output.labels[4 * K] == f"{names[0]}: p-value"
+    assert output.labels[5 * K : 5 * K + 2] == ["number of records", "log-likelihood"]
+
+
+@pytest.mark.parametrize("kind", ["logit", "probit", "poisson", "mnlogit"])
+def test_a_whole_weight_counts_a_record_so_often(kind):
+    data = random_data(11, 200)
+    parts = tuple(part for part in GLM if part != "n")
+    weighted = regression(kind, parts, weight="times").refit(data)
+    repeated = data.take(np.repeat(np.arange(len(data)), data.frame()["times"]))
+    close(weighted, regression(kind, parts).refit(repeated))
+
+
+def test_weights_of_a_linear_regression_are_those_of_wls():
+    data = random_data(12, 300)
+    frame = data.frame().dropna(subset=["pay", "w"]).query("w > 0")
+    fit = smf.wls("pay ~ age + area", frame, weights=frame["w"]).fit()
+    output = regression("ols", formula="pay ~ area + age", weight="w")
+    got = dict(zip(output.labels, output.refit(data), strict=True))
+    assert got["age"] == pytest.approx(fit.params["age"])
+    assert got["age: standard error"] == pytest.approx(fit.bse["age"])
+    assert got["age: p-value"] == pytest.approx(fit.pvalues["age"])
+    assert got["number of records"] == len(frame)
+    assert [got["log-likelihood"], got["R2"]] == pytest.approx([fit.llf, fit.rsquared])
+    assert got["residual s"] == pytest.approx(np.sqrt(fit.mse_resid))
+
+
+def test_odds_ratios_display_the_same():
+    data = random_data(3)
+    parts = ("coefficients", "standard_errors", "confidence_limits")
+    plain = regression("logit", parts)
+    shown = regression("logit", parts, exponentiate=True)
+    b = plain.refit(data)
+    close(shown.refit(data), [*np.exp(b[:3]), *b[3:6], *np.exp(b[6:])])
+    assert shown.labels[:4] == ["Intercept: exp(b)", "age: exp(b)", "area[T.s]: exp(b)", "Intercept: standard error"]
+    assert shown.notes.endswith("coefficients as exp(b)")
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_hardly_any_records_never_fail(kind, n):
+    """An evolution may pass through data on which nothing is defined."""
+    data = random_data(1)
+    output = regression(kind)
+    (part,) = output.parts(output.refit(data))
+    for rows in (np.arange(n), np.flatnonzero(data.frame()["area"] == "n")[: 10 * n]):
+        totals, information = totals_and_information(part, data.take(rows))
+        assert part.map.numbers(totals, information).shape == (part.n_numbers,)
+        assert np.isfinite(part.map.jacobian(totals, information)).all()
+        precision = part.map.precision(totals, information)
+        assert np.isfinite(precision).all()
+        assert np.linalg.eigvalsh(precision)[0] >= -1e-9 * abs(precision).max()
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_precision_is_the_inverse_of_the_covariance(kind):
+    data = random_data(2, 300)
+    output = regression(kind, ("coefficients",))
+    (part,) = output.parts(output.refit(data))
+    precision = part.map.precision(*totals_and_information(part, data))
+    errors = regression(kind, ("coefficients", "standard_errors")).refit(data)[part.n_numbers :]
+    close(np.sqrt(np.diag(np.linalg.inv(precision))), errors, 1e-5)
+
+
+def test_columns_on_one_scale_far_from_0_are_told_apart():
+    """Years beside a constant: nearly collinear, yet their standard errors are those of the refit."""
+    codebook = Codebook((Variable("year", "integer", tuple(range(1990, 2021))), Variable("ill", "integer", (0, 1))))
+    rng = np.random.default_rng(0)
+    data = microdata(codebook, [rng.integers(0, 31, 400), rng.integers(0, 2, 400)])
+    printed = Release(("coefficients", "standard_errors"), 12)
+    output = Regression(codebook, "r", "logit", "ill ~ year + I((year - 1900) ** 2)", printed)
+    values = output.refit(data)
+    (part,) = output.parts(values)
+    close(part.map.numbers(*totals_and_information(part, data)), values, 1e-4)
+
+
+def test_a_sum_of_squares_survives_a_far_mean():
+    codebook = Codebook((Variable("y", "numeric", tuple(1e6 + np.arange(5) / 4)), Variable("x", "integer", (0, 1, 2))))
+    rng = np.random.default_rng(0)
+    data = microdata(codebook, [rng.integers(0, 5, 90), rng.integers(0, 3, 90)])
+    output = Regression(codebook, "r", "ols", "y ~ x", Release(OLS, 12))
+    values = output.refit(data)
+    (part,) = output.parts(values)
+    close(part.map.numbers(*totals_and_information(part, data)), values)
+
+
+def test_numbers_without_a_definition_are_nan():
+    """More columns than degrees of freedom, a constant response: coefficients are there, the rest is not."""
+    data = random_data(5)
+    frame = data.frame()
+    output = regression("ols", formula="age ~ area")
+    two = pd.concat([frame[frame["area"] == "n"].head(1), frame[frame["area"] == "s"].head(1)])
+    got = dict(zip(output.labels, output.refit(from_frame(two, CODEBOOK)), strict=True))
+    assert np.isfinite(got["area[T.s]"])
+    assert np.isnan([got["area[T.s]: standard error"], got["area[T.s]: p-value"], got["residual s"]]).all()
+    flat = from_frame(frame.assign(age=30), CODEBOOK)
+    assert np.isnan(dict(zip(output.labels, output.refit(flat), strict=True))["R2"])
+    low, high = output.publish(output.refit(from_frame(two, CODEBOOK)))
+    at = output.labels.index("residual s")
+    assert low[at] == -np.inf
+    assert high[at] == np.inf
+
+
+def test_decimals_by_part():
+    printed = Release(("n", "coefficients", "p_values"), {"p_values": 3, "coefficients": 2})
+    output = Regression(CODEBOOK, "r", "logit", "ill ~ age", printed)
+    assert output.decimals.tolist() == [2, 2, 3, 3, 0]
+    low, high = output.publish(np.array([0.123, -0.456, 0.0456, 0.9, 150.0]))
+    np.testing.assert_array_equal(low, [0.12, -0.46, 0.046, 0.9, 150])
+    np.testing.assert_array_equal(low, high)
+
+
+def test_a_study_file_entry():
+    entry = RegressionEntry(
+        kind="mnlogit", response="job", terms=("age", "area"), reference={"area": "s"}, base="b",
+        release=("coefficients", "n"), decimals={"coefficients": 3}, weight="times",
+    )  # fmt: skip
+    (output,) = entry.build(CODEBOOK, 2)
+    assert output.labels == [
+        *(f"job = {outcome}: {name}" for outcome in "ac" for name in ("const", "age", "area_n")),
+        "number of records",
+    ]
+    assert output.notes == (
+        "mnlogit: `job` ~ 1 + `age` + C(`area`, contr.treatment(base='s')); outcomes of job against b; "
+        "reference area = s; weighted by times"
+    )
+    assert output.name == "mnlogit 2"
+    assert len(release(output, random_data(1)).values) == 7
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"kind": "logit", "release": ("coefficients", "r2")}, "'r2' is not a part of logit; parts are"),
+        ({"kind": "ols", "release": ("coefficients", "pseudo_r2")}, "'pseudo_r2' is not a part of ols"),
+        ({"kind": "logit", "release": ("standard_errors",)}, "lacks coefficients"),
+        ({"kind": "logit", "decimals": {"n": 2}}, "decimals for 'n', which is not released"),
+        ({"kind": "logit", "level": 95}, "level: 95 is not between 0 and 1"),
+        ({"kind": "logit", "offset": "age"}, "'offset' goes with poisson, not logit"),
+        ({"kind": "poisson", "event": "yes"}, "'event' goes with logit and probit, not poisson"),
+        ({"kind": "ols", "base": "a"}, "'base' goes with mnlogit, not ols"),
+        ({"kind": "logit", "weight": "area"}, r"weight: 'area' is not a numeric variable; these are \['visits'"),
+        ({"kind": "logit", "weight": "wage"}, "weight: 'wage' is not a numeric variable"),
+        ({"kind": "poisson", "formula": "pay ~ age"}, "the value 101.5; a Poisson regression needs whole numbers"),
+        ({"kind": "poisson", "offset": "np.log(visits)"}, "gives no number at visits = 0"),
+        ({"kind": "poisson", "offset": "area"}, "offset: 'area' is not a number for each record"),
+        ({"kind": "poisson", "offset": "age + months"}, "is not one expression"),
+        ({"kind": "poisson", "offset": "log("}, "cannot be read"),
+        ({"kind": "poisson", "offset": "wage"}, "names 'wage', which is not a variable"),
+        ({"kind": "ols", "formula": "area ~ age"}, "the response 'area' is a category, not a number"),
+        ({"kind": "mnlogit", "base": "z"}, "base 'z' is not a value of 'job'; values are a, b, c"),
+        ({"kind": "mnlogit", "formula": "ill ~ age"}, "has 2 outcomes; a mnlogit needs 3 to 20"),
+        ({"kind": "mnlogit", "formula": "I(age + 1) ~ area"}, "of a mnlogit must be a variable"),
+    ],
+)
+def test_entries_that_cannot_be_used(entry, message):
+    with pytest.raises(OutputError, match=message) as caught:
+        RegressionEntry(**{"formula": KINDS[entry["kind"]], **entry}).build(CODEBOOK, 1)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith(f"output '{entry['kind']} 1'")
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"decimals": -1}, "a whole number from 0 to 12, or one a part"),
+        ({"decimals": {"coefficients": 3.5}}, "a whole number from 0 to 12, or one a part"),
+        ({"decimals": {"slopes": 3}}, "'slopes' is not a part of a regression; parts are"),
+        ({"release": ("coefficients", "slopes")}, "Input should be 'coefficients', 'standard_errors'"),
+        ({"release": ()}, "at least 1 item"),
+    ],
+)
+def test_fields_that_cannot_be_read(entry, message):
+    with pytest.raises(ValidationError, match=message):
+        RegressionEntry(kind="logit", formula="ill ~ age", **entry)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"age": np.nan}, "the value of age is not a number"),
+        ({"age": np.inf}, "the value of age is not a number"),
+        ({"age: standard error": 0.0}, "age: standard error is 0; a standard error is positive: give more decimals"),
+        ({"age: standard error": -1.0}, "age: standard error is -1"),
+        ({"age: p-value": 1.5}, "age: p-value is 1.5; a p-value lies between 0 and 1"),
+        ({"age: p-value": -0.1}, "age: p-value is -0.1"),
+        ({"age: lower 95 %": 9.0}, "age: lower 95 % is 9; the limits must enclose their coefficient"),
+        ({"age: upper 95 %": -9.0}, "age: upper 95 % is -9"),
+        ({"number of records": 0.0}, "number of records is 0"),
+        ({"number of records": 10.5}, "number of records is 10.5; it is a whole number from 1"),
+        ({"R2": 1.2}, "R2 is 1.2; it is at most 1"),
+        ({"residual s": -2.0}, "residual s is -2"),
+    ],
+)
+def test_published_values_that_cannot_be(changes, message):
+    output = regression("ols", formula="pay ~ age")
+    values = dict(zip(output.labels, output.refit(random_data(1)), strict=True))
+    with pytest.raises(OutputError, match=message):
+        released(output, np.array(list((values | changes).values())))
+
+
+def test_an_odds_ratio_is_positive():
+    output = regression("logit", ("coefficients",), exponentiate=True, formula="ill ~ age")
+    with pytest.raises(OutputError, match=r"age: exp\(b\) is 0; exp\(b\) is positive: give more decimals"):
+        released(output, np.array([1.2, 0.0]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "message"),
+    [
+        ("poisson", {"visits": 0}, "the response is 0 in all of these records"),
+        ("mnlogit", {"job": "a"}, "no record has the outcome b; merge it with another"),
+        ("probit", {"ill": "yes"}, "the response is constant"),
+        ("ols", {"area": "n"}, r"area = s has no records"),
+        ("ols", {"age": 20}, "columns are collinear"),
+    ],
+)
+@pytest.mark.parametrize("weight", ["", "times"])
+def test_fits_that_are_not_defined(kind, change, message, weight):
+    data = from_frame(random_data(1).frame().astype(object).assign(**change), CODEBOOK)
+    with pytest.raises(OutputError, match=message):
+        regression(kind, weight=weight).refit(data)
+
+
+@pytest.mark.parametrize(
+    ("kind", "column", "value", "message"),
+    [
+        ("poisson", "visits", 0, "area = s is separated: the response is 0 in all"),
+        ("mnlogit", "job", "b", "area = s is separated: none of its .* has the outcome a"),
+        ("probit", "ill", "no", "area = s is separated: the response is 0 in all"),
+    ],
+)
+@pytest.mark.parametrize("weight", ["", "times"])
+def test_separation_is_named(kind, column, value, message, weight):
+    frame = random_data(1).frame().astype(object)
+    frame.loc[frame["area"] == "s", column] = value
+    with pytest.raises(OutputError, match=message):
+        regression(kind, weight=weight).refit(from_frame(frame, CODEBOOK))

@@ -1,0 +1,149 @@
+"""Every kind of table, on random records: totals give the numbers of the refit, ranges hold what they were made of."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tables import CODEBOOK, draw, edited, matched, placed, recomputed
+
+from outrisk.outputs import Frequencies, Histogram, Magnitudes, Mode, Quantiles
+from outrisk.outputs.base import middle
+from outrisk.outputs.protection import Protection
+
+some_by = st.sampled_from([(), ("job",), ("ill",), ("ill", "job")])
+wheres = st.sampled_from(["", "age >= 2", "pay > 1 or ill == 'yes'"])
+weights = st.sampled_from(["", "w"])
+thresholds = st.sampled_from(
+    [
+        *({}, {}, {"threshold": 3}, {"threshold": 4, "withhold_zeros": True}),
+        {"threshold": 5, "known_threshold": False},
+    ]
+)
+roundings = st.sampled_from(
+    [*({}, {}, {"round_to": 5}, {"round_to": 10}), {"round_to": 3, "random": True, "seed": 7}, {"top_code": 6.0}]
+)
+
+
+@st.composite
+def frequencies(draw_):
+    by = draw_(st.sampled_from([("job",), ("age",), ("ill", "job"), ("job", "ill", "age")]))
+    shows = ["counts", "counts", "proportions", "row_percentages", *["column_percentages"] * (len(by) > 1)]
+    show = draw_(st.sampled_from(shows))
+    more = draw_(roundings) if show == "counts" else {}
+    protection = Protection(**draw_(thresholds), **more)
+    margins = draw_(st.booleans())
+    return Frequencies(CODEBOOK, "t", by, draw_(wheres), show, margins, draw_(weights), None, protection)
+
+
+@st.composite
+def magnitudes(draw_):
+    value = draw_(st.sampled_from(["age", "pay"]))
+    statistics = draw_(st.permutations(["mean", "sum", "sd", "count"]))[: draw_(st.integers(1, 4))]
+    more = draw_(st.sampled_from([{}, {"top_code": 2.2}, *[{"round_to": 5}] * ("count" in statistics)]))
+    protection = Protection(**draw_(thresholds), **more)
+    return Magnitudes(
+        CODEBOOK, "t", value, draw_(some_by), tuple(statistics), draw_(wheres), draw_(weights), (), protection
+    )
+
+
+@st.composite
+def quantiles(draw_):
+    value = draw_(st.sampled_from(["age", "pay"]))
+    chosen = draw_(
+        st.lists(st.sampled_from([0.0, 0.1, 0.25, 1 / 3, 0.5, 0.9, 1.0]), min_size=1, max_size=3, unique=True)
+    )
+    protection = Protection(**draw_(thresholds), **draw_(st.sampled_from([{}, {"top_code": 3.5}])))
+    return Quantiles(CODEBOOK, "t", value, draw_(some_by), tuple(chosen), draw_(wheres), 2, protection)
+
+
+@st.composite
+def histograms(draw_):
+    value = draw_(st.sampled_from(["age", "pay"]))
+    show, closed = (
+        draw_(st.sampled_from(["counts", "proportions", "density"])),
+        draw_(st.sampled_from(["left", "right"])),
+    )
+    more = draw_(roundings) if show == "counts" else {}
+    breaks = draw_(st.sampled_from([(0.0, 2.0, 2.5, 9.0), (1.0, 2.0, 7.0), (2.0, 3.0)]))
+    protection = Protection(**draw_(thresholds), **more)
+    return Histogram(
+        CODEBOOK, "t", value, breaks, draw_(some_by), draw_(wheres), show, closed, draw_(weights), None, protection
+    )
+
+
+@st.composite
+def modes(draw_):
+    variable = draw_(st.sampled_from(["age", "pay"]))
+    return Mode(CODEBOOK, "t", variable, draw_(some_by), draw_(wheres), Protection(**draw_(thresholds)))
+
+
+KINDS = {
+    "frequencies": frequencies(),
+    "magnitudes": magnitudes(),
+    "quantiles": quantiles(),
+    "histogram": histograms(),
+    "mode": modes(),
+}
+seeds = st.integers(0, 10_000)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), seed=seeds, n=st.integers(1, 40))
+def test_totals_give_the_numbers_of_the_refit(kind, data, seed, n):
+    output = data.draw(KINDS[kind])
+    original, other = draw(n, seed), draw(25, seed + 1)
+    values = output.refit(original)
+    np.testing.assert_allclose(recomputed(output, values, original), values, rtol=1e-9, atol=1e-6)
+    known = middle(*output.publish(values))  # what parts are made of when only a range is known
+    for records in (original, other):
+        np.testing.assert_allclose(recomputed(output, known, records), output.refit(records), rtol=1e-9, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), seed=seeds, n=st.integers(1, 40))
+def test_what_is_published_holds_of_the_original(kind, data, seed, n):
+    output, original = data.draw(KINDS[kind]), draw(n, seed)
+    values = output.refit(original)
+    low, high = output.publish(values)
+    output.check(low, high)
+    assert matched(output, values, low, high)
+    assert placed(output, original, low, high, within=1.001)
+    again = output.publish(values)
+    assert (again[0] == low).all() and (again[1] == high).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), seed=seeds, n=st.integers(1, 12), edits=st.integers(1, 4))
+def test_totals_lie_in_their_ranges_where_the_numbers_are_matched(kind, data, seed, n, edits):
+    """Both ways, record by record: what evolution pulls at is what is published, no more and no less."""
+    output, original = data.draw(KINDS[kind]), draw(n, seed)
+    low, high = output.publish(output.refit(original))
+    other = edited(original, edits, seed)
+    numbers = output.refit(other)
+    if matched(output, numbers, low, high, within=0.99):
+        assert placed(output, other, low, high, within=1.0)
+    if placed(output, other, low, high, within=0.98):
+        assert matched(output, numbers, low, high, within=1.01)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_record_at_all(kind):
+    """An evolution may pass by data without a record in any cell: nothing raises, what has no number is NaN."""
+    by = {"by": ("ill",), "where": "age == 7"}
+    output = {
+        "frequencies": Frequencies(CODEBOOK, "t", **by, show="row_percentages", margins=True),
+        "magnitudes": Magnitudes(CODEBOOK, "t", "pay", **by, statistics=("mean", "sd")),
+        "quantiles": Quantiles(CODEBOOK, "t", "pay", **by),
+        "histogram": Histogram(CODEBOOK, "t", "pay", (0, 3, 9), **by, show="density"),
+        "mode": Mode(CODEBOOK, "t", "pay", **by),
+    }[kind]
+    full = draw(40, 3)
+    empty = edited(full, 0, 0)
+    empty.codes[:, 0] = 0
+    low, high = output.publish(output.refit(full))
+    assert np.isnan(output.refit(empty)).all()
+    assert np.isnan(recomputed(output, middle(low, high), empty)).all()
+    assert not placed(output, empty, low, high)
