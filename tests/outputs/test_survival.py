@@ -39,6 +39,13 @@ def test_four_records_by_hand():
     assert output.decimals[:4].tolist() == [3, 3, 0, 0]
 
 
+def test_groups_with_equal_curves_have_a_p_of_one():
+    data = records(*([time, died, arm, 0] for time, died in ((0, 1), (2, 1), (3, 0)) for arm in (0, 1)))
+    output = Survival(CODEBOOK, "s", "months", "died", ("arm",), (), ("log-rank",))
+    np.testing.assert_allclose(output.refit(data), [0, 1], atol=1e-12)
+    np.testing.assert_allclose(numbers_of(output, data), [0, 1], atol=1e-12)
+
+
 def test_agrees_with_statsmodels_at_its_own_times():
     rng = np.random.default_rng(1)
     data = Microdata(CODEBOOK, np.stack([rng.integers(0, k, 80) for k in (5, 2, 3, 3)], axis=1).astype(np.uint16))

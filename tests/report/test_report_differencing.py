@@ -1,3 +1,5 @@
+import json
+
 import pandas as pd
 import pytest
 from run_directory import write
@@ -66,3 +68,10 @@ def test_a_broken_file(tmp_path):
     with pytest.raises(ConfigError, match=r"differencing\.csv is broken") as caught:
         read(tmp_path)
     assert "\n" not in str(caught.value)
+
+
+def test_the_report_says_what_was_slow(tmp_path):
+    manifest = write(tmp_path) / "manifest.json"
+    document = json.loads(manifest.read_text()) | {"slow": [{"output": "Cox", "refits": 1200, "seconds": 20.0}]}
+    manifest.write_text(json.dumps(document))
+    assert "“Cox” has no additive form" in render(tmp_path).read_text()

@@ -70,7 +70,7 @@ def conflicts(outputs: Sequence[Output], released: Sequence[Released], n_records
             contains[place] = _contains(codebook, *place, smaller.output)
         if larger.complete and contains[place]:
             found += _more(codebook, larger, smaller)
-    return found
+    return list(dict.fromkeys(found))  # cells and margins of one table can tell the same
 
 
 def _refused(output: Output, released: Released) -> list[str]:
