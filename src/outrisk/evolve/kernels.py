@@ -48,6 +48,7 @@ from outrisk.evolve.layout import (
 ALL_VALUES = 128  # up to this support size a visit looks at every value of a variable in tallies, beyond at SAMPLED
 SAMPLED = 32
 MODELLED = 3  # values for which the models are asked: they cost the most
+ALIKE = 8191  # who of the records alike in all that tables see was met last: kept by a hash of that
 LAZY = 2000  # entries of a form that an accepted edit may cost: larger gradients are brought up to date more rarely
 TRIES = 3  # exchanges a visit works out in full
 
@@ -471,6 +472,7 @@ def climb(plan, codes, totals, low, high, weight, forms, residual, gradient, vis
     delta = np.empty(plan.extent[4] * max(1, most_blocks))
     pending, waited = np.zeros(len(residual)), np.zeros(len(residual), np.int64)
     tally, slope = np.empty(most_values), np.empty(most_values)
+    beside, met = np.zeros(codes.shape[1], np.bool_), np.empty(ALIKE, np.int64)
     asked = np.empty(MODELLED, np.int64)
     values, partners = np.empty(most_values, np.int64), np.empty(most_values, np.int64)
     wanting = np.empty((most_values, most_values), np.int64)  # who has the row's value and would take the column's
@@ -489,6 +491,13 @@ def climb(plan, codes, totals, low, high, weight, forms, residual, gradient, vis
                 modelled = True
             else:
                 tallied = True
+        beside[:] = False  # the variables that stand beside this one in tallies
+        for e in range(start, end):
+            if code[blocks[e] + KIND] == TALLY:
+                place = code[blocks[e] + PLACE]
+                for v in range(place + 1, place + 1 + 2 * code[place], 2):
+                    beside[code[v]] = code[v] != j
+        met[:] = -1
         every = tallied and size <= ALL_VALUES  # every value, and so exchanges with whoever wants it
         n_values = size if every else (SAMPLED if tallied else (2 if exchange else 1))
         for c in range(n_values):
@@ -523,7 +532,14 @@ def climb(plan, codes, totals, low, high, weight, forms, residual, gradient, vis
                     if rng.random() * good < 1.0:
                         chosen = c
             first = int(rng.random() * n_values)
-            stranger = int(rng.random() * n)
+            alike = np.int64(-1)
+            if modelled and exchange:
+                key = 0
+                for v in range(codes.shape[1]):
+                    if beside[v]:
+                        key = (key * 31 + np.int64(codes[i, v]) + 1) % ALIKE
+                alike = met[key]
+                met[key] = i
             s = 0
             tries = 0 if chosen >= 0 else 1
             done = False
@@ -543,10 +559,10 @@ def climb(plan, codes, totals, low, high, weight, forms, residual, gradient, vis
                         ):
                             break
                         k = np.int64(-1)
-                    if k < 0 and modelled and every and exchange and codes[stranger, j] != old:
-                        k = stranger  # two records alike in all that tables see move the models alone
+                    if k < 0 and alike >= 0 and every and codes[alike, j] != old:
+                        k = alike  # an exchange between records alike in all that tables see moves the models alone
                         c = np.int64(codes[k, j])
-                        stranger = i
+                        alike = np.int64(-1)
                     if k < 0:
                         break
                 tries += 1

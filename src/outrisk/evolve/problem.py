@@ -21,6 +21,7 @@ Fitness = Literal["mse", "chi2", "precision", "sampling"]
 Codes = NDArray[np.uint8] | NDArray[np.uint16]
 _SAFE = 0.999  # share of half a last digit within which a number counts as matched while totals are linearised
 _AIM = 0.8  # share of half a last digit within which a tally is no longer drawn to its printed value
+_GENTLE = 0.2  # of a model's single numbers against its numbers together, which do not disturb the tables
 _FAR = 1e9  # half last digits that an undefined number counts for in `Errors.off`
 
 
@@ -187,15 +188,17 @@ class Problem:
         far = np.where(np.isfinite(far), far, 0.0)  # an undefined number cannot draw
         jacobian = part.map.jacobian(totals, information)
         root = np.sqrt(emphasis)
-        if fitness in ("chi2", "sampling"):
-            precision = part.map.precision(totals, information)
+        precision = part.map.precision(totals, information)
+        own = np.maximum(np.diag(precision), 1e-300)
+        between = np.sqrt(own) / self.tolerance[which]  # the geometric mean of both weights, as for tallies
+        if fitness == "mse":
+            scale = np.diag(root * len(self.tolerance) ** -0.5)
+        elif fitness == "precision":
+            scale = np.diag(_GENTLE * root * np.sqrt(between))
+        else:
             scale = _root(precision) * root[:, None]
             if fitness == "sampling":
-                usual = max(float(np.mean(np.diag(precision))), 1e-300)
-                scale *= np.sqrt(float(np.mean(self.tolerance[which] ** -2)) / usual)
-        else:
-            unit = np.full(len(far), len(self.tolerance) ** -0.5) if fitness == "mse" else 1.0 / self.tolerance[which]
-            scale = np.diag(unit * root)
+                scale *= np.sqrt(between.mean() / own.mean())
         return np.ascontiguousarray((scale.T @ jacobian).T), scale.T @ far
 
     def numbers(self, totals: Array, linear: Linear) -> Array:

@@ -108,8 +108,8 @@ PRESETS = {
         climb=SteppedRate(2.0, 1.0, 100),
         polish=7.0,
         fitness="chi2",
-        sharpen=6.0,
-        refresh=5,
+        sharpen=1.2,
+        refresh=1,
         patience=50,
     ),
 }
