@@ -242,4 +242,4 @@ class Regression:
 
     def parts(self, values: Array) -> tuple[ModelPart, ...]:
         """Totals of the regression at its published coefficients, and the way back to its numbers."""
-        return (self._tables.part(self.release.coefficients(values, len(self.coefficients))),)
+        return (self._tables.part(np.asarray(values, dtype=float)),)

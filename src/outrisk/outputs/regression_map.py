@@ -19,7 +19,7 @@ _RIDGE = 1e-11  # least eigenvalue of the scaled information that is told from 0
 
 @dataclass(frozen=True, eq=False)
 class Newton:
-    """The map of a regression with `values` (K,) as its published coefficients.
+    """The map of a regression with `values` (K,) as its coefficients and `published` (k,) as all numbers printed of it.
 
     `largest` (K,) is the largest size of each design column. `extra` gives the position of named extra totals among all
     totals: 'records', 'weight' (the sum of weights), and what the kind's R2 needs (see `Regression._extras`). `centred`
@@ -29,6 +29,7 @@ class Newton:
 
     kind: Kind
     values: Array
+    published: Array
     release: Release
     largest: Array
     extra: Mapping[str, int]
@@ -42,9 +43,9 @@ class Newton:
         return self.release.numbers(self._summary(totals, self._inverse(totals, information)))
 
     def jacobian(self, totals: Array, information: Array) -> Array:
-        """Their derivatives (k, m) in the totals."""
+        """Their derivatives (k, m) in the totals; see `Release.jacobian`."""
         inverse = self._inverse(totals, information)
-        return self.release.jacobian(self._summary(totals, inverse), self._slopes(totals, inverse))
+        return self.release.jacobian(self._summary(totals, inverse), self._slopes(totals, inverse), self.published)
 
     def precision(self, totals: Array, information: Array) -> Array:
         """Inverse covariance (k, k) of the published numbers, sampling and rounding together.
@@ -52,16 +53,16 @@ class Newton:
         Coefficients alone: the information. Else by the delta method from a large-sample covariance of estimates (see
         `_estimates`), so that numbers which say the same (limits, standard errors) count once.
         """
-        if self.release.parts == ("coefficients",):
+        if self.release.parts == ("coefficients",) and not self.release.exponentiate:
             matrix = self._matrix(totals, information)
             variance = float(self._summary(totals, self._inverse(totals, information)).residual_sd) ** 2
             return matrix / max(variance, 1e-12) if np.isfinite(variance) else matrix
         inverse = self._inverse(totals, information)
         fit = self._summary(totals, inverse)
         covariance, slopes = _estimates(self.kind, fit, inverse)
-        change = self.release.jacobian(fit, slopes)
+        change = self.release.jacobian(fit, slopes, self.published)
         found = change @ covariance @ change.T
-        found[np.diag_indices_from(found)] += 10.0 ** (-2.0 * self.release.digits(self._n_coefficients)) / 12.0
+        found[np.diag_indices_from(found)] += self.release.noise(fit)
         scale = np.sqrt(np.diag(found))
         values, vectors = np.linalg.eigh(found / np.outer(scale, scale))
         precision = (vectors / np.maximum(values, _RIDGE)) @ vectors.T

@@ -154,24 +154,27 @@ class Release:
                     found.append(np.array([getattr(fit, part)]))
         return np.concatenate(found)
 
-    def jacobian(self, fit: Summary, slopes: Summary) -> Array:
+    def jacobian(self, fit: Summary, slopes: Summary, published: Array) -> Array:
         """Derivatives (k, m) of the published numbers; `slopes` are those of the summary. Finite, also where a number
         is undefined: 0 there.
+
+        exp(b) is far from linear, so its derivative is that of the chord to the `published` value (k,): the derivative
+        itself at the match, and elsewhere a distance in exp(b) says how far b is.
         """
         b, error, df = fit.coefficients, fit.standard_errors, fit.df
         found: list[Array] = []
         with np.errstate(all="ignore"):
-            for part, _ in self.layout(len(b)):
+            for part, place in self.layout(len(b)):
                 if part == "coefficients":
-                    found.append(slopes.coefficients * (np.exp(b)[:, None] if self.exponentiate else 1.0))
+                    found.append(slopes.coefficients * self._chord(b, published[place]))
                 elif part == "standard_errors":
                     found.append(slopes.standard_errors)
                 elif part == "confidence_limits":
-                    far = self.quantile(df)
+                    far, half = self.quantile(df), place.start + len(b)
                     change = far * slopes.standard_errors + np.outer(error, _in_df(self.quantile, df) * slopes.df)
-                    for sign in (-1.0, 1.0):
-                        scale = np.exp(b + sign * far * error)[:, None] if self.exponentiate else 1.0
-                        found.append((slopes.coefficients + sign * change) * scale)
+                    for sign, side in ((-1.0, slice(place.start, half)), (1.0, slice(half, place.stop))):
+                        chord = self._chord(b + sign * far * error, published[side])
+                        found.append((slopes.coefficients + sign * change) * chord)
                 elif part == "p_values":
                     z = b / error
                     change = (slopes.coefficients - z[:, None] * slopes.standard_errors) / error[:, None]
@@ -180,6 +183,32 @@ class Release:
                 else:
                     found.append(np.atleast_2d(getattr(slopes, part)))
         return np.nan_to_num(np.concatenate(found), nan=0.0, posinf=0.0, neginf=0.0)
+
+    def _chord(self, here: Array, published: Array) -> Array:
+        """Slope (K, 1) from exp(here) to published values, by which those differ from it; 1 without `exponentiate`."""
+        if not self.exponentiate:
+            return np.ones((len(here), 1))
+        far = here - np.log(published)
+        slope = np.where(np.abs(far) > 1e-6, published * np.expm1(far) / far, np.exp(here))
+        return np.asarray(np.where(np.isfinite(slope), slope, np.exp(here))[:, None])
+
+    def noise(self, fit: Summary) -> Array:
+        """Variance (k,) of each published number that is not sampling: rounding.
+
+        Numbers that others imply (limits and p-values beside standard errors) get their own sampling variance: where a
+        candidate is far off, they are not linear in the others, and would contradict them.
+        """
+        K = len(fit.coefficients)
+        variance = 10.0 ** (-2.0 * self.digits(K)) / 12.0
+        places = dict(self.layout(K))
+        with np.errstate(all="ignore"):
+            if "confidence_limits" in places and "standard_errors" in places:
+                limits = self.quantile(fit.df) * fit.standard_errors * np.array([[-1.0], [1.0]]) + fit.coefficients
+                scale = np.exp(limits) if self.exponentiate else np.ones_like(limits)
+                variance[places["confidence_limits"]] += ((fit.standard_errors * scale) ** 2).ravel()
+            if "p_values" in places and {"confidence_limits", "standard_errors"} & set(places):
+                variance[places["p_values"]] += 1.0
+        return np.asarray(np.nan_to_num(variance, nan=1.0, posinf=1e12))
 
     def quantile(self, df: float | Array) -> Array:
         """How many standard errors the confidence limits lie from the coefficient."""

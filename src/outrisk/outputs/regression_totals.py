@@ -43,8 +43,9 @@ class Tables:
         """Whether the columns of some term add up to a constant, so that R2 is about the mean."""
         return any(_spans_one(term.rows) for term in self.terms)
 
-    def part(self, coefficients: Array) -> ModelPart:
-        """Totals at published coefficients (K,), and the way back to the published numbers."""
+    def part(self, published: Array) -> ModelPart:
+        """Totals at published numbers (k,), and the way back to these."""
+        coefficients = self.release.coefficients(published, self.equations * len(self._largest))
         released = set(self.release.parts)
         extras = self._extras()
         model = Model(
@@ -65,6 +66,7 @@ class Tables:
         newton = Newton(
             self.kind,
             coefficients,
+            published,
             self.release,
             np.tile(self._largest, self.equations),
             {name: first + at for at, name in enumerate(extras)},
@@ -73,12 +75,12 @@ class Tables:
             self.kind != "ols" or self.has_constant,
             self._shift,
         )
-        return ModelPart(model, newton, len(self.release.digits(len(coefficients))))
+        return ModelPart(model, newton, len(published))
 
     @cached_property
     def _largest(self) -> Array:
         """The largest size of each design column, (k,)."""
-        largest = np.ones(sum(len(term.columns) for term in self.terms))
+        largest = np.zeros(sum(len(term.columns) for term in self.terms))
         for term in self.terms:
             largest[term.columns] = np.maximum(np.abs(term.rows).max(axis=0), 1e-12)
         return largest
