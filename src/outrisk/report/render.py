@@ -93,13 +93,13 @@ def _context(results: Results) -> dict[str, Any]:
 def _disclosure(results: Results) -> Markup:
     levels = [fold.level for fold in results.risk.folds if fold.runs]
     context = disclosure_context(results.directory, levels, results.lead.level if results.lead else None)
-    return Markup(_environment().from_string(_asset("disclosure.html")).render(context) if context else "")
+    return Markup(environment().from_string(asset("disclosure.html")).render(context) if context else "")
 
 
 def _privacy(results: Results) -> Markup:
     levels = [fold.level for fold in results.risk.folds if fold.runs]
     context = privacy_context(results.directory, levels, results.lead.level if results.lead else None)
-    return Markup(_environment().from_string(_asset("privacy.html")).render(context) if context else "")
+    return Markup(environment().from_string(asset("privacy.html")).render(context) if context else "")
 
 
 def _own_key_sizes(results: Results) -> list[dict[str, Any]]:
