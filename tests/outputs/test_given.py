@@ -46,6 +46,24 @@ def test_terms_of_a_regression_from_a_file(tmp_path, column):
     assert given("v.csv", LOGIT, tmp_path).values.tolist() == [0.125, 0.01, -0.5]
 
 
+def test_standard_errors_from_a_column_of_their_own(tmp_path):
+    entry = RegressionEntry(kind="ols", formula="age ~ sex", release=["coefficients", "standard_errors", "n"])
+    (output,) = entry.build(CODEBOOK, 1)
+    assert output.labels[:4] == ["Intercept", "sex[T.m]", "Intercept: standard error", "sex[T.m]: standard error"]
+    rows = f"term,std_err,value\nsex[T.m],0.25,-0.5\n{output.labels[4]},,90\nIntercept,0.125,2\n"
+    (tmp_path / "v.csv").write_text(rows)
+    assert given("v.csv", output, tmp_path).values.tolist() == [2, -0.5, 0.125, 0.25, 90]
+
+
+def test_what_rounding_leaves_open(tmp_path):
+    entry = FrequenciesEntry(kind="frequencies", by=("sex", "ill"), margins=False, protection={"round_to": 5})
+    (output,) = entry.build(CODEBOOK, 1)
+    found = given([10, 0, "withheld", 25], output)
+    assert (found.low[0], found.high[0]) == tuple(end[0] for end in output.publish(np.full(4, 10.0)))
+    assert found.low[0] < 10 < found.high[0]
+    assert not found.known[2]
+
+
 def test_several_outputs_of_one_entry(tmp_path):
     entry = FrequenciesEntry(kind="frequencies", by=("sex", "area", "ill"), ways=1, name="t")
     outputs = entry.build(CODEBOOK, 1)
@@ -94,7 +112,7 @@ def test_keys_of_yaml_may_be_numbers():
         ([1, 2, 3, "9 to 1"], "is '9 to 1'; put the lower end first"),
         ([1, 2, 3, "a to 1"], "is 'a to 1', which is not a number"),
         ([1, 2, 3, 4.5], "is 4.5, which has more digits than the 0 decimals released; round it, or give"),
-        ([1, 2, 3, -4], "the count of sex=m, ill=1 is -4"),
+        ([1, 2, 3, -4], "sex=m, ill=1 is -4; a count"),
         (dict.fromkeys(LABELS[:3], 1), "no value for 'sex=m, ill=1'; give every number of it"),
         (
             dict.fromkeys([*LABELS, "sex=f, ill=2"], 1),

@@ -1,5 +1,7 @@
+import numpy as np
+
 from outrisk.codebook import Codebook, Variable
-from outrisk.outputs import Frequencies, Logit, read_rules, released
+from outrisk.outputs import CorrelationsEntry, Frequencies, Logit, RegressionEntry, read_rules, released
 from outrisk.teach.relations import relations
 
 CODEBOOK = Codebook(tuple(Variable(name, "integer", (0, 1, 2)) for name in "abcdefgh"))
@@ -25,6 +27,21 @@ def test_a_regression_relates_the_response_to_each_term_and_terms_only_in_part()
     assert found.direct == (("a", "d"), ("b", "c"), ("b", "d"), ("c", "d"))
     assert found.partial == (("a", "b"), ("a", "c"), ("a", "e"), ("b", "e"), ("c", "e"), ("d", "e"))
     assert found.absent == ()
+
+
+def test_correlations_relate_every_pair_of_theirs():
+    (output,) = CorrelationsEntry(kind="correlations", variables=["a", "c", "d"]).build(CODEBOOK, 1)
+    found = relations(CODEBOOK, [released(output, *output.publish(np.zeros(len(output.labels))))])
+    assert found.direct == (("a", "c"), ("a", "d"), ("c", "d"))
+    assert found.unseen == ("b", "e", "f", "g", "h")
+
+
+def test_standard_errors_do_not_relate_the_terms_of_a_regression():
+    entry = RegressionEntry(kind="ols", formula="c ~ a + b", release=["coefficients", "standard_errors"])
+    (output,) = entry.build(CODEBOOK, 1)
+    found = relations(CODEBOOK, [released(output, np.ones(len(output.labels)))])
+    assert found.direct == (("a", "c"), ("b", "c"))
+    assert found.partial == (("a", "b"),)
 
 
 def test_what_one_output_relates_in_part_another_may_relate_directly():
