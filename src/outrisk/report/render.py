@@ -31,8 +31,12 @@ def render(directory: Path) -> Path:
     directory = Path(directory)
     results = read(directory)
     text = environment().from_string(asset("template.html")).render(_context(results))
-    path = directory / "report.html"
-    draft = directory / f".report.html.{os.getpid()}"
+    return write_page(directory / "report.html", text)
+
+
+def write_page(path: Path, text: str) -> Path:
+    """Write a page whole or not at all, and return its path."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         draft.write_text(text, encoding="utf-8")
         draft.replace(path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from rich.markup import escape
 
 from outrisk.errors import ConfigError
 from outrisk.report import formats
-from outrisk.report.render import asset, environment, flat
+from outrisk.report.render import asset, environment, flat, write_page
 from outrisk.report.results import Input, Output, broken, read_json, read_yaml
 
 _SHOWN = 60  # numbers of an output on the page; the file has them all
@@ -118,14 +117,7 @@ def render_teaching(directory: Path) -> Path:
     """
     page = _read(directory)
     text = environment().from_string(asset("teaching.html")).render(_context(page))
-    path = directory / "teaching.html"
-    draft = directory / f".teaching.html.{os.getpid()}"
-    try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
-    return path
+    return write_page(directory / "teaching.html", text)
 
 
 def teaching_summary(directory: Path, console: Console) -> None:
