@@ -19,8 +19,22 @@ ALLOWED = {
     "config": {*BASE, "microdata", "outputs", "evolve"},
     "load": {*BASE, "microdata", "config", "datasets"},
     "assess": {*BASE, "microdata", "outputs", "evolve", "risk", "provenance", "assess"},
+    "teach": {*BASE, "microdata", "outputs", "evolve", "provenance", "teach"},
     "report": {"errors", "report"},
-    "cli": {*BASE, "__version__", "microdata", "config", "load", "assess", "report", "provenance", "evolve", "cli"},
+    "cli": {
+        *BASE,
+        "__version__",
+        "microdata",
+        "config",
+        "load",
+        "outputs",
+        "evolve",
+        "assess",
+        "teach",
+        "report",
+        "provenance",
+        "cli",
+    },
 }
 
 

@@ -49,6 +49,29 @@ def test_ready_made_studies_are_valid_and_so_is_what_they_resolve_to(tmp_path, p
     assert path.read_text().startswith("# ")
 
 
+def test_a_study_of_released_values_needs_no_keys(tmp_path):
+    given = {"data": None, "keys": None, "target": None, "codebook": "x.codebook.yaml", "records": 9}
+    found = read_study(study(tmp_path, given | {"outputs": [{"kind": "frequencies", "by": ["a"], "values": [4, 5]}]}))
+    assert found.file.records == 9
+    assert not {"keys", "target"} & set(found.resolved())
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"records": 9}, "'records' goes with released values; the 'data' are counted"),
+        (
+            {"outputs": [{"kind": "frequencies", "by": ["a"], "values": [1]}]},
+            r"\[outputs 1\] has 'values' and the study has 'data'; keep one of them",
+        ),
+        ({"data": None}, r"'data' is missing; add it, or give every output its 'values' \(outputs 1 has none\)"),
+    ],
+)
+def test_data_or_values_but_not_both(tmp_path, changes, message):
+    with pytest.raises(ConfigError, match=message):
+        read_study(study(tmp_path, changes))
+
+
 def test_two_outputs_of_one_name_are_refused(tmp_path):
     both = read_study(study(tmp_path, {"outputs": [{"kind": "frequencies", "by": ["a"]}] * 2}))
     from outrisk.codebook import Codebook, Variable

@@ -12,9 +12,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from outrisk.codebook import Codebook, codebook_from_dict
 from outrisk.errors import CodebookError, ConfigError, EvolveError, first_line
+from outrisk.evolve.released import Released
 from outrisk.evolve.settings import Settings, preset
 from outrisk.microdata import MISSING_VALUES
-from outrisk.outputs import REGISTRY, AnyEntry, Output
+from outrisk.outputs import REGISTRY, AnyEntry, Output, Rule, read_rules, released_as_given
 
 OutputEntry = Annotated[AnyEntry, Field(discriminator="kind")]
 
@@ -103,16 +104,42 @@ class StudyFile(_Section):
     """The content of a study file."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
-    data: DataSection
+    source: str = ""
+    data: DataSection | None = None
     holdout: DataSection | None = None
+    records: int | None = Field(default=None, ge=1)
     codebook: str = ""
     outputs: tuple[OutputEntry, ...] = Field(min_length=1)
-    keys: tuple[str, ...] = Field(min_length=1)
-    target: str
+    rules: tuple[str, ...] = ()
+    keys: tuple[str, ...] = Field(default=(), min_length=1)
+    target: str = ""
     key_sizes: tuple[int, ...] = ()
     tau: float = Field(default=1.0, gt=0, le=1)
     evolve: EvolveSection = EvolveSection()
     study: StudySection = StudySection()
+
+    @model_validator(mode="after")
+    def _data_or_values(self) -> StudyFile:
+        given = [entry.values is not None for entry in self.outputs]
+        if self.data is None:
+            if not all(given):
+                bare = f"outputs {given.index(False) + 1}"
+                raise ValueError(f"'data' is missing; add it, or give every output its 'values' ({bare} has none)")
+            if not self.codebook:
+                raise ValueError("'codebook' is missing; add it: without 'data' it cannot be inferred")
+            if self.holdout is not None:
+                raise ValueError("'holdout' goes with 'data'; a study of released values has neither")
+            return self
+        if any(given):
+            raise ValueError(
+                f"[outputs {given.index(True) + 1}] has 'values' and the study has 'data'; keep one of them"
+            )
+        if self.records is not None:
+            raise ValueError("'records' goes with released values; the 'data' are counted")
+        missing = [name for name in ("keys", "target") if not getattr(self, name)]
+        if missing:
+            raise ValueError(f"'{missing[0]}' is missing; add it")
+        return self
 
 
 @dataclass(frozen=True)
@@ -138,22 +165,39 @@ class Study:
         return read_codebook(self.folder / self.file.codebook) if self.file.codebook else None
 
     def outputs(self, codebook: Codebook) -> list[Output]:
-        """All outputs, in the order of the file; names are made unique."""
-        outputs: list[Output] = [
-            output
-            for position, entry in enumerate(self.file.outputs, start=1)
-            for output in entry.build(codebook, position)
-        ]
+        """All outputs, in the order of the file; each has a name of its own."""
+        outputs = [output for _, built in self._built(codebook) for output in built]
         names = [output.name for output in outputs]
         repeated = next((name for name in names if names.count(name) > 1), None)
         if repeated is not None:
             raise ConfigError(f"{self.path.name}: two outputs are called '{repeated}'; give each its own 'name'")
         return outputs
 
+    def released(self, codebook: Codebook) -> list[Released]:
+        """All outputs with the values that the study gives."""
+        _ = self.outputs(codebook)
+        return [
+            released
+            for entry, built in self._built(codebook)
+            for released in released_as_given(built, entry.values, self.folder)
+        ]
+
+    def _built(self, codebook: Codebook) -> list[tuple[OutputEntry, list[Output]]]:
+        return [
+            (entry, list(entry.build(codebook, position))) for position, entry in enumerate(self.file.outputs, start=1)
+        ]
+
+    def rules(self, codebook: Codebook) -> tuple[Rule, ...]:
+        """The plausibility rules."""
+        return read_rules(codebook, self.file.rules)
+
     def resolved(self) -> dict[str, Any]:
         """The study as carried out, defaults filled in, for study.yaml."""
         document = self.file.model_dump(mode="json")
-        document["key_sizes"] = list(self.key_sizes)
+        if self.file.data is None:  # neither keys nor target are needed
+            document = {name: value for name, value in document.items() if value or name not in ("keys", "target")}
+        if self.file.keys:
+            document["key_sizes"] = list(self.key_sizes)
         document["study"]["runs"] = self.file.study.runs  # JSON would turn its levels into text
         document["evolve"] = {"preset": self.file.evolve.preset, "seed": self.file.evolve.seed} | {
             name: value
@@ -248,7 +292,7 @@ _WORDS = {  # pydantic's kinds of fault in this project's words
 def _explain(error: ValidationError, document: object) -> str:
     """The first fault of a study file, in one line."""
     if not isinstance(document, dict):
-        return "a study file is a mapping with name, data, outputs, keys and target"
+        return "a study file is a mapping with name, data (or values in the outputs), outputs, keys and target"
     unknown = [fault for fault in error.errors() if fault["type"] == "extra_forbidden"]
     fault = unknown[0] if unknown else error.errors()[0]
     place = fault["loc"][:-1] if unknown else fault["loc"]
@@ -261,6 +305,8 @@ def _explain(error: ValidationError, document: object) -> str:
     if fault["type"].startswith("union_tag"):
         return f"[{inside}] needs a kind, one of {sorted(REGISTRY)}"
     message = fault["msg"].removeprefix("Value error, ").replace("Input should", "it must")
+    if not place:
+        return message
     whole_section = fault["type"] == "value_error" and place[-1] in _SECTIONS
     value = "" if whole_section else f" {_shown(fault['input'])}:"
     return f"[{inside}]{value} {_WORDS.get(fault['type'], message)}"

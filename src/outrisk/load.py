@@ -27,6 +27,11 @@ class StudyData:
 def load_study_data(study: Study) -> StudyData:
     """Read, derive, subset and encode; every fault is one line that names its place."""
     file = study.file
+    if file.data is None:
+        raise ConfigError(
+            f"{study.path}: risk is measured against the original records, and the study has no 'data'; add them, "
+            f"or make teaching data from its released values: outrisk teach {study.path}"
+        )
     codebook = study.codebook()
     guesses: dict[str, str] = {}
     frames = {"data": _prepare(file.data, study.folder, codebook, "data")}

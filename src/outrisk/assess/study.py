@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from outrisk.assess.folds import Fold, make_folds
 from outrisk.assess.run import Job, KeySets, RunResult, Watcher, perform
 from outrisk.errors import OutputError, RiskError
+from outrisk.evolve.blocks import Mask
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.released import Released
 from outrisk.evolve.settings import Settings
@@ -40,6 +41,7 @@ class Assessment:
     settings: Settings
     runs: Mapping[int, int]
     seed: int
+    rules: tuple[Mask, ...] = ()
 
     @property
     def sets(self) -> KeySets:
@@ -55,7 +57,9 @@ def plan_jobs(assessment: Assessment, folder: Path, workers: int) -> list[Job]:
     jobs = []
     for fold in folds:
         _try_measures(assessment, fold)
-        problem = Problem(assessment.original.codebook, len(fold.original), tuple(_release(assessment, fold)))
+        problem = Problem(
+            assessment.original.codebook, len(fold.original), tuple(_release(assessment, fold)), assessment.rules
+        )
         _ = problem.plan
         for run in range(1, assessment.runs[fold.level] + 1):
             jobs.append(

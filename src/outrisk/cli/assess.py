@@ -139,6 +139,7 @@ def _assessment(study: Study, data: StudyData) -> Assessment:
         settings=file.evolve.settings(),
         runs={level: file.study.runs_at(level) for level in sorted(file.study.folds)},
         seed=file.evolve.seed,
+        rules=tuple(rule.mask for rule in study.rules(data.original.codebook)),
     )
 
 

@@ -144,6 +144,24 @@ def init(
 
 
 @app.command()
+def teach(
+    study: Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The study with the released numbers.")],
+    records: Annotated[int | None, typer.Option(min=1, help="Synthetic records (default: as the study).")] = None,
+    copies: Annotated[int, typer.Option(min=1, max=1000, help="Data sets to make, each from its own seed.")] = 1,
+    out: Annotated[Path | None, typer.Option(help="Directory to write (default: runs/<name>-teaching).")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the directory if it exists.")] = False,
+    parquet: Annotated[bool, typer.Option("--parquet", help="Write Parquet beside CSV.")] = False,
+    workers: Annotated[int | None, typer.Option(min=1, help="Copies at a time (default: one a core).")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed in place of the study's.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No summary; errors only.")] = False,
+) -> int:
+    """Make synthetic teaching data from a codebook and released numbers alone."""
+    from outrisk.cli.teach import make_teaching_data
+
+    return _stoppable(lambda: make_teaching_data(study, records, copies, out, force, parquet, workers, seed, quiet))
+
+
+@app.command()
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")],
 ) -> int:

@@ -4,6 +4,7 @@ from outrisk.outputs.base import Output, release, released
 from outrisk.outputs.correlations import Correlations, CorrelationsEntry
 from outrisk.outputs.custom import Custom, CustomEntry
 from outrisk.outputs.frequencies import Frequencies, FrequenciesEntry, UnivariateEntry
+from outrisk.outputs.given import released_as_given
 from outrisk.outputs.histogram import Histogram, HistogramEntry
 from outrisk.outputs.logit import Logit, RegressionEntry, logit_from_terms
 from outrisk.outputs.magnitudes import Magnitudes, MagnitudesEntry
@@ -11,6 +12,7 @@ from outrisk.outputs.mode import Mode, ModeEntry
 from outrisk.outputs.quantiles import Quantiles, QuantilesEntry
 from outrisk.outputs.regression import Regression
 from outrisk.outputs.regression_release import Release
+from outrisk.outputs.rules import Rule, read_rules
 from outrisk.outputs.survival import Survival, SurvivalEntry
 
 AnyEntry = (
@@ -64,10 +66,13 @@ __all__ = [
     "Regression",
     "RegressionEntry",
     "Release",
+    "Rule",
     "Survival",
     "SurvivalEntry",
     "UnivariateEntry",
     "logit_from_terms",
+    "read_rules",
     "release",
     "released",
+    "released_as_given",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Protocol
@@ -58,6 +58,19 @@ def _level(value: object) -> str:
 Level = Annotated[str, BeforeValidator(_level)]  # in a study file 58 means the level '58'
 
 
+def _given(values: object) -> object:
+    if values is None or isinstance(values, str | list | tuple):
+        return values
+    if isinstance(values, Mapping):
+        return {format_value(label): value for label, value in values.items()}
+    raise ValueError(
+        "write a list in the order of the labels, a mapping of labels to values, or the name of a CSV file"
+    )
+
+
+Given = Annotated[Any, BeforeValidator(_given)]  # released values in a study file; None where there are none
+
+
 class Entry(BaseModel):
     """What all entries under `outputs:` in a study file have in common."""
 
@@ -65,6 +78,7 @@ class Entry(BaseModel):
 
     name: str = ""
     where: str = ""
+    values: Given = None
 
 
 def printed(values: Array, decimals: NDArray[np.int64]) -> tuple[Array, Array]:

@@ -103,3 +103,8 @@ def file_name(name: str) -> str:
     """A file's name without the folders of the computer it lay on; other names as they are."""
     windows = PureWindowsPath(name)
     return windows.name if PurePosixPath(name).is_absolute() or windows.is_absolute() or windows.root else name
+
+
+def value(item: object) -> str:
+    """A value of a codebook: 2.0 as `2`, others as they are."""
+    return f"{item:g}" if isinstance(item, float) else str(item)

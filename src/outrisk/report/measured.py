@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from outrisk.report import formats
-from outrisk.report.render import _asset, _environment
+from outrisk.report.render import asset, environment
 
 _SHOWN = 24  # rows of a table on the terminal; files have them all
 _SIGNED = ("marginal", "low", "high")
@@ -35,9 +35,9 @@ def render_measured(document: Mapping[str, Any]) -> str:
         for section in document["sections"]
     ]
     return (
-        _environment()
-        .from_string(_asset("measured.html"))
-        .render(css=Markup(_asset("style.css")), document=document, sections=sections)
+        environment()
+        .from_string(asset("measured.html"))
+        .render(css=Markup(asset("style.css")), document=document, sections=sections)
     )
 
 

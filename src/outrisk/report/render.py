@@ -30,9 +30,13 @@ def render(directory: Path) -> Path:
     """
     directory = Path(directory)
     results = read(directory)
-    text = _environment().from_string(_asset("template.html")).render(_context(results))
-    path = directory / "report.html"
-    draft = directory / f".report.html.{os.getpid()}"
+    text = environment().from_string(asset("template.html")).render(_context(results))
+    return write_page(directory / "report.html", text)
+
+
+def write_page(path: Path, text: str) -> Path:
+    """Write a page whole or not at all, and return its path."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         draft.write_text(text, encoding="utf-8")
         draft.replace(path)
@@ -41,11 +45,13 @@ def render(directory: Path) -> Path:
     return path
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """A file of this package as text."""
     return files("outrisk.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Templates with the filters that write numbers for readers."""
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     shown = (formats.share, formats.signed, formats.points, formats.interval, formats.error, formats.count)
     more = (formats.seconds, formats.names, formats.plural, formats.level_name, formats.file_name, tables.stop)
@@ -57,7 +63,7 @@ def _context(results: Results) -> dict[str, Any]:
     lead = results.lead
     differences = differencing.read(results.directory)
     return {
-        "css": Markup(_asset("style.css")),  # our own file
+        "css": Markup(asset("style.css")),  # our own file
         "manifest": results.manifest,
         "risk": results.risk,
         "lead": lead,
@@ -91,13 +97,13 @@ def _context(results: Results) -> dict[str, Any]:
 def _disclosure(results: Results) -> Markup:
     levels = [fold.level for fold in results.risk.folds if fold.runs]
     context = disclosure_context(results.directory, levels, results.lead.level if results.lead else None)
-    return Markup(_environment().from_string(_asset("disclosure.html")).render(context) if context else "")
+    return Markup(environment().from_string(asset("disclosure.html")).render(context) if context else "")
 
 
 def _privacy(results: Results) -> Markup:
     levels = [fold.level for fold in results.risk.folds if fold.runs]
     context = privacy_context(results.directory, levels, results.lead.level if results.lead else None)
-    return Markup(_environment().from_string(_asset("privacy.html")).render(context) if context else "")
+    return Markup(environment().from_string(asset("privacy.html")).render(context) if context else "")
 
 
 def _own_key_sizes(results: Results) -> list[dict[str, Any]]:
@@ -135,7 +141,7 @@ def _definitions(results: Results) -> list[str]:
     if not isinstance(given, list) or len(given) != len(outputs):
         return [""] * len(outputs)
     return [
-        "; ".join(text for text in _flat(each, _NOT_SETTINGS) if text.split(": ", 1)[1] not in output.notes)
+        "; ".join(text for text in flat(each, _NOT_SETTINGS) if text.split(": ", 1)[1] not in output.notes)
         if isinstance(each, dict)
         else ""
         for each, output in zip(given, outputs, strict=True)
@@ -145,10 +151,10 @@ def _definitions(results: Results) -> list[str]:
 def _settings(results: Results) -> list[tuple[str, str]]:
     """The sections of the study that say how it was carried out; paths and released values are not among them."""
     sections = [(name, results.study.get(name)) for name in ("evolve", "study")]
-    return [(name, "; ".join(_flat(found, set()))) for name, found in sections if isinstance(found, dict)]
+    return [(name, "; ".join(flat(found, set()))) for name, found in sections if isinstance(found, dict)]
 
 
-def _flat(section: dict[str, Any], skip: set[str]) -> list[str]:
+def flat(section: dict[str, Any], skip: set[str]) -> list[str]:
     """`name: value` for what is set."""
     found = []
     for name, value in section.items():

@@ -215,9 +215,9 @@ def read(directory: Path) -> Results:
         )
     return Results(
         directory=directory,
-        manifest=_read_json(directory / "manifest.json", Manifest),
-        study=_read_yaml(directory / "study.yaml"),
-        risk=_read_json(directory / "risk.json", Risk),
+        manifest=read_json(directory / "manifest.json", Manifest),
+        study=read_yaml(directory / "study.yaml"),
+        risk=read_json(directory / "risk.json", Risk),
         matched=_read_csv(directory / "matched.csv"),
         trajectory=_read_csv(directory / "trajectory.csv"),
         snapshots=_read_csv(directory / "snapshots.csv"),
@@ -231,26 +231,28 @@ def _read_text(path: Path) -> str:
     except FileNotFoundError:
         raise ConfigError(f"{path} is missing; run `outrisk assess` again to complete the directory") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise _broken(path, error) from error
+        raise broken(path, error) from error
 
 
-def _read_json(path: Path, kind: type[Record]) -> Record:
+def read_json(path: Path, kind: type[Record]) -> Record:
+    """A JSON file as a record of this kind; ConfigError where it is missing or broken."""
     try:
         return kind.model_validate(json.loads(_read_text(path)))
     except ValidationError as error:
         first = error.errors()[0]
-        raise _broken(path, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        raise broken(path, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
     except ValueError as error:
-        raise _broken(path, error) from error
+        raise broken(path, error) from error
 
 
-def _read_yaml(path: Path) -> dict[str, Any]:
+def read_yaml(path: Path) -> dict[str, Any]:
+    """A YAML mapping; ConfigError where it is missing or broken."""
     try:
         found = yaml.safe_load(_read_text(path))
     except yaml.YAMLError as error:
-        raise _broken(path, error) from error
+        raise broken(path, error) from error
     if not isinstance(found, dict):
-        raise _broken(path, "not a mapping")
+        raise broken(path, "not a mapping")
     return found
 
 
@@ -271,13 +273,14 @@ def _read_csv(path: Path) -> pd.DataFrame:
         )
         frame = frame.astype({"level": "int64", "run": "int64"})
     except (ValueError, OSError) as error:
-        raise _broken(path, error) from error
+        raise broken(path, error) from error
     if path.name == "risk.csv" and frame.duplicated(["level", "fold", "run", "keys", "measure", "side"]).any():
-        raise _broken(path, "a measure of a key set stands there twice")
+        raise broken(path, "a measure of a key set stands there twice")
     if flag:
         frame["matched"] = frame["matched"].str.lower() == "true"
     return frame
 
 
-def _broken(path: Path, why: object) -> ConfigError:
+def broken(path: Path, why: object) -> ConfigError:
+    """The error for a file that is not as docs/files.md says."""
     return ConfigError(f"{path} cannot be read: {' '.join(str(why).split())}; see docs/files.md for its format")

@@ -1,0 +1,161 @@
+"""Released values given in a study: a list, a mapping of labels to values, or a CSV file of terms and values."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from outrisk.codebook import format_value
+from outrisk.errors import DataError, OutputError
+from outrisk.evolve.released import Released
+from outrisk.microdata import read_table
+from outrisk.outputs.base import Array, Output, released
+
+WITHHELD = "withheld"  # stands for a number of which nothing was published
+_RANGE = re.compile(r"\s*(\S+)\s+to\s+(\S+)\s*")
+_LABEL_COLUMNS = ("label", "term")
+_SPELT = {"std_err": "standard error", "standard_error": "standard error", "p_value": "p-value"}
+
+
+def released_as_given(outputs: Sequence[Output], given: Any, folder: Path) -> list[Released]:
+    """The outputs of one entry with the values of the study.
+
+    A list has one value a published number, in the order of the labels; a mapping and a file go by label. Where an
+    entry makes several outputs, a mapping has one of these for each name, and a file a column 'output'. A value is a
+    number, 'LOW to HIGH', or 'withheld'. OutputError or DataError in one line names what does not fit.
+    """
+    if isinstance(given, str):
+        cells = _read(folder / given, outputs)
+    elif len(outputs) == 1:
+        cells = {outputs[0].name: given}
+    elif isinstance(given, Mapping):
+        cells = dict(given)
+    else:
+        names = ", ".join(f"'{output.name}'" for output in outputs[:3])
+        raise OutputError(
+            f"values: a list for {len(outputs)} outputs; write a mapping with one list for each: {names} ..."
+        )
+    known = [output.name for output in outputs]
+    unknown = next((name for name in cells if name not in known), None)
+    if unknown is not None:
+        raise OutputError(f"values: no output '{unknown}' here{_nearest(unknown, known)}")
+    absent = next((name for name in known if name not in cells), None)
+    if absent is not None:
+        raise OutputError(f"output '{absent}': no values; add them under its name")
+    return [_released(output, cells[output.name]) for output in outputs]
+
+
+def _released(output: Output, cells: object) -> Released:
+    labels = output.labels
+    if isinstance(cells, Mapping):
+        cells = _by_label(output, {format_value(label): value for label, value in cells.items()})
+    if not isinstance(cells, list | tuple):
+        raise OutputError(
+            f"output '{output.name}': values: {cells!r} is neither a list nor a mapping of labels to values"
+        )
+    if len(cells) != len(labels):
+        raise OutputError(
+            f"output '{output.name}': {len(cells)} values given for {len(labels)} published numbers, "
+            f"which are {_some(labels)}; give one each, or a mapping of labels to values"
+        )
+    ranges = [_cell(output, label, cell) for label, cell in zip(labels, cells, strict=True)]
+    low, high = np.array(ranges, dtype=np.float64).reshape(-1, 2).T
+    return released(output, *_published(output, low, high))
+
+
+def _published(output: Output, low: Array, high: Array) -> tuple[Array, Array]:
+    """What is known of printed numbers: they themselves; more than that where they are protected; a range as given."""
+    printed = low == high
+    known = output.publish(np.where(printed, low, np.nan))
+    finer = printed & (known[0] == known[1]) & ~np.isclose(known[0], low, rtol=1e-12, atol=1e-12)
+    if finer.any():
+        at = int(np.argmax(finer))
+        raise OutputError(
+            f"output '{output.name}': the value of {output.labels[at]} is {low[at]:.12g}, which has more digits than "
+            f"the {int(output.decimals[at])} decimals released; round it, or give the output more 'decimals'"
+        )
+    ranged = ~printed & ~np.isnan(low)
+    return np.where(ranged, low, known[0]), np.where(ranged, high, known[1])
+
+
+def _cell(output: Output, label: str, cell: object) -> tuple[float, float]:
+    """From where to where a number lies; NaN for one that was withheld."""
+    if isinstance(cell, str) and cell.strip() == WITHHELD:
+        return math.nan, math.nan
+    between = _RANGE.fullmatch(cell) if isinstance(cell, str) else None
+    low, high = (_number(text) for text in (between.groups() if between else (cell, cell)))
+    if math.isnan(low) or math.isnan(high):
+        raise OutputError(
+            f"output '{output.name}': the value of {label} is {cell!r}, which is not a number; "
+            f"write a number (with a point, no separators), a range as '1 to 9', or '{WITHHELD}'"
+        )
+    if low > high:
+        raise OutputError(f"output '{output.name}': the value of {label} is {cell!r}; put the lower end first")
+    return low, high
+
+
+def _number(value: object) -> float:
+    """A finite number, or NaN."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or "_" in str(value):
+        return math.nan
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return math.nan
+    return number if math.isfinite(number) else math.nan
+
+
+def _by_label(output: Output, cells: Mapping[str, object]) -> list[object]:
+    labels = output.labels
+    unknown = next((label for label in cells if label not in labels), None)
+    if unknown is not None:
+        raise OutputError(f"output '{output.name}': it has no number called '{unknown}'{_nearest(unknown, labels)}")
+    absent = [label for label in labels if label not in cells]
+    if absent:
+        raise OutputError(
+            f"output '{output.name}': no value for {_some(absent)}; "
+            f"give every number of it, '{WITHHELD}' where none was published"
+        )
+    return [cells[label] for label in labels]
+
+
+def _read(path: Path, outputs: Sequence[Output]) -> dict[str, Any]:
+    """Values by output and label from a CSV file.
+
+    A further column, as 'standard error' beside 'value', holds the numbers called 'TERM: standard error'; its empty
+    cells are passed over.
+    """
+    frame = read_table(path)
+    label = next((name for name in _LABEL_COLUMNS if name in frame), "")
+    needed = [label, "value", *(["output"] if len(outputs) > 1 else [])]
+    if not set(needed) <= set(frame.columns):
+        words = "output, label (or term) and value" if len(outputs) > 1 else "label (or term) and value"
+        raise DataError(f"{path}: needs the columns {words}; it has {list(frame.columns)}")
+    cells: dict[str, dict[str, Any]] = {}
+    for number, record in enumerate(frame.to_dict("records"), start=1):
+        row = {str(name): str(cell) for name, cell in record.items()}
+        found = cells.setdefault(row.pop("output", outputs[0].name), {})
+        term = row.pop(label)
+        numbers = {term: row.pop("value")}
+        numbers |= {f"{term}: {_SPELT.get(name, name)}": cell for name, cell in row.items() if cell.strip()}
+        twice = next((each for each in numbers if each in found), None)
+        if twice is not None:
+            raise DataError(f"{path}: record {number}: '{twice}' stands there twice; keep one")
+        found |= numbers
+    return cells
+
+
+def _some(labels: Sequence[str], most: int = 12) -> str:
+    shown = "; ".join(f"'{label}'" for label in labels[:most])
+    return shown if len(labels) <= most else f"{shown}; ... ({len(labels)} in all)"
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean '{near[0]}'?" if near else f"; known: {_some(known)}"

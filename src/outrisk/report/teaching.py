@@ -1,0 +1,254 @@
+"""The page that goes with teaching data: what they reproduce, what they do not hold, how they were made."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from markupsafe import Markup
+from pydantic import BaseModel
+from rich.console import Console
+from rich.markup import escape
+
+from outrisk.errors import ConfigError
+from outrisk.report import formats
+from outrisk.report.render import asset, environment, flat, write_page
+from outrisk.report.results import Input, Output, broken, read_json, read_yaml
+
+_SHOWN = 60  # numbers of an output on the page; the file has them all
+_STOPS = {
+    "matched": "every number matched",
+    "budget": "at the end of its budget",
+    "stalled": "when nothing more was gained",
+}
+_INPUTS = {"study": "Study file", "values": "Released values", "data": "Data", "codebook": "Codebook"}
+_TEXT = ("output", "label", "matched")
+_NUMBERS = ("copy", "released", "low", "high", "refit", "difference", "decimals", "agrees")
+
+
+class File(BaseModel, frozen=True):
+    """A file of synthetic records."""
+
+    name: str
+    sha256: str
+
+
+class TeachingCopy(BaseModel, frozen=True):
+    """One synthetic data set; `broken`: records that break each rule; `failures`: outputs with no refit, and why."""
+
+    copy_number: int
+    stop: str
+    generations: int
+    seconds: float
+    files: list[File]
+    matched: int
+    numbers: int
+    broken: list[int]
+    failures: list[str]
+
+
+class Relations(BaseModel, frozen=True):
+    """Pairs of variables by what the released numbers say of them."""
+
+    unseen: list[str]
+    direct: list[tuple[str, str]]
+    partial: list[tuple[str, str]]
+    ruled: list[tuple[str, str]]
+    absent: list[tuple[str, str]]
+
+
+class Teaching(BaseModel, frozen=True):
+    """teaching.json."""
+
+    computed: bool
+    source: str
+    records: int
+    outputs: list[Output]
+    rules: list[str]
+    relations: Relations
+    copies: list[TeachingCopy]
+
+
+class TeachingManifest(BaseModel, frozen=True):
+    """manifest.json of teaching data."""
+
+    outrisk: str
+    study: str
+    started: str
+    seconds: float
+    seed: int
+    versions: dict[str, str]
+    inputs: list[Input]
+
+
+@dataclass(frozen=True, eq=False)
+class Page:
+    """A directory of teaching data read back."""
+
+    manifest: TeachingManifest
+    teaching: Teaching
+    study: dict[str, Any]
+    codebook: dict[str, Any]
+    reproduced: pd.DataFrame
+
+    @property
+    def matched(self) -> int:
+        """Numbers that every copy reproduces at their released precision."""
+        return int(self.reproduced.groupby(["output", "label"], sort=False)["matched"].all().sum())
+
+    @property
+    def numbers(self) -> int:
+        """Numbers of which something was released."""
+        return sum(output.numbers for output in self.teaching.outputs)
+
+
+def is_teaching(directory: Path) -> bool:
+    """Whether `outrisk teach` wrote a directory."""
+    return (directory / "teaching.json").is_file()
+
+
+def render_teaching(directory: Path) -> Path:
+    """Write `teaching.html` into a directory of teaching data from its other files, and return its path.
+
+    ConfigError, in one line, where a file is missing or broken. Same files, same bytes.
+    """
+    page = _read(directory)
+    text = environment().from_string(asset("teaching.html")).render(_context(page))
+    return write_page(directory / "teaching.html", text)
+
+
+def teaching_summary(directory: Path, console: Console) -> None:
+    """Print what was made, what it reproduces, what it lacks, and where the page is."""
+    page = _read(directory)
+    teaching, relations = page.teaching, page.teaching.relations
+    made = (
+        f"{formats.plural(len(teaching.copies), 'synthetic data set')} of {formats.plural(teaching.records, 'record')}"
+    )
+    lines = [f"{made}; {page.matched:,} of {formats.plural(page.numbers, 'released number')} reproduced (full refit)"]
+    lines += [f"Note: {failure}" for copy in teaching.copies[:1] for failure in copy.failures]
+    if teaching.computed:
+        lines.append(
+            "Note: the numbers were computed from the study's data; hand these files on only if they are cleared"
+        )
+    pairs = len(relations.absent)
+    lines.append(f"{formats.plural(pairs, 'pair')} of variables {'shares' if pairs == 1 else 'share'} no output")
+    if relations.unseen:
+        lines.append(f"In no output: {formats.names(relations.unseen)}")
+    lines.append(f"Page: {directory / 'teaching.html'}")
+    for line in lines:
+        console.print(escape(line), highlight=False, soft_wrap=True)
+
+
+def _read(directory: Path) -> Page:
+    path = directory / "reproduced.csv"
+    if not path.is_file():
+        raise ConfigError(f"{path} is missing; run `outrisk teach` again to complete the directory")
+    try:
+        reproduced = pd.read_csv(
+            path,
+            usecols=[*_TEXT, *_NUMBERS],
+            dtype=dict.fromkeys(_TEXT, "str") | dict.fromkeys(_NUMBERS, "float64"),
+            keep_default_na=False,
+            na_values={name: [""] for name in _NUMBERS},
+        ).astype({"copy": "int64", "decimals": "int64"})
+    except (ValueError, OSError) as error:
+        raise broken(path, error) from error
+    reproduced["matched"] = reproduced["matched"] == "true"
+    return Page(
+        read_json(directory / "manifest.json", TeachingManifest),
+        read_json(directory / "teaching.json", Teaching),
+        read_yaml(directory / "study.yaml"),
+        read_yaml(directory / "codebook.yaml"),
+        reproduced,
+    )
+
+
+def _context(page: Page) -> dict[str, Any]:
+    teaching = page.teaching
+    return {
+        "css": Markup(asset("style.css")),  # our own file
+        "manifest": page.manifest,
+        "teaching": teaching,
+        "numbers": page.numbers,
+        "matched": page.matched,
+        "outputs": [_output(output, page.reproduced) for output in teaching.outputs],
+        "relations": _relation_rows(teaching.relations, list(page.codebook.get("variables", {}))),
+        "variables": [_variable(name, entry) for name, entry in page.codebook.get("variables", {}).items()],
+        "rules": [(rule, sum(copy.broken[i] for copy in teaching.copies)) for i, rule in enumerate(teaching.rules)],
+        "copies": [(copy, _STOPS.get(copy.stop, copy.stop)) for copy in teaching.copies],
+        "settings": "; ".join(flat(page.study.get("evolve") or {}, {"seed"})),
+        "inputs": [(_INPUTS.get(source.what, source.what), source) for source in page.manifest.inputs],
+        "study_file": next((each.name for each in page.manifest.inputs if each.what == "study"), "study.yaml"),
+    }
+
+
+def _output(output: Output, reproduced: pd.DataFrame) -> dict[str, Any]:
+    """One output with its numbers: those not reproduced first, then in their own order."""
+    rows = [_number(group) for _, group in reproduced[reproduced["output"] == output.name].groupby("label", sort=False)]
+    missed = [row for row in rows if not row["matched"]]
+    shown = rows if len(rows) <= _SHOWN else [*missed, *(row for row in rows if row["matched"])][:_SHOWN]
+    places = sorted({row["agrees"] for row in rows if row["matched"]})
+    return {
+        "output": output,
+        "matched": len(rows) - len(missed),
+        "to": formats.names([_places(each) for each in places]) if places else "–",
+        "rows": shown,
+    }
+
+
+def _number(copies: pd.DataFrame) -> dict[str, Any]:
+    """One released number: as printed, as recomputed (the range over copies), and to which decimal they agree."""
+    first = copies.iloc[0]
+    decimals = int(first["decimals"])
+    low, high = (_printed(first[end], decimals) for end in ("low", "high"))
+    refits = [
+        _printed(value, decimals + 2 if decimals else 0) for value in (copies["refit"].min(), copies["refit"].max())
+    ]
+    agrees = math.nan if copies["agrees"].isna().any() else copies["agrees"].min()
+    return {
+        "label": first["label"],
+        "released": low if low == high else f"{low} to {high}",
+        "refit": formats.spread(refits) if copies["refit"].notna().all() else formats.UNDEFINED,
+        "matched": bool(copies["matched"].all()),
+        "agrees": agrees,
+        "to": "no" if math.isnan(agrees) else _places(agrees),
+    }
+
+
+def _printed(value: float, decimals: int) -> str:
+    return formats.fixed(value, decimals) if value <= 0 or math.isinf(value) else f"{value:,.{decimals}f}"
+
+
+def _places(agrees: float) -> str:
+    """To which decimal a number agrees, in words."""
+    return formats.plural(int(agrees), "decimal") if agrees else "whole units"
+
+
+def _relation_rows(relations: Relations, names: list[str]) -> list[dict[str, Any]]:
+    """For each variable the others by how their relation with it got into the data."""
+    found: list[dict[str, Any]] = []
+    for name in names:
+        partners = {
+            kind: [b if a == name else a for a, b in getattr(relations, kind) if name in (a, b)]
+            for kind in ("direct", "partial", "ruled", "absent")
+        }
+        if name in relations.unseen or any(partners.values()):
+            found.append({"name": name, "unseen": name in relations.unseen, **partners})
+    return found
+
+
+def _variable(name: str, entry: dict[str, Any]) -> dict[str, str]:
+    """A variable of the codebook in words."""
+    levels = entry.get("levels")
+    if isinstance(levels, dict):
+        values = "; ".join(f"{level} = {text}" if text else str(level) for level, text in levels.items())
+    elif levels is not None or "values" in entry:
+        listed = [formats.value(each) for each in levels or entry["values"]]
+        values = ", ".join(listed if len(listed) <= 40 else [*listed[:20], "…", listed[-1]])
+    else:
+        values = f"{formats.value(entry['min'])} to {formats.value(entry['max'])}"
+    missing = "; may be missing (an empty cell)" if entry.get("missing") else ""
+    return {"name": name, "label": entry.get("label", ""), "kind": entry["kind"], "support": values + missing}

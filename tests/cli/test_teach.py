@@ -1,0 +1,187 @@
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.formula.api as smf
+import yaml
+from command import CODEBOOK, outrisk, records, refused, write_study
+
+from outrisk.config import read_codebook
+from outrisk.microdata import from_frame, read_table
+
+TABLE = {"kind": "frequencies", "by": ["area", "ill"], "values": [40, 20, 30, 25, 25, 20]}
+LOGIT = {
+    "kind": "logit",
+    "formula": "ill ~ age",
+    "decimals": 2,
+    "values": {"age": 0.25, "Intercept": -1.0},
+}
+RULES = ["age == 0 implies sex == 1", "area != 'w' or age < 4"]
+
+
+def study(folder, changes=None, codebook=None):
+    """The small study with released values in place of its data."""
+    given = {
+        "data": None,
+        "keys": None,
+        "target": None,
+        "study": None,
+        "records": 160,
+        "outputs": [TABLE],
+        "evolve": {"generations": 120},
+    }
+    path = write_study(folder, given | (changes or {}), codebook)
+    (folder / "small.csv").unlink()
+    return path
+
+
+def test_teaching_data_from_released_numbers_alone(tmp_path, capsys):
+    path, place = study(tmp_path, {"rules": RULES, "source": "A paper & its <tables>, 1999"}), tmp_path / "course"
+    code, out, err = outrisk(capsys, "teach", path, "--copies", "2", "--out", place, "--parquet", "--workers", "2")
+    assert (code, err) == (0, "")
+    assert "2 synthetic data sets of 160 records; 6 of 6 released numbers reproduced" in out
+    assert "In no output: age and sex" in out
+    assert not list(tmp_path.glob(".*"))
+    names = [f"small_synthetic_{k}.{ending}" for k in (1, 2) for ending in ("csv", "parquet")]
+    assert sorted(file.name for file in (place / "synthetic").iterdir()) == names
+    frames = [pd.read_csv(place / "synthetic" / name) for name in names[::2]]
+    assert (frames[0] != frames[1]).any(axis=None)
+    codebook = read_codebook(place / "codebook.yaml")
+    assert codebook.names == [*CODEBOOK["variables"], "synthetic"]
+    for frame in frames:
+        counts = frame.groupby(["area", "ill"]).size()
+        assert counts.tolist() == TABLE["values"]
+        assert (frame["synthetic"] == 1).all()
+        assert not ((frame["age"] == 0) & (frame["sex"] == 2)).any()
+        assert not ((frame["area"] == "w") & (frame["age"] == 4)).any()
+    for name in names:
+        assert len(from_frame(read_table(place / "synthetic" / name), codebook)) == 160
+    rows = pd.read_csv(place / "reproduced.csv")
+    assert len(rows) == 12 and rows["matched"].all() and (rows["refit"] == rows["released"]).all()
+    for name in ("study.yaml", "codebook.yaml"):
+        assert (place / name).read_text().startswith("# synthetic: ")
+    assert json.loads((place / "manifest.json").read_text())["synthetic"] is True
+    page = (place / "teaching.html").read_text()
+    assert "A paper &amp; its &lt;tables&gt;, 1999" in page
+    assert "http" not in page.replace('http-equiv="Content-Security-Policy"', "")
+    for rule in RULES:
+        assert rule.replace("'", "&#39;").replace("<", "&lt;") in page
+    assert '<td>categorical</td><td class="prose">n, s, w</td>' in page
+    assert '<td>integer</td><td class="prose">0 to 4</td>' in page
+    assert "object at 0x" not in page and "nan" not in re.findall(r"<td[^>]*>([^<]*)", page)
+    before = (place / "teaching.html").read_bytes()
+    (place / "teaching.html").unlink()
+    assert outrisk(capsys, "report", place)[0] == 0
+    assert (place / "teaching.html").read_bytes() == before
+
+
+def test_seed_and_records_of_the_command_line_are_kept_and_give_the_same_again(tmp_path, capsys):
+    path, first, again = study(tmp_path), tmp_path / "first", tmp_path / "again"
+    for place, copies in ((first, 1), (again, 2)):
+        arguments = ["--seed", "9", "--copies", copies, "--out", place, "--quiet"]
+        assert outrisk(capsys, "teach", path, *arguments) == (0, "", "")
+    name = "synthetic/small_synthetic_1.csv"
+    assert (first / name).read_bytes() == (again / name).read_bytes()
+    assert outrisk(capsys, "teach", path, "--out", tmp_path / "other", "--quiet") == (0, "", "")
+    assert (first / name).read_bytes() != (tmp_path / "other" / name).read_bytes()
+    resolved = yaml.safe_load((first / "study.yaml").read_text())
+    assert (resolved["records"], resolved["evolve"]["seed"]) == (160, 9)
+    assert resolved["outputs"][0]["values"] == TABLE["values"]
+
+
+def test_a_regression_is_checked_by_refit_of_the_written_file(tmp_path, capsys):
+    path, place = study(tmp_path, {"outputs": [LOGIT], "codebook": "small.codebook.yaml"}), tmp_path / "course"
+    assert outrisk(capsys, "teach", path, "--records", "400", "--out", place, "--quiet") == (0, "", "")
+    frame = pd.read_csv(place / "synthetic" / "small_synthetic_1.csv")
+    assert len(frame) == 400
+    fitted = smf.logit("y ~ age", frame.assign(y=(frame["ill"] == "yes").astype(int))).fit(disp=0).params
+    rows = pd.read_csv(place / "reproduced.csv").set_index("label")
+    assert np.allclose(rows.loc[fitted.index, "refit"], fitted, atol=1e-6)
+    assert rows["matched"].all()
+    assert rows.loc["age", "released"] == 0.25
+
+
+def test_with_data_the_numbers_are_computed_and_that_is_said(tmp_path, capsys):
+    path, place = write_study(tmp_path, {"outputs": [{"kind": "frequencies", "by": ["area", "ill"]}]}), tmp_path / "c"
+    code, out, err = outrisk(capsys, "teach", path, "--out", place)
+    assert (code, err) == (0, "")
+    assert "the numbers were computed from the study's data" in out
+    assert "Not from a publication" in (place / "teaching.html").read_text()
+    made = pd.read_csv(place / "synthetic" / "small_synthetic_1.csv")
+    assert (made.groupby(["area", "ill"]).size() == records().groupby(["area", "ill"]).size()).all()
+
+
+def test_without_data_the_page_does_not_speak_of_any(tmp_path, capsys):
+    place = tmp_path / "course"
+    assert outrisk(capsys, "teach", study(tmp_path), "--out", place, "--quiet") == (0, "", "")
+    assert "Not from a publication" not in (place / "teaching.html").read_text()
+    assert "no original record was read" in (place / "teaching.html").read_text()
+
+
+def test_values_from_a_file_stand_in_the_manifest(tmp_path, capsys):
+    path, place = study(tmp_path, {"outputs": [LOGIT | {"values": "paper.csv"}]}), tmp_path / "course"
+    (tmp_path / "paper.csv").write_text("term,value\nage,0.25\nIntercept,-1\n")
+    assert outrisk(capsys, "teach", path, "--out", place, "--quiet") == (0, "", "")
+    manifest = json.loads((place / "manifest.json").read_text())
+    assert [each["name"] for each in manifest["inputs"] if each["what"] == "values"] == ["paper.csv"]
+
+
+def test_risk_needs_the_original(tmp_path, capsys):
+    line = refused(capsys, "assess", study(tmp_path), "--out", tmp_path / "run")
+    assert re.search(r"small.yaml: risk is measured against the original records, .* outrisk teach .*small.yaml", line)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"records": None}, "'records' is missing; add how many the results rest on, or give --records"),
+        ({"records": 90}, "output 'table area x ill' counts 160 records, and 90 are to be made; make as many"),
+        ({"records": 0}, r"\[records\] is 0: it must be"),
+        ({"rules": ["age > 1 implies wage == 0"]}, r"\[rules 1\] 'wage == 0' names \['wage'\]; variables are"),
+        ({"rules": ["age > 1", "age < 1"]}, r"\[rules\] no combination of values keeps 1 \(age > 1\) and 2"),
+        ({"rules": "age > 1"}, r"\[rules\] is 'age > 1': write a list"),
+        (
+            {"outputs": [TABLE | {"values": [1, 2]}]},
+            "output 'table area x ill': 2 values given for 6 published numbers",
+        ),
+        ({"outputs": [TABLE | {"values": 5}]}, r"\[outputs 1.values\] is 5: write a list in the order"),
+        ({"outputs": [LOGIT | {"values": {"agee": 1}}]}, "it has no number called 'agee'; did you mean 'age'"),
+        ({"outputs": [LOGIT | {"values": "no.csv"}]}, "no.csv: no such file"),
+        ({"outputs": [LOGIT, {"kind": "frequencies", "by": ["sex"]}]}, r"outputs 2 has none"),
+        ({"codebook": None}, "'codebook' is missing; add it: without 'data' it cannot be inferred"),
+        ({"holdout": {"path": "x.csv"}}, "'holdout' goes with 'data'"),
+        ({"data": {"path": "small.csv"}}, r"\[outputs 1\] has 'values' and the study has 'data'; keep one"),
+    ],
+)
+def test_studies_that_cannot_be_taught(tmp_path, capsys, changes, message):
+    line = refused(capsys, "teach", study(tmp_path, changes), "--out", tmp_path / "course")
+    assert re.search(message, line), line
+    assert not (tmp_path / "course").exists()
+
+
+def test_a_codebook_that_has_the_mark_already(tmp_path, capsys):
+    path = study(tmp_path, codebook={"synthetic": {"kind": "integer", "min": 0, "max": 1}})
+    assert "a variable is called 'synthetic'" in refused(capsys, "teach", path, "--out", tmp_path / "course")
+
+
+def test_a_directory_in_the_way(tmp_path, capsys):
+    path = study(tmp_path)
+    (tmp_path / "course").mkdir()
+    (tmp_path / "course" / "thesis.txt").write_text("years")
+    assert "exists; give --force" in refused(capsys, "teach", path, "--out", tmp_path / "course")
+    assert "is not a run directory" in refused(capsys, "teach", path, "--out", tmp_path / "course", "--force")
+    assert "'--copies'" in refused(capsys, "teach", path, "--copies", "0")
+
+
+def test_an_assessment_keeps_the_rules_too(tmp_path, capsys):
+    changes = {
+        "rules": ["age > 0"],
+        "outputs": [{"kind": "frequencies", "by": ["area", "ill"]}],
+        "study": {"folds": [1], "runs": 1},
+    }
+    assert outrisk(capsys, "assess", write_study(tmp_path, changes), "--out", tmp_path / "run", "--quiet")[0] == 0
+    (made,) = (tmp_path / "run" / "synthetic").iterdir()
+    assert (pd.read_csv(made)["age"] > 0).all()
+    assert (records()["age"] == 0).any()
