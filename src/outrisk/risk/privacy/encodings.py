@@ -19,6 +19,7 @@ from outrisk.risk.privacy.entropy import Entropy, factor, pointwise
 from outrisk.risk.privacy.tables import ORIGINAL, SYNTHETIC, Tables
 
 _BLOCK = 8192
+_WIDEST = 4_000  # indicator columns of an encoding that writes them out: 260 MB a block
 
 
 @dataclass(frozen=True)
@@ -92,10 +93,19 @@ def _multiplied(space: Space, numbers: Sequence[float], codes: Sequence[float]) 
     return Space(space.numbers * roots, space.codes, costs, space.power)
 
 
+def _check_width(encoding: Encoding, width: int) -> None:
+    if width > _WIDEST:
+        raise RiskError(
+            f"encoding {encoding.name!r} would write out {width:,} columns of levels, {_WIDEST:,} are possible; "
+            "leave out names and numbers that identify, or take encoding 'onehot'"
+        )
+
+
 def _pointwise(columns: Columns, encoding: Encoding) -> Space:
     """One column a level: a record's own weight moves all its indicators, so a mismatch has no cost of its own."""
     if encoding.name != "onehot_zscore" or encoding.weights:
         raise RiskError("entropy 'pointwise' is defined on encoding 'onehot_zscore' without weights; use those")
+    _check_width(encoding, len(columns.numbers) + sum(columns.n_levels.values()))
     numbers = [_z(x, columns.original) for x in columns.numbers.values()]
     coordinates, owners = list(numbers), list(range(len(numbers)))
     for j, (name, codes) in enumerate(columns.codes.items(), len(numbers)):
@@ -254,6 +264,7 @@ def _project(columns: Columns, encoding: Encoding, scales: Sequence[Floats]) -> 
     codes = list(columns.codes.values())
     shares = [_shares(columns, name) for name in columns.codes]
     keep = [np.flatnonzero(scale > 0) for scale in scales]
+    _check_width(encoding, len(numbers) + sum(map(len, keep)))
 
     def dense(rows: NDArray[np.intp]) -> Floats:
         parts = [x[rows, None] for x in numbers]
