@@ -9,7 +9,7 @@ import pytest
 
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import RiskError
-from outrisk.risk import privacy_metric, privacy_metrics
+from outrisk.risk import Encoding, privacy_metric, privacy_metrics
 from outrisk.risk.privacy import METRICS, distances
 from outrisk.risk.privacy.learned import _features, auc
 from outrisk.risk.privacy.score import joined, mean_interval, share, wilson
@@ -243,3 +243,19 @@ def test_every_parameter_named_in_a_variant_exists():
             known = metric.function.__code__.co_varnames[: metric.function.__code__.co_argcount]
             assert set(parameters) <= set(known), (metric.name, variant)
     assert distances.TO_REAL == "synthetic_to_real"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "message"),
+    [
+        (Encoding("onehot", k=2), "encoding 'onehot' has no dimensions to keep"),
+        (Encoding("famd", weights=(("age", 2.0),)), "encoding 'famd' takes no weights and no entropy"),
+        (Encoding("famd", k=0), "famd: 0 dimensions; keep at least 1"),
+        (Encoding("onehot", weights=(("wage", 2.0),)), "weights: no column 'wage' in the encoding"),
+        (Encoding("twohot"), "no encoding 'twohot'; known: "),
+        (Encoding("numeric_raw", columns=("sex",)), "takes numeric columns and there is none"),
+    ],
+)
+def test_encodings_that_mean_nothing_are_refused(populations, encoding, message):
+    with pytest.raises(RiskError, match=message):
+        privacy_metric("DCR", *populations[:2], encoding=encoding)

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from outrisk.errors import RiskError
 from outrisk.risk.neighbours import Floats, Pace, Positions
+from outrisk.risk.privacy.columns import Encoding
 from outrisk.risk.privacy.context import Context
 from outrisk.risk.privacy.distances import ONEHOT, choose
-from outrisk.risk.privacy.encodings import Encoding
 from outrisk.risk.privacy.score import Score, student, undefined, wilson
 from outrisk.risk.privacy.tables import HOLDOUT, ORIGINAL, Tables
 

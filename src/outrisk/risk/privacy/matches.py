@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from outrisk.errors import RiskError
 from outrisk.risk.neighbours import between, ties
+from outrisk.risk.privacy.columns import Encoding
 from outrisk.risk.privacy.context import SLACK, TIE, Context
 from outrisk.risk.privacy.distances import FAMD, choose
-from outrisk.risk.privacy.encodings import Encoding
 from outrisk.risk.privacy.score import Score, share, wilson
 from outrisk.risk.privacy.tables import ORIGINAL, Tables
 

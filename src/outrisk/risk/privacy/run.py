@@ -16,8 +16,8 @@ from outrisk.codebook import Codebook
 from outrisk.errors import RiskError, first_line
 from outrisk.risk.equivalence import check_keys
 from outrisk.risk.neighbours import Pace, Positions, TimedOutError
+from outrisk.risk.privacy.columns import Encoding
 from outrisk.risk.privacy.context import Context
-from outrisk.risk.privacy.encodings import Encoding
 from outrisk.risk.privacy.registry import DEFAULT, VARIANTS, Metric, choose_metrics
 from outrisk.risk.privacy.score import Score, joined, undefined
 from outrisk.risk.privacy.tables import HOLDOUT, ORIGINAL, RESAMPLE, SYNTHETIC, read
