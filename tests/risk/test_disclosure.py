@@ -207,6 +207,25 @@ def test_an_interval_is_wide_enough_where_nothing_is_disclosed():
     assert math.isnan(rows.loc["TCAP", "marginal"]) and rows.loc["TCAP", "reason"]
 
 
+@pytest.mark.slow
+def test_intervals_hold_the_true_difference_about_as_often_as_they_say():
+    """Original and holdout of one population: the difference is 0. For uniques the intervals are wide (see margins)."""
+    rng = np.random.default_rng(1)
+
+    def draw(n):
+        a, b = rng.integers(0, 12, n), rng.integers(0, 6, n)
+        return pd.DataFrame({"a": a, "b": b, "t": (rng.random(n) < 0.2 + 0.5 * (a % 3 == 0)) + 0})
+
+    synthetic, held = draw(150), {measure: [] for measure in MEASURES}
+    for seed in range(200):
+        rows = disclosure(draw(300), synthetic, KEYS, "t", draw(300), seed=seed).marginal
+        for row in rows.itertuples():
+            held[row.measure].append(row.low <= 0 <= row.high)
+    shares = {measure: np.mean(found) for measure, found in held.items()}
+    assert min(shares.values()) > 0.9, shares
+    assert max(shares[measure] for measure in ("iS", "DiS", "DiSCO", "DCAP", "TCAP")) < 0.99, shares
+
+
 def test_several_syntheses_and_their_mean():
     original, holdout = table("ppqrs" * 4, "xyxzz" * 4), table("pqrss" * 4, "xxzzz" * 4)
     several = [table("pqqrt", "xxxyz"), table("pqqrs", "xxxyz")]

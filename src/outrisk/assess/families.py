@@ -14,8 +14,6 @@ from outrisk.risk.disclosure import Disclosure, disclosure
 from outrisk.risk.family import cap
 from outrisk.risk.multi import multi_disclosure
 
-_MOST_PAIRS = 20  # pairs of check_2way in the table; the note says how many there are
-
 
 def disclosure_sections(request: Request) -> Iterator[Section]:
     """Identity, attribute and CAP measures of the target as synthpop defines them, and their checks."""
@@ -29,7 +27,9 @@ def disclosure_sections(request: Request) -> Iterator[Section]:
     )
     tables = [
         Table("Identity disclosure, percent of records", _by_synthesis(result.identity)),
-        Table("Attribute disclosure, percent of records (denominators: records)", _by_synthesis(result.attribute)),
+        Table(
+            "Attribute disclosure, percent of records (max_denom, mean_denom: records)", _by_synthesis(result.attribute)
+        ),
         Table("Correct attribution probability (CAP), percent", _by_synthesis(result.cap)),
     ]
     against = _against(result) if request.holdout is not None else None
@@ -45,12 +45,9 @@ def disclosure_sections(request: Request) -> Iterator[Section]:
         f"Checks and profiles of {request.target}",
         (
             Table("Target levels to check (check_1way)", result.check_1way),
-            Table("Pairs of target and key level to check (check_2way)", result.check_2way.head(_MOST_PAIRS)),
+            Table("Pairs of target and key level to check (check_2way)", result.check_2way),
             Table("Records by size of their class, and by the target levels in it", result.profiles),
         ),
-        (f"The first {_MOST_PAIRS} of {len(result.check_2way):,} pairs.",)
-        if len(result.check_2way) > _MOST_PAIRS
-        else (),
     )
 
 
