@@ -15,6 +15,7 @@ from outrisk.errors import RiskError
 from outrisk.microdata import Microdata
 from outrisk.risk.privacy import METRICS, privacy_metrics
 from outrisk.risk.privacy.registry import choose_metrics
+from outrisk.risk.privacy.run import BETWEEN
 
 STUDY_METRICS = tuple(name for name in METRICS if name not in ("D-MLP", "MIR", "HiddR"))  # no training, no links
 _STUDY_SAMPLE, _STUDY_SECONDS = 1_000, 20.0
@@ -94,9 +95,9 @@ def _notes(frames: Sequence[pd.DataFrame], against: bool) -> Iterator[str]:
     )
     by_note: dict[str, list[str]] = {}
     for i, frame in enumerate(frames, start=1):
-        for row in frame[frame["note"] != ""].to_dict("records"):
-            where = f"{row['metric']}" if len(frames) == 1 else f"{row['metric']} ({i})"
-            by_note.setdefault(str(row["note"]), []).append(where)
+        for metric, notes in zip(frame["metric"], frame["note"], strict=True):
+            for note in filter(None, str(notes).split(BETWEEN)):
+                by_note.setdefault(note, []).append(str(metric) if len(frames) == 1 else f"{metric} ({i})")
     for note, metrics in by_note.items():
         everywhere = len(frames) == 1 and len(metrics) == len(frames[0])
         yield note if everywhere else f"{', '.join(metrics)}: {note}"

@@ -15,6 +15,7 @@ FILE = "privacy.csv"
 _NUMBERS = [
     *["value", "low", "high", "holdout", "worst_case", "difference", "difference_low", "difference_high"],
 ]
+_BETWEEN, _SAMPLE = " · ", "asked about a sample"  # between notes; a note that the caption makes needless
 _TEXTS = ["fold", "metric", "direction", "status", "note"]
 
 
@@ -42,7 +43,9 @@ def privacy_context(directory: Path, levels: list[int], lead: int | None) -> dic
         return None
     notes: dict[str, list[str]] = {}
     for row in own[own["note"] != ""].to_dict("records"):
-        notes.setdefault(str(row["note"]), []).append(f"{row['metric']} (fold {row['fold']})")
+        for note in str(row["note"]).split(_BETWEEN):
+            if not note.startswith(_SAMPLE):
+                notes.setdefault(note, []).append(f"{row['metric']} (fold {row['fold']})")
     shared = len(own)
     return {
         "level": level,

@@ -258,10 +258,9 @@ def hits(y, y_group, z, z_group, reaches, lead, count):
     for i in range(len(y_group)):
         low = np.searchsorted(z_group, y_group[i])
         high = np.searchsorted(z_group, y_group[i], side="right")
-        if len(reaches):
-            window = z[lead, low:high]
-            high = low + np.searchsorted(window, y[lead, i] + reaches[lead], side="right")
-            low += np.searchsorted(window, y[lead, i] - reaches[lead])
+        window = z[lead, low:high]
+        high = low + np.searchsorted(window, y[lead, i] + reaches[lead], side="right")
+        low += np.searchsorted(window, y[lead, i] - reaches[lead])
         for r in range(low, high):
             inside = True
             for j in range(len(reaches)):

@@ -9,10 +9,11 @@ import pytest
 
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import RiskError
-from outrisk.risk import privacy_metric, privacy_metrics
+from outrisk.risk import Encoding, privacy_metric, privacy_metrics
 from outrisk.risk.privacy import METRICS, distances
-from outrisk.risk.privacy.learned import auc
+from outrisk.risk.privacy.learned import _features, auc
 from outrisk.risk.privacy.score import joined, mean_interval, share, wilson
+from outrisk.risk.privacy.tables import read
 
 
 def people(rng, n):
@@ -183,6 +184,27 @@ def test_unfit_columns_are_refused(populations, value, message):
         privacy_metrics(original, synthetic)
 
 
+def test_text_is_no_number_whatever_the_codebook_says(populations):
+    book = Codebook((Variable("age", "integer", tuple(range(0, 121))),))
+    original = populations[0].astype({"age": object})
+    original.loc[3, "age"] = "about 40"
+    with pytest.raises(RiskError, match="original: column 'age' holds 'about 40', and its codebook says numbers"):
+        privacy_metrics(original, populations[1], codebook=book)
+    original.loc[3, "age"] = "NA"
+    assert (
+        "missing numbers of age" in privacy_metrics(original, populations[1], codebook=book, metrics=["CVP"])["note"][0]
+    )
+
+
+def test_a_column_that_identifies_is_told_where_it_cannot_be_written_out(populations):
+    names = [pd.DataFrame({"x": range(4500), "name": [f"{table}{i}" for i in range(4500)]}) for table in "oos"]
+    found = privacy_metrics(names[0], names[2], metrics=["DCR", "NNAA"]).set_index("metric")
+    assert found["status"].to_dict() == {"DCR": "error", "NNAA": "ok"}
+    assert "would write out 4,501 columns of levels" in found.loc["DCR", "note"]
+    tables = read({"original": names[0], "synthetic": names[2]})
+    assert _features(tables, tables.rows["original"]).shape == (4500, 256)
+
+
 def test_undefined_metrics_say_why():
     constant = pd.DataFrame({"x": [1.0, 1.0, 1.0], "c": ["a", "a", "a"]})
     found = privacy_metrics(constant, constant.copy(), metrics=["MDCR", "CVP"]).set_index("metric")
@@ -221,3 +243,19 @@ def test_every_parameter_named_in_a_variant_exists():
             known = metric.function.__code__.co_varnames[: metric.function.__code__.co_argcount]
             assert set(parameters) <= set(known), (metric.name, variant)
     assert distances.TO_REAL == "synthetic_to_real"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "message"),
+    [
+        (Encoding("onehot", k=2), "encoding 'onehot' has no dimensions to keep"),
+        (Encoding("famd", weights=(("age", 2.0),)), "encoding 'famd' takes no weights and no entropy"),
+        (Encoding("famd", k=0), "famd: 0 dimensions; keep at least 1"),
+        (Encoding("onehot", weights=(("wage", 2.0),)), "weights: no column 'wage' in the encoding"),
+        (Encoding("twohot"), "no encoding 'twohot'; known: "),
+        (Encoding("numeric_raw", columns=("sex",)), "takes numeric columns and there is none"),
+    ],
+)
+def test_encodings_that_mean_nothing_are_refused(populations, encoding, message):
+    with pytest.raises(RiskError, match=message):
+        privacy_metric("DCR", *populations[:2], encoding=encoding)

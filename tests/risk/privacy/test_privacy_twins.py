@@ -67,6 +67,15 @@ def test_metrics_agree_with_their_definitions(frames):
             assert len(scores) in {len(frame) for frame in frames.values()}
 
 
+@settings(max_examples=10, deadline=None)
+@given(tables(), st.sampled_from([["c", "d", "e"], ["u", "v"], ["v"], ["e"]]))
+def test_tables_of_categories_or_of_numbers_alone(frames, columns):
+    alone = {table: frame[columns] for table, frame in frames.items()}
+    for name, (twin, _) in TWINS.items():
+        if name not in ("ZCAP", "GCAP", "AIR"):
+            assert measure(alone, name).value == pytest.approx(twin(alone), abs=1e-9, nan_ok=True), name
+
+
 @settings(max_examples=12, deadline=None)
 @given(tables(), st.randoms(use_true_random=False))
 def test_metrics_do_not_depend_on_order_names_or_origin(frames, random):

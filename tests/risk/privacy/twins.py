@@ -98,10 +98,9 @@ def nnaa(frames):
 
 
 def rows(frame, names=None):
-    """Records as tuples of text; a missing value equals itself."""
-    return [
-        tuple("Missing" if value != value else value for value in row) for row in frame[names or list(frame)].values
-    ]
+    """Records as tuples; a missing value, however it is written, equals itself."""
+    known = frame[names or list(frame)]
+    return [tuple(row) for row in known.astype(object).where(known.notna(), "Missing").to_numpy().tolist()]
 
 
 def crp(frames):

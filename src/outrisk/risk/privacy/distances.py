@@ -16,8 +16,8 @@ import numpy as np
 
 from outrisk.errors import RiskError
 from outrisk.risk.neighbours import Floats, nearest, ties
+from outrisk.risk.privacy.columns import Encoding
 from outrisk.risk.privacy.context import SLACK, TIE, Context
-from outrisk.risk.privacy.encodings import Encoding
 from outrisk.risk.privacy.entropy import Entropy
 from outrisk.risk.privacy.score import Score, joined, mean, share, student, undefined, wilson
 from outrisk.risk.privacy.tables import HOLDOUT, ORIGINAL

@@ -7,53 +7,23 @@ missing number's indicator is a category of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outrisk.errors import RiskError
 from outrisk.risk.neighbours import Floats, Space
-from outrisk.risk.privacy.entropy import Entropy, factor, pointwise
+from outrisk.risk.privacy.columns import Columns, Encoding, indicator_costs, shares, value_range, z_scores
+from outrisk.risk.privacy.entropy import Entropy, factor
+from outrisk.risk.privacy.projections import entropy_per_value, famd, pca
 from outrisk.risk.privacy.tables import ORIGINAL, SYNTHETIC, Tables
-
-_BLOCK = 8192
-
-
-@dataclass(frozen=True)
-class Encoding:
-    """Name of an encoding (see ENCODINGS), and its parameters.
-
-    k: dimensions that pca and famd keep; by default as many as there are columns.
-    weights: by what a column's part of the sum of squares (of the sum, in Gower's distance) is multiplied; 1 if absent.
-    """
-
-    name: str = "onehot"
-    k: int | None = None
-    columns: tuple[str, ...] | None = None  # None: all
-    weights: tuple[tuple[str, float], ...] = ()
-    entropy: Entropy | None = None
-
-    def __str__(self) -> str:
-        return self.name if self.k is None else f"{self.name}, k = {self.k}"
-
-
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """The columns that an encoding works on, for all tables together."""
-
-    numbers: Mapping[str, Floats]
-    codes: Mapping[str, NDArray[np.int64]]
-    n_levels: Mapping[str, int]
-    original: NDArray[np.intp]
-    synthetic: NDArray[np.intp]
 
 
 def encode(tables: Tables, encoding: Encoding) -> Space:
     """All tables as points, in the order of their records."""
     if encoding.name not in ENCODINGS:
         raise RiskError(f"no encoding {encoding.name!r}; known: {sorted(ENCODINGS)}")
+    if encoding.k is not None and encoding.name not in ("pca", "famd"):
+        raise RiskError(f"encoding {encoding.name!r} has no dimensions to keep; give k to 'pca' or 'famd'")
     names = tables.names if encoding.columns is None else encoding.columns
     unknown = [name for name in names if name not in tables.names]
     if unknown:
@@ -72,7 +42,7 @@ def encode(tables: Tables, encoding: Encoding) -> Space:
         tables.rows[SYNTHETIC],
     )
     if encoding.entropy is not None and encoding.entropy.kind == "pointwise":
-        return _pointwise(columns, encoding)
+        return entropy_per_value(columns, encoding)
     space = ENCODINGS[encoding.name](columns, encoding)
     return space if encoding.entropy is None else _weighed(space, columns, encoding.entropy)
 
@@ -90,21 +60,6 @@ def _multiplied(space: Space, numbers: Sequence[float], codes: Sequence[float]) 
     roots = np.asarray(numbers[: space.numbers.shape[1]], dtype=float) ** (1 / space.power)
     costs = tuple(cost * factor for cost, factor in zip(space.costs, codes, strict=False))
     return Space(space.numbers * roots, space.codes, costs, space.power)
-
-
-def _pointwise(columns: Columns, encoding: Encoding) -> Space:
-    """One column a level: a record's own weight moves all its indicators, so a mismatch has no cost of its own."""
-    if encoding.name != "onehot_zscore" or encoding.weights:
-        raise RiskError("entropy 'pointwise' is defined on encoding 'onehot_zscore' without weights; use those")
-    numbers = [_z(x, columns.original) for x in columns.numbers.values()]
-    coordinates, owners = list(numbers), list(range(len(numbers)))
-    for j, (name, codes) in enumerate(columns.codes.items(), len(numbers)):
-        for level in range(columns.n_levels[name]):
-            coordinates.append(_z((codes == level).astype(float), columns.original))
-            owners.append(j)
-    values: list[NDArray[Any]] = [*columns.numbers.values(), *columns.codes.values()]
-    assert encoding.entropy is not None
-    return pointwise(encoding.entropy, np.column_stack(coordinates), values, owners, columns.original)
 
 
 def _space(
@@ -129,23 +84,8 @@ def _space(
     return _multiplied(space, factors[0], factors[1])
 
 
-def _z(values: Floats, original: NDArray[np.intp]) -> Floats:
-    """Centred and divided by the original's standard deviation (ddof 0), 1 in place of 0."""
-    reference = values[original]
-    return np.asarray((values - reference.mean()) / (_deviation(reference) or 1.0))
-
-
-def _deviation(values: Floats) -> float:
-    return 0.0 if np.ptp(values) == 0 else float(values.std())  # a constant column's rounding is no deviation
-
-
-def _range(values: Floats) -> float:
-    return float(np.ptp(values)) or 1.0
-
-
-def _shares(columns: Columns, name: str) -> Floats:
-    counts = np.bincount(columns.codes[name][columns.original], minlength=columns.n_levels[name])
-    return np.asarray(counts / len(columns.original))
+def _z_scored(columns: Columns) -> list[Floats]:
+    return [z_scores(x, columns.original) for x in columns.numbers.values()]
 
 
 def _flat(columns: Columns, cost: float) -> list[Floats]:
@@ -154,7 +94,7 @@ def _flat(columns: Columns, cost: float) -> list[Floats]:
 
 def onehot(columns: Columns, encoding: Encoding) -> Space:
     """Numbers z-scored; a mismatch of a category counts once, as a difference of one standard deviation does."""
-    return _space(columns, encoding, [_z(x, columns.original) for x in columns.numbers.values()], _flat(columns, 0.5))
+    return _space(columns, encoding, _z_scored(columns), _flat(columns, 0.5))
 
 
 def onehot_raw(columns: Columns, encoding: Encoding) -> Space:
@@ -164,7 +104,7 @@ def onehot_raw(columns: Columns, encoding: Encoding) -> Space:
 
 def onehot_minmax(columns: Columns, encoding: Encoding) -> Space:
     """Numbers divided by the original's range; indicators 0/1, so that a mismatch counts twice."""
-    numbers = [x / _range(x[columns.original]) for x in columns.numbers.values()]
+    numbers = [x / value_range(x[columns.original]) for x in columns.numbers.values()]
     return _space(columns, encoding, numbers, _flat(columns, 1.0))
 
 
@@ -173,14 +113,9 @@ def onehot_zscore(columns: Columns, encoding: Encoding) -> Space:
     return _space(
         columns,
         encoding,
-        [_z(x, columns.original) for x in columns.numbers.values()],
-        [_indicator_costs(_shares(columns, name)) for name in columns.codes],
+        _z_scored(columns),
+        [indicator_costs(shares(columns, name)) for name in columns.codes],
     )
-
-
-def _indicator_costs(shares: Floats) -> Floats:
-    variances = shares * (1 - shares)
-    return np.asarray(1 / np.where(variances > 0, variances, 1.0))
 
 
 def numeric_raw(columns: Columns, encoding: Encoding) -> Space:
@@ -192,7 +127,7 @@ def numeric_raw(columns: Columns, encoding: Encoding) -> Space:
 def numeric_zscore(columns: Columns, encoding: Encoding) -> Space:
     """Numeric columns only, z-scored."""
     _need_numbers(columns, encoding)
-    return _space(columns, encoding, [_z(x, columns.original) for x in columns.numbers.values()], [])
+    return _space(columns, encoding, _z_scored(columns), [])
 
 
 def _need_numbers(columns: Columns, encoding: Encoding) -> None:
@@ -203,7 +138,7 @@ def _need_numbers(columns: Columns, encoding: Encoding) -> None:
 def label_zscore(columns: Columns, encoding: Encoding) -> Space:
     """Categories by the rank of their text, then every column z-scored: no distance, kept for comparison."""
     ranks = {name: codes.astype(float) for name, codes in columns.codes.items()}
-    values = [_z(x, columns.original) for x in (*columns.numbers.values(), *ranks.values())]
+    values = [z_scores(x, columns.original) for x in (*columns.numbers.values(), *ranks.values())]
     return _space(columns, encoding, values, [])
 
 
@@ -228,52 +163,6 @@ def gower_pair(columns: Columns, encoding: Encoding) -> Space:
     """As gower, ranges below 1 replaced by 1 and taken, by NNAA, for each pair of tables anew: for comparison."""
     both = np.concatenate([columns.original, columns.synthetic])
     return _gower(columns, encoding, {name: max(float(np.ptp(x[both])), 1.0) for name, x in columns.numbers.items()})
-
-
-def pca(columns: Columns, encoding: Encoding) -> Space:
-    """Principal components of the z-scored one-hot columns of the original; scores, not divided by singular values."""
-    scales = [np.sqrt(1 / _indicator_costs(_shares(columns, name))) for name in columns.codes]
-    return _project(columns, encoding, scales)
-
-
-def famd(columns: Columns, encoding: Encoding) -> Space:
-    """Factor analysis of mixed data: z-scored numbers, indicators divided by the root of the original's share.
-
-    A level that the original does not have has no indicator.
-    """
-    scales = [np.sqrt(_shares(columns, name)) for name in columns.codes]
-    return _project(columns, encoding, scales)
-
-
-def _project(columns: Columns, encoding: Encoding, scales: Sequence[Floats]) -> Space:
-    """Scores on the first k right singular vectors of the original's scaled columns; exact, in blocks of records.
-
-    The triangle R of a QR decomposition, stacked block by block, has the singular values and vectors of the matrix.
-    """
-    numbers = [_z(x, columns.original) for x in columns.numbers.values()]
-    codes = list(columns.codes.values())
-    shares = [_shares(columns, name) for name in columns.codes]
-    keep = [np.flatnonzero(scale > 0) for scale in scales]
-
-    def dense(rows: NDArray[np.intp]) -> Floats:
-        parts = [x[rows, None] for x in numbers]
-        for column, scale, share, kept in zip(codes, scales, shares, keep, strict=True):
-            parts.append(((column[rows, None] == kept) - share[kept]) / scale[kept])
-        return np.concatenate(parts, axis=1)
-
-    triangle = np.empty((0, len(numbers) + sum(map(len, keep))))
-    for start in range(0, len(columns.original), _BLOCK):
-        block = dense(columns.original[start : start + _BLOCK])
-        triangle = np.asarray(np.linalg.qr(np.concatenate([triangle, block]), mode="r"))
-    vectors = np.linalg.svd(triangle, full_matrices=False)[2]
-    k = len(numbers) + len(codes) if encoding.k is None else encoding.k
-    if k < 1:
-        raise RiskError(f"{encoding.name}: {k} dimensions; keep at least 1")
-    vectors = vectors[:k]
-    vectors *= np.sign(vectors[np.arange(len(vectors)), np.abs(vectors).argmax(axis=1)])[:, None]
-    n = len(next(iter([*numbers, *codes])))
-    scores = [dense(np.arange(start, min(start + _BLOCK, n))) @ vectors.T for start in range(0, n, _BLOCK)]
-    return Space(np.concatenate(scores), np.empty((n, 0), dtype=np.int64), ())
 
 
 ENCODINGS: dict[str, Callable[[Columns, Encoding], Space]] = {

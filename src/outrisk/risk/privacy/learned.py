@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from outrisk.errors import RiskError
 from outrisk.risk.neighbours import Floats, Pace, Positions
+from outrisk.risk.privacy.columns import Encoding
 from outrisk.risk.privacy.context import Context
 from outrisk.risk.privacy.distances import ONEHOT, choose
-from outrisk.risk.privacy.encodings import Encoding
 from outrisk.risk.privacy.score import Score, student, undefined, wilson
 from outrisk.risk.privacy.tables import HOLDOUT, ORIGINAL, Tables
 
 _FOLDS = 5
+_MOST_LEVELS = 255
 _Flags = NDArray[np.bool_]
 
 
@@ -194,10 +195,15 @@ def auc(positive: Floats, negative: Floats) -> tuple[float, float]:
 
 
 def _features(tables: Tables, rows: Positions) -> Floats:
-    """Numbers, indicators of missing ones, and a 0/1 column for each level (one for two levels), (n, m)."""
+    """Numbers, indicators of missing ones, and a 0/1 column for each level (one for two levels), (n, m).
+
+    Of a column with many levels the 255 most frequent in all tables together have one.
+    """
     columns = [values[rows] for values in tables.numbers.values()] + [gap[rows] for gap in tables.gaps.values()]
     for j, name in enumerate(tables.names):
         if name not in tables.numbers:
-            codes, levels = tables.coding.columns[j][rows], len(tables.coding.labels[j])
-            columns += [codes == level for level in range(1 if levels == 2 else 0, levels)]
+            codes, levels = tables.coding.columns[j][rows], np.arange(len(tables.coding.labels[j]))
+            if len(levels) > _MOST_LEVELS:
+                levels = np.sort(np.argsort(-np.bincount(tables.coding.columns[j]), kind="stable")[:_MOST_LEVELS])
+            columns += [codes == level for level in (levels[1:] if len(levels) == 2 else levels)]
     return np.column_stack(columns).astype(np.float32)

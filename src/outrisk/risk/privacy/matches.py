@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from outrisk.errors import RiskError
 from outrisk.risk.neighbours import between, ties
+from outrisk.risk.privacy.columns import Encoding
 from outrisk.risk.privacy.context import SLACK, TIE, Context
 from outrisk.risk.privacy.distances import FAMD, choose
-from outrisk.risk.privacy.encodings import Encoding
 from outrisk.risk.privacy.score import Score, share, wilson
 from outrisk.risk.privacy.tables import ORIGINAL, Tables
 
@@ -61,19 +61,14 @@ def _hits(context: Context, start: str, end: str, parts: float, count: bool) -> 
     tables, rows = context.tables, context.scored(start)
     categories = [name for name in tables.names if name not in tables.numbers]
     group = _row_numbers(tables, categories, (start, end), gaps=True)
-    scaled = []
-    for values in tables.numbers.values():
-        reach = np.ptp(values[tables.rows[ORIGINAL]]) / parts
-        scaled.append((values, reach + SLACK))
     n = len(rows)
     own, other = group[: tables.n_records(start)][rows], group[tables.n_records(start) :]
-    columns = np.array([values for values, _ in scaled]).reshape(len(scaled), -1)
+    columns = np.stack([*tables.numbers.values()] or [np.zeros(len(tables.coding.columns[0]))])
+    reaches = np.ptp(columns[:, tables.rows[ORIGINAL]], axis=1) / parts + SLACK
     y, z = columns[:, tables.rows[start][rows]], columns[:, tables.rows[end]]
-    reaches = np.array([reach for _, reach in scaled])
-    lead = 0
-    if len(scaled):  # sort by the column whose reach covers the least of its records
-        lead = int(np.argmin([np.mean(np.abs(x - np.median(x)) <= reach) for x, reach in zip(z, reaches, strict=True)]))
-    order = np.lexsort((z[lead], other)) if len(scaled) else np.argsort(other, kind="stable")
+    # Sort by the column whose reach covers the least of its records.
+    lead = int(np.argmin([np.mean(np.abs(x - np.median(x)) <= reach) for x, reach in zip(z, reaches, strict=True)]))
+    order = np.lexsort((z[lead], other))
     z, other = z[:, order].copy(), other[order]
     hits = np.empty(n, dtype=np.int64)
     for first in range(0, n, _CHUNK):

@@ -8,7 +8,7 @@ from typing import Any
 
 from outrisk.errors import RiskError
 from outrisk.risk.privacy import attribution, distances, learned, matches
-from outrisk.risk.privacy.encodings import Encoding
+from outrisk.risk.privacy.columns import Encoding
 from outrisk.risk.privacy.score import Score
 
 RISKIER, SAFER = "larger = riskier", "smaller = riskier"

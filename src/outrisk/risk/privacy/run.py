@@ -16,8 +16,8 @@ from outrisk.codebook import Codebook
 from outrisk.errors import RiskError, first_line
 from outrisk.risk.equivalence import check_keys
 from outrisk.risk.neighbours import Pace, Positions, TimedOutError
+from outrisk.risk.privacy.columns import Encoding
 from outrisk.risk.privacy.context import Context
-from outrisk.risk.privacy.encodings import Encoding
 from outrisk.risk.privacy.registry import DEFAULT, VARIANTS, Metric, choose_metrics
 from outrisk.risk.privacy.score import Score, joined, undefined
 from outrisk.risk.privacy.tables import HOLDOUT, ORIGINAL, RESAMPLE, SYNTHETIC, read
@@ -26,6 +26,7 @@ COLUMNS = (
     "metric", "variant", "value", "low", "high", "holdout", "worst_case", "difference", "difference_low",
     "difference_high", "direction", "encoding", "n", "counts", "seconds", "status", "note", "measures",
 )  # fmt: skip
+BETWEEN = " · "  # stands between the notes of a row
 OK, UNDEFINED, ERROR, TIMED_OUT = "ok", "undefined", "error", "timed out"
 _NEEDS = {"keys": "keys and a target", "links": "links from real to synthetic records", "holdout": "a holdout"}
 
@@ -222,7 +223,7 @@ def _row(
         "counts": "; ".join(f"{name} {count:.6g}" for name, count in score.counts.items()),
         "seconds": time.monotonic() - start,
         "status": status,
-        "note": "; ".join(_notes(context, score, others)),
+        "note": BETWEEN.join(_notes(context, score, others)),
         "measures": metric.measures,
     }
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from outrisk.codebook import Codebook
 from outrisk.errors import RiskError
+from outrisk.microdata import MISSING_VALUES
 from outrisk.risk.equivalence import Coding, code_frames
 from outrisk.risk.neighbours import Floats
 
@@ -99,7 +100,13 @@ def _is_numeric(name: str, columns: Mapping[str, pd.Series[Any]], codebook: Code
 
 
 def _as_floats(name: str, table: str, column: pd.Series[Any]) -> Floats:
-    values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan).copy()
+    numbers = pd.to_numeric(column, errors="coerce")
+    values = numbers.to_numpy(dtype=float, na_value=np.nan).copy()
+    lost = np.isnan(values) & column.notna().to_numpy()
+    if lost.any():  # text where the codebook says numbers
+        other = [value for value in column[lost] if str(value).strip() not in MISSING_VALUES]
+        if other:
+            raise RiskError(f"{table}: column {name!r} holds {str(other[0])!r}, and its codebook says numbers")
     if np.isinf(values).any():
         raise RiskError(f"{table}: column {name!r} holds an infinite value; distances need finite numbers")
     return values
