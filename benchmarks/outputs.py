@@ -95,7 +95,9 @@ def tables(path, seeds):
             inside = [generation.errors for seconds, generation in trace if seconds <= limit]
             reached.append(inside[-1].mae)
             first = next((seconds for seconds, generation in trace if generation.errors.mae <= asked), float("nan"))
-            print(f"{ways}-way, seed {seed}: {inside[-1].mae:.4f} per cell after {limit:g} s; {asked:g} after {first:.2f} s")
+            print(
+                f"{ways}-way, seed {seed}: {inside[-1].mae:.4f} per cell after {limit:g} s; {asked:g} after {first:.2f} s"
+            )
         print(f"{ways}-way: {len(problem.low):,} cells, median {statistics.median(reached):.4f} (asked: {asked:g})\n")
         state = trace[-1][1].best
         linear = problem.linearise(state.codes, state.totals, "precision")
