@@ -18,7 +18,7 @@ TABLES = {
         CODEBOOK, "t", ("job", "age"), margins=True, protection=Protection(round_to=5, random=True, threshold=5)
     ),
     "weighted": Frequencies(CODEBOOK, "t", ("job", "ill"), weight="w"),
-    "shares": Frequencies(CODEBOOK, "t", ("ill", "age"), show="column_percentages"),
+    "shares": Frequencies(CODEBOOK, "t", ("ill", "age"), show="column_percentages", digits=0),
     "means": Magnitudes(CODEBOOK, "t", "age", ("job",), ("mean", "count"), digits=(1, 0), protection=THRESHOLD),
     "quantiles": Quantiles(CODEBOOK, "t", "pay", ("job",), (0.0, 0.25, 0.5, 1.0)),
     "between": Quantiles(CODEBOOK, "t", "age", ("job",), (0.4, 0.5), digits=1),

@@ -491,9 +491,9 @@ def climb(plan, codes, totals, low, high, weight, forms, residual, gradient, vis
                 modelled = True
             else:
                 tallied = True
-        beside[:] = False  # the variables that stand beside this one in tallies
+        beside[:] = False  # the variables that stand beside this one in counts
         for e in range(start, end):
-            if code[blocks[e] + KIND] == TALLY:
+            if code[blocks[e] + KIND] == TALLY and code[blocks[e] + VALUE] < 0:
                 place = code[blocks[e] + PLACE]
                 for v in range(place + 1, place + 1 + 2 * code[place], 2):
                     beside[code[v]] = code[v] != j

@@ -21,8 +21,9 @@ from outrisk.evolve.settings import Settings
 
 Stop = Literal["", "matched", "budget", "stalled"]
 _EMPHASIS, _FADE = 1.1, 0.95  # how numbers that are off gain weight at each refresh, and how the gain fades
-_LEAST_POLISH = 2000  # visits, however few the records
-_MODEL_SHARE = 0.15  # of the visits where models are among the outputs, which cost more and need fewer
+_STUCK = 5  # generations without gain after which numbers are taken to be as near as coarse steps bring them
+_LEAST_POLISH = 20_000  # visits, however few the records
+_SHARE_OF_MIXED, _SHARE_OF_MODELS = 0.5, 0.15  # of the visits where models, which cost more, are among the outputs
 _GAIN = 1e-3  # relative fall of the error below which a generation counts as standing still
 
 
@@ -93,7 +94,8 @@ class _Evolution:
         self.statistics.register("mean", np.mean)
         self.fitness: Fitness = settings.fitness
         self.linear: Linear
-        share = _MODEL_SHARE if any(isinstance(part, ModelPart) for part in problem.parts) else 1.0
+        modelled = {isinstance(part, ModelPart) for part in problem.parts}
+        share = 1.0 if modelled == {False} else _SHARE_OF_MIXED if len(modelled) == 2 else _SHARE_OF_MODELS
         self.polish = max(_LEAST_POLISH, round(share * settings.polish * problem.n_records))
         self.near = False  # whether the released numbers are within reach, so that fine steps pay
         self.emphasis = np.ones(len(problem.tolerance))
@@ -118,7 +120,8 @@ class _Evolution:
             )
             if stop:
                 return
-            self.near = self.near or errors.off < self.settings.sharpen
+            stuck = 0 < self.settings.sharpen and number - self.since >= _STUCK
+            self.near = self.near or errors.off < self.settings.sharpen or stuck
             if self.near:
                 self._sharpen()
             if self.near or (number and number % self.settings.refresh == 0):

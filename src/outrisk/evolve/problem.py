@@ -271,12 +271,13 @@ class Problem:
 
 
 def _reachable(part: TallyPart, low: Array, high: Array) -> tuple[Array, Array]:
-    """Ranges of totals, those of bare counts narrowed to whole numbers: where none lies within, to the nearest one."""
+    """Ranges of totals, those of bare counts in whole numbers: where none lies within, the two around (a share may need
+    another number of records to fall on).
+    """
     whole = np.concatenate([np.full(block.size, block.value is None and block.weight is None) for block in part.blocks])
     least, most = np.ceil(low - 1e-9), np.floor(high + 1e-9)
     none = least > most
-    nearest = np.round((np.where(none, low, 0.0) + np.where(none, high, 0.0)) / 2)
-    least, most = np.where(none, nearest, least), np.where(none, nearest, most)
+    least, most = np.where(none, most, least), np.where(none, least, most)
     return np.where(whole, least, low), np.where(whole, most, high)
 
 

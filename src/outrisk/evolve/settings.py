@@ -34,10 +34,11 @@ class Settings:
     mate_probability: chance that a pair of children swaps records. mate_share: chance that it swaps a given record.
     mutation: chance that a value changes. creep: chance that a changed numeric value goes to a neighbouring grid point
     only. climb: visits a child gets in each generation, per record (a visit: see kernels.climb). fitness: mse, or chi2
-    (see problem.py). sharpen: the numbers are near when `Errors.off` falls below this (0 = never). Then the fitness
+    (see problem.py). sharpen: the numbers are near when `Errors.off` falls below this, or no longer
+    falls (0 = never). Then the fitness
     turns to squared errors in half last digits, where numbers that are off gain weight; values may be exchanged between
-    records; and the fitter child of a pair gets `polish` visits per record (a
-    seventh of them where a model is released). refresh: generations between refreshes
+    records; and the fitter child of a pair gets `polish` visits per record (fewer
+    where models are among the outputs, whose visits cost more). refresh: generations between refreshes
     of the linear map; when near, every generation refreshes it. patience: the run ends when the error has not fallen by
     0.1 % for this many generations (0 = only the budget ends it).
     """
@@ -103,7 +104,7 @@ PRESETS = {
         start="univariate",
         mate_probability=0.8,
         mate_share=SteppedRate(0.1, 3.0, 3),
-        mutation=SteppedRate(0.001, 3.0, 3, least=1e-5),
+        mutation=SteppedRate(0.001, 3.0, 3),
         creep=0.3,
         climb=SteppedRate(2.0, 1.0, 100),
         polish=7.0,
