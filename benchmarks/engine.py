@@ -121,18 +121,18 @@ def table_seconds(data, seed):
             break
     seconds = time.perf_counter() - started
     synthetic = Microdata(codebook, generation.codes)
-    difference = np.concatenate([table.refit(synthetic) for table in tables]) - problem.target
+    difference = np.concatenate([table.refit(synthetic) for table in tables]) - problem.low
     return seconds, float(np.abs(difference).mean()), len(difference), proposals_a_second(problem, generation)
 
 
 def proposals_a_second(problem, generation):
-    """Single-value proposals a second on one core, at the end of a run."""
-    best, steps = generation.best, 1_000_000
-    linear = problem.linearise(best.codes, "chi2")
-    rng = np.random.default_rng(1)
-    started = time.perf_counter()
-    kernels.climb(problem.plan, best.codes.copy(), best.totals.copy(), problem.target, linear.weights, steps, 0.3, rng)
-    return steps / (time.perf_counter() - started)
+    """Values looked at a second on one core, at the end of a run."""
+    codes, totals = generation.best.codes.copy(), generation.best.totals.copy()
+    linear = problem.linearise(codes, totals, "precision")
+    ranges = (linear.low, linear.high, linear.weight, linear.flat_forms, *problem.slopes(totals, linear))
+    started = time.thread_time()
+    _, looked = kernels.climb(problem.plan, codes, totals, *ranges, 200_000, True, np.random.default_rng(1))
+    return looked / (time.thread_time() - started)
 
 
 def main():

@@ -35,7 +35,8 @@ YEAR = 2019
 LIMITS = {2: (2.0, 0.05), 3: (4.0, 0.12), 4: (6.0, 0.06)}  # seconds, mean absolute cell error asked for
 PARTS = ["coefficients", "standard_errors"]
 MIXED = [
-    {"kind": "logit", "formula": "TENURE ~ AGE + C(ETHGROUP) + C(LTILL) + C(MSTATUS) + C(SEX)", "event": 1, "release": PARTS},
+    {"kind": "logit", "formula": "TENURE ~ AGE + C(ETHGROUP) + C(LTILL) + C(MSTATUS) + C(SEX)", "event": 1,
+     "release": PARTS},
     {"kind": "logit", "formula": "LTILL ~ AGE + C(SEX) + C(AREA)", "event": 1, "release": PARTS},
     {"kind": "probit", "formula": "TENURE ~ AGE + C(SEX) + C(MSTATUS)", "event": 1, "release": PARTS},
     {"kind": "ols", "formula": "AGE ~ C(SEX) + C(MSTATUS) + C(LTILL)", "release": PARTS},
@@ -95,9 +96,7 @@ def tables(path, seeds):
             inside = [generation.errors for seconds, generation in trace if seconds <= limit]
             reached.append(inside[-1].mae)
             first = next((seconds for seconds, generation in trace if generation.errors.mae <= asked), float("nan"))
-            print(
-                f"{ways}-way, seed {seed}: {inside[-1].mae:.4f} per cell after {limit:g} s; {asked:g} after {first:.2f} s"
-            )
+            print(f"{ways}-way, seed {seed}: {inside[-1].mae:.4f} per cell in {limit:g} s, {asked:g} in {first:.2f} s")
         print(f"{ways}-way: {len(problem.low):,} cells, median {statistics.median(reached):.4f} (asked: {asked:g})\n")
         state = trace[-1][1].best
         linear = problem.linearise(state.codes, state.totals, "precision")

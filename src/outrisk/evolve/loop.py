@@ -120,7 +120,7 @@ class _Evolution:
             )
             if stop:
                 return
-            stuck = 0 < self.settings.sharpen and number - self.since >= _STUCK
+            stuck = self.settings.sharpen > 0 and number - self.since >= _STUCK
             self.near = self.near or errors.off < self.settings.sharpen or stuck
             if self.near:
                 self._sharpen()
