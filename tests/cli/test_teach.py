@@ -138,6 +138,10 @@ def test_risk_needs_the_original(tmp_path, capsys):
     [
         ({"records": None}, "'records' is missing; add how many the results rest on, or give --records"),
         ({"records": 90}, "output 'table area x ill' counts 160 records, and 90 are to be made; make as many"),
+        (
+            {"outputs": [TABLE, {"kind": "frequencies", "by": ["ill"], "values": [100, 60]}]},
+            "table area x ill.*table ill",
+        ),
         ({"records": 0}, r"\[records\] is 0: it must be"),
         ({"rules": ["age > 1 implies wage == 0"]}, r"\[rules 1\] 'wage == 0' names \['wage'\]; variables are"),
         ({"rules": ["age > 1", "age < 1"]}, r"\[rules\] no combination of values keeps 1 \(age > 1\) and 2"),

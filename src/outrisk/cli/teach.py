@@ -20,6 +20,7 @@ from outrisk.errors import ConfigError
 from outrisk.load import load_study_data
 from outrisk.microdata import Microdata
 from outrisk.outputs import release
+from outrisk.outputs.conflicts import conflicts
 from outrisk.provenance import data_digest, file_digest, versions
 from outrisk.report.teaching import render_teaching, teaching_summary
 from outrisk.teach.course import Copy, Course, make_copies
@@ -46,6 +47,10 @@ def make_teaching_data(
     marked = marked_codebook(course.codebook)
     workers = workers or os.cpu_count() or 1
     _ = course.problem.plan  # a fault of the released numbers shows here, before anything is written
+    contradictions = [] if original is not None else conflicts(course.outputs, course.released, course.n_records)
+    if contradictions:
+        more = f" (and {len(contradictions) - 1} more such conflicts)" if len(contradictions) > 1 else ""
+        raise ConfigError(f"{study.path}: {contradictions[0]}{more}")
     with undisturbed():
         directory.open()
         try:

@@ -95,11 +95,13 @@ def univariate(problem: Problem) -> list[Array]:
             block = part.blocks[0]
             shape = [problem.codebook.sizes[j] for j in block.place.variables]
             counts = np.clip(np.minimum(released.high[which], problem.n_records), 0, None)
-            if block.masks or block.weight or block.value is not None or block.size != part.n_numbers:
+            if block.masks or block.weight or block.value is not None or block.cell is not None:
                 continue
-            if block.cell is not None or block.size != np.prod(shape) or not np.nansum(counts) > 0:
+            if block.size != part.n_numbers or not counts.sum() > 0:
                 continue
-            table = np.nan_to_num(counts).reshape(shape)
+            if (part.map.bounds(np.ones(block.size), counts, counts).unit != 1.0).any():  # shares, not counts
+                continue
+            table = counts.reshape(shape)
             for axis, j in enumerate(block.place.variables):
                 chances[j] = table.sum(axis=tuple(a for a in range(len(shape)) if a != axis)) / table.sum()
     return chances

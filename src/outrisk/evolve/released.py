@@ -112,7 +112,7 @@ class Released:
     @cached_property
     def known(self) -> NDArray[np.bool_]:
         """Numbers (k,) of which something was released: not those of suppressed cells, not an undefined mean."""
-        return np.isfinite(self.high)
+        return np.isfinite(self.high) | (np.isfinite(self.low) & (self.low > 0))
 
     def distance(self, numbers: Array) -> Array:
         """Signed distance (k,) of recomputed numbers from where they should lie; NaN where they are undefined."""
