@@ -19,6 +19,7 @@ lint: .venv/installed-lint
 bench: .venv/installed
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/studies.py
+	$(BIN)/python benchmarks/outputs.py
 	$(BIN)/python benchmarks/privacy.py
 	$(BIN)/python benchmarks/disclosure.py
 	$(BIN)/python benchmarks/attacks.py

@@ -22,6 +22,7 @@ from outrisk.evolve.settings import Settings
 Stop = Literal["", "matched", "budget", "stalled"]
 _EMPHASIS, _FADE = 1.1, 0.95  # how numbers that are off gain weight at each refresh, and how the gain fades
 _STUCK = 5  # generations without gain after which numbers are taken to be as near as coarse steps bring them
+_MOST_VISITS = 400_000  # in a generation, however many the records: errors are looked at in between
 _LEAST_POLISH = 20_000  # visits, however few the records
 _SHARE_OF_MIXED, _SHARE_OF_MODELS = 0.5, 0.15  # of the visits where models, which cost more, are among the outputs
 _GAIN = 1e-3  # relative fall of the error below which a generation counts as standing still
@@ -95,8 +96,9 @@ class _Evolution:
         self.fitness: Fitness = settings.fitness
         self.linear: Linear
         modelled = {isinstance(part, ModelPart) for part in problem.parts}
-        share = 1.0 if modelled == {False} else _SHARE_OF_MIXED if len(modelled) == 2 else _SHARE_OF_MODELS
-        self.polish = max(_LEAST_POLISH, round(share * settings.polish * problem.n_records))
+        self.without_models = modelled == {False}
+        share = 1.0 if self.without_models else _SHARE_OF_MIXED if len(modelled) == 2 else _SHARE_OF_MODELS
+        self.polish = min(_MOST_VISITS, max(_LEAST_POLISH, round(share * settings.polish * problem.n_records)))
         self.near = False  # whether the released numbers are within reach, so that fine steps pay
         self.emphasis = np.ones(len(problem.tolerance))
         self._refresh(self.population[0])
@@ -120,8 +122,8 @@ class _Evolution:
             )
             if stop:
                 return
-            stuck = self.settings.sharpen > 0 and number - self.since >= _STUCK
-            self.near = self.near or errors.off < self.settings.sharpen or stuck
+            fine = errors.off < self.settings.sharpen or self.without_models or number - self.since >= _STUCK
+            self.near = self.near or (fine and self.settings.sharpen > 0)
             if self.near:
                 self._sharpen()
             if self.near or (number and number % self.settings.refresh == 0):
@@ -162,7 +164,7 @@ class _Evolution:
         fitter = 0 if parents[first].fitness >= parents[first + 1].fitness else 1
         for at, child in enumerate(pair):
             toolbox.mutate(child, settings.mutation(generation), rng=rng)
-            visits = round(settings.climb(generation) * self.problem.n_records)
+            visits = min(_MOST_VISITS, round(settings.climb(generation) * self.problem.n_records))
             if not self.near and visits:
                 toolbox.climb(child, self.linear, visits, False, rng=rng)
             elif self.near and at == fitter:  # the other one would hardly catch up

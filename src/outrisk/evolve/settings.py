@@ -34,8 +34,8 @@ class Settings:
     mate_probability: chance that a pair of children swaps records. mate_share: chance that it swaps a given record.
     mutation: chance that a value changes. creep: chance that a changed numeric value goes to a neighbouring grid point
     only. climb: visits a child gets in each generation, per record (a visit: see kernels.climb). fitness: mse, or chi2
-    (see problem.py). sharpen: the numbers are near when `Errors.off` falls below this, or no longer
-    falls (0 = never). Then the fitness
+    (see problem.py). sharpen: the numbers are near when `Errors.off` falls below this or no longer
+    falls, and from the start where no model is among the outputs (0 = never). Then the fitness
     turns to squared errors in half last digits, where numbers that are off gain weight; values may be exchanged between
     records; and the fitter child of a pair gets `polish` visits per record (fewer
     where models are among the outputs, whose visits cost more). refresh: generations between refreshes
