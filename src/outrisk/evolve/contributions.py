@@ -15,6 +15,7 @@ from outrisk.evolve.layout import (
     EXTRAS,
     FAMILIES,
     FAMILY,
+    FIRST,
     INFORMATION,
     LIKELIHOOD,
     MASK_AT,
@@ -43,8 +44,8 @@ _SQRT2, _LOG_SQRT_2PI = math.sqrt(2.0), 0.5 * math.log(2.0 * math.pi)
 def level_of(code, joint, codes, i):
     """Position of record i in the product of a joint's supports."""
     level = 0
-    for e in range(joint + 1, joint + 1 + 2 * code[joint], 2):
-        level += codes[i, code[e]] * code[e + 1]
+    for e in range(code[joint]):
+        level += codes[i, code[joint + 1 + 2 * e]] * code[joint + 2 + 2 * e]
     return level
 
 
@@ -71,12 +72,12 @@ def allowed(plan, j, codes, i):
 @inline
 def share_of(code, floats, flags, b, codes, i):
     """How often record i counts in block b: its weight, 0 outside the subset."""
-    for e in range(code[b + MASK_AT], code[b + MASK_AT] + 2 * code[b + MASKS], 2):
+    share = 1.0 if code[b + WEIGHT] < 0 else floats[code[b + WEIGHT_AT] + codes[i, code[b + WEIGHT]]]
+    for m in range(code[b + MASKS]):
+        e = code[b + MASK_AT] + 2 * m
         if flags[code[e + 1] + level_of(code, code[e], codes, i)] == 0:
-            return 0.0
-    if code[b + WEIGHT] < 0:
-        return 1.0
-    return floats[code[b + WEIGHT_AT] + codes[i, code[b + WEIGHT]]]
+            share = 0.0
+    return share
 
 
 @jit
@@ -156,16 +157,49 @@ def design_of(code, floats, design_cols, design_vals, b, codes, i, eta, x_cols, 
     for e in range(equations):
         eta[e] = 0.0
     filled = 0
-    for t in range(code[b + TERM_AT], code[b + TERM_AT] + TERM * code[b + TERMS], TERM):
+    for m in range(code[b + TERMS]):
+        t = code[b + TERM_AT] + TERM * m
         level = level_of(code, code[t], codes, i)
         for e in range(equations):
             eta[e] += floats[code[t + 1] + level * equations + e]
         entry = code[t + 2] + code[t + 3] * level
-        for f in range(entry, entry + code[t + 3]):
-            x_cols[filled] = design_cols[f]
-            x_vals[filled] = design_vals[f]
+        for f in range(code[t + 3]):
+            x_cols[filled] = design_cols[entry + f]
+            x_vals[filled] = design_vals[entry + f]
             filled += 1
     return filled
+
+
+@inline
+def only_score(code, b):
+    """Whether MODEL b has one equation and no other totals than its score: then score_of does, and much faster."""
+    return (
+        code[b + EQUATIONS] == 1 and code[b + INFORMATION] < 0 and code[b + LIKELIHOOD] < 0 and code[b + EXTRAS] == 0
+    )
+
+
+@inline
+def score_of(code, floats, flags, design_cols, design_vals, b, codes, i, eta, residual, curvature, along):
+    """The residual of record i in MODEL b of one equation, times its weight (0 outside the subset), and the sum of
+    `along` over the columns of its design row.
+    """
+    share = share_of(code, floats, flags, b, codes, i)
+    if share == 0.0:
+        return 0.0, 0.0
+    predictor = 0.0
+    total = 0.0
+    first = code[b + FIRST]
+    for m in range(code[b + TERMS]):
+        t = code[b + TERM_AT] + TERM * m
+        level = level_of(code, code[t], codes, i)
+        predictor += floats[code[t + 1] + level]
+        entry = code[t + 2] + code[t + 3] * level
+        for f in range(code[t + 3]):
+            total += along[first + design_cols[entry + f]] * design_vals[entry + f]
+    eta[0] = predictor
+    y = floats[code[b + RESPONSE] + level_of(code, code[b + PLACE], codes, i)]
+    derivatives(code[b + FAMILY], y, eta, residual, curvature, 1, False)
+    return share * residual[0], total
 
 
 @jit
@@ -205,10 +239,11 @@ def entries_of(
             cols[filled] = code[b + LIKELIHOOD]
             vals[filled] = share * value
             filled += 1
-    for t in range(code[b + EXTRA_AT], code[b + EXTRA_AT] + TERM * code[b + EXTRAS], TERM):
+    for m in range(code[b + EXTRAS]):
+        t = code[b + EXTRA_AT] + TERM * m
         entry = code[t + 2] + code[t + 3] * level_of(code, code[t], codes, i)
-        for f in range(entry, entry + code[t + 3]):
-            cols[filled] = code[b + EXTRA] + design_cols[f]
-            vals[filled] = share * design_vals[f]
+        for f in range(code[t + 3]):
+            cols[filled] = code[b + EXTRA] + design_cols[entry + f]
+            vals[filled] = share * design_vals[entry + f]
             filled += 1
     return filled

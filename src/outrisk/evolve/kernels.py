@@ -18,6 +18,8 @@ from outrisk.evolve.contributions import (
     inline,
     jit,
     level_of,
+    only_score,
+    score_of,
     share_of,
     spot_of,
     stride_of,
@@ -40,6 +42,9 @@ from outrisk.evolve.layout import (
     SHAPE,
     SIZE,
     TALLY,
+    TERM,
+    TERM_AT,
+    TERMS,
     VALUE,
 )
 
@@ -77,6 +82,18 @@ def _carry(
         cell, share = spot_of(code, floats, flags, cells, b, codes, i)
         if cell >= 0:
             totals[first + cell] += sign * share
+        return
+    if only_score(code, b):
+        scale, _ = score_of(
+            code, floats, flags, design_cols, design_vals, b, codes, i, eta, slack, curvature, totals,
+        )
+        if scale != 0.0:
+            scale *= sign
+            for m in range(code[b + TERMS]):
+                t = code[b + TERM_AT] + TERM * m
+                entry = code[t + 2] + code[t + 3] * level_of(code, code[t], codes, i)
+                for f in range(code[t + 3]):
+                    totals[first + design_cols[entry + f]] += scale * design_vals[entry + f]
         return
     filled = entries_of(
         code, floats, flags, design_cols, design_vals, b, codes, i, sign, eta, slack, curvature, x_cols, x_vals, cols,
@@ -388,17 +405,24 @@ def _ask(
         if code[b + KIND] == TALLY:
             continue
         first = code[b + FIRST]
+        quick = only_score(code, b)
         now = 0.0
         for e in range(-1, n_chosen):
             if e >= 0:
                 codes[i, j] = values[chosen[e]]
-            filled = entries_of(
-                code, floats, flags, design_cols, design_vals, b, codes, i, 1.0, eta, slack, curvature, x_cols,
-                x_vals, cols, vals, 0,
-            )
-            then = 0.0
-            for f in range(filled):
-                then += gradient[first + cols[f]] * vals[f]
+            if quick:
+                scale, then = score_of(
+                    code, floats, flags, design_cols, design_vals, b, codes, i, eta, slack, curvature, gradient,
+                )
+                then *= scale
+            else:
+                filled = entries_of(
+                    code, floats, flags, design_cols, design_vals, b, codes, i, 1.0, eta, slack, curvature, x_cols,
+                    x_vals, cols, vals, 0,
+                )
+                then = 0.0
+                for f in range(filled):
+                    then += gradient[first + cols[f]] * vals[f]
             if e < 0:
                 now = then
             else:

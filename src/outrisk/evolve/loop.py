@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -110,6 +110,9 @@ class _Evolution:
         for number in range(self.settings.generations + 1):
             if number:
                 self._step(number - 1)
+            due = self.near or number % self.settings.refresh == 0
+            if due:  # what is said of the best rests on its own information
+                self.linear = replace(self.linear, informations=self.problem.informations(self.best.codes))
             stop = self._stop(number)
             errors = self._errors(self.best)
             if self.near and errors.off < self.nearest.off:
@@ -126,7 +129,7 @@ class _Evolution:
             self.near = self.near or (fine and self.settings.sharpen > 0)
             if self.near:
                 self._sharpen()
-            if self.near or (number and number % self.settings.refresh == 0):
+            if due or self.near:
                 self._refresh(self.best)
 
     @property

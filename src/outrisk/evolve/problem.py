@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from outrisk.codebook import Codebook
 from outrisk.errors import EvolveError
 from outrisk.evolve import kernels
-from outrisk.evolve.blocks import Array, Mask, Model
+from outrisk.evolve.blocks import Array, Mask
 from outrisk.evolve.layout import Plan
 from outrisk.evolve.plan import build_plan
 from outrisk.evolve.released import ModelPart, Part, Released, TallyPart
@@ -146,8 +146,8 @@ class Problem:
         """
         emphasis = np.ones(len(self.tolerance)) if emphasis is None else emphasis
         low, high, weight = np.zeros(len(totals)), np.zeros(len(totals)), np.zeros(len(totals))
-        forms, residuals, informations = [], [], []
-        for part, where, which, block in self._slices:
+        forms, residuals, informations = [], [], self.informations(codes)
+        for (part, where, which, _), information in zip(self._slices, informations, strict=True):
             here = totals[where]
             tolerance = self.tolerance[which]
             if isinstance(part, TallyPart):
@@ -164,20 +164,20 @@ class Problem:
                     "sampling": np.sqrt(per_digit / bounds.variance),
                 }[fitness]
                 weight[where] = np.where(carries, by_total * emphasis[which][number], 0.0)
-                informations.append(np.zeros((0, 0)))
                 continue
-            information = self._information(part, block, codes)
             form, residual = self._form(part, here, which, information, fitness, emphasis[which])
             forms.append(form)
             residuals.append(residual)
-            informations.append(information)
-        return Linear(totals.copy(), low, high, weight, tuple(forms), tuple(residuals), tuple(informations))
+        return Linear(totals.copy(), low, high, weight, tuple(forms), tuple(residuals), informations)
 
-    def _information(self, part: ModelPart, block: int, codes: Codes) -> Array:
-        model: Model = part.model
-        if model.n_score == 0 or model.information:
-            return np.zeros((0, 0))
-        return np.asarray(kernels.information_of(self.plan, self.plan.blocks[block], codes))
+    def informations(self, codes: Codes) -> tuple[Array, ...]:
+        """Information of each part's model on a data set; (0, 0) where there is none, or it is among the totals."""
+        return tuple(
+            np.asarray(kernels.information_of(self.plan, self.plan.blocks[block], codes))
+            if isinstance(part, ModelPart) and part.model.n_score and not part.model.information
+            else np.zeros((0, 0))
+            for part, _, _, block in self._slices
+        )
 
     def _form(
         self, part: ModelPart, totals: Array, which: slice, information: Array, fitness: Fitness, emphasis: Array
