@@ -81,7 +81,7 @@ def warm(problem):
         linear = problem.linearise(codes.codes, codes.totals, fitness)
         slopes = problem.slopes(codes.totals, linear)
         ranges = (linear.low, linear.high, linear.weight, linear.flat_forms, *slopes)
-        kernels.climb(problem.plan, codes.codes, codes.totals, *ranges, 10, exchange, np.random.default_rng(0))
+        kernels.climb(problem.plan, codes.codes, codes.totals, *ranges, 10, exchange, 0.0, np.random.default_rng(0))
 
 
 def tables(path, seeds):
@@ -103,7 +103,7 @@ def tables(path, seeds):
         ranges = (linear.low, linear.high, linear.weight, linear.flat_forms, *problem.slopes(state.totals, linear))
         started = time.thread_time()
         _, looked = kernels.climb(
-            problem.plan, state.codes, state.totals, *ranges, 200_000, True, np.random.default_rng(0)
+            problem.plan, state.codes, state.totals, *ranges, 200_000, True, 0.0, np.random.default_rng(0)
         )
         print(f"{ways}-way: {looked / (time.thread_time() - started) / 1e6:.1f} million proposals/s\n")
 
@@ -177,7 +177,7 @@ def variables():
         ranges = (linear.low, linear.high, linear.weight, linear.flat_forms)
         slopes = problem.slopes(candidate.totals, linear)
         started = time.thread_time()
-        kernels.climb(problem.plan, candidate.codes, candidate.totals, *ranges, *slopes, 500_000, True, rng)
+        kernels.climb(problem.plan, candidate.codes, candidate.totals, *ranges, *slopes, 500_000, True, 0.0, rng)
         cost = (time.thread_time() - started) / 500_000 * 1e9
         *_, end = run(problem, 20.0)
         print(f"{p} variables in {len(chosen)} tables: {cost:.0f} ns a visit; {end[1].errors} in {end[0]:.1f} s")

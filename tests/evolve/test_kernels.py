@@ -20,7 +20,7 @@ close = {"rtol": 1e-9, "atol": 1e-7}
 def climb(problem, codes, totals, linear, visits, exchange, rng):
     residuals, gradient = problem.slopes(totals, linear)
     ranges = (linear.low, linear.high, linear.weight, linear.flat_forms, residuals, gradient)
-    return kernels.climb(problem.plan, codes, totals, *ranges, visits, exchange, rng)
+    return kernels.climb(problem.plan, codes, totals, *ranges, visits, exchange, 0.0, rng)
 
 
 @settings(max_examples=80, deadline=None)

@@ -465,7 +465,7 @@ def _promising(tally, values, old, n_values, chosen):
 
 
 @jit
-def climb(plan, codes, totals, low, high, weight, forms, residual, gradient, visits, exchange, rng):
+def climb(plan, codes, totals, low, high, weight, forms, residual, gradient, visits, exchange, heat, rng):
     """Visit `visits` records for one variable each, in place; give the variable another value where the fitness does
     not rise.
 
@@ -473,7 +473,8 @@ def climb(plan, codes, totals, low, high, weight, forms, residual, gradient, vis
     order), draws one of those that would do good, and takes it if the exact change is not a rise. If `exchange`, a
     record that finds none looks for another one, met earlier, that wants the value it has and has a value it wants: an
     exchange moves the totals far less than the two edits it consists of, so it still finds steps down where single
-    edits are too coarse. Returns the number of values changed and of those looked at.
+    edits are too coarse. A rise is kept with the probability exp(-rise / heat). Returns the number of values changed
+    and of those looked at.
     """
     code, floats, flags, cells, design_cols, design_vals = (
         plan.code, plan.floats, plan.flags, plan.cells, plan.cols, plan.vals,
@@ -611,7 +612,7 @@ def climb(plan, codes, totals, low, high, weight, forms, residual, gradient, vis
                     blocks, start, end, code, floats, flags, cells, j, codes, i, value, k, old, totals, low, high,
                     weight, up, down,
                 )
-                if moved <= 0.0:
+                if moved <= 0.0 or moved <= -heat * math.log(1.0 - rng.random()):
                     if modelled:
                         _settle(
                             blocks, start, end, code, totals, residual, gradient, pending, waited, forms, cols, vals,

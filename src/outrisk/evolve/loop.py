@@ -22,6 +22,7 @@ from outrisk.evolve.settings import Settings
 Stop = Literal["", "matched", "budget", "stalled"]
 _EMPHASIS, _FADE = 1.1, 0.95  # how numbers that are off gain weight at each refresh, and how the gain fades
 _STUCK = 5  # generations without gain after which numbers are taken to be as near as coarse steps bring them
+_HEAT, _HEAT_OF_A_NUMBER = 1e-3, 0.3  # of climbing on tables and models together: steps down that suit both are few
 _MOST_VISITS = 400_000  # in a generation, however many the records: errors are looked at in between
 _LEAST_POLISH = 20_000  # visits, however few the records
 _SHARE_OF_MIXED, _SHARE_OF_MODELS = 0.5, 0.15  # of the visits where models, which cost more, are among the outputs
@@ -97,6 +98,7 @@ class _Evolution:
         self.linear: Linear
         modelled = {isinstance(part, ModelPart) for part in problem.parts}
         self.without_models = modelled == {False}
+        self.heat = min(_HEAT, _HEAT_OF_A_NUMBER / len(problem.low)) if len(modelled) == 2 else 0.0
         share = 1.0 if self.without_models else _SHARE_OF_MIXED if len(modelled) == 2 else _SHARE_OF_MODELS
         self.polish = min(_MOST_VISITS, max(_LEAST_POLISH, round(share * settings.polish * problem.n_records)))
         self.near = False  # whether the released numbers are within reach, so that fine steps pay
@@ -169,9 +171,9 @@ class _Evolution:
             toolbox.mutate(child, settings.mutation(generation), rng=rng)
             visits = min(_MOST_VISITS, round(settings.climb(generation) * self.problem.n_records))
             if not self.near and visits:
-                toolbox.climb(child, self.linear, visits, False, rng=rng)
+                toolbox.climb(child, self.linear, visits, False, 0.0, rng=rng)
             elif self.near and at == fitter:  # the other one would hardly catch up
-                toolbox.climb(child, self.linear, self.polish, True, rng=rng)
+                toolbox.climb(child, self.linear, self.polish, True, self.heat, rng=rng)
             child.fitness.values = toolbox.evaluate(child, self.linear)
 
     def _sharpen(self) -> None:

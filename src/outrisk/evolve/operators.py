@@ -123,15 +123,18 @@ def climb(
     linear: Linear,
     visits: int,
     exchange: bool,
+    heat: float,
     rng: np.random.Generator,
 ) -> None:
-    """Visit `visits` records for one variable each and keep what does not raise the error, in place (see kernels.py);
-    `exchange`: also try to exchange values between two records.
+    """Visit `visits` records for one variable each and keep what does not raise the error, in place (see kernels.py).
+
+    `exchange`: also try to exchange values between two records. `heat`: keep now and then what raises the fitness by
+    about this share of it.
     """
     residuals, gradient = problem.slopes(candidate.totals, linear)
     kernels.climb(
         problem.plan, candidate.codes, candidate.totals, linear.low, linear.high, linear.weight, linear.flat_forms,
-        residuals, gradient, visits, exchange, rng,
+        residuals, gradient, visits, exchange, heat * problem.fitness(candidate.totals, linear), rng,
     )  # fmt: skip
 
 
