@@ -111,8 +111,8 @@ class Released:
 
     @cached_property
     def known(self) -> NDArray[np.bool_]:
-        """Numbers (k,) of which something was released: not those of suppressed cells, not an undefined mean."""
-        return np.isfinite(self.high) | (np.isfinite(self.low) & (self.low > 0))
+        """Numbers (k,) of which more was released than whether they are 0: no suppressed cell, no undefined mean."""
+        return np.isfinite(self.high) | (np.isfinite(self.low) & (self.low > 1))
 
     def distance(self, numbers: Array) -> Array:
         """Signed distance (k,) of recomputed numbers from where they should lie; NaN where they are undefined."""
