@@ -24,20 +24,7 @@ Row = dict[str, Any]
 def matched_rows(result: RunResult) -> Iterator[Row]:
     """Rows of matched.csv for one run: every number of which something was released."""
     for released, refit in zip(result.job.problem.released, result.refits, strict=True):
-        differences, matched = released.distance(refit), released.is_matched(refit)
-        for k in np.flatnonzero(released.known):
-            yield {
-                **result.job.place,
-                "output": released.name,
-                "label": released.labels[k],
-                "released": float(released.values[k]),
-                "low": float(released.low[k]),
-                "high": float(released.high[k]),
-                "refit": float(refit[k]),
-                "difference": float(differences[k]),
-                "decimals": int(released.decimals[k]),
-                "matched": str(bool(matched[k])).lower(),
-            }
+        yield from ({**result.job.place, **row} for row in released.beside(refit))
 
 
 def risk_rows(result: RunResult) -> Iterator[Row]:

@@ -115,8 +115,7 @@ class _Evolution:
             due = self.near or number % self.settings.refresh == 0
             if due:  # what is said of the best rests on its own information
                 self.linear = replace(self.linear, informations=self.problem.informations(self.best.codes))
-            stop = self._stop(number)
-            errors = self._errors(self.best)
+            stop, errors = self._stop(number)
             if self.near and errors.off < self.nearest.off:
                 self.champion, self.nearest = deepcopy(self.best), errors
             best = self.best
@@ -194,17 +193,21 @@ class _Evolution:
     def _errors(self, candidate: Candidate) -> Errors:
         return self.problem.errors(candidate.totals, self.linear)
 
-    def _stop(self, number: int) -> Stop:
+    def _stop(self, number: int) -> tuple[Stop, Errors]:
+        """Whether and why the run stops here, and the errors of the best."""
         errors = self._errors(self.best)
+        off = errors.off
         if errors.all_matched:
             self.best.totals = self.problem.totals(self.best.codes)
             self.linear = self.problem.linearise(self.best.codes, self.best.totals, self.fitness, self.emphasis)
             errors = self._errors(self.best)
             if errors.all_matched:
-                return "matched"
+                return "matched", errors
+            off = errors.off
             self._refresh(self.best)
-        if errors.off < self.least * (1 - _GAIN):
-            self.least, self.since = errors.off, number
+            errors = self._errors(self.best)
+        if off < self.least * (1 - _GAIN):
+            self.least, self.since = off, number
         if number == self.settings.generations:
-            return "budget"
-        return "stalled" if 0 < self.settings.patience <= number - self.since else ""
+            return "budget", errors
+        return ("stalled" if 0 < self.settings.patience <= number - self.since else ""), errors

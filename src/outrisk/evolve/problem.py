@@ -127,7 +127,7 @@ class Problem:
 
     @cached_property
     def _known(self) -> NDArray[np.bool_]:
-        """Numbers of which more is known than that they are not negative."""
+        """Numbers of which something was released (see Released.known)."""
         return np.concatenate([output.known for output in self.released])
 
     def totals(self, codes: Codes) -> Array:
@@ -218,20 +218,23 @@ class Problem:
         far = np.where(self._known, numbers - np.clip(numbers, self.low, self.high), 0.0)
         return np.where(np.isfinite(far), far, np.inf)
 
+    @cached_property
+    def _models(self) -> list[slice]:
+        """The totals of each model."""
+        return [where for part, where, _, _ in self._slices if isinstance(part, ModelPart)]
+
     def _changes(self, totals: Array, linear: Linear) -> list[Array]:
         """Scaled residuals of every model."""
-        models = [where for part, where, _, _ in self._slices if isinstance(part, ModelPart)]
         return [
             residual + (totals[where] - linear.origin[where]) @ form
-            for where, form, residual in zip(models, linear.forms, linear.residuals, strict=True)
+            for where, form, residual in zip(self._models, linear.forms, linear.residuals, strict=True)
         ]
 
     def slopes(self, totals: Array, linear: Linear) -> tuple[Array, Array]:
         """Scaled residuals of the models in one array, and half the gradient of their part of the fitness, (m,)."""
         residuals = self._changes(totals, linear)
         gradient = np.zeros(len(totals))
-        models = [where for part, where, _, _ in self._slices if isinstance(part, ModelPart)]
-        for where, form, residual in zip(models, linear.forms, residuals, strict=True):
+        for where, form, residual in zip(self._models, linear.forms, residuals, strict=True):
             gradient[where] = form @ residual
         return np.concatenate([np.zeros(0), *residuals]), gradient
 
@@ -242,21 +245,21 @@ class Problem:
 
     def errors(self, totals: Array, linear: Linear) -> Errors:
         """All errors of a data set with these totals, those of models to first order."""
-        distance = np.abs(self.distances(totals, linear))[self._known]
+        distances = self.distances(totals, linear)
+        distance = np.abs(distances)[self._known]
         tolerance = self.tolerance[self._known]
         return Errors(
             mse=float(np.mean(distance**2)) if len(distance) else 0.0,
             mae=float(distance.mean()) if len(distance) else 0.0,
-            chi2=self._chi2(totals, linear),
+            chi2=self._chi2(totals, linear, distances),
             digits=float(np.mean(distance / tolerance)) if len(distance) else 0.0,
             off=float(np.mean(np.log1p(np.minimum(distance / tolerance, _FAR)))) if len(distance) else 0.0,
             matched=int((distance <= tolerance).sum()),
             numbers=len(distance),
         )
 
-    def _chi2(self, totals: Array, linear: Linear) -> float:
+    def _chi2(self, totals: Array, linear: Linear, distances: Array) -> float:
         chi2 = 0.0
-        distances = self.distances(totals, linear)
         for (part, where, which, _), information in zip(self._slices, linear.informations, strict=True):
             if isinstance(part, TallyPart):
                 bounds = part.map.bounds(totals[where], self.low[which], self.high[which])

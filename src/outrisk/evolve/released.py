@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,6 +118,22 @@ class Released:
     def distance(self, numbers: Array) -> Array:
         """Signed distance (k,) of recomputed numbers from where they should lie; NaN where they are undefined."""
         return np.asarray(np.where(self.known, numbers - np.clip(numbers, self.low, self.high), 0.0))
+
+    def beside(self, numbers: Array) -> Iterator[dict[str, Any]]:
+        """A row for every number of which something was released, beside the recomputed one; `numbers` (k,)."""
+        differences, matched = self.distance(numbers), self.is_matched(numbers)
+        for k in np.flatnonzero(self.known):
+            yield {
+                "output": self.name,
+                "label": self.labels[k],
+                "released": float(self.values[k]),
+                "low": float(self.low[k]),
+                "high": float(self.high[k]),
+                "refit": float(numbers[k]),
+                "difference": float(differences[k]),
+                "decimals": int(self.decimals[k]),
+                "matched": str(bool(matched[k])).lower(),
+            }
 
     def is_matched(self, numbers: Array) -> NDArray[np.bool_]:
         """Which recomputed numbers (k,) are right at their released precision."""

@@ -64,21 +64,8 @@ def refits(course: Course, data: Microdata) -> tuple[list[Array], list[str]]:
 def reproduced_rows(course: Course, number: int, numbers: Sequence[Array]) -> Iterator[Row]:
     """Rows of reproduced.csv for one copy: every number of which something was released."""
     for released, refit in zip(course.released, numbers, strict=True):
-        difference, matched = released.distance(refit), released.is_matched(refit)
-        for k in np.flatnonzero(released.known):
-            yield {
-                "copy": number,
-                "output": released.name,
-                "label": released.labels[k],
-                "released": float(released.values[k]),
-                "low": float(released.low[k]),
-                "high": float(released.high[k]),
-                "refit": float(refit[k]),
-                "difference": float(difference[k]),
-                "decimals": int(released.decimals[k]),
-                "agrees": agreement(float(difference[k]), int(released.decimals[k])),
-                "matched": str(bool(matched[k])).lower(),
-            }
+        for row in released.beside(refit):
+            yield {"copy": number, **row, "agrees": agreement(row["difference"], row["decimals"])}
 
 
 def agreement(difference: float, decimals: int) -> int | None:
