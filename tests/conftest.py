@@ -4,6 +4,12 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A change is judged by the same examples each time; runs without the reference data required look for new ones.
+settings.register_profile("judged", derandomize=True)
+if os.environ.get("OUTRISK_REQUIRE_SHARED"):
+    settings.load_profile("judged")
 
 
 @pytest.fixture(scope="session")
