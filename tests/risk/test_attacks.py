@@ -165,7 +165,7 @@ def test_levels_that_no_synthetic_record_has_are_all_alike():
         ({"classifiers": "svm"}, "classifiers 'svm'"),
         ({"target": "b"}, "among the keys"),
         ({"synthetic": people(5, 1)[:0]}, "synthetic: no records"),
-        ({"synthetic": people(5, 1).astype({"a": int})}, "column 'a' holds numbers in synthetic, text in original"),
+        ({"synthetic": people(5, 1).astype({"a": int})}, "column 'a' holds numbers in synthetic and text in original"),
         ({"holdout": people(5, 1).assign(target=None)}, "missing in every record of holdout"),
     ],
 )

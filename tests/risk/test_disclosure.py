@@ -285,7 +285,9 @@ def test_an_unknown_level_in_an_exclusion_is_a_warning_that_names_it():
 
 def test_numbers_and_text_are_one_level_only_if_a_codebook_says_so():
     original, synthetic = table([1, 2], "xy"), table(["1", "2"], "xy")
-    with pytest.raises(RiskError, match="'a' holds numbers in original and text in synthetic: '1' and 1 are one level"):
+    with pytest.raises(
+        RiskError, match="column 'a' holds numbers in original and text in synthetic: 1 and '1' are one level"
+    ):
         disclosure(original, synthetic, ["a"], "t")
     for kind in ({"kind": "categorical", "levels": ["1", "2"]}, {"kind": "integer", "min": 1, "max": 2}):
         codebook = codebook_from_dict({"variables": {"a": kind}})
@@ -318,7 +320,7 @@ SEVEN = GOOD.assign(b=7)
         ({"original": GOOD.assign(t=None)}, "original: target 't' is missing in every record"),
         ({"synthetic": GOOD.assign(t=[None] * 4)}, "synthetic: target 't' is missing in every record"),
         ({"synthetic": GOOD.assign(b=["1", "2", "3", "4"]), "keys": ["b"]}, "'b' holds numbers in original and text"),
-        ({"original": GOOD.assign(a=["1", 1, 2, 3])}, "original: 'a' mixes numbers and text"),
+        ({"original": GOOD.assign(a=["1", 1, 2, 3])}, "original: column 'a' mixes numbers and text"),
         ({"original": GOOD.assign(a=["Missing", "q", None, "p"])}, "'a' has missing values and a level 'Missing'"),
         ({"thresh_1way": (50, 101)}, r"thresh_1way: \(50, 101\); the first is a count from 0"),
         ({"thresh_2way": (-1, 50)}, "thresh_2way"),

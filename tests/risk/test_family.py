@@ -258,8 +258,11 @@ PEOPLE = frame([("v", "v", "v", "yes"), ("w", "w", "w", "no")])
         ({"synthetic": PEOPLE.assign(target=None)}, "target 'target' is missing in every record of synthetic"),
         ({"original": PEOPLE.assign(target=np.nan)}, "target 'target' is missing in every record of original"),
         ({"synthetic": PEOPLE.to_numpy()}, "synthetic: expected a pandas data frame, found ndarray"),
-        ({"synthetic": PEOPLE.assign(a=[1, 2])}, "column 'a' holds numbers in synthetic, text in original"),
-        ({"synthetic": PEOPLE.assign(a=[True, False])}, "column 'a' holds truth values in synthetic, text in original"),
+        ({"synthetic": PEOPLE.assign(a=[1, 2])}, "column 'a' holds numbers in synthetic and text in original"),
+        (
+            {"synthetic": PEOPLE.assign(a=[True, False])},
+            "column 'a' holds true or false in synthetic and text in original",
+        ),
         ({"tau": 0}, "tau is 0"),
         ({"key_sizes": [4]}, "key sizes"),
         ({"key_sizes": []}, "key sizes"),

@@ -7,7 +7,7 @@ some table are kept, so a target with many values costs no dense matrix.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -79,7 +79,7 @@ def code_microdata(tables: Mapping[str, Microdata], names: Sequence[str]) -> Cod
             raise RiskError(
                 f"{table}: its codebook differs from that of {next(iter(tables))}; encode all with one codebook"
             )
-        _check_table(table, len(data), codebook.names, names)
+        check_table(table, len(data), codebook.names, names)
     positions = [codebook.index(name) for name in names]
     return Coding(
         names=tuple(names),
@@ -100,7 +100,7 @@ def code_frames(tables: Mapping[str, pd.DataFrame], names: Sequence[str]) -> Cod
     A level may occur in one table only.
     """
     for table, frame in tables.items():
-        _check_table(table, len(frame), list(frame.columns), names)
+        check_table(table, len(frame), list(frame.columns), names)
     labels, columns = [], []
     for name in names:
         levels, codes = _code_columns([frame[name] for frame in tables.values()])
@@ -170,7 +170,8 @@ def check_target_varies(coding: Coding, target: str, table: str = "original") ->
         )
 
 
-def _check_table(table: str, n_records: int, known: Sequence[Any], names: Sequence[str]) -> None:
+def check_table(table: str, n_records: int, known: Sequence[Any], names: Iterable[str]) -> None:
+    """Refuse a table without records, and one that lacks a variable or has it twice."""
     if n_records == 0:
         raise RiskError(f"{table}: no records; no measure is defined on an empty table")
     for name in names:
@@ -194,7 +195,7 @@ def _combine(columns: Sequence[NDArray[np.int32]], sizes: Sequence[int]) -> tupl
 
 def _code_columns(columns: Sequence[pd.Series[Any]]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
     """Levels of a column of several tables together, and its codes in the tables after one another."""
-    found = [_texts(column) for column in columns]
+    found = [column_texts(column) for column in columns]
     levels = sorted({text for _, texts in found for text in texts if text is not None})
     position: dict[str | None, int] = {text: i for i, text in enumerate(levels)}
     position[None] = len(levels)
@@ -205,15 +206,16 @@ def _code_columns(columns: Sequence[pd.Series[Any]]) -> tuple[tuple[str, ...], N
     return (*levels, MISSING) if (codes == len(levels)).any() else tuple(levels), codes
 
 
-def _texts(column: pd.Series[Any]) -> tuple[Positions, list[str | None]]:
+def column_texts(column: pd.Series[Any]) -> tuple[Positions, list[str | None]]:
     """Codes of a column (-1 for missing) and what each code reads as (None for a text that means missing)."""
     codes, values = pd.factorize(column)
     # A float index yields Python floats, in which single precision would no longer show.
     levels = values.to_numpy() if values.dtype.kind == "f" else values
-    return codes, [_text(value) for value in levels]
+    return codes, [value_text(value) for value in levels]
 
 
-def _text(value: object) -> str | None:
+def value_text(value: object) -> str | None:
+    """What a value reads as; None for one that means missing."""
     if isinstance(value, np.floating):
         value = float(str(value))  # by its printed digits: 0.1 in single precision is 0.1, not 0.10000000149
     text = format_value(value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import pandas as pd
 
@@ -12,6 +11,7 @@ from outrisk.errors import RiskError
 from outrisk.microdata import from_frame
 from outrisk.risk.cap import HOLDOUT, ORIGINAL, SYNTHETIC
 from outrisk.risk.equivalence import Coding, check_keys, check_target_varies, code_frames, code_microdata
+from outrisk.risk.kinds import same_kind
 
 
 def code_tables(
@@ -26,8 +26,8 @@ def code_tables(
     """Keys and target of the tables under one coding; RiskError where no measure is defined on them.
 
     With a codebook, values are read as it says (DataError where they do not fit it). Without, values are compared as
-    `code_frames` says, and a column that holds numbers in one table and text in another is refused: nobody but the
-    user knows whether 1 and '1' are one level; with `same_kinds` False they are.
+    `code_frames` says, and a column of several kinds is refused (`same_kind`); with `same_kinds` False, 1 and '1' are
+    one level.
     """
     tables = {SYNTHETIC: synthetic, ORIGINAL: original} | ({} if holdout is None else {HOLDOUT: holdout})
     for table, frame in tables.items():
@@ -38,7 +38,8 @@ def code_tables(
     if codebook is None:
         coding = code_frames(tables, names)
         if same_kinds:
-            _check_kinds(tables, names)
+            for name in names:
+                same_kind(name, {table: frame[name] for table, frame in tables.items()})
     else:
         chosen = Codebook(tuple(codebook[name] for name in names))
         coding = code_microdata(
@@ -47,31 +48,6 @@ def code_tables(
     _check_target_known(coding, target)
     check_target_varies(coding, target)
     return coding
-
-
-def _check_kinds(tables: dict[str, pd.DataFrame], names: Sequence[str]) -> None:
-    for name in names:
-        found = {table: _kind(frame[name]) for table, frame in tables.items()}
-        kinds = {table: kind for table, kind in found.items() if kind}
-        if len(set(kinds.values())) > 1:
-            told = ", ".join(f"{kind} in {table}" for table, kind in kinds.items())
-            raise RiskError(
-                f"column {name!r} holds {told}; whether 1 and '1' are one level, only a codebook can say: "
-                "pass codebook=, or convert the column on one side"
-            )
-
-
-def _kind(column: pd.Series[Any]) -> str:
-    """Whether a column holds numbers, truth values, dates or text; empty where it has no value."""
-    values = column.dtype.categories if isinstance(column.dtype, pd.CategoricalDtype) else column
-    inferred = pd.api.types.infer_dtype(values, skipna=True)
-    if inferred in ("empty", "unknown-array") or pd.isna(values).all():
-        return ""
-    if inferred in ("integer", "floating", "mixed-integer-float", "decimal", "complex"):
-        return "numbers"
-    if inferred == "boolean":
-        return "truth values"
-    return "dates" if "date" in inferred or "time" in inferred else "text"
 
 
 def _check_target_known(coding: Coding, target: str) -> None:

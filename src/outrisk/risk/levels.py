@@ -15,10 +15,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from outrisk.codebook import MISSING, Codebook, Variable, format_value
+from outrisk.codebook import MISSING, Codebook, Variable
 from outrisk.errors import RiskError
 from outrisk.microdata import MISSING_VALUES
+from outrisk.risk.equivalence import column_texts, value_text
 from outrisk.risk.grouping import breaks_of, interval_labels, interval_of
+from outrisk.risk.kinds import NUMBERS, are_numbers, same_kind
 
 _MANY = 100  # levels beyond which an ungrouped numeric key is called continuous
 
@@ -55,15 +57,11 @@ def code_levels(
     is, and where a variable that is no number is to be grouped.
     """
     variable = codebook[name] if codebook is not None and name in codebook else None
-    kinds = {table: _kind(name, table, column) for table, column in columns.items()}
-    found = {table: kind for table, kind in kinds.items() if kind}
-    if variable is not None:
-        numeric = variable.numeric
-    else:
-        _check_kinds(name, found)
-        numeric = next(iter(found.values()), "") == "numbers"
+    numeric = are_numbers(name, columns) if variable is None else variable.numeric
     if groups is not None and not numeric:
-        raise RiskError(f"{name!r} cannot be grouped: it holds {next(iter(found.values()), 'no values')}, not numbers")
+        kind = "categories" if variable is not None else same_kind(name, columns) or "no values"
+        kind = "categories of numbers" if kind == NUMBERS else kind
+        raise RiskError(f"{name!r} cannot be grouped: it holds {kind}, not numbers")
     if numeric:
         return _numeric_levels(name, columns, groups, pool)
     return _text_levels(name, columns, variable)
@@ -178,56 +176,5 @@ def number_text(value: Any) -> str:
 
 def _factorize_texts(column: pd.Series[Any]) -> tuple[NDArray[Any], list[str | None]]:
     if isinstance(column.dtype, pd.CategoricalDtype):
-        codes: NDArray[Any] = column.cat.codes.to_numpy()
-        values: Iterable[Any] = column.cat.categories
-    else:
-        codes, values = pd.factorize(column)
-    texts = [format_value(value) for value in values]
-    return codes, [None if text in MISSING_VALUES else text for text in texts]
-
-
-def _kind(name: str, table: str, column: pd.Series[Any]) -> str:
-    """What a column holds, in the words of messages; empty where it holds nothing but missing values."""
-    dtype = column.dtype
-    if isinstance(dtype, pd.CategoricalDtype):
-        kind = _kind(name, table, pd.Series(dtype.categories))
-        return "numbers as categories" if kind == "numbers" else kind
-    if _is_empty(column):
-        return ""
-    if pd.api.types.is_bool_dtype(dtype):
-        return "true or false"
-    if pd.api.types.is_numeric_dtype(dtype):
-        return "numbers"
-    if not pd.api.types.is_object_dtype(dtype):
-        return "text" if pd.api.types.is_string_dtype(dtype) else str(dtype)
-    kinds = {_kind_of_value(value) for value in column.dropna().unique()} - {""}
-    if len(kinds) > 1:
-        raise RiskError(
-            f"{table}: {name!r} mixes {' and '.join(sorted(kinds))}; make it one of them, or describe it in a codebook"
-        )
-    return kinds.pop() if kinds else ""
-
-
-def _is_empty(column: pd.Series[Any]) -> bool:
-    """Whether there are missing values alone; the first value tells most columns apart at once."""
-    if len(column) and not pd.isna(column.iloc[0]) and column.iloc[0] not in MISSING_VALUES:
-        return False
-    return bool((column.isna() | column.isin(list(MISSING_VALUES))).all())
-
-
-def _kind_of_value(value: Any) -> str:
-    if isinstance(value, str):
-        return "" if value in MISSING_VALUES else "text"
-    if isinstance(value, bool | np.bool_):
-        return "true or false"
-    return "numbers" if isinstance(value, int | float | np.number) else type(value).__name__
-
-
-def _check_kinds(name: str, found: Mapping[str, str]) -> None:
-    for table, kind in found.items():
-        first, expected = next(iter(found.items()))
-        if kind != expected:
-            raise RiskError(
-                f"{name!r} holds {expected} in {first} and {kind} in {table}: '1' and 1 are one level only if a "
-                "codebook says so; make the columns alike, or give a codebook that describes it"
-            )
+        return column.cat.codes.to_numpy(), [value_text(value) for value in column.cat.categories.to_numpy()]
+    return column_texts(column)

@@ -12,7 +12,7 @@ from outrisk.codebook import Codebook
 from outrisk.errors import RiskError
 from outrisk.microdata import Microdata
 from outrisk.risk.cap import HOLDOUT, ORIGINAL, SYNTHETIC
-from outrisk.risk.equivalence import code_microdata
+from outrisk.risk.equivalence import check_table, code_microdata
 from outrisk.risk.levels import Groups, Levels, code_levels
 from outrisk.risk.options import make_groups
 
@@ -59,12 +59,7 @@ def from_frames(
     for table, frame in frames.items():
         if not isinstance(frame, pd.DataFrame):
             raise RiskError(f"{table}: expected a pandas data frame, found {type(frame).__name__}")
-        if len(frame) == 0:
-            raise RiskError(f"{table}: no records; no measure is defined on an empty table")
-        for name in needed:
-            if list(frame.columns).count(name) != 1:
-                fault = "no column" if name not in frame.columns else "more than one column"
-                raise RiskError(f"{table}: {fault} {name!r}; known: {list(frame.columns)}")
+        check_table(table, len(frame), list(frame.columns), needed)
     pool = [ORIGINAL, *names]
 
     def code(name: str, groups: Groups | None) -> Levels:

@@ -174,7 +174,7 @@ def test_refusals(populations, change, message):
 
 @pytest.mark.parametrize(
     ("value", "message"),
-    [(math.inf, "column 'age' holds an infinite value"), ("old", "column 'age': numbers in original, text in")],
+    [(math.inf, "column 'age' holds an infinite value"), ("old", "synthetic: column 'age' mixes numbers and text")],
 )
 def test_unfit_columns_are_refused(populations, value, message):
     original, synthetic = populations[0], populations[1].astype({"age": object})

@@ -14,6 +14,7 @@ from outrisk.codebook import Codebook
 from outrisk.errors import RiskError
 from outrisk.microdata import MISSING_VALUES
 from outrisk.risk.equivalence import Coding, code_frames
+from outrisk.risk.kinds import are_numbers
 from outrisk.risk.neighbours import Floats
 
 ORIGINAL, SYNTHETIC, HOLDOUT, RESAMPLE = "original", "synthetic", "holdout", "resample"
@@ -65,7 +66,7 @@ def read(frames: Mapping[str, pd.DataFrame], codebook: Codebook | None = None) -
     """Read data frames of the same columns, one of them called 'original'.
 
     The columns are the original's, or the codebook's. A column is numeric when the codebook says so; without one, when
-    its dtype is (a column of text is a category, whatever it holds; see `outrisk.microdata.typed`).
+    it holds numbers (a column of text is a category, whatever it holds; see `outrisk.microdata.typed`).
     """
     names = [str(name) for name in frames[ORIGINAL].columns] if codebook is None else codebook.names
     coding = code_frames(frames, names)
@@ -73,7 +74,7 @@ def read(frames: Mapping[str, pd.DataFrame], codebook: Codebook | None = None) -
     numbers, gaps = {}, {}
     for name in names:
         columns = {table: frame[name] for table, frame in frames.items()}
-        if not _is_numeric(name, columns, codebook):
+        if not (are_numbers(name, columns) if codebook is None else codebook[name].numeric):
             continue
         values = np.concatenate([_as_floats(name, table, column) for table, column in columns.items()])
         missing = np.isnan(values)
@@ -83,20 +84,6 @@ def read(frames: Mapping[str, pd.DataFrame], codebook: Codebook | None = None) -
             gaps[name] = missing.astype(np.int64)
         numbers[name] = values
     return Tables(coding, numbers, gaps, rows)
-
-
-def _is_numeric(name: str, columns: Mapping[str, pd.Series[Any]], codebook: Codebook | None) -> bool:
-    if codebook is not None:
-        return codebook[name].numeric
-    kinds = {
-        table: pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
-        for table, column in columns.items()
-        if column.notna().any()  # a column without a value may have any dtype
-    }
-    if len(set(kinds.values())) > 1:
-        found = ", ".join(f"{'numbers' if numeric else 'text'} in {table}" for table, numeric in kinds.items())
-        raise RiskError(f"column {name!r}: {found}; give it one type in all tables, or a codebook")
-    return any(kinds.values())
 
 
 def _as_floats(name: str, table: str, column: pd.Series[Any]) -> Floats:
