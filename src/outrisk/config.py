@@ -100,6 +100,23 @@ class StudySection(_Section):
         return self.runs[level] if isinstance(self.runs, dict) else self.runs
 
 
+def _names(given: object) -> object:
+    if given != "all" and not (isinstance(given, list | tuple) and all(isinstance(name, str) for name in given)):
+        raise ValueError("write 'all', or a list of names")
+    return given
+
+
+Names = Annotated[Literal["all"] | tuple[str, ...], BeforeValidator(_names)]
+
+
+class PrivacySection(_Section):
+    """Privacy metrics of the best candidate of every run; `metrics` by default all but those that train classifiers."""
+
+    metrics: Names | None = None
+    sample: int | None = Field(default=1_000, ge=2)
+    time_limit: float = Field(default=20.0, gt=0)
+
+
 class StudyFile(_Section):
     """The content of a study file."""
 
@@ -115,6 +132,8 @@ class StudyFile(_Section):
     target: str = ""
     key_sizes: tuple[int, ...] = ()
     tau: float = Field(default=1.0, gt=0, le=1)
+    privacy: PrivacySection = PrivacySection()
+    attacks: Names = ()
     evolve: EvolveSection = EvolveSection()
     study: StudySection = StudySection()
 
@@ -196,6 +215,7 @@ class Study:
         document = self.file.model_dump(mode="json")
         if self.file.data is None:  # neither keys nor target are needed
             document = {name: value for name, value in document.items() if value or name not in ("keys", "target")}
+            document = {name: value for name, value in document.items() if name not in ("privacy", "attacks")}
         if self.file.keys:
             document["key_sizes"] = list(self.key_sizes)
         document["study"]["runs"] = self.file.study.runs  # JSON would turn its levels into text
@@ -268,6 +288,7 @@ def _read_yaml(path: Path) -> object:
 _SECTIONS: dict[str, type[BaseModel]] = {
     "data": DataSection,
     "holdout": DataSection,
+    "privacy": PrivacySection,
     "evolve": EvolveSection,
     "study": StudySection,
 }

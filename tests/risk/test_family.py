@@ -277,7 +277,7 @@ def test_refusals(change, message):
 def test_a_codebook_says_that_numbers_and_text_are_one_level():
     original = pd.DataFrame({"a": ["1", "2"], "target": ["yes", "no"]})
     synthetic = pd.DataFrame({"a": [1.0, 2.0], "target": ["yes", "no"]})
-    with pytest.raises(RiskError, match="only a codebook can say"):
+    with pytest.raises(RiskError, match="only if a codebook says so"):
         cap(original, synthetic, ["a"], "target")
     codebook = Codebook(
         (

@@ -14,11 +14,12 @@ from outrisk.assess.sections import Request, Section, Table
 from outrisk.errors import RiskError
 from outrisk.microdata import Microdata
 from outrisk.risk.privacy import METRICS, privacy_metrics
-from outrisk.risk.privacy.registry import choose_metrics
+from outrisk.risk.privacy.registry import DEFAULT, choose_metrics
 from outrisk.risk.privacy.run import BETWEEN
 
-STUDY_METRICS = tuple(name for name in METRICS if name not in ("D-MLP", "MIR", "HiddR"))  # no training, no links
-_STUDY_SAMPLE, _STUDY_SECONDS = 1_000, 20.0
+TRAINED = ("D-MLP", "MIR")
+UNTRAINED = tuple(name for name in METRICS if name not in TRAINED)
+NOT_ASKED = "not asked"
 ROW = [
     *["metric", "value", "low", "high", "holdout", "worst_case", "difference", "difference_low", "difference_high"],
     *["direction", "encoding", "n", "seconds", "status", "note"],
@@ -104,23 +105,54 @@ def _notes(frames: Sequence[pd.DataFrame], against: bool) -> Iterator[str]:
 
 
 def privacy_rows(
-    synthetic: Microdata, fold: Fold, keys: tuple[str, ...], target: str, seed: int
+    synthetic: Microdata,
+    fold: Fold,
+    keys: tuple[str, ...],
+    target: str,
+    seed: int,
+    metrics: Sequence[str] = UNTRAINED,
+    sample: int | None = None,
+    time_limit: float | None = None,
+    worst_case: bool = True,
 ) -> list[dict[str, Any]]:
-    """A row for each metric of STUDY_METRICS, of at most 1,000 records of each table against all of the other."""
+    """A row for every metric: measured where it is among `metrics`, else 'not asked' with the reason.
+
+    Every run of a fold is asked about the same records of original and holdout.
+    """
+    found: dict[str, dict[str, Any]] = {}
     try:
-        found = privacy_metrics(
-            fold.original.frame(),
-            synthetic.frame(),
-            None if fold.holdout is None else fold.holdout.frame(),
-            keys=keys,
-            target=target,
-            codebook=synthetic.codebook,
-            metrics=STUDY_METRICS,
-            sample=_STUDY_SAMPLE,
-            time_limit=_STUDY_SECONDS,
-            seed=seed,
-            threads=1,
-        )
+        if metrics:
+            frame = privacy_metrics(
+                fold.original.frame(),
+                synthetic.frame(),
+                None if fold.holdout is None else fold.holdout.frame(),
+                keys=keys,
+                target=target,
+                codebook=synthetic.codebook,
+                metrics=metrics,
+                sample=sample,
+                time_limit=time_limit,
+                seed=seed,
+                threads=1,
+                worst_case=worst_case,
+            )
+            found = {str(row["metric"]): {str(k): v for k, v in row.items()} for row in frame[ROW].to_dict("records")}
     except RiskError as error:
-        return [{"metric": name, "value": math.nan, "status": "error", "note": str(error)} for name in STUDY_METRICS]
-    return [{str(name): value for name, value in row.items()} for row in found[ROW].to_dict("records")]
+        found = {name: _row(name, "error", str(error)) for name in metrics}
+    return [found.get(name) or _row(name, NOT_ASKED, _why_not(name)) for name in METRICS]
+
+
+def _row(name: str, status: str, note: str) -> dict[str, Any]:
+    return {
+        "metric": name,
+        "value": math.nan,
+        "direction": METRICS[name].runs(DEFAULT),
+        "status": status,
+        "note": note,
+    }
+
+
+def _why_not(name: str) -> str:
+    if name in TRAINED:
+        return "trains classifiers, which takes seconds a run: 'privacy: {metrics: all}' in the study file asks for it"
+    return "not among the privacy metrics that the study file asks for"

@@ -13,9 +13,8 @@ from typing import Protocol
 import numpy as np
 from deap import tools
 
-from outrisk.assess.disclosure import disclosure_rows
 from outrisk.assess.folds import Fold
-from outrisk.assess.privacy import privacy_rows
+from outrisk.assess.suite import Candidate, Suite, measure
 from outrisk.errors import OutputError
 from outrisk.evolve.loop import Generation, evolve
 from outrisk.evolve.problem import Problem
@@ -50,6 +49,7 @@ class Job:
     target: str
     tau: float
     jackknife_seed: int
+    suite: Suite
     workers: int  # threads inside the run
     folder: Path  # where the synthetic data are written
 
@@ -74,8 +74,8 @@ class RunResult:
     """What a run leaves behind: aggregates only; its synthetic data are on disk.
 
     refits: recomputed numbers (k,) of the best candidate, output by output; NaN where the refit fails (see
-    `failures`). trajectory, snapshots, disclosure, privacy: rows of the files of these names. scores: risk of the best
-    candidate over all key sets.
+    `failures`). trajectory, snapshots: rows of the files of these names. scores: risk of the best candidate over all
+    key sets. suite: rows of the files of `suite.COLUMNS` of the best candidate.
     """
 
     job: Job
@@ -87,8 +87,7 @@ class RunResult:
     trajectory: list[dict[str, object]]
     snapshots: list[dict[str, object]]
     scores: Scores
-    disclosure: list[dict[str, object]]
-    privacy: list[dict[str, object]]  # of the first run of each fold
+    suite: dict[str, list[dict[str, object]]]
 
 
 @dataclass(eq=False)
@@ -147,9 +146,17 @@ def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None)
         groups_of(job.fold),
         job.jackknife_seed,
     )
-    disclosed = disclosure_rows(best, job.fold, job.keys, job.target, groups_of(job.fold), job.jackknife_seed)
-    first = job.run == 1
-    private = privacy_rows(best, job.fold, job.keys, job.target, job.jackknife_seed) if first else []
+    candidate = Candidate(
+        best,
+        job.fold,
+        job.run == 1,
+        job.keys,
+        tuple(job.key_sets),
+        scores,
+        groups_of(job.fold),
+        job.jackknife_seed,
+    )
+    suite = measure(job.suite, candidate, lambda: halt is not None and halt.is_set())
     if halt is not None and halt.is_set():
         return None
     write_table(best, job.folder / job.file)
@@ -163,8 +170,7 @@ def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None)
         trace.logbook,
         snapshots,
         scores,
-        disclosed,
-        private,
+        suite,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 
@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from outrisk.assess.folds import Fold, make_folds
 from outrisk.assess.run import Job, KeySets, RunResult, Watcher, perform
+from outrisk.assess.suite import Suite
 from outrisk.errors import OutputError, RiskError
 from outrisk.evolve.blocks import Mask
 from outrisk.evolve.problem import Problem
@@ -42,6 +43,7 @@ class Assessment:
     runs: Mapping[int, int]
     seed: int
     rules: tuple[Mask, ...] = ()
+    suite: Suite = field(default_factory=Suite)
 
     @property
     def sets(self) -> KeySets:
@@ -75,6 +77,7 @@ def plan_jobs(assessment: Assessment, folder: Path, workers: int) -> list[Job]:
                     target=assessment.target,
                     tau=assessment.tau,
                     jackknife_seed=assessment.seed,
+                    suite=assessment.suite,
                     workers=max(1, workers // n_runs),
                     folder=folder,
                 )

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
@@ -16,7 +16,8 @@ from scipy import stats
 from outrisk.assess.extrapolation import extrapolate
 from outrisk.assess.run import Job, RunResult
 from outrisk.assess.study import Assessment
-from outrisk.risk.jackknife import MEASURES, SIDES, Estimate, Scores, average, combine, marginal
+from outrisk.risk.jackknife import MEASURES, SIDES, Estimate, average, combine, marginal
+from outrisk.risk.summary import some
 
 Row = dict[str, Any]
 
@@ -107,24 +108,11 @@ def _run(result: RunResult) -> Row:
     }
 
 
-def _part(scores: Scores, chosen: list[int]) -> Scores:
-    """The scores of some of the key sets."""
-    return replace(
-        scores,
-        sets=tuple(scores.sets[k] for k in chosen),
-        values={at: values[chosen] for at, values in scores.values.items()},
-        replicates={at: values[chosen] for at, values in scores.replicates.items()},
-        mean_weap=scores.mean_weap[chosen],
-        attributions={side: tuple(found[k] for k in chosen) for side, found in scores.attributions.items()},
-        non_matches={side: found[chosen] for side, found in scores.non_matches.items()},
-    )
-
-
 def _estimates(results: list[RunResult]) -> Iterator[Row]:
     job = results[0].job
     parts = {"all": list(range(len(job.key_sets))), "largest": [job.scored.index(job.keys)]}
     for keys, chosen in parts.items():
-        scores = [_part(result.scores, chosen) for result in results]
+        scores = [some(result.scores, chosen) for result in results]
         for measure in MEASURES:
             for side in SIDES:
                 yield _row(measure, keys, side, combine([average(each, measure, side) for each in scores]))

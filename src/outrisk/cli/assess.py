@@ -14,10 +14,8 @@ from typing import Any
 
 from rich.console import Console
 
-from outrisk.assess import differencing, files
-from outrisk.assess.disclosure import COLUMNS
+from outrisk.assess import differencing, files, over_runs, suite
 from outrisk.assess.files import RunDirectory
-from outrisk.assess.privacy import COLUMNS as PRIVACY
 from outrisk.assess.run import Job, RunResult
 from outrisk.assess.study import Assessment, carry_out, plan_jobs
 from outrisk.assess.summary import matched_rows, risk_rows, summarise
@@ -25,6 +23,7 @@ from outrisk.cli import STOPPED
 from outrisk.cli.interrupt import breakable, halting, undisturbed
 from outrisk.cli.progress import Progress
 from outrisk.config import Study, read_study
+from outrisk.errors import ConfigError, RiskError
 from outrisk.load import StudyData, load_study_data
 from outrisk.provenance import data_digest, file_digest, peak_memory_mb, versions
 from outrisk.report.render import render
@@ -140,7 +139,16 @@ def _assessment(study: Study, data: StudyData) -> Assessment:
         runs={level: file.study.runs_at(level) for level in sorted(file.study.folds)},
         seed=file.evolve.seed,
         rules=tuple(rule.mask for rule in study.rules(data.original.codebook)),
+        suite=_suite(study),
     )
+
+
+def _suite(study: Study) -> suite.Suite:
+    privacy, attacks = study.file.privacy, study.file.attacks
+    try:
+        return suite.make_suite(privacy.metrics, privacy.sample, privacy.time_limit, attacks)
+    except RiskError as error:
+        raise ConfigError(f"{study.path}: {error}") from None
 
 
 def _manifest(study: Study, data: StudyData, assessment: Assessment, workers: int, started: datetime) -> dict[str, Any]:
@@ -188,10 +196,10 @@ def _write(
     directory.table("trajectory.csv", files.TRAJECTORY, (row for result in results for row in result.trajectory))
     directory.table("snapshots.csv", files.SNAPSHOTS, (row for result in results for row in result.snapshots))
     directory.table("risk.csv", files.RISK, (row for result in results for row in risk_rows(result)))
-    rows = ({**result.job.place, **row} for result in results for row in result.disclosure)
-    directory.table("disclosure.csv", COLUMNS, rows)
-    rows = ({**result.job.place, **row} for result in results for row in result.privacy)
-    directory.table("privacy.csv", PRIVACY, rows)
+    for name, columns in suite.COLUMNS.items():
+        rows = ({**result.job.place, **row} for result in results for row in result.suite[name])
+        directory.table(f"{name}.csv", columns, rows)
+    directory.table("over_runs.csv", over_runs.COLUMNS, over_runs.over_runs(results))
     directory.json("risk.json", summarise(assessment, jobs, results))
     pairs = differencing.differences(assessment.outputs, assessment.original)
     directory.table("differencing.csv", differencing.COLUMNS, (pair.row() for pair in pairs))

@@ -61,12 +61,23 @@ def attack(
     Missing values are a level of their own. A classifier that fails is a row with NaN and its message in `reason`.
     RiskError or DataError where no measure is defined on the input. Same seed, same result, in any order of records.
     """
-    chosen = tuple(CLASSIFIERS if classifiers is None else classifiers)
-    unknown = [name for name in chosen if name not in CLASSIFIERS]
-    if unknown or not chosen or isinstance(classifiers, str):
-        told = f"no classifier {unknown[0]!r}" if unknown else "give a list with at least one"
-        raise RiskError(f"classifiers {classifiers!r}: {told}; known: {list(CLASSIFIERS)}")
+    chosen = choose_classifiers(classifiers)
     coding = code_tables(original, synthetic, holdout, keys, target, codebook)
+    return AttackResult(tuple(keys), target, attack_coding(coding, keys, target, chosen, seed))
+
+
+def choose_classifiers(names: Sequence[str] | None) -> tuple[str, ...]:
+    """The classifiers of these names, all for None; RiskError for one that is not known."""
+    chosen = tuple(CLASSIFIERS if names is None else names)
+    unknown = [name for name in chosen if name not in CLASSIFIERS]
+    if unknown or not chosen or isinstance(names, str):
+        told = f"no classifier {unknown[0]!r}" if unknown else "give a list with at least one"
+        raise RiskError(f"classifiers {names!r}: {told}; known: {list(CLASSIFIERS)}")
+    return tuple(dict.fromkeys(chosen))
+
+
+def attack_coding(coding: Coding, keys: Sequence[str], target: str, chosen: Sequence[str], seed: int) -> pd.DataFrame:
+    """`AttackResult.frame` of tables under one coding: 'synthetic', 'original' and perhaps 'holdout'."""
     equivalence = cross(coding, keys, target)
     asked = MEMBERS if ENSEMBLE in chosen else chosen
     training = _training(coding, keys, target, equivalence)
@@ -77,7 +88,7 @@ def attack(
     if ENSEMBLE in chosen:
         guesses[ENSEMBLE] = _vote({name: guesses[name] for name in MEMBERS})
     rows = []
-    for name in dict.fromkeys(chosen):
+    for name in chosen:
         if name in (ZERO_RULE, UNIFORM):
             guess = Guess(None, equivalence.n_records(SYNTHETIC))
             score: Floats | None = _blind(name, equivalence)
@@ -85,7 +96,7 @@ def attack(
             guess = guesses[name]
             score = None if guess.targets is None else _right(guess.targets, equivalence)
         rows.append({"classifier": name, **_compare(score, guess, equivalence)})
-    return AttackResult(tuple(keys), target, pd.DataFrame(rows))
+    return pd.DataFrame(rows)
 
 
 def _training(coding: Coding, keys: Sequence[str], target: str, equivalence: Equivalence) -> Training:

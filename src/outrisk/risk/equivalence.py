@@ -117,7 +117,7 @@ def cross(coding: Coding, keys: Sequence[str], target: str, dense: bool | None =
     """
     check_keys(coding.names, keys, target)
     chosen = [coding.names.index(name) for name in (*keys, target)]
-    code, possible = _combine([coding.columns[j] for j in chosen], [len(coding.labels[j]) for j in chosen])
+    code, possible = combined_code([coding.columns[j] for j in chosen], [len(coding.labels[j]) for j in chosen])
     if dense is None:
         dense = possible <= min(_DENSE_CELLS, _DENSE_PER_RECORD * len(code))
     rows = coding.rows()
@@ -180,7 +180,7 @@ def check_table(table: str, n_records: int, known: Sequence[Any], names: Iterabl
             raise RiskError(f"{table}: {fault} {name!r}; known: {list(known)}")
 
 
-def _combine(columns: Sequence[NDArray[np.int32]], sizes: Sequence[int]) -> tuple[Counts, int]:
+def combined_code(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> tuple[Counts, int]:
     """One code per record for its values in all columns, the last column varying fastest, and the number of codes."""
     code = columns[0].astype(np.int64)
     possible = sizes[0]

@@ -7,7 +7,7 @@ data, CODASPY 2020); WEAP and TCAP those of Taub and Elliot (The synthetic data 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +26,7 @@ from outrisk.risk.cap import (
     key_sets,
     mean_weap,
 )
-from outrisk.risk.equivalence import Coding, Equivalence, Positions, cross
+from outrisk.risk.equivalence import Coding, Counts, Equivalence, Positions, cross
 from outrisk.risk.frames import code_tables
 from outrisk.risk.hamming import Lookup, nearest_keys, same_keys
 from outrisk.risk.jackknife import SIDES
@@ -87,6 +87,28 @@ def cap(
     sets = key_sets(keys, [len(keys)] if key_sizes is None else key_sizes)
     if not sets:
         raise RiskError("key sizes []: give at least one size, or leave key_sizes out for all keys together")
+    per_set, means = cap_sets(coding, sets, keys, target, tau)
+    names = measures()
+    with threadpool_limits(1):  # as in cap_sets
+        replicates = tcap_scores(coding, sets, target, tau, groups, seed)
+        marginal = marginal_frame(per_set, names, means, replicates)
+    return CapResult(tuple(keys), target, tau, per_set, summary_frame(per_set, names), marginal)
+
+
+def cap_sets(
+    coding: Coding,
+    sets: Sequence[tuple[str, ...]],
+    keys: Sequence[str],
+    target: str,
+    tau: float = 1.0,
+    nearest: bool = True,
+    check: Callable[[float], None] | None = None,
+) -> tuple[pd.DataFrame, RecordMeans]:
+    """Rows of `CapResult.per_set` of tables under one coding, and the means that intervals come from.
+
+    keys: those of all sets. nearest: whether to search for the nearest records, which GCAP needs; without, the rows
+    lack it. `check` is called during the search and may raise, to stop.
+    """
     sides = [side for side in SIDES if side in coding.lengths]
     means = RecordMeans(sides)
     everyone = _distinct_records(coding, keys, target, sides)
@@ -95,25 +117,23 @@ def cap(
         for chosen in sets:
             equivalence = cross(coding, chosen, target)
             exact = same_keys(equivalence)
-            near = nearest_keys(equivalence, coding, chosen, exact)
+            near = nearest_keys(equivalence, coding, chosen, exact, check) if nearest else None
             scores = record_scores(equivalence, exact, near)
             for side in sides:
                 rows.append(_row(chosen, side, equivalence, scores, near, tau))
             if len(sides) > 1:
                 cells = {side: equivalence.records[side][everyone[side][0]] for side in sides}
                 means.add(len(chosen), scores, cells, {side: everyone[side][1] for side in sides})
-        per_set, names = pd.DataFrame(rows), measures()
-        replicates = tcap_scores(coding, sets, target, tau, groups, seed)
-        marginal = marginal_frame(per_set, names, means, replicates)
-    return CapResult(tuple(keys), target, tau, per_set, summary_frame(per_set, names), marginal)
+    return pd.DataFrame(rows), means
 
 
-def measures() -> list[str]:
-    """Names of the measures that `cap` gives for every key set."""
-    return [*_LOOKUPS, *(f"R_{name}_{ties}" for name in _LOOKUPS for ties in TIES), *TCAP_MEASURES]
+def measures(nearest: bool = True) -> list[str]:
+    """Names of the measures that `cap` gives for every key set; with `nearest` False those without GCAP."""
+    lookups = [name for name in _LOOKUPS if nearest or name != "GCAP"]
+    return [*lookups, *(f"R_{name}_{ties}" for name in lookups for ties in TIES), *TCAP_MEASURES]
 
 
-def record_scores(equivalence: Equivalence, exact: Lookup, near: Lookup) -> dict[str, tuple[Floats, Floats]]:
+def record_scores(equivalence: Equivalence, exact: Lookup, near: Lookup | None) -> dict[str, tuple[Floats, Floats]]:
     """Score of an attacked record in each cell, and whether it counts (0 or 1); arrays of shape (n_cells,).
 
     A measure is the sum of scores over the records attacked, divided by the number of them that count.
@@ -122,7 +142,7 @@ def record_scores(equivalence: Equivalence, exact: Lookup, near: Lookup) -> dict
     met = (exact.size > 0)[equivalence.cell_class].astype(float)
     found = {}
     for name, lookup, counted in (("0CAP", exact, everyone), ("ICAP", exact, met), ("GCAP", near, everyone)):
-        for measure, score in _scores(equivalence, lookup).items():
+        for measure, score in _scores(equivalence, lookup).items() if lookup is not None else ():
             found[measure.format(name)] = (score, counted)
     return found
 
@@ -144,7 +164,7 @@ def _row(
     side: str,
     equivalence: Equivalence,
     scores: Mapping[str, tuple[Floats, Floats]],
-    near: Lookup,
+    near: Lookup | None,
     tau: float,
 ) -> dict[str, object]:
     """One row of `CapResult.per_set`."""
@@ -167,8 +187,7 @@ def _row(
         "n_synthetic": equivalence.n_records(SYNTHETIC),
         "non_matches": unmatched,
         **values,
-        "mean_rho": float(in_class @ near.distance) / n_records,
-        "max_rho": int(near.distance[in_class > 0].max()),
+        **({} if near is None else _distances(in_class, near)),
         "CAP_self": cap_original(equivalence, side),
         "mean_WEAP": mean_weap(equivalence),
         "certain": targeted.certain,
@@ -178,6 +197,14 @@ def _row(
         "baseline": baseline(equivalence, side),
         "baseline_R": float(by_target.max()) / n_records,
         "reason": "; ".join(filter(None, (no_match, uncertain))),
+    }
+
+
+def _distances(in_class: Counts, near: Lookup) -> dict[str, object]:
+    """Hamming distance of the records attacked to the nearest synthetic ones: mean and largest."""
+    return {
+        "mean_rho": float(in_class @ near.distance) / int(in_class.sum()),
+        "max_rho": int(near.distance[in_class > 0].max()),
     }
 
 

@@ -107,7 +107,7 @@ def marginal_frame(
                 if not both.any():
                     reason = _why(part, measure) or _why(holdout.loc[part.index], measure) or "never defined on both"
                 elif measure in TCAP_MEASURES:
-                    low, high, reason = tcap_interval(_some(scores, part.index.to_numpy()), measure)
+                    low, high, reason = tcap_interval(some(scores, part.index.to_numpy()), measure)
                 else:
                     low, high = means.interval(measure, sorted(set(part["size"])))
             difference = float((values["original"] - values["holdout"])[both].mean()) if both.any() else math.nan
@@ -145,7 +145,7 @@ def tcap_interval(scores: Scores | None, measure: str = "TCAP_undefined") -> tup
     return float(low), float(high), estimate.reason
 
 
-def _some(scores: Scores, which: Positions) -> Scores:
+def some(scores: Scores, which: Positions | list[int]) -> Scores:
     """The scores of the key sets at these positions."""
     return dataclasses.replace(
         scores,

@@ -5,10 +5,13 @@ Sources as in `distances`. Y is the table attacked, Z the synthetic one.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.errors import RiskError
+from outrisk.risk.equivalence import combined_code
 from outrisk.risk.neighbours import between, ties
 from outrisk.risk.privacy.columns import Encoding
 from outrisk.risk.privacy.context import SLACK, TIE, Context
@@ -113,10 +116,9 @@ def _row_numbers(
 ) -> NDArray[np.int64]:
     """A number for each record of two tables, the same for records with equal values of the columns."""
     rows = np.concatenate([tables.rows[table] for table in pair])
-    columns = [tables.coding.columns[tables.names.index(name)][rows].astype(np.int64) for name in names]
+    columns: list[NDArray[Any]] = [tables.coding.columns[tables.names.index(name)][rows] for name in names]
     if gaps:
         columns += [missing[rows] for missing in tables.gaps.values()]
-    number = np.zeros(len(rows), dtype=np.int64)
-    for column in columns:
-        number = np.unique(number * (int(column.max()) + 1) + column, return_inverse=True)[1].ravel()
-    return number
+    if not columns:
+        return np.zeros(len(rows), dtype=np.int64)
+    return combined_code(columns, [int(column.max()) + 1 for column in columns])[0]

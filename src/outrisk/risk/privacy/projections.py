@@ -35,7 +35,8 @@ def famd(columns: Columns, encoding: Encoding) -> Space:
 def _project(columns: Columns, encoding: Encoding, scales: Sequence[Floats]) -> Space:
     """Scores on the first k right singular vectors of the original's scaled columns; exact, in blocks of records.
 
-    The triangle R of a QR decomposition, stacked block by block, has the singular values and vectors of the matrix.
+    The triangle R of a QR decomposition, stacked block by block, has the singular values and vectors of the matrix; so
+    has that of its distinct rows, each times the root of its count.
     """
     if encoding.weights or encoding.entropy is not None:
         raise RiskError(f"encoding {encoding.name!r} takes no weights and no entropy; leave them out")
@@ -52,8 +53,9 @@ def _project(columns: Columns, encoding: Encoding, scales: Sequence[Floats]) -> 
         return np.concatenate(parts, axis=1)
 
     triangle = np.empty((0, len(numbers) + sum(map(len, keep))))
-    for start in range(0, len(columns.original), _BLOCK):
-        block = dense(columns.original[start : start + _BLOCK])
+    distinct, weights = _distinct(columns)
+    for start in range(0, len(distinct), _BLOCK):
+        block = dense(distinct[start : start + _BLOCK]) * weights[start : start + _BLOCK, None]
         triangle = np.asarray(np.linalg.qr(np.concatenate([triangle, block]), mode="r"))
     vectors = np.linalg.svd(triangle, full_matrices=False)[2]
     k = len(numbers) + len(codes) if encoding.k is None else encoding.k
@@ -64,6 +66,16 @@ def _project(columns: Columns, encoding: Encoding, scales: Sequence[Floats]) -> 
     n = len(next(iter([*numbers, *codes])))
     scores = [dense(np.arange(start, min(start + _BLOCK, n))) @ vectors.T for start in range(0, n, _BLOCK)]
     return Space(np.concatenate(scores), np.empty((n, 0), dtype=np.int64), ())
+
+
+def _distinct(columns: Columns) -> tuple[NDArray[np.intp], Floats]:
+    """One original record of each combination of values, and the root of the number of records that have it."""
+    values = [values[columns.original] for values in (*columns.numbers.values(), *columns.codes.values())]
+    order = np.lexsort(values)
+    fresh = np.ones(len(order), dtype=bool)
+    fresh[1:] = np.any([column[order[1:]] != column[order[:-1]] for column in values], axis=0)
+    starts = np.flatnonzero(fresh)
+    return columns.original[order[starts]], np.sqrt(np.diff(starts, append=len(order)))
 
 
 def entropy_per_value(columns: Columns, encoding: Encoding) -> Space:

@@ -1,0 +1,182 @@
+"""Means over runs of the suite's measures: rows of over_runs.csv, by fold and for all folds of a level together.
+
+An interval has two parts. The sampling of records: the runs of a fold are measured on the same records, so that their
+intervals are averaged, as if they erred all alike. The variation between runs: the variance of their values / their
+number. The parts are added as variances, above and below the mean by themselves (the intervals of shares are not
+symmetric), with Satterthwaite's degrees of freedom (1946). Folds are taken as independent; folds that are each other's
+holdout err in opposite directions, so that a difference has too wide an interval rather than too narrow.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from outrisk.assess.run import RunResult
+from outrisk.assess.suite import COLUMNS as FILES
+from outrisk.risk.privacy.run import BETWEEN
+
+COLUMNS = [
+    *["family", "level", "fold", "size", "measure", "direction", "original", "original_low", "original_high"],
+    *["holdout", "worst_case", "synthetic", "marginal", "low", "high", "least", "most", "baseline", "runs"],
+    *["defined", "reason", "note"],
+]
+_PRIVACY = {"metric": "measure", "value": "original", "low": "original_low", "high": "original_high"}
+_PRIVACY |= {"difference": "marginal", "difference_low": "low", "difference_high": "high"}
+_MEANS = ("holdout", "worst_case", "synthetic", "baseline")
+NO_HOLDOUT = "no holdout"
+_LEVEL = 0.95
+_Z = 1.959963984540054
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean with the two parts of its variance, below and above it; NaN where undefined."""
+
+    value: float
+    sampling: tuple[float, float]
+    between: float
+    degrees: float  # of `between`
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval."""
+        low, high = (self._margin(part) for part in self.sampling)
+        return self.value - low, self.value + high
+
+    def _margin(self, sampling: float) -> float:
+        variance = sampling + self.between
+        if not self.between > 0:
+            return _Z * math.sqrt(variance)
+        degrees = self.degrees * (variance / self.between) ** 2
+        return float(stdtrit(degrees, (1 + _LEVEL) / 2)) * math.sqrt(variance)
+
+
+UNDEFINED = Mean(math.nan, (math.nan, math.nan), math.nan, math.nan)
+
+
+def mean_of_runs(runs: Sequence[tuple[float, float, float]]) -> Mean:
+    """Mean of (value, low, high) of several runs on the same records; runs without a value are left out.
+
+    Without an interval of one that is not left out there is none.
+    """
+    known = np.array([run for run in runs if not math.isnan(run[0])])
+    if not len(known):
+        return UNDEFINED
+    values = known[:, 0]
+    below, above = np.maximum(values - known[:, 1], 0), np.maximum(known[:, 2] - values, 0)
+    n = len(known)
+    between = float(values.var(ddof=1)) / n if n > 1 else 0.0
+    sampling = (float(below.mean() / _Z) ** 2, float(above.mean() / _Z) ** 2)
+    return Mean(float(values.mean()), sampling, between, n - 1)
+
+
+def mean_of_folds(folds: Sequence[Mean]) -> Mean:
+    """Mean of the folds that have a value."""
+    known = [fold for fold in folds if not math.isnan(fold.value)]
+    if not known:
+        return UNDEFINED
+    n = len(known)
+    low, high = (sum(fold.sampling[side] for fold in known) / n**2 for side in (0, 1))
+    between = sum(fold.between for fold in known) / n**2
+    spread = sum((fold.between / n**2) ** 2 / fold.degrees for fold in known if fold.between > 0)
+    value = float(np.mean([fold.value for fold in known]))
+    return Mean(value, (low, high), between, between**2 / spread if spread else math.inf)
+
+
+def over_runs(results: Sequence[RunResult]) -> Iterator[Row]:
+    """Rows of over_runs.csv; `results` in the order of the folds."""
+    for family in FILES:
+        for level, of_level in groupby(results, key=lambda result: result.job.fold.level):
+            folds = [
+                [[_plain(row) for row in result.suite[family]] for result in runs]
+                for _, runs in groupby(of_level, key=lambda result: result.job.fold.index)
+            ]
+            at = [result.job.fold for result in results if result.job.fold.level == level]
+            against = family != "privacy" and at[0].holdout is not None  # a metric need not have a difference
+            yield from _of_level(family, level, list(dict.fromkeys(fold.name for fold in at)), folds, against)
+
+
+def _plain(row: Row) -> Row:
+    """A row under the names of over_runs.csv."""
+    if "metric" not in row:
+        return row
+    return {_PRIVACY.get(name, name): value for name, value in row.items()}
+
+
+def _of_level(
+    family: str, level: int, names: Sequence[str], folds: Sequence[Sequence[Sequence[Row]]], against: bool
+) -> Iterator[Row]:
+    """Rows of every fold, then, where there are several, of all of them; folds[i][j]: rows of run j of fold i."""
+    measures = dict.fromkeys((row["measure"], row.get("size", "")) for fold in folds for run in fold for row in run)
+    for measure, size in measures:
+        found = [
+            [row for run in fold for row in run if (row["measure"], row.get("size", "")) == (measure, size)]
+            for fold in folds
+        ]
+        place = {"family": family, "level": level, "size": size, "measure": measure}
+        for name, rows in zip(names, found, strict=True):
+            yield {**place, "fold": name, **_mean_row([rows], against)}
+        if len(folds) > 1:
+            yield {**place, "fold": "", **_mean_row(found, against)}
+
+
+def _mean_row(folds: Sequence[Sequence[Row]], against: bool) -> Row:
+    """One measure: means over the runs of each fold, then over the folds; `against`: of original against holdout."""
+    rows = [row for fold in folds for row in fold]
+    original, marginal = (
+        mean_of_folds([mean_of_runs([_triple(row, *names) for row in fold]) for fold in folds])
+        for names in (("original", "original_low", "original_high"), ("marginal", "low", "high"))
+    )
+    column = next((name for name in ("synthetic", "marginal") if not math.isnan(_mean(folds, name))), "original")
+    if column == "original" and against:
+        column = "marginal"  # undefined in every run
+    shown = [value for row in rows if not math.isnan(value := _number(row, column))]
+    told, notes = dict[str, None](), dict[str, None]()
+    for row in rows:
+        kept = notes if not math.isnan(_number(row, column)) else told
+        kept.update(dict.fromkeys(text for name in ("reason", "note") if (text := row.get(name))))
+    notes.pop(NO_HOLDOUT, None)
+    left = len(rows) - len(shown)
+    return {
+        "direction": next((row["direction"] for row in rows if row.get("direction")), ""),
+        "original": original.value,
+        "original_low": original.interval[0],
+        "original_high": original.interval[1],
+        **{name: _mean(folds, name) for name in _MEANS},
+        "marginal": marginal.value,
+        "low": marginal.interval[0],
+        "high": marginal.interval[1],
+        "least": min(shown, default=math.nan),
+        "most": max(shown, default=math.nan),
+        "runs": len(rows),
+        "defined": len(shown),
+        "reason": (f"{left} of {len(rows)} runs left out: " if shown else "") + "; ".join(told) if told else "",
+        "note": BETWEEN.join(notes),
+    }
+
+
+def _triple(row: Row, *names: str) -> tuple[float, float, float]:
+    value, low, high = (_number(row, name) for name in names)
+    return value, low, high
+
+
+def _number(row: Row, name: str) -> float:
+    return float(row.get(name, math.nan))
+
+
+def _mean(folds: Sequence[Sequence[Row]], name: str) -> float:
+    """Mean over the folds of means over runs, of those that are defined."""
+    means = [
+        float(np.mean(values))
+        for fold in folds
+        if (values := [value for row in fold if not math.isnan(value := _number(row, name))])
+    ]
+    return float(np.mean(means)) if means else math.nan
