@@ -86,7 +86,7 @@ LOGIT = {"kind": "logit", "formula": "a ~ b"}
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"nam": 1, "kees": 2}, r"unknown keys \['kees', 'nam'\]; known: \['codebook', 'data'"),
+        ({"nam": 1, "kees": 2}, r"unknown keys \['kees', 'nam'\]; known: \['attacks', 'codebook', 'data'"),
         ({"data": {"path": "a", "pth": 1}}, r"\[data\] has unknown keys \['pth'\]; known: \['columns'"),
         ({"holdout": {"path": "a", "pth": 1}}, r"\[holdout\] has unknown keys \['pth'\]; known: \['columns'"),
         ({"evolve": {"generatons": 1}}, r"\[evolve\] has unknown keys \['generatons'\]; known: \['fitness'"),
@@ -127,6 +127,11 @@ LOGIT = {"kind": "logit", "formula": "a ~ b"}
         ({"tau": 2}, r"\[tau\] is 2: it must be less than or equal to 1"),
         ({"tau": "x"}, r"\[tau\] is 'x': write a number"),
         ({"evolve": 3}, r"\[evolve\] is 3: write a mapping"),
+        ({"privacy": {"metrics": "NNAA"}}, r"\[privacy.metrics\] is 'NNAA': write 'all', or a list of names"),
+        ({"privacy": {"sample": 1}}, r"\[privacy.sample\] is 1: it must be greater than or equal to 2"),
+        ({"privacy": {"time_limit": 0}}, r"\[privacy.time_limit\] is 0: it must be greater than 0"),
+        ({"privacy": {"every": "run"}}, r"\[privacy\] has unknown keys \['every'\]; known: \['metrics', 'sample'"),
+        ({"attacks": True}, r"\[attacks\] is True: write 'all', or a list of names"),
         ({"evolve": {"seed": -1}}, r"\[evolve.seed\] is -1: it must be"),
         ({"evolve": {"preset": "slow"}}, r"\[evolve.preset\] is 'slow': it must be 'fast' or 'paper'"),
         ({"evolve": {"population": 3}}, r"\[evolve\] population is 3; it must be even"),

@@ -1,4 +1,4 @@
-"""The disclosure suite in a study: rows of disclosure.csv, and the report's section made of them."""
+"""The disclosure suite in a study: rows of disclosure.csv."""
 
 import math
 
@@ -9,9 +9,7 @@ import pytest
 from outrisk.assess.disclosure import COLUMNS, disclosure_rows
 from outrisk.assess.folds import Fold
 from outrisk.codebook import codebook_from_dict
-from outrisk.errors import ConfigError
 from outrisk.microdata import Microdata
-from outrisk.report.disclosure import disclosure_context
 from outrisk.risk import disclosure
 
 CODEBOOK = codebook_from_dict(
@@ -50,38 +48,3 @@ def test_a_candidate_without_the_target_is_undefined_with_the_reason():
     assert {row["reason"] for row in rows} == {
         "synthetic: target 'ill' is missing in every record; choose one that is known"
     }
-
-
-def write(folder, rows):
-    pd.DataFrame(rows, columns=COLUMNS).to_csv(folder / "disclosure.csv", index=False)
-
-
-def row(run, measure, original, holdout, low, high, reason=""):
-    difference = original - holdout
-    place = {"level": 2, "fold": "1.1", "run": run, "measure": measure, "reason": reason}
-    return place | {"original": original, "holdout": holdout, "marginal": difference, "low": low, "high": high}
-
-
-def test_the_section_averages_runs_and_says_what_is_undefined(tmp_path):
-    nan = math.nan
-    write(
-        tmp_path,
-        [
-            *[row(1, "DiSCO", 10.0, 8.0, 1.0, 3.0), row(1, "TCAP", nan, 5.0, nan, nan, "no match")],
-            *[row(2, "DiSCO", 12.0, 8.0, -1.0, 9.0), row(2, "TCAP", nan, 5.0, nan, nan, "no match")],
-        ],
-    )
-    context = disclosure_context(tmp_path, [1, 2], 2)
-    disco, tcap = context["rows"]
-    assert (context["level"], context["runs"]) == (2, 2)
-    assert (disco["original"], disco["holdout"], disco["marginal"]) == ("11.00", "8.00", "+3.00")
-    assert (disco["range"], disco["apart"]) == ("+2.00 to +4.00", "1 of 2")
-    assert (tcap["original"], tcap["marginal"]) == ("undefined", "undefined")
-    assert tcap["reasons"] == ["TCAP: no match"]
-
-
-def test_an_older_run_has_no_section_and_a_broken_file_is_told(tmp_path):
-    assert disclosure_context(tmp_path, [1], None) is None
-    (tmp_path / "disclosure.csv").write_text("level,fold\n1,whole\n")
-    with pytest.raises(ConfigError, match=r"disclosure.csv cannot be read"):
-        disclosure_context(tmp_path, [1], None)

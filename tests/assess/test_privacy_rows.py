@@ -1,4 +1,4 @@
-"""The privacy metrics in a study: rows of privacy.csv, and the report's section made of them."""
+"""The privacy metrics in a study: rows of privacy.csv."""
 
 import math
 
@@ -7,12 +7,11 @@ import pandas as pd
 import pytest
 
 from outrisk.assess.folds import Fold
-from outrisk.assess.privacy import COLUMNS, STUDY_METRICS, privacy_rows
+from outrisk.assess.privacy import COLUMNS, UNTRAINED, privacy_rows
 from outrisk.codebook import Codebook, Variable
-from outrisk.errors import ConfigError
 from outrisk.microdata import Microdata
-from outrisk.report.privacy import privacy_context
 from outrisk.risk import privacy_metrics
+from outrisk.risk.privacy import METRICS
 
 CODEBOOK = Codebook(
     (
@@ -33,48 +32,42 @@ def test_rows_are_those_of_the_decoded_data_frames():
     rows = privacy_rows(synthetic, Fold(2, 0, "1", original, holdout, "2"), ("age", "area"), "ill", 4)
     frames = [data.frame() for data in (original, synthetic, holdout)]
     expected = privacy_metrics(
-        *frames, keys=["age", "area"], target="ill", codebook=CODEBOOK, metrics=STUDY_METRICS, seed=4
+        *frames, keys=["age", "area"], target="ill", codebook=CODEBOOK, metrics=UNTRAINED, seed=4
     )
     found = pd.DataFrame(rows)
-    assert tuple(found["metric"]) == STUDY_METRICS
-    assert not {"D-MLP", "MIR", "HiddR"} & set(STUDY_METRICS)
+    assert tuple(found["metric"]) == tuple(METRICS)
+    assert set(METRICS) - set(UNTRAINED) == {"D-MLP", "MIR"}
+    measured = found[found["metric"].isin(UNTRAINED)]
     for column in ("value", "low", "high", "holdout", "difference"):
-        assert list(found[column]) == pytest.approx(list(expected[column]), nan_ok=True)
+        assert list(measured[column]) == pytest.approx(list(expected[column]), nan_ok=True)
     assert set(found.columns) <= set(COLUMNS)
+
+
+def test_what_was_not_asked_for_or_failed_is_a_row_with_the_reason():
+    fold = Fold(2, 0, "1", drawn(1), drawn(3), "2")
+    rows = {row["metric"]: row for row in privacy_rows(drawn(2), fold, ("age", "area"), "ill", 4, ("HiddR", "DCR"))}
+    assert set(rows) == set(METRICS)
+    assert (rows["DCR"]["status"], rows["HiddR"]["status"]) == ("ok", "undefined")
+    assert "needs links" in rows["HiddR"]["note"]
+    others = [row for name, row in rows.items() if name not in ("DCR", "HiddR")]
+    assert all(row["status"] == "not asked" and math.isnan(row["value"]) and row["note"] for row in others)
+    assert "'privacy: {metrics: all}'" in rows["MIR"]["note"]
+    assert "not among the privacy metrics" in rows["NNAA"]["note"]
+    assert all(row["status"] == "not asked" for row in privacy_rows(drawn(2), fold, ("age",), "ill", 4, ()))
+
+
+def test_a_metric_that_takes_too_long_is_a_timed_out_row():
+    fold = Fold(2, 0, "1", drawn(1), drawn(3), "2")
+    rows = privacy_rows(drawn(2), fold, ("age", "area"), "ill", 4, ("D-MLP", "CRP"), time_limit=1e-9)
+    found = {row["metric"]: row for row in rows}
+    assert (found["D-MLP"]["status"], found["CRP"]["status"]) == ("timed out", "ok")
+    assert math.isnan(found["D-MLP"]["value"]) and "timed out after" in found["D-MLP"]["note"]
 
 
 def test_a_candidate_on_which_nothing_is_defined_is_error_rows():
     original = drawn(1)
     rows = privacy_rows(original, Fold(1, 0, "whole", original, None, ""), ("age", "ill"), "ill", 4)
-    assert [row["status"] for row in rows] == ["error"] * len(STUDY_METRICS)
-    assert all(math.isnan(row["value"]) and "target 'ill' is among the keys" in row["note"] for row in rows)
-
-
-def row(fold, metric, value, holdout, low, high, status="ok", note=""):
-    place = {"level": 2, "fold": fold, "run": 1, "metric": metric, "direction": "larger = riskier"}
-    return place | {
-        "value": value, "holdout": holdout, "difference": value - holdout, "difference_low": low,
-        "difference_high": high, "status": status, "note": note,
-    }  # fmt: skip
-
-
-def test_the_section_averages_folds_and_says_what_is_undefined(tmp_path):
-    nan = math.nan
-    rows = [
-        *[row("1", "NNAA", 0.6, 0.5, 0.02, 0.2), row("1", "MDCR", nan, nan, nan, nan, "undefined", "median is 0")],
-        *[row("2", "NNAA", 0.5, 0.5, -0.1, 0.1), row("2", "MDCR", 0.4, 0.4, -0.1, 0.1)],
-    ]
-    pd.DataFrame(rows, columns=COLUMNS).to_csv(tmp_path / "privacy.csv", index=False)
-    context = privacy_context(tmp_path, [1, 2], 2)
-    nnaa, mdcr = context["rows"]
-    assert (context["level"], context["folds"], context["against"], context["number"]) == (2, 2, True, 9)
-    assert (nnaa["value"], nnaa["holdout"], nnaa["difference"], nnaa["apart"]) == ("0.550", "0.500", "+0.050", "1 of 2")
-    assert mdcr["value"] == "undefined"
-    assert context["notes"] == ["MDCR (fold 1): median is 0"]
-
-
-def test_an_older_run_has_no_section_and_a_broken_file_is_told(tmp_path):
-    assert privacy_context(tmp_path, [1], None) is None
-    (tmp_path / "privacy.csv").write_text("level,fold\n1,whole\n")
-    with pytest.raises(ConfigError, match=r"privacy.csv cannot be read"):
-        privacy_context(tmp_path, [1], None)
+    assert {row["status"] for row in rows} == {"error", "not asked"}
+    failed = [row for row in rows if row["status"] == "error"]
+    assert len(failed) == len(UNTRAINED)
+    assert all(math.isnan(row["value"]) and "target 'ill' is among the keys" in row["note"] for row in failed)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import RiskError
-from outrisk.risk import cap, code_frames, cross, tcap
+from outrisk.risk import cap, code_frames, cross, hamming, tcap
 from outrisk.risk.difference import RunningMean, interval, sample
 from outrisk.risk.hamming import nearest_keys, same_keys
 
@@ -290,3 +290,20 @@ def test_a_codebook_says_that_numbers_and_text_are_one_level():
     # whole numbers that became floats because some are missing are still numbers
     gaps = pd.DataFrame({"a": [1.0, None, 2.0], "target": ["yes", "no", "no"]})
     assert cap(synthetic.astype({"a": int}), gaps, ["a"], "target").per_set.loc[0, "0CAP"] == 1
+
+
+@settings(max_examples=60)
+@given(tables, tables, st.sampled_from([1, 2, 3]), st.sampled_from([1, 4, 2**22]))
+def test_both_searches_for_the_nearest_find_the_same(synthetic, original, size, a_block):
+    """By the keys that agree, and one query against all; in blocks of few queries too."""
+    coding = code_frames({"synthetic": frame(synthetic), "original": frame(original)}, [*KEYS, "target"])
+    equivalence = cross(coding, KEYS[:size], "target")
+    exact, found = hamming.same_keys(equivalence), []
+    for look_up in (0, math.inf):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(hamming, "_LOOKUP", look_up)
+            patch.setattr(hamming, "_COUNTS_A_BLOCK", a_block)
+            patch.setattr(hamming, "_QUERIES_A_CALL", min(a_block, 1024))
+            found.append(hamming.nearest_keys(equivalence, coding, KEYS[:size], exact))
+    for name in ("hits", "size", "top", "tied", "guess", "distance"):
+        np.testing.assert_array_equal(getattr(found[0], name), getattr(found[1], name))

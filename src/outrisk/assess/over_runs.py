@@ -25,7 +25,7 @@ from outrisk.risk.privacy.run import BETWEEN
 COLUMNS = [
     *["family", "level", "fold", "size", "measure", "direction", "original", "original_low", "original_high"],
     *["holdout", "worst_case", "synthetic", "marginal", "low", "high", "least", "most", "baseline", "runs"],
-    *["defined", "reason", "note"],
+    *["defined", "status", "reason", "note"],
 ]
 _PRIVACY = {"metric": "measure", "value": "original", "low": "original_low", "high": "original_high"}
 _PRIVACY |= {"difference": "marginal", "difference_low": "low", "difference_high": "high"}
@@ -141,8 +141,11 @@ def _mean_row(folds: Sequence[Sequence[Row]], against: bool) -> Row:
     shown = [value for row in rows if not math.isnan(value := _number(row, column))]
     told, notes = dict[str, None](), dict[str, None]()
     for row in rows:
-        kept = notes if not math.isnan(_number(row, column)) else told
-        kept.update(dict.fromkeys(text for name in ("reason", "note") if (text := row.get(name))))
+        texts = [text for name in ("reason", "note") if (text := row.get(name))]
+        if math.isnan(_number(row, column)):
+            told.update(dict.fromkeys(text.split(BETWEEN)[0] for text in texts))  # the reason comes first
+        else:
+            notes.update(dict.fromkeys(texts))
     notes.pop(NO_HOLDOUT, None)
     left = len(rows) - len(shown)
     return {
@@ -158,9 +161,16 @@ def _mean_row(folds: Sequence[Sequence[Row]], against: bool) -> Row:
         "most": max(shown, default=math.nan),
         "runs": len(rows),
         "defined": len(shown),
+        "status": _status(rows, len(shown)),
         "reason": (f"{left} of {len(rows)} runs left out: " if shown else "") + "; ".join(told) if told else "",
         "note": BETWEEN.join(notes),
     }
+
+
+def _status(rows: Sequence[Row], defined: int) -> str:
+    """'ok' where a run has a value; else what became of the runs ('undefined', 'timed out', ...)."""
+    found = dict.fromkeys(row.get("status", "undefined") for row in rows)
+    return "ok" if defined else ", ".join(status for status in found if status != "ok") or "undefined"
 
 
 def _triple(row: Row, *names: str) -> tuple[float, float, float]:

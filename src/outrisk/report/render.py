@@ -11,13 +11,13 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from outrisk.report import differencing, findings, formats, tables
-from outrisk.report.disclosure import disclosure_context
-from outrisk.report.privacy import privacy_context
 from outrisk.report.results import Results, read
+from outrisk.report.suite import SuiteSection, suite_sections
 
 _FIGURE_FOLDS = 2  # folds drawn in section 6; its table has them all
 _RUNS_SHOWN = 20  # beyond, the list of runs is folded away under ranges by fold
 _NOT_SETTINGS = {"name", "kind", "notes", "decimals", "values", "labels"}
+_INTERVAL = "The intervals are for the sampling of the people attacked and for the variation between runs."
 _LONGEST = 300  # characters of one setting
 _INPUTS = {"study": "Study file", "data": "Data", "holdout": "Holdout", "codebook": "Codebook", "function": "Function"}
 
@@ -88,22 +88,31 @@ def _context(results: Results) -> dict[str, Any]:
         "settings": _settings(results),
         "inputs": [(_INPUTS.get(source.what, source.what), source) for source in results.manifest.inputs],
         "study_file": next((each.name for each in results.manifest.inputs if each.what == "study"), "study.yaml"),
-        "disclosure": _disclosure(results),
-        "privacy": _privacy(results),
+        "suite": _suite(results),
         "figures": {name: Markup(svg) for name, svg in _figures(results).items()},
     }
 
 
-def _disclosure(results: Results) -> Markup:
+def _suite(results: Results) -> list[tuple[SuiteSection, Markup]]:
+    """The sections on the suite of measures, and their HTML."""
     levels = [fold.level for fold in results.risk.folds if fold.runs]
-    context = disclosure_context(results.directory, levels, results.lead.level if results.lead else None)
-    return Markup(environment().from_string(asset("disclosure.html")).render(context) if context else "")
-
-
-def _privacy(results: Results) -> Markup:
-    levels = [fold.level for fold in results.risk.folds if fold.runs]
-    context = privacy_context(results.directory, levels, results.lead.level if results.lead else None)
-    return Markup(environment().from_string(asset("privacy.html")).render(context) if context else "")
+    sections = suite_sections(results.directory, levels, results.lead.level if results.lead else None)
+    template = environment().from_string
+    shown = []
+    for section in sections:
+        rows = {
+            table: Markup(template(asset("suite_table.html")).render(table=table))
+            for table in (*section.tables, *section.folds)
+        }
+        html = template(asset(f"{section.name}.html")).render(
+            section=section,
+            tables=Markup(template(asset("suite_tables.html")).render(section=section, rows=rows)),
+            interval=_INTERVAL,
+            attacks=len(section.tables) > 1,
+            sample=(results.study.get("privacy") or {}).get("sample"),
+        )
+        shown.append((section, Markup(html)))
+    return shown
 
 
 def _own_key_sizes(results: Results) -> list[dict[str, Any]]:
@@ -150,7 +159,7 @@ def _definitions(results: Results) -> list[str]:
 
 def _settings(results: Results) -> list[tuple[str, str]]:
     """The sections of the study that say how it was carried out; paths and released values are not among them."""
-    sections = [(name, results.study.get(name)) for name in ("evolve", "study")]
+    sections = [(name, results.study.get(name)) for name in ("privacy", "evolve", "study")]
     return [(name, "; ".join(flat(found, set()))) for name, found in sections if isinstance(found, dict)]
 
 

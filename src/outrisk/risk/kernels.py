@@ -64,3 +64,20 @@ def nearest(
                 tied[q] += 1
         for cell in range(ends[q], ends[q + 1]):
             hits[cell] = found[target[cell]]
+
+
+@njit(cache=True, nogil=True)
+def count_group(
+    classes: Any,  # (n_points,) classes searched, in the order of their codes
+    starts: Any,  # (n_queries,) where those of a query's code start in that order
+    stops: Any,  # (n_queries,) and end
+    ends: Any,  # (n_classes + 1,) cells of class q: ends[q] to ends[q + 1]
+    target: Any,  # (n_cells,)
+    counts: Any,  # (n_cells,) records searched
+    found: Any,  # (n_queries, n_targets), added to
+) -> None:
+    """Count the targets of all points that have a query's code."""
+    for i in range(len(starts)):
+        for j in range(starts[i], stops[i]):
+            for cell in range(ends[classes[j]], ends[classes[j] + 1]):
+                found[i, target[cell]] += counts[cell]

@@ -1,0 +1,164 @@
+"""The report's sections on the suite of risk measures, from over_runs.csv of a run directory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from outrisk.errors import ConfigError
+from outrisk.report import formats
+
+FILE = "over_runs.csv"
+FIRST = 9  # number of the first of these sections
+SECTIONS = {
+    "disclosure": "Disclosure measures of synthpop",
+    "attribution": "Correct attribution and classifier attacks",
+    "privacy": "Privacy metrics for synthetic data",
+}
+_NUMBERS = [
+    *["original", "original_low", "original_high", "holdout", "worst_case", "synthetic", "marginal", "low", "high"],
+    *["least", "most", "baseline"],
+]
+_TEXTS = ["family", "fold", "size", "measure", "direction", "status", "reason", "note"]
+_SHOWN = ("0CAP", "ICAP", "GCAP", "R_0CAP_first", "R_ICAP_first", "R_GCAP_first")  # the file has all ways with ties
+_DECIMALS = {"disclosure": 2, "attribution": 3, "privacy": 3}
+_BETWEEN, _SAMPLE = " · ", "asked about a sample"  # between notes; a note that the caption makes needless
+
+
+@dataclass(frozen=True, eq=False)
+class SuiteTable:
+    """A table of a section: its rows written for readers, and which columns they have.
+
+    Columns: 'direction', 'synthetic', 'holdout' (with the difference), 'worst_case', 'baseline', 'fold', 'size'.
+    """
+
+    caption: str
+    rows: list[dict[str, str]]
+    columns: frozenset[str]
+
+
+@dataclass(frozen=True, eq=False)
+class SuiteSection:
+    """A section: shown by the template `<name>.html`; `folds` has the rows of every fold of every level."""
+
+    name: str
+    number: int
+    level: int
+    runs: int
+    against: bool
+    tables: list[SuiteTable]
+    folds: list[SuiteTable]
+    notes: list[str]
+
+    @property
+    def title(self) -> str:
+        """Its heading."""
+        return SECTIONS[self.name]
+
+
+def read_over_runs(directory: Path) -> pd.DataFrame | None:
+    """The file's rows; None where a run was made before there was such a file."""
+    path = directory / FILE
+    if not path.is_file():
+        return None
+    try:
+        frame = pd.read_csv(path, dtype=dict.fromkeys(_TEXTS, str), keep_default_na=False)
+        frame = frame.assign(**{name: pd.to_numeric(frame[name]) for name in _NUMBERS})
+        return frame.astype({"level": "int64", "runs": "int64", "defined": "int64"})[
+            ["level", "runs", "defined", *_TEXTS, *_NUMBERS]
+        ]
+    except (ValueError, KeyError, OSError) as error:
+        raise ConfigError(f"{path} cannot be read: {' '.join(str(error).split())}; see docs/files.md") from error
+
+
+def suite_sections(directory: Path, levels: Sequence[int], lead: int | None) -> list[SuiteSection]:
+    """Sections on the level of the report's answer, else on the largest folds; those of which there are rows."""
+    frame = read_over_runs(directory)
+    if frame is None or frame.empty or not levels:
+        return []
+    level = lead if lead is not None else min(levels)
+    sizes = sorted({size for size in frame["size"] if size not in ("", "all")}, key=int)
+    shown = {"all", *sizes[-1:]} if len(sizes) > 1 else set(sizes)
+    cap = frame[(frame["family"] == "cap") & frame["measure"].isin(_SHOWN) & frame["size"].isin(shown)]
+    families = {
+        "disclosure": {"Original beside holdout, percent": frame[frame["family"] == "disclosure"]},
+        "attribution": {
+            f"The CAP family over key sets of {formats.names(sizes)} keys": cap,
+            "Accuracy of classifiers trained on the synthetic data": frame[frame["family"] == "attacks"],
+        },
+        "privacy": {"The privacy metrics": frame[frame["family"] == "privacy"]},
+    }
+    found: list[SuiteSection] = []
+    for name, parts in families.items():
+        kept = {caption: part for caption, part in parts.items() if (part["level"] == level).any()}
+        if kept:
+            found.append(_section(name, FIRST + len(found), level, kept))
+    return found
+
+
+def _section(name: str, number: int, level: int, parts: Mapping[str, pd.DataFrame]) -> SuiteSection:
+    decimals = _DECIMALS[name]
+    tables, folds, notes = [], [], list[str]()
+    runs, against = 0, False
+    for caption, part in parts.items():
+        own = part[part["level"] == level]
+        rows = own[own["fold"] == ""] if (own["fold"] == "").any() else own
+        tables.append(_table(caption, rows, decimals, set()))
+        folds.append(_table(f"{caption}: every fold", part[part["fold"] != ""], decimals, {"fold"}))
+        notes += _notes(rows)
+        runs, against = max(runs, int(rows["runs"].max())), against or bool(rows["holdout"].notna().any())
+    return SuiteSection(name, number, level, runs, against, tables, folds, notes)
+
+
+def _table(caption: str, part: pd.DataFrame, decimals: int, columns: set[str]) -> SuiteTable:
+    for name in ("direction", "size"):
+        columns |= {name} if (part[name] != "").any() else set()
+    for name in ("synthetic", "holdout", "worst_case", "baseline", "original_low"):
+        columns |= {name} if part[name].notna().any() else set()
+    return SuiteTable(caption, [_row(row, decimals) for row in part.to_dict("records")], frozenset(columns))
+
+
+def _row(row: Mapping[Any, Any], decimals: int) -> dict[str, str]:
+    """The cells; a dash for what the measure does not have, words for what is undefined."""
+    missing = "–" if row["defined"] else row["status"]
+    compared = "–" if row["defined"] and math.isnan(row["marginal"]) else missing
+
+    def cell(name: str, without: str = "–", sign: bool = False) -> str:
+        return without if math.isnan(row[name]) else formats.fixed(row[name], decimals, sign)
+
+    def between(low: str, high: str, sign: bool = False) -> str:
+        ends = [formats.fixed(row[name], decimals, sign) for name in (low, high)]
+        return "–" if formats.UNDEFINED in ends else formats.spread(ends)
+
+    signed = not math.isnan(row["marginal"])
+    return {
+        "measure": row["measure"],
+        "size": "all sets" if row["size"] == "all" else f"{row['size']} keys",
+        "fold": formats.fold_name(row["level"], row["fold"]),
+        "direction": row["direction"],
+        "synthetic": cell("synthetic"),
+        "original": cell("original", missing),
+        "original_interval": between("original_low", "original_high"),
+        "holdout": cell("holdout"),
+        "worst_case": cell("worst_case"),
+        "difference": cell("marginal", compared, sign=True),
+        "interval": between("low", "high", sign=True),
+        "range": between("least", "most", sign=signed),
+        "baseline": cell("baseline"),
+    }
+
+
+def _notes(rows: pd.DataFrame) -> list[str]:
+    """Why figures are undefined or partial, and what else is to be known of them: a line each, with its measures."""
+    by_note: dict[str, list[str]] = {}
+    for row in rows.to_dict("records"):
+        measure = row["measure"] if row["size"] in ("", "all") else f"{row['measure']} ({row['size']} keys)"
+        for note in dict.fromkeys([row["reason"], *row["note"].split(_BETWEEN)]):
+            if note and not note.startswith(_SAMPLE):
+                by_note.setdefault(note, []).append(measure)
+    return [note if len(at) == len(rows) else f"{', '.join(at)}: {note}" for note, at in by_note.items()]

@@ -1,0 +1,138 @@
+"""Means over runs: solved by hand, against a simulation, what is undefined; and the report's sections made of them."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from outrisk.assess.over_runs import COLUMNS, mean_of_folds, mean_of_runs, over_runs
+from outrisk.assess.suite import COLUMNS as FILES
+from outrisk.errors import ConfigError
+from outrisk.report.suite import suite_sections
+
+Z = stats.norm.ppf(0.975)
+NAN = math.nan
+shares = st.floats(0, 1)
+
+
+def test_runs_that_agree_have_the_interval_of_one():
+    found = mean_of_runs([(0.5, 0.4, 0.7)] * 3)
+    assert (found.value, *found.interval) == pytest.approx((0.5, 0.4, 0.7))
+    assert mean_of_folds([found]).interval == pytest.approx((0.4, 0.7))
+
+
+def test_two_runs_solved_by_hand():
+    found = mean_of_runs([(0.4, 0.3, 0.6), (0.6, 0.5, 0.8)])
+    between = 0.02 / 2  # variance of 0.4 and 0.6, over two runs
+    for side, distance in ((0, 0.1), (1, 0.2)):
+        variance = (distance / Z) ** 2 + between
+        margin = stats.t.ppf(0.975, variance**2 / between**2) * math.sqrt(variance)
+        assert abs(found.interval[side] - 0.5) == pytest.approx(margin)
+    alike = mean_of_folds([found, found])
+    for side in (0, 1):  # half the variance, twice the degrees of freedom
+        variance = found.sampling[side] / 2 + between / 2
+        margin = stats.t.ppf(0.975, variance**2 / (2 * (between / 4) ** 2)) * math.sqrt(variance)
+        assert abs(alike.interval[side] - 0.5) == pytest.approx(margin)
+
+
+def test_undefined_runs_and_folds_are_left_out():
+    assert mean_of_runs([(NAN, NAN, NAN), (0.5, 0.4, 0.6)]).interval == pytest.approx((0.4, 0.6))
+    for nothing in (mean_of_runs([(NAN, NAN, NAN)]), mean_of_folds([mean_of_runs([])])):
+        assert math.isnan(nothing.value) and all(map(math.isnan, nothing.interval))
+    without = mean_of_runs([(0.5, NAN, NAN), (0.5, 0.4, 0.6)])
+    assert without.value == 0.5 and all(map(math.isnan, without.interval))
+    assert mean_of_folds([mean_of_runs([]), mean_of_runs([(0.5, 0.4, 0.6)])]).value == 0.5
+
+
+@given(st.lists(st.tuples(shares, st.floats(0.01, 0.2), st.floats(0.01, 0.2)), min_size=2, max_size=5))
+def test_an_interval_holds_the_mean_and_is_no_narrower_than_that_of_sampling(runs):
+    found = mean_of_runs([(value, value - below, value + above) for value, below, above in runs])
+    low, high = found.interval
+    below, above = (np.mean([run[side] for run in runs]) for side in (1, 2))
+    assert low <= found.value - below + 1e-12
+    assert high >= found.value + above - 1e-12
+
+
+def test_the_interval_covers_the_truth_as_often_as_it_says():
+    """Runs share the error of the sampled records and have one of their own each."""
+    rng, covered, n = np.random.default_rng(1), 0, 2_000
+    for _ in range(n):
+        values = rng.normal(0, 1) + rng.normal(0, 1.5, 4)
+        low, high = mean_of_runs([(value, value - Z, value + Z) for value in values]).interval
+        covered += low <= 0 <= high
+    assert covered / n == pytest.approx(0.95, abs=0.02)
+
+
+def result(level, fold, rows):
+    place = SimpleNamespace(level=level, index=int(fold[-1]) - 1, name=fold, holdout=object())
+    return SimpleNamespace(job=SimpleNamespace(fold=place), suite={name: rows.get(name, []) for name in FILES})
+
+
+def privacy(metric, value, holdout, status="ok", note=""):
+    difference = value - holdout
+    return {
+        "metric": metric, "value": value, "low": value - 0.1, "high": value + 0.1, "holdout": holdout,
+        "difference": difference, "difference_low": difference - 0.1, "difference_high": difference + 0.1,
+        "direction": "larger = riskier", "status": status, "note": note,
+    }  # fmt: skip
+
+
+def cap(measure, size, original, holdout, reason=""):
+    marginal = original - holdout
+    place = {"measure": measure, "size": size, "baseline": 0.5, "reason": reason}
+    return place | {
+        "original": original, "holdout": holdout, "marginal": marginal, "low": marginal - 0.1, "high": marginal + 0.1
+    }  # fmt: skip
+
+
+RESULTS = [
+    result(2, "1", {"privacy": [privacy("NNAA", 0.6, 0.5), privacy("MDCR", NAN, NAN, "undefined", "median is 0 · x")],
+                    "cap": [cap("GCAP", "3", 0.4, 0.2), cap("GCAP", "all", 0.4, 0.2)]}),
+    result(2, "1", {"privacy": [privacy("NNAA", 0.8, 0.5), privacy("MDCR", 0.4, 0.4)],
+                    "cap": [cap("GCAP", "3", 0.6, 0.2), cap("GCAP", "all", 0.6, 0.2)]}),
+    result(2, "2", {"privacy": [privacy("NNAA", 0.5, 0.5, note="missing numbers"),
+                                privacy("MDCR", NAN, NAN, "error", "died")],
+                    "cap": [cap("GCAP", "3", NAN, NAN, "timed out"), cap("GCAP", "all", NAN, NAN, "timed out")]}),
+]  # fmt: skip
+
+
+def test_rows_by_fold_and_over_folds():
+    rows = pd.DataFrame(over_runs(RESULTS), columns=COLUMNS).set_index(["family", "fold", "size", "measure"])
+    first, whole = rows.loc[("privacy", "1", "", "NNAA")], rows.loc[("privacy", "", "", "NNAA")]
+    assert (first["original"], first["holdout"], first["marginal"]) == pytest.approx((0.7, 0.5, 0.2))
+    assert (first["least"], first["most"], first["runs"]) == pytest.approx((0.1, 0.3, 2))
+    assert whole["marginal"] == pytest.approx((0.2 + 0.0) / 2)
+    assert (whole["runs"], whole["status"], whole["note"]) == (3, "ok", "missing numbers")
+    assert rows.loc[("privacy", "1", "", "MDCR"), "reason"] == "1 of 2 runs left out: median is 0"
+    assert rows.loc[("privacy", "2", "", "MDCR"), ["status", "reason"]].to_list() == ["error", "died"]
+    late = rows.loc[("cap", "2", "3", "GCAP")]
+    assert (late["status"], late["reason"], late["defined"]) == ("undefined", "timed out", 0)
+    assert math.isnan(late["original"])
+    assert rows.loc[("cap", "", "3", "GCAP"), "marginal"] == pytest.approx(0.3)
+
+
+def test_the_sections_show_means_and_say_what_is_undefined(tmp_path):
+    pd.DataFrame(over_runs(RESULTS), columns=COLUMNS).to_csv(tmp_path / "over_runs.csv", index=False)
+    attribution, metrics = suite_sections(tmp_path, [1, 2], 2)
+    assert (attribution.number, metrics.number, metrics.runs, metrics.against) == (9, 10, 3, True)
+    nnaa, mdcr = metrics.tables[0].rows
+    assert (nnaa["original"], nnaa["holdout"], nnaa["difference"]) == ("0.600", "0.500", "+0.100")
+    assert nnaa["range"] == "0.000 to +0.300"
+    assert "to" in nnaa["interval"]
+    assert mdcr["original"] == "0.400"
+    assert metrics.notes == ["NNAA: missing numbers", "MDCR: 2 of 3 runs left out: median is 0; died"]
+    by_fold = {(row["fold"], row["measure"]): row for row in metrics.folds[0].rows}
+    assert by_fold["half 2", "MDCR"]["original"] == "error"
+    assert [row["size"] for row in attribution.tables[0].rows] == ["3 keys"]
+
+
+def test_an_older_run_has_no_section_and_a_broken_file_is_told(tmp_path):
+    assert suite_sections(tmp_path, [1], None) == []
+    (tmp_path / "over_runs.csv").write_text("level,fold\n1,whole\n")
+    with pytest.raises(ConfigError, match=r"over_runs.csv cannot be read"):
+        suite_sections(tmp_path, [1], None)
