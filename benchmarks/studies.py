@@ -1,4 +1,4 @@
-"""Whole studies as a user runs them: seconds, peak memory, and a refit of the written CSVs. python
+"""Whole studies as a user runs them: seconds (elapsed, of processor), peak memory, and a refit of the written CSVs. python
 benchmarks/studies.py [CONFIG ...]
 
 Each study is a new process (start-up included; kernels compiled before). For a logit of `sars.yaml` every synthetic
@@ -25,13 +25,13 @@ CODED = ["AREAP", "ETHGROUP", "LTILL", "MSTATUS", "SEX"]
 
 
 def command(*arguments):
-    """Seconds and peak memory (MB) of a command."""
+    """Seconds, processor seconds and peak memory (MB) of a command."""
     started = time.perf_counter()
     process = subprocess.Popen([OUTRISK, *map(str, arguments)], stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"outrisk {arguments} ended with status {status}")
-    return time.perf_counter() - started, usage.ru_maxrss / 1e3
+    return time.perf_counter() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1e3
 
 
 def refit_written(folder):
@@ -64,9 +64,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for name in configs:
             out = Path(folder) / name
-            seconds, peak = command("assess", CONFIGS / f"{name}.yaml", "--out", out, "--quiet")
+            seconds, used, peak = command("assess", CONFIGS / f"{name}.yaml", "--out", out, "--quiet")
             runs = len(list((out / "synthetic").iterdir()))
-            print(f"{name:22s} {seconds:6.2f} s, {peak:5.0f} MB, {runs} runs", flush=True)
+            print(f"{name:22s} {seconds:6.2f} s, {used:6.1f} s of processor, {peak:5.0f} MB, {runs} runs", flush=True)
             if name == "sars":
                 worst, fewest, files = refit_written(out)
                 print(

@@ -130,14 +130,33 @@ def test_published_rows_of_the_original(shared, name, number):
             assert 100 * mean[column] == near(table["published"][statistic], 0.051)
 
 
-def test_fr_nn_of_fertility_and_the_zero_rule(shared):
-    data, tables = published(shared, "fertility")
+@pytest.mark.parametrize(("name", "number", "sets"), [("cmc", 4, 57), ("fertility", 2, 6)])
+def test_fr_nn_and_the_zero_rule_of_the_original(shared, name, number, sets):
+    """On the original itself radius 0 always matches: FR-NN's accuracy is R of the tables on CAP, key set by key set."""
+    data, tables = published(shared, name)
+    document = json.loads((shared / "data" / name / "reference_values.json").read_text())
+    assert len(tables) == number
+    asked = 0
     for table, scenario in tables:
+        dummy = table.get("dummy") or document["dummy"][table["scenario"].removeprefix("hittmeir2020_")]
+        found = []
         for subset in table["per_subset"]:
-            rows = attack(data, data, subset["keys"], scenario["target"], classifiers=["fr_nn", "zero_rule"]).frame
-            fr_nn, zero_rule = 100 * rows["accuracy_original"]
-            assert fr_nn == near(subset["R"])
-            assert zero_rule == near(table["dummy"]["recomputed"])
+            keys, target = subset["keys"], scenario["target"]
+            fr_nn, zero_rule, uniform = attack(
+                data, data, keys, target, classifiers=["fr_nn", "zero_rule", "uniform"]
+            ).frame["accuracy_original"]
+            r = cap(data, data, keys, target).per_set["R_GCAP_first"].item()
+            most = data.groupby([*keys, target]).size().groupby(level=keys).max().sum()
+            assert (fr_nn, fr_nn) == (near(r), near(most / len(data)))
+            assert 100 * fr_nn == near(subset["R"], 5.1e-5)
+            assert 100 * zero_rule == near(dummy["recomputed"], 5.1e-5)
+            assert 100 * zero_rule == near(dummy["published"], 0.051)
+            assert uniform == near(1 / data[target].nunique())
+            found.append(100 * fr_nn)
+        asked += len(found)
+        for statistic, value in (("mean", np.mean(found)), ("sd", np.std(found))):
+            assert value == near(table["published"][statistic], 0.051)
+    assert asked == sets
 
 
 def test_no_classifier_beats_fr_nn_where_it_trains_on_what_it_attacks(shared):

@@ -26,6 +26,7 @@ _NUMBERS = [
 ]
 _TEXTS = ["family", "fold", "size", "measure", "direction", "status", "reason", "note"]
 _SHOWN = ("0CAP", "ICAP", "GCAP", "R_0CAP_first", "R_ICAP_first", "R_GCAP_first")  # the file has all ways with ties
+_ALONE = "Of a fold with a single run the variation between runs is not known, and not in the intervals."
 _DECIMALS = {"disclosure": 2, "attribution": 3, "privacy": 3}
 _BETWEEN, _SAMPLE = " · ", "asked about a sample"  # between notes; a note that the caption makes needless
 
@@ -111,6 +112,8 @@ def _section(name: str, number: int, level: int, parts: Mapping[str, pd.DataFram
         tables.append(_table(caption, rows, decimals, set()))
         folds.append(_table(f"{caption}: every fold", part[part["fold"] != ""], decimals, {"fold"}))
         notes += _notes(rows)
+        if (own.loc[own["fold"] != "", "runs"] == 1).any() and _ALONE not in notes:
+            notes.append(_ALONE)
         runs, against = max(runs, int(rows["runs"].max())), against or bool(rows["holdout"].notna().any())
     return SuiteSection(name, number, level, runs, against, tables, folds, notes)
 
