@@ -1,4 +1,4 @@
-"""Whole studies as a user runs them: seconds (elapsed, of processor), peak memory, and a refit of the written CSVs. python
+"""Whole studies as a user runs them: seconds (elapsed, of processor), peak memory, a refit of the written CSVs. python
 benchmarks/studies.py [CONFIG ...]
 
 Each study is a new process (start-up included; kernels compiled before). For a logit of `sars.yaml` every synthetic

@@ -90,8 +90,9 @@ def cap(measure, size, original, holdout, reason=""):
     }  # fmt: skip
 
 
+ZERO = "median is 0 · asked about a sample: 9 of 10"
 RESULTS = [
-    result(2, "1", {"privacy": [privacy("NNAA", 0.6, 0.5), privacy("MDCR", NAN, NAN, "undefined", "median is 0 · x")],
+    result(2, "1", {"privacy": [privacy("NNAA", 0.6, 0.5), privacy("MDCR", NAN, NAN, "undefined", ZERO)],
                     "cap": [cap("GCAP", "3", 0.4, 0.2), cap("GCAP", "all", 0.4, 0.2)]}),
     result(2, "1", {"privacy": [privacy("NNAA", 0.8, 0.5), privacy("MDCR", 0.4, 0.4)],
                     "cap": [cap("GCAP", "3", 0.6, 0.2), cap("GCAP", "all", 0.6, 0.2)]}),
@@ -114,6 +115,13 @@ def test_rows_by_fold_and_over_folds():
     assert (late["status"], late["reason"], late["defined"]) == ("undefined", "timed out", 0)
     assert math.isnan(late["original"])
     assert rows.loc[("cap", "", "3", "GCAP"), "marginal"] == pytest.approx(0.3)
+
+
+def test_original_and_holdout_are_means_over_the_runs_that_are_compared():
+    rows = [privacy("NNAA", 0.6, 0.5), privacy("NNAA", 0.9, NAN, note="holdout: one record")]
+    (found,) = over_runs([result(2, "1", {"privacy": [row]}) for row in rows])
+    assert (found["original"], found["holdout"], found["marginal"]) == pytest.approx((0.6, 0.5, 0.1))
+    assert found["reason"] == "1 of 2 runs left out: holdout: one record"
 
 
 def test_the_sections_show_means_and_say_what_is_undefined(tmp_path):

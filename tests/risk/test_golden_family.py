@@ -132,7 +132,7 @@ def test_published_rows_of_the_original(shared, name, number):
 
 @pytest.mark.parametrize(("name", "number", "sets"), [("cmc", 4, 57), ("fertility", 2, 6)])
 def test_fr_nn_and_the_zero_rule_of_the_original(shared, name, number, sets):
-    """On the original itself radius 0 always matches: FR-NN's accuracy is R of the tables on CAP, key set by key set."""
+    """On the original itself radius 0 always matches: FR-NN's accuracy is R of the tables, key set by key set."""
     data, tables = published(shared, name)
     document = json.loads((shared / "data" / name / "reference_values.json").read_text())
     assert len(tables) == number

@@ -1,5 +1,7 @@
 """Means over runs of the suite's measures: rows of over_runs.csv, by fold and for all folds of a level together.
 
+Runs without a value are left out and counted; without a difference from the holdout, where there is one.
+
 An interval has two parts. The sampling of records: the runs of a fold are measured on the same records, so that their
 intervals are averaged, as if they erred all alike. The variation between runs: the variance of their values / their
 number. The parts are added as variances, above and below the mean by themselves (the intervals of shares are not
@@ -29,8 +31,7 @@ COLUMNS = [
 ]
 _PRIVACY = {"metric": "measure", "value": "original", "low": "original_low", "high": "original_high"}
 _PRIVACY |= {"difference": "marginal", "difference_low": "low", "difference_high": "high"}
-_MEANS = ("holdout", "worst_case", "synthetic", "baseline")
-NO_HOLDOUT = "no holdout"
+_NEEDLESS = ("no holdout", "asked about a sample")  # notes on what the study says by itself
 _LEVEL = 0.95
 _Z = 1.959963984540054
 Row = dict[str, Any]
@@ -131,29 +132,28 @@ def _of_level(
 def _mean_row(folds: Sequence[Sequence[Row]], against: bool) -> Row:
     """One measure: means over the runs of each fold, then over the folds; `against`: of original against holdout."""
     rows = [row for fold in folds for row in fold]
-    original, marginal = (
-        mean_of_folds([mean_of_runs([_triple(row, *names) for row in fold]) for fold in folds])
-        for names in (("original", "original_low", "original_high"), ("marginal", "low", "high"))
-    )
     column = next((name for name in ("synthetic", "marginal") if not math.isnan(_mean(folds, name))), "original")
     if column == "original" and against:
         column = "marginal"  # undefined in every run
     shown = [value for row in rows if not math.isnan(value := _number(row, column))]
     told, notes = dict[str, None](), dict[str, None]()
     for row in rows:
-        texts = [text for name in ("reason", "note") if (text := row.get(name))]
-        if math.isnan(_number(row, column)):
-            told.update(dict.fromkeys(text.split(BETWEEN)[0] for text in texts))  # the reason comes first
-        else:
-            notes.update(dict.fromkeys(texts))
-    notes.pop(NO_HOLDOUT, None)
+        texts = [text for name in ("reason", "note") for text in str(row.get(name) or "").split(BETWEEN)]
+        kept = told if math.isnan(_number(row, column)) else notes
+        kept.update(dict.fromkeys(text for text in texts if text and not text.startswith(_NEEDLESS)))
     left = len(rows) - len(shown)
+    used = [[row for row in fold if not shown or not math.isnan(_number(row, column))] for fold in folds]
+    original, marginal = (
+        mean_of_folds([mean_of_runs([_triple(row, *names) for row in fold]) for fold in used])
+        for names in (("original", "original_low", "original_high"), ("marginal", "low", "high"))
+    )
     return {
         "direction": next((row["direction"] for row in rows if row.get("direction")), ""),
         "original": original.value,
         "original_low": original.interval[0],
         "original_high": original.interval[1],
-        **{name: _mean(folds, name) for name in _MEANS},
+        **{name: _mean(used, name) for name in ("holdout", "synthetic", "baseline")},
+        "worst_case": _mean(folds, "worst_case"),
         "marginal": marginal.value,
         "low": marginal.interval[0],
         "high": marginal.interval[1],

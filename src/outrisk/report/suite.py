@@ -28,7 +28,7 @@ _TEXTS = ["family", "fold", "size", "measure", "direction", "status", "reason", 
 _SHOWN = ("0CAP", "ICAP", "GCAP", "R_0CAP_first", "R_ICAP_first", "R_GCAP_first")  # the file has all ways with ties
 _ALONE = "Of a fold with a single run the variation between runs is not known, and not in the intervals."
 _DECIMALS = {"disclosure": 2, "attribution": 3, "privacy": 3}
-_BETWEEN, _SAMPLE = " · ", "asked about a sample"  # between notes; a note that the caption makes needless
+_BETWEEN = " · "  # between notes
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +162,6 @@ def _notes(rows: pd.DataFrame) -> list[str]:
     for row in rows.to_dict("records"):
         measure = row["measure"] if row["size"] in ("", "all") else f"{row['measure']} ({row['size']} keys)"
         for note in dict.fromkeys([row["reason"], *row["note"].split(_BETWEEN)]):
-            if note and not note.startswith(_SAMPLE):
+            if note:
                 by_note.setdefault(note, []).append(measure)
     return [note if len(at) == len(rows) else f"{', '.join(at)}: {note}" for note, at in by_note.items()]
