@@ -124,6 +124,13 @@ def test_original_and_holdout_are_means_over_the_runs_that_are_compared():
     assert found["reason"] == "1 of 2 runs left out: holdout: one record"
 
 
+def test_the_interval_of_a_share_stays_one():
+    (found,) = over_runs([result(1, "1", {"privacy": [privacy("NNAA", value, 0.5)]}) for value in (0.1, 0.9)])
+    assert (found["original_low"], found["original_high"]) == (0, 1)
+    (nothing,) = over_runs([result(1, "1", {"privacy": [privacy("NNAA", NAN, 0.5, "error", "died")]})])
+    assert math.isnan(nothing["original_low"]) and math.isnan(nothing["original_high"])
+
+
 def test_the_sections_show_means_and_say_what_is_undefined(tmp_path):
     pd.DataFrame(over_runs(RESULTS), columns=COLUMNS).to_csv(tmp_path / "over_runs.csv", index=False)
     attribution, metrics = suite_sections(tmp_path, [1, 2], 2)
@@ -138,6 +145,14 @@ def test_the_sections_show_means_and_say_what_is_undefined(tmp_path):
     by_fold = {(row["fold"], row["measure"]): row for row in metrics.folds[0].rows}
     assert by_fold["half 2", "MDCR"]["original"] == "error"
     assert [row["size"] for row in attribution.tables[0].rows] == ["3 keys"]
+
+
+def test_a_single_fold_is_shown_once(tmp_path):
+    results = [result(1, "1", {"privacy": [privacy("NNAA", value, 0.5)]}) for value in (0.4, 0.6)]
+    pd.DataFrame(over_runs(results), columns=COLUMNS).to_csv(tmp_path / "over_runs.csv", index=False)
+    (section,) = suite_sections(tmp_path, [1], None)
+    assert (section.level, section.runs, section.folds, section.notes) == (1, 2, [], [])
+    assert section.tables[0].rows[0]["original"] == "0.500"
 
 
 def test_an_older_run_has_no_section_and_a_broken_file_is_told(tmp_path):

@@ -150,8 +150,8 @@ def _mean_row(folds: Sequence[Sequence[Row]], against: bool) -> Row:
     return {
         "direction": next((row["direction"] for row in rows if row.get("direction")), ""),
         "original": original.value,
-        "original_low": original.interval[0],
-        "original_high": original.interval[1],
+        "original_low": float(np.maximum(original.interval[0], 0.0)),  # of a share; undefined stays undefined
+        "original_high": float(np.minimum(original.interval[1], 1.0)),
         **{name: _mean(used, name) for name in ("holdout", "synthetic", "baseline")},
         "worst_case": _mean(folds, "worst_case"),
         "marginal": marginal.value,

@@ -110,7 +110,9 @@ def _section(name: str, number: int, level: int, parts: Mapping[str, pd.DataFram
         own = part[part["level"] == level]
         rows = own[own["fold"] == ""] if (own["fold"] == "").any() else own
         tables.append(_table(caption, rows, decimals, set()))
-        folds.append(_table(f"{caption}: every fold", part[part["fold"] != ""], decimals, {"fold"}))
+        each = part[part["fold"] != ""]
+        if each["fold"].nunique() > 1:
+            folds.append(_table(f"{caption}: every fold", each, decimals, {"fold"}))
         notes += _notes(rows)
         if (own.loc[own["fold"] != "", "runs"] == 1).any() and _ALONE not in notes:
             notes.append(_ALONE)
