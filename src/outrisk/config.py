@@ -148,6 +148,9 @@ class StudyFile(_Section):
                 raise ValueError("'codebook' is missing; add it: without 'data' it cannot be inferred")
             if self.holdout is not None:
                 raise ValueError("'holdout' goes with 'data'; a study of released values has neither")
+            asked = [name for name in ("privacy", "attacks") if name in self.model_fields_set]
+            if asked:
+                raise ValueError(f"'{asked[0]}' goes with 'data'; without them no risk is measured")
             return self
         if any(given):
             raise ValueError(

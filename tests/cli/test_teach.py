@@ -156,6 +156,8 @@ def test_risk_needs_the_original(tmp_path, capsys):
         ({"outputs": [LOGIT, {"kind": "frequencies", "by": ["sex"]}]}, r"outputs 2 has none"),
         ({"codebook": None}, "'codebook' is missing; add it: without 'data' it cannot be inferred"),
         ({"holdout": {"path": "x.csv"}}, "'holdout' goes with 'data'"),
+        ({"privacy": {"metrics": []}}, "'privacy' goes with 'data'"),
+        ({"attacks": "all"}, "'attacks' goes with 'data'"),
         ({"data": {"path": "small.csv"}}, r"\[outputs 1\] has 'values' and the study has 'data'; keep one"),
     ],
 )
