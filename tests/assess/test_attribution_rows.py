@@ -10,7 +10,7 @@ from outrisk.assess.attribution import ATTACK_COLUMNS, CAP_COLUMNS, attack_rows,
 from outrisk.assess.folds import Fold
 from outrisk.codebook import Codebook, Variable
 from outrisk.microdata import Microdata
-from outrisk.risk import attack, cap
+from outrisk.risk import attack, cap, hamming
 from outrisk.risk.cap import key_sets
 from outrisk.risk.jackknife import score
 
@@ -74,3 +74,14 @@ def test_attack_rows_are_those_of_the_decoded_data_frames():
         code_fold(drawn(2), Fold(1, 0, "whole", drawn(1), None, ""), KEYS, TARGET), KEYS, TARGET, names, 5
     )
     assert all(math.isnan(row["holdout"]) and row["reason"] == "no holdout" for row in alone)
+
+
+def test_a_search_that_cannot_be_made_stops_nothing(monkeypatch):
+    monkeypatch.setattr(hamming, "_FEW_LEVELS", 2)
+    found = measured(drawn(3))
+    reason = "3 keys: at most 2 can be searched for the nearest; name fewer"
+    assert set(found.loc[found["measure"].str.contains("GCAP"), "reason"]) == {reason}
+    assert found.loc[found["measure"] == "0CAP", "marginal"].notna().all()
+    coding = code_fold(drawn(2), Fold(2, 0, "1", drawn(1), drawn(3), "2"), KEYS, TARGET)
+    (row,) = attack_rows(coding, KEYS, TARGET, ("fr_nn",), 5)
+    assert (row["measure"], row["reason"]) == ("fr_nn", reason) and math.isnan(row["original"])

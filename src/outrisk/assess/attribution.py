@@ -10,6 +10,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from outrisk.assess.folds import Fold
+from outrisk.errors import RiskError
 from outrisk.microdata import Microdata
 from outrisk.risk.attacks import attack_coding
 from outrisk.risk.cap import HOLDOUT, ORIGINAL, SYNTHETIC
@@ -47,8 +48,8 @@ def cap_rows(
     pace = Pace(deadline=time.monotonic() + time_limit)
     try:
         per_set, means = cap_sets(coding, sets, keys, scores.target, scores.tau, check=pace.check)
-    except TimedOutError:
-        reason = f"timed out after {time_limit:g} s"
+    except RiskError as error:
+        reason = f"timed out after {time_limit:g} s" if isinstance(error, TimedOutError) else str(error)
         per_set, means = cap_sets(coding, sets, keys, scores.target, scores.tau, nearest=False)
     known = measures(nearest=not reason)
     jackknife = some(scores, [scores.sets.index(chosen) for chosen in sets]) if HOLDOUT in coding.lengths else None
@@ -66,10 +67,13 @@ def cap_rows(
 def attack_rows(
     coding: Coding, keys: Sequence[str], target: str, classifiers: Sequence[str], seed: int
 ) -> list[dict[str, Any]]:
-    """A row for each classifier, trained on the candidate: its accuracy on original and holdout."""
+    """A row for each classifier, trained on the candidate: its accuracy on original and holdout, or why it has none."""
     if not classifiers:
         return []
     renamed = {"classifier": "measure", "difference": "marginal"}
     renamed |= {f"accuracy_{side}": side for side in (ORIGINAL, HOLDOUT)}
-    found = attack_coding(coding, keys, target, classifiers, seed).rename(columns=renamed)
+    try:
+        found = attack_coding(coding, keys, target, classifiers, seed).rename(columns=renamed)
+    except RiskError as error:
+        return [{"measure": name, "original": math.nan, "reason": str(error)} for name in classifiers]
     return [{str(name): value for name, value in row.items()} for row in found.to_dict("records")]
