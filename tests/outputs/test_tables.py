@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import CODEBOOK, draw, edited, matched, placed, recomputed
 
+from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, Histogram, Magnitudes, Mode, Quantiles
 from outrisk.outputs.base import middle
 from outrisk.outputs.protection import Protection
@@ -127,6 +128,31 @@ def test_totals_lie_in_their_ranges_where_the_numbers_are_matched(kind, data, se
         assert placed(output, other, low, high, within=1.0)
     if placed(output, other, low, high, within=0.98):
         assert matched(output, numbers, low, high, within=1.01)
+
+
+GUARD = {"weight": "w", "protection": Protection(threshold=3)}
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        Histogram(CODEBOOK, "t", "age", (1, 2, 7), show="proportions", **GUARD),
+        Frequencies(CODEBOOK, "t", ("age",), show="proportions", **GUARD),
+        Frequencies(CODEBOOK, "t", ("age", "ill"), show="row_percentages", margins=True, **GUARD),
+        Frequencies(CODEBOOK, "t", ("ill", "age"), show="column_percentages", margins=True, **GUARD),
+        Frequencies(CODEBOOK, "t", ("age",), show="proportions", weight="w", digits=0),
+    ],
+)
+def test_shares_of_0_beside_withheld_or_rounded_ones_need_weight(output):
+    """Records of weight 0 alone lie in all ranges of the cells, and no share of them is defined."""
+    codes = np.array([[1, 0, 0, 0, 2], [2, 0, 0, 0, 2], [3, 0, 0, 0, 2]], dtype=np.uint16)
+    original = Microdata(CODEBOOK, codes[: 1 + 2 * (output.digits == 0)])
+    low, high = output.publish(output.refit(original))
+    assert (low == 0).any() and matched(output, output.refit(original), low, high)
+    assert placed(output, original, low, high)
+    weightless = Microdata(CODEBOOK, original.codes * np.array([1, 1, 1, 1, 0], np.uint16))
+    assert np.isnan(output.refit(weightless)).any() and not matched(output, output.refit(weightless), low, high)
+    assert not placed(output, weightless, low, high)
 
 
 @pytest.mark.parametrize("kind", KINDS)
