@@ -66,6 +66,7 @@ def summarise(assessment: Assessment, jobs: Sequence[Job], results: Sequence[Run
                 "notes": output.notes,
                 "numbers": int(released.known.sum()),
                 "withheld": int((~released.known).sum()),
+                "importance": released.importance,
             }
             for output, released in zip(assessment.outputs, jobs[0].problem.released, strict=True)
         ],

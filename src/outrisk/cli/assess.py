@@ -127,11 +127,11 @@ def _keep_only(folder: Path, results: Sequence[RunResult]) -> None:
 
 
 def _assessment(study: Study, data: StudyData) -> Assessment:
-    file = study.file
+    file, codebook = study.file, data.original.codebook
     return Assessment(
         original=data.original,
         holdout=data.holdout,
-        outputs=tuple(study.outputs(data.original.codebook)),
+        outputs=tuple(study.outputs(codebook)),
         keys=file.keys,
         key_sizes=study.key_sizes,
         target=file.target,
@@ -139,7 +139,8 @@ def _assessment(study: Study, data: StudyData) -> Assessment:
         settings=file.evolve.settings(),
         runs={level: file.study.runs_at(level) for level in sorted(file.study.folds)},
         seed=file.evolve.seed,
-        rules=tuple(rule.mask for rule in study.rules(data.original.codebook)),
+        rules=tuple(rule.mask for rule in study.rules(codebook)),
+        importance=study.importance(codebook),
     )
 
 

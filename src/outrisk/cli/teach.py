@@ -89,7 +89,8 @@ def _course(study: Study, records: int | None, copies: int) -> tuple[Course, Mic
     assert codebook is not None  # a study without data names one
     outputs = tuple(study.outputs(codebook))
     if original is not None:
-        released = tuple(release(output, original) for output in outputs)
+        importance = study.importance(codebook)
+        released = tuple(release(output, original, importance[output.name]) for output in outputs)
     else:
         released = tuple(study.released(codebook))
     n_records = records or (file.records if original is None else len(original))

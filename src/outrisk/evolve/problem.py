@@ -54,10 +54,9 @@ class Errors:
     """Distance between recomputed and published numbers, over all outputs.
 
     mse, mae: mean squared and mean absolute error in published units. chi2: in sampling units. digits: mean absolute
-    error in half last digits. off: mean of log(1 + error in
-    half last digits), to which no single number matters much. matched: how many of the
-    `numbers` are right at their released precision. Undefined numbers (a mean of nobody) make mse, mae, chi2 and digits
-    infinite.
+    error in half last digits. off: mean of log(1 + error in half last digits), each number by its output's importance:
+    no single number matters much to it. matched: how many of the `numbers` are right at their released precision.
+    Undefined numbers (a mean of nobody) make mse, mae, chi2 and digits infinite.
     """
 
     mse: float
@@ -126,6 +125,11 @@ class Problem:
         return np.concatenate([_SAFE * output.tolerance for output in self.released])
 
     @cached_property
+    def importance(self) -> Array:
+        """What the share of every published number in the fitness is multiplied by; (total k,)."""
+        return np.concatenate([np.full(len(output.low), output.importance) for output in self.released])
+
+    @cached_property
     def _known(self) -> NDArray[np.bool_]:
         """Numbers of which something was released (see Released.known)."""
         return np.concatenate([output.known for output in self.released])
@@ -142,9 +146,9 @@ class Problem:
         units of half the last printed digit, for tallies times that unit in standard errors: neither digits alone nor
         sampling alone, and with weights that are no multiples of each other climbing does not get stuck where they are.
         sampling: precision, but the models by chi2, scaled to weigh as much: where one of the two stands still, the
-        other often moves on. Each number's share is multiplied by its `emphasis` (total k,).
+        other often moves on. Each number's share is multiplied by its importance and its `emphasis` (total k,).
         """
-        emphasis = np.ones(len(self.tolerance)) if emphasis is None else emphasis
+        emphasis = self.importance if emphasis is None else self.importance * emphasis
         low, high, weight = np.zeros(len(totals)), np.zeros(len(totals)), np.zeros(len(totals))
         forms, residuals, informations = [], [], self.informations(codes)
         for (part, where, which, _), information in zip(self._slices, informations, strict=True):
@@ -247,13 +251,15 @@ class Problem:
         """All errors of a data set with these totals, those of models to first order."""
         distances = self.distances(totals, linear)
         distance = np.abs(distances)[self._known]
-        tolerance = self.tolerance[self._known]
+        tolerance, weight = self.tolerance[self._known], self.importance[self._known]
         return Errors(
             mse=float(np.mean(distance**2)) if len(distance) else 0.0,
             mae=float(distance.mean()) if len(distance) else 0.0,
             chi2=self._chi2(totals, linear, distances),
             digits=float(np.mean(distance / tolerance)) if len(distance) else 0.0,
-            off=float(np.mean(np.log1p(np.minimum(distance / tolerance, _FAR)))) if len(distance) else 0.0,
+            off=float(np.sum(weight * np.log1p(np.minimum(distance / tolerance, _FAR))) / np.sum(weight))
+            if len(distance)
+            else 0.0,
             matched=int((distance <= tolerance).sum()),
             numbers=len(distance),
         )

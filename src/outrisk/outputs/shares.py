@@ -94,7 +94,7 @@ class Shares:
     def _filled(self, totals: Array, known: NDArray[np.bool_], low: Array, high: Array) -> tuple[Array, Array]:
         """Ranges of totals (m,) with weight in each group that a share is known of: without any no share is defined.
 
-        Shares of 0 alone do not say so where the others are withheld or rounded to 0. The weight goes where most may be.
+        Shares of 0 do not say so where the others are withheld or round to 0. The weight goes where most may be.
         """
         barren = (self._sums(totals) < 0.5 * self.lightest) & (np.bincount(self.base, known, len(self.bases)) > 0)
         most = np.full(len(self.bases), -np.inf)

@@ -17,7 +17,7 @@ from outrisk.report.results import Results, read
 
 _FIGURE_FOLDS = 2  # folds drawn in section 6; its table has them all
 _RUNS_SHOWN = 20  # beyond, the list of runs is folded away under ranges by fold
-_NOT_SETTINGS = {"name", "kind", "notes", "decimals", "values", "labels"}
+_NOT_SETTINGS = {"name", "kind", "notes", "decimals", "values", "labels", "importance"}
 _LONGEST = 300  # characters of one setting
 _INPUTS = {"study": "Study file", "data": "Data", "holdout": "Holdout", "codebook": "Codebook", "function": "Function"}
 

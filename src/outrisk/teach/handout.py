@@ -116,4 +116,5 @@ def _output(output: Output, released: Released) -> Row:
         "notes": output.notes,
         "numbers": known,
         "withheld": len(released.low) - known,
+        "importance": released.importance,
     }
