@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from tables import CODEBOOK, draw, edited, matched, placed, recomputed
 
 from outrisk.microdata import Microdata
-from outrisk.outputs import Frequencies, Histogram, Magnitudes, Mode, Quantiles
+from outrisk.outputs import Frequencies, Histogram, Magnitudes, Mode, Quantiles, released_as_given
 from outrisk.outputs.base import middle
-from outrisk.outputs.protection import Protection
+from outrisk.outputs.protection import Protection, rounded
 
 some_by = st.sampled_from([(), ("job",), ("ill",), ("ill", "job")])
 wheres = st.sampled_from(["", "age >= 2", "pay > 1 or ill == 'yes'"])
@@ -128,6 +128,32 @@ def test_totals_lie_in_their_ranges_where_the_numbers_are_matched(kind, data, se
         assert placed(output, other, low, high, within=1.0)
     if placed(output, other, low, high, within=0.98):
         assert matched(output, numbers, low, high, within=1.01)
+
+
+def written(output, values):
+    """The numbers (k,) as they stand in a table, in text."""
+    sheet, rule = output.sheet, output.sheet.protection
+    k = len(sheet.labels)
+    records = values[k:] if sheet.guarded else values[:k][sheet.count] if sheet.count.any() else None
+    hidden = np.zeros(k, bool) if records is None else rule.hides(records)[sheet.cell]
+    numbers = rounded(values[:k], output.decimals[:k])
+    numbers = np.where(sheet.count, rule.printed(numbers, hidden, output.name), numbers)
+    words = np.where(hidden, "withheld", np.where(np.isnan(values[:k]), "undefined", ""))
+    return [str(word) or repr(float(number)) for word, number in zip(words, numbers, strict=True)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), seed=seeds, n=st.integers(1, 40))
+def test_a_table_typed_in_says_what_its_release_says(kind, data, seed, n):
+    output, original = data.draw(KINDS[kind]), draw(n, seed)
+    values = output.refit(original)
+    low, high = output.publish(values)
+    (found,) = released_as_given([output], written(output, values), None)
+    k = len(output.sheet.labels)
+    np.testing.assert_array_equal(found.low[:k], low[:k])
+    np.testing.assert_array_equal(found.high[:k], high[:k])
+    assert (found.low <= low).all() and (found.high >= high).all()  # a share of 0 may be one of nobody, or not
 
 
 GUARD = {"weight": "w", "protection": Protection(threshold=3)}
