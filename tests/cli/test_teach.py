@@ -1,5 +1,7 @@
+import io
 import json
 import re
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -7,6 +9,7 @@ import pytest
 import statsmodels.formula.api as smf
 import yaml
 from command import CODEBOOK, outrisk, records, refused, write_study
+from rich.console import Console
 
 from outrisk.config import read_codebook
 from outrisk.microdata import from_frame, read_table
@@ -75,6 +78,20 @@ def test_teaching_data_from_released_numbers_alone(tmp_path, capsys):
     (place / "teaching.html").unlink()
     assert outrisk(capsys, "report", place)[0] == 0
     assert (place / "teaching.html").read_bytes() == before
+
+
+@pytest.mark.parametrize("command", ["teach", "assess"])
+def test_progress_on_a_terminal_alone(tmp_path, capsys, monkeypatch, command):
+    changes = {"outputs": [{"kind": "frequencies", "by": ["area", "ill"]}], "study": {"folds": [1], "runs": 1}}
+    path, screen = write_study(tmp_path, changes), io.StringIO()
+    terminal = partial(Console, file=screen, force_terminal=True, width=120)
+    monkeypatch.setattr(f"outrisk.cli.{command}.Console", terminal)
+    assert outrisk(capsys, command, path, "--out", tmp_path / "run")[0] == 0
+    what, name = ("data sets", "data set 1") if command == "teach" else ("runs", "fold whole, run 1")
+    assert what in screen.getvalue() and f"{name}: error" in screen.getvalue()
+    screen.truncate(0)
+    assert outrisk(capsys, command, path, "--out", tmp_path / "quiet", "--quiet")[0] == 0
+    assert not screen.getvalue()
 
 
 def test_seed_and_records_of_the_command_line_are_kept_and_give_the_same_again(tmp_path, capsys):

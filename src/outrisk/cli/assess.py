@@ -17,6 +17,7 @@ from rich.console import Console
 from outrisk.assess import differencing, files
 from outrisk.assess.disclosure import COLUMNS
 from outrisk.assess.files import RunDirectory
+from outrisk.assess.folds import Fold
 from outrisk.assess.privacy import COLUMNS as PRIVACY
 from outrisk.assess.run import Job, RunResult
 from outrisk.assess.study import Assessment, carry_out, plan_jobs
@@ -25,6 +26,7 @@ from outrisk.cli import STOPPED
 from outrisk.cli.interrupt import breakable, halting, undisturbed
 from outrisk.cli.progress import Progress
 from outrisk.config import Study, read_study
+from outrisk.evolve.loop import Generation
 from outrisk.load import StudyData, load_study_data
 from outrisk.provenance import data_digest, file_digest, peak_memory_mb, versions
 from outrisk.report.render import render
@@ -94,7 +96,7 @@ def _results(directory: RunDirectory, jobs: Sequence[Job], workers: int, console
 
     def finished(result: RunResult) -> None:
         done[result.job] = result
-        progress.finished(result.job)
+        progress.finished()
         directory.log(
             "run",
             **result.job.place,
@@ -103,8 +105,11 @@ def _results(directory: RunDirectory, jobs: Sequence[Job], workers: int, console
             seconds=round(result.seconds, 3),
         )
 
-    with halting(halt), Progress(jobs, console) as progress:
-        carry_out(jobs, workers, halt, progress.watch, finished)
+    def watch(fold: Fold, run: int, generation: Generation) -> None:
+        progress.heard(f"fold {fold.name}, run {run}", generation)
+
+    with halting(halt), Progress("runs", len(jobs), console) as progress:
+        carry_out(jobs, workers, halt, watch, finished)
     return [done[job] for job in jobs if job in done]
 
 

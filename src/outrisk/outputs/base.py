@@ -114,6 +114,20 @@ def released(output: Output, low: Array, high: Array | None = None, importance: 
     return Released(output.name, output.kind, tuple(labels), low, high, decimals, parts, importance)
 
 
+def refit_all(
+    outputs: Sequence[Output], released: Sequence[Released], data: Microdata
+) -> tuple[list[Array], tuple[str, ...]]:
+    """Every released number from decoded records, by statsmodels or pandas; NaN, and why, where that fails."""
+    found, failures = list[Array](), list[str]()
+    for output, published in zip(outputs, released, strict=True):
+        try:
+            found.append(output.refit(data, published.values))
+        except OutputError as error:
+            found.append(np.full(len(published.low), np.nan))
+            failures.append(str(error))
+    return found, tuple(failures)
+
+
 def middle(low: Array, high: Array) -> Array:
     """One value for each range: its middle; its finite end where the other is infinite; 0 where both are."""
     ends = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high, 0.0))
