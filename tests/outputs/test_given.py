@@ -125,6 +125,7 @@ def test_keys_of_yaml_may_be_numbers():
             dict.fromkeys([*LABELS, "sex=f, ill=2"], 1),
             "it has no number called 'sex=f, ill=2'; did you mean 'sex=f, ill=1'",
         ),
+        ({"ill=1, sex=m": 1}, "it has no number called 'ill=1, sex=m'; did you mean 'sex=m, ill=1'?"),
         (dict.fromkeys([*LABELS, "zzz"], 1), "no number called 'zzz'; known: 'sex=f, ill=0'"),
     ],
 )

@@ -87,6 +87,9 @@ class Problem:
             raise EvolveError(f"{self.n_records} records; at least one is needed")
         if not self.released:
             raise EvolveError("no released output; an evolution needs at least one")
+        if not self._known.any():
+            names = ", ".join(f"'{output.name}'" for output in self.released[:3])
+            raise EvolveError(f"every released number ({names}) is withheld or undefined; release one that is known")
 
     @cached_property
     def parts(self) -> list[Part]:

@@ -90,7 +90,10 @@ def printed(values: Array, decimals: NDArray[np.int64]) -> tuple[Array, Array]:
 
 
 def release(output: Output, data: Microdata, importance: float = 1.0) -> Released:
-    """The output as it would be released from these records."""
+    """The output as it would be released from these records; OutputError where its subset holds none of them."""
+    where = getattr(output, "where", "")
+    if where and Subset(data.codebook, where, output.name).select(data.frame()).empty:
+        raise OutputError(f"output '{output.name}': where: {where!r} holds for no record of the data; widen it")
     return released(output, *output.publish(output.refit(data)), importance)
 
 

@@ -172,5 +172,6 @@ def _some(labels: Sequence[str], most: int = 12) -> str:
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
+    parts = sorted(name.split(", "))  # of a cell, perhaps in another order
+    near = [label for label in known if sorted(label.split(", ")) == parts] or difflib.get_close_matches(name, known, 1)
     return f"; did you mean '{near[0]}'?" if near else f"; known: {_some(known)}"
