@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tables import CODEBOOK, draw, edited, matched, placed, recomputed
+from tables import CODEBOOK, draw, edited, matched, placed, recomputed, split
 
 from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, Histogram, Magnitudes, Mode, Quantiles, released_as_given
@@ -179,6 +179,29 @@ def test_shares_of_0_beside_withheld_or_rounded_ones_need_weight(output):
     weightless = Microdata(CODEBOOK, original.codes * np.array([1, 1, 1, 1, 0], np.uint16))
     assert np.isnan(output.refit(weightless)).any() and not matched(output, output.refit(weightless), low, high)
     assert not placed(output, weightless, low, high)
+
+
+def test_withheld_bars_make_up_a_number_of_records_that_the_shown_share_can_come_from():
+    """One half is no share of seven: where the shown bar has 3 records, the withheld ones have 3, and not 4."""
+    output = Histogram(CODEBOOK, "t", "age", (1, 2, 3, 8), show="proportions", protection=Protection(threshold=3))
+
+    def of(*bars):
+        return Microdata(CODEBOOK, np.repeat([[0] * 5, [1] + [0] * 4, [2] + [0] * 4], bars, axis=0).astype(np.uint16))
+
+    low, high = output.publish(output.refit(of(2, 1, 3)))
+    assert low[2] == high[2] == 0.5 and np.isneginf(low[:2]).all()
+    for bars, right in (
+        ((2, 1, 3), True),
+        ((1, 2, 3), True),
+        ((2, 2, 4), True),
+        ((2, 2, 3), False),
+        ((1, 1, 3), False),
+    ):
+        assert matched(output, output.refit(of(*bars)), low, high) == right
+        assert placed(output, of(*bars), low, high) == right
+    (main, place), _ = split(output, middle(low, high))
+    bounds = main.map.bounds(np.array([2.0, 2.0, 3.0]), low[place], high[place])
+    assert sorted(bounds.high[:2]) == [1.0, np.inf]  # one of them gives way
 
 
 @pytest.mark.parametrize("kind", KINDS)
