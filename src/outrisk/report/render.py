@@ -17,7 +17,8 @@ from outrisk.report.results import Results, read
 
 _FIGURE_FOLDS = 2  # folds drawn in section 6; its table has them all
 _RUNS_SHOWN = 20  # beyond, the list of runs is folded away under ranges by fold
-_NOT_SETTINGS = {"name", "kind", "notes", "decimals", "values", "labels", "importance"}
+_NOT_SETTINGS = {"name", "kind", "notes", "decimals", "values", "labels", "importance"}  # stand elsewhere on the page,
+_NOT_SETTINGS |= {"show", "margins", "closed", "protection", "exponentiate"}  # or in the notes
 _LONGEST = 300  # characters of one setting
 _INPUTS = {"study": "Study file", "data": "Data", "holdout": "Holdout", "codebook": "Codebook", "function": "Function"}
 
@@ -160,7 +161,7 @@ def flat(section: dict[str, Any], skip: set[str]) -> list[str]:
     for name, value in section.items():
         if name in skip or value is None or value in ("", [], {}):
             continue
-        items = [str(item) for item in value] if isinstance(value, list) else [str(value)]
+        items = [formats.value(item) for item in (value if isinstance(value, list) else [value])]
         text = ", ".join(formats.file_name(item) for item in items)
         found.append(f"{name}: {text if len(text) <= _LONGEST else text[:_LONGEST] + ' …'}")
     return found
