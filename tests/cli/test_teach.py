@@ -167,6 +167,37 @@ def test_risk_needs_the_original(tmp_path, capsys):
             {"outputs": [TABLE | {"values": [1, 2]}]},
             "output 'table area x ill': 2 values given for 6 published numbers",
         ),
+        ({"outputs": [TABLE | {"values": [40, 20, 30, 25, 25, -20]}]}, "area=w, ill=yes is -20; a count lies from 0"),
+        (
+            {"outputs": [TABLE | {"show": "row_percentages", "values": [101, 0, 50, 50, 50, 50]}]},
+            "area=n, ill=no is 101; a percentage lies from 0 to 100: correct the value",
+        ),
+        (
+            {"outputs": [TABLE | {"show": "row_percentages", "values": [60, 60, 50, 50, 50, 50]}]},
+            "the 2 shares from 'area=n, ill=no' on add up to 120 and should to 100",
+        ),
+        (
+            {"outputs": [TABLE | {"values": [40, 3, 30, 25, 25, 37], "protection": {"threshold": 10}}]},
+            "area=n, ill=yes is 3, and cells of 1 to 9 records are withheld",
+        ),
+        (
+            {"outputs": [TABLE | {"values": [40, 13, 30, 25, 25, 30], "protection": {"round_to": 5}}]},
+            "area=n, ill=yes is 13, and counts are rounded to base 5",
+        ),
+        ({"outputs": [TABLE | {"values": {"ill=no, area=n": 40}}]}, "did you mean 'area=n, ill=no'"),
+        ({"outputs": [TABLE | {"where": "age > 9"}]}, "where: 'age > 9' holds for no value of the codebook"),
+        (
+            {
+                "outputs": [
+                    LOGIT
+                    | {
+                        "release": ["coefficients", "standard_errors"],
+                        "values": LOGIT["values"] | {"age: standard error": 0, "Intercept: standard error": 0.2},
+                    }
+                ]
+            },
+            "age: standard error is 0; a standard error is positive",
+        ),
         ({"outputs": [TABLE | {"values": 5}]}, r"\[outputs 1.values\] is 5: write a list in the order"),
         ({"outputs": [LOGIT | {"values": {"agee": 1}}]}, "it has no number called 'agee'; did you mean 'age'"),
         ({"outputs": [LOGIT | {"values": "no.csv"}]}, "no.csv: no such file"),

@@ -97,6 +97,22 @@ def test_numbers_of_a_more_important_output_come_out_nearer(settings):
         assert found[least] < 0.5 * found[1 - least]
 
 
+def test_a_share_that_was_rounded_at_its_half_is_reached():
+    """27 of 48 are 56.25 %, printed as 56.2: no other number of 48 comes near, so 26 must not pass for as good."""
+    codebook = random_data(np.random.default_rng(0), 1).codebook
+    output = Frequencies(codebook, "share", ("ill",), show="row_percentages")
+    counts = Frequencies(codebook, "records", ("ill",))
+    problem = Problem(codebook, 48, (released(output, np.array([56.2, 43.8])),))
+    for ones, right in ((21, True), (22, False), (20, False)):
+        codes = np.zeros((48, 5), np.uint16)
+        codes[:ones, 4] = 1
+        totals = problem.totals(codes)
+        linear = problem.linearise(codes, totals, "chi2")
+        assert (problem.fitness(totals, linear) == 0) == problem.errors(totals, linear).all_matched == right
+    end = last(problem, preset("fast"))
+    assert end.stop == "matched" and counts.refit(Microdata(codebook, end.codes)).tolist() == [27, 21]
+
+
 @pytest.mark.parametrize("fitness", ["mse", "chi2", "precision", "sampling"])
 def test_importance_multiplies_the_share_of_the_fitness(fitness):
     problem, _, data = random_problem(3)

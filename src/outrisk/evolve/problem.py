@@ -15,11 +15,12 @@ from outrisk.evolve import kernels
 from outrisk.evolve.blocks import Array, Mask
 from outrisk.evolve.layout import Plan
 from outrisk.evolve.plan import build_plan
-from outrisk.evolve.released import ModelPart, Part, Released, TallyPart
+from outrisk.evolve.released import Bounds, ModelPart, Part, Released, TallyPart
 
 Fitness = Literal["mse", "chi2", "precision", "sampling"]
 Codes = NDArray[np.uint8] | NDArray[np.uint16]
-_SAFE = 0.999  # share of half a last digit within which a number counts as matched while totals are linearised
+_SAFE = 0.999  # share of half a last digit within which a model's number counts as matched: its totals are linearised
+_HAIR = 1 + 1e-9  # the same for tallies, which are exact: half a digit, whatever rounding makes of it
 _AIM = 0.8  # share of half a last digit within which a tally is no longer drawn to its printed value
 _GENTLE = 0.2  # of a model's single numbers against its numbers together, which do not disturb the tables
 _FAR = 1e9  # half last digits that an undefined number counts for in `Errors.off`
@@ -124,8 +125,12 @@ class Problem:
 
     @cached_property
     def tolerance(self) -> Array:
-        """Half a last printed digit for every published number, a hair less so that a refit agrees; (total k,)."""
-        return np.concatenate([_SAFE * output.tolerance for output in self.released])
+        """Half a last printed digit for every published number, of models a hair less so that a refit agrees;
+        (total k,).
+        """
+        half = np.concatenate([output.tolerance for output in self.released])
+        safe = [np.full(part.n_numbers, _HAIR if isinstance(part, TallyPart) else _SAFE) for part in self.parts]
+        return np.asarray(half * np.concatenate(safe))
 
     @cached_property
     def importance(self) -> Array:
@@ -158,9 +163,11 @@ class Problem:
             here = totals[where]
             tolerance = self.tolerance[which]
             if isinstance(part, TallyPart):
-                aim = _AIM * tolerance
-                bounds = part.map.bounds(here, self.low[which] - aim, self.high[which] + aim)
-                low[where], high[where] = _reachable(part, bounds.low, bounds.high)
+                bounds, widest = (
+                    part.map.bounds(here, self.low[which] - aim, self.high[which] + aim)
+                    for aim in (_AIM * tolerance, tolerance)
+                )
+                low[where], high[where] = _reachable(part, bounds, widest)
                 carries = bounds.unit != 0.0
                 number = np.where(carries, bounds.number, 0)
                 per_digit = (bounds.unit / tolerance[number]) ** 2
@@ -282,15 +289,18 @@ class Problem:
         return chi2
 
 
-def _reachable(part: TallyPart, low: Array, high: Array) -> tuple[Array, Array]:
-    """Ranges of totals, those of bare counts in whole numbers: where none lies within, the two around (a share may need
-    another number of records to fall on).
+def _reachable(part: TallyPart, bounds: Bounds, widest: Bounds) -> tuple[Array, Array]:
+    """Ranges of totals, those of bare counts in whole numbers: where none lies within, those in the `widest` range that
+    still prints the number; where none does, the two around (a share may need another number of records to fall on).
     """
     whole = np.concatenate([np.full(block.size, block.value is None and block.weight is None) for block in part.blocks])
-    least, most = np.ceil(low - 1e-9), np.floor(high + 1e-9)
+    least, most = np.ceil(bounds.low - 1e-9), np.floor(bounds.high + 1e-9)
+    none = least > most
+    least = np.where(none, np.ceil(widest.low - 1e-9), least)
+    most = np.where(none, np.floor(widest.high + 1e-9), most)
     none = least > most
     least, most = np.where(none, most, least), np.where(none, least, most)
-    return np.where(whole, least, low), np.where(whole, most, high)
+    return np.where(whole, least, bounds.low), np.where(whole, most, bounds.high)
 
 
 def _root(precision: Array) -> Array:
