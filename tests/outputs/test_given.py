@@ -161,8 +161,12 @@ MEANS = Magnitudes(CODEBOOK, "means", "age", ("sex",), ("mean", "count"))
             r"sex=f, ill=1 is 13, and counts are rounded to base 5 \(round_to\); write a multiple of it, or correct",
         ),
         (protected(round_to=5, random=True), [20, 5, 0, 14], "ill=1 is 14, and counts are rounded to base 5"),
-        (protected(top_code=60), [20, 5, 0, 61], r"ill=1 is 61, and counts above 60 are given as 60 \(top_code\)"),
-        (protected(), [20, 5, 0, "undefined"], "ill=1 is undefined, which a count never is; write 0, or 'withheld'"),
+        (
+            protected(top_code=60),
+            [20, 5, 0, 61],
+            r"ill=1 is 61, and counts above 60 are given as that \(top_code\); write 60",
+        ),
+        (protected(), [20, 5, 0, "undefined"], "ill=1 is undefined, and a count never is; write 0, or 'withheld'"),
         (
             protected("proportions"),
             [0.5, 0.1, 0.4, "withheld"],

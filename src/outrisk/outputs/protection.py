@@ -89,11 +89,10 @@ class Protection(BaseModel):
             printed = np.minimum(printed, self.top_code)
         return np.where(hidden, np.nan, printed)
 
-    def prints(self, count: float) -> bool:
-        """Whether a number of records stands in a table as it is, or could be one that is printed so."""
-        low, high = self.without_threshold(np.array([count]))
-        zero = low[0] <= 0 and not self.withhold_zeros
-        return self.threshold is None or zero or bool(high[0] >= self.threshold)
+    def prints(self, printed: Array) -> NDArray[np.bool_]:
+        """Whether some number of records that is not withheld is printed so, (cells,)."""
+        low, high = self.without_threshold(printed)
+        return ((low <= 0) & (not self.withhold_zeros)) | (high >= (self.threshold or -np.inf))
 
     def without_threshold(self, printed: Array, whole: bool = True) -> tuple[Array, Array]:
         """What rounding and a top code leave open of printed counts (cells,): low, high."""

@@ -104,7 +104,7 @@ class Shares:
         target = np.where(known, np.round(np.clip(totals, low, high)), totals)
         some = np.bincount(self.base[known], minlength=len(sums)) > 0
         shift = np.where(some, np.nan_to_num(np.round(sums - self._sums(target))), 0.0)[self.base]
-        may = np.flatnonzero(self.member & ~known & (shift != 0))
+        may = np.flatnonzero(self.member & ~known & (shift != 0) & self.withholds)
         order = may[np.lexsort((np.sign(shift[may]) * totals[may], self.base[may]))]  # least to raise, most to lower
         pick = order[np.unique(self.base[order], return_index=True)[1]]
         moved, up = np.maximum(totals[pick] + shift[pick], 0.0), shift[pick] > 0

@@ -34,31 +34,34 @@ class Sheet:
 
     def fault(self, values: Array, withheld: Flags, undefined: Flags) -> str:
         """What contradicts the protection, in words; empty if nothing does. values (k,): NaN where there is none."""
-        rule, counts = self.protection, np.where(self.count, values, np.nan)
-        for label, value in zip(self.labels, counts, strict=True):
-            found = "" if np.isnan(value) else self._fault_of(float(value))
-            if found:
-                return f"{label} is {value:g}, and {found} or correct the protection"
-        never, why = undefined & self.count, withheld & ~self.count & (rule.threshold is None)
-        if never.any():
-            return f"{self.labels[int(np.argmax(never))]} is undefined, which a count never is; write 0, or 'withheld'"
-        if why.any():
-            return (
-                f"{self.labels[int(np.argmax(why))]} is withheld, and its table has no threshold; "
-                "add its 'protection', or write 'undefined' for what no record gives"
-            )
-        return ""
-
-    def _fault_of(self, count: float) -> str:
-        rule = self.protection
-        if rule.top_code is not None and count > rule.top_code:
-            top = format_value(rule.top_code)
-            return f"counts above {top} are given as {top} (top_code); write {top},"
-        if rule.round_to is not None and count % rule.round_to and count != rule.top_code:
-            return f"counts are rounded to base {rule.round_to} (round_to); write a multiple of it,"
-        if self.whole and not rule.prints(count):
-            cells = f"cells of {0 if rule.withhold_zeros else 1} to {(rule.threshold or 1) - 1} records"
-            return f"{cells} are withheld (threshold); write 'withheld',"
+        rule, counted = self.protection, self.count & ~np.isnan(values)
+        top, base = (np.inf if each is None else float(each) for each in (rule.top_code, rule.round_to))
+        multiple = np.isinf(base) | (np.mod(values, base) == 0) | (values == top)
+        cells = f"cells of {0 if rule.withhold_zeros else 1} to {(rule.threshold or 1) - 1} records"
+        for wrong, why in (
+            (
+                counted & (values > top),
+                f"counts above {format_value(top)} are given as that (top_code); write {format_value(top)}, "
+                "or correct the protection",
+            ),
+            (
+                counted & ~multiple,
+                f"counts are rounded to base {base:g} (round_to); write a multiple of it, or correct the protection",
+            ),
+            (
+                counted & ~rule.prints(values) & self.whole,
+                f"{cells} are withheld (threshold); write 'withheld', or correct the protection",
+            ),
+            (undefined & self.count, "a count never is; write 0, or 'withheld'"),
+            (
+                withheld & ~self.count & (rule.threshold is None),
+                "its table has no threshold; add its 'protection', or write 'undefined' for what no record gives",
+            ),
+        ):
+            if wrong.any():
+                at = int(np.argmax(wrong))
+                is_ = "withheld" if withheld[at] else "undefined" if undefined[at] else f"{values[at]:g}"
+                return f"{self.labels[at]} is {is_}, and {why}"
         return ""
 
     def known(self, values: Array, withheld: Flags, undefined: Flags) -> tuple[Array, Array]:
