@@ -142,11 +142,16 @@ def _definitions(results: Results) -> list[str]:
     if not isinstance(given, list) or len(given) != len(outputs):
         return [""] * len(outputs)
     return [
-        "; ".join(text for text in flat(each, _NOT_SETTINGS) if text.split(": ", 1)[1] not in output.notes)
+        "; ".join(text for text in flat(each, _skipped(each)) if text.split(": ", 1)[1] not in output.notes)
         if isinstance(each, dict)
         else ""
         for each, output in zip(given, outputs, strict=True)
     ]
+
+
+def _skipped(output: dict[str, Any]) -> set[str]:
+    limits = "confidence_limits" in (output.get("release") or ())
+    return _NOT_SETTINGS if limits else _NOT_SETTINGS | {"level"}
 
 
 def _settings(results: Results) -> list[tuple[str, str]]:
