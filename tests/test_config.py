@@ -6,8 +6,13 @@ import yaml
 
 from outrisk.config import read_study
 from outrisk.errors import ConfigError, OutRiskError
+from outrisk.load import load_study_data
+from outrisk.outputs import REGISTRY, release
+from outrisk.outputs.protection import UNPROTECTED
 
 CONFIGS = sorted((Path(__file__).parents[1] / "configs").glob("*[!k].yaml"))
+STUDIES = [path for path in CONFIGS if "codebook" not in path.name]
+FILES = (Path(__file__).parents[1] / "docs" / "files.md").read_text()
 BASE = {
     "name": "x",
     "data": {"path": "x.csv"},
@@ -39,7 +44,7 @@ def test_a_seed_from_the_command_line_replaces_the_files(tmp_path):
     assert read_study(path, 9).file.evolve.settings().generations == 7
 
 
-@pytest.mark.parametrize("path", [path for path in CONFIGS if "codebook" not in path.name], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
 def test_ready_made_studies_are_valid_and_so_is_what_they_resolve_to(tmp_path, path):
     found = read_study(path)
     assert found.outputs(found.codebook())
@@ -47,6 +52,48 @@ def test_ready_made_studies_are_valid_and_so_is_what_they_resolve_to(tmp_path, p
     again = read_study(tmp_path / "study.yaml")
     assert again.resolved() == found.resolved()
     assert path.read_text().startswith("# ")
+
+
+@pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
+def test_ready_made_studies_have_numbers_to_release(request, path):
+    study = read_study(path)
+    if study.file.data is None:
+        released = study.released(study.codebook())
+    else:
+        if "/shared/" in study.file.data.path:
+            request.getfixturevalue("shared")
+        original = load_study_data(study).original
+        released = [release(output, original) for output in study.outputs(original.codebook)]
+    assert all(output.known.any() for output in released)
+
+
+def test_every_kind_and_protection_is_in_a_ready_made_study_and_in_the_docs():
+    entries = [entry for path in STUDIES for entry in read_study(path).file.outputs]
+    assert {entry.kind for entry in entries} == set(REGISTRY)
+    for kind, entry in REGISTRY.items():
+        assert f"`{kind}`" in FILES or f"`kind: {kind}`" in FILES
+        assert all(f"`{option}`" in FILES or f"`{option}: " in FILES for option in entry.model_fields)
+    used = {
+        (entry.kind, *each)
+        for entry in entries
+        for each in entry.model_dump(exclude_defaults=True).items()
+        if isinstance(each[1], str | bool)
+    }
+    for show in ("proportions", "row_percentages", "column_percentages"):
+        assert ("frequencies", "show", show) in used
+    assert {("histogram", "show", "density"), ("frequencies", "margins", True)} <= used
+    assert {kind for kind, option, _ in used if option == "weight"} >= {
+        "frequencies",
+        "magnitudes",
+        "histogram",
+        "logit",
+    }
+    assert {kind for kind, option, _ in used if option == "offset"} == {"poisson"}
+    protections = {name for entry in entries for name in getattr(entry, "protection", UNPROTECTED).model_fields_set}
+    assert {"threshold", "round_to", "random", "top_code"} <= protections
+    listed = {(entry.kind, each) for entry in entries for each in getattr(entry, "statistics", ())}
+    assert {("survival", "log-rank"), ("correlations", "covariance"), ("correlations", "correlation")} <= listed
+    assert {("magnitudes", each) for each in ("mean", "sum", "sd", "count")} <= listed
 
 
 def test_a_study_of_released_values_needs_no_keys(tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -199,10 +199,14 @@ class Study:
         """All outputs with the values that the study gives."""
         _ = self.outputs(codebook)
         return [
-            released
+            replace(released, importance=entry.importance)
             for entry, built in self._built(codebook)
             for released in released_as_given(built, entry.values, self.folder)
         ]
+
+    def importance(self, codebook: Codebook) -> dict[str, float]:
+        """What the share of each output (by name) in the fitness is multiplied by."""
+        return {output.name: entry.importance for entry, built in self._built(codebook) for output in built}
 
     def _built(self, codebook: Codebook) -> list[tuple[OutputEntry, list[Output]]]:
         return [

@@ -123,6 +123,11 @@ def test_the_summary_averages_what_the_rows_say(done):
     ]
     mean = next(e for e in level["estimates"] if (e["measure"], e["keys"], e["side"]) == ("dcap", "all", "marginal"))
     assert mean["value"] == pytest.approx(np.mean(dcap))
+    margins = [fold["estimates"][level["estimates"].index(mean)] for fold in document["folds"][1:]]
+    joined = math.sqrt(sum((each["high"] - each["low"]) ** 2 for each in margins)) / 2
+    assert mean["high"] - mean["low"] == pytest.approx(joined)
+    for alone, fold in zip(document["levels"][0]["estimates"], whole["estimates"], strict=True):  # a level of one fold
+        assert (alone["low"], alone["high"]) == pytest.approx((fold["low"], fold["high"]), nan_ok=True)
     assert whole["runs"][0]["matched"] == whole["runs"][0]["numbers"] == 12
     assert document["outputs"][1]["notes"] == "counts by SEX, TENURE"
     assert document["folds"][1]["extrapolation"][0]["reason"]

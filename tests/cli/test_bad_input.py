@@ -10,6 +10,7 @@ def tree(folder):
 
 
 LOGIT = {"kind": "logit", "formula": "ill ~ age + area"}
+NOBODY = "age == 4 and area == 's' and sex == 2 and ill == 'no'"
 SEPARATED = records().assign(ill=lambda f: f["ill"].where(f["area"] != "w", "yes"))
 CATEGORY = {"kind": "categorical", "levels": ["n", "s", "w", "never"]}
 
@@ -32,7 +33,30 @@ CATEGORY = {"kind": "categorical", "levels": ["n", "s", "w", "never"]}
         ),
         ({"outputs": [{**LOGIT, "formula": "ill ~ age + I(2 * age)"}]}, "collinear"),
         ({"outputs": [{**LOGIT, "event": "perhaps"}]}, "event 'perhaps' is not a level of 'ill'; levels are"),
+        ({"outputs": [{**LOGIT, "importance": 0}]}, r"\[outputs 1.importance\] is 0: it must be greater than 0"),
+        ({"outputs": [{**LOGIT, "importance": "high"}]}, r"\[outputs 1.importance\] is 'high': write a number"),
+        ({"outputs": [{**LOGIT, "importance": float("inf")}]}, r"\[outputs 1.importance\] is inf: it must be a finite"),
         ({"outputs": [{**LOGIT, "where": "age > 9"}]}, "holds for no value"),
+        (
+            {"outputs": [{"kind": "frequencies", "by": ["ill"], "where": NOBODY}]},
+            "output 'table ill': where: .* holds for no rec",
+        ),
+        (
+            {"outputs": [{"kind": "magnitudes", "value": "age", "where": NOBODY}]},
+            "output 'age': where: .* holds for no rec",
+        ),
+        (
+            {"outputs": [{**LOGIT, "where": NOBODY}]},
+            "output 'logit 1': where: .* holds for no record of the data; widen",
+        ),
+        (
+            {
+                "outputs": [
+                    {"kind": "frequencies", "by": ["ill"], "protection": {"threshold": 1000, "known_threshold": False}}
+                ]
+            },
+            r"every released number \('table ill'\) is withheld or undefined; release one that is known",
+        ),
         ({"outputs": [{**LOGIT, "where": "age >> > 9"}]}, "is not an expression; write for example"),
         ({"outputs": [{**LOGIT, "where": "wage > 9"}]}, r"names \['wage'\]; variables are"),
         ({"outputs": [{**LOGIT, "where": "age + 1"}]}, "is not true or false"),

@@ -5,7 +5,7 @@ import time
 
 import pandas as pd
 import pytest
-from command import CODEBOOK, outrisk, write_study
+from command import CODEBOOK, STUDY, outrisk, write_study
 
 from outrisk import __version__
 from outrisk.codebook import codebook_from_dict
@@ -48,6 +48,21 @@ def test_assess_writes_the_run_directory(tmp_path, capsys):
     code, out, err = outrisk(capsys, "report", run)
     assert (code, err) == (0, "")
     assert (run / "report.html").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(("command", "page"), [("assess", "report.html"), ("teach", "teaching.html")])
+def test_the_importance_of_outputs_is_carried_out_and_told(tmp_path, capsys, command, page):
+    files = []
+    for importance in (1, 50):
+        table, logit = STUDY["outputs"]
+        changes = {"outputs": [table | {"importance": importance}, logit], "study": {"folds": [1], "runs": 1}}
+        path, run = write_study(tmp_path, changes), tmp_path / f"run {importance}"
+        assert outrisk(capsys, command, path, "--out", run, "--quiet") == (0, "", "")
+        told = json.loads((run / ("risk.json" if command == "assess" else "teaching.json")).read_text())["outputs"]
+        assert [output["importance"] for output in told] == [importance, 1]
+        assert ("importance 50 in the fitness" in (run / page).read_text()) == (importance == 50)
+        files.append(next((run / "synthetic").glob("*.csv")).read_bytes())
+    assert files[0] != files[1]
 
 
 def test_quiet_says_nothing_and_a_guessed_codebook_is_told(tmp_path, capsys):

@@ -1,5 +1,7 @@
+import io
 import json
 import re
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -7,6 +9,7 @@ import pytest
 import statsmodels.formula.api as smf
 import yaml
 from command import CODEBOOK, outrisk, records, refused, write_study
+from rich.console import Console
 
 from outrisk.config import read_codebook
 from outrisk.microdata import from_frame, read_table
@@ -75,6 +78,20 @@ def test_teaching_data_from_released_numbers_alone(tmp_path, capsys):
     (place / "teaching.html").unlink()
     assert outrisk(capsys, "report", place)[0] == 0
     assert (place / "teaching.html").read_bytes() == before
+
+
+@pytest.mark.parametrize("command", ["teach", "assess"])
+def test_progress_on_a_terminal_alone(tmp_path, capsys, monkeypatch, command):
+    changes = {"outputs": [{"kind": "frequencies", "by": ["area", "ill"]}], "study": {"folds": [1], "runs": 1}}
+    path, screen = write_study(tmp_path, changes), io.StringIO()
+    terminal = partial(Console, file=screen, force_terminal=True, width=120)
+    monkeypatch.setattr(f"outrisk.cli.{command}.Console", terminal)
+    assert outrisk(capsys, command, path, "--out", tmp_path / "run")[0] == 0
+    what, name = ("data sets", "data set 1") if command == "teach" else ("runs", "fold whole, run 1")
+    assert what in screen.getvalue() and f"{name}: error" in screen.getvalue()
+    screen.truncate(0)
+    assert outrisk(capsys, command, path, "--out", tmp_path / "quiet", "--quiet")[0] == 0
+    assert not screen.getvalue()
 
 
 def test_seed_and_records_of_the_command_line_are_kept_and_give_the_same_again(tmp_path, capsys):
@@ -149,6 +166,37 @@ def test_risk_needs_the_original(tmp_path, capsys):
         (
             {"outputs": [TABLE | {"values": [1, 2]}]},
             "output 'table area x ill': 2 values given for 6 published numbers",
+        ),
+        ({"outputs": [TABLE | {"values": [40, 20, 30, 25, 25, -20]}]}, "area=w, ill=yes is -20; a count lies from 0"),
+        (
+            {"outputs": [TABLE | {"show": "row_percentages", "values": [101, 0, 50, 50, 50, 50]}]},
+            "area=n, ill=no is 101; a percentage lies from 0 to 100: correct the value",
+        ),
+        (
+            {"outputs": [TABLE | {"show": "row_percentages", "values": [60, 60, 50, 50, 50, 50]}]},
+            "the 2 shares from 'area=n, ill=no' on add up to 120 and should to 100",
+        ),
+        (
+            {"outputs": [TABLE | {"values": [40, 3, 30, 25, 25, 37], "protection": {"threshold": 10}}]},
+            "area=n, ill=yes is 3, and cells of 1 to 9 records are withheld",
+        ),
+        (
+            {"outputs": [TABLE | {"values": [40, 13, 30, 25, 25, 30], "protection": {"round_to": 5}}]},
+            "area=n, ill=yes is 13, and counts are rounded to base 5",
+        ),
+        ({"outputs": [TABLE | {"values": {"ill=no, area=n": 40}}]}, "did you mean 'area=n, ill=no'"),
+        ({"outputs": [TABLE | {"where": "age > 9"}]}, "where: 'age > 9' holds for no value of the codebook"),
+        (
+            {
+                "outputs": [
+                    LOGIT
+                    | {
+                        "release": ["coefficients", "standard_errors"],
+                        "values": LOGIT["values"] | {"age: standard error": 0, "Intercept: standard error": 0.2},
+                    }
+                ]
+            },
+            "age: standard error is 0; a standard error is positive",
         ),
         ({"outputs": [TABLE | {"values": 5}]}, r"\[outputs 1.values\] is 5: write a list in the order"),
         ({"outputs": [LOGIT | {"values": {"agee": 1}}]}, "it has no number called 'agee'; did you mean 'age'"),

@@ -1,5 +1,7 @@
 """The evolution as a whole: it reproduces, it repeats, it stops as it says, and it needs no records."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from problems import random_data, random_problem
@@ -75,6 +77,58 @@ def test_it_stalls_and_says_so_where_numbers_cannot_be_met():
     end = last(Problem(codebook, 60, (one, two)), preset("fast", patience=20))
     assert end.stop == "stalled"
     assert end.errors.matched < end.errors.numbers
+
+
+@pytest.mark.parametrize("settings", [preset("fast", patience=20), preset("paper", generations=150)])
+def test_numbers_of_a_more_important_output_come_out_nearer(settings):
+    """Two one-way tables that cannot both be met: each gives way to the other as its importance says."""
+    codebook = random_data(np.random.default_rng(0), 1).codebook
+    outputs = [Frequencies(codebook, name, ("area",)) for name in "ab"]
+    values = [np.array([40.0, 10.0, 10.0]), np.array([10.0, 10.0, 40.0])]
+
+    def off(importance):
+        both = tuple(released(*each) for each in zip(outputs, values, [None] * 2, importance, strict=True))
+        end = last(Problem(codebook, 60, both), settings)
+        counts = outputs[0].refit(Microdata(codebook, end.codes))
+        return [np.abs(counts - each).sum() for each in values]
+
+    for importance, least in (((10.0, 1.0), 0), ((1.0, 10.0), 1)):
+        found = off(importance)
+        assert found[least] < 0.5 * found[1 - least]
+
+
+def test_a_share_that_was_rounded_at_its_half_is_reached():
+    """27 of 48 are 56.25 %, printed as 56.2: no other number of 48 comes near, so 26 must not pass for as good."""
+    codebook = random_data(np.random.default_rng(0), 1).codebook
+    output = Frequencies(codebook, "share", ("ill",), show="row_percentages")
+    counts = Frequencies(codebook, "records", ("ill",))
+    problem = Problem(codebook, 48, (released(output, np.array([56.2, 43.8])),))
+    for ones, right in ((21, True), (22, False), (20, False)):
+        codes = np.zeros((48, 5), np.uint16)
+        codes[:ones, 4] = 1
+        totals = problem.totals(codes)
+        linear = problem.linearise(codes, totals, "chi2")
+        assert (problem.fitness(totals, linear) == 0) == problem.errors(totals, linear).all_matched == right
+    end = last(problem, preset("fast"))
+    assert end.stop == "matched" and counts.refit(Microdata(codebook, end.codes)).tolist() == [27, 21]
+
+
+@pytest.mark.parametrize("fitness", ["mse", "chi2", "precision", "sampling"])
+def test_importance_multiplies_the_share_of_the_fitness(fitness):
+    problem, _, data = random_problem(3)
+    codes = np.random.default_rng(0).permuted(data.codes, axis=0)
+
+    def fitness_of(*outputs):
+        part = replace(problem, released=outputs)
+        totals = part.totals(codes)
+        numbers = len(part.low) if fitness == "mse" else 1  # mse is a mean over the numbers
+        return numbers * part.fitness(totals, part.linearise(codes, totals, fitness))
+
+    alone = np.array([fitness_of(each) for each in problem.released])
+    importance = 1.0 + np.arange(len(alone))
+    assert {each.kind for each in problem.released} == {"frequencies", "logit"} and (alone > 0).all()
+    weighed = [replace(each, importance=times) for each, times in zip(problem.released, importance, strict=True)]
+    assert fitness_of(*weighed) == pytest.approx(alone @ importance)
 
 
 def test_totals_at_the_end_are_exact(logit_problem):

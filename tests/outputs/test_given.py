@@ -3,7 +3,14 @@ import pytest
 
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import OutRiskError
-from outrisk.outputs import Frequencies, FrequenciesEntry, RegressionEntry, logit_from_terms, released_as_given
+from outrisk.outputs import (
+    Frequencies,
+    FrequenciesEntry,
+    Magnitudes,
+    RegressionEntry,
+    logit_from_terms,
+    released_as_given,
+)
 
 CODEBOOK = Codebook(
     (
@@ -83,7 +90,7 @@ def test_several_outputs_of_one_entry(tmp_path):
 def test_what_was_withheld_and_what_is_known_to_a_range():
     found = given(["withheld", 2, "1 to 9", 4])
     assert found.low[1:].tolist() == [2, 1, 4] and found.high[1:].tolist() == [2, 9, 4]
-    assert np.isinf(found.high[0])
+    assert found.low[0] == 0 and np.isinf(found.high[0])
     assert found.known.tolist() == [False, True, True, True]
 
 
@@ -118,6 +125,7 @@ def test_keys_of_yaml_may_be_numbers():
             dict.fromkeys([*LABELS, "sex=f, ill=2"], 1),
             "it has no number called 'sex=f, ill=2'; did you mean 'sex=f, ill=1'",
         ),
+        ({"ill=1, sex=m": 1}, "it has no number called 'ill=1, sex=m'; did you mean 'sex=m, ill=1'?"),
         (dict.fromkeys([*LABELS, "zzz"], 1), "no number called 'zzz'; known: 'sex=f, ill=0'"),
     ],
 )
@@ -126,6 +134,71 @@ def test_values_that_do_not_fit(values, message):
         given(values)
     assert "\n" not in str(caught.value)
     assert str(caught.value).startswith("output 'table': ")
+
+
+def protected(show="counts", **protection):
+    entry = FrequenciesEntry(kind="frequencies", by=("sex", "ill"), show=show, protection=protection)
+    return entry.build(CODEBOOK, 1)[0]
+
+
+MEANS = Magnitudes(CODEBOOK, "means", "age", ("sex",), ("mean", "count"))
+
+
+@pytest.mark.parametrize(
+    ("output", "values", "message"),
+    [
+        (
+            protected(threshold=10),
+            [20, 3, 0, 11],
+            r"sex=f, ill=1 is 3, and cells of 1 to 9 records are withheld \(threshold\); write 'withheld', or correct",
+        ),
+        (protected(threshold=10, withhold_zeros=True), [20, 30, 0, 11], "sex=m, ill=0 is 0, and cells of 0 to 9 rec"),
+        (protected(threshold=10, known_threshold=False), [20, 9, 0, 11], "sex=f, ill=1 is 9, and cells of 1 to 9"),
+        (protected(threshold=10, round_to=5), [20, 5, 0, 15], "sex=f, ill=1 is 5, and cells of 1 to 9 records"),
+        (
+            protected(round_to=5),
+            [20, 13, 0, 15],
+            r"sex=f, ill=1 is 13, and counts are rounded to base 5 \(round_to\); write a multiple of it, or correct",
+        ),
+        (protected(round_to=5, random=True), [20, 5, 0, 14], "ill=1 is 14, and counts are rounded to base 5"),
+        (
+            protected(top_code=60),
+            [20, 5, 0, 61],
+            r"ill=1 is 61, and counts above 60 are given as that \(top_code\); write 60",
+        ),
+        (protected(), [20, 5, 0, "undefined"], "ill=1 is undefined, and a count never is; write 0, or 'withheld'"),
+        (
+            protected("proportions"),
+            [0.5, 0.1, 0.4, "withheld"],
+            "ill=1 is withheld, and its table has no threshold; add its 'protection', or write 'undefined'",
+        ),
+        (MEANS, [2.5, 3, "withheld", 0], "sex=m: mean of age is withheld, and its table has no threshold"),
+    ],
+)
+def test_values_that_the_protection_of_their_table_rules_out(output, values, message):
+    with pytest.raises(OutRiskError, match=message) as caught:
+        given(values, output)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith(f"output '{output.name}': ")
+
+
+def test_what_a_protected_table_tells_of_the_records_behind_it():
+    shares = protected("row_percentages", threshold=10)
+    assert len(shares.labels) == 8
+    found = given([100, 0, "withheld", "withheld"], shares)
+    assert found.low[4:].tolist() == [10, 0, 1, 1]
+    assert found.high[4:].tolist() == [np.inf, np.inf, 9, 9]
+    found = given([100, 0, "undefined", "undefined"], shares)
+    assert (found.low[6:].tolist(), found.high[6:].tolist()) == ([0, 0], [0, 0])
+    found = given([100, 0, "0 to 20", "withheld"], shares)
+    assert (found.low[2], found.high[2], found.low[6], found.high[6]) == (0, 20, 0, np.inf)
+    assert given([60, 0, 5, 5], protected(top_code=60)).high[0] == np.inf
+    assert given([10, 0, 5, 5], protected(threshold=5, round_to=5)).low.tolist() == [8, 0, 5, 5]
+
+
+def test_what_is_undefined_is_not_withheld():
+    found = given([2.5, 3, "undefined", 0], MEANS)
+    assert (found.low.tolist(), found.high[3]) == ([2.5, 3, -np.inf, 0], 0)
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tables import CODEBOOK, draw, edited, matched, placed, recomputed
+from tables import CODEBOOK, draw, edited, matched, placed, recomputed, split
 
-from outrisk.outputs import Frequencies, Histogram, Magnitudes, Mode, Quantiles
+from outrisk.microdata import Microdata
+from outrisk.outputs import Frequencies, Histogram, Magnitudes, Mode, Quantiles, released_as_given
 from outrisk.outputs.base import middle
-from outrisk.outputs.protection import Protection
+from outrisk.outputs.protection import Protection, rounded
 
 some_by = st.sampled_from([(), ("job",), ("ill",), ("ill", "job")])
 wheres = st.sampled_from(["", "age >= 2", "pay > 1 or ill == 'yes'"])
@@ -127,6 +128,80 @@ def test_totals_lie_in_their_ranges_where_the_numbers_are_matched(kind, data, se
         assert placed(output, other, low, high, within=1.0)
     if placed(output, other, low, high, within=0.98):
         assert matched(output, numbers, low, high, within=1.01)
+
+
+def written(output, values):
+    """The numbers (k,) as they stand in a table, in text."""
+    sheet, rule = output.sheet, output.sheet.protection
+    k = len(sheet.labels)
+    records = values[k:] if sheet.guarded else values[:k][sheet.count] if sheet.count.any() else None
+    hidden = np.zeros(k, bool) if records is None else rule.hides(records)[sheet.cell]
+    numbers = rounded(values[:k], output.decimals[:k])
+    numbers = np.where(sheet.count, rule.printed(numbers, hidden, output.name), numbers)
+    words = np.where(hidden, "withheld", np.where(np.isnan(values[:k]), "undefined", ""))
+    return [str(word) or repr(float(number)) for word, number in zip(words, numbers, strict=True)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), seed=seeds, n=st.integers(1, 40))
+def test_a_table_typed_in_says_what_its_release_says(kind, data, seed, n):
+    output, original = data.draw(KINDS[kind]), draw(n, seed)
+    values = output.refit(original)
+    low, high = output.publish(values)
+    (found,) = released_as_given([output], written(output, values), None)
+    k = len(output.sheet.labels)
+    np.testing.assert_array_equal(found.low[:k], low[:k])
+    np.testing.assert_array_equal(found.high[:k], high[:k])
+    assert (found.low <= low).all() and (found.high >= high).all()  # a share of 0 may be one of nobody, or not
+
+
+GUARD = {"weight": "w", "protection": Protection(threshold=3)}
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        Histogram(CODEBOOK, "t", "age", (1, 2, 7), show="proportions", **GUARD),
+        Frequencies(CODEBOOK, "t", ("age",), show="proportions", **GUARD),
+        Frequencies(CODEBOOK, "t", ("age", "ill"), show="row_percentages", margins=True, **GUARD),
+        Frequencies(CODEBOOK, "t", ("ill", "age"), show="column_percentages", margins=True, **GUARD),
+        Frequencies(CODEBOOK, "t", ("age",), show="proportions", weight="w", digits=0),
+    ],
+)
+def test_shares_of_0_beside_withheld_or_rounded_ones_need_weight(output):
+    """Records of weight 0 alone lie in all ranges of the cells, and no share of them is defined."""
+    codes = np.array([[1, 0, 0, 0, 2], [2, 0, 0, 0, 2], [3, 0, 0, 0, 2]], dtype=np.uint16)
+    original = Microdata(CODEBOOK, codes[: 1 + 2 * (output.digits == 0)])
+    low, high = output.publish(output.refit(original))
+    assert (low == 0).any() and matched(output, output.refit(original), low, high)
+    assert placed(output, original, low, high)
+    weightless = Microdata(CODEBOOK, original.codes * np.array([1, 1, 1, 1, 0], np.uint16))
+    assert np.isnan(output.refit(weightless)).any() and not matched(output, output.refit(weightless), low, high)
+    assert not placed(output, weightless, low, high)
+
+
+def test_withheld_bars_make_up_a_number_of_records_that_the_shown_share_can_come_from():
+    """One half is no share of seven: where the shown bar has 3 records, the withheld ones have 3, and not 4."""
+    output = Histogram(CODEBOOK, "t", "age", (1, 2, 3, 8), show="proportions", protection=Protection(threshold=3))
+
+    def of(*bars):
+        return Microdata(CODEBOOK, np.repeat([[0] * 5, [1] + [0] * 4, [2] + [0] * 4], bars, axis=0).astype(np.uint16))
+
+    low, high = output.publish(output.refit(of(2, 1, 3)))
+    assert low[2] == high[2] == 0.5 and np.isneginf(low[:2]).all()
+    for bars, right in (
+        ((2, 1, 3), True),
+        ((1, 2, 3), True),
+        ((2, 2, 4), True),
+        ((2, 2, 3), False),
+        ((1, 1, 3), False),
+    ):
+        assert matched(output, output.refit(of(*bars)), low, high) == right
+        assert placed(output, of(*bars), low, high) == right
+    (main, place), _ = split(output, middle(low, high))
+    bounds = main.map.bounds(np.array([2.0, 2.0, 3.0]), low[place], high[place])
+    assert sorted(bounds.high[:2]) == [1.0, np.inf]  # one of them gives way
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,4 +1,6 @@
+import csv
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -34,6 +36,41 @@ def test_records_come_back_and_each_is_marked(tmp_path, ending):
     assert frame["age"].tolist() == [CODEBOOK["age"].values[i] for i in RECORDS.codes[:, 0]]
     marked = codebook_from_dict(codebook_to_dict(marked_codebook(CODEBOOK)))
     assert len(from_frame(read_table(path), marked)) == len(RECORDS)
+
+
+AWKWARD = ("a, b", 'c "d"', "é", "# e", "f's", " g ", "007", "1e3", "TRUE", "h\\", "i;\tj")
+
+
+def test_the_csv_keeps_to_the_rules_of_other_programs(tmp_path):
+    """As R's read.csv and Stata's import delimited with bindquotes(strict) have them.
+
+    UTF-8 without a byte order mark; a header of as many fields as each record; a field that holds a comma or a double
+    quote stands in double quotes, the quote doubled; '#', apostrophes and backslashes mean themselves; a missing value
+    is an empty field; numbers have a point, and no separators.
+    """
+    codebook = Codebook(
+        (
+            Variable("text", "categorical", AWKWARD, missing=True),
+            Variable("amount", "numeric", (-0.5, 0.0, 1e-07, 1234567.25), missing=True),
+            Variable("whole", "integer", (0, 1, 1000000), missing=True),
+        )
+    )
+    codes = np.array([[i % size for size in codebook.sizes] for i in range(24)], dtype=np.uint16)
+    write_marked(Microdata(codebook, codes), tmp_path / "x.csv", {})
+    raw = (tmp_path / "x.csv").read_bytes()
+    assert not raw.startswith(b"\xef\xbb\xbf") and b"\r" not in raw and raw.endswith(b"\n") and b"\n\n" not in raw
+    lines = raw.decode("utf-8").splitlines()
+    header, *rows = csv.reader(lines, delimiter=",", quotechar='"', doublequote=True, escapechar=None, strict=True)
+    assert header == ["text", "amount", "whole", "synthetic"] and len(rows) == 24 == len(lines) - 1
+    for row, (text, amount, whole) in zip(rows, codes, strict=True):
+        assert row[0] == (*AWKWARD, "")[text]
+        for cell, variable, code in ((row[1], codebook["amount"], amount), (row[2], codebook["whole"], whole)):
+            assert cell == "" if code == len(variable.values) else float(cell) == variable.values[code]
+            assert re.fullmatch(r"(-?\d+(\.\d+)?(e-?\d+)?)?", cell)
+        assert row[3] == "1"
+    read = pd.read_csv(tmp_path / "x.csv", dtype={"text": str}, keep_default_na=False, na_values=[""])
+    assert read["text"].fillna("").tolist() == [row[0] for row in rows]
+    assert read["amount"].isna().sum() == 4 and read["whole"].isna().sum() == 6
 
 
 def test_parquet_says_it_in_its_metadata(tmp_path):

@@ -15,12 +15,11 @@ from deap import tools
 
 from outrisk.assess.folds import Fold
 from outrisk.assess.suite import Candidate, Suite, measure
-from outrisk.errors import OutputError
 from outrisk.evolve.loop import Generation, evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import Settings
 from outrisk.microdata import Microdata, write_table
-from outrisk.outputs.base import Array, Output
+from outrisk.outputs.base import Array, Output, refit_all
 from outrisk.risk.jackknife import Scores, score
 
 KeySets = Sequence[tuple[str, ...]]
@@ -133,7 +132,7 @@ def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None)
         if halt is not None and halt.is_set():
             return None
         synthetic = Microdata(job.problem.codebook, codes)
-        refits, failures = recompute(job, synthetic)
+        refits, failures = refit_all(job.outputs, job.problem.released, synthetic)
         snapshots.append(_snapshot(job, number, synthetic, refits))
     best = Microdata(job.problem.codebook, trace.kept[-1][1])
     scores = score(
@@ -172,18 +171,6 @@ def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None)
         scores,
         suite,
     )
-
-
-def recompute(job: Job, synthetic: Microdata) -> tuple[list[Array], tuple[str, ...]]:
-    """Every released number from decoded synthetic records, by statsmodels or pandas; NaN, and why, if that fails."""
-    parts, failures = [], []
-    for output, released in zip(job.outputs, job.problem.released, strict=True):
-        try:
-            parts.append(output.refit(synthetic, released.values))
-        except OutputError as error:
-            parts.append(np.full(len(released.values), math.nan))
-            failures.append(str(error))
-    return parts, tuple(failures)
 
 
 def groups_of(fold: Fold, most: int = 20) -> int:

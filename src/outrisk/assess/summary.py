@@ -11,7 +11,6 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from outrisk.assess.extrapolation import extrapolate
 from outrisk.assess.run import Job, RunResult
@@ -67,6 +66,7 @@ def summarise(assessment: Assessment, jobs: Sequence[Job], results: Sequence[Run
                 "notes": output.notes,
                 "numbers": int(released.known.sum()),
                 "withheld": int((~released.known).sum()),
+                "importance": released.importance,
             }
             for output, released in zip(assessment.outputs, jobs[0].problem.released, strict=True)
         ],
@@ -155,8 +155,9 @@ def _extrapolations(results: list[RunResult]) -> Iterator[Row]:
 
 
 def _level(level: int, folds: list[Row]) -> Row:
-    """Mean over the folds of a level. Folds that are each other's holdout err in opposite directions, which is left
-    out: the interval is somewhat too wide for the marginal risk, not too narrow.
+    """Mean over the folds of a level, its margins of error those of the folds joined as of independent parts; of one
+    fold alone they are its own. Folds that are each other's holdout err in opposite directions, which is left out: the
+    interval is somewhat too wide for the marginal risk, not too narrow.
     """
     estimates = []
     for at, model in enumerate(folds[0]["estimates"]):
@@ -164,7 +165,7 @@ def _level(level: int, folds: list[Row]) -> Row:
         used = [row for row in rows if not math.isnan(row["value"])]
         value = float(np.mean([row["value"] for row in used])) if used else math.nan
         error = math.sqrt(sum(row["standard_error"] ** 2 for row in used)) / len(used) if used else math.nan
-        margin = float(stats.t.ppf(0.975, 19)) * error
+        margin = math.hypot(*((row["high"] - row["low"]) / 2 for row in used)) / len(used) if used else math.nan
         left = len(rows) - len(used)
         reason = next((row["reason"] for row in rows if row["reason"]), "")
         estimates.append(

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from outrisk.assess import differencing, files, over_runs, suite
 from outrisk.assess.files import RunDirectory
+from outrisk.assess.folds import Fold
 from outrisk.assess.run import Job, RunResult
 from outrisk.assess.study import Assessment, carry_out, plan_jobs
 from outrisk.assess.summary import matched_rows, risk_rows, summarise
@@ -24,6 +25,7 @@ from outrisk.cli.interrupt import breakable, halting, undisturbed
 from outrisk.cli.progress import Progress
 from outrisk.config import Study, read_study
 from outrisk.errors import ConfigError, RiskError
+from outrisk.evolve.loop import Generation
 from outrisk.load import StudyData, load_study_data
 from outrisk.provenance import data_digest, file_digest, peak_memory_mb, versions
 from outrisk.report.render import render
@@ -93,7 +95,7 @@ def _results(directory: RunDirectory, jobs: Sequence[Job], workers: int, console
 
     def finished(result: RunResult) -> None:
         done[result.job] = result
-        progress.finished(result.job)
+        progress.finished()
         directory.log(
             "run",
             **result.job.place,
@@ -102,8 +104,11 @@ def _results(directory: RunDirectory, jobs: Sequence[Job], workers: int, console
             seconds=round(result.seconds, 3),
         )
 
-    with halting(halt), Progress(jobs, console) as progress:
-        carry_out(jobs, workers, halt, progress.watch, finished)
+    def watch(fold: Fold, run: int, generation: Generation) -> None:
+        progress.heard(f"fold {fold.name}, run {run}", generation)
+
+    with halting(halt), Progress("runs", len(jobs), console) as progress:
+        carry_out(jobs, workers, halt, watch, finished)
     return [done[job] for job in jobs if job in done]
 
 
@@ -126,11 +131,11 @@ def _keep_only(folder: Path, results: Sequence[RunResult]) -> None:
 
 
 def _assessment(study: Study, data: StudyData) -> Assessment:
-    file = study.file
+    file, codebook = study.file, data.original.codebook
     return Assessment(
         original=data.original,
         holdout=data.holdout,
-        outputs=tuple(study.outputs(data.original.codebook)),
+        outputs=tuple(study.outputs(codebook)),
         keys=file.keys,
         key_sizes=study.key_sizes,
         target=file.target,
@@ -138,7 +143,8 @@ def _assessment(study: Study, data: StudyData) -> Assessment:
         settings=file.evolve.settings(),
         runs={level: file.study.runs_at(level) for level in sorted(file.study.folds)},
         seed=file.evolve.seed,
-        rules=tuple(rule.mask for rule in study.rules(data.original.codebook)),
+        rules=tuple(rule.mask for rule in study.rules(codebook)),
+        importance=study.importance(codebook),
         suite=_suite(study),
     )
 

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
 from types import TracebackType
 
 from rich import progress as bars
 from rich.console import Console
 
-from outrisk.assess.folds import Fold
-from outrisk.assess.run import Job
 from outrisk.evolve.loop import Generation
 
 
 class Progress:
-    """One bar over all runs: runs done, the error of the run heard of last, generations a second, time left."""
+    """One bar over all evolutions, `what` they are called: how many are done, the error of the one heard of last,
+    generations a second, time left.
+    """
 
-    def __init__(self, jobs: Sequence[Job], console: Console) -> None:
+    def __init__(self, what: str, total: int, console: Console) -> None:
         self._bar = bars.Progress(
             bars.TextColumn("{task.description}"),
             bars.BarColumn(bar_width=24),
@@ -30,7 +29,7 @@ class Progress:
             transient=True,
             disable=not console.is_terminal,
         )
-        self._task = self._bar.add_task("runs", total=len(jobs), state="")
+        self._task = self._bar.add_task(what, total=total, state="")
         self._lock = threading.Lock()
         self._generations, self._started, self._shown = 0, time.perf_counter(), 0.0
 
@@ -45,8 +44,8 @@ class Progress:
         if not self._bar.disable:
             self._bar.stop()
 
-    def watch(self, fold: Fold, run: int, generation: Generation) -> None:
-        """Hear of a generation (from any thread)."""
+    def heard(self, name: str, generation: Generation) -> None:
+        """Hear of a generation (from any thread) of the evolution of a name."""
         with self._lock:
             self._generations += 1
             now = time.perf_counter()
@@ -54,11 +53,11 @@ class Progress:
                 return
             self._shown = now
             rate = self._generations / (now - self._started)
-        state = f"fold {fold.name}, run {run}: error {generation.errors.mae:.2g}, {rate:,.0f} generations/s"
+        state = f"{name}: error {generation.errors.mae:.2g}, {rate:,.0f} generations/s"
         self._bar.update(self._task, state=state)
 
-    def finished(self, job: Job) -> None:
-        """Hear that a run has ended."""
+    def finished(self) -> None:
+        """Hear that an evolution has ended."""
         self._bar.advance(self._task)
 
 

@@ -14,9 +14,11 @@ from rich.console import Console
 from outrisk import __version__
 from outrisk.assess.files import RunDirectory
 from outrisk.cli.interrupt import halting, undisturbed
+from outrisk.cli.progress import Progress
 from outrisk.codebook import codebook_to_dict
 from outrisk.config import Study, read_study
 from outrisk.errors import ConfigError
+from outrisk.evolve.loop import Generation
 from outrisk.load import load_study_data
 from outrisk.microdata import Microdata
 from outrisk.outputs import release
@@ -55,7 +57,7 @@ def make_teaching_data(
         directory.open()
         try:
             directory.log("started", study=study.file.name, copies=copies, records=course.n_records, seed=course.seed)
-            made = _made(course, workers, directory)
+            made = _made(course, workers, directory, Console(stderr=True, quiet=quiet))
             checked, rows = [], list[Row]()
             for copy in made:
                 facts, found = check_files(course, copy, _write(directory, study.file.name, course, copy, parquet))
@@ -89,7 +91,8 @@ def _course(study: Study, records: int | None, copies: int) -> tuple[Course, Mic
     assert codebook is not None  # a study without data names one
     outputs = tuple(study.outputs(codebook))
     if original is not None:
-        released = tuple(release(output, original) for output in outputs)
+        importance = study.importance(codebook)
+        released = tuple(release(output, original, importance[output.name]) for output in outputs)
     else:
         released = tuple(study.released(codebook))
     n_records = records or (file.records if original is None else len(original))
@@ -99,12 +102,17 @@ def _course(study: Study, records: int | None, copies: int) -> tuple[Course, Mic
     return Course(codebook, outputs, released, n_records, rules, settings, file.evolve.seed, copies), original
 
 
-def _made(course: Course, workers: int, directory: RunDirectory) -> list[Copy]:
+def _made(course: Course, workers: int, directory: RunDirectory, console: Console) -> list[Copy]:
     """All copies in order; KeyboardInterrupt if a Ctrl-C came before the last was done."""
     halt, made = Event(), list[Copy]()
-    with halting(halt):
-        for copy in make_copies(course, workers, halt):
+
+    def watch(number: int, generation: Generation) -> None:
+        progress.heard(f"data set {number}", generation)
+
+    with halting(halt), Progress("data sets", course.copies, console) as progress:
+        for copy in make_copies(course, workers, halt, watch):
             made.append(copy)
+            progress.finished()
             directory.log("copy", copy=copy.number, stop=copy.stop, seconds=round(copy.seconds, 3))
     if len(made) < course.copies:
         raise KeyboardInterrupt

@@ -15,11 +15,12 @@ from outrisk.evolve import kernels
 from outrisk.evolve.blocks import Array, Mask
 from outrisk.evolve.layout import Plan
 from outrisk.evolve.plan import build_plan
-from outrisk.evolve.released import ModelPart, Part, Released, TallyPart
+from outrisk.evolve.released import Bounds, ModelPart, Part, Released, TallyPart
 
 Fitness = Literal["mse", "chi2", "precision", "sampling"]
 Codes = NDArray[np.uint8] | NDArray[np.uint16]
-_SAFE = 0.999  # share of half a last digit within which a number counts as matched while totals are linearised
+_SAFE = 0.999  # share of half a last digit within which a model's number counts as matched: its totals are linearised
+_HAIR = 1 + 1e-9  # the same for tallies, which are exact: half a digit, whatever rounding makes of it
 _AIM = 0.8  # share of half a last digit within which a tally is no longer drawn to its printed value
 _GENTLE = 0.2  # of a model's single numbers against its numbers together, which do not disturb the tables
 _FAR = 1e9  # half last digits that an undefined number counts for in `Errors.off`
@@ -54,10 +55,9 @@ class Errors:
     """Distance between recomputed and published numbers, over all outputs.
 
     mse, mae: mean squared and mean absolute error in published units. chi2: in sampling units. digits: mean absolute
-    error in half last digits. off: mean of log(1 + error in
-    half last digits), to which no single number matters much. matched: how many of the
-    `numbers` are right at their released precision. Undefined numbers (a mean of nobody) make mse, mae, chi2 and digits
-    infinite.
+    error in half last digits. off: mean of log(1 + error in half last digits), each number by its output's importance:
+    no single number matters much to it. matched: how many of the `numbers` are right at their released precision.
+    Undefined numbers (a mean of nobody) make mse, mae, chi2 and digits infinite.
     """
 
     mse: float
@@ -88,6 +88,9 @@ class Problem:
             raise EvolveError(f"{self.n_records} records; at least one is needed")
         if not self.released:
             raise EvolveError("no released output; an evolution needs at least one")
+        if not self._known.any():
+            names = ", ".join(f"'{output.name}'" for output in self.released[:3])
+            raise EvolveError(f"every released number ({names}) is withheld or undefined; release one that is known")
 
     @cached_property
     def parts(self) -> list[Part]:
@@ -122,8 +125,17 @@ class Problem:
 
     @cached_property
     def tolerance(self) -> Array:
-        """Half a last printed digit for every published number, a hair less so that a refit agrees; (total k,)."""
-        return np.concatenate([_SAFE * output.tolerance for output in self.released])
+        """Half a last printed digit for every published number, of models a hair less so that a refit agrees;
+        (total k,).
+        """
+        half = np.concatenate([output.tolerance for output in self.released])
+        safe = [np.full(part.n_numbers, _HAIR if isinstance(part, TallyPart) else _SAFE) for part in self.parts]
+        return np.asarray(half * np.concatenate(safe))
+
+    @cached_property
+    def importance(self) -> Array:
+        """What the share of every published number in the fitness is multiplied by; (total k,)."""
+        return np.concatenate([np.full(len(output.low), output.importance) for output in self.released])
 
     @cached_property
     def _known(self) -> NDArray[np.bool_]:
@@ -142,18 +154,20 @@ class Problem:
         units of half the last printed digit, for tallies times that unit in standard errors: neither digits alone nor
         sampling alone, and with weights that are no multiples of each other climbing does not get stuck where they are.
         sampling: precision, but the models by chi2, scaled to weigh as much: where one of the two stands still, the
-        other often moves on. Each number's share is multiplied by its `emphasis` (total k,).
+        other often moves on. Each number's share is multiplied by its importance and its `emphasis` (total k,).
         """
-        emphasis = np.ones(len(self.tolerance)) if emphasis is None else emphasis
+        emphasis = self.importance if emphasis is None else self.importance * emphasis
         low, high, weight = np.zeros(len(totals)), np.zeros(len(totals)), np.zeros(len(totals))
         forms, residuals, informations = [], [], self.informations(codes)
         for (part, where, which, _), information in zip(self._slices, informations, strict=True):
             here = totals[where]
             tolerance = self.tolerance[which]
             if isinstance(part, TallyPart):
-                aim = _AIM * tolerance
-                bounds = part.map.bounds(here, self.low[which] - aim, self.high[which] + aim)
-                low[where], high[where] = _reachable(part, bounds.low, bounds.high)
+                bounds, widest = (
+                    part.map.bounds(here, self.low[which] - aim, self.high[which] + aim)
+                    for aim in (_AIM * tolerance, tolerance)
+                )
+                low[where], high[where] = _reachable(part, bounds, widest)
                 carries = bounds.unit != 0.0
                 number = np.where(carries, bounds.number, 0)
                 per_digit = (bounds.unit / tolerance[number]) ** 2
@@ -247,13 +261,15 @@ class Problem:
         """All errors of a data set with these totals, those of models to first order."""
         distances = self.distances(totals, linear)
         distance = np.abs(distances)[self._known]
-        tolerance = self.tolerance[self._known]
+        tolerance, weight = self.tolerance[self._known], self.importance[self._known]
         return Errors(
             mse=float(np.mean(distance**2)) if len(distance) else 0.0,
             mae=float(distance.mean()) if len(distance) else 0.0,
             chi2=self._chi2(totals, linear, distances),
             digits=float(np.mean(distance / tolerance)) if len(distance) else 0.0,
-            off=float(np.mean(np.log1p(np.minimum(distance / tolerance, _FAR)))) if len(distance) else 0.0,
+            off=float(np.sum(weight * np.log1p(np.minimum(distance / tolerance, _FAR))) / np.sum(weight))
+            if len(distance)
+            else 0.0,
             matched=int((distance <= tolerance).sum()),
             numbers=len(distance),
         )
@@ -273,15 +289,18 @@ class Problem:
         return chi2
 
 
-def _reachable(part: TallyPart, low: Array, high: Array) -> tuple[Array, Array]:
-    """Ranges of totals, those of bare counts in whole numbers: where none lies within, the two around (a share may need
-    another number of records to fall on).
+def _reachable(part: TallyPart, bounds: Bounds, widest: Bounds) -> tuple[Array, Array]:
+    """Ranges of totals, those of bare counts in whole numbers: where none lies within, those in the `widest` range that
+    still prints the number; where none does, the two around (a share may need another number of records to fall on).
     """
     whole = np.concatenate([np.full(block.size, block.value is None and block.weight is None) for block in part.blocks])
-    least, most = np.ceil(low - 1e-9), np.floor(high + 1e-9)
+    least, most = np.ceil(bounds.low - 1e-9), np.floor(bounds.high + 1e-9)
+    none = least > most
+    least = np.where(none, np.ceil(widest.low - 1e-9), least)
+    most = np.where(none, np.floor(widest.high + 1e-9), most)
     none = least > most
     least, most = np.where(none, most, least), np.where(none, least, most)
-    return np.where(whole, least, low), np.where(whole, most, high)
+    return np.where(whole, least, bounds.low), np.where(whole, most, bounds.high)
 
 
 def _root(precision: Array) -> Array:

@@ -84,7 +84,8 @@ class Released:
     """One released output: its k published numbers and the parts that recompute them.
 
     A number lies anywhere in [low, high] (k,): both are the printed value where one is printed, the known range where
-    a cell is protected. It is matched when it lies there to within half a unit of its last printed digit.
+    a cell is protected. It is matched when it lies there to within half a unit of its last printed digit. importance:
+    what the output's share of the fitness is multiplied by, above 0.
     """
 
     name: str
@@ -94,6 +95,7 @@ class Released:
     high: Array
     decimals: NDArray[np.int64]
     parts: tuple[Part, ...]
+    importance: float = 1.0
 
     @cached_property
     def tolerance(self) -> Array:

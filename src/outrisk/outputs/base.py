@@ -12,7 +12,7 @@ from typing import Annotated, Any, Protocol
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from outrisk.codebook import Codebook, format_value
 from outrisk.errors import EvolveError, OutputError, first_line
@@ -78,6 +78,7 @@ class Entry(BaseModel):
 
     name: str = ""
     where: str = ""
+    importance: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     values: Given = None
 
 
@@ -88,13 +89,16 @@ def printed(values: Array, decimals: NDArray[np.int64]) -> tuple[Array, Array]:
     return np.where(undefined, -np.inf, rounded), np.where(undefined, np.inf, rounded)
 
 
-def release(output: Output, data: Microdata) -> Released:
-    """The output as it would be released from these records."""
-    return released(output, *output.publish(output.refit(data)))
+def release(output: Output, data: Microdata, importance: float = 1.0) -> Released:
+    """The output as it would be released from these records; OutputError where its subset holds none of them."""
+    where = getattr(output, "where", "")
+    if where and Subset(data.codebook, where, output.name).select(data.frame()).empty:
+        raise OutputError(f"output '{output.name}': where: {where!r} holds for no record of the data; widen it")
+    return released(output, *output.publish(output.refit(data)), importance)
 
 
-def released(output: Output, low: Array, high: Array | None = None) -> Released:
-    """An output with published numbers, each a value or a range (k,).
+def released(output: Output, low: Array, high: Array | None = None, importance: float = 1.0) -> Released:
+    """An output with published numbers, each a value or a range (k,); `importance` multiplies its share of the fitness.
 
     OutputError if their number is wrong, or if one cannot come from this analysis.
     """
@@ -109,7 +113,22 @@ def released(output: Output, low: Array, high: Array | None = None) -> Released:
         raise OutputError(f"output '{output.name}': the value of {labels[int(np.argmax(wrong))]} is not a number")
     output.check(low, high)
     decimals = np.asarray(output.decimals, np.int64)
-    return Released(output.name, output.kind, tuple(labels), low, high, decimals, output.parts(middle(low, high)))
+    parts = output.parts(middle(low, high))
+    return Released(output.name, output.kind, tuple(labels), low, high, decimals, parts, importance)
+
+
+def refit_all(
+    outputs: Sequence[Output], released: Sequence[Released], data: Microdata
+) -> tuple[list[Array], tuple[str, ...]]:
+    """Every released number from decoded records, by statsmodels or pandas; NaN, and why, where that fails."""
+    found, failures = list[Array](), list[str]()
+    for output, published in zip(outputs, released, strict=True):
+        try:
+            found.append(output.refit(data, published.values))
+        except OutputError as error:
+            found.append(np.full(len(published.low), np.nan))
+            failures.append(str(error))
+    return found, tuple(failures)
 
 
 def middle(low: Array, high: Array) -> Array:

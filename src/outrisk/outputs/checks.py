@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from outrisk.codebook import format_value
 from outrisk.errors import OutputError
 from outrisk.outputs.base import Array
 
@@ -20,8 +19,7 @@ def check_within(
     wrong = (high < least) | (low > most)
     if wrong.any():
         at = int(np.argmax(wrong))
-        span = f"from {format_value(float(least[at]))}"
-        span += f" to {format_value(float(most[at]))}" if np.isfinite(most[at]) else ""
+        span = f"from {least[at]:.6g}" + (f" to {most[at]:.6g}" if np.isfinite(most[at]) else "")
         value = high[at] if high[at] < least[at] else low[at]
         raise OutputError(f"output '{output}': {labels[at]} is {value:g}; {what} lies {span}: correct the value")
 

@@ -21,6 +21,7 @@ from outrisk.outputs.cells import Cells
 from outrisk.outputs.checks import check_shares, check_sum, check_whole, check_within
 from outrisk.outputs.protection import UNPROTECTED, Protection
 from outrisk.outputs.shares import Counts, Shares, possible_bases
+from outrisk.outputs.sheet import Sheet, sheet_of_shares
 
 Show = Literal["counts", "proportions", "row_percentages", "column_percentages"]
 TOTAL = "Total"  # how a margin is written in labels
@@ -175,6 +176,12 @@ class Frequencies:
         return self.protection.publish_cells(
             values, self.decimals, self._guarded, self.name, self.show == "counts", bool(self.weight)
         )
+
+    @property
+    def sheet(self) -> Sheet:
+        """The numbers that are printed."""
+        k = len(self._layout[1])
+        return sheet_of_shares(self.labels[:k], self.protection, self.show == "counts", not self.weight, self._guarded)
 
     def parts(self, values: Array) -> tuple[TallyPart, ...]:
         """The tallies of cells and margins; and those of the records behind them."""

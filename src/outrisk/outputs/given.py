@@ -16,8 +16,10 @@ from outrisk.errors import DataError, OutputError
 from outrisk.evolve.released import Released
 from outrisk.microdata import read_table
 from outrisk.outputs.base import Array, Output, released
+from outrisk.outputs.sheet import Sheet
 
 WITHHELD = "withheld"  # stands for a number of which nothing was published
+UNDEFINED = "undefined"  # stands for a number that there is none of, as the mean of no record
 _RANGE = re.compile(r"\s*(\S+)\s+to\s+(\S+)\s*")
 _LABEL_COLUMNS = ("label", "term")
 _SPELT = {"std_err": "standard error", "standard_error": "standard error", "p_value": "p-value"}
@@ -28,7 +30,7 @@ def released_as_given(outputs: Sequence[Output], given: Any, folder: Path) -> li
 
     A list has one value a published number, in the order of the labels; a mapping and a file go by label. Where an
     entry makes several outputs, a mapping has one of these for each name, and a file a column 'output'. A value is a
-    number, 'LOW to HIGH', or 'withheld'. OutputError or DataError in one line names what does not fit.
+    number, 'LOW to HIGH', 'withheld' or 'undefined'. OutputError or DataError in one line names what does not fit.
     """
     if isinstance(given, str):
         cells = _read(folder / given, outputs)
@@ -52,9 +54,10 @@ def released_as_given(outputs: Sequence[Output], given: Any, folder: Path) -> li
 
 
 def _released(output: Output, cells: object) -> Released:
-    labels = output.labels
+    sheet: Sheet | None = getattr(output, "sheet", None)  # of a table
+    labels = output.labels if sheet is None else sheet.labels
     if isinstance(cells, Mapping):
-        cells = _by_label(output, {format_value(label): value for label, value in cells.items()})
+        cells = _by_label(output, labels, {format_value(label): value for label, value in cells.items()})
     if not isinstance(cells, list | tuple):
         raise OutputError(
             f"output '{output.name}': values: {cells!r} is neither a list nor a mapping of labels to values"
@@ -66,34 +69,47 @@ def _released(output: Output, cells: object) -> Released:
         )
     ranges = [_cell(output, label, cell) for label, cell in zip(labels, cells, strict=True)]
     low, high = np.array(ranges, dtype=np.float64).reshape(-1, 2).T
-    return released(output, *_published(output, low, high))
+    values = np.where(low == high, low, np.nan)
+    _check_digits(output, values)
+    if sheet is None:
+        known = output.publish(values)
+    else:
+        withheld, undefined = (np.array([_says(cell, word) for cell in cells]) for word in (WITHHELD, UNDEFINED))
+        fault = sheet.fault(values, withheld, undefined)
+        if fault:
+            raise OutputError(f"output '{output.name}': {fault}")
+        known = sheet.known(values, withheld, undefined)
+    for known_end, end in zip(known, (low, high), strict=True):
+        known_end[: len(end)] = np.where(low < high, end, known_end[: len(end)])
+    return released(output, *known)
 
 
-def _published(output: Output, low: Array, high: Array) -> tuple[Array, Array]:
-    """What is known of printed numbers: they themselves; more than that where they are protected; a range as given."""
-    printed = low == high
-    known = output.publish(np.where(printed, low, np.nan))
-    finer = printed & (known[0] == known[1]) & ~np.isclose(known[0], low, rtol=1e-12, atol=1e-12)
+def _check_digits(output: Output, values: Array) -> None:
+    """No number has more digits than the output prints."""
+    exact = [np.round(value, places) for value, places in zip(values, output.decimals, strict=False)]
+    finer = ~np.isnan(values) & ~np.isclose(exact, values, rtol=1e-12, atol=1e-12)
     if finer.any():
         at = int(np.argmax(finer))
         raise OutputError(
-            f"output '{output.name}': the value of {output.labels[at]} is {low[at]:.12g}, which has more digits than "
-            f"the {int(output.decimals[at])} decimals released; round it, or give the output more 'decimals'"
+            f"output '{output.name}': the value of {output.labels[at]} is {values[at]:.12g}, which has more digits "
+            f"than the {int(output.decimals[at])} decimals released; round it, or give the output more 'decimals'"
         )
-    ranged = ~printed & ~np.isnan(low)
-    return np.where(ranged, low, known[0]), np.where(ranged, high, known[1])
+
+
+def _says(cell: object, *words: str) -> bool:
+    return isinstance(cell, str) and cell.strip() in words
 
 
 def _cell(output: Output, label: str, cell: object) -> tuple[float, float]:
-    """From where to where a number lies; NaN for one that was withheld."""
-    if isinstance(cell, str) and cell.strip() == WITHHELD:
+    """From where to where a number lies; NaN for one that was withheld or is undefined."""
+    if _says(cell, WITHHELD, UNDEFINED):
         return math.nan, math.nan
     between = _RANGE.fullmatch(cell) if isinstance(cell, str) else None
     low, high = (_number(text) for text in (between.groups() if between else (cell, cell)))
     if math.isnan(low) or math.isnan(high):
         raise OutputError(
             f"output '{output.name}': the value of {label} is {cell!r}, which is not a number; "
-            f"write a number (with a point, no separators), a range as '1 to 9', or '{WITHHELD}'"
+            f"write a number (with a point, no separators), a range as '1 to 9', '{WITHHELD}' or '{UNDEFINED}'"
         )
     if low > high:
         raise OutputError(f"output '{output.name}': the value of {label} is {cell!r}; put the lower end first")
@@ -111,8 +127,7 @@ def _number(value: object) -> float:
     return number if math.isfinite(number) else math.nan
 
 
-def _by_label(output: Output, cells: Mapping[str, object]) -> list[object]:
-    labels = output.labels
+def _by_label(output: Output, labels: Sequence[str], cells: Mapping[str, object]) -> list[object]:
     unknown = next((label for label in cells if label not in labels), None)
     if unknown is not None:
         raise OutputError(f"output '{output.name}': it has no number called '{unknown}'{_nearest(unknown, labels)}")
@@ -157,5 +172,6 @@ def _some(labels: Sequence[str], most: int = 12) -> str:
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
+    parts = sorted(name.split(", "))  # of a cell, perhaps in another order
+    near = [label for label in known if sorted(label.split(", ")) == parts] or difflib.get_close_matches(name, known, 1)
     return f"; did you mean '{near[0]}'?" if near else f"; known: {_some(known)}"

@@ -21,6 +21,7 @@ from outrisk.outputs.cells import Cells
 from outrisk.outputs.checks import check_shares, check_whole, check_within
 from outrisk.outputs.protection import UNPROTECTED, Protection
 from outrisk.outputs.shares import Counts, Shares, possible_bases
+from outrisk.outputs.sheet import Sheet, sheet_of_shares
 
 Bars = Literal["counts", "proportions", "density"]
 Closed = Literal["left", "right"]
@@ -132,6 +133,12 @@ class Histogram:
         return self.protection.publish_cells(
             values, self.decimals, self._guarded, self.name, self.show == "counts", bool(self.weight)
         )
+
+    @property
+    def sheet(self) -> Sheet:
+        """The numbers that are printed."""
+        labels = self.labels[: self._k]
+        return sheet_of_shares(labels, self.protection, self.show == "counts", not self.weight, self._guarded)
 
     def parts(self, values: Array) -> tuple[TallyPart, ...]:
         """The tally of the bars; and that of the records behind them."""

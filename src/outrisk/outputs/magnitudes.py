@@ -21,6 +21,7 @@ from outrisk.outputs.checks import check_sum, check_whole, check_within
 from outrisk.outputs.moments import Moments
 from outrisk.outputs.protection import UNPROTECTED, Protection, rounded, withheld
 from outrisk.outputs.shares import Counts
+from outrisk.outputs.sheet import Sheet
 
 Statistic = Literal["mean", "sum", "sd", "count"]
 _DIGITS: dict[Statistic, int] = {"mean": 2, "sum": 2, "sd": 2, "count": 0}
@@ -125,6 +126,11 @@ class Magnitudes:
             sd = np.where(count > 1, np.sqrt(squares / (count - 1)), np.nan)
         return {"mean": mean, "sum": total, "sd": sd, "count": count}
 
+    @property
+    def _rule(self) -> Protection:
+        """The protection as it bears on counts: the top code is one of values."""
+        return self.protection.model_copy(update={"top_code": None})
+
     def publish(self, values: Array) -> tuple[Array, Array]:
         """What a reader knows of exact numbers (k,): low, high. Without ends: withheld, or not defined."""
         table = rounded(values, self.decimals)[: self._k].reshape(-1, len(self.statistics))
@@ -133,11 +139,25 @@ class Magnitudes:
         hidden = self.protection.hides(records)
         low, high = withheld(table, hidden[:, None])
         if at >= 0:
-            rule = self.protection.model_copy(update={"top_code": None})
+            rule = self._rule
             low[:, at], high[:, at] = rule.known(rule.printed(table[:, at], hidden, self.name), not self.weight)
         if not self._guarded:
             return low.ravel(), high.ravel()
         return self.protection.with_presence(low.ravel(), high.ravel(), records)
+
+    @property
+    def sheet(self) -> Sheet:
+        """The numbers that are printed."""
+        kinds = np.tile(np.array(self.statistics), len(self.cells.labels))
+        return Sheet(
+            self.labels[: self._k],
+            self._rule,
+            np.arange(self._k) // len(self.statistics),
+            kinds == "count",
+            (kinds == "mean") | (kinds == "sd"),
+            not self.weight,
+            self._guarded,
+        )
 
     def parts(self, values: Array) -> tuple[TallyPart, ...]:
         """The tallies of n, x and x^2, centred on the published means; and those of the records behind them."""

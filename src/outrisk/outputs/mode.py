@@ -18,6 +18,7 @@ from outrisk.outputs.cells import Cells
 from outrisk.outputs.checks import check_within, unknown
 from outrisk.outputs.protection import UNPROTECTED, Protection, rounded, withheld
 from outrisk.outputs.shares import Counts
+from outrisk.outputs.sheet import Sheet, sheet_of_values
 
 _DIGITS = 6  # enough to tell the values of a numeric variable apart
 
@@ -139,6 +140,11 @@ class Mode:
             return withheld(numbers, np.zeros(len(numbers), np.bool_))
         low, high = withheld(numbers, self.protection.hides(records))
         return self.protection.with_presence(low, high, records)
+
+    @property
+    def sheet(self) -> Sheet:
+        """The numbers that are printed."""
+        return sheet_of_values(self.labels[: len(self.cells.labels)], self.protection, 1)
 
     def parts(self, values: Array) -> tuple[TallyPart, ...]:
         """The tally of each level in each cell; and those of the records behind them."""

@@ -60,7 +60,7 @@ class Protection(BaseModel):
     @property
     def withheld(self) -> tuple[float, float]:
         """What a reader knows of a withheld count."""
-        low = 0.0 if self.withhold_zeros else 1.0
+        low = 0.0 if self.withhold_zeros or self.threshold is None else 1.0
         return low, (float(self.threshold - 1) if self.threshold is not None and self.known_threshold else np.inf)
 
     def hides(self, counts: Array) -> NDArray[np.bool_]:
@@ -89,16 +89,26 @@ class Protection(BaseModel):
             printed = np.minimum(printed, self.top_code)
         return np.where(hidden, np.nan, printed)
 
-    def known(self, printed: Array, whole: bool = True) -> tuple[Array, Array]:
-        """What a reader knows of the counts behind printed ones (cells,), NaN if withheld: low, high.
+    def prints(self, printed: Array) -> NDArray[np.bool_]:
+        """Whether some number of records that is not withheld is printed so, (cells,)."""
+        low, high = self.without_threshold(printed)
+        return ((low <= 0) & (not self.withhold_zeros)) | (high >= (self.threshold or -np.inf))
 
-        `whole`: they are numbers of records; weighted counts are not, and the threshold is not one of them.
-        """
+    def without_threshold(self, printed: Array, whole: bool = True) -> tuple[Array, Array]:
+        """What rounding and a top code leave open of printed counts (cells,): low, high."""
         low, high = printed, printed
         if self.round_to is not None:
             low, high = self._unrounded(printed, whole)
         if self.top_code is not None:
             high = np.where(printed >= self.top_code, np.inf, high)
+        return low, high
+
+    def known(self, printed: Array, whole: bool = True) -> tuple[Array, Array]:
+        """What a reader knows of the counts behind printed ones (cells,), NaN if withheld: low, high.
+
+        `whole`: they are numbers of records; weighted counts are not, and the threshold is not one of them.
+        """
+        low, high = self.without_threshold(printed, whole)
         if self.threshold is not None and self.known_threshold and whole:
             zero = (low <= 0) & (not self.withhold_zeros)
             some = high >= self.threshold

@@ -20,6 +20,7 @@ from outrisk.outputs.checks import check_order, check_within
 from outrisk.outputs.protection import UNPROTECTED, Protection, rounded, withheld
 from outrisk.outputs.ranks import Cut, Ranks, cut_at
 from outrisk.outputs.shares import Counts
+from outrisk.outputs.sheet import Sheet, sheet_of_values
 
 NAMED = {"min": 0.0, "median": 0.5, "max": 1.0}
 
@@ -110,6 +111,11 @@ class Quantiles:
             return withheld(numbers, np.zeros(len(numbers), np.bool_))
         low, high = withheld(numbers, np.repeat(self.protection.hides(records), len(self.probabilities)))
         return self.protection.with_presence(low, high, records)
+
+    @property
+    def sheet(self) -> Sheet:
+        """The numbers that are printed."""
+        return sheet_of_values(self.labels[: self._k], self.protection, len(self.probabilities))
 
     def parts(self, values: Array) -> tuple[TallyPart, ...]:
         """The tallies on either side of each published quantile; and those of the records behind them."""

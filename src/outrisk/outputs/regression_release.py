@@ -236,7 +236,11 @@ class Release:
             if part == "standard_errors":
                 refuse(part, most <= 0.0, "a standard error is positive: give more decimals, or drop the term")
             elif part == "p_values":
-                refuse(part, (most < 0.0) | ((least > 1.0) & np.isfinite(least)), "a p-value lies between 0 and 1")
+                refuse(
+                    part,
+                    (most < 0.0) | ((least > 1.0) & np.isfinite(least)),
+                    "a p-value lies between 0 and 1: correct it",
+                )
             elif part == "n":
                 refuse(part, (most < 1.0) | ((least == most) & (least % 1 != 0)), "it is a whole number from 1")
             elif part in ("r2", "pseudo_r2"):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from outrisk.evolve.released import Bounds
 from outrisk.outputs.base import Array, middle
+from outrisk.outputs.checks import unknown
 
 _MOST_BASE = 1_000  # bases that printed shares can come from are told up to here,
 _MOST_WORK = 20_000_000  # or as far as this many comparisons go
@@ -70,21 +71,58 @@ class Shares:
         """Shares of the groups; NaN in a group without records."""
         sums = self._sums(totals)[self.base]
         numbers = np.empty(len(totals))
-        numbers[self.number] = np.divide(self.scale * totals, sums, out=np.full(len(sums), np.nan), where=sums > 0)
+        numbers[self.number] = np.divide(
+            self.scale * totals, sums, out=np.full(len(sums), np.nan), where=sums > 0.5 * self.lightest
+        )
         return numbers
 
     def bounds(self, totals: Array, low: Array, high: Array) -> Bounds:
         """Ranges of the totals while their group's sum stays as it is, or comes to the nearest possible one."""
         low, high = low[self.number], high[self.number]
+        known = ~unknown(low, high)
         sums = self._sums(totals)
         near = np.clip(np.round(sums), 0, self.bases.shape[1] - 1).astype(np.int64)
         near = self.bases[np.arange(len(sums)), near]
-        sums = np.maximum(np.where(sums < self.bases.shape[1] - 1, near, sums), self.lightest)
+        few = sums < self.bases.shape[1] - 1
+        sums = np.maximum(np.where(few, near, sums), self.lightest)
         unit = self.scale / sums[self.base]
-        empty = np.isinf(low) & np.isinf(high) & (not self.withholds)
+        empty = ~known & (not self.withholds)
         low, high = np.where(empty, 0.0, low / unit), np.where(empty, 0.0, high / unit)
+        low, high = self._made_up(totals, known, low, high, np.where(few, sums, np.nan))
+        low, high = self._filled(totals, known, low, high)
         variance = np.maximum(self.spread * np.maximum(middle(low, high), 1.0), self.spread**2)
         return Bounds(low, high, unit, self.number, variance)
+
+    def _made_up(
+        self, totals: Array, known: NDArray[np.bool_], low: Array, high: Array, sums: Array
+    ) -> tuple[Array, Array]:
+        """Ranges of totals (m,) with what a withheld one has to change by for its group to have a possible sum.
+
+        sums (groups,): the nearest possible ones, which the known shares then have their totals from; NaN where any
+        sum will do. Known shares alone would not move the sum: it is the withheld records that are too many or too few.
+        """
+        target = np.where(known, np.round(np.clip(totals, low, high)), totals)
+        some = np.bincount(self.base[known], minlength=len(sums)) > 0
+        shift = np.where(some, np.nan_to_num(np.round(sums - self._sums(target))), 0.0)[self.base]
+        may = np.flatnonzero(self.member & ~known & (shift != 0) & self.withholds)
+        order = may[np.lexsort((np.sign(shift[may]) * totals[may], self.base[may]))]  # least to raise, most to lower
+        pick = order[np.unique(self.base[order], return_index=True)[1]]
+        moved, up = np.maximum(totals[pick] + shift[pick], 0.0), shift[pick] > 0
+        low, high = low.copy(), high.copy()
+        low[pick[up]], high[pick[~up]] = moved[up], moved[~up]
+        return low, high
+
+    def _filled(self, totals: Array, known: NDArray[np.bool_], low: Array, high: Array) -> tuple[Array, Array]:
+        """Ranges of totals (m,) with weight in each group that a share is known of: without any no share is defined.
+
+        Shares of 0 do not say so where the others are withheld or round to 0. The weight goes where most may be.
+        """
+        barren = (self._sums(totals) < 0.5 * self.lightest) & (np.bincount(self.base, known, len(self.bases)) > 0)
+        most = np.full(len(self.bases), -np.inf)
+        np.maximum.at(most, self.base[self._summed], high[self._summed])
+        place = self.member & barren[self.base] & (high == most[self.base])
+        low = np.where(place, np.maximum(low, self.lightest), low)
+        return low, np.maximum(low, high)
 
 
 def possible_bases(

@@ -34,6 +34,15 @@ def signed(value: float) -> str:
     return fixed(value, 3, sign=True)
 
 
+def span(low: float, high: float, decimals: int) -> str:
+    """A number, or the range that is known of it: `1 to 9`, `10 or more`."""
+    if low == high:
+        return fixed(low, decimals)
+    if math.isinf(high) and not math.isinf(low):
+        return f"{fixed(low, decimals)} or more"
+    return f"{fixed(low, decimals)} to {fixed(high, decimals)}"
+
+
 def points(value: float) -> str:
     """A share in percentage points, one decimal; what would round to nothing keeps its first digit."""
     if value and abs(value) < 0.0005:

@@ -16,8 +16,9 @@ from outrisk.report.suite import SuiteSection, suite_sections
 
 _FIGURE_FOLDS = 2  # folds drawn in section 6; its table has them all
 _RUNS_SHOWN = 20  # beyond, the list of runs is folded away under ranges by fold
-_NOT_SETTINGS = {"name", "kind", "notes", "decimals", "values", "labels"}
 _INTERVAL = "The intervals are for the sampling of the people attacked and for the variation between runs."
+_NOT_SETTINGS = {"name", "kind", "notes", "decimals", "values", "labels", "importance"}  # stand elsewhere on the page,
+_NOT_SETTINGS |= {"show", "margins", "closed", "protection", "exponentiate"}  # or in the notes
 _LONGEST = 300  # characters of one setting
 _INPUTS = {"study": "Study file", "data": "Data", "holdout": "Holdout", "codebook": "Codebook", "function": "Function"}
 
@@ -150,11 +151,16 @@ def _definitions(results: Results) -> list[str]:
     if not isinstance(given, list) or len(given) != len(outputs):
         return [""] * len(outputs)
     return [
-        "; ".join(text for text in flat(each, _NOT_SETTINGS) if text.split(": ", 1)[1] not in output.notes)
+        "; ".join(text for text in flat(each, _skipped(each)) if text.split(": ", 1)[1] not in output.notes)
         if isinstance(each, dict)
         else ""
         for each, output in zip(given, outputs, strict=True)
     ]
+
+
+def _skipped(output: dict[str, Any]) -> set[str]:
+    limits = "confidence_limits" in (output.get("release") or ())
+    return _NOT_SETTINGS if limits else _NOT_SETTINGS | {"level"}
 
 
 def _settings(results: Results) -> list[tuple[str, str]]:
@@ -169,7 +175,7 @@ def flat(section: dict[str, Any], skip: set[str]) -> list[str]:
     for name, value in section.items():
         if name in skip or value is None or value in ("", [], {}):
             continue
-        items = [str(item) for item in value] if isinstance(value, list) else [str(value)]
+        items = [formats.value(item) for item in (value if isinstance(value, list) else [value])]
         text = ", ".join(formats.file_name(item) for item in items)
         found.append(f"{name}: {text if len(text) <= _LONGEST else text[:_LONGEST] + ' …'}")
     return found

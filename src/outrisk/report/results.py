@@ -110,6 +110,13 @@ class Output(BaseModel, frozen=True):
     notes: Text = ""
     numbers: int
     withheld: int = 0
+    importance: float = 1.0
+
+    @property
+    def words(self) -> str:
+        """The notes, and how important it was taken to be if not as every other."""
+        more = f"importance {self.importance:g} in the fitness" if self.importance != 1 else ""
+        return "; ".join(text for text in (self.notes, more) if text)
 
 
 class Risk(BaseModel, frozen=True):

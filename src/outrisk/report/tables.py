@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -183,13 +183,14 @@ def _number_rows(group: pd.DataFrame) -> list[dict[str, Any]]:
     exact = bool((group["difference"] == 0).all())  # counts met exactly need no decimals
     rows = []
     for row, decimals in zip(group.to_dict("records"), finest, strict=True):
-        more = decimals if exact else decimals + 2
         ends = [row["min"], row["max"]]
+        whole = decimals == 0 and all(float(each).is_integer() for each in (row["refit"], *ends))  # a count needs none
+        more = decimals if exact or whole else decimals + 2
         rows.append(
             {
                 "output": row["output"],
                 "label": row["label"],
-                "released": _released(row, decimals),
+                "released": formats.span(row["low"], row["high"], decimals),
                 "refit": formats.fixed(row["refit"], more),
                 "difference": _difference(row["difference"], more),
                 "range": formats.UNDEFINED
@@ -199,14 +200,6 @@ def _number_rows(group: pd.DataFrame) -> list[dict[str, Any]]:
             }
         )
     return rows
-
-
-def _released(row: dict[Hashable, Any], decimals: int) -> str:
-    """The printed value, or the range that is known of a protected number."""
-    low, high = row["low"], row["high"]
-    if low == high:
-        return formats.fixed(low, decimals)
-    return f"{formats.fixed(low, decimals)} to {formats.fixed(high, decimals)}"
 
 
 def _difference(value: float, decimals: int) -> str:

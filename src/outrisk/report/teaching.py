@@ -204,13 +204,14 @@ def _number(copies: pd.DataFrame) -> dict[str, Any]:
     first = copies.iloc[0]
     decimals = int(first["decimals"])
     low, high = (_printed(first[end], decimals) for end in ("low", "high"))
+    known = f"{low} or more" if math.isinf(first["high"]) else low if low == high else f"{low} to {high}"
     refits = [
         _printed(value, decimals + 2 if decimals else 0) for value in (copies["refit"].min(), copies["refit"].max())
     ]
     agrees = math.nan if copies["agrees"].isna().any() else copies["agrees"].min()
     return {
         "label": first["label"],
-        "released": low if low == high else f"{low} to {high}",
+        "released": known,
         "refit": formats.spread(refits) if copies["refit"].notna().all() else formats.UNDEFINED,
         "matched": bool(copies["matched"].all()),
         "agrees": agrees,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Event
@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from outrisk.codebook import Codebook
 from outrisk.errors import EvolveError
 from outrisk.evolve.blocks import Tally
-from outrisk.evolve.loop import evolve
+from outrisk.evolve.loop import Generation, evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.released import Released, TallyPart
 from outrisk.evolve.settings import Settings
@@ -79,7 +79,12 @@ def _check_records(output: Released, n_records: int) -> None:
             )
 
 
-def make_copies(course: Course, workers: int, halt: Event | None = None) -> Iterator[Copy]:
+Watcher = Callable[[int, Generation], None]  # is told of every generation of every copy, by its number, from any thread
+
+
+def make_copies(
+    course: Course, workers: int, halt: Event | None = None, watcher: Watcher | None = None
+) -> Iterator[Copy]:
     """Evolve the copies on `workers` threads, each given as it ends; a copy depends on seed and number alone.
 
     Once `halt` is set, copies that are not finished are left out.
@@ -89,15 +94,20 @@ def make_copies(course: Course, workers: int, halt: Event | None = None) -> Iter
     threads = max(1, workers // course.copies)
     with threadpool_limits(limits=1):  # linear algebra in one thread: the copies already fill the cores
         made = joblib.Parallel(n_jobs=min(workers, course.copies), prefer="threads", return_as="generator_unordered")(
-            joblib.delayed(_make)(course, problem, number, threads, halt) for number in range(1, course.copies + 1)
+            joblib.delayed(_make)(course, problem, number, threads, halt, watcher)
+            for number in range(1, course.copies + 1)
         )
         yield from (copy for copy in made if copy is not None)
 
 
-def _make(course: Course, problem: Problem, number: int, threads: int, halt: Event | None) -> Copy | None:
+def _make(
+    course: Course, problem: Problem, number: int, threads: int, halt: Event | None, watcher: Watcher | None
+) -> Copy | None:
     started = time.perf_counter()
     rng = np.random.default_rng(seed_of(course.seed, [_COPIES, number]))
     for generation in evolve(problem, course.settings, rng, threads):
+        if watcher is not None:
+            watcher(number, generation)
         if halt is not None and halt.is_set():
             return None
         if generation.stop:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from outrisk.errors import EvolveError, OutputError
+from outrisk.errors import EvolveError
 from outrisk.evolve.blocks import Array
 from outrisk.evolve.released import Released
-from outrisk.microdata import Microdata
 from outrisk.outputs import Output
+from outrisk.outputs.base import refit_all
 from outrisk.provenance import file_digest
 from outrisk.teach.course import Copy, Course
 from outrisk.teach.marked import read_marked
@@ -37,28 +34,16 @@ def check_files(course: Course, copy: Copy, files: Sequence[Path]) -> tuple[Row,
         faults.append("reads back differently")
     if faults:
         raise EvolveError(f"copy {copy.number} {faults[0]}, a fault of OutRisk: please report it; nothing was written")
-    numbers, failures = refits(course, back[0])
+    numbers, failures = refit_all(course.outputs, course.released, back[0])
     rows = list(reproduced_rows(course, copy.number, numbers))
     facts = {
         "files": [{"name": f"{file.parent.name}/{file.name}", "sha256": file_digest(file)} for file in files],
         "matched": sum(row["matched"] == "true" for row in rows),
         "numbers": len(rows),
         "broken": broken,
-        "failures": failures,
+        "failures": list(failures),
     }
     return facts, rows
-
-
-def refits(course: Course, data: Microdata) -> tuple[list[Array], list[str]]:
-    """Every released number from records read back, by statsmodels or pandas; NaN, and why, where that fails."""
-    found, failures = list[Array](), list[str]()
-    for output, released in zip(course.outputs, course.released, strict=True):
-        try:
-            found.append(output.refit(data))
-        except OutputError as error:
-            found.append(np.full(len(released.low), math.nan))
-            failures.append(str(error))
-    return found, failures
 
 
 def reproduced_rows(course: Course, number: int, numbers: Sequence[Array]) -> Iterator[Row]:
@@ -116,4 +101,5 @@ def _output(output: Output, released: Released) -> Row:
         "notes": output.notes,
         "numbers": known,
         "withheld": len(released.low) - known,
+        "importance": released.importance,
     }
