@@ -12,6 +12,7 @@ from slow import block_totals, level, model_contribution, score_information_like
 from outrisk.evolve import kernels
 from outrisk.evolve.operators import breaks_rule, draw_candidate, uniform
 from outrisk.evolve.plan import build_plan
+from outrisk.evolve.totals import information_of
 
 SEEDS = st.integers(0, 10_000)
 close = {"rtol": 1e-9, "atol": 1e-7}
@@ -31,8 +32,24 @@ def test_totals_equal_their_definition(seed):
     np.testing.assert_allclose(problem.totals(codes), np.concatenate(expected), **close)
 
 
+@settings(max_examples=20, deadline=None)
+@given(SEEDS)
+def test_totals_of_many_batches_follow_mutation_and_mating(seed):
+    problem, codes = random_problem(seed)
+    expected = [block_totals(block, codes) for part in problem.parts for block in part.blocks]
+    many, other = np.tile(codes, (15, 1)), np.tile(codes[::-1], (15, 1))
+    totals, other_totals = problem.totals(many), problem.totals(other)
+    np.testing.assert_allclose(totals, 15 * np.concatenate(expected), **close)
+    rng = np.random.default_rng(seed)
+    assert kernels.mutate(problem.plan, many, totals, 0.6, 0.3, rng) > 1000
+    kernels.mate(problem.plan, many, totals, other, other_totals, 0.7, rng)
+    np.testing.assert_allclose(totals, problem.totals(many), **close)
+    np.testing.assert_allclose(other_totals, problem.totals(other), **close)
+
+
+@pytest.mark.parametrize("copies", [1, 1000])  # few records are summed one by one, many by the levels of terms
 @pytest.mark.parametrize("family", FAMILIES[1:])
-def test_information_equals_its_definition(family):
+def test_information_equals_its_definition(family, copies):
     for seed in range(5):
         rng = np.random.default_rng(seed)
         codebook = random_codebook(rng)
@@ -41,8 +58,8 @@ def test_information_equals_its_definition(family):
         plan = build_plan(codebook, [model], [1])
         full = replace(model, information=True)
         lower = block_totals(full, codes)[model.n_score :][: full.n_information]
-        found = kernels.information_of(plan, plan.blocks[0], codes)
-        np.testing.assert_allclose(found[np.tril_indices(model.n_score)], lower, **close)
+        found = information_of(plan, plan.blocks[0], np.tile(codes, (copies, 1)))
+        np.testing.assert_allclose(found[np.tril_indices(model.n_score)], copies * lower, **close)
         np.testing.assert_allclose(found, found.T, **close)
 
 

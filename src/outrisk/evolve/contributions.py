@@ -1,4 +1,5 @@
-"""Compiled: what one record contributes to the totals of a block (layout: see layout.py; definitions: blocks.py)."""
+"""Compiled: what one record contributes to the totals of a block (layout: see layout.py; definitions: blocks.py); many
+records at once: totals.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The compiled inner loops: totals of a data set, their change under an edit, and climbing on them.
+"""The compiled inner loops: climbing, mutating and mating, with the totals.
 
 The fitness is a sum over totals of tallies, `weight * (distance outside [low, high])^2`, and over models, the squared
 length of their residuals, which are linear in their totals: `residual + form' change`.
@@ -12,24 +12,18 @@ import numpy as np
 
 from outrisk.evolve.contributions import (
     allowed,
-    derivatives,
-    design_of,
     entries_of,
     inline,
     jit,
     level_of,
     only_score,
     score_of,
-    share_of,
     spot_of,
     stride_of,
 )
 from outrisk.evolve.layout import (
     BARE,
     CELL,
-    COLUMNS,
-    EQUATIONS,
-    FAMILY,
     FIRST,
     FORM,
     KIND,
@@ -38,15 +32,12 @@ from outrisk.evolve.layout import (
     NUMBERS,
     PLACE,
     RESIDUAL,
-    RESPONSE,
     SHAPE,
     SIZE,
     TALLY,
-    TERM,
-    TERM_AT,
-    TERMS,
     VALUE,
 )
+from outrisk.evolve.totals import BATCH, add, fold, memory_of, work_of
 
 # The loops hand down long lists of plain arrays: bundled in tuples they take twice as long.
 # fmt: off
@@ -56,97 +47,6 @@ MODELLED = 3  # values for which the models are asked: they cost the most
 ALIKE = 8191  # who of the records alike in all that tables see was met last: kept by a hash of that
 LAZY = 2000  # entries of a form that an accepted edit may cost: larger gradients are brought up to date more rarely
 TRIES = 3  # exchanges a visit works out in full
-
-
-@jit
-def _work(plan):
-    """Working memory for the contributions of one record (see entries_of)."""
-    design, equations = plan.extent[1], plan.extent[3]
-    return (
-        np.empty(equations),
-        np.empty(equations),
-        np.empty((equations, equations)),
-        np.empty(design, np.int64),
-        np.empty(design),
-    )
-
-
-@inline
-def _carry(
-    code, floats, flags, cells, design_cols, design_vals, b, codes, i, sign, eta, slack, curvature, x_cols, x_vals,
-    cols, vals, totals,
-):
-    """Add (sign 1) or take away (sign -1) the contribution of record i to the totals of block b."""
-    first = code[b + FIRST]
-    if code[b + KIND] == TALLY:
-        cell, share = spot_of(code, floats, flags, cells, b, codes, i)
-        if cell >= 0:
-            totals[first + cell] += sign * share
-        return
-    if only_score(code, b):
-        scale, _ = score_of(
-            code, floats, flags, design_cols, design_vals, b, codes, i, eta, slack, curvature, totals,
-        )
-        if scale != 0.0:
-            scale *= sign
-            for m in range(code[b + TERMS]):
-                t = code[b + TERM_AT] + TERM * m
-                entry = code[t + 2] + code[t + 3] * level_of(code, code[t], codes, i)
-                for f in range(code[t + 3]):
-                    totals[first + design_cols[entry + f]] += scale * design_vals[entry + f]
-        return
-    filled = entries_of(
-        code, floats, flags, design_cols, design_vals, b, codes, i, sign, eta, slack, curvature, x_cols, x_vals, cols,
-        vals, 0,
-    )
-    for f in range(filled):
-        totals[first + cols[f]] += vals[f]
-
-
-@jit
-def totals_of(plan, codes):
-    """All totals of a data set, from nothing; shape (m,)."""
-    totals = np.zeros(plan.extent[0])
-    code, floats, flags, cells, design_cols, design_vals = (
-        plan.code, plan.floats, plan.flags, plan.cells, plan.cols, plan.vals,
-    )
-    eta, slack, curvature, x_cols, x_vals = _work(plan)
-    cols, vals = np.empty(plan.extent[2], np.int64), np.empty(plan.extent[2])
-    for b in plan.blocks:
-        for i in range(len(codes)):
-            _carry(
-                code, floats, flags, cells, design_cols, design_vals, b, codes, i, 1.0, eta, slack, curvature, x_cols,
-                x_vals, cols, vals, totals,
-            )
-    return totals
-
-
-@jit
-def information_of(plan, b, codes):
-    """Information of the MODEL at address b, at its published coefficients; shape (K, K)."""
-    code, floats, flags, design_cols, design_vals = plan.code, plan.floats, plan.flags, plan.cols, plan.vals
-    equations, k = code[b + EQUATIONS], code[b + COLUMNS]
-    eta, residual, curvature, x_cols, x_vals = _work(plan)
-    information = np.zeros((equations * k, equations * k))
-    for i in range(len(codes)):
-        share = share_of(code, floats, flags, b, codes, i)
-        if share == 0.0:
-            continue
-        length = design_of(code, floats, design_cols, design_vals, b, codes, i, eta, x_cols, x_vals)
-        y = floats[code[b + RESPONSE] + level_of(code, code[b + PLACE], codes, i)]
-        derivatives(code[b + FAMILY], y, eta, residual, curvature, equations, False)
-        for e in range(equations):
-            for f in range(e + 1):
-                for a in range(length):
-                    product = share * curvature[e, f] * x_vals[a]
-                    for c in range(length):
-                        information[e * k + x_cols[a], f * k + x_cols[c]] += product * x_vals[c]
-    for e in range(equations):
-        for f in range(e):
-            for a in range(k):
-                for c in range(k):
-                    information[f * k + c, e * k + a] = information[e * k + a, f * k + c]
-    return information
 
 
 @inline
@@ -485,7 +385,7 @@ def climb(plan, codes, totals, low, high, weight, forms, residual, gradient, vis
         if code[b + KIND] == TALLY:
             for a in range(code[b + FIRST], code[b + FIRST] + code[b + SIZE]):
                 _steps(a, totals, low, high, weight, up, down)
-    eta, slack, curvature, x_cols, x_vals = _work(plan)
+    eta, slack, curvature, x_cols, x_vals = work_of(plan)
     most_values = 2
     most_blocks = 0
     for j in active:
@@ -659,38 +559,33 @@ def mutate(plan, codes, totals, rate, creep, rng):
     if rate <= 0.0:
         return changed
     log_stay = math.log1p(-rate) if rate < 1.0 else -math.inf
-    code, floats, flags, cells, design_cols, design_vals = (
-        plan.code, plan.floats, plan.flags, plan.cells, plan.cols, plan.vals,
-    )
-    eta, slack, curvature, x_cols, x_vals = _work(plan)
+    work, memory = work_of(plan), memory_of(plan)
     cols, vals = np.empty(plan.extent[2], np.int64), np.empty(plan.extent[2])
-    gene = -1
-    while True:
-        gene = _next(gene, log_stay, n * p, rng)
-        if gene >= n * p:
-            return changed
-        i, j = gene // p, gene % p
-        if plan.sizes[j] < 2:
-            continue
-        old = np.int64(codes[i, j])
-        value = _redraw(plan.sizes[j], plan.numeric[j], old, creep, rng)
-        codes[i, j] = value
-        keeps = allowed(plan, j, codes, i)
-        codes[i, j] = old
-        if not keeps:
-            continue
-        for e in range(plan.var_ptr[j], plan.var_ptr[j + 1]):
-            _carry(
-                code, floats, flags, cells, design_cols, design_vals, plan.var_blocks[e], codes, i, -1.0, eta, slack,
-                curvature, x_cols, x_vals, cols, vals, totals,
-            )
-        codes[i, j] = value
-        for e in range(plan.var_ptr[j], plan.var_ptr[j + 1]):
-            _carry(
-                code, floats, flags, cells, design_cols, design_vals, plan.var_blocks[e], codes, i, 1.0, eta, slack,
-                curvature, x_cols, x_vals, cols, vals, totals,
-            )
-        changed += 1
+    before, after = np.empty((BATCH, p), codes.dtype), np.empty((BATCH, p), codes.dtype)
+    for j in range(p):
+        size, ordered = plan.sizes[j], plan.numeric[j]
+        ruled = plan.rule_ptr[j + 1] > plan.rule_ptr[j]
+        blocks = plan.var_blocks[plan.var_ptr[j] : plan.var_ptr[j + 1]]
+        filled = 0
+        i = -1 if size > 1 else n
+        while i < n:
+            i = _next(i, log_stay, n, rng)
+            if i < n:
+                old = np.int64(codes[i, j])
+                before[filled] = codes[i]
+                codes[i, j] = _redraw(size, ordered, old, creep, rng)
+                if ruled and not allowed(plan, j, codes, i):
+                    codes[i, j] = old
+                    continue
+                after[filled] = codes[i]
+                filled += 1
+                changed += 1
+            if filled == BATCH or i >= n:
+                add(plan, blocks, before[:filled], -1.0, work, cols, vals, memory, totals)
+                add(plan, blocks, after[:filled], 1.0, work, cols, vals, memory, totals)
+                filled = 0
+    fold(plan, memory, totals)
+    return changed
 
 
 @jit
@@ -701,27 +596,23 @@ def mate(plan, codes_a, totals_a, codes_b, totals_b, share, rng):
         return
     log_stay = math.log1p(-share) if share < 1.0 else -math.inf
     change = np.zeros(len(totals_a))
-    code, floats, flags, cells, design_cols, design_vals = (
-        plan.code, plan.floats, plan.flags, plan.cells, plan.cols, plan.vals,
-    )
-    eta, slack, curvature, x_cols, x_vals = _work(plan)
+    work, memory = work_of(plan), memory_of(plan)
     cols, vals = np.empty(plan.extent[2], np.int64), np.empty(plan.extent[2])
+    one, other = np.empty((BATCH, p), codes_a.dtype), np.empty((BATCH, p), codes_a.dtype)
+    filled = 0
     i = -1
-    while True:
+    while i < n:
         i = _next(i, log_stay, n, rng)
-        if i >= n:
-            break
-        for b in plan.blocks:
-            _carry(
-                code, floats, flags, cells, design_cols, design_vals, b, codes_a, i, -1.0, eta, slack, curvature,
-                x_cols, x_vals, cols, vals, change,
-            )
-            _carry(
-                code, floats, flags, cells, design_cols, design_vals, b, codes_b, i, 1.0, eta, slack, curvature,
-                x_cols, x_vals, cols, vals, change,
-            )
-        for j in range(p):
-            codes_a[i, j], codes_b[i, j] = codes_b[i, j], codes_a[i, j]
+        if i < n:
+            for j in range(p):
+                one[filled, j], other[filled, j] = codes_a[i, j], codes_b[i, j]
+                codes_a[i, j], codes_b[i, j] = other[filled, j], one[filled, j]
+            filled += 1
+        if filled == BATCH or i >= n:
+            add(plan, plan.blocks, one[:filled], -1.0, work, cols, vals, memory, change)
+            add(plan, plan.blocks, other[:filled], 1.0, work, cols, vals, memory, change)
+            filled = 0
+    fold(plan, memory, change)
     for a in range(len(change)):
         totals_a[a] += change[a]
         totals_b[a] -= change[a]

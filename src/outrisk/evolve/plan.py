@@ -13,6 +13,7 @@ from outrisk.evolve.blocks import Array, Block, Joint, Mask, Model, Tally, Term,
 from outrisk.evolve.layout import BARE, FAMILIES, GENERAL, HEADER, MAPPED, MODEL, TALLY, Plan
 
 FOLDED = 1 << 18  # levels up to which a tally takes its masks and weight into its own table
+BINS = 1 << 12  # of a model; with more of them, emptying them costs more than they save
 MERGED = 512  # terms of a regression share a table up to this many levels; larger ones leave the nearest cache
 
 
@@ -36,7 +37,9 @@ def build_plan(
         blocks=_ints(addresses),
         rule_ptr=_pointers(rules_by),
         rules=_ints([at for on in rules_by for at in on]),
-        extent=_ints([flat.n_totals, flat.most_design, flat.most_entries, flat.most_equations, flat.most_numbers]),
+        extent=_ints(
+            [flat.n_totals, flat.most_design, flat.most_entries, flat.most_equations, flat.most_numbers, flat.n_bins]
+        ),
         code=_ints(flat.code),
         floats=np.concatenate([np.zeros(0), *flat.floats]),
         flags=np.concatenate([np.zeros(0, np.uint8), *flat.flags]),
@@ -113,7 +116,7 @@ class _Flat:
         self.cells: list[NDArray[np.int32]] = []
         self.cols: list[NDArray[np.int32]] = []
         self.vals: list[Array] = []
-        self.n_totals = self.n_forms = self.n_residuals = 0
+        self.n_totals = self.n_forms = self.n_residuals = self.n_bins = 0
         self.n_floats = self.n_flags = self.n_cells = self.n_design = 0
         self.most_design = self.most_entries = self.most_equations = self.most_numbers = 1
 
@@ -159,11 +162,16 @@ class _Flat:
 
     def _model(self, block: Model, n_numbers: int) -> list[int]:
         equations, columns = block.coefficients.shape
+        before = self.n_bins
         terms = [self._term(term, block.coefficients) for term in merge_terms(block.terms, self.sizes)]
-        design = sum(width for *_, width in terms)
+        design = sum(term[3] for term in terms)
         if block.offset:
             joint, values = block.offset
-            terms.append([self._joint(joint), self._floats(np.repeat(values, equations)), 0, 0])
+            eta = self._floats(np.repeat(values, equations))
+            terms.append([self._joint(joint), eta, 0, 0, self._bins(joint), joint.size])
+        binned = equations == 1 and block.size == block.n_score and self.n_bins - before <= BINS
+        if not binned:
+            self.n_bins = before
         extras = [self._term(term, np.zeros((0, block.n_extra))) for term in merge_terms(block.extra, self.sizes)]
         at = len(self.code)
         self.code += [number for term in (*terms, *extras) for number in term]
@@ -172,10 +180,10 @@ class _Flat:
         own = [FAMILIES[block.family], equations, columns]
         own += [len(terms), at, len(extras), at + sum(map(len, terms))]
         own += [block.n_score if block.information else -1, likelihood if block.likelihood else -1]
-        own += [likelihood + int(block.likelihood), response, self.n_forms, n_numbers, self.n_residuals]
-        entries = equations * design + 1 + sum(width for *_, width in extras)
+        own += [likelihood + int(block.likelihood), response, self.n_forms, n_numbers, self.n_residuals, int(binned)]
+        entries = equations * design + 1 + sum(term[3] for term in extras)
         entries += (equations * design) * (equations * design + 1) // 2 if block.information else 0
-        self.most_design, self.most_entries = max(self.most_design, design), max(self.most_entries, entries)
+        self.most_design, self.most_entries = max(self.most_design, design + 1), max(self.most_entries, entries)
         self.most_equations = max(self.most_equations, equations)
         self.most_numbers = max(self.most_numbers, n_numbers)
         self.n_forms += block.size * n_numbers
@@ -193,7 +201,12 @@ class _Flat:
         self.cols.append(term.columns[order].ravel().astype(np.int32))
         self.vals.append(np.take_along_axis(term.rows, order, axis=1).ravel())
         self.n_design += order.size
-        return [joint, eta, at, width]
+        return [joint, eta, at, width, self._bins(term.joint), term.joint.size]
+
+    def _bins(self, joint: Joint) -> int:
+        at = self.n_bins
+        self.n_bins += joint.size
+        return at
 
     def _joint(self, joint: Joint) -> int:
         address = len(self.code)

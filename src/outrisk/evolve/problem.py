@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from outrisk.codebook import Codebook
 from outrisk.errors import EvolveError
-from outrisk.evolve import kernels
 from outrisk.evolve.blocks import Array, Mask
 from outrisk.evolve.layout import Plan
 from outrisk.evolve.plan import build_plan
 from outrisk.evolve.released import Bounds, ModelPart, Part, Released, TallyPart
+from outrisk.evolve.totals import information_of, totals_of
 
 Fitness = Literal["mse", "chi2", "precision", "sampling"]
 Codes = NDArray[np.uint8] | NDArray[np.uint16]
@@ -144,7 +144,7 @@ class Problem:
 
     def totals(self, codes: Codes) -> Array:
         """All totals of a data set, exactly; shape (m,)."""
-        return np.asarray(kernels.totals_of(self.plan, codes))
+        return np.asarray(totals_of(self.plan, codes))
 
     def linearise(self, codes: Codes, totals: Array, fitness: Fitness, emphasis: Array | None = None) -> Linear:
         """The fitness around a data set with these totals.
@@ -187,7 +187,7 @@ class Problem:
     def informations(self, codes: Codes) -> tuple[Array, ...]:
         """Information of each part's model on a data set; (0, 0) where there is none, or it is among the totals."""
         return tuple(
-            np.asarray(kernels.information_of(self.plan, self.plan.blocks[block], codes))
+            np.asarray(information_of(self.plan, self.plan.blocks[block], codes))
             if isinstance(part, ModelPart) and part.model.n_score and not part.model.information
             else np.zeros((0, 0))
             for part, _, _, block in self._slices
