@@ -46,6 +46,7 @@ SAMPLED = 32
 MODELLED = 3  # values for which the models are asked: they cost the most
 ALIKE = 8191  # who of the records alike in all that tables see was met last: kept by a hash of that
 LAZY = 2000  # entries of a form that an accepted edit may cost: larger gradients are brought up to date more rarely
+RUN = 32  # records visited one after the other, which are at hand before they are asked for
 TRIES = 3  # exchanges a visit works out in full
 
 
@@ -429,8 +430,9 @@ def climb(plan, codes, totals, low, high, weight, forms, residual, gradient, vis
             values[c] = c
             partners[c] = -1
         wanting[:] = -1
-        for _ in range((visits + turn) // len(order)):
-            i = int(rng.random() * n)
+        i = n
+        for visit in range((visits + turn) // len(order)):
+            i = i + 1 if visit % RUN and i + 1 < n else int(rng.random() * n)
             old = np.int64(codes[i, j])
             if not every:
                 _propose(codes, j, size, old, plan.numeric[j], n_values, values, partners, rng)
@@ -451,11 +453,14 @@ def climb(plan, codes, totals, low, high, weight, forms, residual, gradient, vis
                 )
             good = 0
             chosen = np.int64(-1)
-            for c in range(n_values):
+            for c in range(n_values):  # of what does good any, where models know it only to first order; else the best
                 if tally[c] + slope[c] <= 0.0 and values[c] != old:
-                    good += 1
-                    if rng.random() * good < 1.0:
-                        chosen = c
+                    if not modelled and chosen >= 0 and tally[c] < tally[chosen]:
+                        good = 0
+                    if modelled or chosen < 0 or tally[c] <= tally[chosen]:
+                        good += 1
+                        if rng.random() * good < 1.0:
+                            chosen = c
             first = int(rng.random() * n_values)
             alike = np.int64(-1)
             if modelled and exchange:
