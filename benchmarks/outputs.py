@@ -25,9 +25,10 @@ from outrisk.config import OutputEntry
 from outrisk.datasets import sars_codebook, sars_like
 from outrisk.evolve import kernels
 from outrisk.evolve.loop import evolve
-from outrisk.evolve.operators import draw_candidate, uniform
+from outrisk.evolve.operators import draw_candidate
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
+from outrisk.evolve.start import uniform
 from outrisk.microdata import Microdata, from_frame, infer_codebook
 from outrisk.outputs import Frequencies, logit_from_terms, release
 

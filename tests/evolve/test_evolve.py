@@ -137,20 +137,6 @@ def test_totals_at_the_end_are_exact(logit_problem):
     np.testing.assert_allclose(end.best.totals, problem.totals(end.codes), rtol=0, atol=1e-8)
 
 
-def test_univariate_start_draws_the_released_margins():
-    data = random_data(np.random.default_rng(1), 5000)
-    codes = data.codes.copy()
-    codes[:, 2] = np.random.default_rng(0).choice(3, 5000, p=[0.1, 0.2, 0.7])
-    data = Microdata(data.codebook, codes)
-    problem = Problem(data.codebook, 5000, (release(Frequencies(data.codebook, "t", ("area", "ill")), data),))
-    chances = operators.univariate(problem)
-    np.testing.assert_allclose(chances[2], np.bincount(codes[:, 2]) / 5000)
-    np.testing.assert_allclose(chances[1], 1 / 5)
-    drawn = operators.draw_candidate(problem, chances, np.random.default_rng(3))
-    np.testing.assert_allclose(np.bincount(drawn.codes[:, 2]) / 5000, chances[2], atol=0.03)
-    np.testing.assert_allclose(np.bincount(drawn.codes[:, 1]) / 5000, 0.2, atol=0.03)
-
-
 def test_each_child_competes_with_its_own_parent():
     problem, _, data = random_problem(1)
     family = [operators.Candidate(data.codes.copy(), problem.totals(data.codes)) for _ in range(4)]

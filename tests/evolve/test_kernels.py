@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from slow import block_totals, level, model_contribution, score_information_likelihood
 
 from outrisk.evolve import kernels
-from outrisk.evolve.operators import breaks_rule, draw_candidate, uniform
+from outrisk.evolve.operators import breaks_rule, draw_candidate
 from outrisk.evolve.plan import build_plan
+from outrisk.evolve.start import uniform
 from outrisk.evolve.totals import information_of
 
 SEEDS = st.integers(0, 10_000)

@@ -13,7 +13,7 @@ import numpy as np
 from deap import base, tools
 from numpy.typing import NDArray
 
-from outrisk.evolve import operators
+from outrisk.evolve import operators, start
 from outrisk.evolve.operators import Candidate
 from outrisk.evolve.problem import Errors, Fitness, Linear, Problem
 from outrisk.evolve.released import ModelPart
@@ -62,9 +62,9 @@ def evolve(problem: Problem, settings: Settings, rng: np.random.Generator, worke
 
 def make_toolbox(problem: Problem, settings: Settings, rng: np.random.Generator) -> base.Toolbox:
     """Register the operators of an evolution in a DEAP toolbox."""
-    chances = {"uniform": operators.uniform, "univariate": operators.univariate}[settings.start](problem)
+    draw = {"uniform": start.uniform, "tables": start.tables}[settings.start](problem)
     toolbox = base.Toolbox()
-    toolbox.register("candidate", operators.draw_candidate, problem, chances, rng)
+    toolbox.register("candidate", operators.draw_candidate, problem, draw, rng)
     toolbox.register("population", tools.initRepeat, list, toolbox.candidate)
     toolbox.register("mate", operators.mate, problem)
     toolbox.register("mutate", operators.mutate, problem, creep=settings.creep)

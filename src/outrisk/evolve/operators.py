@@ -13,7 +13,7 @@ from outrisk.errors import EvolveError
 from outrisk.evolve import kernels
 from outrisk.evolve.blocks import Array, Mask
 from outrisk.evolve.problem import Codes, Linear, Problem
-from outrisk.evolve.released import TallyPart
+from outrisk.evolve.start import Draw
 
 _REDRAWS = 1000  # rounds of drawing records again that break a rule
 
@@ -45,21 +45,15 @@ class Candidate:
         return twin
 
 
-def draw_candidate(problem: Problem, probabilities: Sequence[Array], rng: np.random.Generator) -> Candidate:
-    """A candidate with independent variables, variable j drawn with `probabilities[j]` (sizes[j],).
-
-    Records that break a rule are drawn again. EvolveError if some still do after many rounds.
-    """
-    narrow = max(problem.codebook.sizes) <= 256  # one byte a value where it will do: more records fit into the cache
-    codes = np.empty((problem.n_records, len(probabilities)), dtype=np.uint8 if narrow else np.uint16)
-    steps = [np.cumsum(chance) / np.sum(chance) for chance in probabilities]
-    rows = np.arange(problem.n_records)
+def draw_candidate(problem: Problem, draw: Draw, rng: np.random.Generator) -> Candidate:
+    """A candidate as drawn; records that break a rule are drawn again. EvolveError if some still do in the end."""
+    codes = draw(problem.n_records, rng)
+    rows = np.flatnonzero(breaks_rule(problem.rules, codes))
     for _ in range(_REDRAWS):
-        for j, step in enumerate(steps):
-            codes[rows, j] = np.searchsorted(step, rng.random(len(rows)), side="right").clip(max=len(step) - 1)
-        rows = np.flatnonzero(breaks_rule(problem.rules, codes))
         if not len(rows):
             return Candidate(codes, problem.totals(codes))
+        codes[rows] = draw(len(rows), rng)
+        rows = rows[breaks_rule(problem.rules, codes[rows])]
     raise EvolveError(
         f"{len(rows):,} of {problem.n_records:,} records still break a rule after being drawn {_REDRAWS} times: "
         "rules and released numbers hardly fit together; check both"
@@ -75,36 +69,6 @@ def breaks_rule(rules: Sequence[Mask], codes: Codes) -> NDArray[np.bool_]:
             level += codes[:, j].astype(np.int64) * stride
         broken |= ~rule.include[level]
     return broken
-
-
-def uniform(problem: Problem) -> list[Array]:
-    """Every level of every variable equally likely."""
-    return [np.full(size, 1.0 / size) for size in problem.codebook.sizes]
-
-
-def univariate(problem: Problem) -> list[Array]:
-    """Each variable by its distribution in a released table of counts of all records; where there is none, uniform."""
-    chances = uniform(problem)
-    for released in reversed(problem.released):
-        at = 0
-        for part in released.parts:
-            which = slice(at, at + part.n_numbers)
-            at = which.stop
-            if not isinstance(part, TallyPart) or len(part.blocks) != 1:
-                continue
-            block = part.blocks[0]
-            shape = [problem.codebook.sizes[j] for j in block.place.variables]
-            counts = np.clip(np.minimum(released.high[which], problem.n_records), 0, None)
-            if block.masks or block.weight or block.value is not None or block.cell is not None:
-                continue
-            if block.size != part.n_numbers or not counts.sum() > 0:
-                continue
-            if (part.map.bounds(np.ones(block.size), counts, counts).unit != 1.0).any():  # shares, not counts
-                continue
-            table = counts.reshape(shape)
-            for axis, j in enumerate(block.place.variables):
-                chances[j] = table.sum(axis=tuple(a for a in range(len(shape)) if a != axis)) / table.sum()
-    return chances
 
 
 def mate(problem: Problem, one: Candidate, other: Candidate, share: float, rng: np.random.Generator) -> None:

@@ -1,0 +1,135 @@
+"""How first values are drawn, from the codebook and the released numbers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outrisk.evolve.blocks import Array
+from outrisk.evolve.problem import Codes, Problem
+from outrisk.evolve.released import TallyPart
+
+Draw = Callable[[int, np.random.Generator], Codes]  # draws so many records
+_UNKNOWN = 0.5  # records at least taken to be in a cell of which nothing was released
+
+
+def uniform(problem: Problem) -> Draw:
+    """Every level of every variable equally likely, variables and records independent."""
+    return partial(_independent, problem.codebook.sizes)
+
+
+def _independent(sizes: tuple[int, ...], n: int, rng: np.random.Generator) -> Codes:
+    codes = _empty(n, sizes)
+    for j, size in enumerate(sizes):
+        codes[:, j] = rng.integers(0, size, n)
+    return codes
+
+
+def tables(problem: Problem) -> Draw:
+    """As the released tables of counts of all records have it: each variable given the one it depends on most.
+
+    Chow and Liu (1968): the tree of variables with the largest sum of mutual information. Variables without a table
+    are uniform. Of each value as many records as its share says, to whole numbers, in random order.
+    """
+    return partial(_along, links(problem), problem.codebook.sizes)
+
+
+def links(problem: Problem) -> list[tuple[int, int, Array]]:
+    """Variables in the order in which they are drawn, each with the one it is drawn given (itself: none) and its
+    chances (sizes[given], sizes[variable]), or (1, sizes[variable]).
+    """
+    sizes = problem.codebook.sizes
+    ones: dict[int, Array] = {}
+    pairs: dict[tuple[int, int], Array] = {}
+    for variables, table in _counts(problem):
+        for at, j in enumerate(variables):
+            ones.setdefault(j, _margin(table, (at,)))
+            for also in range(at):
+                both, axes = (
+                    ((variables[also], j), (also, at)) if variables[also] < j else ((j, variables[also]), (at, also))
+                )
+                pairs.setdefault(both, _margin(table, axes))
+    found = []
+    left = set(range(len(sizes)))
+    strength = {both: _information(table) for both, table in pairs.items()}
+    while left:
+        near = [both for both in strength if (both[0] in left) != (both[1] in left)]
+        if near:
+            one, other = max(near, key=lambda both: strength[both])
+            table = pairs[one, other]
+            j, given, joint = (other, one, table) if other in left else (one, other, table.T)
+            total = joint.sum(axis=1, keepdims=True)
+            found.append(
+                (j, given, np.where(total > 0, joint, joint.sum(axis=0)) / np.where(total > 0, total, joint.sum()))
+            )
+        else:
+            j = min(left, key=lambda j: (j not in ones, j))
+            chances = ones.get(j, np.ones(sizes[j]))
+            found.append((j, j, (chances / chances.sum())[None, :]))
+        left.discard(j)
+    return found
+
+
+def _along(order: list[tuple[int, int, Array]], sizes: tuple[int, ...], n: int, rng: np.random.Generator) -> Codes:
+    codes = _empty(n, sizes)
+    for j, given, chances in order:
+        rows = rng.permutation(n)
+        groups = np.zeros(n, np.uint8) if given == j else codes[rows, given]
+        rows = rows[np.argsort(groups, kind="stable")]
+        counts = np.bincount(groups, minlength=len(chances))
+        codes[rows, j] = np.concatenate([_quota(k, share, rng) for k, share in zip(counts, chances, strict=True)])
+    return codes
+
+
+def _quota(n: int, chances: Array, rng: np.random.Generator) -> NDArray[np.int64]:
+    """The n levels that the chances say, each as often as its chance to the next whole number below or above."""
+    steps = np.floor(n * np.cumsum(chances) / np.sum(chances) + rng.random())
+    steps[-1] = n
+    return np.repeat(np.arange(len(chances)), np.diff(np.minimum(steps, n), prepend=0).astype(np.int64))
+
+
+def _counts(problem: Problem) -> Iterator[tuple[tuple[int, ...], Array]]:
+    """Released tables of counts of all records: their variables and counts."""
+    for released in problem.released:
+        at = 0
+        for part in released.parts:
+            which = slice(at, at + part.n_numbers)
+            at = which.stop
+            if not isinstance(part, TallyPart) or len(part.blocks) != 1:
+                continue
+            block = part.blocks[0]
+            if block.masks or block.weight or block.value is not None or block.cell is not None:
+                continue
+            if block.size != part.n_numbers:
+                continue
+            low, high = np.maximum(released.low[which], 0.0), released.high[which]
+            known = high < problem.n_records
+            counts = np.where(known, (low + high) / 2, low)
+            spare = max(0.0, problem.n_records - counts.sum()) / max(1, (~known).sum())
+            counts[~known] = np.maximum(counts[~known], spare + _UNKNOWN)
+            if (part.map.bounds(np.ones(block.size), counts, counts).unit != 1.0).any():  # shares, not counts
+                continue
+            if counts.sum() > 0:
+                yield block.place.variables, counts.reshape([problem.codebook.sizes[j] for j in block.place.variables])
+
+
+def _margin(table: Array, axes: tuple[int, ...]) -> Array:
+    """The margin of a table over some of its axes, in their order."""
+    kept = table.sum(axis=tuple(a for a in range(table.ndim) if a not in axes))
+    return np.asarray(kept if axes == tuple(sorted(axes)) else kept.T)
+
+
+def _information(table: Array) -> float:
+    """Mutual information of the two variables of a table."""
+    share = table / table.sum()
+    expected = np.outer(share.sum(axis=1), share.sum(axis=0))
+    inside = share > 0
+    return float(np.sum(share[inside] * np.log(share[inside] / expected[inside])))
+
+
+def _empty(n: int, sizes: tuple[int, ...]) -> Codes:
+    """Room for n records; one byte a value where it will do: more records fit into the cache."""
+    return np.empty((n, len(sizes)), dtype=np.uint8 if max(sizes) <= 256 else np.uint16)

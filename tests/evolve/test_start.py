@@ -1,0 +1,66 @@
+"""The start from released tables: the tree of strongest dependencies, and as many records as the tables say."""
+
+import numpy as np
+import pytest
+from problems import random_data
+
+from outrisk.codebook import Codebook, Variable
+from outrisk.evolve.operators import draw_candidate
+from outrisk.evolve.problem import Problem
+from outrisk.evolve.start import links, tables, uniform
+from outrisk.microdata import Microdata
+from outrisk.outputs import Frequencies, release, released
+
+
+@pytest.fixture(scope="module")
+def chain():
+    """a -> b -> c, d on its own; a and c depend on each other less than on b. All tables of two but those of d."""
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 3, 4000)
+    b = np.where(rng.random(4000) < 0.8, a, rng.integers(0, 3, 4000))
+    c = np.where(rng.random(4000) < 0.7, b, rng.integers(0, 3, 4000))
+    codebook = Codebook(tuple(Variable(name, "categorical", ("x", "y", "z")) for name in "abcd"))
+    return Microdata(codebook, np.stack([a, b, c, rng.integers(0, 3, 4000)], axis=1).astype(np.uint16))
+
+
+def table_of(codes, *variables):
+    counts = np.zeros([3] * len(variables))
+    np.add.at(counts, tuple(codes[:, j] for j in variables), 1)
+    return counts
+
+
+def problem_of(data, *by):
+    outputs = [release(Frequencies(data.codebook, " ".join(names), names), data) for names in by]
+    return Problem(data.codebook, len(data), tuple(outputs))
+
+
+@pytest.mark.parametrize("by", [[("a", "c"), ("b", "a"), ("b", "c")], [("c", "a", "b")]])
+def test_records_start_as_the_strongest_tables_say(chain, by):
+    problem = problem_of(chain, *by)
+    tree = {frozenset({j, given}) for j, given, _ in links(problem)}
+    assert tree == {frozenset({0}), frozenset({0, 1}), frozenset({1, 2}), frozenset({3})}
+    codes = draw_candidate(problem, tables(problem), np.random.default_rng(1)).codes
+    for one, other in ((0, 1), (1, 2)):
+        np.testing.assert_allclose(table_of(codes, one, other), table_of(chain.codes, one, other), atol=3)
+    np.testing.assert_allclose(table_of(codes, 3), 4000 / 3, atol=1)
+    given_b = table_of(codes, 1, 0)[..., None] * table_of(codes, 1, 2)[:, None, :] / table_of(codes, 1)[:, None, None]
+    np.testing.assert_allclose(table_of(codes, 1, 0, 2), given_b, atol=60)  # independent given b: no order betrays it
+
+
+@pytest.mark.parametrize("withheld", [0.0, 400.0])
+def test_variables_without_a_table_are_uniform_and_a_cell_of_which_nothing_is_known_takes_the_rest(withheld):
+    data = random_data(np.random.default_rng(1), 5000)
+    output = Frequencies(data.codebook, "t", ("area", "ill"))
+    low = np.array([300.0, 500.0, 1000.0, 200.0, 0.0, 3000.0 - withheld])
+    high = np.where(low == 0.0, np.inf, low)
+    problem = Problem(data.codebook, 5000, (released(output, low, high),))
+    codes = draw_candidate(problem, tables(problem), np.random.default_rng(3)).codes
+    np.testing.assert_allclose(np.bincount(codes[:, 1], minlength=5), 1000, atol=1)
+    found = np.bincount(codes[:, 2].astype(int) * 2 + codes[:, 4], minlength=6)
+    np.testing.assert_allclose(found, np.where(low == 0.0, withheld, low), atol=3)
+
+
+def test_a_uniform_start_is_uniform_and_independent(chain):
+    codes = uniform(problem_of(chain, ("a", "b")))(9000, np.random.default_rng(2))
+    np.testing.assert_allclose(table_of(codes, 0, 1), 1000, atol=150)
+    assert (table_of(codes, 0) != 3000).any()
