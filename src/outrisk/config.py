@@ -55,7 +55,7 @@ class EvolveSection(_Section):
 
     preset: Literal["fast", "paper"] = "fast"
     seed: int = Field(default=1, ge=0)
-    start: Literal["uniform", "tables"] | None = None
+    start: Literal["uniform", "released"] | None = None
     population: int | None = None
     generations: int | None = None
     patience: int | None = None

@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+from blocks import Affine
 from problems import random_data
 
 from outrisk.codebook import Codebook, Variable
+from outrisk.evolve.blocks import Mask, Model, Term, joint_over
 from outrisk.evolve.operators import draw_candidate
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.start import links, tables, uniform
+from outrisk.evolve.released import ModelPart, Released
+from outrisk.evolve.start import from_released, links, uniform
 from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, release, released
 
@@ -39,7 +42,7 @@ def test_records_start_as_the_strongest_tables_say(chain, by):
     problem = problem_of(chain, *by)
     tree = {frozenset({j, given}) for j, given, _ in links(problem)}
     assert tree == {frozenset({0}), frozenset({0, 1}), frozenset({1, 2}), frozenset({3})}
-    codes = draw_candidate(problem, tables(problem), np.random.default_rng(1)).codes
+    codes = draw_candidate(problem, from_released(problem), np.random.default_rng(1)).codes
     for one, other in ((0, 1), (1, 2)):
         np.testing.assert_allclose(table_of(codes, one, other), table_of(chain.codes, one, other), atol=3)
     np.testing.assert_allclose(table_of(codes, 3), 4000 / 3, atol=1)
@@ -54,7 +57,7 @@ def test_variables_without_a_table_are_uniform_and_a_cell_of_which_nothing_is_kn
     low = np.array([300.0, 500.0, 1000.0, 200.0, 0.0, 3000.0 - withheld])
     high = np.where(low == 0.0, np.inf, low)
     problem = Problem(data.codebook, 5000, (released(output, low, high),))
-    codes = draw_candidate(problem, tables(problem), np.random.default_rng(3)).codes
+    codes = draw_candidate(problem, from_released(problem), np.random.default_rng(3)).codes
     np.testing.assert_allclose(np.bincount(codes[:, 1], minlength=5), 1000, atol=1)
     found = np.bincount(codes[:, 2].astype(int) * 2 + codes[:, 4], minlength=6)
     np.testing.assert_allclose(found, np.where(low == 0.0, withheld, low), atol=3)
@@ -64,3 +67,34 @@ def test_a_uniform_start_is_uniform_and_independent(chain):
     codes = uniform(problem_of(chain, ("a", "b")))(9000, np.random.default_rng(2))
     np.testing.assert_allclose(table_of(codes, 0, 1), 1000, atol=150)
     assert (table_of(codes, 0) != 3000).any()
+
+
+@pytest.mark.parametrize("family", ["logit", "probit", "poisson", "mnlogit"])
+@pytest.mark.parametrize("counted", [False, True])
+def test_a_response_that_no_table_counts_is_drawn_from_its_model(family, counted):
+    rng = np.random.default_rng(5)
+    codebook = Codebook(tuple(Variable(f"v{j}", "integer", tuple(range(size))) for j, size in enumerate((4, 3, 9))))
+    equations = 2 if family == "mnlogit" else 1
+    terms = tuple(
+        Term(joint, np.arange(at, at + 2), rng.normal(0, 0.5, (joint.size, 2)))
+        for at, joint in ((0, joint_over([0], (4, 3, 9))), (2, joint_over([0, 1], (4, 3, 9))))
+    )
+    levels, excluded = np.arange(9), 8 if family == "poisson" else 4
+    response = {"poisson": levels, "mnlogit": levels % 3}.get(family, levels % 2).astype(float)
+    mask = Mask(joint_over([2], (4, 3, 9)), levels != excluded)
+    offset = (joint_over([1], (4, 3, 9)), np.array([-0.4, 0.0, 0.3]))
+    coefficients = rng.normal(0, 0.2, (equations, 4))
+    place = joint_over([2], (4, 3, 9))
+    model = Model(family, coefficients, place, response, terms, offset, masks=(mask,))
+    part = ModelPart(model, Affine(np.eye(model.size)), model.size)
+    nothing = np.zeros(model.size)
+    outputs = [Released("m", "model", ("",) * model.size, nothing, nothing, nothing.astype(int), (part,))]
+    if counted:
+        outputs.append(released(Frequencies(codebook, "t", ("v2",)), np.arange(9) * 500.0))
+    problem = Problem(codebook, 18000, tuple(outputs))
+    candidate = draw_candidate(problem, from_released(problem), rng)
+    errors = np.sqrt(np.diag(problem.informations(candidate.codes)[0]))
+    far = np.abs(candidate.totals[: model.size]) / errors
+    assert (far.max() > 2) if counted else (far.max() < 0.7)
+    np.testing.assert_allclose(np.bincount(candidate.codes[:, 0]), 4500, atol=1)
+    assert counted == (candidate.codes[:, 2] == excluded).any()

@@ -43,6 +43,14 @@ def joint_over(variables: Sequence[int], sizes: Sequence[int]) -> Joint:
     return Joint(tuple(variables), strides, math.prod(supports))
 
 
+def level_in(joint: Joint, codes: NDArray[np.uint8] | NDArray[np.uint16]) -> NDArray[np.int64]:
+    """Level (n,) of each record in a joint."""
+    level = np.zeros(len(codes), dtype=np.int64)
+    for j, stride in zip(joint.variables, joint.strides, strict=True):
+        level += codes[:, j].astype(np.int64) * stride
+    return level
+
+
 def joint_of(codebook: Codebook, names: Sequence[str], limit: int = MAX_JOINT) -> Joint:
     """The joint of named variables; EvolveError where the product of supports passes the limit."""
     joint = joint_over([codebook.index(name) for name in names], codebook.sizes)

@@ -62,7 +62,7 @@ def evolve(problem: Problem, settings: Settings, rng: np.random.Generator, worke
 
 def make_toolbox(problem: Problem, settings: Settings, rng: np.random.Generator) -> base.Toolbox:
     """Register the operators of an evolution in a DEAP toolbox."""
-    draw = {"uniform": start.uniform, "tables": start.tables}[settings.start](problem)
+    draw = {"uniform": start.uniform, "released": start.from_released}[settings.start](problem)
     toolbox = base.Toolbox()
     toolbox.register("candidate", operators.draw_candidate, problem, draw, rng)
     toolbox.register("population", tools.initRepeat, list, toolbox.candidate)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from outrisk.errors import EvolveError
 from outrisk.evolve import kernels
-from outrisk.evolve.blocks import Array, Mask
+from outrisk.evolve.blocks import Array, Mask, level_in
 from outrisk.evolve.problem import Codes, Linear, Problem
 from outrisk.evolve.start import Draw
 
@@ -64,10 +64,7 @@ def breaks_rule(rules: Sequence[Mask], codes: Codes) -> NDArray[np.bool_]:
     """Which records (n,) break any of the rules."""
     broken = np.zeros(len(codes), dtype=bool)
     for rule in rules:
-        level = np.zeros(len(codes), dtype=np.int64)
-        for j, stride in zip(rule.joint.variables, rule.joint.strides, strict=True):
-            level += codes[:, j].astype(np.int64) * stride
-        broken |= ~rule.include[level]
+        broken |= ~rule.include[level_in(rule.joint, codes)]
     return broken
 
 

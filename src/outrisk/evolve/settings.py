@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from outrisk.errors import EvolveError
 
-Start = Literal["uniform", "tables"]
+Start = Literal["uniform", "released"]
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ PRESETS = {
     "fast": Settings(
         population=2,
         generations=400,
-        start="tables",
+        start="released",
         mate_probability=0.8,
         mate_share=SteppedRate(0.1, 3.0, 3),
         mutation=SteppedRate(0.001, 3.0, 3),

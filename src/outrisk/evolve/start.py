@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, gammaln, ndtr, softmax
 
-from outrisk.evolve.blocks import Array
+from outrisk.evolve.blocks import Array, Model, level_in
 from outrisk.evolve.problem import Codes, Problem
-from outrisk.evolve.released import TallyPart
+from outrisk.evolve.released import ModelPart, TallyPart
 
 Draw = Callable[[int, np.random.Generator], Codes]  # draws so many records
+_DRAWN = ("logit", "probit", "poisson", "mnlogit")  # families whose response can be drawn from coefficients alone
+_CHUNK = 1 << 16  # records, so that their chances need little memory
+_GOLDEN = (5.0**0.5 - 1.0) / 2.0  # steps of this size cover the unit interval evenly, however many they are
+_LARGEST = 50.0  # of the exponent of a Poisson mean
 _UNKNOWN = 0.5  # records at least taken to be in a cell of which nothing was released
 
 
@@ -21,20 +26,96 @@ def uniform(problem: Problem) -> Draw:
     return partial(_independent, problem.codebook.sizes)
 
 
-def _independent(sizes: tuple[int, ...], n: int, rng: np.random.Generator) -> Codes:
+def _independent(sizes: Sequence[int], n: int, rng: np.random.Generator) -> Codes:
     codes = _empty(n, sizes)
     for j, size in enumerate(sizes):
         codes[:, j] = rng.integers(0, size, n)
     return codes
 
 
-def tables(problem: Problem) -> Draw:
-    """As the released tables of counts of all records have it: each variable given the one it depends on most.
+def from_released(problem: Problem) -> Draw:
+    """As the released numbers have it: tables of counts of all records, and models of what no table counts.
 
-    Chow and Liu (1968): the tree of variables with the largest sum of mutual information. Variables without a table
-    are uniform. Of each value as many records as its share says, to whole numbers, in random order.
+    Each variable is drawn given the one it depends on most, of each value as many records as its share says, to whole
+    numbers, in random order (Chow and Liu 1968: the tree of variables with the largest sum of mutual information).
+    Variables without a table are uniform; after that the response of a model is drawn from the model, at its published
+    coefficients.
     """
-    return partial(_along, links(problem), problem.codebook.sizes)
+    counted = {j for variables, _ in _counts(problem) for j in variables}
+    return partial(_in_turn, links(problem), list(_responses(problem, counted)), problem.codebook.sizes)
+
+
+def _in_turn(
+    order: list[tuple[int, int, Array]],
+    responses: list[tuple[Model, NDArray[np.int64]]],
+    sizes: Sequence[int],
+    n: int,
+    rng: np.random.Generator,
+) -> Codes:
+    codes = _along(order, sizes, n, rng)
+    for model, levels in responses:
+        _respond(model, levels, codes, rng)
+    return codes
+
+
+def _responses(problem: Problem, counted: set[int]) -> Iterator[tuple[Model, NDArray[np.int64]]]:
+    """Models from which the response can be drawn: of one variable, which no table counts and no other model has drawn;
+    and the levels that it may take.
+    """
+    for part in problem.parts:
+        if not isinstance(part, ModelPart) or part.model.family not in _DRAWN or len(part.model.place.variables) != 1:
+            continue
+        model = part.model
+        (j,) = model.place.variables
+        masks = [mask for mask in model.masks if j in mask.joint.variables]
+        given = {v for term in model.terms for v in term.joint.variables}
+        if j in counted or j in given or any(len(mask.joint.variables) > 1 for mask in masks):
+            continue
+        if model.offset and j in model.offset[0].variables:
+            continue
+        inside = np.logical_and.reduce([np.ones(model.place.size, bool), *(mask.include for mask in masks)])
+        counted = {*counted, j}
+        yield model, np.flatnonzero(inside)
+
+
+def _respond(model: Model, levels: NDArray[np.int64], codes: Codes, rng: np.random.Generator) -> None:
+    """Draw the response of a model in place; evenly along the records in the order of what it is drawn given, so that
+    little is left to chance.
+    """
+    (j,) = model.place.variables
+    given = sorted({v for term in model.terms for v in term.joint.variables})
+    order = np.lexsort([codes[:, v] for v in given]) if given else np.arange(len(codes))
+    start = rng.random()
+    y = model.response[levels]
+    alike = (y[:, None] == y).sum(axis=1)
+    for at in range(0, len(codes), _CHUNK):
+        rows = order[at : at + _CHUNK]
+        chances = _likelihoods(model, _predictors(model, codes[rows]), y) / alike
+        steps = np.cumsum(chances, axis=1)
+        spot = (start + _GOLDEN * np.arange(at, at + len(rows))) % 1.0
+        codes[rows, j] = levels[np.minimum((spot[:, None] * steps[:, -1:] >= steps).sum(axis=1), len(levels) - 1)]
+
+
+def _predictors(model: Model, codes: Codes) -> Array:
+    """Linear predictors (n, equations) at the published coefficients."""
+    eta = np.zeros((len(codes), len(model.coefficients)))
+    for term in model.terms:
+        eta += (term.rows @ model.coefficients[:, term.columns].T)[level_in(term.joint, codes)]
+    if model.offset:
+        joint, values = model.offset
+        eta += values[level_in(joint, codes)][:, None]
+    return eta
+
+
+def _likelihoods(model: Model, eta: Array, y: Array) -> Array:
+    """Likelihood of each response (n, len(y)) at linear predictors (n, equations)."""
+    if model.family == "poisson":
+        eta = np.minimum(eta, _LARGEST)
+        return np.asarray(np.exp(y * eta - np.exp(eta) - gammaln(y + 1.0)))
+    if model.family == "mnlogit":
+        return np.asarray(softmax(np.hstack([np.zeros((len(eta), 1)), eta]), axis=1)[:, y.astype(int)])
+    mean = expit(eta) if model.family == "logit" else ndtr(eta)
+    return np.asarray(np.where(y > 0.5, mean, 1.0 - mean))
 
 
 def links(problem: Problem) -> list[tuple[int, int, Array]]:
@@ -73,7 +154,7 @@ def links(problem: Problem) -> list[tuple[int, int, Array]]:
     return found
 
 
-def _along(order: list[tuple[int, int, Array]], sizes: tuple[int, ...], n: int, rng: np.random.Generator) -> Codes:
+def _along(order: list[tuple[int, int, Array]], sizes: Sequence[int], n: int, rng: np.random.Generator) -> Codes:
     codes = _empty(n, sizes)
     for j, given, chances in order:
         rows = rng.permutation(n)
@@ -130,6 +211,6 @@ def _information(table: Array) -> float:
     return float(np.sum(share[inside] * np.log(share[inside] / expected[inside])))
 
 
-def _empty(n: int, sizes: tuple[int, ...]) -> Codes:
+def _empty(n: int, sizes: Sequence[int]) -> Codes:
     """Room for n records; one byte a value where it will do: more records fit into the cache."""
-    return np.empty((n, len(sizes)), dtype=np.uint8 if max(sizes) <= 256 else np.uint16)
+    return np.empty((n, len(sizes)), np.uint8) if max(sizes) <= 256 else np.empty((n, len(sizes)), np.uint16)
