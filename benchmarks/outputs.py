@@ -3,7 +3,8 @@
 tables: all two-, three- and four-way tables of the seven variables of the census excerpt, 2019, 25,435 records, one
 core: mean absolute cell error reached at times. mixed: twenty outputs of nine kinds together, numbers matched at
 their released precision, by refit. scale: a logit and all two-way tables from 10,000 to 10,000,000 records, seven
-variables. variables: fifty variables, twenty tables, and what a visit costs. FILE is the census excerpt (acs7.csv).
+variables, in processor seconds; --figure draws them. variables: fifty variables, twenty tables, and what a visit
+costs. FILE is the census excerpt (acs7.csv).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import statistics
 import time
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from pydantic import TypeAdapter
@@ -133,32 +135,55 @@ def mixed(path, seeds, seconds=30.0):
     print(f"median {statistics.median(shares):.3f} (asked: 0.95, no kind below 0.80)")
 
 
-def scale(seeds, largest):
+def scale(seeds, largest, figure):
     codebook = sars_codebook()
     terms = ["AGE", "AREAP", "ETHGROUP", "LTILL", "MSTATUS", "SEX"]
-    for n in (10_000, 100_000, 1_000_000, 10_000_000):
-        if n > largest:
-            break
+    logit = logit_from_terms(codebook, "logit", "TENURE", terms, {})
+    pairs = [Frequencies(codebook, f"table {by}", by) for by in itertools.combinations(codebook.names, 2)]
+    sizes = [n for n in (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000) if n <= largest]
+    medians = {}
+    for n in sizes:
         data = from_frame(sars_like(n), codebook)
-        logit = logit_from_terms(codebook, "logit", "TENURE", terms, {})
-        pairs = [Frequencies(codebook, f"table {by}", by) for by in itertools.combinations(codebook.names, 2)]
         for name, outputs in (("logit to 4 decimals", [logit]), ("two-way tables to 0.5 per cell", pairs)):
             problem = Problem(codebook, n, tuple(release(output, data) for output in outputs))
             warm(problem)
-            times = []
+            times, before = [], peak_memory()
             for seed in range(1, seeds + 1):
-                started = time.perf_counter()
+                started = time.thread_time()
                 for generation in evolve(problem, preset("fast"), np.random.default_rng(seed)):
                     if generation.stop or (len(outputs) > 1 and generation.errors.mae <= 0.5):
                         break
-                times.append(time.perf_counter() - started)
+                times.append(time.thread_time() - started)
             errors = generation.errors
-            memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+            medians.setdefault(name, []).append(statistics.median(times))
             print(
-                f"{n:>10,} records, {name}: median {statistics.median(times):.2f} s, {errors.matched:,} of "
-                f"{errors.numbers:,} matched, error {errors.mae:.2g}, peak {memory:,.0f} MB",
+                f"{n:>10,} records, {name}: median {medians[name][-1]:.2f} processor s, {errors.matched:,} of "
+                f"{errors.numbers:,} matched, error {errors.mae:.2g}, peak {peak_memory():,.0f} MB "
+                f"({before:,.0f} MB before evolution)",
                 flush=True,
             )
+    if figure:
+        draw(figure, sizes, medians)
+
+
+def peak_memory():
+    """Most memory that the process had so far, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def draw(path, sizes, medians):
+    """Time over records, both on logarithmic scales, beside lines of time in proportion to records."""
+    plt.rcParams["svg.hashsalt"] = "outrisk"
+    figure, axes = plt.subplots(figsize=(6.4, 4))
+    for (name, times), colour, marker in zip(medians.items(), ("#1b6ca8", "#c2571a"), "os", strict=True):
+        axes.loglog(sizes, times, marker + "-", color=colour, label=name)
+        axes.loglog(sizes, [times[0] * n / sizes[0] for n in sizes], ":", color=colour, linewidth=1)
+    axes.set(xlabel="records", ylabel="processor seconds of evolution (one core)")
+    axes.plot([], [], ":", color="grey", label="in proportion to the records, from the first")
+    axes.grid(True, alpha=0.3)
+    axes.legend(frameon=False)
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
 
 
 def variables():
@@ -191,6 +216,7 @@ if __name__ == "__main__":
     parser.add_argument("--data", type=Path, default=shared)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--largest", type=int, default=1_000_000)
+    parser.add_argument("--figure", type=Path, help="scale: where to draw time over records (SVG or PNG)")
     given = parser.parse_args()
     with threadpool_limits(1):
         if given.what in (None, "tables"):
@@ -198,6 +224,6 @@ if __name__ == "__main__":
         if given.what in (None, "mixed"):
             mixed(given.data, given.seeds)
         if given.what in (None, "scale"):
-            scale(given.seeds, given.largest)
+            scale(given.seeds, given.largest, given.figure)
         if given.what in (None, "variables"):
             variables()
