@@ -10,7 +10,7 @@ from deap import base
 from numpy.typing import NDArray
 
 from outrisk.errors import EvolveError
-from outrisk.evolve import kernels
+from outrisk.evolve import exchanges, kernels
 from outrisk.evolve.blocks import Array, Mask, level_in
 from outrisk.evolve.problem import Codes, Linear, Problem
 from outrisk.evolve.start import Draw
@@ -89,9 +89,13 @@ def climb(
 ) -> None:
     """Visit `visits` records for one variable each and keep what does not raise the error, in place (see kernels.py).
 
-    `exchange`: also try to exchange values between two records. `heat`: keep now and then what raises the fitness by
-    about this share of it.
+    `exchange`: also try to exchange values between two records, first between records alike (see exchanges.py). `heat`:
+    keep now and then what raises the fitness by about this share of it.
     """
+    if exchange:
+        exchanges.exchange(
+            problem.plan, candidate.codes, candidate.totals, linear.low, linear.high, linear.weight, visits, rng
+        )
     residuals, gradient = problem.slopes(candidate.totals, linear)
     kernels.climb(
         problem.plan, candidate.codes, candidate.totals, linear.low, linear.high, linear.weight, linear.flat_forms,
