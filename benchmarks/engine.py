@@ -129,7 +129,7 @@ def proposals_a_second(problem, generation):
     """Values looked at a second on one core, at the end of a run."""
     codes, totals = generation.best.codes.copy(), generation.best.totals.copy()
     linear = problem.linearise(codes, totals, "precision")
-    ranges = (linear.low, linear.high, linear.weight, linear.flat_forms, *problem.slopes(totals, linear))
+    ranges = (*linear.arrays, *problem.slopes(totals, linear))
     started = time.thread_time()
     _, looked = kernels.climb(problem.plan, codes, totals, *ranges, 200_000, True, 0.0, np.random.default_rng(1))
     return looked / (time.thread_time() - started)

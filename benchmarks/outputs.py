@@ -102,7 +102,7 @@ def tables(path, seeds):
         print(f"{ways}-way: {len(problem.low):,} cells, median {statistics.median(reached):.4f} (asked: {asked:g})\n")
         state = trace[-1][1].best
         linear = problem.linearise(state.codes, state.totals, "precision")
-        ranges = (linear.low, linear.high, linear.weight, linear.flat_forms, *problem.slopes(state.totals, linear))
+        ranges = (*linear.arrays, *problem.slopes(state.totals, linear))
         started = time.thread_time()
         _, looked = kernels.climb(
             problem.plan, state.codes, state.totals, *ranges, 200_000, True, 0.0, np.random.default_rng(0)
@@ -211,7 +211,7 @@ def variables():
         warm(problem)
         candidate = draw_candidate(problem, uniform(problem), rng)
         linear = problem.linearise(candidate.codes, candidate.totals, "precision")
-        ranges = (linear.low, linear.high, linear.weight, linear.flat_forms)
+        ranges = linear.arrays
         slopes = problem.slopes(candidate.totals, linear)
         started = time.thread_time()
         kernels.climb(problem.plan, candidate.codes, candidate.totals, *ranges, *slopes, 500_000, True, 0.0, rng)

@@ -5,12 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from problems import random_data, random_problem
+from pydantic import TypeAdapter
 
+from outrisk.config import OutputEntry
 from outrisk.errors import EvolveError
 from outrisk.evolve import operators
 from outrisk.evolve.loop import evolve
+from outrisk.evolve.operators import draw_candidate
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import SteppedRate, preset
+from outrisk.evolve.start import uniform
 from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, Logit, release, released
 
@@ -113,7 +117,59 @@ def test_a_share_that_was_rounded_at_its_half_is_reached():
     assert end.stop == "matched" and counts.refit(Microdata(codebook, end.codes)).tolist() == [27, 21]
 
 
-@pytest.mark.parametrize("fitness", ["mse", "chi2", "precision", "sampling"])
+@pytest.fixture(scope="module")
+def crowded():
+    """Three regressions with standard errors, two tables and means of the same variables."""
+    data = random_data(np.random.default_rng(4), 4000)
+    errors = {"release": ["coefficients", "standard_errors"], "decimals": 3}
+    entries = [
+        {"kind": "logit", "formula": "ill ~ age + C(area) + income", "event": 1, **errors},
+        {"kind": "probit", "formula": "ill ~ C(area) + age", "event": 1, **errors},
+        {"kind": "ols", "formula": "income ~ age + ill + C(area)", **errors},
+        {"kind": "frequencies", "by": ["area", "ill"]},
+        {"kind": "frequencies", "by": ["age", "area"]},
+        {"kind": "magnitudes", "value": "income", "by": ["area"]},
+    ]
+    adapter = TypeAdapter(OutputEntry)
+    outputs = [adapter.validate_python(entry).build(data.codebook, at)[0] for at, entry in enumerate(entries)]
+    return Problem(data.codebook, len(data), tuple(release(output, data) for output in outputs)), outputs
+
+
+def test_regressions_and_tables_of_the_same_variables_close_in_together(crowded):
+    problem, outputs = crowded
+    end = last(problem, preset("fast", generations=80))
+    synthetic = Microdata(problem.codebook, end.codes)
+    matched = [one.is_matched(output.refit(synthetic)) for output, one in zip(outputs, problem.released, strict=True)]
+    assert np.concatenate(matched).mean() > 0.95
+
+
+def test_standard_errors_from_totals_are_those_of_a_refit(crowded):
+    problem, outputs = crowded
+    codes = last(problem, preset("fast", generations=20)).codes
+    linear = problem.linearise(codes, problem.totals(codes), "tightening")
+    refit = np.concatenate([output.refit(Microdata(problem.codebook, codes)) for output in outputs])
+    away = (problem.numbers(problem.totals(codes), linear) - refit) / problem.tolerance
+    assert np.abs(away).max() < 0.1 and np.abs(linear.shift).max() > 0
+    assert not problem.linearise(codes, problem.totals(codes), "chi2").shift.any()
+
+
+def test_numbers_tighten_from_their_sampling_errors_to_their_digits(crowded):
+    problem, _ = crowded
+    codes = draw_candidate(problem, uniform(problem), np.random.default_rng(0)).codes
+    totals = problem.totals(codes)
+
+    def weights(fitness, loose=1.0):
+        linear = problem.linearise(codes, totals, fitness, loose=loose)
+        return linear.weight, [np.linalg.norm(form) for form in linear.forms]
+
+    chi2, tight, digits = weights("chi2"), weights("tightening", 0.1), weights("tightening", 1e-9)
+    counts = slice(*np.cumsum([sum(part.blocks[0].size for part in problem.parts[:3]), problem.parts[3].n_numbers]))
+    np.testing.assert_allclose(tight[0][counts], np.minimum(100 * chi2[0][counts], 4 / 0.25), rtol=1e-6)
+    np.testing.assert_allclose(digits[0][counts], 4 / 0.25, rtol=1e-6)
+    assert all(a < b < c for a, b, c in zip(chi2[1], tight[1], digits[1], strict=True))
+
+
+@pytest.mark.parametrize("fitness", ["mse", "chi2", "precision", "sampling", "tightening"])
 def test_importance_multiplies_the_share_of_the_fitness(fitness):
     problem, _, data = random_problem(3)
     codes = np.random.default_rng(0).permuted(data.codes, axis=0)

@@ -10,18 +10,21 @@ from hypothesis import strategies as st
 from slow import block_totals, level, model_contribution, score_information_likelihood
 
 from outrisk.evolve import kernels
+from outrisk.evolve.blocks import joint_over
+from outrisk.evolve.layout import PROFILE, WHOLE
 from outrisk.evolve.operators import breaks_rule, draw_candidate
 from outrisk.evolve.plan import build_plan
+from outrisk.evolve.released import ModelPart
 from outrisk.evolve.start import uniform
 from outrisk.evolve.totals import information_of
 
 SEEDS = st.integers(0, 10_000)
+TABLED = st.sampled_from([0, 12])  # whether models have tables of what each kind of record adds
 close = {"rtol": 1e-9, "atol": 1e-7}
 
 
 def climb(problem, codes, totals, linear, visits, exchange, rng):
-    residuals, gradient = problem.slopes(totals, linear)
-    ranges = (linear.low, linear.high, linear.weight, linear.flat_forms, residuals, gradient)
+    ranges = (*linear.arrays, *problem.slopes(totals, linear))
     return kernels.climb(problem.plan, codes, totals, *ranges, visits, exchange, 0.0, rng)
 
 
@@ -83,9 +86,10 @@ def test_derivatives_are_those_of_the_log_likelihood(family, eta):
 
 
 @settings(max_examples=60, deadline=None)
-@given(SEEDS, st.sampled_from(["chi2", "mse", "precision"]), st.booleans())
-def test_running_totals_follow_every_edit(seed, fitness, exchange):
+@given(SEEDS, st.sampled_from(["chi2", "mse", "precision", "tightening"]), st.booleans(), TABLED)
+def test_running_totals_follow_every_edit(seed, fitness, exchange, kinds):
     problem, codes = random_problem(seed)
+    problem = replace(problem, kinds_a_record=kinds)
     rng = np.random.default_rng(seed + 1)
     other = np.ascontiguousarray(codes[::-1])
     totals, other_totals = problem.totals(codes), problem.totals(other)
@@ -100,9 +104,10 @@ def test_running_totals_follow_every_edit(seed, fitness, exchange):
 
 
 @settings(max_examples=60, deadline=None)
-@given(SEEDS, st.sampled_from(["chi2", "precision"]), st.booleans())
-def test_climbing_never_raises_the_fitness(seed, fitness, exchange):
+@given(SEEDS, st.sampled_from(["chi2", "precision", "tightening"]), st.booleans(), TABLED)
+def test_climbing_never_raises_the_fitness(seed, fitness, exchange, kinds):
     problem, codes = random_problem(seed)
+    problem = replace(problem, kinds_a_record=kinds)
     rng = np.random.default_rng(seed)
     totals = problem.totals(codes)
     linear = problem.linearise(codes, totals, fitness)
@@ -111,6 +116,26 @@ def test_climbing_never_raises_the_fitness(seed, fitness, exchange):
         changed, looked = climb(problem, codes, totals, linear, 3, exchange, rng)
         assert problem.fitness(problem.totals(codes), linear) <= old + 1e-7 * (1 + old)
         assert (codes != before).sum() <= changed <= 6 and looked >= 0
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS)
+def test_profiles_of_all_records_sum_to_what_their_totals_give(seed):
+    problem, codes = random_problem(seed)
+    problem = replace(problem, kinds_a_record=10_000)
+    totals = problem.totals(codes)
+    linear = problem.linearise(codes, totals, "precision")
+    forms, profiles, code = iter(linear.forms), linear.profiles, problem.plan.code
+    for at, part in zip(problem.plan.blocks, problem.parts, strict=True):
+        if not isinstance(part, ModelPart):
+            continue
+        form = next(forms)
+        whole, start = code[at + WHOLE], code[at + PROFILE]
+        assert whole >= 0
+        joint = joint_over(code[whole + 1 : whole + 1 + 2 * code[whole] : 2].tolist(), problem.codebook.sizes)
+        kinds = start + np.array([level(joint, row) for row in codes]) * part.n_numbers
+        found = profiles[kinds[:, None] + np.arange(part.n_numbers)].sum(axis=0)
+        np.testing.assert_allclose(found, block_totals(part.model, codes) @ form, rtol=1e-8, atol=1e-6)
 
 
 @settings(max_examples=30, deadline=None)

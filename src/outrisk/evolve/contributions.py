@@ -32,6 +32,7 @@ from outrisk.evolve.layout import (
 )
 
 jit = njit(cache=True, nogil=True, error_model="numpy")
+sums = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})  # in any order: far faster
 inline = njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 
 NONE, OLS, LOGIT, PROBIT, POISSON = (FAMILIES[name] for name in ("none", "ols", "logit", "probit", "poisson"))

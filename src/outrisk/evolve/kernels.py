@@ -20,23 +20,28 @@ from outrisk.evolve.contributions import (
     score_of,
     spot_of,
     stride_of,
+    sums,
 )
 from outrisk.evolve.layout import (
     BARE,
     CELL,
     FIRST,
     FORM,
+    GENERAL,
     KIND,
     MAPPED,
     MODEL,
     NUMBERS,
     PLACE,
+    PROFILE,
     RESIDUAL,
     SHAPE,
     SIZE,
     TALLY,
     VALUE,
+    WHOLE,
 )
+from outrisk.evolve.profiles import afresh
 from outrisk.evolve.totals import BATCH, add, fold, memory_of, work_of
 
 # The loops hand down long lists of plain arrays: bundled in tuples they take twice as long.
@@ -44,7 +49,11 @@ from outrisk.evolve.totals import BATCH, add, fold, memory_of, work_of
 ALL_VALUES = 128  # up to this support size a visit looks at every value of a variable in tallies, beyond at SAMPLED
 SAMPLED = 32
 MODELLED = 3  # values for which the models are asked: they cost the most
-ALIKE = 8191  # who of the records alike in all that tables see was met last: kept by a hash of that
+ALIKE, RING = 1 << 15, 4  # records met last that are alike in all that tables see: kept by a hash of that, so many each
+SWAPPING = 0.5  # share of visits that look for such exchanges alone, at least
+NEAR = 3  # steps to values near by
+SWAPS = 8  # exchanges among them that a visit works out
+HOPELESS = 50.0  # rise in the models, in units of the heat, that what tallies gain would hardly make good
 LAZY = 2000  # entries of a form that an accepted edit may cost: larger gradients are brought up to date more rarely
 RUN = 32  # records visited one after the other, which are at hand before they are asked for
 TRIES = 3  # exchanges a visit works out in full
@@ -89,6 +98,10 @@ def _tallies(
         b = blocks[e]
         if code[b + KIND] != TALLY:
             continue
+        if k >= 0 and code[b + SHAPE] != GENERAL:
+            here, there = level_of(code, code[b + PLACE], codes, i), level_of(code, code[b + PLACE], codes, k)
+            if there - here == (np.int64(codes[k, j]) - np.int64(codes[i, j])) * stride_of(code, code[b + PLACE], j):
+                continue  # the two records change places
         row, to = i, value
         for _ in range(1 if k < 0 else 2):
             old = np.int64(codes[row, j])
@@ -148,10 +161,28 @@ def _difference(
     return kept
 
 
+@sums
+def _rise(moved, residual, first):
+    """Change of the squared length of the residuals from `first` on if they moved."""
+    change = 0.0
+    for q in range(len(moved)):
+        change += moved[q] * (2.0 * residual[first + q] + moved[q])
+    return change
+
+
+@sums
+def _along(residual, first, numbers, profiles, was, becomes):
+    """The residuals from `first` on times the difference of two profiles."""
+    product = 0.0
+    for q in range(numbers):
+        product += residual[first + q] * (profiles[becomes + q] - profiles[was + q])
+    return product
+
+
 @jit
 def _models(
     blocks, start, end, code, floats, flags, design_cols, design_vals, j, codes, i, value, k, other, residual, forms,
-    eta, slack, curvature, x_cols, x_vals, cols, vals, ends, delta,
+    profiles, eta, slack, curvature, x_cols, x_vals, cols, vals, ends, delta,
 ):
     """Change of the fitness in the models if variable j of record i took a value, and (if k >= 0) that of record k the
     `other`; leaves the changes of their totals in cols and vals, those of model e of the variable up to ends[e], and
@@ -163,6 +194,31 @@ def _models(
     for e in range(start, end):
         b = blocks[e]
         if code[b + KIND] == MODEL:
+            numbers, first = code[b + NUMBERS], code[b + RESIDUAL]
+            moved = delta[at : at + numbers]
+            at += numbers
+            ends[e - start] = filled
+            whole = code[b + WHOLE]
+            if whole >= 0:
+                stride = stride_of(code, whole, j)
+                was = code[b + PROFILE] + level_of(code, whole, codes, i) * numbers
+                step = (value - np.int64(codes[i, j])) * stride * numbers
+                if k < 0:
+                    for q in range(numbers):
+                        moved[q] = profiles[was + step + q] - profiles[was + q]
+                else:
+                    also = code[b + PROFILE] + level_of(code, whole, codes, k) * numbers
+                    back = (other - np.int64(codes[k, j])) * stride * numbers
+                    if was + step == also:  # the two records change places
+                        moved[:] = 0.0
+                        continue
+                    for q in range(numbers):
+                        moved[q] = (
+                            profiles[was + step + q] - profiles[was + q]
+                            + profiles[also + back + q] - profiles[also + q]
+                        )
+                change += _rise(moved, residual, first)
+                continue
             from_here = filled
             filled = _difference(
                 code, floats, flags, design_cols, design_vals, b, j, codes, i, value, eta, slack, curvature, x_cols,
@@ -173,16 +229,13 @@ def _models(
                     code, floats, flags, design_cols, design_vals, b, j, codes, k, other, eta, slack, curvature,
                     x_cols, x_vals, cols, vals, filled,
                 )
-            form, numbers, first = code[b + FORM], code[b + NUMBERS], code[b + RESIDUAL]
-            moved = delta[at : at + numbers]
+            form = code[b + FORM]
             moved[:] = 0.0
             for f in range(from_here, filled):
                 row = form + cols[f] * numbers
                 moved += vals[f] * forms[row : row + numbers]
-            for q in range(numbers):
-                change += moved[q] * (2.0 * residual[first + q] + moved[q])
-            at += numbers
-        ends[e - start] = filled
+            change += _rise(moved, residual, first)
+            ends[e - start] = filled
     return change
 
 
@@ -198,9 +251,10 @@ def _settle(blocks, start, end, code, totals, residual, gradient, pending, waite
         if code[b + KIND] == MODEL:
             upto = ends[e - start]
             numbers, first = code[b + NUMBERS], code[b + FIRST]
+            moved = delta[at : at + numbers]
+            for q in range(numbers):
+                residual[code[b + RESIDUAL] + q] += moved[q]
             if upto > done:
-                moved = delta[at : at + numbers]
-                residual[code[b + RESIDUAL] : code[b + RESIDUAL] + numbers] += moved
                 for f in range(done, upto):
                     totals[first + cols[f]] += vals[f]
                 at_residual = code[b + RESIDUAL]
@@ -295,7 +349,7 @@ def _appraise(
 @jit
 def _ask(
     blocks, start, end, code, floats, flags, design_cols, design_vals, j, codes, i, values, chosen, n_chosen, slope,
-    gradient, eta, slack, curvature, x_cols, x_vals, cols, vals,
+    residual, profiles, gradient, eta, slack, curvature, x_cols, x_vals, cols, vals,
 ):
     """Change of the fitness in the models, to first order, for some of the values."""
     old = np.int64(codes[i, j])
@@ -304,6 +358,15 @@ def _ask(
     for each in range(start, end):
         b = blocks[each]
         if code[b + KIND] == TALLY:
+            continue
+        whole = code[b + WHOLE]
+        if whole >= 0:
+            numbers, first = code[b + NUMBERS], code[b + RESIDUAL]
+            stride = stride_of(code, whole, j) * numbers
+            was = code[b + PROFILE] + level_of(code, whole, codes, i) * numbers
+            for e in range(n_chosen):
+                becomes = was + (values[chosen[e]] - old) * stride
+                slope[chosen[e]] += 2.0 * _along(residual, first, numbers, profiles, was, becomes)
             continue
         first = code[b + FIRST]
         quick = only_score(code, b)
@@ -329,6 +392,21 @@ def _ask(
             else:
                 slope[chosen[e]] += 2.0 * (then - now)
         codes[i, j] = old
+
+
+@inline
+def _slot(key, value):
+    """Where records alike in the key with a value are kept."""
+    return ((key ^ (value * 0x85EBCA6B)) * 0xC2B2AE35 >> 12) % ALIKE * RING
+
+
+@inline
+def _other(size, ordered, old, rng):
+    """Another value: where values are ordered, mostly one near by, which models hardly tell apart."""
+    if ordered and size > 2 * NEAR and rng.random() < 0.7:
+        value = old + 1 + int(rng.random() * NEAR)
+        return value if value < size and rng.random() < 0.5 else max(2 * old - value, 0) if old > 0 else old + 1
+    return (old + 1 + int(rng.random() * (size - 1))) % size
 
 
 @jit
@@ -366,7 +444,7 @@ def _promising(tally, values, old, n_values, chosen):
 
 
 @jit
-def climb(plan, codes, totals, low, high, weight, forms, residual, gradient, visits, exchange, heat, rng):
+def climb(plan, codes, totals, low, high, weight, forms, profiles, residual, gradient, visits, exchange, heat, rng):
     """Visit `visits` records for one variable each, in place; give the variable another value where the fitness does
     not rise.
 
@@ -398,7 +476,7 @@ def climb(plan, codes, totals, low, high, weight, forms, residual, gradient, vis
     delta = np.empty(plan.extent[4] * max(1, most_blocks))
     pending, waited = np.zeros(len(residual)), np.zeros(len(residual), np.int64)
     tally, slope = np.empty(most_values), np.empty(most_values)
-    beside, met = np.zeros(codes.shape[1], np.bool_), np.empty(ALIKE, np.int64)
+    beside, met = np.zeros(codes.shape[1], np.bool_), np.empty(ALIKE * RING, np.int32)
     asked = np.empty(MODELLED, np.int64)
     values, partners = np.empty(most_values, np.int64), np.empty(most_values, np.int64)
     wanting = np.empty((most_values, most_values), np.int64)  # who has the row's value and would take the column's
@@ -423,8 +501,11 @@ def climb(plan, codes, totals, low, high, weight, forms, residual, gradient, vis
                 place = code[blocks[e] + PLACE]
                 for v in range(place + 1, place + 1 + 2 * code[place], 2):
                     beside[code[v]] = code[v] != j
+        for v in range(codes.shape[1]):  # and some others, so that exchanges of all sizes are looked at
+            beside[v] = v != j and (beside[v] or rng.random() < 0.5)
         met[:] = -1
         every = tallied and size <= ALL_VALUES  # every value, and so exchanges with whoever wants it
+        swapping = exchange and modelled and size <= ALL_VALUES
         n_values = size if every else (SAMPLED if tallied else (2 if exchange else 1))
         for c in range(n_values):
             values[c] = c
@@ -434,22 +515,23 @@ def climb(plan, codes, totals, low, high, weight, forms, residual, gradient, vis
         for visit in range((visits + turn) // len(order)):
             i = i + 1 if visit % RUN and i + 1 < n else int(rng.random() * n)
             old = np.int64(codes[i, j])
+            only_swaps = swapping and rng.random() < max(SWAPPING, 1.0 - 8.0 / size)
             if not every:
                 _propose(codes, j, size, old, plan.numeric[j], n_values, values, partners, rng)
-            looked += n_values - 1
+            looked += 0 if only_swaps else n_values - 1
             for c in range(n_values):
                 tally[c] = 0.0
                 slope[c] = np.inf if modelled else 0.0
-            if tallied:
+            if tallied and not only_swaps:
                 _appraise(
                     blocks, start, end, code, floats, flags, cells, j, codes, i, values, n_values, tally, totals, low,
                     high, weight, up, down,
                 )
-            if modelled:
+            if modelled and not only_swaps:
                 n_asked = _promising(tally, values, old, n_values, asked)
                 _ask(
                     blocks, start, end, code, floats, flags, design_cols, design_vals, j, codes, i, values, asked,
-                    n_asked, slope, gradient, eta, slack, curvature, x_cols, x_vals, cols, vals,
+                    n_asked, slope, residual, profiles, gradient, eta, slack, curvature, x_cols, x_vals, cols, vals,
                 )
             good = 0
             chosen = np.int64(-1)
@@ -462,41 +544,45 @@ def climb(plan, codes, totals, low, high, weight, forms, residual, gradient, vis
                         if rng.random() * good < 1.0:
                             chosen = c
             first = int(rng.random() * n_values)
-            alike = np.int64(-1)
-            if modelled and exchange:
-                key = 0
+            key = np.int64(0)
+            swaps = 0
+            if swapping:
                 for v in range(codes.shape[1]):
                     if beside[v]:
-                        key = (key * 31 + np.int64(codes[i, v]) + 1) % ALIKE
-                alike = met[key]
-                met[key] = i
-            s = 0
+                        key = (key ^ np.int64(codes[i, v])) * 0x9E3779B97F4A7C1 + v
+                        key ^= key >> 29
+                swaps = SWAPS
+            s = n_values if only_swaps else 0
             tries = 0 if chosen >= 0 else 1
             done = False
             while not done and tries <= TRIES:
                 k = np.int64(-1)
                 c = chosen
+                value = values[max(c, 0)]
                 if tries > 0:  # an exchange, with the next record that may agree
                     while s < n_values and exchange:
                         c = (first + s) % n_values
                         s += 1
+                        value = values[c]
                         k = wanting[c, old] if every else partners[c]
                         if (
                             k >= 0
-                            and values[c] != old
-                            and codes[k, j] == values[c]
+                            and value != old
+                            and codes[k, j] == value
                             and (not every or tally[c] + slope[c] + price[c, old] <= 0.0)
                         ):
                             break
                         k = np.int64(-1)
-                    if k < 0 and alike >= 0 and every and codes[alike, j] != old:
-                        k = alike  # an exchange between records alike in all that tables see moves the models alone
-                        c = np.int64(codes[k, j])
-                        alike = np.int64(-1)
+                    while k < 0 and swaps > 0:  # an exchange between records alike in all that tables see
+                        swaps -= 1
+                        value = _other(size, plan.numeric[j], old, rng)
+                        k = np.int64(met[_slot(key, value) + int(rng.random() * RING)])
+                        if k >= 0 and codes[k, j] != value:
+                            k = np.int64(-1)
+                        tries -= 1 if k >= 0 else 0
                     if k < 0:
                         break
                 tries += 1
-                value = values[c]
                 if ruled:
                     codes[i, j] = value
                     keeps = allowed(plan, j, codes, i)
@@ -511,8 +597,10 @@ def climb(plan, codes, totals, low, high, weight, forms, residual, gradient, vis
                 if modelled:
                     moved = _models(
                         blocks, start, end, code, floats, flags, design_cols, design_vals, j, codes, i, value, k, old,
-                        residual, forms, eta, slack, curvature, x_cols, x_vals, cols, vals, ends, delta,
+                        residual, forms, profiles, eta, slack, curvature, x_cols, x_vals, cols, vals, ends, delta,
                     )
+                    if heat > 0.0 and k >= 0 and moved > HOPELESS * heat:
+                        continue
                 moved += _tallies(
                     blocks, start, end, code, floats, flags, cells, j, codes, i, value, k, old, totals, low, high,
                     weight, up, down,
@@ -530,11 +618,14 @@ def climb(plan, codes, totals, low, high, weight, forms, residual, gradient, vis
                         blocks, start, end, code, floats, flags, cells, j, codes, i, old, k, value, totals, low, high,
                         weight, up, down,
                     )
-            if exchange and every and not done:
+            if swapping:
+                met[_slot(key, np.int64(codes[i, j])) + int(rng.random() * RING)] = i
+            if exchange and every and not done and not only_swaps:
                 for c in range(n_values):
                     if slope[c] < np.inf:
                         wanting[old, c] = i
                         price[old, c] = tally[c] + slope[c]
+    afresh(plan, codes, totals)
     return changed, looked
 
 

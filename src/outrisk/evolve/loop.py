@@ -22,10 +22,12 @@ from outrisk.evolve.settings import Settings
 Stop = Literal["", "matched", "budget", "stalled"]
 _EMPHASIS, _FADE = 1.1, 0.95  # how numbers that are off gain weight at each refresh, and how the gain fades
 _STUCK = 5  # generations without gain after which numbers are taken to be as near as coarse steps bring them
-_HEAT, _HEAT_OF_A_NUMBER = 1e-3, 0.3  # of climbing on tables and models together: steps down that suit both are few
+_SETTLED = 0.5  # fitness a number, below which numbers have settled and tighten quickly, by the first of two factors
+_QUICKLY, _SLOWLY = 1.35, 1.06
+_AGAIN = 0.02  # where numbers that have tightened, and stand still, are loosened to
 _MOST_VISITS = 400_000  # in a generation, however many the records: errors are looked at in between
 _LEAST_POLISH = 20_000  # visits, however few the records
-_SHARE_OF_MIXED, _SHARE_OF_MODELS = 0.5, 0.15  # of the visits where models, which cost more, are among the outputs
+_SHARES = (1.0, 2.0, 0.5, 0.15)  # of the visits: tables alone, with models, several models, one, which cost more
 _GAIN = 1e-3  # relative fall of the error below which a generation counts as standing still
 
 
@@ -96,10 +98,12 @@ class _Evolution:
         self.statistics.register("mean", np.mean)
         self.fitness: Fitness = settings.fitness
         self.linear: Linear
-        modelled = {isinstance(part, ModelPart) for part in problem.parts}
-        self.without_models = modelled == {False}
-        self.heat = min(_HEAT, _HEAT_OF_A_NUMBER / len(problem.low)) if len(modelled) == 2 else 0.0
-        share = 1.0 if self.without_models else _SHARE_OF_MIXED if len(modelled) == 2 else _SHARE_OF_MODELS
+        models = sum(isinstance(part, ModelPart) for part in problem.parts)
+        self.without_models = models == 0
+        self.tightens = models > 0 and len(problem.parts) > 1 and settings.tighten > 0  # they stand in each other's way
+        self.heat = settings.heat if self.tightens else 0.0
+        self.loose = 1.0
+        share = _SHARES[0 if not models else 1 if models < len(problem.parts) else 2 if models > 1 else 3]
         self.polish = min(_MOST_VISITS, max(_LEAST_POLISH, round(share * settings.polish * problem.n_records)))
         self.near = False  # whether the released numbers are within reach, so that fine steps pay
         self.emphasis = np.ones(len(problem.tolerance))
@@ -129,7 +133,7 @@ class _Evolution:
             fine = errors.off < self.settings.sharpen or self.without_models or number - self.since >= _STUCK
             self.near = self.near or (fine and self.settings.sharpen > 0)
             if self.near:
-                self._sharpen()
+                self._sharpen(number - self.since)
             if due or self.near:
                 self._refresh(self.best)
 
@@ -175,8 +179,22 @@ class _Evolution:
                 toolbox.climb(child, self.linear, self.polish, True, self.heat, rng=rng)
             child.fitness.values = toolbox.evaluate(child, self.linear)
 
-    def _sharpen(self) -> None:
-        """Turn to the fitness for fine work, one of two in turn; each number that is off gains weight."""
+    def _tighten(self, still: int) -> None:
+        """Tighten the numbers a step, quickly where they have settled; loosen them where they stand `still` so long."""
+        if self.fitness == "tightening":
+            settled = self.problem.fitness(self.best.totals, self.linear) < _SETTLED * len(self.emphasis)
+            self.loose = max(self.settings.tighten, self.loose / (_QUICKLY if settled else _SLOWLY))
+        if self.loose == self.settings.tighten and still >= _STUCK:
+            self.loose = _AGAIN
+        self.fitness = "tightening"
+
+    def _sharpen(self, still: int) -> None:
+        """Turn to the fitness for fine work: all numbers tighten together; or, for tables alone or one model alone, one
+        of two in turn, where each number that is off gains weight.
+        """
+        if self.tightens:
+            self._tighten(still)
+            return
         self.fitness = "sampling" if self.fitness == "precision" else "precision"
         off = np.abs(self.problem.distances(self.best.totals, self.linear)) > self.problem.tolerance
         self.emphasis = 1.0 + (self.emphasis - 1.0) * _FADE
@@ -184,11 +202,14 @@ class _Evolution:
 
     def _refresh(self, at: Candidate) -> None:
         """Take the linear map afresh at a candidate and judge everyone by it."""
-        self.linear = self.problem.linearise(at.codes, at.totals, self.fitness, self.emphasis)
+        self.linear = self._linearise(at)
         for candidate in self.population:
             candidate.fitness.values = self.toolbox.evaluate(candidate, self.linear)
         self.hall.clear()
         self.hall.update(self.population)
+
+    def _linearise(self, at: Candidate) -> Linear:
+        return self.problem.linearise(at.codes, at.totals, self.fitness, self.emphasis, self.loose)
 
     def _errors(self, candidate: Candidate) -> Errors:
         return self.problem.errors(candidate.totals, self.linear)
@@ -199,7 +220,7 @@ class _Evolution:
         off = errors.off
         if errors.all_matched:
             self.best.totals = self.problem.totals(self.best.codes)
-            self.linear = self.problem.linearise(self.best.codes, self.best.totals, self.fitness, self.emphasis)
+            self.linear = self._linearise(self.best)
             errors = self._errors(self.best)
             if errors.all_matched:
                 return "matched", errors

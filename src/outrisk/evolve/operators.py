@@ -90,17 +90,14 @@ def climb(
     """Visit `visits` records for one variable each and keep what does not raise the error, in place (see kernels.py).
 
     `exchange`: also try to exchange values between two records, first between records alike (see exchanges.py). `heat`:
-    keep now and then what raises the fitness by about this share of it.
+    keep now and then what raises the fitness by about this.
     """
     if exchange:
         exchanges.exchange(
             problem.plan, candidate.codes, candidate.totals, linear.low, linear.high, linear.weight, visits, rng
         )
-    residuals, gradient = problem.slopes(candidate.totals, linear)
-    kernels.climb(
-        problem.plan, candidate.codes, candidate.totals, linear.low, linear.high, linear.weight, linear.flat_forms,
-        residuals, gradient, visits, exchange, heat * problem.fitness(candidate.totals, linear), rng,
-    )  # fmt: skip
+    slopes = problem.slopes(candidate.totals, linear)
+    kernels.climb(problem.plan, candidate.codes, candidate.totals, *linear.arrays, *slopes, visits, exchange, heat, rng)
 
 
 def evaluate(problem: Problem, candidate: Candidate, linear: Linear) -> tuple[float]:

@@ -13,15 +13,22 @@ from outrisk.evolve.blocks import Array, Block, Joint, Mask, Model, Tally, Term,
 from outrisk.evolve.layout import BARE, FAMILIES, GENERAL, HEADER, MAPPED, MODEL, TALLY, Plan
 
 FOLDED = 1 << 18  # levels up to which a tally takes its masks and weight into its own table
+PROFILES = 1 << 22  # numbers up to which a model gets a table of what each kind of record adds to its residuals
 BINS = 1 << 12  # of a model; with more of them, emptying them costs more than they save
 MERGED = 512  # terms of a regression share a table up to this many levels; larger ones leave the nearest cache
 
 
 def build_plan(
-    codebook: Codebook, blocks: Sequence[Block], n_numbers: Sequence[int], rules: Sequence[Mask] = ()
+    codebook: Codebook,
+    blocks: Sequence[Block],
+    n_numbers: Sequence[int],
+    rules: Sequence[Mask] = (),
+    most_profiles: int = 0,
 ) -> Plan:
-    """Flatten blocks and rules; `n_numbers` of each block: the published numbers of a model, anything for a tally."""
-    flat = _Flat(codebook.sizes)
+    """Flatten blocks and rules; `n_numbers` of each block: the published numbers of a model, anything for a tally.
+    Models of at most `most_profiles` kinds of records get a table of them.
+    """
+    flat = _Flat(codebook.sizes, most_profiles)
     addresses = [flat.add(block, numbers) for block, numbers in zip(blocks, n_numbers, strict=True)]
     ruled = [flat.mask(rule) for rule in rules]
     p = len(codebook.variables)
@@ -38,7 +45,15 @@ def build_plan(
         rule_ptr=_pointers(rules_by),
         rules=_ints([at for on in rules_by for at in on]),
         extent=_ints(
-            [flat.n_totals, flat.most_design, flat.most_entries, flat.most_equations, flat.most_numbers, flat.n_bins]
+            [
+                flat.n_totals,
+                flat.most_design,
+                flat.most_entries,
+                flat.most_equations,
+                flat.most_numbers,
+                flat.n_bins,
+                flat.n_profiles,
+            ]
         ),
         code=_ints(flat.code),
         floats=np.concatenate([np.zeros(0), *flat.floats]),
@@ -108,15 +123,15 @@ def _pointers(lists: Sequence[Sequence[int]]) -> NDArray[np.int64]:
 class _Flat:
     """The growing flat arrays while blocks are added."""
 
-    def __init__(self, sizes: Sequence[int]) -> None:
-        self.sizes = sizes
+    def __init__(self, sizes: Sequence[int], most_profiles: int) -> None:
+        self.sizes, self.most_profiles = sizes, most_profiles
         self.code: list[int] = []
         self.floats: list[Array] = []
         self.flags: list[NDArray[np.uint8]] = []
         self.cells: list[NDArray[np.int32]] = []
         self.cols: list[NDArray[np.int32]] = []
         self.vals: list[Array] = []
-        self.n_totals = self.n_forms = self.n_residuals = self.n_bins = 0
+        self.n_totals = self.n_forms = self.n_residuals = self.n_bins = self.n_profiles = 0
         self.n_floats = self.n_flags = self.n_cells = self.n_design = 0
         self.most_design = self.most_entries = self.most_equations = self.most_numbers = 1
 
@@ -181,6 +196,7 @@ class _Flat:
         own += [len(terms), at, len(extras), at + sum(map(len, terms))]
         own += [block.n_score if block.information else -1, likelihood if block.likelihood else -1]
         own += [likelihood + int(block.likelihood), response, self.n_forms, n_numbers, self.n_residuals, int(binned)]
+        own += self._whole(block, n_numbers)
         entries = equations * design + 1 + sum(term[3] for term in extras)
         entries += (equations * design) * (equations * design + 1) // 2 if block.information else 0
         self.most_design, self.most_entries = max(self.most_design, design + 1), max(self.most_entries, entries)
@@ -189,6 +205,16 @@ class _Flat:
         self.n_forms += block.size * n_numbers
         self.n_residuals += n_numbers
         return own
+
+    def _whole(self, block: Model, n_numbers: int) -> list[int]:
+        """A joint over all variables of a model and the offset of its profiles; (-1, -1) where that is too large."""
+        together = tuple(sorted(variables(block)))
+        profiles = math.prod(self.sizes[j] for j in together)
+        if profiles > self.most_profiles or profiles * n_numbers > PROFILES:
+            return [-1, -1]
+        at = self.n_profiles
+        self.n_profiles += profiles * n_numbers
+        return [self._joint(joint_over(together, self.sizes)), at]
 
     def _term(self, term: Term, coefficients: Array) -> list[int]:
         """Sparse design rows, padded with zeros to one width."""

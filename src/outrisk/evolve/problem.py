@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -14,14 +14,17 @@ from outrisk.errors import EvolveError
 from outrisk.evolve.blocks import Array, Mask
 from outrisk.evolve.layout import Plan
 from outrisk.evolve.plan import build_plan
+from outrisk.evolve.profiles import profiles_of
 from outrisk.evolve.released import Bounds, ModelPart, Part, Released, TallyPart
 from outrisk.evolve.totals import information_of, totals_of
 
-Fitness = Literal["mse", "chi2", "precision", "sampling"]
+Fitness = Literal["mse", "chi2", "precision", "sampling", "tightening"]
 Codes = NDArray[np.uint8] | NDArray[np.uint16]
 _SAFE = 0.999  # share of half a last digit within which a model's number counts as matched: its totals are linearised
 _HAIR = 1 + 1e-9  # the same for tallies, which are exact: half a digit, whatever rounding makes of it
 _AIM = 0.8  # share of half a last digit within which a tally is no longer drawn to its printed value
+_WITHIN = 1.0  # squared length, in standard errors, up to which estimates are taken as known to first order
+_CLOSEST = 4.0  # weight of a squared error in half last digits, where numbers have tightened
 _GENTLE = 0.2  # of a model's single numbers against its numbers together, which do not disturb the tables
 _FAR = 1e9  # half last digits that an undefined number counts for in `Errors.off`
 
@@ -33,9 +36,10 @@ class Linear:
 
     low, high, weight (m,): range and weight of each total of a tally. forms: for each model (totals, numbers), the
     change of its scaled residuals with its totals; residuals: those at the origin. informations: of each part, (0, 0)
-    where there is none.
+    where there is none. shift (total k,): what to add to the numbers that totals give (see Problem._shift).
     """
 
+    plan: Plan
     origin: Array
     low: Array
     high: Array
@@ -43,11 +47,22 @@ class Linear:
     forms: tuple[Array, ...]
     residuals: tuple[Array, ...]
     informations: tuple[Array, ...]
+    shift: Array
 
     @cached_property
     def flat_forms(self) -> Array:
         """All forms in one array, as the compiled loops read them."""
         return np.concatenate([np.zeros(0), *(form.ravel() for form in self.forms)])
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """Ranges and weights of the totals, forms and profiles, as the compiled loops take them."""
+        return self.low, self.high, self.weight, self.flat_forms, self.profiles
+
+    @cached_property
+    def profiles(self) -> Array:
+        """What each kind of record adds to the residuals (see kernels.profiles_of)."""
+        return np.asarray(profiles_of(self.plan, self.flat_forms))
 
 
 @dataclass(frozen=True)
@@ -76,12 +91,16 @@ class Errors:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Codebook, number of records, released outputs, and rules: combinations of values that no record may have."""
+    """Codebook, number of records, released outputs, and rules: combinations of values that no record may have.
+
+    kinds_a_record: how many kinds of records there may be for each record in a model that still gets a table of them.
+    """
 
     codebook: Codebook
     n_records: int
     released: tuple[Released, ...]
     rules: tuple[Mask, ...] = ()
+    kinds_a_record: int = 12
 
     def __post_init__(self) -> None:
         if self.n_records < 1:
@@ -101,7 +120,13 @@ class Problem:
     def plan(self) -> Plan:
         """The flat form of all blocks."""
         blocks = [(block, part.n_numbers) for part in self.parts for block in part.blocks]
-        return build_plan(self.codebook, [block for block, _ in blocks], [k for _, k in blocks], self.rules)
+        return build_plan(
+            self.codebook,
+            [block for block, _ in blocks],
+            [k for _, k in blocks],
+            self.rules,
+            self.kinds_a_record * self.n_records,
+        )
 
     @cached_property
     def _slices(self) -> list[tuple[Part, slice, slice, int]]:
@@ -146,7 +171,9 @@ class Problem:
         """All totals of a data set, exactly; shape (m,)."""
         return np.asarray(totals_of(self.plan, codes))
 
-    def linearise(self, codes: Codes, totals: Array, fitness: Fitness, emphasis: Array | None = None) -> Linear:
+    def linearise(
+        self, codes: Codes, totals: Array, fitness: Fitness, emphasis: Array | None = None, loose: float = 1.0
+    ) -> Linear:
         """The fitness around a data set with these totals.
 
         mse: mean squared error of the published numbers. chi2: r' V^-1 r with V their sampling covariance, as far as
@@ -154,11 +181,14 @@ class Problem:
         units of half the last printed digit, for tallies times that unit in standard errors: neither digits alone nor
         sampling alone, and with weights that are no multiples of each other climbing does not get stuck where they are.
         sampling: precision, but the models by chi2, scaled to weigh as much: where one of the two stands still, the
-        other often moves on. Each number's share is multiplied by its importance and its `emphasis` (total k,).
+        other often moves on. tightening: chi2 with standard errors `loose` times as large, but none below a quarter of
+        the last printed digit: as loose falls, all numbers close in together, each until it is at its digits. Each
+        number's share is multiplied by its importance and its `emphasis` (total k,).
         """
         emphasis = self.importance if emphasis is None else self.importance * emphasis
         low, high, weight = np.zeros(len(totals)), np.zeros(len(totals)), np.zeros(len(totals))
         forms, residuals, informations = [], [], self.informations(codes)
+        shift = np.zeros(len(self.tolerance))
         for (part, where, which, _), information in zip(self._slices, informations, strict=True):
             here = totals[where]
             tolerance = self.tolerance[which]
@@ -176,13 +206,16 @@ class Problem:
                     "chi2": 1.0 / bounds.variance,
                     "precision": np.sqrt(per_digit / bounds.variance),
                     "sampling": np.sqrt(per_digit / bounds.variance),
+                    "tightening": np.minimum(_CLOSEST * per_digit, 1.0 / (loose**2 * bounds.variance)),
                 }[fitness]
                 weight[where] = np.where(carries, by_total * emphasis[which][number], 0.0)
                 continue
-            form, residual = self._form(part, here, which, information, fitness, emphasis[which])
+            if fitness not in ("mse", "chi2"):
+                shift[which] = self._shift(part, codes, here, information)
+            form, residual = self._form(part, here, which, information, shift, fitness, emphasis[which], loose)
             forms.append(form)
             residuals.append(residual)
-        return Linear(totals.copy(), low, high, weight, tuple(forms), tuple(residuals), informations)
+        return Linear(self.plan, totals.copy(), low, high, weight, tuple(forms), tuple(residuals), informations, shift)
 
     def informations(self, codes: Codes) -> tuple[Array, ...]:
         """Information of each part's model on a data set; (0, 0) where there is none, or it is among the totals."""
@@ -193,20 +226,58 @@ class Problem:
             for part, _, _, block in self._slices
         )
 
+    def _shift(self, part: ModelPart, codes: Codes, totals: Array, information: Array) -> Array:
+        """What the published numbers (k,) of a model change where its information is taken at the estimates of a data
+        set and not at the published coefficients: those were rounded, and printed standard errors can tell. None far
+        from the published coefficients, where estimates are not known well.
+        """
+        model, k = part.model, part.model.n_score
+        if not model.information or model.family in ("none", "ols"):
+            return np.zeros(part.n_numbers)
+        rows, columns = np.tril_indices(k)
+        matrix = np.zeros((k, k))
+        matrix[rows, columns] = matrix[columns, rows] = totals[k : k + len(rows)]
+        step = invert(matrix) @ totals[:k]
+        if not totals[:k] @ step < _WITHIN:
+            return np.zeros(part.n_numbers)
+        estimated = replace(
+            model,
+            coefficients=model.coefficients + step.reshape(model.coefficients.shape),
+            information=False,
+            likelihood=False,
+            extra=(),
+        )
+        plan = build_plan(self.codebook, [estimated], [part.n_numbers])
+        there = totals.copy()
+        there[k : k + len(rows)] = information_of(plan, plan.blocks[0], codes)[rows, columns]
+        shift = part.map.numbers(there, information) - part.map.numbers(totals, information)
+        return np.where(np.isfinite(shift), shift, 0.0)
+
     def _form(
-        self, part: ModelPart, totals: Array, which: slice, information: Array, fitness: Fitness, emphasis: Array
+        self,
+        part: ModelPart,
+        totals: Array,
+        which: slice,
+        information: Array,
+        shift: Array,
+        fitness: Fitness,
+        emphasis: Array,
+        loose: float,
     ) -> tuple[Array, Array]:
         """Scaled residuals of a model, and their change with its totals (m, k)."""
-        numbers = part.map.numbers(totals, information)
+        numbers = part.map.numbers(totals, information) + shift[which]
         far = numbers - np.clip(numbers, self.low[which], self.high[which])
         far = np.where(np.isfinite(far), far, 0.0)  # an undefined number cannot draw
         jacobian = part.map.jacobian(totals, information)
-        root = np.sqrt(emphasis)
+        root, tolerance = np.sqrt(emphasis), self.tolerance[which]
         precision = part.map.precision(totals, information)
         own = np.maximum(np.diag(precision), 1e-300)
-        between = np.sqrt(own) / self.tolerance[which]  # the geometric mean of both weights, as for tallies
+        between = np.sqrt(own) / tolerance  # the geometric mean of both weights, as for tallies
         if fitness == "mse":
             scale = np.diag(root * len(self.tolerance) ** -0.5)
+        elif fitness == "tightening":
+            values, vectors = np.linalg.eigh(precision * np.outer(tolerance, tolerance))
+            scale = (root / tolerance)[:, None] * vectors * np.sqrt(np.clip(values / loose**2, 0.0, _CLOSEST))
         elif fitness == "precision":
             scale = np.diag(_GENTLE * root * np.sqrt(between))
         else:
@@ -224,7 +295,7 @@ class Problem:
                 if isinstance(part, TallyPart)
                 else part.map.numbers(totals[where], information)
             )
-        return np.concatenate(found)
+        return np.concatenate(found) + linear.shift
 
     def distances(self, totals: Array, linear: Linear) -> Array:
         """Signed distance (total k,) of all numbers from where they should lie; infinite where undefined."""

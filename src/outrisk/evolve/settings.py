@@ -34,13 +34,14 @@ class Settings:
     mate_probability: chance that a pair of children swaps records. mate_share: chance that it swaps a given record.
     mutation: chance that a value changes. creep: chance that a changed numeric value goes to a neighbouring grid point
     only. climb: visits a child gets in each generation, per record (a visit: see kernels.climb). fitness: mse, or chi2
-    (see problem.py). sharpen: the numbers are near when `Errors.off` falls below this or no longer
-    falls, and from the start where no model is among the outputs (0 = never). Then the fitness
-    turns to squared errors in half last digits, where numbers that are off gain weight; values may be exchanged between
-    records; and the fitter child of a pair gets `polish` visits per record (fewer
-    where models are among the outputs, whose visits cost more). refresh: generations between refreshes
-    of the linear map; when near, every generation refreshes it. patience: the run ends when the error has not fallen by
-    0.1 % for this many generations (0 = only the budget ends it).
+    (see problem.py). sharpen: the numbers are near when `Errors.off` falls below this or no longer falls, and from the
+    start where no model is among the outputs (0 = never). Then the fitness turns to squared errors in half last digits,
+    where numbers that are off gain weight; values may be exchanged between records; and the fitter child of a pair gets
+    `polish` visits per record (fewer where models are alone). tighten: where a model stands beside other outputs, the
+    numbers then close in together instead, in units of their sampling errors, down to this share of them (see
+    problem.py; 0 = not so); while they do, a rise of the fitness by `heat` is kept with probability 1 / e. refresh:
+    generations between refreshes of the linear map; when near, every generation refreshes it. patience: the run ends
+    when the error has not fallen by 0.1 % for this many generations (0 = only the budget ends it).
     """
 
     population: int
@@ -54,6 +55,8 @@ class Settings:
     polish: float
     fitness: Literal["mse", "chi2"]
     sharpen: float
+    tighten: float
+    heat: float
     refresh: int
     patience: int
 
@@ -73,6 +76,8 @@ _RANGES = (
     ("creep", 0, 1),
     ("polish", 0, 1_000_000),
     ("sharpen", 0, 1e9),
+    ("tighten", 0, 1),
+    ("heat", 0, 1e9),
     ("refresh", 1, 1_000_000),
     ("patience", 0, 1_000_000),
 )
@@ -93,6 +98,8 @@ PRESETS = {
         polish=0.0,
         fitness="mse",
         sharpen=0.0,
+        tighten=0.0,
+        heat=0.0,
         refresh=10,
         patience=0,
     ),
@@ -110,6 +117,8 @@ PRESETS = {
         polish=7.0,
         fitness="chi2",
         sharpen=1.2,
+        tighten=3e-4,
+        heat=0.2,
         refresh=1,
         patience=50,
     ),
