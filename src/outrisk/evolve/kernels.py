@@ -52,7 +52,7 @@ MODELLED = 3  # values for which the models are asked: they cost the most
 ALIKE, RING = 1 << 15, 4  # records met last that are alike in all that tables see: kept by a hash of that, so many each
 SWAPPING = 0.5  # share of visits that look for such exchanges alone, at least
 NEAR = 3  # steps to values near by
-SWAPS = 8  # exchanges among them that a visit works out
+SWAPS = 3  # exchanges among them that a visit works out
 HOPELESS = 50.0  # rise in the models, in units of the heat, that what tallies gain would hardly make good
 LAZY = 2000  # entries of a form that an accepted edit may cost: larger gradients are brought up to date more rarely
 RUN = 32  # records visited one after the other, which are at hand before they are asked for
@@ -460,10 +460,13 @@ def climb(plan, codes, totals, low, high, weight, forms, profiles, residual, gra
     )
     n, active, blocks = len(codes), plan.active, plan.var_blocks
     up, down = np.empty(len(totals)), np.empty(len(totals))
+    left = (residual * residual).sum()
     for b in plan.blocks:
         if code[b + KIND] == TALLY:
             for a in range(code[b + FIRST], code[b + FIRST] + code[b + SIZE]):
                 _steps(a, totals, low, high, weight, up, down)
+                left += _penalty(totals[a], low[a], high[a], weight[a])
+    enough = 1e-9 * left  # with nothing left to do, ranges that move with the data would only drift
     eta, slack, curvature, x_cols, x_vals = work_of(plan)
     most_values = 2
     most_blocks = 0
@@ -513,6 +516,8 @@ def climb(plan, codes, totals, low, high, weight, forms, profiles, residual, gra
         wanting[:] = -1
         i = n
         for visit in range((visits + turn) // len(order)):
+            if left <= enough:
+                break
             i = i + 1 if visit % RUN and i + 1 < n else int(rng.random() * n)
             old = np.int64(codes[i, j])
             only_swaps = swapping and rng.random() < max(SWAPPING, 1.0 - 8.0 / size)
@@ -611,6 +616,7 @@ def climb(plan, codes, totals, low, high, weight, forms, profiles, residual, gra
                             blocks, start, end, code, totals, residual, gradient, pending, waited, forms, cols, vals,
                             ends, delta,
                         )
+                    left += moved
                     changed += 1 if k < 0 else 2
                     done = True
                 else:

@@ -24,7 +24,8 @@ _EMPHASIS, _FADE = 1.1, 0.95  # how numbers that are off gain weight at each ref
 _STUCK = 5  # generations without gain after which numbers are taken to be as near as coarse steps bring them
 _SETTLED = 0.5  # fitness a number, below which numbers have settled and tighten quickly, by the first of two factors
 _QUICKLY, _SLOWLY = 1.35, 1.06
-_AGAIN = 0.02  # where numbers that have tightened, and stand still, are loosened to
+_AGAIN = 0.1  # where numbers begin to tighten the next time
+_TURN = 10  # generations without gain after which fine work turns to its other way
 _MOST_VISITS = 400_000  # in a generation, however many the records: errors are looked at in between
 _LEAST_POLISH = 20_000  # visits, however few the records
 _SHARES = (1.0, 2.0, 0.5, 0.15)  # of the visits: tables alone, with models, several models, one, which cost more
@@ -100,9 +101,9 @@ class _Evolution:
         self.linear: Linear
         models = sum(isinstance(part, ModelPart) for part in problem.parts)
         self.without_models = models == 0
-        self.tightens = models > 0 and len(problem.parts) > 1 and settings.tighten > 0  # they stand in each other's way
-        self.heat = settings.heat if self.tightens else 0.0
-        self.loose = 1.0
+        self.modelled = models > 0 and settings.tighten > 0
+        self.tightens = self.modelled and len(problem.parts) > 1  # outputs stand in each other's way
+        self.turned, self.loose = 0, 1.0
         share = _SHARES[0 if not models else 1 if models < len(problem.parts) else 2 if models > 1 else 3]
         self.polish = min(_MOST_VISITS, max(_LEAST_POLISH, round(share * settings.polish * problem.n_records)))
         self.near = False  # whether the released numbers are within reach, so that fine steps pay
@@ -133,7 +134,7 @@ class _Evolution:
             fine = errors.off < self.settings.sharpen or self.without_models or number - self.since >= _STUCK
             self.near = self.near or (fine and self.settings.sharpen > 0)
             if self.near:
-                self._sharpen(number - self.since)
+                self._sharpen(number)
             if due or self.near:
                 self._refresh(self.best)
 
@@ -176,24 +177,25 @@ class _Evolution:
             if not self.near and visits:
                 toolbox.climb(child, self.linear, visits, False, 0.0, rng=rng)
             elif self.near and at == fitter:  # the other one would hardly catch up
-                toolbox.climb(child, self.linear, self.polish, True, self.heat, rng=rng)
+                toolbox.climb(child, self.linear, self.polish, True, settings.heat if self.tightens else 0.0, rng=rng)
             child.fitness.values = toolbox.evaluate(child, self.linear)
 
-    def _tighten(self, still: int) -> None:
-        """Tighten the numbers a step, quickly where they have settled; loosen them where they stand `still` so long."""
+    def _tighten(self) -> None:
+        """Tighten the numbers a step, quickly where they have settled."""
         if self.fitness == "tightening":
             settled = self.problem.fitness(self.best.totals, self.linear) < _SETTLED * len(self.emphasis)
             self.loose = max(self.settings.tighten, self.loose / (_QUICKLY if settled else _SLOWLY))
-        if self.loose == self.settings.tighten and still >= _STUCK:
-            self.loose = _AGAIN
         self.fitness = "tightening"
 
-    def _sharpen(self, still: int) -> None:
-        """Turn to the fitness for fine work: all numbers tighten together; or, for tables alone or one model alone, one
-        of two in turn, where each number that is off gains weight.
+    def _sharpen(self, number: int) -> None:
+        """Turn to the fitness for fine work: all numbers tighten together, or one of two in turn, where each number off
+        gains weight. Tables alone go the second way; others both, one after the other.
         """
+        if self.modelled and number - max(self.since, self.turned) >= _TURN:
+            self.tightens, self.turned, self.loose = not self.tightens, number, _AGAIN
+            self.emphasis[:] = 1.0
         if self.tightens:
-            self._tighten(still)
+            self._tighten()
             return
         self.fitness = "sampling" if self.fitness == "precision" else "precision"
         off = np.abs(self.problem.distances(self.best.totals, self.linear)) > self.problem.tolerance
