@@ -100,7 +100,7 @@ def tables(path, seeds):
             first = next((seconds for seconds, generation in trace if generation.errors.mae <= asked), float("nan"))
             print(f"{ways}-way, seed {seed}: {inside[-1].mae:.4f} per cell in {limit:g} s, {asked:g} in {first:.2f} s")
         print(f"{ways}-way: {len(problem.low):,} cells, median {statistics.median(reached):.4f} (asked: {asked:g})\n")
-        state = trace[-1][1].best
+        state = draw_candidate(problem, uniform(problem), np.random.default_rng(1))  # with all of the work left to do
         linear = problem.linearise(state.codes, state.totals, "precision")
         ranges = (*linear.arrays, *problem.slopes(state.totals, linear))
         started = time.thread_time()

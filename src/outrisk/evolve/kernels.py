@@ -516,7 +516,7 @@ def climb(plan, codes, totals, low, high, weight, forms, profiles, residual, gra
         wanting[:] = -1
         i = n
         for visit in range((visits + turn) // len(order)):
-            if left <= enough:
+            if left <= enough and visit > 0:  # a single visit, in case numbers are off all the same
                 break
             i = i + 1 if visit % RUN and i + 1 < n else int(rng.random() * n)
             old = np.int64(codes[i, j])
