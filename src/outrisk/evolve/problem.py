@@ -61,7 +61,7 @@ class Linear:
 
     @cached_property
     def profiles(self) -> Array:
-        """What each kind of record adds to the residuals (see kernels.profiles_of)."""
+        """What each kind of record adds to the residuals (see profiles.py)."""
         return np.asarray(profiles_of(self.plan, self.flat_forms))
 
 
@@ -212,7 +212,7 @@ class Problem:
                 continue
             if fitness not in ("mse", "chi2"):
                 shift[which] = self._shift(part, codes, here, information)
-            form, residual = self._form(part, here, which, information, shift, fitness, emphasis[which], loose)
+            form, residual = self._form(part, here, which, information, shift[which], fitness, emphasis[which], loose)
             forms.append(form)
             residuals.append(residual)
         return Linear(self.plan, totals.copy(), low, high, weight, tuple(forms), tuple(residuals), informations, shift)
@@ -265,7 +265,7 @@ class Problem:
         loose: float,
     ) -> tuple[Array, Array]:
         """Scaled residuals of a model, and their change with its totals (m, k)."""
-        numbers = part.map.numbers(totals, information) + shift[which]
+        numbers = part.map.numbers(totals, information) + shift
         far = numbers - np.clip(numbers, self.low[which], self.high[which])
         far = np.where(np.isfinite(far), far, 0.0)  # an undefined number cannot draw
         jacobian = part.map.jacobian(totals, information)

@@ -10,7 +10,7 @@ import numpy as np
 
 from outrisk.evolve.contributions import entries_of, jit
 from outrisk.evolve.layout import FIRST, FORM, KIND, MODEL, NUMBERS, PROFILE, SIZE, WHOLE
-from outrisk.evolve.totals import BATCH, add, fold, memory_of, work_of
+from outrisk.evolve.totals import add_all, work_of
 
 
 # fmt: off
@@ -58,10 +58,5 @@ def afresh(plan, codes, totals):
             totals[code[b + FIRST] : code[b + FIRST] + code[b + SIZE]] = 0.0
             chosen[count] = b
             count += 1
-    if count == 0:
-        return
-    work, memory = work_of(plan), memory_of(plan)
-    cols, vals = np.empty(plan.extent[2], np.int64), np.empty(plan.extent[2])
-    for start in range(0, len(codes), BATCH):
-        add(plan, chosen[:count], codes[start : start + BATCH], 1.0, work, cols, vals, memory, totals)
-    fold(plan, memory, totals)
+    if count:
+        add_all(plan, chosen[:count], codes, totals)

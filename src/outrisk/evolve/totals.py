@@ -173,14 +173,20 @@ def fold(plan, memory, totals):
 
 
 @jit
-def totals_of(plan, codes):
-    """All totals of a data set, from nothing; shape (m,)."""
-    totals = np.zeros(plan.extent[0])
+def add_all(plan, blocks, codes, totals):
+    """Add what all records contribute to the totals of some blocks."""
     work, memory = work_of(plan), memory_of(plan)
     cols, vals = np.empty(plan.extent[2], np.int64), np.empty(plan.extent[2])
     for start in range(0, len(codes), BATCH):
-        add(plan, plan.blocks, codes[start : start + BATCH], 1.0, work, cols, vals, memory, totals)
+        add(plan, blocks, codes[start : start + BATCH], 1.0, work, cols, vals, memory, totals)
     fold(plan, memory, totals)
+
+
+@jit
+def totals_of(plan, codes):
+    """All totals of a data set, from nothing; shape (m,)."""
+    totals = np.zeros(plan.extent[0])
+    add_all(plan, plan.blocks, codes, totals)
     return totals
 
 
