@@ -101,8 +101,7 @@ class Magnitudes:
     @cached_property
     def support(self) -> Array:
         """The values of the variable as they count, top-coded; ascending, without the missing one."""
-        support = np.array(self.codebook[self.value].values, dtype=np.float64)
-        return support if self.protection.top_code is None else np.minimum(support, self.protection.top_code)
+        return self.protection.top_coded(np.array(self.codebook[self.value].values, dtype=np.float64))
 
     def refit(self, data: Microdata, start: Array | None = None) -> Array:
         """The numbers by pandas on the decoded records, shape (k,)."""

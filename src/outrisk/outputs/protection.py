@@ -85,9 +85,11 @@ class Protection(BaseModel):
             if self.random:
                 shift = np.random.default_rng([self.seed, zlib.crc32(name.encode())]).random(len(counts))
             printed = base * np.floor(printed / base + shift)
-        if self.top_code is not None:
-            printed = np.minimum(printed, self.top_code)
-        return np.where(hidden, np.nan, printed)
+        return np.where(hidden, np.nan, self.top_coded(printed))
+
+    def top_coded(self, values: Array) -> Array:
+        """Values, those above the top code as the top code; the shape they have."""
+        return values if self.top_code is None else np.minimum(values, self.top_code)
 
     def prints(self, printed: Array) -> NDArray[np.bool_]:
         """Whether some number of records that is not withheld is printed so, (cells,)."""
