@@ -149,8 +149,8 @@ def test_standard_errors_from_totals_are_those_of_a_refit(crowded):
     linear = problem.linearise(codes, problem.totals(codes), "tightening")
     refit = np.concatenate([output.refit(Microdata(problem.codebook, codes)) for output in outputs])
     away = (problem.numbers(problem.totals(codes), linear) - refit) / problem.tolerance
-    assert np.abs(away).max() < 0.1 and np.abs(linear.shift).max() > 0
-    assert not problem.linearise(codes, problem.totals(codes), "chi2").shift.any()
+    assert np.abs(away).max() < 0.1 and np.abs(linear.bends[0]).max() > 0
+    assert not problem.linearise(codes, problem.totals(codes), "chi2").bends[0].any()
 
 
 def test_numbers_tighten_from_their_sampling_errors_to_their_digits(crowded):

@@ -22,9 +22,12 @@ from outrisk.evolve.settings import Settings
 Stop = Literal["", "matched", "budget", "stalled"]
 _EMPHASIS, _FADE = 1.1, 0.95  # how numbers that are off gain weight at each refresh, and how the gain fades
 _STUCK = 5  # generations without gain after which numbers are taken to be as near as coarse steps bring them
-_SETTLED = 0.5  # fitness a number, below which numbers have settled and tighten quickly, by the first of two factors
-_QUICKLY, _SLOWLY = 1.35, 1.06
-_AGAIN = 0.1  # where numbers begin to tighten the next time
+_SETTLED, _SLOWLY = 0.5, 0.4  # fitness a number above which numbers have not settled, and the share they then tighten
+_AGAIN = 0.3  # tightness with which numbers begin the next time
+_COOLER, _COLDEST = 0.9, 0.02  # how the heat falls once numbers are at their digits, and to which share
+_FEW = 0.02  # trades a record, below which climbing goes on
+_CLIMB = 5
+_COUNTING = 0.25  # share of the generations in which counts may come first
 _TURN = 10  # generations without gain after which fine work turns to its other way
 _MOST_VISITS = 400_000  # in a generation, however many the records: errors are looked at in between
 _LEAST_POLISH = 20_000  # visits, however few the records
@@ -72,6 +75,7 @@ def make_toolbox(problem: Problem, settings: Settings, rng: np.random.Generator)
     toolbox.register("mate", operators.mate, problem)
     toolbox.register("mutate", operators.mutate, problem, creep=settings.creep)
     toolbox.register("climb", operators.climb, problem)
+    toolbox.register("trade", operators.trade, problem)
     toolbox.register("evaluate", operators.evaluate, problem)
     toolbox.register("select", operators.survive)
     return toolbox
@@ -103,9 +107,11 @@ class _Evolution:
         self.without_models = models == 0
         self.modelled = models > 0 and settings.tighten > 0
         self.tightens = self.modelled and len(problem.parts) > 1  # outputs stand in each other's way
-        self.turned, self.loose = 0, 1.0
+        self.turned, self.tightness, self.warmth = 0, 0.0, 1.0
         share = _SHARES[0 if not models else 1 if models < len(problem.parts) else 2 if models > 1 else 3]
         self.polish = min(_MOST_VISITS, max(_LEAST_POLISH, round(share * settings.polish * problem.n_records)))
+        self.counts = problem.counts if self.tightens else None  # these first, the models then
+        self.counted, self.standing = np.inf, 0
         self.near = False  # whether the released numbers are within reach, so that fine steps pay
         self.emphasis = np.ones(len(problem.tolerance))
         self._refresh(self.population[0])
@@ -131,6 +137,8 @@ class _Evolution:
             )
             if stop:
                 return
+            if self.counts is not None:
+                continue
             fine = errors.off < self.settings.sharpen or self.without_models or number - self.since >= _STUCK
             self.near = self.near or (fine and self.settings.sharpen > 0)
             if self.near:
@@ -143,8 +151,16 @@ class _Evolution:
         found: Candidate = self.hall[0]
         return found
 
+    @property
+    def closing(self) -> bool:
+        """Whether numbers still close in, so that standing still means nothing yet."""
+        return self.near and self.tightens and self.warmth > _COLDEST
+
     def _step(self, generation: int) -> None:
         """One generation: copies of the parents mate, mutate and climb, then compete with their parents."""
+        if self.counts is not None:
+            self._count(generation)
+            return
         order = self.rng.permutation(len(self.population))
         parents = [self.population[at] for at in order]
         children = [self.spare.pop() if self.spare else deepcopy(parent) for parent in parents]
@@ -172,27 +188,50 @@ class _Evolution:
             toolbox.mate(*pair, settings.mate_share(generation), rng=rng)
         fitter = 0 if parents[first].fitness >= parents[first + 1].fitness else 1
         for at, child in enumerate(pair):
-            toolbox.mutate(child, settings.mutation(generation), rng=rng)
+            if not (self.near and self.tightens):  # trades keep the tables as they are
+                toolbox.mutate(child, settings.mutation(generation), rng=rng)
             visits = min(_MOST_VISITS, round(settings.climb(generation) * self.problem.n_records))
             if not self.near and visits:
                 toolbox.climb(child, self.linear, visits, False, 0.0, rng=rng)
             elif self.near and at == fitter:  # the other one would hardly catch up
-                toolbox.climb(child, self.linear, self.polish, True, settings.heat if self.tightens else 0.0, rng=rng)
+                heat = settings.heat * self.warmth if self.tightens else 0.0
+                traded = toolbox.trade(child, self.linear, heat, rng=rng) if self.tightens else 0
+                if traded < _FEW * len(child.codes) or generation % _CLIMB == 0:
+                    toolbox.climb(child, self.linear, self.polish, True, heat, rng=rng)
             child.fitness.values = toolbox.evaluate(child, self.linear)
 
+    def _count(self, generation: int) -> None:
+        """One generation of counts alone, in which the first candidate climbs; they are done when they stand still."""
+        counts, candidate = self.counts, self.population[0]
+        assert counts is not None
+        twin = Candidate(candidate.codes, counts.totals(candidate.codes))
+        for fitness in ("precision", "sampling"):
+            linear = counts.linearise(twin.codes, twin.totals, fitness)
+            operators.climb(counts, twin, linear, self.polish, True, 0.0, self.rng)
+        candidate.totals = self.problem.totals(candidate.codes)
+        errors = counts.errors(twin.totals, linear)
+        self.standing = 0 if errors.off < self.counted * (1 - _GAIN) else self.standing + 1
+        self.counted = min(errors.off, self.counted)
+        late = generation >= _COUNTING * self.settings.generations
+        if errors.all_matched or self.standing == _STUCK or late:
+            self.counts, self.near, self.fitness = None, True, "tightening"
+        self._refresh(candidate)
+
     def _tighten(self) -> None:
-        """Tighten the numbers a step, quickly where they have settled."""
-        if self.fitness == "tightening":
+        """Tighten the numbers a step, a smaller one where they have not settled; then let the heat fall."""
+        if self.fitness == "tightening" and self.tightness < 1.0:
             settled = self.problem.fitness(self.best.totals, self.linear) < _SETTLED * len(self.emphasis)
-            self.loose = max(self.settings.tighten, self.loose / (_QUICKLY if settled else _SLOWLY))
+            self.tightness = min(1.0, self.tightness + self.settings.tighten * (1.0 if settled else _SLOWLY))
+        elif self.fitness == "tightening":
+            self.warmth = max(_COLDEST, self.warmth * _COOLER)
         self.fitness = "tightening"
 
     def _sharpen(self, number: int) -> None:
         """Turn to the fitness for fine work: all numbers tighten together, or one of two in turn, where each number off
         gains weight. Tables alone go the second way; others both, one after the other.
         """
-        if self.modelled and number - max(self.since, self.turned) >= _TURN:
-            self.tightens, self.turned, self.loose = not self.tightens, number, _AGAIN
+        if self.modelled and not self.closing and number - max(self.since, self.turned) >= _TURN:
+            self.tightens, self.turned, self.tightness, self.warmth = not self.tightens, number, _AGAIN, 1.0
             self.emphasis[:] = 1.0
         if self.tightens:
             self._tighten()
@@ -211,7 +250,7 @@ class _Evolution:
         self.hall.update(self.population)
 
     def _linearise(self, at: Candidate) -> Linear:
-        return self.problem.linearise(at.codes, at.totals, self.fitness, self.emphasis, self.loose)
+        return self.problem.linearise(at.codes, at.totals, self.fitness, self.emphasis, self.tightness)
 
     def _errors(self, candidate: Candidate) -> Errors:
         return self.problem.errors(candidate.totals, self.linear)
@@ -233,4 +272,5 @@ class _Evolution:
             self.least, self.since = off, number
         if number == self.settings.generations:
             return "budget", errors
-        return ("stalled" if 0 < self.settings.patience <= number - self.since else ""), errors
+        waited = 0 if self.closing else number - self.since
+        return ("stalled" if 0 < self.settings.patience <= waited else ""), errors

@@ -10,11 +10,14 @@ from deap import base
 from numpy.typing import NDArray
 
 from outrisk.errors import EvolveError
-from outrisk.evolve import exchanges, kernels
+from outrisk.evolve import exchanges, kernels, trades
 from outrisk.evolve.blocks import Array, Mask, level_in
 from outrisk.evolve.problem import Codes, Linear, Problem
 from outrisk.evolve.start import Draw
 
+_TRADES = 12_000  # drawn at once
+_SWEEPS = 60  # tries of each trade
+_HOTTER, _COLDER = 2.5, 0.25  # than the heat: where annealing begins and ends
 _REDRAWS = 1000  # rounds of drawing records again that break a rule
 
 
@@ -98,6 +101,19 @@ def climb(
         )
     slopes = problem.slopes(candidate.totals, linear)
     kernels.climb(problem.plan, candidate.codes, candidate.totals, *linear.arrays, *slopes, visits, exchange, heat, rng)
+
+
+def trade(problem: Problem, candidate: Candidate, linear: Linear, heat: float, rng: np.random.Generator) -> int:
+    """Draw trades between records alike in what the tallies see and anneal them, in place (see trades.py); returns how
+    many were found.
+    """
+    residual, _ = problem.slopes(candidate.totals, linear)
+    found = trades.draw(problem.plan, candidate.codes, *linear.arrays, len(residual), _TRADES, rng)
+    totals = candidate.totals.copy()
+    ranges = linear.low, linear.high, linear.weight
+    made = trades.anneal(found, residual, totals, *ranges, _HOTTER * heat, _COLDER * heat, _SWEEPS, rng)
+    trades.make(problem.plan, found, made, candidate.codes, candidate.totals)
+    return len(found.variable)
 
 
 def evaluate(problem: Problem, candidate: Candidate, linear: Linear) -> tuple[float]:

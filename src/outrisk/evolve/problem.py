@@ -16,15 +16,18 @@ from outrisk.evolve.layout import Plan
 from outrisk.evolve.plan import build_plan
 from outrisk.evolve.profiles import profiles_of
 from outrisk.evolve.released import Bounds, ModelPart, Part, Released, TallyPart
-from outrisk.evolve.totals import information_of, totals_of
+from outrisk.evolve.totals import bends_of, information_of, totals_of
 
 Fitness = Literal["mse", "chi2", "precision", "sampling", "tightening"]
 Codes = NDArray[np.uint8] | NDArray[np.uint16]
 _SAFE = 0.999  # share of half a last digit within which a model's number counts as matched: its totals are linearised
 _HAIR = 1 + 1e-9  # the same for tallies, which are exact: half a digit, whatever rounding makes of it
-_AIM = 0.8  # share of half a last digit within which a tally is no longer drawn to its printed value
-_WITHIN = 1.0  # squared length, in standard errors, up to which estimates are taken as known to first order
-_CLOSEST = 4.0  # weight of a squared error in half last digits, where numbers have tightened
+_AIM = 0.6  # share of half a last digit within which a tally is no longer drawn to its printed value
+_WITHIN = 1.0  # squared length a coefficient, in standard errors, up to which estimates are known to first order
+_SEEN = 5_000  # records that tell how an information changes with the coefficients
+_CLOSEST, _PINNED = 4.0, 16.0  # weight of a squared error in half last digits, tightened: of models, of tallies
+_NARROWEST = 3e-4  # what the sampling errors of all numbers have shrunk to at tightness 1
+_LEAST = 1e-14  # weight of what says nothing to first order
 _GENTLE = 0.2  # of a model's single numbers against its numbers together, which do not disturb the tables
 _FAR = 1e9  # half last digits that an undefined number counts for in `Errors.off`
 
@@ -36,7 +39,7 @@ class Linear:
 
     low, high, weight (m,): range and weight of each total of a tally. forms: for each model (totals, numbers), the
     change of its scaled residuals with its totals; residuals: those at the origin. informations: of each part, (0, 0)
-    where there is none. shift (total k,): what to add to the numbers that totals give (see Problem._shift).
+    where there is none. bends: of each part, how its numbers change with the score besides (see Problem._bend).
     """
 
     plan: Plan
@@ -47,7 +50,7 @@ class Linear:
     forms: tuple[Array, ...]
     residuals: tuple[Array, ...]
     informations: tuple[Array, ...]
-    shift: Array
+    bends: tuple[Array, ...]
 
     @cached_property
     def flat_forms(self) -> Array:
@@ -117,6 +120,17 @@ class Problem:
         return [part for output in self.released for part in output.parts]
 
     @cached_property
+    def counts(self) -> Problem | None:
+        """The same problem with the outputs that are counts alone; None where there are none, or no models."""
+        chosen = [
+            output
+            for output in self.released
+            if output.known.any() and all(isinstance(part, TallyPart) and _counts(part) for part in output.parts)
+        ]
+        models = any(isinstance(part, ModelPart) for part in self.parts)
+        return replace(self, released=tuple(chosen)) if chosen and models else None
+
+    @cached_property
     def plan(self) -> Plan:
         """The flat form of all blocks."""
         blocks = [(block, part.n_numbers) for part in self.parts for block in part.blocks]
@@ -172,7 +186,7 @@ class Problem:
         return np.asarray(totals_of(self.plan, codes))
 
     def linearise(
-        self, codes: Codes, totals: Array, fitness: Fitness, emphasis: Array | None = None, loose: float = 1.0
+        self, codes: Codes, totals: Array, fitness: Fitness, emphasis: Array | None = None, tightness: float = 0.0
     ) -> Linear:
         """The fitness around a data set with these totals.
 
@@ -181,16 +195,16 @@ class Problem:
         units of half the last printed digit, for tallies times that unit in standard errors: neither digits alone nor
         sampling alone, and with weights that are no multiples of each other climbing does not get stuck where they are.
         sampling: precision, but the models by chi2, scaled to weigh as much: where one of the two stands still, the
-        other often moves on. tightening: chi2 with standard errors `loose` times as large, but none below a quarter of
-        the last printed digit: as loose falls, all numbers close in together, each until it is at its digits. Each
+        other often moves on. tightening: chi2 at tightness 0, squared errors in
+        half last digits at 1, and on the way between them for others, but for counts, which are at their digits at
+        once: all numbers close in together, as tables hold still. Each
         number's share is multiplied by its importance and its `emphasis` (total k,).
         """
         emphasis = self.importance if emphasis is None else self.importance * emphasis
         low, high, weight = np.zeros(len(totals)), np.zeros(len(totals)), np.zeros(len(totals))
-        forms, residuals, informations = [], [], self.informations(codes)
-        shift = np.zeros(len(self.tolerance))
-        for (part, where, which, _), information in zip(self._slices, informations, strict=True):
-            here = totals[where]
+        forms, residuals, bends, informations = [], [], [], self.informations(codes)
+        for (part, where, which, block), information in zip(self._slices, informations, strict=True):
+            here, bend = totals[where], np.zeros((part.n_numbers, 0))
             tolerance = self.tolerance[which]
             if isinstance(part, TallyPart):
                 bounds, widest = (
@@ -206,16 +220,21 @@ class Problem:
                     "chi2": 1.0 / bounds.variance,
                     "precision": np.sqrt(per_digit / bounds.variance),
                     "sampling": np.sqrt(per_digit / bounds.variance),
-                    "tightening": np.minimum(_CLOSEST * per_digit, 1.0 / (loose**2 * bounds.variance)),
+                    "tightening": _between(
+                        1.0 / bounds.variance, _PINNED * per_digit, 1.0 if _counts(part) else tightness
+                    ),
                 }[fitness]
                 weight[where] = np.where(carries, by_total * emphasis[which][number], 0.0)
+                bends.append(bend)
                 continue
             if fitness not in ("mse", "chi2"):
-                shift[which] = self._shift(part, codes, here, information)
-            form, residual = self._form(part, here, which, information, shift[which], fitness, emphasis[which], loose)
+                bend = self._bend(part, block, codes, here, information)
+            form, residual = self._form(part, here, which, information, bend, fitness, emphasis[which], tightness)
+            bends.append(bend)
             forms.append(form)
             residuals.append(residual)
-        return Linear(self.plan, totals.copy(), low, high, weight, tuple(forms), tuple(residuals), informations, shift)
+        ranges = low, high, weight
+        return Linear(self.plan, totals.copy(), *ranges, tuple(forms), tuple(residuals), informations, tuple(bends))
 
     def informations(self, codes: Codes) -> tuple[Array, ...]:
         """Information of each part's model on a data set; (0, 0) where there is none, or it is among the totals."""
@@ -226,32 +245,23 @@ class Problem:
             for part, _, _, block in self._slices
         )
 
-    def _shift(self, part: ModelPart, codes: Codes, totals: Array, information: Array) -> Array:
-        """What the published numbers (k,) of a model change where its information is taken at the estimates of a data
-        set and not at the published coefficients: those were rounded, and printed standard errors can tell. None far
-        from the published coefficients, where estimates are not known well.
+    def _bend(self, part: ModelPart, block: int, codes: Codes, totals: Array, information: Array) -> Array:
+        """What the published numbers (k,) of a model change with its score (k, K), as its information is taken at the
+        estimates of a data set and not at the published coefficients: those were rounded, and printed standard errors
+        can tell. None far from the published coefficients, where estimates are not known well.
         """
-        model, k = part.model, part.model.n_score
+        model, size = part.model, part.model.n_score
         if not model.information or model.family in ("none", "ols"):
-            return np.zeros(part.n_numbers)
-        rows, columns = np.tril_indices(k)
-        matrix = np.zeros((k, k))
-        matrix[rows, columns] = matrix[columns, rows] = totals[k : k + len(rows)]
-        step = invert(matrix) @ totals[:k]
-        if not totals[:k] @ step < _WITHIN:
-            return np.zeros(part.n_numbers)
-        estimated = replace(
-            model,
-            coefficients=model.coefficients + step.reshape(model.coefficients.shape),
-            information=False,
-            likelihood=False,
-            extra=(),
-        )
-        plan = build_plan(self.codebook, [estimated], [part.n_numbers])
-        there = totals.copy()
-        there[k : k + len(rows)] = information_of(plan, plan.blocks[0], codes)[rows, columns]
-        shift = part.map.numbers(there, information) - part.map.numbers(totals, information)
-        return np.where(np.isfinite(shift), shift, 0.0)
+            return np.zeros((part.n_numbers, 0))
+        rows, columns = np.tril_indices(size)
+        matrix = np.zeros((size, size))
+        matrix[rows, columns] = matrix[columns, rows] = totals[size : size + len(rows)]
+        inverse = invert(matrix)
+        if not totals[:size] @ inverse @ totals[:size] < _WITHIN * size:
+            return np.zeros((part.n_numbers, 0))
+        bends = bends_of(self.plan, self.plan.blocks[block], codes, -(-len(codes) // _SEEN))
+        steep = part.map.jacobian(totals, information)[:, size : size + len(rows)]
+        return np.asarray(steep @ bends @ inverse)
 
     def _form(
         self,
@@ -259,16 +269,17 @@ class Problem:
         totals: Array,
         which: slice,
         information: Array,
-        shift: Array,
+        bend: Array,
         fitness: Fitness,
         emphasis: Array,
-        loose: float,
+        tightness: float,
     ) -> tuple[Array, Array]:
         """Scaled residuals of a model, and their change with its totals (m, k)."""
-        numbers = part.map.numbers(totals, information) + shift
+        numbers = part.map.numbers(totals, information) + bend @ totals[: bend.shape[1]]
         far = numbers - np.clip(numbers, self.low[which], self.high[which])
         far = np.where(np.isfinite(far), far, 0.0)  # an undefined number cannot draw
         jacobian = part.map.jacobian(totals, information)
+        jacobian[:, : bend.shape[1]] += bend
         root, tolerance = np.sqrt(emphasis), self.tolerance[which]
         precision = part.map.precision(totals, information)
         own = np.maximum(np.diag(precision), 1e-300)
@@ -277,7 +288,8 @@ class Problem:
             scale = np.diag(root * len(self.tolerance) ** -0.5)
         elif fitness == "tightening":
             values, vectors = np.linalg.eigh(precision * np.outer(tolerance, tolerance))
-            scale = (root / tolerance)[:, None] * vectors * np.sqrt(np.clip(values / loose**2, 0.0, _CLOSEST))
+            values = _between(np.maximum(values, _LEAST), _CLOSEST, tightness)
+            scale = (root / tolerance)[:, None] * vectors * np.sqrt(values)
         elif fitness == "precision":
             scale = np.diag(_GENTLE * root * np.sqrt(between))
         else:
@@ -289,13 +301,13 @@ class Problem:
     def numbers(self, totals: Array, linear: Linear) -> Array:
         """All published numbers recomputed from totals, (total k,): those of tallies exactly."""
         found = []
-        for (part, where, _, _), information in zip(self._slices, linear.informations, strict=True):
+        for (part, where, _, _), information, bend in zip(self._slices, linear.informations, linear.bends, strict=True):
             found.append(
                 part.map.numbers(totals[where])
                 if isinstance(part, TallyPart)
-                else part.map.numbers(totals[where], information)
+                else part.map.numbers(totals[where], information) + bend @ totals[where][: bend.shape[1]]
             )
-        return np.concatenate(found) + linear.shift
+        return np.concatenate(found)
 
     def distances(self, totals: Array, linear: Linear) -> Array:
         """Signed distance (total k,) of all numbers from where they should lie; infinite where undefined."""
@@ -372,6 +384,22 @@ def _reachable(part: TallyPart, bounds: Bounds, widest: Bounds) -> tuple[Array, 
     none = least > most
     least, most = np.where(none, most, least), np.where(none, least, most)
     return np.where(whole, least, bounds.low), np.where(whole, most, bounds.high)
+
+
+def _counts(part: TallyPart) -> bool:
+    """Whether a part is made of counts alone, weighted or not."""
+    return all(block.value is None for block in part.blocks)
+
+
+def _between(sampling: Array, digits: Array | float, tightness: float) -> Array:
+    """Weights on the way from those of sampling errors (tightness 0) to those of last digits (1), never beyond them.
+
+    Two ways, whichever is ahead: in one all sampling errors shrink by the same factor; in the other every number has
+    come the same share of its own way, so that one printed to many digits does not come last, when others that it
+    needs to move are settled.
+    """
+    together = np.minimum(sampling / _NARROWEST ** (2.0 * tightness), digits)
+    return np.minimum(np.maximum(together, sampling ** (1.0 - tightness) * digits**tightness), digits)
 
 
 def _root(precision: Array) -> Array:

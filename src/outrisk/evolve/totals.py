@@ -34,6 +34,7 @@ from outrisk.evolve.layout import (
 )
 
 BATCH = 256  # records: what is kept of them stays in the nearest cache
+NUDGE = 1e-4  # of a linear predictor, to see how the curvature changes with it
 PAIRED = 1 << 18  # levels of two terms together up to which an information is summed by them
 
 
@@ -282,3 +283,42 @@ def _information_by_records(plan, b, codes):
                 for c in range(k):
                     information[f * k + c, e * k + a] = information[e * k + a, f * k + c]
     return information
+
+
+@jit
+def bends_of(plan, b, codes, every):
+    """How the information of the MODEL at address b changes with its coefficients, from every `every`-th record; shape
+    (K (K + 1) / 2, K), the rows of its lower triangle.
+    """
+    code, floats, flags, design_cols, design_vals = plan.code, plan.floats, plan.flags, plan.cols, plan.vals
+    equations, k = code[b + EQUATIONS], code[b + COLUMNS]
+    eta, residual, curvature, x_cols, x_vals = work_of(plan)
+    above = np.empty((equations, equations))
+    size = equations * k
+    bends = np.zeros((size * (size + 1) // 2, size))
+    for i in range(0, len(codes), every):
+        share = every * share_of(code, floats, flags, b, codes, i)
+        if share == 0.0:
+            continue
+        length = design_of(code, floats, design_cols, design_vals, b, codes, i, eta, x_cols, x_vals)
+        y = floats[code[b + RESPONSE] + level_of(code, code[b + PLACE], codes, i)]
+        for g in range(equations):
+            at = eta[g]
+            eta[g] = at + NUDGE
+            derivatives(code[b + FAMILY], y, eta, residual, above, equations, False)
+            eta[g] = at - NUDGE
+            derivatives(code[b + FAMILY], y, eta, residual, curvature, equations, False)
+            eta[g] = at
+            for e in range(equations):
+                for f in range(e + 1):
+                    steep = share * (above[e, f] - curvature[e, f]) / (2.0 * NUDGE)
+                    for a in range(length):
+                        row = e * k + x_cols[a]
+                        for c in range(a + 1 if e == f else length):
+                            column = f * k + x_cols[c]
+                            high = max(row, column)
+                            product = steep * x_vals[a] * x_vals[c]
+                            bend = bends[high * (high + 1) // 2 + min(row, column)]
+                            for d in range(length):
+                                bend[g * k + x_cols[d]] += product * x_vals[d]
+    return bends
