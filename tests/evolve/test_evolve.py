@@ -158,15 +158,33 @@ def test_numbers_tighten_from_their_sampling_errors_to_their_digits(crowded):
     codes = draw_candidate(problem, uniform(problem), np.random.default_rng(0)).codes
     totals = problem.totals(codes)
 
-    def weights(fitness, loose=1.0):
-        linear = problem.linearise(codes, totals, fitness, loose=loose)
+    def weights(fitness, tightness=0.0):
+        linear = problem.linearise(codes, totals, fitness, tightness=tightness)
         return linear.weight, [np.linalg.norm(form) for form in linear.forms]
 
-    chi2, tight, digits = weights("chi2"), weights("tightening", 0.1), weights("tightening", 1e-9)
-    counts = slice(*np.cumsum([sum(part.blocks[0].size for part in problem.parts[:3]), problem.parts[3].n_numbers]))
-    np.testing.assert_allclose(tight[0][counts], np.minimum(100 * chi2[0][counts], 4 / 0.25), rtol=1e-6)
-    np.testing.assert_allclose(digits[0][counts], 4 / 0.25, rtol=1e-6)
-    assert all(a < b < c for a, b, c in zip(chi2[1], tight[1], digits[1], strict=True))
+    chi2, loose, tight, digits = weights("chi2"), *(weights("tightening", share) for share in (0.0, 0.3, 1.0))
+    sizes = np.cumsum([sum(block.size for block in part.blocks) for part in problem.parts])
+    counts, means = slice(sizes[2], sizes[4]), slice(sizes[4], sizes[5])
+    for each, _ in (loose, tight, digits):
+        np.testing.assert_allclose(each[counts], 16 / 0.25, rtol=1e-6)  # counts are at their digits at once
+    carries = chi2[0][means] > 0
+    np.testing.assert_allclose(loose[0][means], chi2[0][means], rtol=1e-6)
+    assert (tight[0][means] > 100 * chi2[0][means])[carries].all() and carries.any()
+    assert (tight[0][means] <= digits[0][means] * (1 + 1e-9)).all()
+    assert all(a < b < c for a, b, c in zip(loose[1], tight[1], digits[1], strict=True))
+
+
+def test_counts_come_first_where_models_stand_beside_them(crowded):
+    problem, _ = crowded
+    assert [one.kind for one in problem.counts.released] == ["frequencies", "frequencies"]
+    assert replace(problem, released=problem.released[3:]).counts is None  # no model
+    assert replace(problem, released=problem.released[:3]).counts is None  # no counts
+    share = []
+    for generation in evolve(problem, preset("fast", generations=40), np.random.default_rng(0)):
+        share.append(np.mean(np.abs(problem.counts.totals(generation.codes) - problem.counts.low) <= 0.5))
+        if share[-1] == 1.0:
+            break
+    assert share[-1] == 1.0 and share[0] < 0.9 and len(share) <= 6
 
 
 @pytest.mark.parametrize("fitness", ["mse", "chi2", "precision", "sampling", "tightening"])

@@ -18,7 +18,7 @@ from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
 from outrisk.microdata import Microdata, from_frame
-from outrisk.outputs import Regression, RegressionEntry, Release, release, released
+from outrisk.outputs import Regression, RegressionEntry, Release, logit_from_terms, release, released
 
 CODEBOOK = Codebook(
     (
@@ -320,7 +320,7 @@ def test_a_study_file_entry():
         "number of records",
     ]
     assert output.notes == (
-        "mnlogit: `job` ~ 1 + `age` + C(`area`, contr.treatment(base='s')); outcomes of job against b; "
+        "mnlogit: job ~ 1 + age + C(area, contr.treatment(base='s')); outcomes of job against b; "
         "reference area = s; weighted by times"
     )
     assert output.name == "mnlogit 2"
@@ -435,3 +435,9 @@ def test_separation_is_named(kind, column, value, message, weight):
     frame.loc[frame["area"] == "s", column] = value
     with pytest.raises(OutputError, match=message):
         regression(kind, weight=weight).refit(from_frame(frame, CODEBOOK))
+
+
+def test_variables_with_names_of_one_letter_stand_in_terms():
+    codebook = Codebook(tuple(Variable(name, "categorical", ("0", "1")) for name in ("a", "t", "my y")))
+    output = logit_from_terms(codebook, "logit", "my y", ["a", "t"], {})
+    assert output.labels == ["const", "a_1", "t_1"]

@@ -399,7 +399,7 @@ def _between(sampling: Array, digits: Array | float, tightness: float) -> Array:
     needs to move are settled.
     """
     together = np.minimum(sampling / _NARROWEST ** (2.0 * tightness), digits)
-    return np.minimum(np.maximum(together, sampling ** (1.0 - tightness) * digits**tightness), digits)
+    return np.asarray(np.minimum(np.maximum(together, sampling ** (1.0 - tightness) * digits**tightness), digits))
 
 
 def _root(precision: Array) -> Array:

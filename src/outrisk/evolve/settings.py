@@ -37,12 +37,13 @@ class Settings:
     (see problem.py). sharpen: the numbers are near when `Errors.off` falls below this or no longer falls, and from the
     start where no model is among the outputs (0 = never). Then the fitness turns to squared errors in half last digits,
     where numbers that are off gain weight; values may be exchanged between records; and the fitter child of a pair gets
-    `polish` visits per record (fewer where models are alone). tighten: where a model stands beside other outputs, counts
-    come first, and the numbers then close in together instead, from their sampling errors to their digits, by this
-    share of the way in a generation, less where they have not settled (see problem.py; 0 = not so): smaller is slower
-    and ends nearer. Values are then traded between records while a rise of the fitness by about `heat` is kept. refresh:
-    generations between refreshes of the linear map; when near, every generation refreshes it. patience: the run ends
-    when the error has not fallen by 0.1 % for this many generations (0 = only the budget ends it).
+    `polish` visits per record (fewer where models are alone). tighten: where a model stands beside other outputs,
+    counts come first, and the numbers then close in together instead, from their sampling errors to their digits, by
+    this share of the way in a generation, less where they have not settled (see problem.py; 0 = not so): smaller is
+    slower and ends nearer. Values are then traded between records while rises of the fitness by about `heat` are kept.
+    refresh: generations between refreshes of the linear map; when near, every generation refreshes it. patience: the
+    run ends when the error has not fallen by 0.1 % for this many generations, and numbers no longer close in (0 = only
+    the budget ends it).
     """
 
     population: int

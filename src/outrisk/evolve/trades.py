@@ -27,9 +27,9 @@ ALIKE = 1 << BITS
 ROUNDS = 3  # over the variables in one drawing, each with other tables whose variables records must share
 HARD, SOFT, NONE = 0.9, 0.2, 0.3  # chance that records share the variables of a count table, of others, of smooth parts
 FREE = 0.5  # chance that they are not asked to, and no second exchange makes up for it, where that is no count table
-NARROW = 3.0  # width of a range below which a count is pinned
+NARROW = 3.0  # width of a range of counts below which its table is kept
 BANDS, CLOSE = 8, 0.6  # values above which an ordered variable has bands; chance that records must be in the same one
-ALSO = 0.25
+ALSO = 0.25  # chance that they must be alike in any other variable too, which makes small changes
 HOPELESS = 30.0  # rise, in units of the heat, that is never kept
 NOTHING = 1e-9  # squared change of the residuals below which a trade is idle
 
@@ -82,10 +82,10 @@ def _slot(key):
 @inline
 def _alike(codes, i, k, which):
     """Whether two records have the same in the variables `which`."""
+    alike = True
     for u in range(codes.shape[1]):
-        if which[u] and codes[i, u] != codes[k, u]:
-            return False
-    return True
+        alike &= not which[u] or codes[i, u] == codes[k, u]
+    return alike
 
 
 @inline
@@ -190,8 +190,8 @@ def _pair(codes, j, order, used, same, rest, width, records, count, upto, rng):
 
 
 @jit
-def _make(codes, j, records, value):
-    """Make a trade, in place; returns the value that takes a lone record's change back."""
+def _turn(codes, j, records, value):
+    """Make or take back a trade, in place; returns the value with which a lone record goes back."""
     i, k, i2, k2 = records
     if k < 0:
         old = np.int64(codes[i, j])
@@ -208,11 +208,11 @@ def _keeps(plan, codes, j, records, value):
     """Whether a trade of variable j keeps all rules."""
     if plan.rule_ptr[j + 1] == plan.rule_ptr[j]:
         return True
-    back = _make(codes, j, records, value)
+    back = _turn(codes, j, records, value)
     keeps = True
     for row in records:
         keeps &= row < 0 or allowed(plan, j, codes, row)
-    _make(codes, j, records, back)
+    _turn(codes, j, records, back)
     return keeps
 
 
@@ -239,7 +239,7 @@ def _moves(plan, codes, j, records, value, weight, totals, shares, filled):
                     totals[at], shares[at] = code[b + FIRST] + cell, 0.0
                     filled += 1
                 shares[at] += sign * share
-            value = _make(codes, j, records, value)
+            value = _turn(codes, j, records, value)
         kept = start
         for f in range(start, filled):
             if abs(shares[f]) > NOTHING:
@@ -250,29 +250,70 @@ def _moves(plan, codes, j, records, value, weight, totals, shares, filled):
 
 
 @jit
+def _delta(plan, codes, j, records, value, forms, profiles, work, delta, second):
+    """What a trade of variable j changes in the residuals of the models that see it, one after the other in delta."""
+    i, k, i2, k2 = records
+    start, end = plan.var_ptr[j], plan.var_ptr[j + 1]
+    eta, slack, curvature, x_cols, x_vals, cols, vals, ends, residual = work
+    old = np.int64(codes[i, j])
+    _models(
+        plan.var_blocks, start, end, plan.code, plan.floats, plan.flags, plan.cols, plan.vals, j, codes, i, value, k,
+        old, residual, forms, profiles, eta, slack, curvature, x_cols, x_vals, cols, vals, ends, delta,
+    )
+    if i2 >= 0:
+        _models(
+            plan.var_blocks, start, end, plan.code, plan.floats, plan.flags, plan.cols, plan.vals, j, codes, i2, value,
+            k2, old, residual, forms, profiles, eta, slack, curvature, x_cols, x_vals, cols, vals, ends, second,
+        )
+        delta += second
+
+
+@jit
+def _keep(plan, j, delta, changes, filled, segments, segment):
+    """Keep what delta changes in `changes` from `filled` on, in segments from `segment` on; returns the new lengths."""
+    code, first = plan.code, segment
+    at = 0
+    for e in range(plan.var_ptr[j], plan.var_ptr[j + 1]):
+        b = plan.var_blocks[e]
+        if code[b + KIND] != MODEL:
+            continue
+        numbers = code[b + NUMBERS]
+        moved = delta[at : at + numbers]
+        at += numbers
+        if (moved * moved).sum() <= NOTHING:
+            continue
+        if segment > first and segments[segment - 1].sum() == code[b + RESIDUAL]:
+            segments[segment - 1, 1] += numbers
+        else:
+            segments[segment, 0], segments[segment, 1] = code[b + RESIDUAL], numbers
+            segment += 1
+        for q in range(numbers):
+            changes[filled + q] = moved[q]
+        filled += numbers
+    return filled, segment
+
+
+@jit
 def draw(plan, codes, low, high, weight, forms, profiles, n_residuals, most, rng):
-    """At most `most` trades between random records of a data set."""
-    code, floats, flags, design_cols, design_vals = plan.code, plan.floats, plan.flags, plan.cols, plan.vals
+    """At most `most` trades between random records of a data set, for the variables that models see."""
     n, p = codes.shape
+    n_blocks = len(plan.blocks)
     order = rng.permutation(n)[:8 * most]
     used = np.zeros(n, np.bool_)
-    seen, same, rest = np.zeros(p, np.bool_), np.zeros(p, np.bool_), np.zeros(p, np.bool_)
-    width = np.zeros(p, np.int64)
+    seen, same, rest, width = np.zeros(p, np.bool_), np.zeros(p, np.bool_), np.zeros(p, np.bool_), np.zeros(p, np.int64)
     records, variable, value = np.empty((most, 4), np.int64), np.empty(most, np.int64), np.zeros(most, np.int64)
-    change_ptr, segment_ptr, total_ptr = np.zeros(most + 1, np.int64), np.zeros(most + 1, np.int64), np.zeros(
-        most + 1, np.int64
-    )
-    n_blocks = len(plan.blocks)
+    change_ptr, segment_ptr = np.zeros(most + 1, np.int64), np.zeros(most + 1, np.int64)
+    total_ptr = np.zeros(most + 1, np.int64)
     changes, segments = np.empty(most * n_residuals, np.float32), np.empty((most * n_blocks, 2), np.int64)
     totals, shares = np.empty(most * 8 * n_blocks, np.int64), np.empty(most * 8 * n_blocks)
-    eta, slack, curvature, x_cols, x_vals = work_of(plan)
     room = 4 * plan.extent[2] * n_blocks
-    cols, vals, ends = np.empty(room, np.int64), np.empty(room), np.empty(n_blocks, np.int64)
+    work = (
+        *work_of(plan), np.empty(room, np.int64), np.empty(room), np.empty(n_blocks, np.int64), np.zeros(n_residuals),
+    )
     delta, second = np.zeros(n_residuals), np.zeros(n_residuals)
-    residual = np.zeros(n_residuals)
-    modelled_by = 0
+    turns = 0
     for j in plan.active:
-        modelled_by += 1 if _roles(plan, j, low, high, weight, seen, same, rest, rng)[0] and plan.sizes[j] > 1 else 0
+        turns += ROUNDS if _roles(plan, j, low, high, weight, seen, same, rest, rng)[0] and plan.sizes[j] > 1 else 0
     count = turn = 0
     for _ in range(ROUNDS):
         for j in rng.permutation(plan.active):
@@ -280,65 +321,39 @@ def draw(plan, codes, low, high, weight, forms, profiles, n_residuals, most, rng
             if not modelled or plan.sizes[j] < 2:
                 continue
             turn += 1
-            upto = most * turn // (modelled_by * ROUNDS)
+            upto = most * turn // turns
             found = count
             if not tallied and rng.random() < 0.5:
                 for i in order:
                     if found < upto and not used[i]:
-                        records[found] = (i, -1, -1, -1)
+                        records[found] = -1
+                        records[found, 0] = i
                         used[i] = True
                         found += 1
             else:
                 for u in range(p):
-                    if not rest[u] and u != j and rng.random() < ALSO:
-                        same[u] = True
+                    same[u] |= u != j and not rest[u] and rng.random() < ALSO
                     banded = plan.numeric[u] == 1 and plan.sizes[u] > BANDS and not same[u] and rng.random() < CLOSE
                     width[u] = 2 << int(rng.random() * 4.0) if banded else 0
                 found = _pair(codes, j, order, used, same, rest, width, records, count, upto, rng)
-            start, end = plan.var_ptr[j], plan.var_ptr[j + 1]
             for m in range(count, found):
-                i, k, i2, k2 = records[m]
-                old = np.int64(codes[i, j])
-                new = (old + 1 + int(rng.random() * (plan.sizes[j] - 1))) % plan.sizes[j] if k < 0 else codes[k, j]
+                i, k = records[m, 0], records[m, 1]
+                new = np.int64(codes[k, j]) if k >= 0 else np.int64(codes[i, j])
+                if k < 0:
+                    new = (new + 1 + int(rng.random() * (plan.sizes[j] - 1))) % plan.sizes[j]
                 if not _keeps(plan, codes, j, records[m], new):
                     continue
-                _models(
-                    plan.var_blocks, start, end, code, floats, flags, design_cols, design_vals, j, codes, i, new, k,
-                    old, residual, forms, profiles, eta, slack, curvature, x_cols, x_vals, cols, vals, ends, delta,
+                _delta(plan, codes, j, records[m], new, forms, profiles, work, delta, second)
+                filled, segment = _keep(
+                    plan, j, delta, changes, change_ptr[count], segments, segment_ptr[count],
                 )
-                if i2 >= 0:
-                    _models(
-                        plan.var_blocks, start, end, code, floats, flags, design_cols, design_vals, j, codes, i2, new,
-                        k2, old, residual, forms, profiles, eta, slack, curvature, x_cols, x_vals, cols, vals, ends,
-                        second,
-                    )
-                    delta += second
-                filled, segment = change_ptr[count], segment_ptr[count]
-                at = 0
-                for e in range(start, end):
-                    b = plan.var_blocks[e]
-                    if code[b + KIND] != MODEL:
-                        continue
-                    numbers = code[b + NUMBERS]
-                    moved = delta[at : at + numbers]
-                    at += numbers
-                    if (moved * moved).sum() > NOTHING:
-                        last = segment - 1
-                        if last >= segment_ptr[count] and segments[last].sum() == code[b + RESIDUAL]:
-                            segments[last, 1] += numbers
-                        else:
-                            segments[segment, 0], segments[segment, 1] = code[b + RESIDUAL], numbers
-                            segment += 1
-                        for q in range(numbers):
-                            changes[filled + q] = moved[q]
-                        filled += numbers
-                if filled == change_ptr[count]:
+                if segment == segment_ptr[count]:
                     continue
                 records[count], variable[count], value[count] = records[m], j, new
-                total_ptr[count + 1] = _moves(
-                    plan, codes, j, records[m], new, weight, totals, shares, total_ptr[count]
-                )
                 change_ptr[count + 1], segment_ptr[count + 1] = filled, segment
+                total_ptr[count + 1] = _moves(
+                    plan, codes, j, records[count], new, weight, totals, shares, total_ptr[count],
+                )
                 count += 1
     return Trades(
         variable[:count], records[:count], value[:count], changes[:change_ptr[count]], change_ptr[:count + 1],
@@ -418,5 +433,5 @@ def make(plan, trades, made, codes, totals):
         fold(plan, memory, totals)
         if sign < 0.0:
             for m in np.flatnonzero(made):
-                _make(codes, trades.variable[m], trades.records[m], trades.value[m])
+                _turn(codes, trades.variable[m], trades.records[m], trades.value[m])
     return count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Literal
@@ -89,7 +90,7 @@ def formula_of_terms(
                 raise OutputError(
                     f"output '{name}': '{term}' is numeric and has no reference; make it categorical in the codebook"
                 )
-            parts.append(f"`{term}`")
+            parts.append(_quoted(term))
             labels.append(term)
             continue
         base = str(reference.get(term, variable.values[0]))
@@ -97,9 +98,16 @@ def formula_of_terms(
             raise OutputError(
                 f"output '{name}': reference {base!r} is not a level of '{term}'; levels are {list(variable.values)}"
             )
-        parts.append(f"C(`{term}`, contr.treatment(base={base!r}))")
+        parts.append(f"C({_quoted(term)}, contr.treatment(base={base!r}))")
         labels += [f"{term}_{level}" for level in variable.values if level != base]
-    return f"`{response}` ~ " + " + ".join(parts), labels
+    return f"{_quoted(response)} ~ " + " + ".join(parts), labels
+
+
+def _quoted(name: str) -> str:
+    """A variable's name in a formula: in backticks where it must be, as formulaic then takes it for one elsewhere in
+    the formula too (`a` in 'contr.treatment').
+    """
+    return name if name.isidentifier() and not keyword.iskeyword(name) else f"`{name}`"
 
 
 class RegressionEntry(Entry):
