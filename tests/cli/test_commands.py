@@ -55,11 +55,11 @@ def test_the_importance_of_outputs_is_carried_out_and_told(tmp_path, capsys, com
     files = []
     for importance in (1, 50):
         table, logit = STUDY["outputs"]
-        changes = {"outputs": [table | {"importance": importance}, logit], "study": {"folds": [1], "runs": 1}}
+        changes = {"outputs": [table, logit | {"importance": importance}], "study": {"folds": [1], "runs": 1}}
         path, run = write_study(tmp_path, changes), tmp_path / f"run {importance}"
         assert outrisk(capsys, command, path, "--out", run, "--quiet") == (0, "", "")
         told = json.loads((run / ("risk.json" if command == "assess" else "teaching.json")).read_text())["outputs"]
-        assert [output["importance"] for output in told] == [importance, 1]
+        assert [output["importance"] for output in told] == [1, importance]
         assert ("importance 50 in the fitness" in (run / page).read_text()) == (importance == 50)
         files.append(next((run / "synthetic").glob("*.csv")).read_bytes())
     assert files[0] != files[1]

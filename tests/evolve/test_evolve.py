@@ -180,7 +180,7 @@ def test_counts_come_first_where_models_stand_beside_them(crowded):
     assert replace(problem, released=problem.released[3:]).counts is None  # no model
     assert replace(problem, released=problem.released[:3]).counts is None  # no counts
     share = []
-    for generation in evolve(problem, preset("fast", generations=40), np.random.default_rng(0)):
+    for generation in evolve(problem, preset("fast", generations=40, start="uniform"), np.random.default_rng(0)):
         share.append(np.mean(np.abs(problem.counts.totals(generation.codes) - problem.counts.low) <= 0.5))
         if share[-1] == 1.0:
             break
