@@ -1,6 +1,9 @@
 import csv
 import json
+import os
 import re
+import shutil
+import subprocess
 
 import numpy as np
 import pandas as pd
@@ -41,13 +44,7 @@ def test_records_come_back_and_each_is_marked(tmp_path, ending):
 AWKWARD = ("a, b", 'c "d"', "é", "# e", "f's", " g ", "007", "1e3", "TRUE", "h\\", "i;\tj")
 
 
-def test_the_csv_keeps_to_the_rules_of_other_programs(tmp_path):
-    """As R's read.csv and Stata's import delimited with bindquotes(strict) have them.
-
-    UTF-8 without a byte order mark; a header of as many fields as each record; a field that holds a comma or a double
-    quote stands in double quotes, the quote doubled; '#', apostrophes and backslashes mean themselves; a missing value
-    is an empty field; numbers have a point, and no separators.
-    """
+def write_awkward(path):
     codebook = Codebook(
         (
             Variable("text", "categorical", AWKWARD, missing=True),
@@ -56,7 +53,18 @@ def test_the_csv_keeps_to_the_rules_of_other_programs(tmp_path):
         )
     )
     codes = np.array([[i % size for size in codebook.sizes] for i in range(24)], dtype=np.uint16)
-    write_marked(Microdata(codebook, codes), tmp_path / "x.csv", {})
+    write_marked(Microdata(codebook, codes), path, {})
+    return codebook, codes
+
+
+def test_the_csv_keeps_to_the_rules_of_other_programs(tmp_path):
+    """As R's read.csv and Stata's import delimited with bindquotes(strict) have them.
+
+    UTF-8 without a byte order mark; a header of as many fields as each record; a field that holds a comma or a double
+    quote stands in double quotes, the quote doubled; '#', apostrophes and backslashes mean themselves; a missing value
+    is an empty field; numbers have a point, and no separators.
+    """
+    codebook, codes = write_awkward(tmp_path / "x.csv")
     raw = (tmp_path / "x.csv").read_bytes()
     assert not raw.startswith(b"\xef\xbb\xbf") and b"\r" not in raw and raw.endswith(b"\n") and b"\n\n" not in raw
     lines = raw.decode("utf-8").splitlines()
@@ -71,6 +79,33 @@ def test_the_csv_keeps_to_the_rules_of_other_programs(tmp_path):
     read = pd.read_csv(tmp_path / "x.csv", dtype={"text": str}, keep_default_na=False, na_values=[""])
     assert read["text"].fillna("").tolist() == [row[0] for row in rows]
     assert read["amount"].isna().sum() == 4 and read["whole"].isna().sum() == 6
+
+
+IN_R = """
+data <- read.csv("x.csv", colClasses = c(text = "character"), na.strings = "", encoding = "UTF-8")
+stopifnot(identical(names(data), c("text", "amount", "whole", "synthetic")))
+amount <- format(sum(data$amount, na.rm = TRUE), digits = 15)
+cat(sum(data$synthetic), sum(is.na(data$text)), sum(is.na(data$amount)), amount, sum(data$whole, na.rm = TRUE), "\\n")
+write.table(data$text, "text.txt", row.names = FALSE, col.names = FALSE, quote = FALSE, na = "", fileEncoding = "UTF-8")
+"""
+
+
+@pytest.mark.skipif(not shutil.which("Rscript"), reason="R is not installed")
+def test_r_reads_the_csv_as_the_documentation_says(tmp_path):
+    codebook, codes = write_awkward(tmp_path / "x.csv")
+    (tmp_path / "read.R").write_text(IN_R)
+    told = subprocess.run(
+        ["Rscript", "--vanilla", "read.R"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+    ).stdout.split()
+    amounts = [codebook["amount"].values[code] for code in codes[:, 1] if code < 4]
+    assert [float(each) for each in told] == pytest.approx([24, 2, 4, sum(amounts), 6 * 1000001], rel=1e-12)
+    assert (tmp_path / "text.txt").read_text().split("\n")[:24] == [(*AWKWARD, "")[code] for code in codes[:, 0]]
 
 
 def test_parquet_says_it_in_its_metadata(tmp_path):
