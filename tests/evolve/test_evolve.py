@@ -153,6 +153,13 @@ def test_standard_errors_from_totals_are_those_of_a_refit(crowded):
     assert not problem.linearise(codes, problem.totals(codes), "chi2").bends[0].any()
 
 
+def test_trades_give_the_same_data_on_any_number_of_workers(crowded):
+    problem, _ = crowded
+    settings = preset("fast", population=4, generations=15)
+    one, two = (last(problem, settings, 1, workers) for workers in (1, 2))
+    np.testing.assert_array_equal(one.codes, two.codes)
+
+
 def test_numbers_tighten_from_their_sampling_errors_to_their_digits(crowded):
     problem, _ = crowded
     codes = draw_candidate(problem, uniform(problem), np.random.default_rng(0)).codes
