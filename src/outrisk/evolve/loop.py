@@ -23,6 +23,7 @@ Stop = Literal["", "matched", "budget", "stalled"]
 _EMPHASIS, _FADE = 1.1, 0.95  # how numbers that are off gain weight at each refresh, and how the gain fades
 _STUCK = 5  # generations without gain after which numbers are taken to be as near as coarse steps bring them
 _SETTLED, _SLOWLY = 0.5, 0.4  # fitness a number above which numbers have not settled, and the share they then tighten
+_FAR, _FALLING = 10.0, 0.9  # fitness a number above which numbers wait and climb, as long as it falls to this share
 _AGAIN = 0.8  # tightness with which numbers begin the next time
 _COOLER, _COLDEST = 0.9, 0.02  # how the heat falls once numbers are at their digits, and to which share
 _FEW = 0.02  # trades a record, below which climbing goes on
@@ -112,6 +113,7 @@ class _Evolution:
         self.polish = min(_MOST_VISITS, max(_LEAST_POLISH, round(share * settings.polish * problem.n_records)))
         self.counts = problem.counts if self.tightens else None  # these first, the models then
         self.counted, self.standing = np.inf, 0
+        self.far, self.left = True, np.inf
         self.near = False  # whether the released numbers are within reach, so that fine steps pay
         self.emphasis = np.ones(len(problem.tolerance))
         self._refresh(self.population[0])
@@ -137,10 +139,10 @@ class _Evolution:
             )
             if stop:
                 return
-            if self.counts is not None:
-                continue
             fine = errors.off < self.settings.sharpen or self.without_models or number - self.since >= _STUCK
             self.near = self.near or (fine and self.settings.sharpen > 0)
+            if self.near and self.counts is not None:
+                continue
             if self.near:
                 self._sharpen(number)
             if due or self.near:
@@ -158,7 +160,7 @@ class _Evolution:
 
     def _step(self, generation: int) -> None:
         """One generation: copies of the parents mate, mutate and climb, then compete with their parents."""
-        if self.counts is not None:
+        if self.near and self.counts is not None:
             self._count(generation)
             return
         order = self.rng.permutation(len(self.population))
@@ -196,13 +198,13 @@ class _Evolution:
             elif self.near and at == fitter:  # the other one would hardly catch up
                 heat = settings.heat * self.warmth if self.tightens else 0.0
                 traded = toolbox.trade(child, self.linear, heat, rng=rng) if self.tightens else 0
-                if traded < _FEW * len(child.codes) or generation % _CLIMB == 0:
+                if traded < _FEW * len(child.codes) or self.far or generation % _CLIMB == 0:
                     toolbox.climb(child, self.linear, self.polish, True, heat, rng=rng)
             child.fitness.values = toolbox.evaluate(child, self.linear)
 
     def _count(self, generation: int) -> None:
-        """One generation of counts alone, in which the first candidate climbs; they are done when they stand still."""
-        counts, candidate = self.counts, self.population[0]
+        """One generation of counts alone, in which the fittest climbs; they are done when they stand still."""
+        counts, candidate = self.counts, max(self.population, key=operator.attrgetter("fitness"))
         assert counts is not None
         twin = Candidate(candidate.codes, counts.totals(candidate.codes))
         for fitness in ("precision", "sampling"):
@@ -214,13 +216,17 @@ class _Evolution:
         self.counted = min(errors.off, self.counted)
         late = generation >= _COUNTING * self.settings.generations
         if errors.all_matched or self.standing == _STUCK or late:
-            self.counts, self.near, self.fitness = None, True, "tightening"
+            self.counts, self.fitness = None, "tightening"
         self._refresh(candidate)
 
     def _tighten(self) -> None:
         """Tighten the numbers a step, a smaller one where they have not settled; then let the heat fall."""
         if self.fitness == "tightening" and self.tightness < 1.0:
-            settled = self.problem.fitness(self.best.totals, self.linear) < _SETTLED * len(self.emphasis)
+            left = self.problem.fitness(self.best.totals, self.linear) / len(self.emphasis)
+            self.far, self.left = _FAR < left < _FALLING * self.left, left
+            if self.far:
+                return
+            settled = left < _SETTLED
             self.tightness = min(1.0, self.tightness + self.settings.tighten * (1.0 if settled else _SLOWLY))
         elif self.fitness == "tightening":
             self.warmth = max(_COLDEST, self.warmth * _COOLER)

@@ -195,10 +195,9 @@ class Problem:
         units of half the last printed digit, for tallies times that unit in standard errors: neither digits alone nor
         sampling alone, and with weights that are no multiples of each other climbing does not get stuck where they are.
         sampling: precision, but the models by chi2, scaled to weigh as much: where one of the two stands still, the
-        other often moves on. tightening: chi2 at tightness 0, squared errors in
-        half last digits at 1, and on the way between them for others, but for counts, which are at their digits at
-        once: all numbers close in together, as tables hold still. Each
-        number's share is multiplied by its importance and its `emphasis` (total k,).
+        other often moves on. tightening: chi2 at `tightness` 0, squared errors in half last digits at 1, and between
+        them on the way; but counts are at their digits at once, so that tables hold still while all else closes in.
+        Each number's share is multiplied by its importance and its `emphasis` (total k,).
         """
         emphasis = self.importance if emphasis is None else self.importance * emphasis
         low, high, weight = np.zeros(len(totals)), np.zeros(len(totals)), np.zeros(len(totals))
@@ -261,7 +260,8 @@ class Problem:
             return np.zeros((part.n_numbers, 0))
         bends = bends_of(self.plan, self.plan.blocks[block], codes, -(-len(codes) // _SEEN))
         steep = part.map.jacobian(totals, information)[:, size : size + len(rows)]
-        return np.asarray(steep @ bends @ inverse)
+        bend = steep @ bends @ inverse
+        return np.where(np.isfinite(bend).all(axis=1, keepdims=True), bend, 0.0)
 
     def _form(
         self,

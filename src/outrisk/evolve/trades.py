@@ -297,7 +297,7 @@ def _keep(plan, j, delta, changes, filled, segments, segment):
 def draw(plan, codes, low, high, weight, forms, profiles, n_residuals, most, rng):
     """At most `most` trades between random records of a data set, for the variables that models see."""
     n, p = codes.shape
-    n_blocks = len(plan.blocks)
+    n_blocks, most = len(plan.blocks), min(most, n)
     order = rng.permutation(n)[:8 * most]
     used = np.zeros(n, np.bool_)
     seen, same, rest, width = np.zeros(p, np.bool_), np.zeros(p, np.bool_), np.zeros(p, np.bool_), np.zeros(p, np.int64)
