@@ -129,10 +129,10 @@ class _Evolution:
             if due:  # what is said of the best rests on its own information
                 self.linear = replace(self.linear, informations=self.problem.informations(self.best.codes))
             stop, errors = self._stop(number)
-            if self.near and errors.off < self.nearest.off:
+            if self.near and errors.missed < self.nearest.missed:
                 self.champion, self.nearest = deepcopy(self.best), errors
             best = self.best
-            if stop != "matched" and self.champion is not None and self.nearest.off < errors.off:
+            if stop != "matched" and self.champion is not None and self.nearest.missed < errors.missed:
                 best, errors = self.champion, self.nearest
             yield Generation(
                 number, best, errors, self.settings.mutation(number), self.statistics.compile(self.population), stop

@@ -74,8 +74,9 @@ class Errors:
 
     mse, mae: mean squared and mean absolute error in published units. chi2: in sampling units. digits: mean absolute
     error in half last digits. off: mean of log(1 + error in half last digits), each number by its output's importance:
-    no single number matters much to it. matched: how many of the `numbers` are right at their released precision.
-    Undefined numbers (a mean of nobody) make mse, mae, chi2 and digits infinite.
+    no single number matters much to it. missed: the same, where numbers that are matched count as without error.
+    matched: how many of the `numbers` are right at their released precision. Undefined numbers (a mean of nobody) make
+    mse, mae, chi2 and digits infinite.
     """
 
     mse: float
@@ -83,6 +84,7 @@ class Errors:
     chi2: float
     digits: float
     off: float
+    missed: float
     matched: int
     numbers: int
 
@@ -345,14 +347,18 @@ class Problem:
         distances = self.distances(totals, linear)
         distance = np.abs(distances)[self._known]
         tolerance, weight = self.tolerance[self._known], self.importance[self._known]
+
+        def mean_log(half_digits: Array) -> float:
+            logs = np.log1p(np.minimum(half_digits, _FAR))
+            return float(np.sum(weight * logs) / np.sum(weight)) if len(logs) else 0.0
+
         return Errors(
             mse=float(np.mean(distance**2)) if len(distance) else 0.0,
             mae=float(distance.mean()) if len(distance) else 0.0,
             chi2=self._chi2(totals, linear, distances),
             digits=float(np.mean(distance / tolerance)) if len(distance) else 0.0,
-            off=float(np.sum(weight * np.log1p(np.minimum(distance / tolerance, _FAR))) / np.sum(weight))
-            if len(distance)
-            else 0.0,
+            off=mean_log(distance / tolerance),
+            missed=mean_log(np.where(distance <= tolerance, 0.0, distance / tolerance)),
             matched=int((distance <= tolerance).sum()),
             numbers=len(distance),
         )
