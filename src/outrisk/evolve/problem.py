@@ -228,9 +228,13 @@ class Problem:
                 weight[where] = np.where(carries, by_total * emphasis[which][number], 0.0)
                 bends.append(bend)
                 continue
+            jacobian = part.map.jacobian(here, information)
             if fitness not in ("mse", "chi2"):
-                bend = self._bend(part, block, codes, here, information)
-            form, residual = self._form(part, here, which, information, bend, fitness, emphasis[which], tightness)
+                bend = self._bend(part, block, codes, here, jacobian)
+            numbers = part.map.numbers(here, information) + bend @ here[: bend.shape[1]]
+            jacobian[:, : bend.shape[1]] += bend
+            precision = part.map.precision(here, information)
+            form, residual = self._form(numbers, jacobian, precision, which, fitness, emphasis[which], tightness)
             bends.append(bend)
             forms.append(form)
             residuals.append(residual)
@@ -246,7 +250,7 @@ class Problem:
             for part, _, _, block in self._slices
         )
 
-    def _bend(self, part: ModelPart, block: int, codes: Codes, totals: Array, information: Array) -> Array:
+    def _bend(self, part: ModelPart, block: int, codes: Codes, totals: Array, jacobian: Array) -> Array:
         """What the published numbers (k,) of a model change with its score (k, K), as its information is taken at the
         estimates of a data set and not at the published coefficients: those were rounded, and printed standard errors
         can tell. None far from the published coefficients, where estimates are not known well.
@@ -261,29 +265,25 @@ class Problem:
         if not totals[:size] @ inverse @ totals[:size] < _WITHIN * size:
             return np.zeros((part.n_numbers, 0))
         bends = bends_of(self.plan, self.plan.blocks[block], codes, -(-len(codes) // _SEEN))
-        steep = part.map.jacobian(totals, information)[:, size : size + len(rows)]
-        bend = steep @ bends @ inverse
+        bend = jacobian[:, size : size + len(rows)] @ bends @ inverse
         return np.where(np.isfinite(bend).all(axis=1, keepdims=True), bend, 0.0)
 
     def _form(
         self,
-        part: ModelPart,
-        totals: Array,
+        numbers: Array,
+        jacobian: Array,
+        precision: Array,
         which: slice,
-        information: Array,
-        bend: Array,
         fitness: Fitness,
         emphasis: Array,
         tightness: float,
     ) -> tuple[Array, Array]:
-        """Scaled residuals of a model, and their change with its totals (m, k)."""
-        numbers = part.map.numbers(totals, information) + bend @ totals[: bend.shape[1]]
+        """Change of the scaled residuals of a model with its totals (m, k), and the residuals (k,), from its numbers
+        (k,), their derivatives (k, m) and their precision (k, k).
+        """
         far = numbers - np.clip(numbers, self.low[which], self.high[which])
         far = np.where(np.isfinite(far), far, 0.0)  # an undefined number cannot draw
-        jacobian = part.map.jacobian(totals, information)
-        jacobian[:, : bend.shape[1]] += bend
         root, tolerance = np.sqrt(emphasis), self.tolerance[which]
-        precision = part.map.precision(totals, information)
         own = np.maximum(np.diag(precision), 1e-300)
         between = np.sqrt(own) / tolerance  # the geometric mean of both weights, as for tallies
         if fitness == "mse":

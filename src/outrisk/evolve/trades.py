@@ -374,7 +374,7 @@ def _rise(changes, at, residual, first, length, sign):
 @jit
 def anneal(trades, residual, totals, low, high, weight, hot, cold, sweeps, rng):
     """Make trades and take them back while a heat falls from `hot` to `cold`, `sweeps` times each on the average: one
-    that raises the fitness by as much as the heat is kept with probability 1 / e. Residuals and totals of tallies
+    that raises the fitness by as much as the heat is kept with probability 1 / e, none without heat. Totals of tallies
     follow, in place; returns which are made.
     """
     changes, change_ptr, segments, segment_ptr = (
@@ -383,7 +383,7 @@ def anneal(trades, residual, totals, low, high, weight, hot, cold, sweeps, rng):
     moved, shares, total_ptr = trades.totals, trades.shares, trades.total_ptr
     made = np.zeros(len(trades.variable), np.bool_)
     now = residual.astype(np.float32)
-    heat, fall = hot, (cold / hot) ** (1.0 / max(1, sweeps - 1))
+    heat, fall = hot, (cold / hot) ** (1.0 / max(1, sweeps - 1)) if hot > 0.0 else 1.0
     for _ in range(sweeps):
         for m in range(len(made)):
             sign = -1.0 if made[m] else 1.0
