@@ -21,7 +21,7 @@ from deap import base, tools
 from threadpoolctl import threadpool_limits
 
 from outrisk.datasets import sars_codebook, sars_like
-from outrisk.evolve import kernels
+from outrisk.evolve.compiled import climb as kernels
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset

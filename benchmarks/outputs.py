@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 from outrisk.codebook import Codebook, Variable
 from outrisk.config import OutputEntry
 from outrisk.datasets import sars_codebook, sars_like
-from outrisk.evolve import kernels
+from outrisk.evolve.compiled import climb as kernels
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.operators import climb, draw_candidate
 from outrisk.evolve.problem import Problem

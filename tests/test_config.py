@@ -8,7 +8,7 @@ from outrisk.config import read_study
 from outrisk.errors import ConfigError, OutRiskError
 from outrisk.load import load_study_data
 from outrisk.outputs import REGISTRY, release
-from outrisk.outputs.protection import UNPROTECTED
+from outrisk.outputs.tables.protection import UNPROTECTED
 
 CONFIGS = sorted((Path(__file__).parents[1] / "configs").glob("*[!k].yaml"))
 STUDIES = [path for path in CONFIGS if "codebook" not in path.name]

@@ -12,10 +12,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from outrisk.codebook import Codebook, codebook_from_dict
 from outrisk.errors import CodebookError, ConfigError, EvolveError, first_line
-from outrisk.evolve.released import Released
 from outrisk.evolve.settings import Settings, preset
 from outrisk.microdata import MISSING_VALUES
 from outrisk.outputs import REGISTRY, AnyEntry, Output, Rule, read_rules, released_as_given
+from outrisk.problem.released import Released
 
 OutputEntry = Annotated[AnyEntry, Field(discriminator="kind")]
 

@@ -10,9 +10,10 @@ from outrisk.assess.attribution import ATTACK_COLUMNS, CAP_COLUMNS, attack_rows,
 from outrisk.assess.folds import Fold
 from outrisk.codebook import Codebook, Variable
 from outrisk.microdata import Microdata
-from outrisk.risk import attack, cap, hamming
-from outrisk.risk.cap import key_sets
-from outrisk.risk.jackknife import score
+from outrisk.risk import attack, cap
+from outrisk.risk.attribution import nearest as hamming
+from outrisk.risk.attribution.definitions import key_sets
+from outrisk.risk.intervals.jackknife import score
 
 KEYS, TARGET = ("age", "area", "job"), "ill"
 CODEBOOK = Codebook(

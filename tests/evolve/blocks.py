@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from outrisk.codebook import Codebook, Variable
-from outrisk.evolve.blocks import Mask, Model, Tally, Term, Weight, joint_over
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.released import Bounds, ModelPart, Released, TallyPart
+from outrisk.problem.blocks import Mask, Model, Tally, Term, Weight, joint_over
+from outrisk.problem.released import Bounds, ModelPart, Released, TallyPart
 
 FAMILIES = ("none", "ols", "logit", "probit", "poisson", "mnlogit")
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy.stats import norm
 
-from outrisk.evolve.blocks import Model, Tally
+from outrisk.problem.blocks import Model, Tally
 
 
 def level(joint, row):

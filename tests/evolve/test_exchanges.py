@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outrisk.codebook import Codebook, Variable
-from outrisk.evolve.exchanges import exchange
+from outrisk.evolve.compiled.exchanges import exchange
 from outrisk.evolve.operators import breaks_rule, draw_candidate
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.start import uniform

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow import block_totals, level, model_contribution, score_information_likelihood
 
-from outrisk.evolve import kernels
-from outrisk.evolve.blocks import joint_over
-from outrisk.evolve.layout import PROFILE, WHOLE
+from outrisk.evolve.compiled import climb as kernels
+from outrisk.evolve.compiled.layout import PROFILE, WHOLE
+from outrisk.evolve.compiled.plan import build_plan
+from outrisk.evolve.compiled.sums import information_of
 from outrisk.evolve.operators import breaks_rule, draw_candidate
-from outrisk.evolve.plan import build_plan
-from outrisk.evolve.released import ModelPart
 from outrisk.evolve.start import uniform
-from outrisk.evolve.totals import information_of
+from outrisk.problem.blocks import joint_over
+from outrisk.problem.released import ModelPart
 
 SEEDS = st.integers(0, 10_000)
 TABLED = st.sampled_from([0, 12])  # whether models have tables of what each kind of record adds
@@ -70,8 +70,8 @@ def test_information_equals_its_definition(family, copies):
 @pytest.mark.parametrize("family", FAMILIES[1:])
 @pytest.mark.parametrize("eta", [-35.0, -3.0, 0.0, 0.4, 6.0, 35.0])
 def test_derivatives_are_those_of_the_log_likelihood(family, eta):
-    from outrisk.evolve.contributions import derivatives
-    from outrisk.evolve.layout import FAMILIES as NUMBER
+    from outrisk.evolve.compiled.layout import FAMILIES as NUMBER
+    from outrisk.evolve.compiled.record import derivatives
 
     for y in (0.0, 1.0):
         residual, curvature = np.zeros(1), np.zeros((1, 1))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from outrisk.evolve.released import Released
+from outrisk.problem.released import Released
 
 
 def test_matched_means_within_half_a_last_digit_of_the_value_or_range():

@@ -6,13 +6,13 @@ from blocks import Affine
 from problems import random_data
 
 from outrisk.codebook import Codebook, Variable
-from outrisk.evolve.blocks import Mask, Model, Term, joint_over
 from outrisk.evolve.operators import draw_candidate
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.released import ModelPart, Released
 from outrisk.evolve.start import from_released, links, uniform
 from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, release, released
+from outrisk.problem.blocks import Mask, Model, Term, joint_over
+from outrisk.problem.released import ModelPart, Released
 
 
 @pytest.fixture(scope="module")

@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outrisk.codebook import Codebook, Variable
-from outrisk.evolve import trades
+from outrisk.evolve.compiled import trades
+from outrisk.evolve.compiled.plan import build_plan
+from outrisk.evolve.compiled.sums import bends_of, information_of
 from outrisk.evolve.operators import breaks_rule, draw_candidate
-from outrisk.evolve.plan import build_plan
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.released import TallyPart
 from outrisk.evolve.start import uniform
-from outrisk.evolve.totals import bends_of, information_of
 from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, logit_from_terms, release
+from outrisk.problem.released import TallyPart
 
 SEEDS = st.integers(0, 10_000)
 

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outrisk.codebook import Codebook, Variable
-from outrisk.evolve.released import Released
 from outrisk.microdata import Microdata
 from outrisk.outputs import Correlations, Frequencies, Logit, release
 from outrisk.outputs.conflicts import conflicts
+from outrisk.problem.released import Released
 
 CODEBOOK = Codebook(
     (

@@ -7,7 +7,7 @@ from kinds import NO_INFORMATION, by_differences, numbers_of, random_records, re
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
-from outrisk.outputs.correlations import Correlations, CorrelationsEntry
+from outrisk.outputs.smooth.correlations import Correlations, CorrelationsEntry
 
 CODEBOOK = Codebook(
     (

@@ -8,7 +8,7 @@ from kinds import NO_INFORMATION, numbers_of, totals_of
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
-from outrisk.outputs.custom import Custom, CustomEntry
+from outrisk.outputs.smooth.custom import Custom, CustomEntry
 
 CODEBOOK = Codebook(
     (

@@ -8,7 +8,7 @@ from statsmodels.duration.survfunc import SurvfuncRight, survdiff
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
-from outrisk.outputs.survival import Survival, SurvivalEntry
+from outrisk.outputs.smooth.survival import Survival, SurvivalEntry
 
 CODEBOOK = Codebook(
     (

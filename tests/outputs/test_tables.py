@@ -9,7 +9,7 @@ from tables import CODEBOOK, draw, edited, matched, placed, recomputed, split
 from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, Histogram, Magnitudes, Mode, Quantiles, released_as_given
 from outrisk.outputs.base import middle
-from outrisk.outputs.protection import Protection, rounded
+from outrisk.outputs.tables.protection import Protection, rounded
 
 some_by = st.sampled_from([(), ("job",), ("ill",), ("ill", "job")])
 wheres = st.sampled_from(["", "age >= 2", "pay > 1 or ill == 'yes'"])

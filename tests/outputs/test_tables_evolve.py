@@ -9,7 +9,7 @@ from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
 from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, Histogram, Magnitudes, Mode, Quantiles, release
-from outrisk.outputs.protection import Protection
+from outrisk.outputs.tables.protection import Protection
 
 THRESHOLD = Protection(threshold=5)
 TABLES = {

@@ -21,7 +21,7 @@ from outrisk.outputs import (
     release,
     released,
 )
-from outrisk.outputs.protection import UNPROTECTED, Protection
+from outrisk.outputs.tables.protection import UNPROTECTED, Protection
 
 DATA = draw(300, 5)
 FRAME = DATA.frame()

@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from outrisk.errors import RiskError
 from outrisk.risk import CLASSIFIERS, attack, cap
-from outrisk.risk import learners as module
+from outrisk.risk.attacks import learners as module
 
 KEYS = ("a", "b")
 record = st.tuples(*(st.sampled_from(("v", "w", "x", None)) for _ in KEYS), st.sampled_from(("no", "perhaps", "yes")))

@@ -33,7 +33,7 @@ from outrisk.risk import (
     tcap,
     weap,
 )
-from outrisk.risk.jackknife import deal
+from outrisk.risk.intervals.jackknife import deal
 
 SIZES = (3, 3, 2, 3)
 NAMES = ("a", "b", "c", "target")

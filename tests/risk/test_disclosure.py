@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from outrisk.codebook import codebook_from_dict
 from outrisk.errors import RiskError
 from outrisk.risk import RiskWarning, disclosure, multi_disclosure
-from outrisk.risk.cap import ORIGINAL, SYNTHETIC
-from outrisk.risk.equivalence import Coding, cross
-from outrisk.risk.jackknife import deal
-from outrisk.risk.margins import MEASURES
-from outrisk.risk.synthpop import Claims, Exclusions
-from outrisk.risk.tables import from_frames
+from outrisk.risk.attribution.definitions import ORIGINAL, SYNTHETIC
+from outrisk.risk.coding.classes import Coding, cross
+from outrisk.risk.coding.tables import from_frames
+from outrisk.risk.intervals.jackknife import deal
+from outrisk.risk.synthpop.claims import Claims, Exclusions
+from outrisk.risk.synthpop.margins import MEASURES
 
 KEYS = ["a", "b"]
 LEVELS = {"a": ["p", "q", "r", None], "b": [1.0, 2.0, 2.5, math.nan], "t": ["x", "y", "z", None]}

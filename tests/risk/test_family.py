@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import RiskError
-from outrisk.risk import cap, code_frames, cross, hamming, tcap
-from outrisk.risk.difference import RunningMean, interval, sample
-from outrisk.risk.hamming import nearest_keys, same_keys
+from outrisk.risk import cap, code_frames, cross, tcap
+from outrisk.risk.attribution import nearest as hamming
+from outrisk.risk.attribution.nearest import nearest_keys, same_keys
+from outrisk.risk.intervals.closed import RunningMean, interval, sample
 
 KEYS = ("a", "b", "c")
 LEVELS = (*"vwxyz", None)

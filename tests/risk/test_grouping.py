@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outrisk.errors import RiskError
-from outrisk.risk.grouping import breaks_of, interval_labels, interval_of, quantiles
+from outrisk.risk.coding.grouping import breaks_of, interval_labels, interval_of, quantiles
 
 samples = st.lists(st.integers(-20, 20).map(lambda x: x / 4), min_size=2, max_size=40)
 

@@ -9,7 +9,7 @@ import pytest
 
 from outrisk.errors import RiskError
 from outrisk.risk import attack, cap, disclosure, privacy_metrics
-from outrisk.risk.kinds import are_numbers, same_kind
+from outrisk.risk.coding.kinds import are_numbers, same_kind
 
 TEXT = pd.Series(["x", "y"])
 DAY = datetime.date(2020, 1, 1)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outrisk.errors import RiskError
-from outrisk.risk.neighbours import Pace, Space, TimedOutError, between, farthest, nearest, points, ties
+from outrisk.risk.neighbours.exact import Pace, Space, TimedOutError, between, farthest, nearest, points, ties
 
 COSTS = (np.array([0.5, 0.5, 2.0]), np.linspace(0.1, 3.0, 90))  # more levels than a block's mask has bits
 

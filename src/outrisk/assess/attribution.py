@@ -12,13 +12,13 @@ from threadpoolctl import threadpool_limits
 from outrisk.assess.folds import Fold
 from outrisk.errors import RiskError
 from outrisk.microdata import Microdata
-from outrisk.risk.attacks import attack_coding
-from outrisk.risk.cap import HOLDOUT, ORIGINAL, SYNTHETIC
-from outrisk.risk.equivalence import Coding, code_microdata
-from outrisk.risk.family import cap_sets, measures
-from outrisk.risk.jackknife import Scores
-from outrisk.risk.neighbours import Pace, TimedOutError
-from outrisk.risk.summary import marginal_frame, some
+from outrisk.risk.attacks.attack import attack_coding
+from outrisk.risk.attribution.definitions import HOLDOUT, ORIGINAL, SYNTHETIC
+from outrisk.risk.attribution.family import cap_sets, measures
+from outrisk.risk.attribution.marginals import marginal_frame, some
+from outrisk.risk.coding.classes import Coding, code_microdata
+from outrisk.risk.intervals.jackknife import Scores
+from outrisk.risk.neighbours.exact import Pace, TimedOutError
 
 CAP_COLUMNS = [
     *["level", "fold", "run", "size", "measure", "original", "holdout", "marginal", "low", "high", "baseline"],

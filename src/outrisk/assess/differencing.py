@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
-from outrisk.evolve.blocks import joint_over
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output, Subset
-from outrisk.outputs.subsets import Pair, compare
+from outrisk.outputs.conditions.pairs import Pair, compare
+from outrisk.problem.blocks import joint_over
 
 THRESHOLD = 10  # the usual least count of output checking
 _LISTED = 6  # values of a variable written out in the words for a group

@@ -8,10 +8,10 @@ from typing import Any
 from outrisk.assess.folds import Fold
 from outrisk.errors import RiskError
 from outrisk.microdata import Microdata
-from outrisk.risk.disclosure import measure_target
-from outrisk.risk.margins import MEASURES
-from outrisk.risk.options import make_options
-from outrisk.risk.tables import from_microdata
+from outrisk.risk.coding.tables import from_microdata
+from outrisk.risk.synthpop.disclosure import measure_target
+from outrisk.risk.synthpop.margins import MEASURES
+from outrisk.risk.synthpop.options import make_options
 
 COLUMNS = [
     *["level", "fold", "run", "measure", "original", "holdout", "marginal", "low", "high", "method", "baseline"],

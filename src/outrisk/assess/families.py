@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from outrisk.assess.sections import Request, Section, Table
-from outrisk.risk.attacks import attack
-from outrisk.risk.cap import HOLDOUT
-from outrisk.risk.disclosure import Disclosure, disclosure
-from outrisk.risk.family import cap
-from outrisk.risk.multi import multi_disclosure
+from outrisk.risk.attacks.attack import attack
+from outrisk.risk.attribution.definitions import HOLDOUT
+from outrisk.risk.attribution.family import cap
+from outrisk.risk.synthpop.disclosure import Disclosure, disclosure
+from outrisk.risk.synthpop.targets import multi_disclosure
 
 
 def disclosure_sections(request: Request) -> Iterator[Section]:

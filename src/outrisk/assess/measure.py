@@ -14,7 +14,7 @@ from outrisk.assess.families import attack_sections, cap_sections, disclosure_se
 from outrisk.assess.privacy import privacy_sections
 from outrisk.assess.sections import Request, Section
 from outrisk.errors import RiskError
-from outrisk.risk.options import RiskWarning
+from outrisk.risk.synthpop.options import RiskWarning
 
 FAMILIES: tuple[Callable[[Request], Iterator[Section]], ...] = (
     disclosure_sections,

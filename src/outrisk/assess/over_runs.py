@@ -22,7 +22,7 @@ from scipy.special import stdtrit
 
 from outrisk.assess.run import RunResult
 from outrisk.assess.suite import COLUMNS as FILES
-from outrisk.risk.privacy.run import BETWEEN
+from outrisk.risk.privacy.metrics import BETWEEN
 
 COLUMNS = [
     *["family", "level", "fold", "size", "measure", "direction", "original", "original_low", "original_high"],

@@ -14,8 +14,8 @@ from outrisk.assess.sections import Request, Section, Table
 from outrisk.errors import RiskError
 from outrisk.microdata import Microdata
 from outrisk.risk.privacy import METRICS, privacy_metrics
+from outrisk.risk.privacy.metrics import BETWEEN
 from outrisk.risk.privacy.registry import DEFAULT, choose_metrics
-from outrisk.risk.privacy.run import BETWEEN
 
 TRAINED = ("D-MLP", "MIR")
 UNTRAINED = tuple(name for name in METRICS if name not in TRAINED)

@@ -20,7 +20,7 @@ from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import Settings
 from outrisk.microdata import Microdata, write_table
 from outrisk.outputs.base import Array, Output, refit_all
-from outrisk.risk.jackknife import Scores, score
+from outrisk.risk.intervals.jackknife import Scores, score
 
 KeySets = Sequence[tuple[str, ...]]
 _STEP = 2.0  # a snapshot is taken each time the error has fallen by this factor

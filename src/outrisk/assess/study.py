@@ -15,15 +15,15 @@ from outrisk.assess.folds import Fold, make_folds
 from outrisk.assess.run import Job, KeySets, RunResult, Watcher, perform
 from outrisk.assess.suite import Suite
 from outrisk.errors import OutputError, RiskError
-from outrisk.evolve.blocks import Mask
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.released import Released
 from outrisk.evolve.settings import Settings
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output, release
+from outrisk.problem.blocks import Mask
+from outrisk.problem.released import Released
 from outrisk.provenance import seed_of
-from outrisk.risk.cap import key_sets
-from outrisk.risk.jackknife import score
+from outrisk.risk.attribution.definitions import key_sets
+from outrisk.risk.intervals.jackknife import score
 
 _FOLDS, _RUNS = 0, 1  # branches of the study's random tree
 

@@ -11,8 +11,8 @@ from outrisk.assess.attribution import ATTACK_COLUMNS, CAP_COLUMNS, attack_rows,
 from outrisk.assess.folds import Fold
 from outrisk.errors import RiskError
 from outrisk.microdata import Microdata
-from outrisk.risk.attacks import CLASSIFIERS, choose_classifiers
-from outrisk.risk.jackknife import Scores
+from outrisk.risk.attacks.attack import CLASSIFIERS, choose_classifiers
+from outrisk.risk.intervals.jackknife import Scores
 from outrisk.risk.privacy import METRICS
 
 COLUMNS: Mapping[str, list[str]] = {

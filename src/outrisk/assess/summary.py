@@ -15,8 +15,8 @@ import numpy as np
 from outrisk.assess.extrapolation import extrapolate
 from outrisk.assess.run import Job, RunResult
 from outrisk.assess.study import Assessment
-from outrisk.risk.jackknife import MEASURES, SIDES, Estimate, average, combine, marginal
-from outrisk.risk.summary import some
+from outrisk.risk.attribution.marginals import some
+from outrisk.risk.intervals.jackknife import MEASURES, SIDES, Estimate, average, combine, marginal
 
 Row = dict[str, Any]
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from outrisk.evolve import operators, start
 from outrisk.evolve.operators import Candidate
 from outrisk.evolve.problem import Errors, Fitness, Linear, Problem
-from outrisk.evolve.released import ModelPart
 from outrisk.evolve.settings import Settings
+from outrisk.problem.released import ModelPart
 
 Stop = Literal["", "matched", "budget", "stalled"]
 _EMPHASIS, _FADE = 1.1, 0.95  # how numbers that are off gain weight at each refresh, and how the gain fades

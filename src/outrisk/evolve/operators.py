@@ -10,10 +10,11 @@ from deap import base
 from numpy.typing import NDArray
 
 from outrisk.errors import EvolveError
-from outrisk.evolve import exchanges, kernels, trades
-from outrisk.evolve.blocks import Array, Mask, level_in
+from outrisk.evolve.compiled import climb as kernels
+from outrisk.evolve.compiled import exchanges, trades
 from outrisk.evolve.problem import Codes, Linear, Problem
 from outrisk.evolve.start import Draw
+from outrisk.problem.blocks import Array, Mask, level_in
 
 _TRADES = 12_000  # drawn at once
 _SWEEPS = 60  # tries of each trade

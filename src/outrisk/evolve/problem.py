@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from outrisk.codebook import Codebook
 from outrisk.errors import EvolveError
-from outrisk.evolve.blocks import Array, Mask
-from outrisk.evolve.layout import Plan
-from outrisk.evolve.plan import build_plan
-from outrisk.evolve.profiles import profiles_of
-from outrisk.evolve.released import Bounds, ModelPart, Part, Released, TallyPart
-from outrisk.evolve.totals import bends_of, information_of, totals_of
+from outrisk.evolve.compiled.layout import Plan
+from outrisk.evolve.compiled.plan import build_plan
+from outrisk.evolve.compiled.profiles import profiles_of
+from outrisk.evolve.compiled.sums import bends_of, information_of, totals_of
+from outrisk.problem.algebra import invert, root_of
+from outrisk.problem.blocks import Array, Mask
+from outrisk.problem.released import Bounds, ModelPart, Part, Released, TallyPart
 
 Fitness = Literal["mse", "chi2", "precision", "sampling", "tightening"]
 Codes = NDArray[np.uint8] | NDArray[np.uint16]
@@ -295,7 +296,7 @@ class Problem:
         elif fitness == "precision":
             scale = np.diag(_GENTLE * root * np.sqrt(between))
         else:
-            scale = _root(precision) * root[:, None]
+            scale = root_of(precision) * root[:, None]
             if fitness == "sampling":
                 scale *= np.sqrt(between.mean() / own.mean())
         return np.ascontiguousarray((scale.T @ jacobian).T), scale.T @ far
@@ -406,18 +407,3 @@ def _between(sampling: Array, digits: Array | float, tightness: float) -> Array:
     """
     together = np.minimum(sampling / _NARROWEST ** (2.0 * tightness), digits)
     return np.asarray(np.minimum(np.maximum(together, sampling ** (1.0 - tightness) * digits**tightness), digits))
-
-
-def _root(precision: Array) -> Array:
-    """A square root R of a positive semidefinite matrix, R R' = matrix."""
-    values, vectors = np.linalg.eigh((precision + precision.T) / 2)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
-
-
-def invert(information: Array) -> Array:
-    """Inverse of an information matrix; a direction without information gets a ridge, so that climbing can find it."""
-    scale = np.sqrt(np.maximum(np.diag(information), 1e-8 * max(1.0, float(np.diag(information).max()))))
-    standard = information / np.outer(scale, scale)
-    values, vectors = np.linalg.eigh(standard)
-    inverse = (vectors / np.maximum(values, 1e-6)) @ vectors.T
-    return np.asarray((inverse + inverse.T) / 2 / np.outer(scale, scale))

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, gammaln, ndtr, softmax
 
-from outrisk.evolve.blocks import Array, Model, level_in
 from outrisk.evolve.problem import Codes, Problem
-from outrisk.evolve.released import ModelPart, TallyPart
+from outrisk.problem.blocks import Array, Model, level_in
+from outrisk.problem.released import ModelPart, TallyPart
 
 Draw = Callable[[int, np.random.Generator], Codes]  # draws so many records
 _DRAWN = ("logit", "probit", "poisson", "mnlogit")  # families whose response can be drawn from coefficients alone

@@ -1,19 +1,19 @@
 """Released outputs: one file a kind. The registry says which entry of a study file makes which outputs."""
 
 from outrisk.outputs.base import Output, release, released
-from outrisk.outputs.correlations import Correlations, CorrelationsEntry
-from outrisk.outputs.custom import Custom, CustomEntry
-from outrisk.outputs.frequencies import Frequencies, FrequenciesEntry, UnivariateEntry
+from outrisk.outputs.conditions.rules import Rule, read_rules
 from outrisk.outputs.given import released_as_given
-from outrisk.outputs.histogram import Histogram, HistogramEntry
-from outrisk.outputs.logit import Logit, RegressionEntry, logit_from_terms
-from outrisk.outputs.magnitudes import Magnitudes, MagnitudesEntry
-from outrisk.outputs.mode import Mode, ModeEntry
-from outrisk.outputs.quantiles import Quantiles, QuantilesEntry
-from outrisk.outputs.regression import Regression
-from outrisk.outputs.regression_release import Release
-from outrisk.outputs.rules import Rule, read_rules
-from outrisk.outputs.survival import Survival, SurvivalEntry
+from outrisk.outputs.regression.entry import Logit, RegressionEntry, logit_from_terms
+from outrisk.outputs.regression.regression import Regression
+from outrisk.outputs.regression.release import Release
+from outrisk.outputs.smooth.correlations import Correlations, CorrelationsEntry
+from outrisk.outputs.smooth.custom import Custom, CustomEntry
+from outrisk.outputs.smooth.survival import Survival, SurvivalEntry
+from outrisk.outputs.tables.frequencies import Frequencies, FrequenciesEntry, UnivariateEntry
+from outrisk.outputs.tables.histogram import Histogram, HistogramEntry
+from outrisk.outputs.tables.magnitudes import Magnitudes, MagnitudesEntry
+from outrisk.outputs.tables.mode import Mode, ModeEntry
+from outrisk.outputs.tables.quantiles import Quantiles, QuantilesEntry
 
 AnyEntry = (
     RegressionEntry

@@ -16,9 +16,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from outrisk.codebook import Codebook, format_value
 from outrisk.errors import EvolveError, OutputError, first_line
-from outrisk.evolve.blocks import Joint, Mask, joint_of
-from outrisk.evolve.released import Part, Released
 from outrisk.microdata import Microdata, decode
+from outrisk.problem.blocks import Joint, Mask, joint_of
+from outrisk.problem.released import Part, Released
 
 Array = NDArray[np.float64]
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
-from outrisk.evolve.blocks import variables
-from outrisk.evolve.released import Released
 from outrisk.outputs.base import Array, Output
-from outrisk.outputs.subsets import compare
+from outrisk.outputs.conditions.pairs import compare
+from outrisk.problem.blocks import variables
+from outrisk.problem.released import Released
 
 _SHOWN = 3  # cells of one conflict that are named
 _TOTAL = "Total"  # the level of a margin in labels

@@ -13,10 +13,10 @@ import numpy as np
 
 from outrisk.codebook import format_value
 from outrisk.errors import DataError, OutputError
-from outrisk.evolve.released import Released
 from outrisk.microdata import read_table
 from outrisk.outputs.base import Array, Output, released
-from outrisk.outputs.sheet import Sheet
+from outrisk.outputs.tables.as_given import Sheet
+from outrisk.problem.released import Released
 
 WITHHELD = "withheld"  # stands for a number of which nothing was published
 UNDEFINED = "undefined"  # stands for a number that there is none of, as the mean of no record

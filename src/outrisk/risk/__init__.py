@@ -1,7 +1,7 @@
 """Disclosure measures: what synthetic data give away about the people behind them, whatever tool made the data."""
 
-from outrisk.risk.attacks import CLASSIFIERS, AttackResult, attack
-from outrisk.risk.cap import (
+from outrisk.risk.attacks.attack import CLASSIFIERS, AttackResult, attack
+from outrisk.risk.attribution.definitions import (
     Attribution,
     AttributionOverOriginal,
     DifferentialAttribution,
@@ -13,10 +13,10 @@ from outrisk.risk.cap import (
     key_sets,
     mean_weap,
 )
-from outrisk.risk.disclosure import Disclosure, disclosure
-from outrisk.risk.equivalence import Coding, Equivalence, code_frames, code_microdata, cross
-from outrisk.risk.family import CapResult, cap
-from outrisk.risk.jackknife import (
+from outrisk.risk.attribution.family import CapResult, cap
+from outrisk.risk.attribution.one_key_set import TcapResult, dcap, tcap, weap
+from outrisk.risk.coding.classes import Coding, Equivalence, code_frames, code_microdata, cross
+from outrisk.risk.intervals.jackknife import (
     MEASURES,
     SIDES,
     Estimate,
@@ -26,10 +26,10 @@ from outrisk.risk.jackknife import (
     marginal,
     score,
 )
-from outrisk.risk.multi import MultiDisclosure, multi_disclosure
-from outrisk.risk.options import RiskWarning
 from outrisk.risk.privacy import Encoding, privacy_metric, privacy_metrics
-from outrisk.risk.single import TcapResult, dcap, tcap, weap
+from outrisk.risk.synthpop.disclosure import Disclosure, disclosure
+from outrisk.risk.synthpop.options import RiskWarning
+from outrisk.risk.synthpop.targets import MultiDisclosure, multi_disclosure
 
 __all__ = [
     "CLASSIFIERS",

@@ -14,13 +14,13 @@ from threadpoolctl import threadpool_limits
 
 from outrisk.codebook import Codebook
 from outrisk.errors import EvolveError
-from outrisk.evolve.blocks import Tally
 from outrisk.evolve.loop import Generation, evolve
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.released import Released, TallyPart
 from outrisk.evolve.settings import Settings
 from outrisk.microdata import Microdata
 from outrisk.outputs import Output, Rule
+from outrisk.problem.blocks import Tally
+from outrisk.problem.released import Released, TallyPart
 from outrisk.provenance import seed_of
 
 _COPIES = 2  # branch of the study's random tree; 0 and 1 are those of an assessment

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from outrisk.errors import EvolveError
-from outrisk.evolve.blocks import Array
-from outrisk.evolve.released import Released
 from outrisk.outputs import Output
 from outrisk.outputs.base import refit_all
+from outrisk.problem.blocks import Array
+from outrisk.problem.released import Released
 from outrisk.provenance import file_digest
 from outrisk.teach.course import Copy, Course
 from outrisk.teach.marked import read_marked

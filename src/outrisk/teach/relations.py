@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from outrisk.codebook import Codebook
-from outrisk.evolve.blocks import Block, Tally, variables
-from outrisk.evolve.released import Released
 from outrisk.outputs import Rule
+from outrisk.problem.blocks import Block, Tally, variables
+from outrisk.problem.released import Released
 
 Pair = tuple[str, str]
 REGRESSIONS = {"logit", "probit", "poisson", "ols", "mnlogit"}  # their numbers relate a response to each term

@@ -8,9 +8,9 @@ import pytest
 from golden import PARAMETERS, Golden, encoding
 
 from outrisk.risk import Encoding, privacy_metric
+from outrisk.risk.coding.with_numbers import read
 from outrisk.risk.privacy import METRICS
 from outrisk.risk.privacy.context import Context
-from outrisk.risk.privacy.tables import read
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ import pytest
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import RiskError
 from outrisk.risk import Encoding, privacy_metric, privacy_metrics
+from outrisk.risk.coding.with_numbers import read
+from outrisk.risk.intervals.scores import joined, mean_interval, share, wilson
 from outrisk.risk.privacy import METRICS, distances
 from outrisk.risk.privacy.learned import _features, auc
-from outrisk.risk.privacy.score import joined, mean_interval, share, wilson
-from outrisk.risk.privacy.tables import read
 
 
 def people(rng, n):

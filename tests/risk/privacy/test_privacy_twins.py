@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outrisk.risk import Encoding, privacy_metric
+from outrisk.risk.coding.with_numbers import read
 from outrisk.risk.privacy.context import Context
 from outrisk.risk.privacy.registry import METRICS
-from outrisk.risk.privacy.tables import read
 
 ONEHOT = Encoding("onehot")
 KEYS, TARGET = ["u", "c"], "d"

@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.errors import RiskError
-from outrisk.risk.cap import ORIGINAL, SYNTHETIC, shares
-from outrisk.risk.equivalence import Coding, check_keys, cross
-from outrisk.risk.hamming import nearest_keys, same_keys
-from outrisk.risk.neighbours import Floats, Points, Space, nearest, points, ties
+from outrisk.risk.attribution.definitions import ORIGINAL, SYNTHETIC, shares
+from outrisk.risk.attribution.nearest import nearest_keys, same_keys
+from outrisk.risk.coding.classes import Coding, check_keys, cross
+from outrisk.risk.coding.with_numbers import Tables
+from outrisk.risk.intervals.scores import Score, mean, mean_interval
+from outrisk.risk.neighbours.exact import Floats, Points, Space, nearest, points, ties
 from outrisk.risk.privacy.columns import Encoding
 from outrisk.risk.privacy.context import SLACK, TIE, Context
 from outrisk.risk.privacy.distances import ONEHOT, choose
 from outrisk.risk.privacy.encodings import encode
-from outrisk.risk.privacy.score import Score, mean, mean_interval
-from outrisk.risk.privacy.tables import Tables
 
 
 def zcap(context: Context, attacked: str, released: str) -> Score:

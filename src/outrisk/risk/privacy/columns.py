@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from outrisk.risk.neighbours import Floats
+from outrisk.risk.neighbours.exact import Floats
 from outrisk.risk.privacy.entropy import Entropy
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from outrisk.risk.neighbours import UNHURRIED, Floats, Pace, Points, Positions, Space, farthest, nearest, points
+from outrisk.risk.coding.with_numbers import ORIGINAL, SYNTHETIC, Tables
+from outrisk.risk.neighbours.exact import UNHURRIED, Floats, Pace, Points, Positions, Space, farthest, nearest, points
 from outrisk.risk.privacy.columns import Encoding
 from outrisk.risk.privacy.encodings import encode
-from outrisk.risk.privacy.tables import ORIGINAL, SYNTHETIC, Tables
 
 TIE = 1e-9  # two distances that differ by no more are a tie; nearer means nearer by more than that
 SLACK = 1e-12  # a value on a threshold is inside it, whatever the rounding

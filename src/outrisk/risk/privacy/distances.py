@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from outrisk.errors import RiskError
-from outrisk.risk.neighbours import Floats, nearest, ties
+from outrisk.risk.coding.with_numbers import HOLDOUT, ORIGINAL
+from outrisk.risk.intervals.scores import Score, joined, mean, share, student, undefined, wilson
+from outrisk.risk.neighbours.exact import Floats, nearest, ties
 from outrisk.risk.privacy.columns import Encoding
 from outrisk.risk.privacy.context import SLACK, TIE, Context
 from outrisk.risk.privacy.entropy import Entropy
-from outrisk.risk.privacy.score import Score, joined, mean, share, student, undefined, wilson
-from outrisk.risk.privacy.tables import HOLDOUT, ORIGINAL
 
 ONEHOT, GOWER, FAMD = Encoding("onehot"), Encoding("gower"), Encoding("famd")
 NO_OTHER = "one record has no other to be near to"

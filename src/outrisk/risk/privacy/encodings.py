@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from outrisk.errors import RiskError
-from outrisk.risk.neighbours import Floats, Space
+from outrisk.risk.coding.with_numbers import ORIGINAL, SYNTHETIC, Tables
+from outrisk.risk.neighbours.exact import Floats, Space
 from outrisk.risk.privacy.columns import Columns, Encoding, indicator_costs, shares, value_range, z_scores
 from outrisk.risk.privacy.entropy import Entropy, factor
 from outrisk.risk.privacy.projections import entropy_per_value, famd, pca
-from outrisk.risk.privacy.tables import ORIGINAL, SYNTHETIC, Tables
 
 
 def encode(tables: Tables, encoding: Encoding) -> Space:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from outrisk.risk.neighbours import Floats, Space
+from outrisk.risk.neighbours.exact import Floats, Space
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.errors import RiskError
-from outrisk.risk.neighbours import Floats, Pace, Positions
+from outrisk.risk.coding.with_numbers import HOLDOUT, ORIGINAL, Tables
+from outrisk.risk.intervals.scores import Score, student, undefined, wilson
+from outrisk.risk.neighbours.exact import Floats, Pace, Positions
 from outrisk.risk.privacy.columns import Encoding
 from outrisk.risk.privacy.context import Context
 from outrisk.risk.privacy.distances import ONEHOT, choose
-from outrisk.risk.privacy.score import Score, student, undefined, wilson
-from outrisk.risk.privacy.tables import HOLDOUT, ORIGINAL, Tables
 
 _FOLDS = 5
 _MOST_LEVELS = 255

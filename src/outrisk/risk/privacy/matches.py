@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.errors import RiskError
-from outrisk.risk.equivalence import combined_code
-from outrisk.risk.neighbours import between, ties
+from outrisk.risk.coding.classes import combined_code
+from outrisk.risk.coding.with_numbers import ORIGINAL, Tables
+from outrisk.risk.intervals.scores import Score, share, wilson
+from outrisk.risk.neighbours.exact import between, ties
 from outrisk.risk.privacy.columns import Encoding
 from outrisk.risk.privacy.context import SLACK, TIE, Context
 from outrisk.risk.privacy.distances import FAMD, choose
-from outrisk.risk.privacy.score import Score, share, wilson
-from outrisk.risk.privacy.tables import ORIGINAL, Tables
 
 _CHUNK = 4096
 
@@ -59,7 +59,7 @@ def hitr(context: Context, attacked: str, released: str, parts: float = 30, form
 
 def _hits(context: Context, start: str, end: str, parts: float, count: bool) -> NDArray[np.int64]:
     """For each record of `start` asked about the number of records of `end` that it hits (count False: 1 if any)."""
-    from outrisk.risk.blocks import hits as count_hits  # as in `neighbours`: numba only where it is used
+    from outrisk.risk.neighbours.search import hits as count_hits  # as in `neighbours`: numba only where it is used
 
     tables, rows = context.tables, context.scored(start)
     categories = [name for name in tables.names if name not in tables.numbers]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.errors import RiskError
-from outrisk.risk.neighbours import Floats, Space
+from outrisk.risk.neighbours.exact import Floats, Space
 from outrisk.risk.privacy.columns import Columns, Encoding, indicator_costs, shares, z_scores
 from outrisk.risk.privacy.entropy import pointwise
 

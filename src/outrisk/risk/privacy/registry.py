@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from outrisk.errors import RiskError
+from outrisk.risk.intervals.scores import Score
 from outrisk.risk.privacy import attribution, distances, learned, matches
 from outrisk.risk.privacy.columns import Encoding
-from outrisk.risk.privacy.score import Score
 
 RISKIER, SAFER = "larger = riskier", "smaller = riskier"
 UNLIKE, ALIKE = "larger = more unlike (detection, no privacy)", "larger = more alike (detection, no privacy)"

@@ -1,0 +1,1 @@
+"""Kernels compiled by numba, and the flat layout of a problem that they read."""

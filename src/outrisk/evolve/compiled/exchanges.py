@@ -1,0 +1,159 @@
+"""Compiled: exchanges between records alike in all but two variables, the finest edit that tables allow.
+
+Where two records differ in variables j and v alone, of all that any output of j sees, exchanging j between them moves
+the tables of both variables and nothing else. So each table is brought near by itself, and stays so.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from outrisk.evolve.compiled.climb import _penalty
+from outrisk.evolve.compiled.layout import (
+    BARE,
+    EXTRA_AT,
+    EXTRAS,
+    FIRST,
+    KIND,
+    MASK_AT,
+    MASKS,
+    MODEL,
+    PLACE,
+    SHAPE,
+    TERM,
+    TERM_AT,
+    TERMS,
+    WEIGHT,
+)
+from outrisk.evolve.compiled.record import allowed, inline, jit, level_of, spot_of, stride_of
+
+BITS = 16
+ALIKE = 1 << BITS  # records met last, kept by a hash of what they should have in common
+SPREAD = np.uint64(0x9E3779B97F4A7C15)  # an odd multiplier that carries every bit to the highest ones
+
+
+# fmt: off
+@jit
+def _see(code, b, seen):
+    """Mark the variables that block b depends on."""
+    if code[b + WEIGHT] >= 0:
+        seen[code[b + WEIGHT]] = True
+    _mark(code, code[b + PLACE], seen)
+    for m in range(code[b + MASKS]):
+        _mark(code, code[code[b + MASK_AT] + 2 * m], seen)
+    if code[b + KIND] == MODEL:
+        for m in range(code[b + TERMS]):
+            _mark(code, code[code[b + TERM_AT] + TERM * m], seen)
+        for m in range(code[b + EXTRAS]):
+            _mark(code, code[code[b + EXTRA_AT] + TERM * m], seen)
+
+
+@jit
+def _mark(code, joint, seen):
+    for e in range(code[joint]):
+        seen[code[joint + 1 + 2 * e]] = True
+
+
+@inline
+def _shift(a, share, totals, low, high, weight):
+    """Add to total a; returns the change of its penalty."""
+    before = _penalty(totals[a], low[a], high[a], weight[a])
+    totals[a] += share
+    return _penalty(totals[a], low[a], high[a], weight[a]) - before
+
+
+@jit
+def _exchange(blocks, count, code, floats, flags, cells, j, codes, i, k, totals, low, high, weight):
+    """Exchange variable j between records i and k; returns the change of the fitness in these tallies."""
+    change = 0.0
+    a, c = np.int64(codes[i, j]), np.int64(codes[k, j])
+    for e in range(count):
+        b = blocks[e]
+        first = code[b + FIRST]
+        if code[b + SHAPE] == BARE:
+            one = first + level_of(code, code[b + PLACE], codes, i)
+            other = first + level_of(code, code[b + PLACE], codes, k)
+            step = (c - a) * stride_of(code, code[b + PLACE], j)
+            change += _shift(one, -1.0, totals, low, high, weight)
+            change += _shift(other, -1.0, totals, low, high, weight)
+            change += _shift(one + step, 1.0, totals, low, high, weight)
+            change += _shift(other - step, 1.0, totals, low, high, weight)
+            continue
+        for sign in (-1.0, 1.0):
+            for row in (i, k):
+                cell, share = spot_of(code, floats, flags, cells, b, codes, row)
+                if cell >= 0:
+                    change += _shift(first + cell, sign * share, totals, low, high, weight)
+            codes[i, j], codes[k, j] = codes[k, j], codes[i, j]
+    codes[i, j], codes[k, j] = c, a
+    return change
+
+
+@jit
+def _joined(plan, j, v, seen, rest, blocks):
+    """Leave the blocks that join variables j and v in blocks, and the others that any block of j sees in rest; returns
+    how many blocks there are, 0 where one of them is a model.
+    """
+    code = plan.code
+    rest[:] = False
+    count = 0
+    modelled = False
+    for e in range(plan.var_ptr[j], plan.var_ptr[j + 1]):
+        b = plan.var_blocks[e]
+        seen[:] = False
+        _see(code, b, seen)
+        rest |= seen
+        if seen[v]:
+            blocks[count] = b
+            count += 1
+            modelled |= code[b + KIND] == MODEL
+    rest[j] = rest[v] = False
+    return 0 if modelled or plan.sizes[j] < 2 or plan.sizes[v] < 2 else count
+
+
+@jit
+def exchange(plan, codes, totals, low, high, weight, visits, rng):
+    """Visit `visits` records, as many for each two variables that tallies join, in place; exchange one of the two with
+    the record alike met last, where the fitness does not rise. Variables that a model joins are left alone. Returns the
+    number of exchanges and of those looked at.
+    """
+    code, floats, flags, cells = plan.code, plan.floats, plan.flags, plan.cells
+    n, p = codes.shape
+    met = np.empty(ALIKE, np.int64)
+    rest, seen = np.zeros(p, np.bool_), np.zeros(p, np.bool_)
+    blocks, pairs = np.empty(len(plan.blocks), np.int64), np.empty(p * p, np.int64)
+    n_pairs = 0
+    for pair in range(p * p):
+        if pair // p < pair % p and _joined(plan, pair // p, pair % p, seen, rest, blocks):
+            pairs[n_pairs] = pair
+            n_pairs += 1
+    kept = looked = 0
+    for turn in rng.permutation(n_pairs):
+        j, v = pairs[turn] // p, pairs[turn] % p
+        count = _joined(plan, j, v, seen, rest, blocks)
+        same = np.flatnonzero(rest)
+        ruled = plan.rule_ptr[j + 1] > plan.rule_ptr[j]
+        met[:] = -1
+        i = int(rng.random() * n)
+        for _ in range(visits // n_pairs):
+            i = i + 1 if i + 1 < n else 0
+            key = np.uint64(0)
+            for u in same:
+                key = (key + np.uint64(codes[i, u]) + np.uint64(1)) * SPREAD
+            at = np.int64(key >> np.uint64(64 - BITS))
+            k = met[at]
+            met[at] = i
+            if k < 0 or codes[i, j] == codes[k, j] or codes[i, v] == codes[k, v]:
+                continue
+            agrees = True
+            for u in same:
+                agrees &= codes[i, u] == codes[k, u]
+            if not agrees:
+                continue
+            looked += 1
+            change = _exchange(blocks, count, code, floats, flags, cells, j, codes, i, k, totals, low, high, weight)
+            if change <= 0.0 and (not ruled or (allowed(plan, j, codes, i) and allowed(plan, j, codes, k))):
+                kept += 1
+            else:
+                _exchange(blocks, count, code, floats, flags, cells, j, codes, i, k, totals, low, high, weight)
+    return kept, looked

@@ -1,0 +1,251 @@
+"""Compiled: what one record contributes to the totals of a block (layout: see layout.py; definitions: blocks.py); many
+records at once: totals.py."""
+
+from __future__ import annotations
+
+import math
+
+from numba import njit
+
+from outrisk.evolve.compiled.layout import (
+    CELL,
+    COLUMNS,
+    EQUATIONS,
+    EXTRA,
+    EXTRA_AT,
+    EXTRAS,
+    FAMILIES,
+    FAMILY,
+    FIRST,
+    INFORMATION,
+    LIKELIHOOD,
+    MASK_AT,
+    MASKS,
+    PLACE,
+    RESPONSE,
+    TERM,
+    TERM_AT,
+    TERMS,
+    VALUE,
+    WEIGHT,
+    WEIGHT_AT,
+)
+
+jit = njit(cache=True, nogil=True, error_model="numpy")
+sums = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})  # in any order: far faster
+inline = njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+
+NONE, OLS, LOGIT, PROBIT, POISSON = (FAMILIES[name] for name in ("none", "ols", "logit", "probit", "poisson"))
+_FAR = -30.0  # a normal tail beyond this is taken by its asymptote
+_LARGEST = 50.0  # of the exponent of a Poisson mean
+_SQRT2, _LOG_SQRT_2PI = math.sqrt(2.0), 0.5 * math.log(2.0 * math.pi)
+
+
+# fmt: off
+@inline
+def level_of(code, joint, codes, i):
+    """Position of record i in the product of a joint's supports."""
+    level = 0
+    for e in range(code[joint]):
+        level += codes[i, code[joint + 1 + 2 * e]] * code[joint + 2 + 2 * e]
+    return level
+
+
+@inline
+def stride_of(code, joint, j):
+    """Stride of variable j in a joint; 0 where it is not part of it."""
+    for e in range(joint + 1, joint + 1 + 2 * code[joint], 2):
+        if code[e] == j:
+            return code[e + 1]
+    return 0
+
+
+@jit
+def allowed(plan, j, codes, i):
+    """Whether record i keeps all rules on variable j."""
+    code, flags = plan.code, plan.flags
+    for e in range(plan.rule_ptr[j], plan.rule_ptr[j + 1]):
+        rule = plan.rules[e]
+        if flags[code[rule + 1] + level_of(code, code[rule], codes, i)] == 0:
+            return False
+    return True
+
+
+@inline
+def share_of(code, floats, flags, b, codes, i):
+    """How often record i counts in block b: its weight, 0 outside the subset."""
+    share = 1.0 if code[b + WEIGHT] < 0 else floats[code[b + WEIGHT_AT] + codes[i, code[b + WEIGHT]]]
+    for m in range(code[b + MASKS]):
+        e = code[b + MASK_AT] + 2 * m
+        if flags[code[e + 1] + level_of(code, code[e], codes, i)] == 0:
+            share = 0.0
+    return share
+
+
+@jit
+def spot_of(code, floats, flags, cells, b, codes, i):
+    """The cell of record i in TALLY b (-1: none) and what it adds there."""
+    share = share_of(code, floats, flags, b, codes, i)
+    if share == 0.0:
+        return -1, 0.0
+    cell = level_of(code, code[b + PLACE], codes, i)
+    if code[b + VALUE] >= 0:
+        share *= floats[code[b + VALUE] + cell]
+    if code[b + CELL] >= 0:
+        cell = cells[code[b + CELL] + cell]
+    return cell, share
+
+
+@inline
+def _normal(x):
+    """Hazard pdf(x) / cdf(x) of the standard normal, and log cdf(x)."""
+    density = -0.5 * x * x - _LOG_SQRT_2PI
+    if x < _FAR:
+        return -x - 1.0 / x, density - math.log(-x)
+    below = 0.5 * math.erfc(-x / _SQRT2)
+    return math.exp(density) / below, math.log(below)
+
+
+@inline
+def derivatives(family, y, eta, residual, curvature, equations, likelihood):
+    """Derivatives of a record's log-likelihood in eta: first into residual[e], minus the second into curvature[e, f];
+    returns its value ('ols': the squared residual).
+    """
+    if family == LOGIT:
+        mean = 1.0 / (1.0 + math.exp(-eta[0]))
+        residual[0] = y - mean
+        curvature[0, 0] = mean * (1.0 - mean)
+        if not likelihood:
+            return 0.0
+        x = eta[0] if y < 0.5 else -eta[0]
+        return -(max(x, 0.0) + math.log1p(math.exp(-abs(x))))
+    if family == OLS:
+        residual[0] = y - eta[0]
+        curvature[0, 0] = 1.0
+        return residual[0] * residual[0]
+    if family == PROBIT:
+        sign = 1.0 if y > 0.5 else -1.0
+        hazard, value = _normal(sign * eta[0])
+        residual[0] = sign * hazard
+        curvature[0, 0] = residual[0] * (residual[0] + eta[0])
+        return value
+    if family == POISSON:
+        mean = math.exp(min(eta[0], _LARGEST))
+        residual[0] = y - mean
+        curvature[0, 0] = mean
+        return y * eta[0] - mean - math.lgamma(y + 1.0)
+    most = 0.0
+    for e in range(equations):
+        most = max(most, eta[e])
+    total = math.exp(-most)
+    for e in range(equations):
+        total += math.exp(eta[e] - most)
+    for e in range(equations):
+        residual[e] = math.exp(eta[e] - most) / total
+    for e in range(equations):
+        for f in range(e + 1):
+            curvature[e, f] = residual[e] * ((1.0 if e == f else 0.0) - residual[f])
+    at = int(y) - 1
+    value = -most - math.log(total) if at < 0 else eta[at] - most - math.log(total)
+    for e in range(equations):
+        residual[e] = (1.0 if e == at else 0.0) - residual[e]
+    return value
+
+
+@inline
+def design_of(code, floats, design_cols, design_vals, b, codes, i, eta, x_cols, x_vals):
+    """Design row of record i in MODEL b as (columns, values), and its linear predictors; returns the row's length."""
+    equations = code[b + EQUATIONS]
+    for e in range(equations):
+        eta[e] = 0.0
+    filled = 0
+    for m in range(code[b + TERMS]):
+        t = code[b + TERM_AT] + TERM * m
+        level = level_of(code, code[t], codes, i)
+        for e in range(equations):
+            eta[e] += floats[code[t + 1] + level * equations + e]
+        entry = code[t + 2] + code[t + 3] * level
+        for f in range(code[t + 3]):
+            x_cols[filled] = design_cols[entry + f]
+            x_vals[filled] = design_vals[entry + f]
+            filled += 1
+    return filled
+
+
+@inline
+def only_score(code, b):
+    """Whether MODEL b has one equation and no other totals than its score: then score_of does, and much faster."""
+    return (
+        code[b + EQUATIONS] == 1 and code[b + INFORMATION] < 0 and code[b + LIKELIHOOD] < 0 and code[b + EXTRAS] == 0
+    )
+
+
+@inline
+def score_of(code, floats, flags, design_cols, design_vals, b, codes, i, eta, residual, curvature, along):
+    """The residual of record i in MODEL b of one equation, times its weight (0 outside the subset), and the sum of
+    `along` over the columns of its design row.
+    """
+    share = share_of(code, floats, flags, b, codes, i)
+    if share == 0.0:
+        return 0.0, 0.0
+    predictor = 0.0
+    total = 0.0
+    first = code[b + FIRST]
+    for m in range(code[b + TERMS]):
+        t = code[b + TERM_AT] + TERM * m
+        level = level_of(code, code[t], codes, i)
+        predictor += floats[code[t + 1] + level]
+        entry = code[t + 2] + code[t + 3] * level
+        for f in range(code[t + 3]):
+            total += along[first + design_cols[entry + f]] * design_vals[entry + f]
+    eta[0] = predictor
+    y = floats[code[b + RESPONSE] + level_of(code, code[b + PLACE], codes, i)]
+    derivatives(code[b + FAMILY], y, eta, residual, curvature, 1, False)
+    return share * residual[0], total
+
+
+@jit
+def entries_of(
+    code, floats, flags, design_cols, design_vals, b, codes, i, sign, eta, residual, curvature, x_cols, x_vals, cols,
+    vals, filled,
+):
+    """Contribution of record i to MODEL b, times sign, as (position among its totals, value) from `filled` on; returns
+    the new length. A record outside the subset adds nothing; any other the same number of entries, in the same order.
+    """
+    share = sign * share_of(code, floats, flags, b, codes, i)
+    if share == 0.0:
+        return filled
+    if code[b + FAMILY] != NONE:
+        equations, k = code[b + EQUATIONS], code[b + COLUMNS]
+        length = design_of(code, floats, design_cols, design_vals, b, codes, i, eta, x_cols, x_vals)
+        y = floats[code[b + RESPONSE] + level_of(code, code[b + PLACE], codes, i)]
+        value = derivatives(code[b + FAMILY], y, eta, residual, curvature, equations, code[b + LIKELIHOOD] >= 0)
+        for e in range(equations):
+            for a in range(length):
+                cols[filled] = e * k + x_cols[a]
+                vals[filled] = share * residual[e] * x_vals[a]
+                filled += 1
+        if code[b + INFORMATION] >= 0:
+            for e in range(equations):
+                for f in range(e + 1):
+                    for a in range(length):
+                        row = e * k + x_cols[a]
+                        product = share * curvature[e, f] * x_vals[a]
+                        for c in range(a + 1 if e == f else length):
+                            column = f * k + x_cols[c]
+                            high = max(row, column)
+                            cols[filled] = code[b + INFORMATION] + high * (high + 1) // 2 + min(row, column)
+                            vals[filled] = product * x_vals[c]
+                            filled += 1
+        if code[b + LIKELIHOOD] >= 0:
+            cols[filled] = code[b + LIKELIHOOD]
+            vals[filled] = share * value
+            filled += 1
+    for m in range(code[b + EXTRAS]):
+        t = code[b + EXTRA_AT] + TERM * m
+        entry = code[t + 2] + code[t + 3] * level_of(code, code[t], codes, i)
+        for f in range(code[t + 3]):
+            cols[filled] = code[b + EXTRA] + design_cols[entry + f]
+            vals[filled] = share * design_vals[entry + f]
+            filled += 1
+    return filled

@@ -1,0 +1,1 @@
+"""Conditions on records: subsets of outputs set side by side, and plausibility rules."""

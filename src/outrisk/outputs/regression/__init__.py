@@ -1,0 +1,1 @@
+"""Regressions: formula and design, fit, released numbers, totals and their map."""

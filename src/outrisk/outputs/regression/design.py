@@ -1,0 +1,169 @@
+"""Formulas over a codebook: the design of a regression, each term a table over the supports of its variables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from formulaic import Formula, ModelSpec
+from formulaic.formula import SimpleFormula
+
+from outrisk.codebook import Codebook, format_value
+from outrisk.errors import OutputError, first_line
+from outrisk.microdata import decode
+from outrisk.outputs.base import Array, joint_for, support_frame
+from outrisk.problem.blocks import Joint, Term
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a formula, as formulaic reads it: columns that depend on each record alone.
+
+    OutputError if it cannot be evaluated on the codebook's values, or if it depends on the data as a whole.
+    """
+
+    codebook: Codebook
+    output: str
+    formula: SimpleFormula
+
+    @cached_property
+    def variables(self) -> list[str]:
+        """Codebook variables it names, in codebook order."""
+        required = {str(name) for name in self.formula.required_variables}
+        unknown = sorted(required - set(self.codebook.names))
+        if unknown:
+            raise OutputError(
+                f"output '{self.output}': formula names '{unknown[0]}', which is not a variable; "
+                f"variables are {self.codebook.names}"
+            )
+        return [name for name in self.codebook.names if name in required]
+
+    @cached_property
+    def spec(self) -> ModelSpec:
+        """Formulaic's specification, with every level of the codebook known."""
+        _ = self.variables
+        variables = self.codebook.variables  # all: formulaic does not list those inside its stateful transforms
+        length = max(len(variable.values) for variable in variables)
+        frame = pd.DataFrame(
+            {variable.name: decode(variable, np.arange(length) % len(variable.values)) for variable in variables},
+            index=pd.RangeIndex(length),
+        )
+        try:
+            # Rows without a number are kept: `table` refuses them, where formulaic would quietly drop the records.
+            with np.errstate(all="ignore"):
+                spec = self.formula.get_model_matrix(frame, output="numpy", na_action="ignore").model_spec
+        except Exception as error:  # whatever the formula's functions raise
+            raise OutputError(
+                f"output '{self.output}': formula '{self.formula}' cannot be evaluated: {first_line(error)}"
+            ) from None
+        if spec.transform_state:
+            self._refuse_whole_data(next(iter(spec.transform_state)))
+        return spec
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return [str(name) for name in self.spec.column_names]
+
+    def matrix(self, frame: pd.DataFrame) -> Array:
+        """Columns for decoded records without missing values, shape (n, columns)."""
+        try:
+            with np.errstate(all="ignore"):
+                matrix = np.asarray(self.spec.get_model_matrix(frame), dtype=float)
+        except Exception as error:
+            raise OutputError(
+                f"output '{self.output}': formula '{self.formula}' cannot be evaluated: {first_line(error)}"
+            ) from None
+        return matrix.reshape(len(frame), -1)
+
+    def table(self, names: Sequence[str], columns: slice | list[int] = slice(None)) -> tuple[Joint, Array]:
+        """Some columns at every combination of the named variables, shape (joint.size, columns)."""
+        joint = joint_for(self.codebook, names, self.output)
+        frame = _filled(self.codebook, support_frame(self.codebook, joint), self.variables)
+        rows = self.matrix(frame)[:, columns]
+        place = ", ".join(names)
+        wrong = ~np.isfinite(rows).all(axis=1)
+        if wrong.any():
+            at = frame.iloc[int(np.argmax(wrong))]
+            values = ", ".join(f"{name} = {format_value(at[name])}" for name in names)
+            raise OutputError(
+                f"output '{self.output}': formula '{self.formula}' gives no number at {values}; rewrite it"
+            )
+        if len(frame) > 1 and not np.allclose(self.matrix(frame.iloc[-2::-1])[:, columns], rows[-2::-1]):
+            self._refuse_whole_data(f"the term of {place}")
+        return joint, rows
+
+    def terms(self) -> tuple[Term, ...]:
+        """Every term with its columns."""
+        terms = []
+        for term, indices in self.spec.term_indices.items():
+            used = {str(variable) for variable in self.spec.term_variables[term]}
+            joint, rows = self.table([name for name in self.variables if name in used], indices)
+            terms.append(Term(joint, np.array(indices, dtype=np.int64), rows))
+        return tuple(terms)
+
+    @cached_property
+    def categories(self) -> dict[str, str]:
+        """Variables that enter as categories, each with its reference level ('' if its coding has none)."""
+        found = {}
+        for factor, (_, state) in self.spec.encoder_state.items():
+            if "contrasts" not in state:
+                continue
+            base = getattr(state["contrasts"].contrasts, "base", None)
+            levels = list(state["contrasts"].levels)
+            name = next((v for v in self.variables if re.search(rf"(?<!\w){re.escape(v)}(?!\w)", factor)), factor)
+            has_base = hasattr(state["contrasts"].contrasts, "base")
+            found[name] = format_value(base if base in levels else levels[0]) if has_base else ""
+        return found
+
+    def _refuse_whole_data(self, what: str) -> None:
+        raise OutputError(
+            f"output '{self.output}': {what} in the formula depends on all the data; write its constants out instead"
+        )
+
+
+def read_formula(codebook: Codebook, output: str, formula: str) -> tuple[Side, Side]:
+    """Response and design of a formula such as 'affair ~ age + C(educ)'; OutputError if it is not of that form."""
+    try:
+        parsed = Formula(formula)
+    except Exception as error:  # formulaic's own errors, and Python's for what stands inside a term
+        raise OutputError(f"output '{output}': formula {formula!r} cannot be read: {first_line(error)}") from None
+    left, right = getattr(parsed, "lhs", None), getattr(parsed, "rhs", None)
+    if not isinstance(left, SimpleFormula) or not isinstance(right, SimpleFormula) or len(left) != 1:
+        raise OutputError(
+            f"output '{output}': formula {formula!r} needs one response and one design, as in 'affair ~ age'"
+        )
+    if not len(right):
+        raise OutputError(f"output '{output}': formula {formula!r} has no terms; write at least 1, the constant")
+    response, design = Side(codebook, output, left), Side(codebook, output, right)
+    both = [name for name in response.variables if name in design.variables]
+    if both:
+        raise OutputError(f"output '{output}': formula {formula!r} has '{both[0]}' on both sides; keep one")
+    return response, design
+
+
+def read_number(codebook: Codebook, output: str, what: str, text: str) -> Side:
+    """An expression such as 'log(months)' as one number a record; OutputError if it is not that."""
+    try:
+        parsed = Formula(f"0 + {text}")
+    except Exception as error:  # as above
+        raise OutputError(f"output '{output}': {what}: {text!r} cannot be read: {first_line(error)}") from None
+    if not isinstance(parsed, SimpleFormula) or len(parsed) != 1:
+        raise OutputError(f"output '{output}': {what}: {text!r} is not one expression, such as log(months)")
+    side = Side(codebook, output, parsed)
+    if len(side.columns) != 1 or side.categories:
+        raise OutputError(f"output '{output}': {what}: {text!r} is not a number for each record, as log(months) is")
+    return side
+
+
+def _filled(codebook: Codebook, frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """Complete a support frame: other variables at their first value; missing levels too (such records are masked)."""
+    columns = {}
+    for name in names:
+        first = pd.Series(decode(codebook[name], np.zeros(len(frame), dtype=np.int64)), index=frame.index)
+        columns[name] = frame[name].where(frame[name].notna(), first) if name in frame else first
+    return pd.DataFrame(columns, index=frame.index)

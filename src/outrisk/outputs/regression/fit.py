@@ -1,0 +1,177 @@
+"""Fits of regressions by statsmodels, and why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import statsmodels.api as sm
+from numpy.typing import NDArray
+from statsmodels.tools.sm_exceptions import PerfectSeparationError
+
+from outrisk.outputs.base import Array
+from outrisk.outputs.regression.release import Kind, Summary
+from outrisk.outputs.regression.weighted_mnlogit import WeightedMNLogit
+
+_COLLINEAR = 1e-12  # least eigenvalue of the scaled cross-product of the design
+_SEPARATED = 1e-8  # least information per record in any direction; one event in n records gives about 1/n
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Complete records of a regression: response (n,), design (n, k), offset (n,), weights (n,) or None for none."""
+
+    response: Array
+    design: Array
+    offset: Array
+    weights: Array | None = None
+
+    @property
+    def counts(self) -> Array:
+        """How often each record counts, (n,)."""
+        return np.ones(len(self.response)) if self.weights is None else self.weights
+
+
+def fit_ols(sample: Sample, has_constant: bool) -> Summary | None:
+    """A linear regression by statsmodels' OLS, or WLS with weights; None where the design is collinear."""
+    scaled, scale = _scaled(sample.design)
+    if not scale.all() or np.linalg.eigvalsh(scaled.T @ scaled / len(scaled))[0] < _COLLINEAR:
+        return None
+    weights = {} if sample.weights is None else {"weights": sample.weights}
+    with np.errstate(all="ignore"):
+        fit = (sm.WLS if weights else sm.OLS)(sample.response, scaled, hasconst=has_constant, **weights).fit()
+        df = float(fit.df_resid) if fit.df_resid > 0 else np.nan
+        total = fit.centered_tss if has_constant else fit.uncentered_tss
+        r2 = float(fit.rsquared) if total > 0 else np.nan
+        error, s = (np.asarray(fit.bse), np.sqrt(fit.mse_resid)) if df > 0 else (np.full(len(scale), np.nan), np.nan)
+        return Summary(fit.params / scale, error / scale, df, fit.nobs, float(fit.llf), np.nan, r2, float(s))
+
+
+def fit_likelihood(kind: Kind, sample: Sample, start: Array | None = None, null: bool = False) -> Summary | None:
+    """A logit, probit, Poisson or multinomial logit by statsmodels; None where it is undefined or not found.
+
+    Coefficients are those of all equations, one equation after the other, shape (K,); standard errors come from the
+    observed information. `start` (K,) only sets where the iterations begin. The pseudo-R2 (McFadden's) is that of the
+    same model with a constant alone, fitted if `null`.
+    """
+    scaled, scale = _scaled(sample.design)
+    if not scale.all():
+        return None
+    scaled_sample = Sample(sample.response, scaled, sample.offset, sample.weights)
+    equations = int(sample.response.max()) if kind == "mnlogit" else 1
+    scale = np.tile(scale, equations)
+    for begin in [None] if start is None else [start * scale, None]:
+        try:
+            with np.errstate(all="ignore"):
+                model, parameters = _maximise(kind, scaled_sample, begin)
+        except (np.linalg.LinAlgError, PerfectSeparationError):
+            continue
+        if parameters is None or not np.isfinite(parameters).all():
+            continue
+        information = _information(model, parameters)
+        if _identified(scaled_sample, information):
+            covariance = np.linalg.inv(information)
+            likelihood = _log_likelihood(model, parameters)
+            pseudo = 1.0 - likelihood / null_log_likelihood(kind, sample) if null else np.nan
+            error = np.sqrt(np.diag(covariance)) / scale
+            n = float(len(scaled))
+            return Summary(parameters / scale, error, np.inf, n, likelihood, pseudo, np.nan, np.nan)
+    return None
+
+
+def null_log_likelihood(kind: Kind, sample: Sample) -> float:
+    """Log-likelihood of the model with a constant alone."""
+    constant = Sample(sample.response, np.ones((len(sample.response), 1)), sample.offset, sample.weights)
+    fit = fit_likelihood(kind, constant)
+    return np.nan if fit is None else float(fit.log_likelihood)
+
+
+def _scaled(design: Array) -> tuple[Array, Array]:
+    """Columns of one size, as statsmodels' stopping rule and ridge take them to be, and what they were divided by."""
+    scale = np.sqrt(np.mean(design**2, axis=0))
+    return design / np.where(scale > 0, scale, 1.0), scale
+
+
+def _maximise(kind: Kind, sample: Sample, begin: Array | None) -> tuple[Any, Array | None]:
+    """A statsmodels model and its parameters (K,), None where the iterations do not converge."""
+    y, X, weights = sample.response, sample.design, sample.weights
+    if weights is not None and kind != "mnlogit":
+        family = {
+            "logit": sm.families.Binomial(),
+            "probit": sm.families.Binomial(sm.families.links.Probit()),
+            "poisson": sm.families.Poisson(),
+        }[kind]
+        model = sm.GLM(y, X, family=family, freq_weights=weights, offset=sample.offset)
+        fit = model.fit(start_params=begin, maxiter=200, tol=1e-10, tol_criterion="params")
+        return model, np.asarray(fit.params) if fit.converged else None
+    if kind == "mnlogit":
+        model = sm.MNLogit(y, X, check_rank=False) if weights is None else WeightedMNLogit(y, X, weights)
+    elif kind == "poisson":
+        model = sm.Poisson(y, X, offset=sample.offset, check_rank=False)
+    else:
+        model = {"logit": sm.Logit, "probit": sm.Probit}[kind](y, X, check_rank=False)
+    model.raise_on_perfect_prediction = True  # an error that can be told, in place of a warning at every step
+    fit = model.fit(disp=0, maxiter=100, start_params=begin, skip_hessian=True, warn_convergence=False)
+    parameters = np.asarray(fit.params, dtype=float).ravel(order="F")
+    return model, parameters if fit.mle_retvals["converged"] else None
+
+
+def _information(model: Any, parameters: Array) -> Array:
+    """The observed information (K, K)."""
+    fixed = {"scale": 1.0, "observed": True} if isinstance(model, sm.GLM) else {}
+    return -np.asarray(model.hessian(parameters, **fixed))
+
+
+def _log_likelihood(model: Any, parameters: Array) -> float:
+    return float(model.loglike(parameters, **({"scale": 1.0} if isinstance(model, sm.GLM) else {})))
+
+
+def _identified(sample: Sample, information: Array) -> bool:
+    """Whether the records determine every coefficient: collinear or separated ones can pass for converged."""
+    weights, X = sample.counts, sample.design
+    values, vectors = np.linalg.eigh((X.T * weights) @ X / weights.sum())
+    if values[0] < _COLLINEAR:
+        return False
+    white = np.kron(np.eye(len(information) // X.shape[1]), vectors / np.sqrt(values))
+    return bool(np.linalg.eigvalsh(white.T @ information @ white / weights.sum())[0] > _SEPARATED)
+
+
+def why_not(
+    kind: Kind, sample: Sample, labels: Sequence[str], groups: Mapping[str, NDArray[np.bool_]], outcomes: Sequence[str]
+) -> str:
+    """Why a fit finds nothing, and the way out.
+
+    `groups` are the records (n,) of each level of each category, `labels` those of the design columns, `outcomes`
+    those of a multinomial logit.
+    """
+    y, design = sample.response, sample.design
+    if kind in ("logit", "probit") and y.min() == y.max():
+        return f"the response is constant ({y[0]:g}) on these records; a {kind} needs both values"
+    if kind == "poisson" and y.max() == 0:
+        return "the response is 0 in all of these records; a Poisson regression needs events"
+    for column, label in zip(design.T, labels, strict=True):
+        if np.isin(column, (0.0, 1.0)).all() and not (column == 1).all():
+            groups = {**groups, label: column == 1, f"the reference of {label}": column == 0}
+    for label, rows in groups.items():
+        if not rows.any():
+            return f"{label} has no records; merge it with another level, or leave it out of the codebook"
+    for label, rows in {"the response": np.ones(len(y), bool), **groups}.items():
+        found = set(y[rows].astype(int).tolist()) if kind == "mnlogit" else set()
+        absent = [outcome for at, outcome in enumerate(outcomes) if at not in found]
+        if absent and label == "the response":
+            return f"no record has the outcome {absent[0]}; merge it with another"
+        if absent:
+            return f"{label} is separated: none of its {rows.sum():,} records has the outcome {absent[0]}; merge it"
+        constant = y[rows].min() == y[rows].max() and (kind in ("logit", "probit") or y[rows].max() == 0)
+        if constant and kind in ("logit", "probit", "poisson"):
+            return (
+                f"{label} is separated: the response is {y[rows][0]:g} in all {rows.sum():,} of its records; "
+                "merge it with another level"
+            )
+    scaled, _ = _scaled(design)
+    rank = int((np.linalg.eigvalsh(scaled.T @ scaled / len(scaled)) > _COLLINEAR).sum())
+    if rank < design.shape[1]:
+        return f"its {design.shape[1]} columns are collinear (rank {rank}); drop a term, or centre a power of a number"
+    return "the fit does not converge (some combination of terms separates the response); drop or merge a term"

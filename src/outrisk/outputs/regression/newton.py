@@ -1,0 +1,255 @@
+"""From the totals of a regression to its published numbers: one Newton step from the published coefficients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+
+from outrisk.outputs.base import Array
+from outrisk.outputs.regression.release import Kind, Release, Summary
+
+_EMPTY = 1e-3  # a column with less information than this share of one record's counts as without records
+_RIDGE = 1e-11  # least eigenvalue of the scaled information that is told from 0
+
+
+@dataclass(frozen=True, eq=False)
+class Newton:
+    """The map of a regression with `values` (K,) as its coefficients and `published` (k,) as all numbers printed of it.
+
+    `largest` (K,) is the largest size of each design column. `extra` gives the position of named extra totals among all
+    totals: 'records', 'weight' (the sum of weights), and what the kind's R2 needs (see `Regression._extras`). `centred`
+    says whether R2 is about the mean, `shift` what was taken off the response in 'y' and 'yy'. `information` and
+    `likelihood` say whether the model carries them.
+    """
+
+    kind: Kind
+    values: Array
+    published: Array
+    release: Release
+    largest: Array
+    extra: Mapping[str, int]
+    information: bool
+    likelihood: bool
+    centred: bool = True
+    shift: float = 0.0
+
+    def numbers(self, totals: Array, information: Array) -> Array:
+        """Published numbers (k,)."""
+        return self.release.numbers(self._summary(totals, self._inverse(totals, information)))
+
+    def jacobian(self, totals: Array, information: Array) -> Array:
+        """Their derivatives (k, m) in the totals; see `Release.jacobian`."""
+        inverse = self._inverse(totals, information)
+        return self.release.jacobian(self._summary(totals, inverse), self._slopes(totals, inverse), self.published)
+
+    def precision(self, totals: Array, information: Array) -> Array:
+        """Inverse covariance (k, k) of the published numbers, sampling and rounding together.
+
+        Coefficients alone: the information. Else by the delta method from a large-sample covariance of estimates (see
+        `_estimates`), so that numbers which say the same (limits, standard errors) count once.
+        """
+        if self.release.parts == ("coefficients",) and not self.release.exponentiate:
+            matrix = self._matrix(totals, information)
+            variance = float(self._summary(totals, self._inverse(totals, information)).residual_sd) ** 2
+            return matrix / max(variance, 1e-12) if np.isfinite(variance) else matrix
+        inverse = self._inverse(totals, information)
+        fit = self._summary(totals, inverse)
+        covariance, slopes = _estimates(self.kind, fit, inverse)
+        change = self.release.jacobian(fit, slopes, self.published)
+        found = change @ covariance @ change.T
+        found[np.diag_indices_from(found)] += self.release.noise(fit)
+        scale = np.sqrt(np.diag(found))
+        values, vectors = np.linalg.eigh(found / np.outer(scale, scale))
+        precision = (vectors / np.maximum(values, _RIDGE)) @ vectors.T
+        return np.asarray((precision + precision.T) / 2.0 / np.outer(scale, scale))
+
+    @property
+    def _n_coefficients(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def _triangle(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        return np.tril_indices(self._n_coefficients)
+
+    def _matrix(self, totals: Array, information: Array) -> Array:
+        """The information (K, K), of the totals where the model carries it."""
+        if not self.information:
+            return information
+        K, (rows, columns) = self._n_coefficients, self._triangle
+        matrix = np.zeros((K, K))
+        matrix[rows, columns] = matrix[columns, rows] = totals[K : K + len(rows)]
+        return matrix
+
+    def _inverse(self, totals: Array, information: Array) -> Array:
+        return inverse(self._matrix(totals, information), self.largest)
+
+    @property
+    def _likelihood_at(self) -> int:
+        return self._n_coefficients + (len(self._triangle[0]) if self.information else 0)
+
+    def _get(self, totals: Array, name: str) -> float:
+        return float(totals[self.extra[name]]) if name in self.extra else np.nan
+
+    def _residual(self, totals: Array, gain: float) -> np.float64:
+        """The residual sum of squares after the step, which lowers it by `gain`."""
+        return np.float64(max(totals[self._likelihood_at] - gain, 0.0))
+
+    def _summary(self, totals: Array, inverse: Array) -> Summary:
+        step = inverse @ totals[: self._n_coefficients]
+        gain = float(totals[: self._n_coefficients] @ step)
+        value = float(totals[self._likelihood_at]) if self.likelihood else np.nan
+        n = self._get(totals, "records")
+        error = np.sqrt(np.maximum(np.diag(inverse), 0.0))
+        b = self.values + step
+        if self.kind != "ols":
+            likelihood = value + gain / 2.0
+            null, _ = self._null(totals)
+            pseudo = 1.0 - likelihood / null if null != 0.0 else np.nan
+            return Summary(b, error, np.inf, n, likelihood, pseudo, np.nan, np.nan)
+        rss, df = self._residual(totals, gain), n - self._n_coefficients
+        total, _ = self._total(totals)
+        with np.errstate(all="ignore"):
+            s = np.sqrt(rss / df) if df > 0 else np.nan
+            likelihood = -n / 2 * (np.log(2 * np.pi * rss / n) + 1) if rss > 0 and n > 0 else np.nan
+        likelihood += self._get(totals, "log_weight") if "log_weight" in self.extra else 0.0
+        r2 = 1.0 - rss / total if total > 0 else np.nan
+        return Summary(b, error * s, df if df > 0 else np.nan, n, likelihood, np.nan, r2, s)
+
+    def _slopes(self, totals: Array, inverse: Array) -> Summary:
+        """Derivatives of the summary in all totals."""
+        K, m = self._n_coefficients, len(totals)
+        fit = self._summary(totals, inverse)
+        step = inverse @ totals[:K]
+        coefficients, diagonal, gain, value = np.zeros((K, m)), np.zeros((K, m)), np.zeros(m), np.zeros(m)
+        coefficients[:, :K] = inverse
+        gain[:K] = 2.0 * step
+        if self.information:
+            rows, columns = self._triangle
+            where = slice(K, K + len(rows))
+            twice = np.where(rows == columns, 1.0, 2.0)  # totals off the diagonal stand in the matrix twice
+            left, right = inverse[:, rows], inverse[:, columns]
+            coefficients[:, where] = -(left * step[columns] + right * step[rows]) * (twice / 2.0)
+            diagonal[:, where] = -left * right * twice
+            gain[where] = -step[rows] * step[columns] * twice
+        if self.likelihood:
+            value[self._likelihood_at] = 1.0
+        n = self._unit("records", m)
+        root = np.sqrt(np.maximum(np.diag(inverse), 1e-300))
+        error = diagonal / (2.0 * root[:, None])
+        zero = np.zeros(m)
+        with np.errstate(all="ignore"):
+            if self.kind != "ols":
+                likelihood = value + gain / 2.0
+                null, change = self._null(totals)
+                pseudo = -(likelihood - fit.log_likelihood / np.float64(null) * change) / np.float64(null)
+                return Summary(coefficients, error, zero, n, likelihood, pseudo, zero, zero)
+            rss, of_rss = self._residual(totals, float(totals[:K] @ step)), value - gain
+            s, df, count = np.float64(fit.residual_sd), np.float64(fit.df), np.float64(fit.n)
+            of_s = (of_rss / df - rss / df**2 * n) / (2.0 * s)
+            likelihood = -n / 2 * (np.log(2 * np.pi * rss / count) + 1) - count / 2 * (of_rss / rss - n / count)
+            likelihood = likelihood + self._unit("log_weight", m)
+            total, of_total = self._total(totals)
+            r2 = -(of_rss - rss / np.float64(total) * of_total) / np.float64(total)
+            return Summary(coefficients, error * s + np.outer(root, of_s), n, n, likelihood, zero, r2, of_s)
+
+    def _unit(self, name: str, m: int) -> Array:
+        unit = np.zeros(m)
+        if name in self.extra:
+            unit[self.extra[name]] = 1.0
+        return unit
+
+    def _null(self, totals: Array) -> tuple[float, Array]:
+        """Log-likelihood of the model with a constant alone, and its derivatives (m,); NaN where it is not carried."""
+        change = np.zeros(len(totals))
+        if self.kind == "poisson" and "y" in self.extra:
+            y, exposure = self._get(totals, "y"), self._get(totals, "exposure")
+            if y <= 0.0 or exposure <= 0.0:
+                return np.nan, change
+            change[self.extra["y"]] = np.log(y / exposure)
+            change[self.extra["exposure"]] = -y / exposure
+            change[self.extra["fixed"]] = 1.0
+            return y * np.log(y / exposure) - y + self._get(totals, "fixed"), change
+        outcomes = [at for name, at in self.extra.items() if name.startswith("outcome")]
+        if not outcomes:
+            return np.nan, change
+        weight, shares = self._get(totals, "weight"), totals[outcomes]
+        rest = weight - shares.sum()
+        if weight <= 0.0 or rest < 0.0 or (shares < 0.0).any():
+            return np.nan, change
+        logs = np.log(np.maximum([*shares, rest, weight], 0.5))  # finite also where an outcome is absent
+        change[outcomes] = logs[:-2] - logs[-2]
+        change[self.extra["weight"]] += logs[-2] - logs[-1]
+        return float(xlogy(shares, shares).sum() + xlogy(rest, rest) - xlogy(weight, weight)), change
+
+    def _total(self, totals: Array) -> tuple[float, Array]:
+        """Sum of squares of the response that R2 refers to, and its derivatives (m,); NaN where it is not carried."""
+        change = np.zeros(len(totals))
+        if "yy" not in self.extra:
+            return np.nan, change
+        weight, y, yy = (self._get(totals, name) for name in ("weight", "y", "yy"))
+        change[self.extra["yy"]] = 1.0
+        if not self.centred:
+            change[self.extra["y"]] = 2.0 * self.shift
+            change[self.extra["weight"]] += self.shift**2
+            return yy + 2.0 * self.shift * y + self.shift**2 * weight, change
+        if weight <= 0.0:
+            return np.nan, change
+        change[self.extra["y"]] = -2.0 * y / weight
+        change[self.extra["weight"]] += (y / weight) ** 2
+        return yy - y**2 / weight, change
+
+
+def _estimates(kind: Kind, fit: Summary, inverse: Array) -> tuple[Array, Summary]:
+    """Large-sample covariance of estimates, and the derivatives in them of all that a fit says.
+
+    The estimates: K coefficients, K standard errors (for ols those of the design alone, free of s), n, then the
+    log-likelihood and pseudo-R2, or for ols s and R2. Standard errors a and b covary as if the design were normal:
+    se_a se_b r_ab^2 / 2n with r_ab the correlation of their coefficients (inverse Wishart distribution). n varies as a
+    count, the log-likelihood by its own size.
+    """
+    K = len(fit.coefficients)
+    n = max(float(np.nan_to_num(fit.n)), 1.0)
+    s, r2, pseudo, value = (
+        float(np.nan_to_num(number)) for number in (fit.residual_sd, fit.r2, fit.pseudo_r2, fit.log_likelihood)
+    )
+    root = np.sqrt(np.maximum(np.diag(inverse), 1e-300))
+    dispersion = s if kind == "ols" else 1.0
+    covariance = np.zeros((2 * K + 3, 2 * K + 3))
+    covariance[:K, :K] = inverse * dispersion**2
+    covariance[K : 2 * K, K : 2 * K] = inverse**2 / np.outer(root, root) / (2.0 * n)
+    last = (
+        [s**2 / (2.0 * n), 4.0 * abs(r2) * (1.0 - r2) ** 2 / n]
+        if kind == "ols"
+        else [abs(value), (1.0 - pseudo) ** 2 / n]
+    )
+    covariance[range(2 * K, 2 * K + 3), range(2 * K, 2 * K + 3)] = [n, *last]
+    unit, zero = np.eye(2 * K + 3), np.zeros(2 * K + 3)
+    of_b, of_se, of_n, first, second = unit[:K], unit[K : 2 * K], unit[2 * K], unit[2 * K + 1], unit[2 * K + 2]
+    if kind != "ols":
+        return covariance, Summary(of_b, of_se, zero, of_n, first, second, zero, zero)
+    of_se = s * of_se + np.outer(root, first)
+    likelihood = -n / s * first if s > 0 else zero
+    return covariance, Summary(of_b, of_se, zero, of_n, likelihood, zero, second, first)
+
+
+def inverse(information: Array, largest: Array) -> Array:
+    """Inverse (K, K) of an information matrix; `largest` (K,) is the largest size of each design column.
+
+    A column without records counts as one with the information of a record, and a direction in which columns are
+    collinear gets a ridge: coefficients are undefined there, but climbing must be able to leave.
+    """
+    with np.errstate(all="ignore"):
+        information = np.nan_to_num(information, nan=0.0, posinf=0.0, neginf=0.0)
+    diagonal = np.diag(information)
+    empty = diagonal < _EMPTY * largest**2
+    scale = np.sqrt(np.where(empty, largest**2 / 4.0, diagonal))
+    standard = information / np.outer(scale, scale)
+    standard[np.diag_indices_from(standard)] = 1.0
+    values, vectors = np.linalg.eigh(standard)
+    found = (vectors / np.maximum(values, _RIDGE)) @ vectors.T
+    return np.asarray((found + found.T) / 2.0 / np.outer(scale, scale))

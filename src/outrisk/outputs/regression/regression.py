@@ -1,0 +1,245 @@
+"""Released regressions: logit, probit, Poisson, linear, multinomial logit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from outrisk.codebook import Codebook, format_value
+from outrisk.errors import OutputError
+from outrisk.microdata import Microdata
+from outrisk.outputs.base import Array, Subset, joint_for, printed
+from outrisk.outputs.regression.design import Side, read_formula, read_number
+from outrisk.outputs.regression.fit import Sample, fit_likelihood, fit_ols, why_not
+from outrisk.outputs.regression.release import Kind, Release
+from outrisk.outputs.regression.response import NumberResponse, OutcomeResponse, Response
+from outrisk.outputs.regression.totals import Tables
+from outrisk.problem.blocks import Mask, Weight
+from outrisk.problem.released import ModelPart
+
+
+@dataclass(frozen=True)
+class Regression:
+    """A regression of a formula (as formulaic reads it); `release` says which of its numbers are published.
+
+    Records with a missing value in any of its variables are left out. `event` is the value of a 0/1 response that
+    counts as 1 (logit, probit; see `Response`), `base` the outcome that others are compared with (mnlogit; see
+    `OutcomeResponse`), `offset` an expression that is added to the linear predictor (poisson), `weight` a numeric
+    variable that says how often a record counts: as frequencies for likelihoods, as analytic weights for ols; n counts
+    records. `names` (may be empty) rename the design columns, such as 'C(AREAP)[T.58]' to 'AREAP_58'.
+    OutputError if the formula cannot be read, names what is not in the codebook, or depends on the data as a whole.
+    """
+
+    codebook: Codebook
+    name: str
+    kind: Kind
+    formula: str
+    release: Release = field(default_factory=Release)
+    where: str = ""
+    event: str = ""
+    base: str = ""
+    offset: str = ""
+    weight: str = ""
+    names: Mapping[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        self.release.checked(self.name, self.kind)
+        for option, given, kinds in (
+            ("event", self.event, ("logit", "probit")),
+            ("base", self.base, ("mnlogit",)),
+            ("offset", self.offset, ("poisson",)),
+        ):
+            if given and self.kind not in kinds:
+                raise OutputError(f"output '{self.name}': '{option}' goes with {' and '.join(kinds)}, not {self.kind}")
+        _ = self._tables
+
+    @cached_property
+    def _subset(self) -> Subset:
+        return Subset(self.codebook, self.where, self.name)
+
+    @cached_property
+    def _sides(self) -> tuple[Response | NumberResponse | OutcomeResponse, Side]:
+        left, right = read_formula(self.codebook, self.name, self.formula)
+        if self.kind == "mnlogit":
+            return OutcomeResponse(left, self.base), right
+        if self.kind in ("ols", "poisson"):
+            return NumberResponse(left, counts=self.kind == "poisson"), right
+        return Response(left, self.event), right
+
+    @cached_property
+    def _offset(self) -> Side | None:
+        return read_number(self.codebook, self.name, "offset", self.offset) if self.offset else None
+
+    @cached_property
+    def _tables(self) -> Tables:
+        response, design = self._sides
+        offset = None
+        if self._offset is not None:
+            joint, values = self._offset.table(self._offset.variables)
+            offset = joint, values[:, 0]
+        return Tables(
+            self.codebook,
+            self.name,
+            self.kind,
+            self.release,
+            design.terms(),
+            response.table(),
+            max(1, len(self._outcomes) - 1),
+            offset,
+            self._weight,
+            self._subset.masks() + self._complete,
+        )
+
+    @property
+    def _complete(self) -> tuple[Mask, ...]:
+        """Masks that leave out records with a missing value."""
+        return tuple(
+            Mask(
+                joint_for(self.codebook, [name], self.name),
+                np.arange(self.codebook[name].size) < len(self.codebook[name].values),
+            )
+            for name in self.variables
+            if self.codebook[name].missing
+        )
+
+    @cached_property
+    def _weight(self) -> Weight | None:
+        """The weight by code; 0 where it is missing."""
+        if not self.weight:
+            return None
+        if self.weight not in self.codebook or not self.codebook[self.weight].numeric:
+            numeric = [variable.name for variable in self.codebook.variables if variable.numeric]
+            raise OutputError(
+                f"output '{self.name}': weight: '{self.weight}' is not a numeric variable; these are {numeric}"
+            )
+        variable = self.codebook[self.weight]
+        values = np.array([*variable.values, *([0.0] if variable.missing else [])], dtype=float)
+        if (values < 0).any() or not values.any():
+            raise OutputError(
+                f"output '{self.name}': weight: '{self.weight}' takes the value {format_value(values.min())}; "
+                "weights are 0 or more, and not all 0"
+            )
+        return Weight(self.codebook.index(self.weight), values)
+
+    @cached_property
+    def variables(self) -> list[str]:
+        """Codebook variables of the analysis (without `where`), in codebook order."""
+        response, design = self._sides
+        offset = self._offset.variables if self._offset else []
+        used = {*response.side.variables, *design.variables, *offset, *([self.weight] if self.weight else [])}
+        return [name for name in self.codebook.names if name in used]
+
+    @property
+    def columns(self) -> list[str]:
+        """Design columns as formulaic names them."""
+        return self._sides[1].columns
+
+    @cached_property
+    def coefficients(self) -> list[str]:
+        """Names of the K coefficients, one equation after the other."""
+        names, response = self._column_labels, self._sides[0]
+        if isinstance(response, OutcomeResponse):
+            return [f"{response.name} = {outcome}: {name}" for outcome in response.outcomes[1:] for name in names]
+        return names
+
+    @property
+    def _column_labels(self) -> list[str]:
+        return [(self.names or {}).get(column, column) for column in self.columns]
+
+    @property
+    def labels(self) -> list[str]:
+        """One label a published number: those of the coefficients first."""
+        return self.release.labels(self.coefficients)
+
+    @property
+    def decimals(self) -> NDArray[np.int64]:
+        """Printed digits after the point of each number, shape (k,)."""
+        return self.release.digits(len(self.coefficients))
+
+    @property
+    def notes(self) -> str:
+        """The model in words."""
+        response, design = self._sides
+        reference = ", ".join(f"{name} = {level}" for name, level in design.categories.items() if level)
+        parts = [
+            f"{self.kind}: {self.formula}",
+            response.notes,
+            f"reference {reference}" if reference else "",
+            f"offset {self.offset}" if self.offset else "",
+            f"weighted by {self.weight}" if self.weight else "",
+            "coefficients as exp(b)" if self.release.exponentiate else "",
+            f"where {self.where}" if self.where else "",
+        ]
+        return "; ".join(part for part in parts if part)
+
+    def refit(self, data: Microdata, start: Array | None = None) -> Array:
+        """Published numbers (k,) by statsmodels on the decoded records; NaN where one is undefined.
+
+        `start` (k,), published numbers, only sets where the iterations begin. OutputError if the coefficients are
+        undefined: a level has no records or is separated (the level is named), columns are collinear, the iterations
+        do not converge.
+        """
+        sample, frame = self._sample(data)
+        K = len(self.coefficients)
+        begin = None if start is None else self.release.coefficients(np.asarray(start, dtype=float), K)
+        begin = begin if begin is not None and np.isfinite(begin).all() else None
+        if self.kind == "ols":
+            fit = fit_ols(sample, self._tables.has_constant)
+        elif self._is_plain_wrong(sample):
+            fit = None
+        else:
+            fit = fit_likelihood(self.kind, sample, begin, null="pseudo_r2" in self.release.parts)
+        if fit is None:
+            reason = why_not(self.kind, sample, self._column_labels, self._groups(frame), self._outcomes)
+            raise OutputError(f"output '{self.name}': {reason}")
+        return self.release.numbers(fit)
+
+    @property
+    def _outcomes(self) -> list[str]:
+        response = self._sides[0]
+        return response.outcomes if isinstance(response, OutcomeResponse) else []
+
+    def _is_plain_wrong(self, sample: Sample) -> bool:
+        """Whether the response alone rules a fit out, where statsmodels would fail in its own ways."""
+        y = sample.response
+        if self.kind == "mnlogit":
+            return len(np.unique(y)) < len(self._outcomes)
+        return bool(y.max() == 0 if self.kind == "poisson" else y.min() == y.max())
+
+    def _sample(self, data: Microdata) -> tuple[Sample, pd.DataFrame]:
+        """Response, design, offset and weights of the records that count, and these records."""
+        frame = self._subset.select(data.frame())[self.variables].dropna()
+        if self.weight:
+            frame = frame[frame[self.weight] > 0]
+        if frame.empty:
+            raise OutputError(f"output '{self.name}': no records to fit it on; see 'where' and missing values")
+        response, design = self._sides
+        offset = self._offset.matrix(frame)[:, 0] if self._offset else np.zeros(len(frame))
+        weights = frame[self.weight].to_numpy(dtype=float) if self.weight else None
+        return Sample(response.of(frame), design.matrix(frame), offset, weights), frame
+
+    def _groups(self, frame: pd.DataFrame) -> dict[str, NDArray[np.bool_]]:
+        """The records of each level of each variable that enters as a category."""
+        return {
+            f"{name} = {format_value(value)}": (frame[name] == value).to_numpy()
+            for name in self._sides[1].categories
+            if name in self.codebook
+            for value in self.codebook[name].values
+        }
+
+    def publish(self, values: Array) -> tuple[Array, Array]:
+        """Rounded numbers."""
+        return printed(values, self.decimals)
+
+    def check(self, low: Array, high: Array) -> None:
+        """OutputError for numbers that no regression has, such as a standard error of 0."""
+        self.release.check(self.name, self.coefficients, low, high)
+
+    def parts(self, values: Array) -> tuple[ModelPart, ...]:
+        """Totals of the regression at its published coefficients, and the way back to its numbers."""
+        return (self._tables.part(np.asarray(values, dtype=float)),)

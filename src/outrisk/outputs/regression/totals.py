@@ -1,0 +1,142 @@
+"""A regression as tables over supports: the totals that the evolution works on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import gammaln
+
+from outrisk.codebook import Codebook
+from outrisk.outputs.base import joint_for
+from outrisk.outputs.regression.newton import Newton
+from outrisk.outputs.regression.release import INFERENCE, Kind, Release
+from outrisk.problem.blocks import Array, Joint, Mask, Model, Term, Weight, spread_rows
+from outrisk.problem.released import ModelPart
+
+Table = tuple[Joint, Array]  # a number at every combination of some variables, (joint.size,)
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """Design, response, offset, weight and subset of a regression, each as a table over the supports of its variables.
+
+    Design columns are numbered from 0 over all `terms`; `equations` is their number (1, but for mnlogit).
+    """
+
+    codebook: Codebook
+    output: str
+    kind: Kind
+    release: Release
+    terms: tuple[Term, ...]
+    response: Table
+    equations: int = 1
+    offset: Table | None = None
+    weight: Weight | None = None
+    masks: tuple[Mask, ...] = ()
+
+    @cached_property
+    def has_constant(self) -> bool:
+        """Whether the columns of some term add up to a constant, so that R2 is about the mean."""
+        return any(_spans_one(term.rows) for term in self.terms)
+
+    def part(self, published: Array) -> ModelPart:
+        """Totals at published numbers (k,), and the way back to these."""
+        coefficients = self.release.coefficients(published, self.equations * len(self._largest))
+        released = set(self.release.parts)
+        extras = self._extras()
+        model = Model(
+            self.kind,
+            coefficients.reshape(self.equations, -1),
+            *self.response,
+            self.terms,
+            offset=self.offset,
+            information=bool(released & set(INFERENCE)),
+            likelihood=self.kind == "ols" or bool(released & {"log_likelihood", "pseudo_r2"}),
+            extra=tuple(
+                Term(joint, np.array([at]), values[:, None]) for at, (joint, values) in enumerate(extras.values())
+            ),
+            masks=self.masks,
+            weight=self.weight,
+        )
+        first = model.size - len(extras)
+        newton = Newton(
+            self.kind,
+            coefficients,
+            published,
+            self.release,
+            np.tile(self._largest, self.equations),
+            {name: first + at for at, name in enumerate(extras)},
+            model.information,
+            model.likelihood,
+            self.kind != "ols" or self.has_constant,
+            self._shift,
+        )
+        return ModelPart(model, newton, len(published))
+
+    @cached_property
+    def _largest(self) -> Array:
+        """The largest size of each design column, (k,)."""
+        largest = np.zeros(sum(len(term.columns) for term in self.terms))
+        for term in self.terms:
+            largest[term.columns] = np.maximum(np.abs(term.rows).max(axis=0), 1e-12)
+        return largest
+
+    @cached_property
+    def _shift(self) -> float:
+        """The middle of the response's range: sums of squares about it are not swamped by its mean."""
+        return float(self.response[1].min() + self.response[1].max()) / 2.0
+
+    def _extras(self) -> dict[str, Table]:
+        """What each record adds to further totals, times its weight.
+
+        'records': n. 'weight': sum of weights. ols: 'y' and 'yy', sums of the response about `_shift` and of its
+        squares; 'log_weight', half the sum of log weights. Others, for the log-likelihood of a constant alone:
+        'outcome e', the weight of each outcome but the first; poisson: 'y' and 'exposure', sums of the response and of
+        exp(offset), and 'fixed', the sum of y offset - log y!.
+        """
+        released = set(self.release.parts)
+        place, y = self.response
+        found: dict[str, Table] = {}
+        if self.kind == "ols" or released != {"coefficients"}:
+            found["records"] = self._by_weight(lambda weight: 1.0 / weight)
+        if released & {"r2", "pseudo_r2"}:
+            found["weight"] = self._by_weight(np.ones_like)
+        if "r2" in released:
+            found |= {"y": (place, y - self._shift), "yy": (place, (y - self._shift) ** 2)}
+        if self.kind == "ols" and "log_likelihood" in released and self.weight:
+            found["log_weight"] = self._by_weight(lambda weight: np.log(weight) / weight / 2.0)
+        if "pseudo_r2" in released and self.kind != "poisson":
+            last = max(self.equations, 1)
+            found |= {f"outcome {e}": (place, (y == e).astype(float)) for e in range(1, last + 1)}
+        elif "pseudo_r2" in released:
+            found["y"] = self.response
+            joint, offset = self.offset or (Joint((), (), 1), np.zeros(1))
+            found["exposure"] = joint, np.exp(offset)
+            both = self._joint([*place.variables, *joint.variables])
+            y, offset = self._spread(self.response, both), self._spread((joint, offset), both)
+            found["fixed"] = both, y * offset - gammaln(y + 1.0)
+        return found
+
+    def _by_weight(self, function: Callable[[Array], Array]) -> Table:
+        """A function of the weight; 0 for a record of weight 0."""
+        if self.weight is None:
+            return Joint((), (), 1), np.asarray(function(np.ones(1)))
+        values = np.zeros(len(self.weight.by_code))
+        used = self.weight.by_code > 0
+        values[used] = function(self.weight.by_code[used])
+        return Joint((self.weight.variable,), (1,), len(values)), values
+
+    def _joint(self, variables: Sequence[int]) -> Joint:
+        return joint_for(self.codebook, [self.codebook.variables[j].name for j in sorted(set(variables))], self.output)
+
+    def _spread(self, table: Table, joint: Joint) -> Array:
+        """A table's numbers at every combination of more variables."""
+        return spread_rows(Term(table[0], np.zeros(1, np.int64), table[1][:, None]), joint, self.codebook.sizes)[:, 0]
+
+
+def _spans_one(rows: Array) -> bool:
+    ones = np.ones(len(rows))
+    return bool(np.allclose(rows @ np.linalg.lstsq(rows, ones)[0], ones))

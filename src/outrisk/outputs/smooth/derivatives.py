@@ -1,0 +1,93 @@
+"""What outputs that are smooth functions of totals share: derivatives and precision, and checks of what is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BeforeValidator, Field
+
+from outrisk.codebook import Codebook
+from outrisk.errors import OutputError
+from outrisk.outputs.base import Array, joint_for
+from outrisk.problem.blocks import Mask
+
+Numbers = Callable[[NDArray[Any]], NDArray[Any]]  # totals (b, m), real or complex, -> published numbers (b, k)
+_STEP = 1e-20  # imaginary step: no difference is taken, so it may be as small as this
+
+
+def derivatives(numbers: Numbers, totals: Array) -> Array:
+    """Derivatives (k, m) of published numbers in the totals (m,); 0 where they are not defined.
+
+    By complex steps (Squire and Trapp, SIAM Review 40, 1998), exact to rounding: `numbers` must be made of functions
+    that numpy extends to complex numbers.
+    """
+    with np.errstate(all="ignore"):
+        slopes = numbers(totals[None, :] + 1j * _STEP * np.eye(len(totals))).imag.T / _STEP
+    return np.where(np.isfinite(slopes), slopes, 0.0)
+
+
+def precision_of(jacobian: Array, variance: Array, decimals: NDArray[np.int64]) -> Array:
+    """Diagonal precision (k, k) by the delta method: 1 / (sampling variance + variance of rounding).
+
+    `variance` (m,) is that of the totals.
+    """
+    rounding = 10.0 ** (-2.0 * decimals) / 12.0
+    return np.diag(1.0 / (jacobian**2 @ variance + rounding))
+
+
+def decimals_of(
+    given: int | Mapping[str, int], statistics: Sequence[str], counts: Sequence[str], default: int, output: str
+) -> dict[str, int]:
+    """Decimals of each statistic: counts have none, the others the one number or their own; OutputError if unknown."""
+    if isinstance(given, int):
+        return {name: 0 if name in counts else given for name in statistics}
+    unknown = sorted(set(given) - set(statistics))
+    if unknown:
+        raise OutputError(
+            f"output '{output}': decimals for '{unknown[0]}', which is not released; statistics are {list(statistics)}"
+        )
+    return {name: 0 if name in counts else given.get(name, default) for name in statistics}
+
+
+def complete(codebook: Codebook, names: Sequence[str], output: str) -> tuple[Mask, ...]:
+    """Masks that leave out records with a missing value in any of the variables."""
+    return tuple(
+        Mask(joint_for(codebook, [name], output), np.arange(codebook[name].size) < len(codebook[name].values))
+        for name in names
+        if codebook[name].missing
+    )
+
+
+def check_names(codebook: Codebook, names: Sequence[str], output: str, numeric: bool = False) -> None:
+    """OutputError for a variable that the codebook lacks, or that is no number where numbers are needed."""
+    for name in names:
+        if name not in codebook:
+            raise OutputError(f"output '{output}': no variable '{name}'; variables are {codebook.names}")
+        if numeric and not codebook[name].numeric:
+            raise OutputError(
+                f"output '{output}': '{name}' is categorical and a number is needed; "
+                "derive one, or make it numeric in the codebook"
+            )
+
+
+def check_range(
+    output: str, labels: Sequence[str], low: Array, high: Array, least: Array, most: Array, why: str
+) -> None:
+    """OutputError that names the first number whose range [low, high] lies outside [least, most] (all (k,))."""
+    wrong = (high < least) | (low > most)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        value = f"{low[at]:g}" if low[at] == high[at] else f"{low[at]:g} to {high[at]:g}"
+        raise OutputError(f"output '{output}': {labels[at]} is {value}; {why}")
+
+
+def listed(value: object) -> object:
+    """One name where a list of names is expected."""
+    return [value] if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(listed)]
+Decimals = Annotated[int, Field(ge=0, le=12)] | dict[str, Annotated[int, Field(ge=0, le=12)]]

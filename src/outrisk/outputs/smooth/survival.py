@@ -1,0 +1,276 @@
+"""Released survival curves: Kaplan-Meier with Greenwood's standard errors, and the log-rank test between groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pydantic import BeforeValidator, Field
+from statsmodels.duration.survfunc import SurvfuncRight, survdiff
+
+from outrisk.codebook import Codebook, format_value
+from outrisk.errors import OutputError
+from outrisk.microdata import Microdata
+from outrisk.outputs.base import Array, Entry, Level, Subset, joint_for, printed, support_frame
+from outrisk.outputs.smooth import derivatives as smooth
+from outrisk.outputs.smooth.kaplan_meier import Curves
+from outrisk.problem.blocks import Joint, Model, Term
+from outrisk.problem.released import ModelPart
+
+Statistic = Literal["survival", "standard error", "at risk", "events", "log-rank"]
+_COUNTS = ("at risk", "events")
+_TEST = ("log-rank chi2", "log-rank p")
+_DECIMALS = 3
+MAX_TOTALS = 1_000  # two (event, censored) for every time of every group
+
+
+@dataclass(frozen=True)
+class Survival:
+    """Kaplan-Meier curves by group (`by`: every combination of their values), read off at `times`.
+
+    For each group and time: survival just after the time, its standard error (Greenwood), records at risk just before
+    it, events since the time before (up to and with this one). Beyond the last record of a group the curve goes on as
+    it was. A group without records has no survival, and a curve that has come to 0 no standard error (NaN). `log-rank`
+    adds chi2 and p of the test between the groups that have records. Records with a missing value in any of the
+    variables are left out. `event_value`: the value of `event` that counts as one; 1, or the last of two levels.
+    `times` defaults to every value of the support.
+    """
+
+    codebook: Codebook
+    name: str
+    time: str
+    event: str
+    by: tuple[str, ...] = ()
+    times: tuple[float, ...] = ()
+    statistics: tuple[Statistic, ...] = ("survival",)
+    event_value: str = ""
+    places: int | Mapping[str, int] = _DECIMALS
+    where: str = ""
+    kind = "survival"
+
+    def __post_init__(self) -> None:
+        smooth.check_names(self.codebook, [self.time], self.name, numeric=True)
+        smooth.check_names(self.codebook, [self.event, *self.by], self.name)
+        if len(set(self.variables)) < len(self.variables):
+            raise OutputError(f"output '{self.name}': time, event and by must be different variables")
+        if any(after <= before for before, after in zip(self.times, self.times[1:], strict=False)):
+            raise OutputError(f"output '{self.name}': times: {list(self.times)} must rise")
+        if "log-rank" in self.statistics and len(self.groups) < 2:
+            raise OutputError(f"output '{self.name}': log-rank compares groups; give 'by'")
+        n_totals = 2 * len(self.support) * len(self.groups)
+        if n_totals > MAX_TOTALS:
+            raise OutputError(
+                f"output '{self.name}': {len(self.support):,} values of '{self.time}' in {len(self.groups):,} groups "
+                f"make {n_totals:,} totals; at most {MAX_TOTALS:,} are possible: band '{self.time}'"
+            )
+        _ = self._happened, self.decimals
+        self._subset.masks()
+
+    @cached_property
+    def _subset(self) -> Subset:
+        return Subset(self.codebook, self.where, self.name)
+
+    @property
+    def variables(self) -> list[str]:
+        """Groups, time and event."""
+        return [*self.by, self.time, self.event]
+
+    @cached_property
+    def support(self) -> Array:
+        """Every time that can occur."""
+        return np.array(self.codebook[self.time].values, dtype=float)
+
+    @cached_property
+    def at(self) -> Array:
+        """The published times."""
+        return np.array(self.times, dtype=float) if self.times else self.support
+
+    @cached_property
+    def groups(self) -> list[tuple[Any, ...]]:
+        """Values of `by` in every group; one empty group without `by`."""
+        return list(product(*(self.codebook[name].values for name in self.by)))
+
+    @cached_property
+    def _happened(self) -> object:
+        variable = self.codebook[self.event]
+        by_label = dict(zip(variable.labels, variable.values, strict=False))
+        if self.event_value:
+            if self.event_value not in by_label:
+                raise OutputError(
+                    f"output '{self.name}': event_value {self.event_value!r} is not a value of '{self.event}'; "
+                    f"values are {list(by_label)[:20]}"
+                )
+            return by_label[self.event_value]
+        usual = len(variable.values) <= 2 if not variable.numeric else set(variable.values) <= {0, 1}
+        if not usual:
+            raise OutputError(f"output '{self.name}': say with 'event_value' which value of '{self.event}' counts")
+        return 1 if variable.numeric else variable.values[-1]
+
+    @cached_property
+    def columns(self) -> list[Statistic]:
+        """Statistics of the curve: all but the test."""
+        return [statistic for statistic in self.statistics if statistic != "log-rank"]
+
+    @property
+    def labels(self) -> list[str]:
+        """By group, time and statistic, such as 'sex=f, time=12: survival'; then the test."""
+        found = []
+        for group in self.groups:
+            place = [f"{name}={format_value(value)}" for name, value in zip(self.by, group, strict=True)]
+            for time in self.at:
+                where = ", ".join([*place, f"{self.time}={format_value(float(time))}"])
+                found += [f"{where}: {statistic}" for statistic in self.columns]
+        return found + list(_TEST) * ("log-rank" in self.statistics)
+
+    @cached_property
+    def decimals(self) -> NDArray[np.int64]:
+        """Digits after the point of each published number, shape (k,)."""
+        places = smooth.decimals_of(self.places, self.statistics, _COUNTS, _DECIMALS, self.name)
+        curve = [places[statistic] for statistic in self.columns] * (len(self.groups) * len(self.at))
+        return np.array(curve + [places.get("log-rank", 0)] * (len(self.labels) - len(curve)), dtype=np.int64)
+
+    @property
+    def notes(self) -> str:
+        """What was computed, in words."""
+        parts = [
+            f"Kaplan-Meier of {self.time}, event {self.event} = {format_value(self._happened)}: "
+            f"{', '.join(self.statistics)}",
+            f"by {', '.join(self.by)}" if self.by else "",
+            f"where {self.where}" if self.where else "",
+        ]
+        return "; ".join(part for part in parts if part)
+
+    def refit(self, data: Microdata, start: Array | None = None) -> Array:
+        """The numbers by statsmodels' SurvfuncRight and survdiff on the decoded records, shape (k,)."""
+        frame = self._subset.select(data.frame())[self.variables].dropna()
+        if frame.empty:
+            raise OutputError(f"output '{self.name}': no records to compute it on; see 'where' and missing values")
+        time = frame[self.time].to_numpy(dtype=float)
+        status = np.asarray(frame[self.event] == self._happened, dtype=np.float64)
+        member: NDArray[np.int_] = np.full(len(frame), -1)
+        for g, group in enumerate(self.groups):
+            member[np.all([frame[n] == v for n, v in zip(self.by, group, strict=True)] or [member < 0], axis=0)] = g
+        curves = [self._curve(time[member == g], status[member == g]) for g in range(len(self.groups))]
+        found = np.concatenate(curves)
+        return np.append(found, _log_rank(time, status, member)) if "log-rank" in self.statistics else found
+
+    def _curve(self, time: Array, status: Array) -> Array:
+        risk = np.array([(time >= at).sum() for at in self.at], dtype=float)
+        events = np.diff([float(status[time <= at].sum()) for at in self.at], prepend=0.0)
+        survival = error = np.full(len(self.at), np.nan)
+        if len(time):
+            with np.errstate(all="ignore"):
+                fit = SurvfuncRight(time, status)
+            last = np.searchsorted(fit.surv_times, self.at, side="right")
+            survival = np.append(1.0, fit.surv_prob)[last]
+            error = np.append(0.0, fit.surv_prob_se)[last]
+        by_name = {"survival": survival, "standard error": error, "at risk": risk, "events": events}
+        return np.ravel([by_name[statistic] for statistic in self.columns], order="F")
+
+    def publish(self, values: Array) -> tuple[Array, Array]:
+        """Low and high (k,) of what is printed of exact values."""
+        return printed(values, self.decimals)
+
+    def parts(self, values: Array) -> tuple[ModelPart, ...]:
+        """Events and censored records at every time of every group: totals (2, groups, times), flat."""
+        joint, rows = self._table()
+        model = Model(
+            family="none",
+            coefficients=np.zeros((0, 0)),
+            place=joint,
+            response=np.zeros(joint.size),
+            extra=(Term(joint, np.arange(rows.shape[1]), rows),),
+            masks=self._subset.masks(),
+        )
+        test = "log-rank" in self.statistics
+        curves = Curves(len(self.groups), self.support, self.at, tuple(self.columns), test, self.decimals)
+        return (ModelPart(model, curves, len(values)),)
+
+    def _table(self) -> tuple[Joint, Array]:
+        """The column that each combination of the variables counts in; none for one with a missing value."""
+        joint = joint_for(self.codebook, self.variables, self.name)
+        frame = support_frame(self.codebook, joint)
+        size = len(self.groups) * len(self.support)
+        cell = np.zeros(joint.size, dtype=np.int64)
+        for name in [*self.by, self.time]:
+            values = pd.Index(self.codebook[name].values)
+            cell = cell * len(values) + values.get_indexer(pd.Index(frame[name]))
+        cell += np.where(frame[self.event] == self._happened, 0, size)
+        rows = np.zeros((joint.size, 2 * size))
+        known = np.flatnonzero(frame.notna().all(axis=1))
+        rows[known, cell[known]] = 1.0
+        return joint, rows
+
+    def check(self, low: Array, high: Array) -> None:
+        """OutputError for released values that no data can have: it names the first such number."""
+        most = np.full(len(low), np.inf)
+        curve = np.arange(len(low) - 2 * ("log-rank" in self.statistics))
+        shares = [self.columns[k % len(self.columns)] == "survival" for k in curve]
+        most[curve[np.array(shares, dtype=bool)]] = 1.0
+        if "log-rank" in self.statistics:
+            most[-1] = 1.0
+        why = "survival and p lie in 0 to 1, nothing here below 0; correct it"
+        smooth.check_range(self.name, self.labels, low, high, np.zeros(len(low)), most, why)
+        shape = (len(self.groups), len(self.at), len(self.columns))
+        for s, statistic in enumerate(self.columns):
+            if statistic not in ("survival", "at risk"):
+                continue
+            at = curve.reshape(shape)[:, :, s]
+            ceiling = np.minimum.accumulate(high[at], axis=1)
+            least, bound = np.zeros(len(low)), np.full(len(low), np.inf)
+            bound[at] = ceiling
+            smooth.check_range(
+                self.name, self.labels, low, high, least, bound, f"{statistic} never rises with time; correct it"
+            )
+
+
+def _log_rank(time: Array, status: Array, member: NDArray[np.int_]) -> Array:
+    """Chi2 and p; NaN unless two or more groups are at risk at the first event, and one record outlives it."""
+    present = np.unique(member)
+    first = time[status == 1].min() if status.any() else np.inf
+    at_risk = np.unique(member[time >= first])
+    if (
+        len(present) < 2
+        or len(at_risk) < len(present)
+        or not ((time > first) | ((time == first) & (status == 0))).any()
+    ):
+        return np.full(2, np.nan)
+    return np.array(survdiff(time, status, member), dtype=float)
+
+
+class SurvivalEntry(Entry):
+    """Survival curves in a study file."""
+
+    kind: Literal["survival"]
+    time: str
+    event: str
+    event_value: Level = ""
+    by: smooth.Names = ()
+    times: tuple[float, ...] = ()
+    statistics: Annotated[tuple[Statistic, ...], BeforeValidator(smooth.listed)] = Field(
+        default=("survival",), min_length=1
+    )
+    decimals: smooth.Decimals = _DECIMALS
+
+    def build(self, codebook: Codebook, position: int) -> list[Survival]:
+        """The output of this entry, the `position`-th (from 1) of its study."""
+        return [
+            Survival(
+                codebook,
+                self.name or f"survival {position}",
+                self.time,
+                self.event,
+                self.by,
+                self.times,
+                tuple(dict.fromkeys(self.statistics)),
+                self.event_value,
+                self.decimals,
+                self.where,
+            )
+        ]

@@ -1,0 +1,150 @@
+"""How counts and shares follow from tallies: the maps that frequency tables and histograms have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outrisk.outputs.base import Array, middle
+from outrisk.outputs.tables.checks import unknown
+from outrisk.problem.released import Bounds
+
+_MOST_BASE = 1_000  # bases that printed shares can come from are told up to here,
+_MOST_WORK = 20_000_000  # or as far as this many comparisons go
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Published numbers that are totals themselves: number[i] (m,) is the position of total i's number.
+
+    spread: variance of a total divided by its size (1 without weights).
+    """
+
+    number: NDArray[np.int64]
+    spread: float = 1.0
+
+    def numbers(self, totals: Array) -> Array:
+        """The totals, in the order of the numbers."""
+        numbers = np.empty(len(totals))
+        numbers[self.number] = totals
+        return numbers
+
+    def bounds(self, totals: Array, low: Array, high: Array) -> Bounds:
+        """The ranges themselves."""
+        low, high = low[self.number], high[self.number]
+        variance = np.maximum(self.spread * np.maximum(middle(low, high), 1.0), self.spread**2)
+        return Bounds(low, high, np.ones(len(low)), self.number, variance)
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """Published numbers that are totals divided by the sum of a group of them.
+
+    number, base (m,): position of each total's number, and the group whose sum it is divided by; member (m,): whether
+    it is part of that sum; scale (m,): what the share is multiplied by (100: a percentage). bases (groups, any): for
+    each sum the nearest one that the published precision allows (see `possible_bases`); larger ones are all allowed. A
+    number that is not defined (range without ends) says that its group is empty, unless the table `withholds` numbers:
+    then it says nothing here. spread, lightest: variance of a weighted count over the count, and the least weight.
+    """
+
+    number: NDArray[np.int64]
+    base: NDArray[np.int64]
+    member: NDArray[np.bool_]
+    scale: Array
+    bases: NDArray[np.int64]
+    withholds: bool
+    spread: float = 1.0
+    lightest: float = 1.0
+
+    @cached_property
+    def _summed(self) -> NDArray[np.int64]:
+        return np.flatnonzero(self.member)
+
+    def _sums(self, totals: Array) -> Array:
+        sums = np.bincount(self.base[self._summed], totals[self._summed], minlength=len(self.bases))
+        return np.asarray(sums, dtype=np.float64)
+
+    def numbers(self, totals: Array) -> Array:
+        """Shares of the groups; NaN in a group without records."""
+        sums = self._sums(totals)[self.base]
+        numbers = np.empty(len(totals))
+        numbers[self.number] = np.divide(
+            self.scale * totals, sums, out=np.full(len(sums), np.nan), where=sums > 0.5 * self.lightest
+        )
+        return numbers
+
+    def bounds(self, totals: Array, low: Array, high: Array) -> Bounds:
+        """Ranges of the totals while their group's sum stays as it is, or comes to the nearest possible one."""
+        low, high = low[self.number], high[self.number]
+        known = ~unknown(low, high)
+        sums = self._sums(totals)
+        near = np.clip(np.round(sums), 0, self.bases.shape[1] - 1).astype(np.int64)
+        near = self.bases[np.arange(len(sums)), near]
+        few = sums < self.bases.shape[1] - 1
+        sums = np.maximum(np.where(few, near, sums), self.lightest)
+        unit = self.scale / sums[self.base]
+        empty = ~known & (not self.withholds)
+        low, high = np.where(empty, 0.0, low / unit), np.where(empty, 0.0, high / unit)
+        low, high = self._made_up(totals, known, low, high, np.where(few, sums, np.nan))
+        low, high = self._filled(totals, known, low, high)
+        variance = np.maximum(self.spread * np.maximum(middle(low, high), 1.0), self.spread**2)
+        return Bounds(low, high, unit, self.number, variance)
+
+    def _made_up(
+        self, totals: Array, known: NDArray[np.bool_], low: Array, high: Array, sums: Array
+    ) -> tuple[Array, Array]:
+        """Ranges of totals (m,) with what a withheld one has to change by for its group to have a possible sum.
+
+        sums (groups,): the nearest possible ones, which the known shares then have their totals from; NaN where any
+        sum will do. Known shares alone would not move the sum: it is the withheld records that are too many or too few.
+        """
+        target = np.where(known, np.round(np.clip(totals, low, high)), totals)
+        some = np.bincount(self.base[known], minlength=len(sums)) > 0
+        shift = np.where(some, np.nan_to_num(np.round(sums - self._sums(target))), 0.0)[self.base]
+        may = np.flatnonzero(self.member & ~known & (shift != 0) & self.withholds)
+        order = may[np.lexsort((np.sign(shift[may]) * totals[may], self.base[may]))]  # least to raise, most to lower
+        pick = order[np.unique(self.base[order], return_index=True)[1]]
+        moved, up = np.maximum(totals[pick] + shift[pick], 0.0), shift[pick] > 0
+        low, high = low.copy(), high.copy()
+        low[pick[up]], high[pick[~up]] = moved[up], moved[~up]
+        return low, high
+
+    def _filled(self, totals: Array, known: NDArray[np.bool_], low: Array, high: Array) -> tuple[Array, Array]:
+        """Ranges of totals (m,) with weight in each group that a share is known of: without any no share is defined.
+
+        Shares of 0 do not say so where the others are withheld or round to 0. The weight goes where most may be.
+        """
+        barren = (self._sums(totals) < 0.5 * self.lightest) & (np.bincount(self.base, known, len(self.bases)) > 0)
+        most = np.full(len(self.bases), -np.inf)
+        np.maximum.at(most, self.base[self._summed], high[self._summed])
+        place = self.member & barren[self.base] & (high == most[self.base])
+        low = np.where(place, np.maximum(low, self.lightest), low)
+        return low, np.maximum(low, high)
+
+
+def possible_bases(
+    shares: Array, tolerance: Array, group: NDArray[np.int64], n_groups: int, whole: bool
+) -> NDArray[np.int64]:
+    """For each group and each base, the nearest base that its printed shares (m,) of 1 can come from; (groups, bases).
+
+    A base is possible where every share is that of a whole number, to within its tolerance; and, if the shares of a
+    group make up the `whole`, these numbers can add up to it. Bases beyond the last one are all taken as possible.
+    """
+    most = int(min(_MOST_BASE, 1 + 0.5 / tolerance.min(), 1 + _MOST_WORK // max(len(shares), 1)))
+    low, high = shares - tolerance * (1 + 1e-9), shares + tolerance * (1 + 1e-9)
+    possible = np.zeros((n_groups, most + 1), dtype=np.bool_)
+    possible[:, most] = True
+    for base in range(1, most):
+        least, top = np.maximum(np.ceil(low * base - 1e-9), 0.0), np.floor(high * base + 1e-9)
+        fits = np.bincount(group[least > top], minlength=n_groups) == 0
+        if whole:
+            fits &= np.bincount(group, least, n_groups) <= base
+            fits &= np.bincount(group, top, n_groups) >= base
+        possible[:, base] = fits
+    bases = np.arange(most + 1)
+    below = np.maximum.accumulate(np.where(possible, bases, -1), axis=1)
+    above = np.minimum.accumulate(np.where(possible, bases, most)[:, ::-1], axis=1)[:, ::-1]
+    return np.where((below < 0) | (above - bases < bases - below), above, below)

@@ -1,0 +1,23 @@
+"""Inverses and roots of information matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def root_of(precision: Array) -> Array:
+    """A square root R of a positive semidefinite matrix, R R' = matrix."""
+    values, vectors = np.linalg.eigh((precision + precision.T) / 2)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def invert(information: Array) -> Array:
+    """Inverse of an information matrix; a direction without information gets a ridge, so that climbing can find it."""
+    scale = np.sqrt(np.maximum(np.diag(information), 1e-8 * max(1.0, float(np.diag(information).max()))))
+    standard = information / np.outer(scale, scale)
+    values, vectors = np.linalg.eigh(standard)
+    inverse = (vectors / np.maximum(values, 1e-6)) @ vectors.T
+    return np.asarray((inverse + inverse.T) / 2 / np.outer(scale, scale))

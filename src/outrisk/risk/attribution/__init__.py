@@ -1,0 +1,1 @@
+"""Correct attribution (CAP) and its family."""

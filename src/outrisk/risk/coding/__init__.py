@@ -1,0 +1,1 @@
+"""Several tables under one coding."""

@@ -1,0 +1,1 @@
+"""Intervals of measures and of their differences."""

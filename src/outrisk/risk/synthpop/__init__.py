@@ -1,0 +1,1 @@
+"""The disclosure measures of R's synthpop."""
