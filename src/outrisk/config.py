@@ -55,7 +55,7 @@ class EvolveSection(_Section):
 
     preset: Literal["fast", "paper"] = "fast"
     seed: int = Field(default=1, ge=0)
-    start: Literal["uniform", "released"] | None = None
+    start: Literal["uniform", "univariate", "released"] | None = None
     population: int | None = None
     generations: int | None = None
     patience: int | None = None

@@ -1,4 +1,4 @@
-"""The evolution: a DEAP toolbox and the loop over generations."""
+"""The evolution: which algorithm it is, and the memetic one, its DEAP toolbox and the loop over generations."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
 import numpy as np
 from deap import base, tools
-from numpy.typing import NDArray
 
-from outrisk.evolve import operators, start
+from outrisk.evolve import genetic, operators, start
+from outrisk.evolve.generation import Generation, Stop
 from outrisk.evolve.operators import Candidate
 from outrisk.evolve.problem import Errors, Fitness, Linear, Problem
-from outrisk.evolve.settings import Settings
+from outrisk.evolve.settings import GeneticSettings, MemeticSettings, Settings
 from outrisk.problem.released import ModelPart
 
-Stop = Literal["", "matched", "budget", "stalled"]
+__all__ = ["Generation", "evolve", "make_toolbox"]
+
 _EMPHASIS, _FADE = 1.1, 0.95  # how numbers that are off gain weight at each refresh, and how the gain fades
 _STUCK = 5  # generations without gain after which numbers are taken to be as near as coarse steps bring them
 _SETTLED, _SLOWLY = 0.5, 0.4  # fitness a number above which numbers have not settled, and the share they then tighten
@@ -36,30 +36,17 @@ _SHARES = (1.0, 2.0, 0.5, 0.15)  # of the visits: tables alone, with models, sev
 _GAIN = 1e-3  # relative fall of the error below which a generation counts as standing still
 
 
-@dataclass(frozen=True, eq=False)
-class Generation:
-    """State after a generation: the best candidate (do not change it), its errors, why the run stops if it does."""
-
-    number: int
-    best: Candidate
-    errors: Errors
-    mutation_rate: float
-    fitness: dict[str, float]  # 'best' and 'mean' of the population
-    stop: Stop
-
-    @property
-    def codes(self) -> NDArray[np.uint16]:
-        """A copy of the best candidate's codes, shape (n_records, n_variables)."""
-        return self.best.codes.astype(np.uint16)
-
-
 def evolve(problem: Problem, settings: Settings, rng: np.random.Generator, workers: int = 1) -> Iterator[Generation]:
-    """Evolve synthetic data that reproduce the released numbers; yields every generation, 0 being the start.
+    """Evolve synthetic data that reproduce the released numbers; yields every generation, 0 being the start: by the
+    genetic algorithm of the paper (genetic.py) or the memetic one below, as the settings say.
 
     The last generation yielded has a `stop`. Errors are first-order around the published numbers: exact for counts,
     exact in the limit for a regression; 'matched' is said only after exact totals and a fresh linear map agree. The
     same generator gives the same run for any number of workers, which are threads that breed pairs of candidates.
     """
+    if isinstance(settings, GeneticSettings):
+        yield from genetic.evolve(problem, settings, rng, workers)
+        return
     if workers < 2 or settings.population < 4:
         yield from _Evolution(problem, settings, rng, map).run()
         return
@@ -67,9 +54,9 @@ def evolve(problem: Problem, settings: Settings, rng: np.random.Generator, worke
         yield from _Evolution(problem, settings, rng, pool.map).run()
 
 
-def make_toolbox(problem: Problem, settings: Settings, rng: np.random.Generator) -> base.Toolbox:
+def make_toolbox(problem: Problem, settings: MemeticSettings, rng: np.random.Generator) -> base.Toolbox:
     """Register the operators of an evolution in a DEAP toolbox."""
-    draw = {"uniform": start.uniform, "released": start.from_released}[settings.start](problem)
+    draw = start.STARTS[settings.start](problem)
     toolbox = base.Toolbox()
     toolbox.register("candidate", operators.draw_candidate, problem, draw, rng)
     toolbox.register("population", tools.initRepeat, list, toolbox.candidate)
@@ -88,7 +75,7 @@ class _Evolution:
     def __init__(
         self,
         problem: Problem,
-        settings: Settings,
+        settings: MemeticSettings,
         rng: np.random.Generator,
         mapper: Callable[..., Iterable[None]],
     ) -> None:

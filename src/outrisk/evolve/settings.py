@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from outrisk.errors import EvolveError
 
-Start = Literal["uniform", "released"]
+Start = Literal["uniform", "univariate", "released"]
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,32 @@ class SteppedRate:
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How an evolution runs.
+class GeneticSettings:
+    """The genetic algorithm of Elliot, Little and Allmendinger, "Evolutionary Algorithms for Output Disclosure Risk
+    Assessment", Table 1 (see genetic.py).
+
+    population: candidates; even, so that they pair. generations: the length of a run. start: how the first values are
+    drawn. mate_probability: chance that a pair of children swaps records. mate_share: chance that it swaps a given
+    record. mutation: chance that a value is redrawn. fitness: mse; or chi2 (see problem.py). refresh: generations
+    between refreshes of the linear map, which the paper, refitting every candidate, does not need.
+    """
+
+    population: int
+    generations: int
+    start: Start
+    mate_probability: float
+    mate_share: float
+    mutation: SteppedRate
+    fitness: Literal["mse", "chi2"]
+    refresh: int
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+
+@dataclass(frozen=True)
+class MemeticSettings:
+    """How a memetic evolution runs (see loop.py).
 
     population: candidates; even, so that they pair. generations: the budget. start: how the first values are drawn.
     mate_probability: chance that a pair of children swaps records. mate_share: chance that it swaps a given record.
@@ -63,14 +87,10 @@ class Settings:
     patience: int
 
     def __post_init__(self) -> None:
-        for name, low, high in _RANGES:
-            value = getattr(self, name)
-            if not low <= value <= high:
-                raise EvolveError(f"[evolve] {name} is {value}; it must lie between {low} and {high}")
-        if self.population % 2:
-            raise EvolveError(f"[evolve] population is {self.population}; it must be even, so that candidates pair")
+        _check(self)
 
 
+Settings = GeneticSettings | MemeticSettings
 _RANGES = (
     ("population", 2, 10_000),
     ("generations", 1, 1_000_000),
@@ -84,30 +104,30 @@ _RANGES = (
     ("patience", 0, 1_000_000),
 )
 
-PRESETS = {
-    # Elliot, Little and Allmendinger, "Evolutionary Algorithms for Output Disclosure Risk Assessment", Table 1. The
-    # paper leaves open who survives; here each child competes with its own parent. Its fitness is taken to first order
-    # around the published coefficients.
-    "paper": Settings(
+
+def _check(settings: Settings) -> None:
+    for name, low, high in _RANGES:
+        value = getattr(settings, name, low)
+        if not low <= value <= high:
+            raise EvolveError(f"[evolve] {name} is {value}; it must lie between {low} and {high}")
+    if settings.population % 2:
+        raise EvolveError(f"[evolve] population is {settings.population}; it must be even, so that candidates pair")
+
+
+PRESETS: dict[str, Settings] = {
+    "paper": GeneticSettings(
         population=32,
         generations=2000,
         start="uniform",
         mate_probability=0.8,
-        mate_share=SteppedRate(0.1, 1.0, 2000),
+        mate_share=0.1,
         mutation=SteppedRate(0.005, 3.0, 250),
-        creep=0.0,
-        climb=SteppedRate(0.0, 1.0, 2000),
-        polish=0.0,
         fitness="mse",
-        sharpen=0.0,
-        tighten=0.0,
-        heat=0.0,
         refresh=10,
-        patience=0,
     ),
     # Climbing does the fine work, so the rates fall a hundred times faster; they stand still late, where only a few
     # values change.
-    "fast": Settings(
+    "fast": MemeticSettings(
         population=2,
         generations=400,
         start="released",
@@ -131,8 +151,8 @@ def preset(name: str, **changes: Any) -> Settings:
     """Settings of a preset, some of them changed; EvolveError for an unknown preset or setting."""
     if name not in PRESETS:
         raise EvolveError(f"[evolve] no preset '{name}'; presets are {sorted(PRESETS)}")
-    known = {field.name for field in fields(Settings)}
+    known = {field.name for field in fields(PRESETS[name])}
     unknown = sorted(set(changes) - known)
     if unknown:
-        raise EvolveError(f"[evolve] has unknown settings {unknown}; known: {sorted(known)}")
+        raise EvolveError(f"[evolve] has settings {unknown} that preset '{name}' does not know; known: {sorted(known)}")
     return replace(PRESETS[name], **changes)

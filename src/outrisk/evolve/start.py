@@ -33,6 +33,24 @@ def _independent(sizes: Sequence[int], n: int, rng: np.random.Generator) -> Code
     return codes
 
 
+def univariate(problem: Problem) -> Draw:
+    """Each variable drawn independently from its released one-way table of counts of all records, uniform where there
+    is none: the "univariate distributions" that the paper's intruder gathers beside a regression.
+    """
+    chances = [np.full(size, 1.0 / size) for size in problem.codebook.sizes]
+    for variables, table in _counts(problem):
+        if len(variables) == 1:
+            chances[variables[0]] = table / table.sum()
+    return partial(_independently, chances)
+
+
+def _independently(chances: Sequence[Array], n: int, rng: np.random.Generator) -> Codes:
+    codes = _empty(n, [len(chance) for chance in chances])
+    for j, chance in enumerate(chances):
+        codes[:, j] = rng.choice(len(chance), n, p=chance)
+    return codes
+
+
 def from_released(problem: Problem) -> Draw:
     """As the released numbers have it: tables of counts of all records, and models of what no table counts.
 
@@ -214,3 +232,10 @@ def _information(table: Array) -> float:
 def _empty(n: int, sizes: Sequence[int]) -> Codes:
     """Room for n records; one byte a value where it will do: more records fit into the cache."""
     return np.empty((n, len(sizes)), np.uint8) if max(sizes) <= 256 else np.empty((n, len(sizes)), np.uint16)
+
+
+STARTS: dict[str, Callable[[Problem], Draw]] = {
+    "uniform": uniform,
+    "univariate": univariate,
+    "released": from_released,
+}

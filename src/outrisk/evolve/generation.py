@@ -1,0 +1,31 @@
+"""What an evolution yields, whichever algorithm it is: its state after each generation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outrisk.evolve.operators import Candidate
+from outrisk.evolve.problem import Errors
+
+Stop = Literal["", "matched", "budget", "stalled"]
+
+
+@dataclass(frozen=True, eq=False)
+class Generation:
+    """State after a generation: the best candidate (do not change it), its errors, why the run stops if it does."""
+
+    number: int
+    best: Candidate
+    errors: Errors
+    mutation_rate: float
+    fitness: dict[str, float]  # 'best' and 'mean' of the population
+    stop: Stop
+
+    @property
+    def codes(self) -> NDArray[np.uint16]:
+        """A copy of the best candidate's codes, shape (n_records, n_variables)."""
+        return self.best.codes.astype(np.uint16)
