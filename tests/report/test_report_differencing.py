@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from run_directory import write
 
-from outrisk.assess.differencing import COLUMNS
+from outrisk.assess.look.differences import COLUMNS
 from outrisk.errors import ConfigError
 from outrisk.report.differencing import read
 from outrisk.report.render import render

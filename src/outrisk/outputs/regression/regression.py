@@ -184,7 +184,7 @@ class Regression:
         undefined: a level has no records or is separated (the level is named), columns are collinear, the iterations
         do not converge.
         """
-        sample, frame = self._sample(data)
+        sample, frame = self.sample(data)
         K = len(self.coefficients)
         begin = None if start is None else self.release.coefficients(np.asarray(start, dtype=float), K)
         begin = begin if begin is not None and np.isfinite(begin).all() else None
@@ -211,7 +211,7 @@ class Regression:
             return len(np.unique(y)) < len(self._outcomes)
         return bool(y.max() == 0 if self.kind == "poisson" else y.min() == y.max())
 
-    def _sample(self, data: Microdata) -> tuple[Sample, pd.DataFrame]:
+    def sample(self, data: Microdata) -> tuple[Sample, pd.DataFrame]:
         """Response, design, offset and weights of the records that count, and these records."""
         frame = self._subset.select(data.frame())[self.variables].dropna()
         if self.weight:

@@ -69,7 +69,7 @@ class Survival:
                 f"output '{self.name}': {len(self.support):,} values of '{self.time}' in {len(self.groups):,} groups "
                 f"make {n_totals:,} totals; at most {MAX_TOTALS:,} are possible: band '{self.time}'"
             )
-        _ = self._happened, self.decimals
+        _ = self.happened, self.decimals
         self._subset.masks()
 
     @cached_property
@@ -97,7 +97,8 @@ class Survival:
         return list(product(*(self.codebook[name].values for name in self.by)))
 
     @cached_property
-    def _happened(self) -> object:
+    def happened(self) -> object:
+        """The value of `event` that counts as one."""
         variable = self.codebook[self.event]
         by_label = dict(zip(variable.labels, variable.values, strict=False))
         if self.event_value:
@@ -139,7 +140,7 @@ class Survival:
     def notes(self) -> str:
         """What was computed, in words."""
         parts = [
-            f"Kaplan-Meier of {self.time}, event {self.event} = {format_value(self._happened)}: "
+            f"Kaplan-Meier of {self.time}, event {self.event} = {format_value(self.happened)}: "
             f"{', '.join(self.statistics)}",
             f"by {', '.join(self.by)}" if self.by else "",
             f"where {self.where}" if self.where else "",
@@ -152,7 +153,7 @@ class Survival:
         if frame.empty:
             raise OutputError(f"output '{self.name}': no records to compute it on; see 'where' and missing values")
         time = frame[self.time].to_numpy(dtype=float)
-        status = np.asarray(frame[self.event] == self._happened, dtype=np.float64)
+        status = np.asarray(frame[self.event] == self.happened, dtype=np.float64)
         member: NDArray[np.int_] = np.full(len(frame), -1)
         for g, group in enumerate(self.groups):
             member[np.all([frame[n] == v for n, v in zip(self.by, group, strict=True)] or [member < 0], axis=0)] = g
@@ -201,7 +202,7 @@ class Survival:
         for name in [*self.by, self.time]:
             values = pd.Index(self.codebook[name].values)
             cell = cell * len(values) + values.get_indexer(pd.Index(frame[name]))
-        cell += np.where(frame[self.event] == self._happened, 0, size)
+        cell += np.where(frame[self.event] == self.happened, 0, size)
         rows = np.zeros((joint.size, 2 * size))
         known = np.flatnonzero(frame.notna().all(axis=1))
         rows[known, cell[known]] = 1.0

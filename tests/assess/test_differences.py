@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from outrisk.assess.differencing import differences
+from outrisk.assess.look.differences import differences
 from outrisk.codebook import Codebook, Variable
 from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, Logit
@@ -34,7 +34,9 @@ def test_a_group_by_hand():
     rows = [[0, 0, 0], [1, 1, 0], [1, 1, 1], [1, 3, 1], [4, 2, 1]]
     data = Microdata(CODEBOOK, np.array(rows, dtype=np.uint16))
     outputs = [table("all", ("job", "ill")), table("older", ("ill", "job"), "age != 2")]
-    (found,) = differences(outputs, data, threshold=2)
+    (counted,) = differences(outputs, data, threshold=2)
+    assert (counted.small_cells, counted.people) == ("", 3), "cells of one are records: named only where asked for"
+    (found,) = differences(outputs, data, threshold=2, inside=True)
     assert (found.larger, found.smaller, found.group, found.records) == ("all", "older", "age 2", 3)
     assert (found.variables, found.cells, found.below) == ("job+ill", 3, 3)
     assert found.small_cells == "job=b, ill=no: 1; job=b, ill=yes: 1; job=Missing, ill=yes: 1"

@@ -10,6 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from outrisk.assess.look.finding import Appetite, Finding, named, people, plural
+from outrisk.assess.look.same_answer import in_table
+from outrisk.assess.look.told import Told, counts_by
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
@@ -19,7 +22,20 @@ from outrisk.problem.blocks import joint_over
 
 THRESHOLD = 10  # the usual least count of output checking
 _LISTED = 6  # values of a variable written out in the words for a group
-COLUMNS = ["larger", "smaller", "group", "records", "variables", "cells", "below", "threshold", "small_cells", "note"]
+COLUMNS = [
+    "larger",
+    "smaller",
+    "group",
+    "records",
+    "variables",
+    "cells",
+    "below",
+    "threshold",
+    "people",
+    "alike",
+    "small_cells",
+    "note",
+]
 
 
 @dataclass(frozen=True)
@@ -28,7 +44,9 @@ class Difference:
 
     records: how many they are in the original. cells: those of them that hold anybody in the table of `variables` that
     the subtraction leaves (0 where the two outputs have no table in common); below: how many of these hold fewer than
-    `threshold`, listed in `small_cells`. Fewer records, more cells below: riskier. Aggregates only.
+    `threshold`, and people: how many records these hold; alike: of the records, those in groups (by the other variables
+    of the table) that all have one value of the target. `small_cells` lists them only where that was asked for: a cell
+    of one over many variables is a record. Fewer records, more cells below: riskier.
     """
 
     larger: str
@@ -39,6 +57,8 @@ class Difference:
     cells: int
     below: int
     threshold: int
+    people: int
+    alike: int
     small_cells: str
     note: str
 
@@ -47,11 +67,13 @@ class Difference:
         return asdict(self)
 
 
-def differences(outputs: Sequence[Output], original: Microdata, threshold: int = THRESHOLD) -> list[Difference]:
+def differences(
+    outputs: Sequence[Output], original: Microdata, threshold: int = THRESHOLD, inside: bool = False, target: str = ""
+) -> list[Difference]:
     """Every pair of outputs where the subset of the one contains that of the other; the smallest groups first.
 
     Of tables on the same two subsets only the finest differenced ones are listed. Three or more outputs subtracted at
-    once are not looked at.
+    once are not looked at. `inside`: the small cells are listed, for a reader inside the environment.
     """
     by_subset: dict[str, list[Output]] = {}
     for output in outputs:
@@ -60,9 +82,37 @@ def differences(outputs: Sequence[Output], original: Microdata, threshold: int =
     rows = [
         row
         for (larger, first), (smaller, second) in permutations(by_subset.items(), 2)
-        for row in _between(larger, smaller, first, second, original, frame, threshold)
+        for row in _between(larger, smaller, first, second, original, frame, threshold, inside, target)
     ]
     return sorted(rows, key=lambda row: (row.records, -row.below))
+
+
+def subtracted(
+    outputs: Sequence[Output], data: Microdata, appetite: Appetite, target: str, inside: bool
+) -> Iterator[Finding]:
+    """Pairs of outputs whose difference isolates few people, or cells of few, or people who all have one answer."""
+    for row in differences(outputs, data, appetite.safe_threshold, inside, target):
+        if not (0 < row.records < row.threshold or row.below or row.alike):
+            continue
+        cells = (
+            f" Of the {plural(row.cells, 'occupied cell')} of their table by {row.variables.replace('+', ', ')}, "
+            f"{row.below:,} hold fewer than {row.threshold} ({people(row.people)} in all)."
+            if row.cells
+            else ""
+        )
+        alike = f" {target} of {people(row.alike)} among them is told for certain." if row.alike else ""
+        yield Finding(
+            "difference of outputs",
+            row.alike > 0,
+            f"{row.larger} minus {row.smaller}",
+            max(row.below, 1),
+            row.alike or (row.records if row.records < row.threshold else row.people),
+            f"Subtracting “{row.smaller}” from “{row.larger}” leaves {plural(row.records, 'record')} ({row.group})."
+            f"{cells}{alike}",
+            named(row.small_cells.split("; ")) if row.small_cells else "",
+            "Release only one of the two, or compute both on the same records.",
+            target if row.alike else "",
+        )
 
 
 def _between(
@@ -73,6 +123,8 @@ def _between(
     original: Microdata,
     frame: pd.DataFrame,
     threshold: int,
+    inside: bool,
+    target: str,
 ) -> Iterator[Difference]:
     codebook, name = original.codebook, second[0].name
     one, other = (_members(codebook, where, name, frame) for where in (larger, smaller))
@@ -89,7 +141,7 @@ def _between(
     isolated = original.take(np.flatnonzero(one & ~other))
     for minuend, subtrahend, variables in _tables(first, second):
         cells = _cells(isolated, variables)
-        small = [f"{label}: {count}" for label, count in cells if count < threshold]
+        small = [(label, count) for label, count in cells if count < threshold]
         yield Difference(
             larger=minuend,
             smaller=subtrahend,
@@ -99,7 +151,9 @@ def _between(
             cells=len(cells),
             below=len(small),
             threshold=threshold,
-            small_cells="; ".join(small),
+            people=sum(count for _, count in small),
+            alike=_alike(isolated, variables, target),
+            small_cells="; ".join(f"{label}: {count}" for label, count in small) if inside else "",
             note=note,
         )
 
@@ -136,6 +190,15 @@ def _tables(first: Sequence[Output], second: Sequence[Output]) -> list[tuple[str
             common = tuple(name for name in _by(one) if name in _by(other))
             found.setdefault(frozenset(common), (one.name, other.name, common))
     return [row for variables, row in found.items() if not any(variables < finer for finer in found)]
+
+
+def _alike(records: Microdata, variables: Sequence[str], target: str) -> int:
+    """Records in groups by the other variables in which everybody has one value of the target; 0 without it."""
+    if target not in variables:
+        return 0
+    counts = counts_by(records, variables)
+    told = Told(records.codebook, tuple(variables), counts, np.ones_like(counts, bool), np.ones_like(counts, bool))
+    return sum(finding.people for finding in in_table(told, "", [target]))
 
 
 def _cells(records: Microdata, variables: Sequence[str]) -> list[tuple[str, int]]:

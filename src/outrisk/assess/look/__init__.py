@@ -1,0 +1,51 @@
+"""The direct look: what released outputs say outright about people, and which rules they break. No evolution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from outrisk.assess.look.contributions import dominance, equal_values, extremes, few_records
+from outrisk.assess.look.differences import subtracted
+from outrisk.assess.look.finding import Appetite, Finding
+from outrisk.assess.look.fits import curves, degrees_of_freedom, few_behind, few_in_correlation
+from outrisk.assess.look.same_answer import empty_cells, same_answer
+from outrisk.assess.look.small_cells import recoverable, small_cells
+from outrisk.microdata import Microdata
+from outrisk.outputs.base import Output
+
+Rule = Callable[[Output, Microdata, Appetite, str], Iterator[Finding]]
+RULES: tuple[Rule, ...] = (
+    same_answer,
+    equal_values,
+    extremes,
+    small_cells,
+    few_records,
+    recoverable,
+    dominance,
+    few_behind,
+    degrees_of_freedom,
+    few_in_correlation,
+    curves,
+    empty_cells,
+)
+_UNSEEN = ("custom",)  # kinds whose numbers no rule knows how to read
+
+
+def look(
+    outputs: Sequence[Output], original: Microdata, appetite: Appetite, target: str = "", inside: bool = False
+) -> list[Finding]:
+    """What outputs computed from these records say outright: certain findings first, of these the target's,
+    then the most people first.
+
+    Every rule goes over every output, then over pairs of outputs that can be subtracted. Findings name cells of the
+    outputs themselves; what only a subtraction shows is counted, and named with `inside`. An output that no rule can
+    read is a finding too.
+    """
+    found = [finding for output in outputs for rule in RULES for finding in rule(output, original, appetite, target)]
+    found += subtracted(outputs, original, appetite, target, inside)
+    found += [
+        Finding("not looked at", False, output.name, 0, 0, f"No rule can read an output of kind {output.kind}.")
+        for output in outputs
+        if output.kind in _UNSEEN
+    ]
+    return sorted(found, key=lambda finding: (not finding.certain, finding.about != target, -finding.people))

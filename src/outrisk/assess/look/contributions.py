@@ -1,0 +1,194 @@
+"""Sums, means, quantiles and modes that one or few people decide: small cells, dominance, extremes, equal values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outrisk.assess.look.finding import Appetite, Finding, named, people, plural
+from outrisk.assess.look.told import cell_records
+from outrisk.microdata import Microdata
+from outrisk.outputs.base import Output
+from outrisk.outputs.tables.cells import Cells
+from outrisk.outputs.tables.histogram import Histogram
+from outrisk.outputs.tables.magnitudes import Magnitudes
+from outrisk.outputs.tables.mode import Mode
+from outrisk.outputs.tables.protection import UNPROTECTED
+from outrisk.outputs.tables.quantiles import Quantiles
+
+Array = NDArray[np.float64]
+Summary = Magnitudes | Quantiles | Mode
+_KINDS = (Magnitudes, Quantiles, Mode)
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One cell of a summary: its label and the values (n,) of its records, ascending; weights (n,) in their order."""
+
+    label: str
+    values: Array
+    weights: Array
+
+
+def cells_of(output: Summary, data: Microdata) -> list[Cell]:
+    """The cells of a summary that hold somebody and are not withheld."""
+    cells: Cells = output.cells
+    kept, codebook = cell_records(cells, data), data.codebook
+    variable = codebook[cells.value]
+    support = np.array(variable.values if variable.numeric else range(len(variable.values)), dtype=np.float64)
+    top = output.protection.top_code
+    support = support if top is None or not variable.numeric else np.minimum(support, float(top))
+    values = support[kept.codes[:, codebook.index(cells.value)]]
+    weights = np.ones(len(kept))
+    if cells.weight:
+        weights = np.array(codebook[cells.weight].values, dtype=np.float64)[kept.codes[:, codebook.index(cells.weight)]]
+    codes = tuple(kept.codes[:, codebook.index(name)].astype(np.intp) for name in cells.by)
+    place = np.ravel_multi_index(codes, cells.shape) if codes else np.zeros(len(kept), dtype=np.intp)
+    order = np.lexsort((values, place))
+    place, values, weights = place[order], values[order], weights[order]
+    start = np.flatnonzero(np.r_[True, place[1:] != place[:-1]]) if len(place) else np.zeros(0, np.intp)
+    labels = cells.labels
+    found = [
+        Cell(labels[place[low]], values[low:high], weights[low:high])
+        for low, high in zip(start, [*start[1:], len(place)], strict=True)
+    ]
+    hidden = output.protection.hides(np.array([len(cell.values) for cell in found], dtype=np.float64))
+    return [cell for cell, withheld in zip(found, hidden, strict=True) if not withheld]
+
+
+def few_records(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Finding]:
+    """Cells of a summary, and bars of a histogram, of fewer than `safe_threshold` records."""
+    if isinstance(output, Histogram):
+        found = _bars(output, data)
+    elif isinstance(output, _KINDS):
+        found = [(cell.label, len(cell.values)) for cell in cells_of(output, data)]
+    else:
+        return
+    small = sorted((number, label) for label, number in found if 0 < number < appetite.safe_threshold)
+    if small:
+        yield Finding(
+            "small cells",
+            False,
+            output.name,
+            len(small),
+            sum(number for number, _ in small),
+            f"{plural(len(small), 'cell')} of {len(found):,} rest{'s' * (len(small) == 1)} on fewer than "
+            f"{appetite.safe_threshold} records.",
+            named([f"{label}: {number:,}" for number, label in small]),
+            "Merge levels, or withhold these cells.",
+        )
+
+
+def _bars(output: Histogram, data: Microdata) -> list[tuple[str, int]]:
+    """Records of the bars that are printed as they are, or as a share."""
+    counts = replace(output, show="counts", weight="", digits=None, protection=UNPROTECTED).refit(data)
+    rule = output.protection
+    hidden = rule.hides(counts) | (output.show == "counts" and rule.round_to is not None)
+    return [
+        (label, int(number))
+        for label, number, gone in zip(output.labels[: len(counts)], counts, hidden, strict=True)
+        if not gone
+    ]
+
+
+def dominance(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Finding]:
+    """Sums and means of which few people make up most: the (n, k) rule and the p % rule, on absolute values.
+
+    (n, k): the n largest contributions are more than the share k of the total. p %: what is left without the two
+    largest is less than the share p of the largest, so that the second can tell the largest to within p.
+    """
+    if not isinstance(output, Magnitudes) or not {"mean", "sum"} & set(output.statistics):
+        return
+    found = [(cell, rules) for cell in cells_of(output, data) if (rules := broken_rules(cell, appetite))]
+    if found:
+        found.sort(key=lambda row: len(row[0].values))
+        yield Finding(
+            "dominance",
+            False,
+            output.name,
+            len(found),
+            sum(min(len(cell.values), 2) for cell, _ in found),
+            f"In {plural(len(found), 'cell')} few people make up most of {output.value}: the (n, k) rule with "
+            f"n = {appetite.safe_nk_n} and k = {appetite.safe_nk_k:g}, or the p % rule with p = "
+            f"{appetite.safe_pratio_p:g}, is broken.",
+            named(
+                [f"{cell.label}: {plural(len(cell.values), 'record')}, {' and '.join(rules)}" for cell, rules in found]
+            ),
+            "Merge these cells with others, withhold them (and a second cell of the row where totals are printed), or "
+            "top-code the variable.",
+        )
+
+
+def broken_rules(cell: Cell, appetite: Appetite) -> list[str]:
+    """Which dominance rules a cell breaks; none where its total is 0."""
+    part = np.sort(np.abs(cell.values * cell.weights))[::-1]
+    total = float(part.sum())
+    if total <= 0:
+        return []
+    rules = {
+        "(n, k)": float(part[: appetite.safe_nk_n].sum()) / total > appetite.safe_nk_k,
+        "p %": float(part[2:].sum()) / float(part[0]) < appetite.safe_pratio_p,
+    }
+    return [name for name, is_broken in rules.items() if is_broken]
+
+
+def extremes(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Finding]:
+    """Least and largest values that fewer than `safe_threshold` people have."""
+    if not isinstance(output, Quantiles) or not {0.0, 1.0} & set(output.probabilities):
+        return
+    found = []
+    for cell in cells_of(output, data):
+        for probability, name, value in ((0.0, "least", cell.values[0]), (1.0, "largest", cell.values[-1])):
+            number = int((cell.values == value).sum())
+            if probability in output.probabilities and number < appetite.safe_threshold:
+                found.append((number, f"{cell.label}: the {name} value is that of {people(number)}"))
+    if found:
+        found.sort()
+        yield Finding(
+            "extreme values",
+            True,
+            output.name,
+            len(found),
+            sum(number for number, _ in found),
+            f"{plural(len(found), 'least or largest value')} of {output.value} {'is' if len(found) == 1 else 'are'} "
+            f"those of fewer than {appetite.safe_threshold} people.",
+            named([text for _, text in found]),
+            "Give the 5 % and 95 % quantiles instead, or top-code the variable.",
+            output.value,
+        )
+
+
+def equal_values(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Finding]:
+    """Cells of a summary in which all have the same value, where its numbers show it.
+
+    They do where one record makes the cell, where a standard deviation of 0 or equal least and largest values are
+    printed, and where a mean is at an end of the codebook's values.
+    """
+    if not isinstance(output, Magnitudes | Quantiles):
+        return
+    ends = np.array(output.codebook[output.value].values, dtype=np.float64)[[0, -1]]
+    spread = "sd" in output.statistics if isinstance(output, Magnitudes) else {0.0, 1.0} <= set(output.probabilities)
+    mean = isinstance(output, Magnitudes) and bool({"mean", "sum"} & set(output.statistics))
+    found = [
+        cell
+        for cell in cells_of(output, data)
+        if cell.values[0] == cell.values[-1] and (len(cell.values) == 1 or spread or (mean and cell.values[0] in ends))
+    ]
+    if found:
+        found.sort(key=lambda cell: -len(cell.values))
+        number = sum(len(cell.values) for cell in found)
+        yield Finding(
+            "same answer",
+            True,
+            output.name,
+            len(found),
+            number,
+            f"{output.value} of {people(number)} is told for certain: {plural(len(found), 'cell')} in which everybody "
+            "has the same value.",
+            named([f"{cell.label}: {people(len(cell.values))}" for cell in found]),
+            "Merge these cells with others, or withhold them.",
+            output.value,
+        )

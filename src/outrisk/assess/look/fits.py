@@ -1,0 +1,177 @@
+"""Regressions that follow one person or few, and curves and correlations of few."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outrisk.assess.look.finding import Appetite, Finding, named, plural
+from outrisk.assess.look.told import members
+from outrisk.errors import OutputError
+from outrisk.microdata import Microdata
+from outrisk.outputs.base import Output
+from outrisk.outputs.regression.regression import Regression
+from outrisk.outputs.smooth.correlations import Correlations
+from outrisk.outputs.smooth.survival import Survival
+
+_FULL = 0.999  # leverage from which a fit passes through a record's own value
+
+
+def degrees_of_freedom(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Finding]:
+    """Regressions with few residual degrees of freedom, down to those that reproduce each group of records."""
+    design = _design(output, data)
+    if design is None:
+        return
+    n, k = design.shape
+    left = n - int(np.linalg.matrix_rank(design))
+    if left < appetite.safe_dof_threshold:
+        yield Finding(
+            "degrees of freedom",
+            False,
+            output.name,
+            k,
+            n,
+            f"{plural(left, 'residual degree')} of freedom ({n:,} records, {plural(k, 'column')}); at least "
+            f"{appetite.safe_dof_threshold} are asked for.",
+            "",
+            "Fit it on more records, or with fewer terms.",
+        )
+    kinds = len(np.unique(design, axis=0))
+    if kinds <= k < n:
+        yield Finding(
+            "saturated model",
+            False,
+            output.name,
+            k,
+            n,
+            f"The model has as many columns ({k:,}) as there are kinds of records ({kinds:,}): its coefficients say "
+            "the same as a table of the response by all its variables. Look at the cells of that table.",
+            "",
+            "Judge it as that table; or leave the highest interactions out.",
+        )
+
+
+def few_behind(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Finding]:
+    """Coefficients of columns in which few records differ from all others, and records that decide a coefficient."""
+    design = _design(output, data)
+    if design is None or not isinstance(output, Regression):
+        return
+    found, apart = [], np.zeros(len(design), dtype=np.bool_)
+    for name, column in zip(output.columns, design.T, strict=True):
+        values, counts = np.unique(column, return_counts=True)
+        differs = column != values[counts.argmax()]
+        number = int(differs.sum())
+        if 0 < number < appetite.safe_threshold:
+            found.append((number, (output.names or {}).get(name, name)))
+            apart |= differs
+    if found:
+        found.sort()
+        least = found[0][0]
+        yield Finding(
+            "few people behind a coefficient",
+            False,
+            output.name,
+            len(found),
+            int(apart.sum()),
+            f"{plural(len(found), 'coefficient')} rest{'s' * (len(found) == 1)} on fewer than "
+            f"{appetite.safe_threshold} records that differ from all others in their column; the fewest is {least}.",
+            named([f"{name}: {number:,}" for number, name in found]),
+            "Merge these levels with others, or leave the records out.",
+        )
+    full = int((_leverage(design) > _FULL).sum())
+    if full:
+        own = " A fitted value is then that person's own response, to be worked out from the coefficients."
+        yield Finding(
+            "leverage",
+            output.kind == "ols",
+            output.name,
+            full,
+            full,
+            f"{plural(full, 'record')} alone decide{'s' * (full == 1)} a direction of the model (leverage above "
+            f"{_FULL:g}).{own * (output.kind == 'ols')}",
+            "",
+            "Leave out the column that only this record has.",
+        )
+
+
+def _design(output: Output, data: Microdata) -> NDArray[np.float64] | None:
+    """Design (n, k) of a regression's records; None for another kind, and where it has none."""
+    if not isinstance(output, Regression):
+        return None
+    try:
+        return output.sample(data)[0].design
+    except OutputError:
+        return None
+
+
+def _leverage(design: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Diagonal (n,) of the hat matrix."""
+    scale = np.sqrt((design**2).sum(axis=0))
+    scaled = design / np.where(scale > 0, scale, 1.0)
+    return np.asarray(((scaled @ np.linalg.pinv(scaled.T @ scaled, hermitian=True)) * scaled).sum(axis=1))
+
+
+def curves(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Finding]:
+    """Published times of a survival curve with few at risk, or with few events since the time before."""
+    if not isinstance(output, Survival):
+        return
+    codebook = data.codebook
+    kept = members(data, output.where, output.name)
+    names = output.variables
+    complete = np.all([kept.codes[:, codebook.index(n)] < len(codebook[n].values) for n in names], axis=0)
+    kept = kept.take(np.flatnonzero(complete))
+    time = output.support[kept.codes[:, codebook.index(output.time)]]
+    event = kept.codes[:, codebook.index(output.event)] == codebook[output.event].code_of[output.happened]
+    found, n_people = [], 0
+    codes = kept.codes[:, [codebook.index(name) for name in output.by]]
+    groups = np.unique(codes, axis=0) if output.by else np.zeros((1, 0), dtype=codes.dtype)
+    for group in groups:
+        inside = (codes == group).all(axis=1)
+        words = [f"{name}={codebook[name].labels[c]}" for name, c in zip(output.by, group.tolist(), strict=True)]
+        before = -np.inf
+        for at in output.at:
+            events = int((inside & event & (time > before) & (time <= at)).sum())
+            risk = int((inside & (time >= at)).sum())
+            few = [number for number in (events, risk) if 0 < number < appetite.survival_safe_threshold]
+            if few:
+                place = ", ".join([*words, f"{output.time}={at:g}"])
+                found.append(f"{place}: {risk:,} at risk, {events:,} events")
+                n_people += events if 0 < events < appetite.survival_safe_threshold else 0
+            before = at
+    if found:
+        yield Finding(
+            "small steps of a curve",
+            False,
+            output.name,
+            len(found),
+            n_people,
+            f"{plural(len(found), 'published time')} with fewer than {appetite.survival_safe_threshold} records at "
+            "risk, or fewer events since the time before.",
+            named(found),
+            "Publish fewer times, and none beyond which few are at risk.",
+        )
+
+
+def few_in_correlation(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Finding]:
+    """Correlations of fewer records than degrees of freedom ask for."""
+    if not isinstance(output, Correlations):
+        return
+    kept, codebook = members(data, output.where, output.name), data.codebook
+    complete = np.all(
+        [kept.codes[:, codebook.index(name)] < len(codebook[name].values) for name in output.variables], axis=0
+    )
+    n = int(complete.sum())
+    if n - 2 < appetite.safe_dof_threshold:
+        yield Finding(
+            "degrees of freedom",
+            False,
+            output.name,
+            len(output.labels),
+            n,
+            f"{n:,} records leave {plural(max(n - 2, 0), 'degree')} of freedom to a correlation; at least "
+            f"{appetite.safe_dof_threshold} are asked for.",
+            "",
+            "Compute it on more records.",
+        )

@@ -1,0 +1,103 @@
+"""Groups of a released table whose people all have the same value of one of its variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from outrisk.assess.look.finding import Appetite, Finding, named, people, plural
+from outrisk.assess.look.told import Flags, Told, told_by
+from outrisk.microdata import Microdata
+from outrisk.outputs.base import Output
+from outrisk.outputs.tables.frequencies import Frequencies
+
+
+def same_answer(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Finding]:
+    """For each variable of a table: the groups, by all its other variables, in which everybody has one value of it.
+
+    Whoever knows the other values of a person in the table learns this one for certain.
+    """
+    if isinstance(output, Frequencies):
+        yield from in_table(told_by(output, data), output.name, output.by, output.where)
+
+
+def in_table(told: Told, output: str, names: Sequence[str], where: str = "") -> Iterator[Finding]:
+    """The findings of one table about some of its variables."""
+    for axis in (told.by.index(name) for name in names):
+        alone = _alone(told, axis)
+        if alone.any():
+            yield _finding(told, axis, alone, output, where)
+
+
+def _alone(told: Told, axis: int) -> Flags:
+    """Cells that hold their whole group, where the table shows that all other cells of the group are empty.
+
+    A missing value is no answer.
+    """
+    whole = told.counts.sum(axis=axis, keepdims=True)
+    alone = (told.counts > 0) & (told.counts == whole) & told.shown.all(axis=axis, keepdims=True)
+    if told.codebook[told.by[axis]].missing:
+        alone[(slice(None),) * axis + (-1,)] = False
+    return np.asarray(alone)
+
+
+def _finding(told: Told, axis: int, alone: Flags, output: str, where: str) -> Finding:
+    name, others = told.by[axis], [each for each in range(len(told.by)) if each != axis]
+    number = int(told.counts[alone].sum())
+    variable = told.codebook[name]
+    held = np.where(alone, told.counts, 0).sum(axis=tuple(others))
+    values = ", ".join(f"{variable.labels[at]}: {held[at]:,}" for at in np.argsort(-held, kind="stable") if held[at])
+    cells = np.argwhere(alone)
+    cells = cells[np.argsort(-told.counts[alone], kind="stable")]
+    places = [
+        f"{told.label(cell, others)}: {people(int(told.counts[tuple(cell)]))}, all {name}={variable.labels[cell[axis]]}"
+        for cell in cells.tolist()
+    ]
+    who = " and ".join(", ".join(told.by[each] for each in others).rsplit(", ", 1)) or "that they are in the table"
+    who += f" (where {where})" * bool(where)
+    return Finding(
+        "same answer",
+        True,
+        output,
+        len(cells),
+        number,
+        f"{name} of {people(number)} is told for certain to anybody who knows {who}: "
+        f"{plural(len(cells), 'group')} in which everybody has the same value ({values}).",
+        named(places),
+        f"Merge groups until each holds more than one value of {name}, or leave {name} out of this table.",
+        name,
+    )
+
+
+def empty_cells(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Finding]:
+    """Values that a printed zero excludes for everybody in a group."""
+    if not (isinstance(output, Frequencies) and appetite.zeros_are_disclosive and target in output.by):
+        return
+    told = told_by(output, data)
+    axis = output.by.index(target)
+    group = told.counts.sum(axis=axis, keepdims=True)
+    empty = (told.counts == 0) & (group > 0) & told.shown
+    if data.codebook[target].missing:  # that nobody's value is missing excludes none
+        empty[(slice(None),) * axis + (-1,)] = False
+    if not empty.any():
+        return
+    inside = np.broadcast_to(group, told.counts.shape)
+    number = int(group[empty.any(axis=axis, keepdims=True)].sum())
+    order = np.argsort(inside[empty], kind="stable")
+    others = [each for each in range(len(told.by)) if each != axis]
+    places = [
+        f"{told.label(cell, others)}: nobody has {target}={told.codebook[target].labels[cell[axis]]}"
+        for cell in np.argwhere(empty)[order].tolist()
+    ]
+    yield Finding(
+        "values excluded",
+        False,
+        output.name,
+        int(empty.sum()),
+        number,
+        f"{plural(int(empty.sum()), 'printed zero')} exclude{'s' * (int(empty.sum()) == 1)} a value of {target} for "
+        f"{people(number)}.",
+        named(places),
+        "Merge levels, unless these values cannot occur in such a group.",
+    )

@@ -1,0 +1,129 @@
+"""Cells of few records in frequency tables, and withheld cells that the margins give back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from outrisk.assess.look.finding import Appetite, Finding, named, plural
+from outrisk.assess.look.told import Counts, Flags, Told, told_by
+from outrisk.microdata import Microdata
+from outrisk.outputs.base import Output
+from outrisk.outputs.tables.frequencies import Frequencies
+
+_PERCENT = {"proportions": 1.0, "row_percentages": 100.0, "column_percentages": 100.0}
+
+
+def small_cells(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Finding]:
+    """Cells that hold somebody, but fewer than `safe_threshold` records, and are printed."""
+    if not isinstance(output, Frequencies):
+        return
+    told = told_by(output, data)
+    printed = told.exact if output.show == "counts" and not output.weight else told.shown
+    small = (told.counts > 0) & (told.counts < appetite.safe_threshold) & printed
+    if not small.any():
+        return
+    alone = int((told.counts[small] == 1).sum())
+    one = f", {plural(alone, 'cell')} a single person" if alone else ""
+    yield Finding(
+        "small cells",
+        False,
+        output.name,
+        int(small.sum()),
+        int(told.counts[small].sum()),
+        f"{plural(int(small.sum()), 'cell')} of {told.counts.size:,} hold{'s' * (int(small.sum()) == 1)} fewer than "
+        f"{appetite.safe_threshold} records{one}{_as_shares(output, told)}.",
+        named(told.labels(small)),
+        _advice(told, small, appetite.safe_threshold, output.margins),
+    )
+
+
+def recoverable(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Finding]:
+    """Withheld counts that are the only unknown of a row or column whose total is printed."""
+    if not (isinstance(output, Frequencies) and output.margins and output.show == "counts" and not output.weight):
+        return
+    told = told_by(output, data)
+    hidden = output.protection.hides(told.counts.ravel().astype(np.float64)).reshape(told.counts.shape)
+    if not hidden.any() or output.protection.round_to or output.protection.top_code is not None:
+        return
+    found = hidden & ~_left(told.counts, hidden, output.protection.threshold or 0, output.protection.withhold_zeros)
+    if not found.any():
+        return
+    yield Finding(
+        "withheld cells recoverable",
+        False,
+        output.name,
+        int(found.sum()),
+        int(told.counts[found].sum()),
+        f"{plural(int(found.sum()), 'withheld cell')} of {int(hidden.sum()):,} can be worked out by subtracting the "
+        "other cells from a printed total.",
+        named(told.labels(found)),
+        f"Withhold {plural(_secondary(told.counts, hidden), 'further cell')} (secondary suppression), or leave the "
+        "totals out.",
+    )
+
+
+def _as_shares(table: Frequencies, told: Told) -> str:
+    """Whether shares give the counts behind them away, in words; '' for counts."""
+    if table.show == "counts":
+        return " (weighted: the records behind them are meant)" if table.weight else ""
+    if table.weight:
+        return " (behind weighted shares)"
+    axis = {"row_percentages": -1, "column_percentages": 0}.get(table.show)
+    whole = told.counts.sum() if axis is None else told.counts.sum(axis=axis).max()
+    digits = int(table.decimals[0])
+    if _PERCENT[table.show] / max(int(whole), 1) > 10.0**-digits:
+        return f"; {plural(digits, 'decimal')} of a share of at most {int(whole):,} records tell every count exactly"
+    return " behind the printed shares"
+
+
+def _advice(told: Told, small: Flags, threshold: int, margins: bool) -> str:
+    """What the table would be without one variable, and what withholding these cells takes."""
+    parts = []
+    if len(told.by) > 1:
+        left = []
+        for axis, name in enumerate(told.by):
+            merged = told.counts.sum(axis=axis)
+            left.append((int(((merged > 0) & (merged < threshold)).sum()), name))
+        fewest, name = min(left)
+        of_small = f"{plural(fewest, 'small cell')} remain" + "s" * (fewest == 1)
+        parts.append(f"without {name} {of_small if fewest else 'no small cell remains'}")
+    parts.append(f"withhold {plural(int(small.sum()), 'cell')}")
+    if margins and len(told.by) > 1:
+        parts[-1] += f" and {_secondary(told.counts, small):,} more, or the totals give them back"
+    text = "; or ".join(["merge levels", *parts])
+    return text[0].upper() + text[1:] + "."
+
+
+def _left(counts: Counts, hidden: Flags, threshold: int, zeros: bool) -> Flags:
+    """Withheld cells that stay unknown when every line with one unknown cell and a printed total is solved.
+
+    A total is printed unless it is itself below the threshold.
+    """
+    unknown = hidden.copy()
+    while True:
+        before = int(unknown.sum())
+        for axis in range(counts.ndim):
+            total = counts.sum(axis=axis, keepdims=True)
+            printed = (total >= threshold) | ((total == 0) & (not zeros))
+            unknown &= ~(unknown & (unknown.sum(axis=axis, keepdims=True) == 1) & printed)
+        if int(unknown.sum()) == before:
+            return unknown
+
+
+def _secondary(counts: Counts, hidden: Flags) -> int:
+    """Further cells to withhold until no line with a total has a single unknown: the smallest of each line in turn."""
+    chosen = hidden.copy()
+    while True:
+        before = int(chosen.sum())
+        for axis in range(counts.ndim):
+            alone = chosen.sum(axis=axis, keepdims=True) == 1
+            free = np.where(chosen | (counts == 0), np.iinfo(np.int64).max, counts)
+            at = np.expand_dims(free.argmin(axis=axis), axis)
+            possible = np.take_along_axis(free, at, axis) < np.iinfo(np.int64).max
+            more = np.zeros_like(chosen)
+            np.put_along_axis(more, at, alone & possible, axis)
+            chosen |= more
+        if int(chosen.sum()) == before:
+            return before - int(hidden.sum())

@@ -1,0 +1,208 @@
+"""The direct look finds what is certain, names it, and is silent where a release says nothing outright."""
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from outrisk.assess.look import Appetite, look
+from outrisk.codebook import Codebook, Variable
+from outrisk.microdata import Microdata, from_frame
+from outrisk.outputs import Correlations, Frequencies, Histogram, Magnitudes, Quantiles, Regression, Survival
+from outrisk.outputs.tables.protection import Protection
+
+APPETITE = Appetite()
+CODEBOOK = Codebook(
+    (
+        Variable("area", "categorical", ("a", "b", "c")),
+        Variable("sex", "categorical", ("f", "m")),
+        Variable("ill", "categorical", ("no", "yes"), missing=True),
+        Variable("pay", "integer", tuple(range(101))),
+    )
+)
+
+
+def records(*rows):
+    """Records of (area, sex, ill, pay) by code, each so many times."""
+    return Microdata(CODEBOOK, np.array([row[:4] for row in rows for _ in range(row[4])], dtype=np.uint16))
+
+
+def table(by=("area", "ill"), **options):
+    return Frequencies(CODEBOOK, "t", by, **options)
+
+
+def by_area(*counts):
+    """Records of three areas: so many who are not ill, and so many who are."""
+    return records(*[(area, 0, ill, 1, number) for area, pair in enumerate(counts) for ill, number in enumerate(pair)])
+
+
+def by_rule(outputs, data, target="ill", **options):
+    found = look(outputs if isinstance(outputs, list) else [outputs], data, APPETITE, target, **options)
+    return {finding.rule: finding for finding in reversed(found)}  # of one rule the first, the worst, stays
+
+
+def random_records(seed, n=200):
+    rng = np.random.default_rng(seed)
+    codes = [rng.integers(0, size, n) for size in CODEBOOK.sizes]
+    return Microdata(CODEBOOK, np.stack(codes, axis=1).astype(np.uint16))
+
+
+FULL = records(*[(area, sex, ill, 10 * area + sex, 60) for area in range(3) for sex in range(2) for ill in range(2)])
+
+CODEBOOK_OF_TWO = Codebook((Variable("pay", "integer", (1, 2, 3)), Variable("age", "integer", (1, 2, 3))))
+TWO = Microdata(CODEBOOK_OF_TWO, np.array([(0, 1), (1, 2), (2, 0)] * 30, dtype=np.uint16))
+
+
+def test_nothing_is_found_where_nothing_is_said():
+    outputs = [
+        table(("area", "sex", "ill"), margins=True),
+        table(show="row_percentages"),
+        Magnitudes(CODEBOOK, "pay", "pay", ("sex", "ill"), ("mean", "sd", "count")),
+        Quantiles(CODEBOOK, "median", "pay", ("sex",)),
+        Histogram(CODEBOOK, "bars", "pay", (0, 5, 15, 30)),
+        Correlations(CODEBOOK_OF_TWO, "r", ("pay", "age")),
+    ]
+    found = [*look(outputs[:-1], FULL, APPETITE, "ill"), *look(outputs[-1:], TWO, APPETITE)]
+    assert found == []
+
+
+def test_a_listing_of_patients_is_no_evidence_of_no_risk():
+    codebook = Codebook(
+        (
+            Variable("patient_id", "integer", tuple(range(2000))),
+            Variable("diagnosis", "categorical", tuple("abcde")),
+        )
+    )
+    codes = np.stack([np.arange(2000), np.random.default_rng(1).integers(0, 5, 2000)], axis=1)
+    data = Microdata(codebook, codes.astype(np.uint16))
+    first, *others = look([Frequencies(codebook, "listing", ("patient_id", "diagnosis"))], data, APPETITE, "diagnosis")
+    assert (first.rule, first.certain, first.people) == ("same answer", True, 2000)
+    assert "diagnosis of 2,000 people is told for certain to anybody who knows patient_id" in first.what
+    small = next(finding for finding in others if finding.rule == "small cells")
+    assert (small.cells, small.people) == (2000, 2000)
+    assert "2,000 cells a single person" in small.what
+
+
+def test_a_table_of_fair_that_a_mean_over_key_sets_buried():
+    frame = sm.datasets.fair.load_pandas().data
+    frame = frame.assign(affair=(frame.affairs > 0).astype(int))[["age", "yrs_married", "religious", "affair"]]
+    variables = tuple(
+        Variable(name, "numeric", tuple(float(value) for value in sorted(frame[name].unique()))) for name in frame
+    )
+    data = from_frame(frame, Codebook(variables))
+    groups = frame.groupby(["age", "yrs_married", "religious"]).affair
+    expected = int(groups.transform("nunique").eq(1).sum())
+    first = look([Frequencies(data.codebook, "four", tuple(frame.columns))], data, APPETITE, "affair")[0]
+    assert (first.rule, first.people) == ("same answer", expected)
+    assert expected > 0
+    assert first.cells == int((groups.nunique() == 1).sum())
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from([("area", "ill"), ("area", "sex", "ill"), ("ill",), ("sex", "area")]))
+def test_groups_with_one_answer_are_those_of_pandas(seed, by):
+    data = random_records(seed, 12)
+    text = data.frame()[list(by)].astype(object).fillna("Missing")
+    found = {
+        finding.what.split(" ")[0]: finding.people
+        for finding in look([table(by)], data, APPETITE, "ill")
+        if finding.rule == "same answer"
+    }
+    for name in by:
+        others = [other for other in by if other != name]
+        groups = text.groupby(others, sort=False)[name] if others else text.groupby(np.zeros(len(text)))[name]
+        alone = groups.transform("nunique").eq(1) & text[name].ne("Missing")
+        assert found.get(name, 0) == int(alone.sum())
+
+
+def test_the_target_leads_and_missing_is_no_answer():
+    others = [(1, sex, ill, 5, 40) for sex in range(2) for ill in range(2)]
+    data = records((0, 0, 1, 5, 20), (0, 1, 2, 5, 30), *others)
+    found = by_rule(table(("area", "sex", "ill")), data)["same answer"]
+    assert (found.people, found.cells) == (20, 1)
+    assert found.places == "area=a, sex=f: 20 people, all ill=yes"
+
+
+def test_what_is_withheld_is_not_told_and_what_margins_give_back_is():
+    data = by_area((50, 4), (30, 20), (25, 40))
+    guarded = Protection(threshold=10)
+    assert "small cells" in by_rule(table(), data)
+    assert not {"small cells", "withheld cells recoverable"} & set(by_rule(table(protection=guarded), data))
+    found = by_rule(table(protection=guarded, margins=True), data)
+    assert "small cells" not in found
+    assert (found["withheld cells recoverable"].cells, found["withheld cells recoverable"].people) == (1, 4)
+    assert "Withhold 3 further cells" in found["withheld cells recoverable"].advice
+    assert "small cells" not in by_rule(table(protection=Protection(round_to=10)), data)
+
+
+def test_shares_that_are_counts_in_disguise():
+    data = by_area((150, 3), (90, 60), (80, 80))
+    fine = by_rule(table(show="row_percentages"), data)["small cells"]
+    coarse = by_rule(table(show="row_percentages", digits=0), data)["small cells"]
+    assert "1 decimal of a share of at most 160 records tell every count exactly" in fine.what
+    assert "tell every count" not in coarse.what
+
+
+def test_summaries_that_one_person_decides():
+    rows = [(0, 0, 0, 90, 1), (0, 0, 0, 1, 30), (1, 0, 0, 0, 40), (2, 0, 0, 7, 1), (1, 1, 0, 50, 40), (0, 1, 0, 20, 40)]
+    found = by_rule(Magnitudes(CODEBOOK, "pay", "pay", ("area", "sex"), ("mean",)), records(*rows))
+    assert found["dominance"].places == "area=c, sex=f: 1 record, (n, k) and p %"
+    assert found["same answer"].people == 41, "a mean of one person, and one at the end of the codebook"
+    found = by_rule(Quantiles(CODEBOOK, "pay", "pay", ("sex",), (0.0, 0.5, 1.0)), records(*rows))
+    assert found["extreme values"].people == 1
+    assert found["extreme values"].places == "sex=f: the largest value is that of 1 person"
+
+
+@pytest.mark.parametrize("weight", [10, 11])
+def test_dominance_by_hand(weight):
+    """Of 90 and 11 once and 1 ten times, the two largest are 101 of 111: 0.9099; what is left is 10, 0.111 of 90."""
+    data = records((0, 0, 0, 90, 1), (0, 0, 0, weight, 1), (0, 0, 0, 1, 10))
+    found = by_rule(Magnitudes(CODEBOOK, "pay", "pay", ("area",), ("sum",)), data)
+    assert found["dominance"].places == "area=a: 12 records, (n, k)"
+
+
+def test_a_dummy_for_one_person():
+    data = records((0, 0, 0, 10, 50), (1, 0, 0, 20, 50), (0, 1, 0, 12, 50), (1, 1, 0, 22, 50), (2, 0, 0, 77, 1))
+    model = Regression(CODEBOOK, "pay", "ols", "pay ~ C(area) + C(sex)")
+    found = by_rule(model, data)
+    assert (found["leverage"].certain, found["leverage"].people) == (True, 1)
+    assert found["few people behind a coefficient"].places == "C(area)[T.c]: 1"
+    fitted = sm.OLS.from_formula("pay ~ C(area) + C(sex)", data.frame().astype({"area": str, "sex": str})).fit()
+    assert fitted.fittedvalues.iloc[-1] == pytest.approx(77), "it is the person's own value"
+    assert not {"leverage", "few people behind a coefficient"} & set(by_rule(model, FULL))
+
+
+def test_a_saturated_model_is_a_table():
+    model = Regression(CODEBOOK, "all", "ols", "pay ~ C(area) * C(sex)")
+    assert by_rule(model, FULL)["saturated model"].cells == 6
+    assert "saturated model" not in by_rule(Regression(CODEBOOK, "some", "ols", "pay ~ C(area) + C(sex)"), FULL)
+
+
+def test_a_curve_of_few():
+    codebook = Codebook((Variable("time", "integer", (1, 2, 3)), Variable("dead", "integer", (0, 1))))
+    rows = [(0, 1)] * 12 + [(1, 1)] * 3 + [(1, 0)] * 30 + [(2, 0)] * 20
+    data = Microdata(codebook, np.array(rows, dtype=np.uint16))
+    (found,) = look([Survival(codebook, "curve", "time", "dead")], data, APPETITE)
+    assert (found.rule, found.cells, found.people) == ("small steps of a curve", 1, 3)
+    assert found.places == "time=2: 53 at risk, 3 events"
+
+
+def test_subtraction_counts_what_only_inside_names():
+    data = random_records(3, 120)
+    outputs = [table(), Frequencies(CODEBOOK, "most", ("area", "ill"), "pay != 7")]
+    counted = by_rule(outputs, data)["difference of outputs"]
+    named = by_rule(outputs, data, inside=True)["difference of outputs"]
+    assert counted.places == "" != named.places
+    assert counted.people == named.people > 0
+
+
+def test_a_stricter_environment_finds_more():
+    loose, strict = Appetite(safe_threshold=3), Appetite(safe_threshold=100)
+    assert [f.cells for f in look([table()], FULL, strict, "ill") if f.rule == "small cells"] == []
+    rare = records((0, 0, 0, 1, 50), (0, 0, 1, 1, 4), (1, 0, 0, 1, 30), (1, 0, 1, 1, 20))
+    cells = [
+        sum(f.cells for f in look([table()], rare, appetite, "ill") if f.rule == "small cells")
+        for appetite in (loose, APPETITE, strict)
+    ]
+    assert cells == [0, 1, 4]
