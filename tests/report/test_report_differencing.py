@@ -21,6 +21,8 @@ ROW = dict(
             3,
             2,
             10,
+            4,
+            0,
             "age=22, affair=1: 3; age=27, affair=0: 1",
             "",
         ],

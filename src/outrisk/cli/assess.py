@@ -14,9 +14,10 @@ from typing import Any
 
 from rich.console import Console
 
-from outrisk.assess import differencing, files, over_runs, suite
+from outrisk.assess import files, over_runs, suite
 from outrisk.assess.files import RunDirectory
 from outrisk.assess.folds import Fold
+from outrisk.assess.look import differences as differencing
 from outrisk.assess.run import Job, RunResult
 from outrisk.assess.study import Assessment, carry_out, plan_jobs
 from outrisk.assess.summary import matched_rows, risk_rows, summarise
