@@ -123,8 +123,8 @@ def mixed(path, seeds, seconds=30.0):
             print(f"  {trace[at][0]:5.1f} s: {trace[at][1].errors.matched:,} of {trace[at][1].errors.numbers:,}")
         synthetic = Microdata(codebook, trace[-1][1].codes)
         rows = []
-        for output, one in zip(outputs, problem.released, strict=True):
-            matched = one.is_matched(output.refit(synthetic))[one.known]
+        for one in problem.released:
+            matched = one.recompute(synthetic).matched
             rows.append({"kind": one.kind, "matched": int(matched.sum()), "numbers": len(matched)})
             print(f"    {one.name[:60]:60s} {matched.sum():4d} of {len(matched)}")
         by_kind = pd.DataFrame(rows).groupby("kind").sum().assign(share=lambda t: t["matched"] / t["numbers"])

@@ -13,7 +13,7 @@ ALLOWED = {
     "microdata": BASE,
     "provenance": {"__version__", "codebook", "microdata"},
     "datasets": {*BASE, "datasets"},
-    "problem": {*BASE, "problem"},
+    "problem": {*BASE, "microdata", "problem"},
     "evolve": {*BASE, "problem", "evolve"},
     "risk": {*BASE, "microdata", "risk"},
     "outputs": {*BASE, "microdata", "problem", "outputs"},

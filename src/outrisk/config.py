@@ -199,18 +199,15 @@ class Study:
         """All outputs with the values that the study gives."""
         _ = self.outputs(codebook)
         return [
-            replace(released, importance=entry.importance)
+            released
             for entry, built in self._built(codebook)
             for released in released_as_given(built, entry.values, self.folder)
         ]
 
-    def importance(self, codebook: Codebook) -> dict[str, float]:
-        """What the share of each output (by name) in the fitness is multiplied by."""
-        return {output.name: entry.importance for entry, built in self._built(codebook) for output in built}
-
     def _built(self, codebook: Codebook) -> list[tuple[OutputEntry, list[Output]]]:
         return [
-            (entry, list(entry.build(codebook, position))) for position, entry in enumerate(self.file.outputs, start=1)
+            (entry, [replace(output, importance=entry.importance) for output in entry.build(codebook, position)])
+            for position, entry in enumerate(self.file.outputs, start=1)
         ]
 
     def rules(self, codebook: Codebook) -> tuple[Rule, ...]:

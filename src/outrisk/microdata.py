@@ -6,6 +6,7 @@ import csv
 import gzip
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from outrisk.errors import DataError, first_line
 
 Codes = NDArray[np.uint16]
 MISSING_VALUES = ("", "NA")  # an empty cell, and what R writes
+_COPY_ON_WRITE = int(pd.__version__.partition(".")[0]) >= 3  # always so from pandas 3 on
 _WHOLE_SPAN = 1_000  # integers are proposed as a min-max range up to this span, as listed values beyond
 
 
@@ -36,7 +38,14 @@ class Microdata:
         return Microdata(self.codebook, self.codes[rows])
 
     def frame(self) -> pd.DataFrame:
-        """Decode to a data frame: categoricals with every level of the codebook, numbers as numbers, missing as NaN."""
+        """Decode to a data frame: categoricals with every level of the codebook, numbers as numbers, missing as NaN.
+
+        Decoded once and kept; each caller has a copy of its own, which with pandas' copy on write costs nothing.
+        """
+        return self._decoded.copy(deep=not _COPY_ON_WRITE)
+
+    @cached_property
+    def _decoded(self) -> pd.DataFrame:
         return pd.DataFrame(
             {variable.name: decode(variable, self.codes[:, j]) for j, variable in enumerate(self.codebook.variables)},
             copy=False,

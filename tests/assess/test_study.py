@@ -139,7 +139,7 @@ def test_errors_of_snapshots_are_refits_and_fall(done):
         errors = [row["mae"] for row in result.snapshots]
         assert errors[0] > 5 * errors[-1]
         assert result.snapshots[-1]["generation"] == result.generations
-        difference = np.concatenate(result.refits) - result.job.problem.low
+        difference = np.concatenate([refit.numbers for refit in result.refits]) - result.job.problem.low
         assert errors[-1] == pytest.approx(np.abs(difference).mean())
 
 
@@ -150,7 +150,7 @@ def test_the_number_of_workers_does_not_change_the_result(done, tmp_path):
         assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes()
     for one, two in zip(results, again, strict=True):
         for first, second in zip(one.refits, two.refits, strict=True):
-            np.testing.assert_array_equal(first, second)
+            np.testing.assert_array_equal(first.numbers, second.numbers)
         for at, values in one.scores.values.items():
             np.testing.assert_array_equal(values, two.scores.values[at])
 
@@ -195,7 +195,10 @@ def test_data_that_are_given_away_show_a_marginal_risk(tmp_path):
         seed=1,
     )
     results = results_of(assessment, tmp_path)
-    assert all(np.abs(np.concatenate(result.refits) - result.job.problem.low).mean() < 0.1 for result in results)
+    assert all(
+        np.abs(np.concatenate([refit.numbers for refit in result.refits]) - result.job.problem.low).mean() < 0.1
+        for result in results
+    )
     for level in summarise(assessment, [r.job for r in results], results)["levels"]:
         found = {(e["measure"], e["side"]): e for e in level["estimates"] if e["keys"] == "largest"}
         assert found["tcap_undefined", "original"]["value"] > 0.9

@@ -8,10 +8,21 @@ import numpy as np
 
 from outrisk.codebook import Codebook, Variable
 from outrisk.evolve.problem import Problem
+from outrisk.outputs.base import Common
 from outrisk.problem.blocks import Mask, Model, Tally, Term, Weight, joint_over
 from outrisk.problem.released import Bounds, ModelPart, Released, TallyPart
 
 FAMILIES = ("none", "ols", "logit", "probit", "poisson", "mnlogit")
+
+
+@dataclass(frozen=True, eq=False)
+class Named(Common):
+    """An analysis that has a name and nothing to compute."""
+
+    name: str
+    labels: list[str]
+    decimals: np.ndarray
+    kind = "random"
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,5 +148,5 @@ def random_problem(seed, n=40, rules=False):
     k = sum(part.n_numbers for part in parts)
     low = np.round(rng.uniform(-1, n / 4, k), 1)
     high = low + np.where(rng.random(k) < 0.3, 3.0, 0.0)
-    output = Released("o", "random", tuple(map(str, range(k))), low, high, np.ones(k, np.int64), tuple(parts))
+    output = Released(Named("o", list(map(str, range(k))), np.ones(k, np.int64)), low, high, tuple(parts))
     return Problem(codebook, n, (output,), (mask,) if rules else ()), codes

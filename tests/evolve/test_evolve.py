@@ -91,7 +91,10 @@ def test_numbers_of_a_more_important_output_come_out_nearer(settings):
     values = [np.array([40.0, 10.0, 10.0]), np.array([10.0, 10.0, 40.0])]
 
     def off(importance):
-        both = tuple(released(*each) for each in zip(outputs, values, [None] * 2, importance, strict=True))
+        both = tuple(
+            released(replace(output, importance=times), value)
+            for output, value, times in zip(outputs, values, importance, strict=True)
+        )
         end = last(Problem(codebook, 60, both), settings)
         counts = outputs[0].refit(Microdata(codebook, end.codes))
         return [np.abs(counts - each).sum() for each in values]
@@ -208,7 +211,10 @@ def test_importance_multiplies_the_share_of_the_fitness(fitness):
     alone = np.array([fitness_of(each) for each in problem.released])
     importance = 1.0 + np.arange(len(alone))
     assert {each.kind for each in problem.released} == {"frequencies", "logit"} and (alone > 0).all()
-    weighed = [replace(each, importance=times) for each, times in zip(problem.released, importance, strict=True)]
+    weighed = [
+        replace(each, output=replace(each.output, importance=times))
+        for each, times in zip(problem.released, importance, strict=True)
+    ]
     assert fitness_of(*weighed) == pytest.approx(alone @ importance)
 
 

@@ -99,8 +99,8 @@ def test_effort_is_counted_and_answers_are_kept():
     totals = np.full(42, 3.0)
     for _ in range(3):
         part.map.numbers(totals, NO_INFORMATION)
-    assert output.effort.refits == 1
-    assert output.effort.seconds > 0
+    assert output.effort["refits"] == 1
+    assert output.spent.seconds > 0
 
 
 @pytest.mark.parametrize("totals", [np.zeros(42), -np.ones(42), np.eye(42)[3]])

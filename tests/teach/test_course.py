@@ -9,6 +9,7 @@ from outrisk.errors import EvolveError
 from outrisk.evolve.settings import preset
 from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, read_rules, released
+from outrisk.problem.released import Refit
 from outrisk.teach.course import Copy, Course, make_copies
 from outrisk.teach.handout import agreement, check_files, reproduced_rows
 from outrisk.teach.marked import write_marked
@@ -30,7 +31,6 @@ def course(copies=1, **changes):
     rules = read_rules(CODEBOOK, ["age < 16 implies status == 'single'", "town != 'c' or age > 5"])
     parts = {
         "codebook": CODEBOOK,
-        "outputs": OUTPUTS,
         "released": numbers,
         "n_records": 120,
         "rules": rules,
@@ -111,13 +111,12 @@ def test_agreement(difference, decimals, expected):
 
 
 def test_what_was_withheld_has_no_row():
-    known = course(
-        released=(
-            released(OUTPUTS[0], [10, 20, 1, -np.inf, 25, 20], [10, 20, 40, np.inf, 25, 20]),
-            released(OUTPUTS[1], VALUES[1]),
-        )
+    known = (
+        released(OUTPUTS[0], [10, 20, 1, -np.inf, 25, 20], [10, 20, 40, np.inf, 25, 20]),
+        released(OUTPUTS[1], VALUES[1]),
     )
-    rows = list(reproduced_rows(known, 2, [np.array([10, 21, 41, 3, 25, np.nan]), np.array(VALUES[1])]))
+    numbers = np.array([10, 21, 41, 3, 25, np.nan]), np.array(VALUES[1])
+    rows = list(reproduced_rows(2, [Refit(*each) for each in zip(known, numbers, strict=True)]))
     assert [row["label"] for row in rows[:5]] == [OUTPUTS[0].labels[k] for k in (0, 1, 2, 4, 5)]
     assert [row["matched"] for row in rows[:5]] == ["true", "false", "false", "true", "false"]
     assert [row["agrees"] for row in rows[:5]] == [0, None, None, 0, None]

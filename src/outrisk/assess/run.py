@@ -19,7 +19,7 @@ from outrisk.evolve.loop import Generation, evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import Settings
 from outrisk.microdata import Microdata, write_table
-from outrisk.outputs.base import Array, Output, refit_all
+from outrisk.problem.released import Refit
 from outrisk.risk.intervals.jackknife import Scores, score
 
 KeySets = Sequence[tuple[str, ...]]
@@ -39,7 +39,6 @@ class Job:
 
     fold: Fold
     run: int
-    outputs: tuple[Output, ...]
     problem: Problem
     settings: Settings
     seed: np.random.SeedSequence
@@ -72,17 +71,16 @@ class Job:
 class RunResult:
     """What a run leaves behind: aggregates only; its synthetic data are on disk.
 
-    refits: recomputed numbers (k,) of the best candidate, output by output; NaN where the refit fails (see
-    `failures`). trajectory, snapshots: rows of the files of these names. scores: risk of the best candidate over all
-    key sets. suite: rows of the files of `suite.COLUMNS` of the best candidate.
+    refits: the released numbers of the best candidate, output by output. trajectory, snapshots: rows of the files of
+    these names. scores: risk of the best candidate over all key sets. suite: rows of the files of `suite.COLUMNS` of
+    the best candidate.
     """
 
     job: Job
     stop: str
     generations: int
     seconds: float
-    refits: list[Array]
-    failures: tuple[str, ...]
+    refits: list[Refit]
     trajectory: list[dict[str, object]]
     snapshots: list[dict[str, object]]
     scores: Scores
@@ -127,12 +125,12 @@ def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None)
             return None
     seconds = time.perf_counter() - started
     snapshots: list[dict[str, object]] = []
-    refits, failures = list[Array](), tuple[str, ...]()
+    refits = list[Refit]()
     for number, codes in trace.kept:
         if halt is not None and halt.is_set():
             return None
         synthetic = Microdata(job.problem.codebook, codes)
-        refits, failures = refit_all(job.outputs, job.problem.released, synthetic)
+        refits = [released.recompute(synthetic) for released in job.problem.released]
         snapshots.append(_snapshot(job, number, synthetic, refits))
     best = Microdata(job.problem.codebook, trace.kept[-1][1])
     scores = score(
@@ -165,7 +163,6 @@ def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None)
         len(trace.logbook) - 1,
         seconds,
         refits,
-        failures,
         trace.logbook,
         snapshots,
         scores,
@@ -179,10 +176,8 @@ def groups_of(fold: Fold, most: int = 20) -> int:
     return min(most, smaller) if smaller >= 2 else 0
 
 
-def _snapshot(job: Job, generation: int, synthetic: Microdata, refits: list[Array]) -> dict[str, object]:
-    difference = np.concatenate(
-        [released.distance(refit)[released.known] for released, refit in zip(job.problem.released, refits, strict=True)]
-    )
+def _snapshot(job: Job, generation: int, synthetic: Microdata, refits: list[Refit]) -> dict[str, object]:
+    difference = np.concatenate([refit.differences for refit in refits])
     scores = score(synthetic, job.fold.original, job.fold.holdout, [job.keys], job.target, job.tau, groups=0)
     risks = {
         f"{measure}_{side}": float(scores.values[measure, side][0]) if (measure, side) in scores.values else math.nan

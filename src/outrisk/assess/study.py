@@ -30,10 +30,7 @@ _FOLDS, _RUNS = 0, 1  # branches of the study's random tree
 
 @dataclass(frozen=True, eq=False)
 class Assessment:
-    """What is to be assessed, and how. `runs` gives the number of runs for each level of folds.
-
-    importance: of outputs by name, what their share of the fitness is multiplied by; 1 for those that it leaves out.
-    """
+    """What is to be assessed, and how. `runs` gives the number of runs for each level of folds."""
 
     original: Microdata
     holdout: Microdata | None
@@ -47,7 +44,6 @@ class Assessment:
     seed: int
     rules: tuple[Mask, ...] = ()
     suite: Suite = field(default_factory=Suite)
-    importance: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def sets(self) -> KeySets:
@@ -72,7 +68,6 @@ def plan_jobs(assessment: Assessment, folder: Path, workers: int) -> list[Job]:
                 Job(
                     fold=fold,
                     run=run,
-                    outputs=assessment.outputs,
                     problem=problem,
                     settings=assessment.settings,
                     seed=seed_of(assessment.seed, [_RUNS, fold.level, fold.index, run]),
@@ -103,7 +98,7 @@ def _try_measures(assessment: Assessment, fold: Fold) -> None:
 def _release(assessment: Assessment, fold: Fold) -> Iterator[Released]:
     for output in assessment.outputs:
         try:
-            yield release(output, fold.original, assessment.importance.get(output.name, 1.0))
+            yield release(output, fold.original)
         except OutputError as error:
             if fold.level == 1:
                 raise

@@ -23,8 +23,7 @@ Row = dict[str, Any]
 
 def matched_rows(result: RunResult) -> Iterator[Row]:
     """Rows of matched.csv for one run: every number of which something was released."""
-    for released, refit in zip(result.job.problem.released, result.refits, strict=True):
-        yield from ({**result.job.place, **row} for row in released.beside(refit))
+    yield from ({**result.job.place, **row} for refit in result.refits for row in refit.rows())
 
 
 def risk_rows(result: RunResult) -> Iterator[Row]:
@@ -61,14 +60,14 @@ def summarise(assessment: Assessment, jobs: Sequence[Job], results: Sequence[Run
         "largest": len(assessment.keys),
         "outputs": [
             {
-                "name": output.name,
-                "kind": output.kind,
-                "notes": output.notes,
+                "name": released.name,
+                "kind": released.kind,
+                "notes": released.output.notes,
                 "numbers": int(released.known.sum()),
                 "withheld": int((~released.known).sum()),
                 "importance": released.importance,
             }
-            for output, released in zip(assessment.outputs, jobs[0].problem.released, strict=True)
+            for released in jobs[0].problem.released
         ],
         "folds": folds,
         "levels": [_level(level, list(parts)) for level, parts in groupby(folds, key=lambda fold: fold["level"])],
@@ -90,10 +89,7 @@ def _fold(results: list[RunResult]) -> Row:
 
 
 def _run(result: RunResult) -> Row:
-    released = result.job.problem.released
-    known = [output.known for output in released]
-    difference = np.concatenate([o.distance(r)[k] for o, r, k in zip(released, result.refits, known, strict=True)])
-    matched = [o.is_matched(r)[k] for o, r, k in zip(released, result.refits, known, strict=True)]
+    difference = np.concatenate([refit.differences for refit in result.refits])
     return {
         "run": result.job.run,
         "stop": result.stop,
@@ -102,9 +98,9 @@ def _run(result: RunResult) -> Row:
         "mae": float(np.mean(np.abs(difference))),
         "mse": float(np.mean(difference**2)),
         "largest_difference": float(np.max(np.abs(difference))),
-        "matched": int(np.concatenate(matched).sum()),
+        "matched": sum(int(refit.matched.sum()) for refit in result.refits),
         "numbers": len(difference),
-        "failures": list(result.failures),
+        "failures": [refit.failure for refit in result.refits if refit.failure],
     }
 
 

@@ -52,11 +52,7 @@ def run_study(path: Path, out: Path | None, force: bool, workers: int | None, se
         whole = len(results) == len(jobs)
         manifest = {
             **_manifest(study, data, assessment, workers, started),
-            "slow": [
-                {"output": output.name, **output.effort.row()}
-                for output in assessment.outputs
-                if hasattr(output, "effort")
-            ],
+            "slow": [{"output": output.name, **output.effort} for output in assessment.outputs if output.effort],
             "status": "complete" if whole else "interrupted",
             "runs_done": len(results),
             "runs_planned": len(jobs),
@@ -145,7 +141,6 @@ def _assessment(study: Study, data: StudyData) -> Assessment:
         runs={level: file.study.runs_at(level) for level in sorted(file.study.folds)},
         seed=file.evolve.seed,
         rules=tuple(rule.mask for rule in study.rules(codebook)),
-        importance=study.importance(codebook),
         suite=_suite(study),
     )
 

@@ -49,7 +49,7 @@ def make_teaching_data(
     marked = marked_codebook(course.codebook)
     workers = workers or os.cpu_count() or 1
     _ = course.problem.plan  # a fault of the released numbers shows here, before anything is written
-    contradictions = [] if original is not None else conflicts(course.outputs, course.released, course.n_records)
+    contradictions = [] if original is not None else conflicts(course.codebook, course.released, course.n_records)
     if contradictions:
         more = f" (and {len(contradictions) - 1} more such conflicts)" if len(contradictions) > 1 else ""
         raise ConfigError(f"{study.path}: {contradictions[0]}{more}")
@@ -89,17 +89,15 @@ def _course(study: Study, records: int | None, copies: int) -> tuple[Course, Mic
         original = load_study_data(study).original
     codebook = study.codebook() if original is None else original.codebook
     assert codebook is not None  # a study without data names one
-    outputs = tuple(study.outputs(codebook))
     if original is not None:
-        importance = study.importance(codebook)
-        released = tuple(release(output, original, importance[output.name]) for output in outputs)
+        released = tuple(release(output, original) for output in study.outputs(codebook))
     else:
         released = tuple(study.released(codebook))
     n_records = records or (file.records if original is None else len(original))
     if n_records is None:
         raise ConfigError(f"{study.path}: 'records' is missing; add how many the results rest on, or give --records")
     settings, rules = file.evolve.settings(), study.rules(codebook)
-    return Course(codebook, outputs, released, n_records, rules, settings, file.evolve.seed, copies), original
+    return Course(codebook, released, n_records, rules, settings, file.evolve.seed, copies), original
 
 
 def _made(course: Course, workers: int, directory: RunDirectory, console: Console) -> list[Copy]:

@@ -17,12 +17,11 @@ from outrisk.evolve.compiled.profiles import profiles_of
 from outrisk.evolve.compiled.sums import bends_of, information_of, totals_of
 from outrisk.problem.algebra import invert, root_of
 from outrisk.problem.blocks import Array, Mask
-from outrisk.problem.released import Bounds, ModelPart, Part, Released, TallyPart
+from outrisk.problem.released import ROUNDING, Bounds, ModelPart, Part, Released, TallyPart
 
 Fitness = Literal["mse", "chi2", "precision", "sampling", "tightening"]
 Codes = NDArray[np.uint8] | NDArray[np.uint16]
 _SAFE = 0.999  # share of half a last digit within which a model's number counts as matched: its totals are linearised
-_HAIR = 1 + 1e-9  # the same for tallies, which are exact: half a digit, whatever rounding makes of it
 _AIM = 0.6  # share of half a last digit within which a tally is no longer drawn to its printed value
 _WITHIN = 1.0  # squared length a coefficient, in standard errors, up to which estimates are known to first order
 _SEEN = 5_000  # records that tell how an information changes with the coefficients
@@ -167,11 +166,11 @@ class Problem:
 
     @cached_property
     def tolerance(self) -> Array:
-        """Half a last printed digit for every published number, of models a hair less so that a refit agrees;
-        (total k,).
+        """When a number counts as met: half a last printed digit (see `Released.is_matched`), of models a hair less, so
+        that a refit agrees; of tallies as they are, for these are exact; (total k,).
         """
         half = np.concatenate([output.tolerance for output in self.released])
-        safe = [np.full(part.n_numbers, _HAIR if isinstance(part, TallyPart) else _SAFE) for part in self.parts]
+        safe = [np.full(part.n_numbers, ROUNDING if isinstance(part, TallyPart) else _SAFE) for part in self.parts]
         return np.asarray(half * np.concatenate(safe))
 
     @cached_property

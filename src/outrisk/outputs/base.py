@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -17,36 +17,72 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from outrisk.codebook import Codebook, format_value
 from outrisk.errors import EvolveError, OutputError, first_line
 from outrisk.microdata import Microdata, decode
+from outrisk.problem.analysis import Analysis, RecordCounts
 from outrisk.problem.blocks import Joint, Mask, joint_of
 from outrisk.problem.released import Part, Released
+
+if TYPE_CHECKING:
+    from outrisk.outputs.tables.as_given import Sheet
 
 Array = NDArray[np.float64]
 
 
-class Output(Protocol):
+class Output(Analysis, Protocol):
     """An analysis whose numbers are released.
 
-    `labels` name the k published numbers, `decimals` (k,) are the printed digits after the point. `refit` computes them
-    (k,) from decoded records with statsmodels or pandas, independently of the totals; NaN where one is undefined.
-    `publish` says what is printed of exact values: from where to where each may lie, both the same for a plain number.
-    `check` raises OutputError where printed numbers cannot come from this analysis. `parts` are the totals that the
-    evolution works on, at given published values.
+    `publish` says what is printed of exact values (k,): from where to where each may lie, both the same for a plain
+    number. `parts` are the totals that the evolution works on, at given published values. `sheet`: how the printed
+    numbers of a table lie to its protection; None for another kind.
     """
 
     @property
-    def kind(self) -> str: ...  # noqa: D102
-    @property
-    def name(self) -> str: ...  # noqa: D102
-    @property
-    def labels(self) -> list[str]: ...  # noqa: D102
-    @property
-    def decimals(self) -> NDArray[np.int64]: ...  # noqa: D102
-    @property
-    def notes(self) -> str: ...  # noqa: D102
-    def refit(self, data: Microdata, start: Array | None = None) -> Array: ...  # noqa: D102
+    def sheet(self) -> Sheet | None: ...  # noqa: D102
     def publish(self, values: Array) -> tuple[Array, Array]: ...  # noqa: D102
-    def check(self, low: Array, high: Array) -> None: ...  # noqa: D102
     def parts(self, values: Array) -> tuple[Part, ...]: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class Common:
+    """What is true of an output unless its kind says otherwise (see `Analysis` and `Output`)."""
+
+    importance: float = field(default=1.0, kw_only=True)
+
+    @property
+    def notes(self) -> str:
+        """What was computed, in words."""
+        return ""
+
+    @property
+    def where(self) -> str:
+        """The records it was computed on: all."""
+        return ""
+
+    @property
+    def table(self) -> tuple[str, ...]:
+        """It is no table of counts or shares."""
+        return ()
+
+    @property
+    def explains(self) -> bool:
+        """It has no response."""
+        return False
+
+    @property
+    def effort(self) -> Mapping[str, float]:
+        """It has no slow path."""
+        return {}
+
+    @property
+    def sheet(self) -> Sheet | None:
+        """It has no protection."""
+        return None
+
+    def check(self, low: Array, high: Array) -> None:
+        """Any numbers can come from it."""
+
+    def counts(self, low: Array, high: Array) -> Iterable[RecordCounts]:
+        """It says nothing about numbers of records."""
+        return ()
 
 
 def _level(value: object) -> str:
@@ -89,16 +125,16 @@ def printed(values: Array, decimals: NDArray[np.int64]) -> tuple[Array, Array]:
     return np.where(undefined, -np.inf, rounded), np.where(undefined, np.inf, rounded)
 
 
-def release(output: Output, data: Microdata, importance: float = 1.0) -> Released:
+def release(output: Output, data: Microdata) -> Released:
     """The output as it would be released from these records; OutputError where its subset holds none of them."""
-    where = getattr(output, "where", "")
+    where = output.where
     if where and Subset(data.codebook, where, output.name).select(data.frame()).empty:
         raise OutputError(f"output '{output.name}': where: {where!r} holds for no record of the data; widen it")
-    return released(output, *output.publish(output.refit(data)), importance)
+    return released(output, *output.publish(output.refit(data)))
 
 
-def released(output: Output, low: Array, high: Array | None = None, importance: float = 1.0) -> Released:
-    """An output with published numbers, each a value or a range (k,); `importance` multiplies its share of the fitness.
+def released(output: Output, low: Array, high: Array | None = None) -> Released:
+    """An output with published numbers, each a value or a range (k,).
 
     OutputError if their number is wrong, or if one cannot come from this analysis.
     """
@@ -112,23 +148,14 @@ def released(output: Output, low: Array, high: Array | None = None, importance: 
     if wrong.any():
         raise OutputError(f"output '{output.name}': the value of {labels[int(np.argmax(wrong))]} is not a number")
     output.check(low, high)
-    decimals = np.asarray(output.decimals, np.int64)
-    parts = output.parts(middle(low, high))
-    return Released(output.name, output.kind, tuple(labels), low, high, decimals, parts, importance)
+    return Released(output, low, high, output.parts(middle(low, high)))
 
 
-def refit_all(
-    outputs: Sequence[Output], released: Sequence[Released], data: Microdata
-) -> tuple[list[Array], tuple[str, ...]]:
-    """Every released number from decoded records, by statsmodels or pandas; NaN, and why, where that fails."""
-    found, failures = list[Array](), list[str]()
-    for output, published in zip(outputs, released, strict=True):
-        try:
-            found.append(output.refit(data, published.values))
-        except OutputError as error:
-            found.append(np.full(len(published.low), np.nan))
-            failures.append(str(error))
-    return found, tuple(failures)
+def record_counts(labels: Sequence[str], label: str, low: Array, high: Array) -> Iterable[RecordCounts]:
+    """The number of records that an output used, where it is one of the published numbers (k,) under this label."""
+    if label in labels:
+        at = labels.index(label)
+        yield RecordCounts((), low[at], high[at])
 
 
 def middle(low: Array, high: Array) -> Array:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import permutations, product
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -12,15 +12,12 @@ from numpy.typing import NDArray
 
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
-from outrisk.outputs.base import Array, Output
+from outrisk.outputs.base import Array
 from outrisk.outputs.conditions.pairs import compare
 from outrisk.problem.blocks import variables
 from outrisk.problem.released import Released
 
 _SHOWN = 3  # cells of one conflict that are named
-_TOTAL = "Total"  # the level of a margin in labels
-_SIZES = ("n", "number of records")  # labels of the number of records that an output used
-_COUNTED = {"": "frequencies", ": count": "magnitudes", ": records": ""}  # ends of the labels of counts, and their kind
 _HAIR = 1e-9
 
 
@@ -46,7 +43,7 @@ class _Counts:
         return tuple(np.asarray(end.sum(axis=others)).transpose(order) for end in (self.low, self.high))  # type: ignore[return-value]
 
 
-def conflicts(outputs: Sequence[Output], released: Sequence[Released], n_records: int) -> list[str]:
+def conflicts(codebook: Codebook, released: Sequence[Released], n_records: int) -> list[str]:
     """Every contradiction that shows before an evolution: a line each, with outputs, numbers and values named.
 
     Looked at are: values that no data can have (each kind's own `check`); counts above the number of records; records
@@ -54,13 +51,10 @@ def conflicts(outputs: Sequence[Output], released: Sequence[Released], n_records
     numbers of records in each cell of the variables that they have in common. A number known to a range conflicts only
     where ranges cannot meet. An empty list is no proof that the numbers can be met together.
     """
-    found = [message for pair in zip(outputs, released, strict=True) for message in _refused(*pair)]
-    counts = [each for pair in zip(outputs, released, strict=True) for each in _counts(*pair)]
+    found = [message for output in released for message in _refused(output)]
+    counts = [each for output in released for each in _counts(codebook, output)]
     whole = np.array(float(n_records))
     counts.insert(0, _Counts("the data", "", (), whole, whole, True))
-    codebook: Codebook | None = next((each.codebook for each in outputs if hasattr(each, "codebook")), None)
-    if codebook is None:
-        return found
     for each in counts:
         found += _outside(codebook, each)
     contains: dict[tuple[str, str], bool] = {}
@@ -73,9 +67,9 @@ def conflicts(outputs: Sequence[Output], released: Sequence[Released], n_records
     return list(dict.fromkeys(found))  # cells and margins of one table can tell the same
 
 
-def _refused(output: Output, released: Released) -> list[str]:
+def _refused(released: Released) -> list[str]:
     try:
-        output.check(released.low, released.high)
+        released.output.check(released.low, released.high)
     except OutputError as error:
         return [str(error)]
     return []
@@ -139,36 +133,10 @@ def _place(codebook: Codebook, names: Sequence[str], cell: NDArray[Any]) -> str:
     return ", ".join(words) or "records in all"
 
 
-def _counts(output: Any, released: Released) -> Iterator[_Counts]:
+def _counts(codebook: Codebook, released: Released) -> list[_Counts]:
     """All that an output says about numbers of records, a set of cells at a time."""
-    where, by = str(getattr(output, "where", "")), tuple(getattr(output, "by", ()))
-    weighted = bool(getattr(output, "weight", ""))
-    used = {j for block in released.blocks for j in variables(block)}
-    gaps = [output.codebook.variables[j] for j in used if output.codebook.variables[j].missing]
-    complete = all(variable.name in by for variable in gaps)  # there a missing value is a cell of its own
-    for label in _SIZES:
-        if label in released.labels and not weighted:
-            at = released.labels.index(label)
-            yield _Counts(output.name, where, (), released.low[at], released.high[at], complete)
-    plain = not weighted and getattr(output, "show", "counts") == "counts"
-    for ending, kind in _COUNTED.items():
-        if not kind or (plain and kind == output.kind):
-            yield from _tables(output, released, where, by, ending, complete)
-
-
-def _tables(
-    output: Any, released: Released, where: str, by: tuple[str, ...], ending: str, complete: bool
-) -> Iterator[_Counts]:
-    """Cells and margins of one table; a cell that is not published may hold any number."""
-    place = {label: k for k, label in enumerate(released.labels)}
-    labels = {name: [f"{name}={label}" for label in output.codebook[name].labels] for name in by}
-    for shown in product(*([True, False] for _ in by)):
-        kept = tuple(name for name, keep in zip(by, shown, strict=True) if keep)
-        levels = [labels[name] if name in kept else [f"{name}={_TOTAL}"] for name in by]
-        at = np.array([place.get((", ".join(cell) or "all") + ending, -1) for cell in product(*levels)])
-        if (at < 0).all():
-            continue
-        shape = [len(labels[name]) for name in kept]
-        low = np.maximum(np.where(at < 0, 0.0, released.low[at]), 0.0)
-        high = np.where(at < 0, np.inf, released.high[at])
-        yield _Counts(output.name, where, kept, low.reshape(shape), high.reshape(shape), complete)
+    output, found = released.output, list(released.output.counts(released.low, released.high))
+    levels = {name for each in found for name in each.by}  # there a missing value is a cell of its own
+    used = {codebook.variables[j] for block in released.blocks for j in variables(block)}
+    complete = all(variable.name in levels for variable in used if variable.missing)
+    return [_Counts(output.name, output.where, each.by, each.low, each.high, complete) for each in found]

@@ -15,7 +15,6 @@ from outrisk.codebook import format_value
 from outrisk.errors import DataError, OutputError
 from outrisk.microdata import read_table
 from outrisk.outputs.base import Array, Output, released
-from outrisk.outputs.tables.as_given import Sheet
 from outrisk.problem.released import Released
 
 WITHHELD = "withheld"  # stands for a number of which nothing was published
@@ -54,7 +53,7 @@ def released_as_given(outputs: Sequence[Output], given: Any, folder: Path) -> li
 
 
 def _released(output: Output, cells: object) -> Released:
-    sheet: Sheet | None = getattr(output, "sheet", None)  # of a table
+    sheet = output.sheet
     labels = output.labels if sheet is None else sheet.labels
     if isinstance(cells, Mapping):
         cells = _by_label(output, labels, {format_value(label): value for label, value in cells.items()})

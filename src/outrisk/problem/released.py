@@ -5,12 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from outrisk.errors import OutputError
+from outrisk.problem.analysis import Analysis
 from outrisk.problem.blocks import Array, Block, Model, Tally
+
+if TYPE_CHECKING:
+    from outrisk.microdata import Microdata
+
+ROUNDING = 1 + 1e-9  # what rounding of a double may add to half a last digit
+
+
+def half_digit(decimals: ArrayLike) -> Array:
+    """Half a unit of the last printed digit, of numbers printed to so many decimals; of the shape of `decimals`."""
+    return np.asarray(0.5 * 10.0 ** -np.asarray(decimals, dtype=np.float64))
+
+
+def agrees(difference: ArrayLike, decimals: ArrayLike) -> NDArray[np.bool_]:
+    """Which differences vanish in print: they are at most half a last digit. An undefined one (NaN) does not."""
+    return np.asarray(np.abs(difference) <= half_digit(decimals) * ROUNDING)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,26 +98,46 @@ Part = TallyPart | ModelPart
 
 @dataclass(frozen=True, eq=False)
 class Released:
-    """One released output: its k published numbers and the parts that recompute them.
+    """One released output: the analysis, its k published numbers, and the parts that recompute them from totals.
 
     A number lies anywhere in [low, high] (k,): both are the printed value where one is printed, the known range where
-    a cell is protected. It is matched when it lies there to within half a unit of its last printed digit. importance:
-    what the output's share of the fitness is multiplied by, above 0.
+    a cell is protected. It is matched when it lies there to within half a unit of its last printed digit.
     """
 
-    name: str
-    kind: str
-    labels: tuple[str, ...]
+    output: Analysis
     low: Array
     high: Array
-    decimals: NDArray[np.int64]
     parts: tuple[Part, ...]
-    importance: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """The output's name."""
+        return self.output.name
+
+    @property
+    def kind(self) -> str:
+        """The output's kind."""
+        return self.output.kind
+
+    @property
+    def importance(self) -> float:
+        """What the output's share of the fitness is multiplied by."""
+        return self.output.importance
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """What each number is called, (k,)."""
+        return tuple(self.output.labels)
+
+    @cached_property
+    def decimals(self) -> NDArray[np.int64]:
+        """Printed digits after the point, (k,)."""
+        return np.asarray(self.output.decimals, np.int64)
 
     @cached_property
     def tolerance(self) -> Array:
         """Half a unit of the last printed digit, (k,)."""
-        return 0.5 * 10.0 ** -self.decimals.astype(np.float64)
+        return half_digit(self.decimals)
 
     @cached_property
     def values(self) -> Array:
@@ -121,22 +158,52 @@ class Released:
         """Signed distance (k,) of recomputed numbers from where they should lie; NaN where they are undefined."""
         return np.asarray(np.where(self.known, numbers - np.clip(numbers, self.low, self.high), 0.0))
 
-    def beside(self, numbers: Array) -> Iterator[dict[str, Any]]:
-        """A row for every number of which something was released, beside the recomputed one; `numbers` (k,)."""
-        differences, matched = self.distance(numbers), self.is_matched(numbers)
-        for k in np.flatnonzero(self.known):
-            yield {
-                "output": self.name,
-                "label": self.labels[k],
-                "released": float(self.values[k]),
-                "low": float(self.low[k]),
-                "high": float(self.high[k]),
-                "refit": float(numbers[k]),
-                "difference": float(differences[k]),
-                "decimals": int(self.decimals[k]),
-                "matched": str(bool(matched[k])).lower(),
-            }
-
     def is_matched(self, numbers: Array) -> NDArray[np.bool_]:
         """Which recomputed numbers (k,) are right at their released precision."""
-        return np.asarray(np.abs(self.distance(numbers)) <= self.tolerance * (1 + 1e-9))
+        return agrees(self.distance(numbers), self.decimals)
+
+    def refit(self, data: Microdata) -> Array:
+        """The numbers (k,) from decoded records by statsmodels or pandas; OutputError where they are undefined."""
+        return self.output.refit(data, self.values)
+
+    def recompute(self, data: Microdata) -> Refit:
+        """The numbers from decoded records, beside the released ones; NaN, and why, where the refit fails."""
+        try:
+            return Refit(self, self.refit(data))
+        except OutputError as error:
+            return Refit(self, np.full(len(self.low), np.nan), str(error))
+
+
+@dataclass(frozen=True, eq=False)
+class Refit:
+    """Released numbers beside the same numbers of some records: numbers (k,), and why they could not be computed."""
+
+    released: Released
+    numbers: Array
+    failure: str = ""
+
+    @cached_property
+    def differences(self) -> Array:
+        """Signed distance of each number of which something was released from where it should lie."""
+        return self.released.distance(self.numbers)[self.released.known]
+
+    @cached_property
+    def matched(self) -> NDArray[np.bool_]:
+        """Which of these numbers are right at their released precision."""
+        return self.released.is_matched(self.numbers)[self.released.known]
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """A row for every number of which something was released."""
+        released = self.released
+        for at, k in enumerate(np.flatnonzero(released.known)):
+            yield {
+                "output": released.name,
+                "label": released.labels[k],
+                "released": float(released.values[k]),
+                "low": float(released.low[k]),
+                "high": float(released.high[k]),
+                "refit": float(self.numbers[k]),
+                "difference": float(self.differences[at]),
+                "decimals": int(released.decimals[k]),
+                "matched": str(bool(self.matched[at])).lower(),
+            }

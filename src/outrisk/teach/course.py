@@ -18,7 +18,7 @@ from outrisk.evolve.loop import Generation, evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import Settings
 from outrisk.microdata import Microdata
-from outrisk.outputs import Output, Rule
+from outrisk.outputs import Rule
 from outrisk.problem.blocks import Tally
 from outrisk.problem.released import Released, TallyPart
 from outrisk.provenance import seed_of
@@ -31,7 +31,6 @@ class Course:
     """All that teaching data are made from: no record is among it."""
 
     codebook: Codebook
-    outputs: tuple[Output, ...]
     released: tuple[Released, ...]
     n_records: int
     rules: tuple[Rule, ...]

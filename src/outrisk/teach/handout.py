@@ -7,10 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from outrisk.errors import EvolveError
-from outrisk.outputs import Output
-from outrisk.outputs.base import refit_all
-from outrisk.problem.blocks import Array
-from outrisk.problem.released import Released
+from outrisk.problem.released import Refit, Released, agrees
 from outrisk.provenance import file_digest
 from outrisk.teach.course import Copy, Course
 from outrisk.teach.marked import read_marked
@@ -34,22 +31,22 @@ def check_files(course: Course, copy: Copy, files: Sequence[Path]) -> tuple[Row,
         faults.append("reads back differently")
     if faults:
         raise EvolveError(f"copy {copy.number} {faults[0]}, a fault of OutRisk: please report it; nothing was written")
-    numbers, failures = refit_all(course.outputs, course.released, back[0])
-    rows = list(reproduced_rows(course, copy.number, numbers))
+    refits = [released.recompute(back[0]) for released in course.released]
+    rows = list(reproduced_rows(copy.number, refits))
     facts = {
         "files": [{"name": f"{file.parent.name}/{file.name}", "sha256": file_digest(file)} for file in files],
         "matched": sum(row["matched"] == "true" for row in rows),
         "numbers": len(rows),
         "broken": broken,
-        "failures": list(failures),
+        "failures": [refit.failure for refit in refits if refit.failure],
     }
     return facts, rows
 
 
-def reproduced_rows(course: Course, number: int, numbers: Sequence[Array]) -> Iterator[Row]:
+def reproduced_rows(number: int, refits: Sequence[Refit]) -> Iterator[Row]:
     """Rows of reproduced.csv for one copy: every number of which something was released."""
-    for released, refit in zip(course.released, numbers, strict=True):
-        for row in released.beside(refit):
+    for refit in refits:
+        for row in refit.rows():
             yield {"copy": number, **row, "agrees": agreement(row["difference"], row["decimals"])}
 
 
@@ -58,7 +55,7 @@ def agreement(difference: float, decimals: int) -> int | None:
 
     None where it does not even vanish in whole units, or is undefined.
     """
-    return next((d for d in range(decimals, -1, -1) if abs(difference) <= 0.5 * 10.0**-d * (1 + 1e-9)), None)
+    return next((d for d in range(decimals, -1, -1) if agrees(difference, d)), None)
 
 
 def document(course: Course, copies: Sequence[tuple[Copy, Row]], computed: bool, source: str) -> Row:
@@ -72,7 +69,7 @@ def document(course: Course, copies: Sequence[tuple[Copy, Row]], computed: bool,
         "computed": computed,
         "source": source,
         "records": course.n_records,
-        "outputs": [_output(*each) for each in zip(course.outputs, course.released, strict=True)],
+        "outputs": [_output(released) for released in course.released],
         "rules": [rule.text for rule in course.rules],
         "relations": {
             "unseen": list(found.unseen),
@@ -93,12 +90,12 @@ def document(course: Course, copies: Sequence[tuple[Copy, Row]], computed: bool,
     }
 
 
-def _output(output: Output, released: Released) -> Row:
+def _output(released: Released) -> Row:
     known = int(released.known.sum())
     return {
-        "name": output.name,
-        "kind": output.kind,
-        "notes": output.notes,
+        "name": released.name,
+        "kind": released.kind,
+        "notes": released.output.notes,
         "numbers": known,
         "withheld": len(released.low) - known,
         "importance": released.importance,

@@ -12,7 +12,6 @@ from outrisk.problem.blocks import Block, Tally, variables
 from outrisk.problem.released import Released
 
 Pair = tuple[str, str]
-REGRESSIONS = {"logit", "probit", "poisson", "ols", "mnlogit"}  # their numbers relate a response to each term
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Relations:
 def relations(codebook: Codebook, released: Sequence[Released], rules: Sequence[Rule] = ()) -> Relations:
     """Sort all pairs of variables by what the outputs (and the rules) say of them."""
     blocks = [block for output in released for block in output.blocks]
-    direct = {pair for output in released for block in output.blocks for pair in _direct(output.kind, block)}
+    direct = {pair for output in released for block in output.blocks for pair in _direct(output.output.explains, block)}
     shared = {pair for block in blocks for pair in _pairs(variables(block))}
     ruled = {pair for rule in rules for pair in _pairs(rule.mask.joint.variables)}
     seen = {j for block in blocks for j in variables(block)}
@@ -58,14 +57,14 @@ def _pairs(found: Iterable[int]) -> Iterator[tuple[int, int]]:
     return combinations(sorted(set(found)), 2)
 
 
-def _direct(kind: str, block: Block) -> Iterator[tuple[int, int]]:
+def _direct(explains: bool, block: Block) -> Iterator[tuple[int, int]]:
     """Pairs of variables whose relation a block's numbers are about: not those of its subset or its weight."""
     response = block.place.variables
     if isinstance(block, Tally):
         yield from _pairs(response)
         return
     joints = [*(term.joint for term in (*block.terms, *block.extra)), *([block.offset[0]] if block.offset else [])]
-    if kind not in REGRESSIONS:
+    if not explains:
         yield from _pairs((*response, *(j for joint in joints for j in joint.variables)))
         return
     for joint in joints:

@@ -77,7 +77,7 @@ def differences(
     """
     by_subset: dict[str, list[Output]] = {}
     for output in outputs:
-        by_subset.setdefault(_where(output), []).append(output)
+        by_subset.setdefault(output.where, []).append(output)
     frame = original.frame()
     rows = [
         row
@@ -187,7 +187,7 @@ def _tables(first: Sequence[Output], second: Sequence[Output]) -> list[tuple[str
     found: dict[frozenset[str], tuple[str, str, tuple[str, ...]]] = {}
     for one in first:
         for other in second:
-            common = tuple(name for name in _by(one) if name in _by(other))
+            common = tuple(name for name in one.table if name in other.table)
             found.setdefault(frozenset(common), (one.name, other.name, common))
     return [row for variables, row in found.items() if not any(variables < finer for finer in found)]
 
@@ -221,12 +221,3 @@ def _cells(records: Microdata, variables: Sequence[str]) -> list[tuple[str, int]
 
 def _members(codebook: Codebook, where: str, output: str, frame: pd.DataFrame) -> NDArray[np.bool_]:
     return np.isin(frame.index, Subset(codebook, where, output).select(frame).index)
-
-
-def _where(output: Output) -> str:
-    return str(getattr(output, "where", ""))
-
-
-def _by(output: Output) -> tuple[str, ...]:
-    """Variables of a table of counts; none for another kind."""
-    return tuple(getattr(output, "by", ())) if output.kind == "frequencies" else ()

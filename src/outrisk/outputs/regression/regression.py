@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,18 +13,19 @@ from numpy.typing import NDArray
 from outrisk.codebook import Codebook, format_value
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, Subset, joint_for, printed
+from outrisk.outputs.base import Array, Common, Subset, joint_for, printed, record_counts
 from outrisk.outputs.regression.design import Side, read_formula, read_number
 from outrisk.outputs.regression.fit import Sample, fit_likelihood, fit_ols, why_not
 from outrisk.outputs.regression.release import Kind, Release
 from outrisk.outputs.regression.response import NumberResponse, OutcomeResponse, Response
 from outrisk.outputs.regression.totals import Tables
+from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.blocks import Mask, Weight
 from outrisk.problem.released import ModelPart
 
 
 @dataclass(frozen=True)
-class Regression:
+class Regression(Common):
     """A regression of a formula (as formulaic reads it); `release` says which of its numbers are published.
 
     Records with a missing value in any of its variables are left out. `event` is the value of a 0/1 response that
@@ -239,6 +240,15 @@ class Regression:
     def check(self, low: Array, high: Array) -> None:
         """OutputError for numbers that no regression has, such as a standard error of 0."""
         self.release.check(self.name, self.coefficients, low, high)
+
+    @property
+    def explains(self) -> bool:
+        """It has a response."""
+        return True
+
+    def counts(self, low: Array, high: Array) -> Iterable[RecordCounts]:
+        """The number of records; with weights, what they add up to is not that."""
+        return () if self.weight else record_counts(self.labels, "number of records", low, high)
 
     def parts(self, values: Array) -> tuple[ModelPart, ...]:
         """Totals of the regression at its published coefficients, and the way back to its numbers."""

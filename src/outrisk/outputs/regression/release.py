@@ -13,6 +13,7 @@ from scipy.stats import t as student
 
 from outrisk.errors import OutputError
 from outrisk.outputs.base import Array
+from outrisk.problem.released import half_digit
 
 Kind = Literal["logit", "probit", "poisson", "ols", "mnlogit"]
 Number = Literal[
@@ -217,7 +218,7 @@ class Release:
     def check(self, output: str, names: Sequence[str], low: Array, high: Array) -> None:
         """OutputError where published numbers (k,), each from `low` to `high`, cannot come from a regression."""
         labels, K = self.labels(names), len(names)
-        tolerance = 0.5 * 10.0 ** -self.digits(K).astype(float)
+        tolerance = half_digit(self.digits(K))
         places = dict(self.layout(K))
 
         def refuse(part: Number, wrong: NDArray[np.bool_], reason: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, combinations_with_replacement
@@ -15,18 +15,19 @@ from pydantic import BeforeValidator, Field
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, Entry, Subset, joint_for, printed
+from outrisk.outputs.base import Array, Common, Entry, Subset, joint_for, printed, record_counts
 from outrisk.outputs.smooth import derivatives as smooth
 from outrisk.outputs.smooth.comoments import Comoments
+from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.blocks import Model, Term
-from outrisk.problem.released import ModelPart
+from outrisk.problem.released import ModelPart, half_digit
 
 Statistic = Literal["correlation", "covariance", "mean", "sd", "n"]
 _DECIMALS = 3
 
 
 @dataclass(frozen=True)
-class Correlations:
+class Correlations(Common):
     """Pearson correlations or covariances of numeric variables, listwise: records with a missing value are left out.
 
     Numbers in the order of `statistics`: correlations of every pair, covariances of every pair and of each variable
@@ -117,6 +118,10 @@ class Correlations:
         """Low and high (k,) of what is printed of exact values."""
         return printed(values, self.decimals)
 
+    def counts(self, low: Array, high: Array) -> Iterable[RecordCounts]:
+        """The number of records."""
+        return record_counts(self.labels, "n", low, high)
+
     def parts(self, values: Array) -> tuple[ModelPart, ...]:
         """n, sums and cross-products: the information of a linear model with the variables as its columns.
 
@@ -152,7 +157,7 @@ class Correlations:
                 least[k], most[k] = numbers[0], numbers[-1]
             elif statistic in ("sd", "n") or where[0] == where[-1]:
                 least[k] = 0.0
-        margin = 0.5 * 10.0**-self.decimals
+        margin = half_digit(self.decimals)
         why = "correlations lie in -1 to 1, means within the support, sds, variances and n above 0; correct it"
         smooth.check_range(self.name, self.labels, low, high, least - margin, most + margin, why)
         self._check_matrix(low, high)
@@ -166,7 +171,7 @@ class Correlations:
             for k in at:
                 i, j = self.numbers[k][1]
                 matrix[i, j] = matrix[j, i] = (low[k] + high[k]) / 2
-                room[i, j] = room[j, i] = (high[k] - low[k]) / 2 + 0.5 * 10.0 ** -self.decimals[k]
+                room[i, j] = room[j, i] = (high[k] - low[k]) / 2 + float(half_digit(self.decimals[k]))
             # Weyl: entries off by no more than `room` move an eigenvalue by no more than its norm.
             least = float(np.linalg.eigvalsh(matrix)[0])
             if least < -float(np.linalg.norm(room)):

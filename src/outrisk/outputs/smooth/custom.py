@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,7 @@ from pydantic import Field, PrivateAttr
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError, first_line
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, Entry, Subset, joint_for, printed, support_frame
+from outrisk.outputs.base import Array, Common, Entry, Subset, joint_for, printed, support_frame
 from outrisk.outputs.smooth import derivatives as smooth
 from outrisk.outputs.smooth.recount import Effort, Recount
 from outrisk.problem.blocks import Model, Term
@@ -30,12 +30,12 @@ MAX_CELLS = 2_000  # one refit for each, to find how the numbers depend on it
 
 
 @dataclass(frozen=True)
-class Custom:
+class Custom(Common):
     """Numbers by `call`, from a data frame of the `variables` (decoded, a missing value as NaN; `where` applied).
 
     `call` returns one number for each of `labels`, NaN for an undefined one, and depends on nothing but the records,
     in whatever order. As they then depend on no more than the counts over the joint of the variables, these counts are
-    the totals: OutputError if there are more than 2,000. `effort` counts what the slow path has taken so far.
+    the totals: OutputError if there are more than 2,000. `spent` counts what the slow path has taken so far.
     """
 
     codebook: Codebook
@@ -46,7 +46,7 @@ class Custom:
     published: tuple[str, ...]
     places: tuple[int, ...]
     where: str = ""
-    effort: Effort = field(default_factory=Effort, compare=False)
+    spent: Effort = field(default_factory=Effort, compare=False)
     kind = "custom"
 
     def __post_init__(self) -> None:
@@ -87,6 +87,11 @@ class Custom:
         where = f"; where {self.where}" if self.where else ""
         return f"{self.function} of {', '.join(self.variables)}{where}; slow: computed afresh for every data set"
 
+    @property
+    def effort(self) -> Mapping[str, float]:
+        """Refits and seconds of the slow path so far."""
+        return self.spent.row()
+
     def refit(self, data: Microdata, start: Array | None = None) -> Array:
         """The numbers by the function on the decoded records, shape (k,); OutputError if it fails."""
         frame = self._subset.select(data.frame())[list(self.variables)].reset_index(drop=True)
@@ -120,11 +125,8 @@ class Custom:
         )
         cells = support_frame(self.codebook, joint)
         published = np.asarray(values, dtype=np.float64)
-        recount = Recount(self.call, cells, published, self.decimals, fixed=not self.where, effort=self.effort)
+        recount = Recount(self.call, cells, published, self.decimals, fixed=not self.where, effort=self.spent)
         return (ModelPart(model, recount, len(self.published)),)
-
-    def check(self, low: Array, high: Array) -> None:
-        """Nothing is known of what the function can give."""
 
 
 def load_function(text: str, folder: Path, output: str) -> Function:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from outrisk.outputs.base import Array
 from outrisk.problem.algebra import invert
+from outrisk.problem.released import half_digit
 
 _KEPT = 64  # refits of the latest counts, which several questions are asked of
 _STEPS = 20  # towards counts that reproduce the published numbers
@@ -137,7 +138,7 @@ class Recount:
 
     def _distance(self, found: Array) -> float:
         """Largest distance from the published numbers, in half last digits."""
-        off = np.abs(found - self.published) / (0.5 * 10.0**-self.decimals)
+        off = np.abs(found - self.published) / half_digit(self.decimals)
         off = off[np.isfinite(self.published)]
         return float(np.max(np.where(np.isfinite(off), off, np.inf), initial=0.0))
 

@@ -17,7 +17,7 @@ from statsmodels.duration.survfunc import SurvfuncRight, survdiff
 from outrisk.codebook import Codebook, format_value
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, Entry, Level, Subset, joint_for, printed, support_frame
+from outrisk.outputs.base import Array, Common, Entry, Level, Subset, joint_for, printed, support_frame
 from outrisk.outputs.smooth import derivatives as smooth
 from outrisk.outputs.smooth.kaplan_meier import Curves
 from outrisk.problem.blocks import Joint, Model, Term
@@ -31,7 +31,7 @@ MAX_TOTALS = 1_000  # two (event, censored) for every time of every group
 
 
 @dataclass(frozen=True)
-class Survival:
+class Survival(Common):
     """Kaplan-Meier curves by group (`by`: every combination of their values), read off at `times`.
 
     For each group and time: survival just after the time, its standard error (Greenwood), records at risk just before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
@@ -15,16 +16,17 @@ from pydantic import Field
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, Entry
+from outrisk.outputs.base import Array, Common, Entry
 from outrisk.outputs.tables.as_given import Sheet, sheet_of_shares
 from outrisk.outputs.tables.cells import Cells
 from outrisk.outputs.tables.checks import check_shares, check_sum, check_whole, check_within
+from outrisk.outputs.tables.counted import TOTAL, counts_of
 from outrisk.outputs.tables.protection import UNPROTECTED, Protection
 from outrisk.outputs.tables.shares import Counts, Shares, possible_bases
-from outrisk.problem.released import TallyPart
+from outrisk.problem.analysis import RecordCounts
+from outrisk.problem.released import TallyPart, half_digit
 
 Show = Literal["counts", "proportions", "row_percentages", "column_percentages"]
-TOTAL = "Total"  # how a margin is written in labels
 _SCALE: dict[Show, float] = {"counts": 1.0, "proportions": 1.0, "row_percentages": 100.0, "column_percentages": 100.0}
 _DIGITS: dict[Show, int] = {"counts": 0, "proportions": 3, "row_percentages": 1, "column_percentages": 1}
 
@@ -40,7 +42,7 @@ class _Block:
 
 
 @dataclass(frozen=True)
-class Frequencies:
+class Frequencies(Common):
     """Counts of records by the variables `by`, or shares; a missing value is a level of its own.
 
     Cells are in C order: the last variable runs fastest. Every combination of the codebook's values is a cell, so a
@@ -71,6 +73,11 @@ class Frequencies:
             raise cells.error("column percentages need two variables or more; take row_percentages")
         if self.show != "counts" and (self.protection.round_to or self.protection.top_code is not None):
             raise cells.error(f"round_to and top_code are of counts, and show: {self.show} has none; set its decimals")
+
+    @property
+    def table(self) -> tuple[str, ...]:
+        """The variables of the cells."""
+        return self.by
 
     @cached_property
     def cells(self) -> Cells:
@@ -183,6 +190,13 @@ class Frequencies:
         k = len(self._layout[1])
         return sheet_of_shares(self.labels[:k], self.protection, self.show == "counts", not self.weight, self._guarded)
 
+    def counts(self, low: Array, high: Array) -> Iterator[RecordCounts]:
+        """The cells and margins, where they are counts; the records behind them."""
+        if self.show == "counts" and not self.weight:
+            yield from counts_of(self.codebook, self.by, self.labels, low, high)
+        if self._guarded:
+            yield from counts_of(self.codebook, self.by, self.labels, low, high, ": records")
+
     def parts(self, values: Array) -> tuple[TallyPart, ...]:
         """The tallies of cells and margins; and those of the records behind them."""
         k = len(self._layout[1])
@@ -209,14 +223,14 @@ class Frequencies:
         withholds, scales = self.protection.threshold is not None, np.full(len(number), scale)
         bases = np.zeros((n_groups, 1), dtype=np.int64)
         if not self.weight:
-            half = 0.5 * 10.0 ** -self.decimals[number].astype(float) / scale
+            half = half_digit(self.decimals[number]) / scale
             bases = possible_bases((values / scale)[member], half[member], base[member], n_groups, not withholds)
         return Shares(number, base, member, scales, bases, withholds, self.cells.spread, self.cells.lightest)
 
     def check(self, low: Array, high: Array) -> None:
         """OutputError unless ranges (k,), both ends the number where it is known, can be those of this table."""
         labels, k = self.labels, len(self._layout[1])
-        low, high, slack = low[:k], high[:k], 0.5 * 10.0 ** -self.decimals[:k].astype(float)
+        low, high, slack = low[:k], high[:k], half_digit(self.decimals[:k])
         if self.show == "counts":
             check_within(self.name, labels, low, high, 0.0, np.inf, "a count")
             if not self.weight:

@@ -15,13 +15,13 @@ from pydantic import Field
 
 from outrisk.codebook import Codebook, format_value
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, Entry
+from outrisk.outputs.base import Array, Common, Entry
 from outrisk.outputs.tables.as_given import Sheet, sheet_of_shares
 from outrisk.outputs.tables.cells import Cells
 from outrisk.outputs.tables.checks import check_shares, check_whole, check_within
 from outrisk.outputs.tables.protection import UNPROTECTED, Protection
 from outrisk.outputs.tables.shares import Counts, Shares, possible_bases
-from outrisk.problem.released import TallyPart
+from outrisk.problem.released import TallyPart, half_digit
 
 Bars = Literal["counts", "proportions", "density"]
 Closed = Literal["left", "right"]
@@ -29,7 +29,7 @@ _DIGITS: dict[Bars, int] = {"counts": 0, "proportions": 3, "density": 4}
 
 
 @dataclass(frozen=True)
-class Histogram:
+class Histogram(Common):
     """Bars of a numeric variable between `breaks`, in each cell of the variables `by`; bars run fastest.
 
     A bar holds the values from its lower break (included) to its upper one (not included, but for the last bar), as
@@ -151,7 +151,7 @@ class Histogram:
             main = TallyPart(tallies, Counts(number, self.cells.spread), self._k)
         else:
             base, scale = np.repeat(np.arange(n_cells), n_bars), np.tile(self._scale, n_cells)
-            half = 0.5 * 10.0 ** -self.decimals[: self._k].astype(float)
+            half = half_digit(self.decimals[: self._k])
             bases = np.zeros((n_cells, 1), dtype=np.int64)
             if not self.weight:
                 bases = possible_bases(values[: self._k] / scale, half / scale, base, n_cells, not self._guarded)
@@ -172,7 +172,7 @@ class Histogram:
                 check_whole(self.name, labels, low, high)
             return
         scale = np.tile(self._scale, len(self.cells.labels))
-        slack = 0.5 * 10.0 ** -self.decimals[:k].astype(float) / scale
+        slack = half_digit(self.decimals[:k]) / scale
         base = np.repeat(np.arange(len(self.cells.labels)), len(self._scale))
         check_shares(self.name, labels, low / scale, high / scale, np.arange(k), base, 1.0, slack)
 

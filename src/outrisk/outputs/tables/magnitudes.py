@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Literal
@@ -13,15 +14,17 @@ from pydantic import Field
 
 from outrisk.codebook import Codebook
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, Entry
+from outrisk.outputs.base import Array, Common, Entry
 from outrisk.outputs.tables.as_given import Sheet
 from outrisk.outputs.tables.cells import Cells, grouped
 from outrisk.outputs.tables.checks import check_sum, check_whole, check_within
+from outrisk.outputs.tables.counted import counts_of
 from outrisk.outputs.tables.moments import Moments
 from outrisk.outputs.tables.protection import UNPROTECTED, Protection, rounded, withheld
 from outrisk.outputs.tables.shares import Counts
+from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.blocks import Tally
-from outrisk.problem.released import TallyPart
+from outrisk.problem.released import TallyPart, half_digit
 
 Statistic = Literal["mean", "sum", "sd", "count"]
 _DIGITS: dict[Statistic, int] = {"mean": 2, "sum": 2, "sd": 2, "count": 0}
@@ -29,7 +32,7 @@ _PANDAS: dict[Statistic, str] = {"mean": "mean", "sum": "sum", "sd": "std", "cou
 
 
 @dataclass(frozen=True)
-class Magnitudes:
+class Magnitudes(Common):
     """Statistics of a numeric variable by the variables `by`; cell by cell, in each the `statistics` in their order.
 
     Records with a missing value are left out. The sd has n - 1 below (weighted: the sum of the weights - 1, as
@@ -90,7 +93,7 @@ class Magnitudes:
     @property
     def _half(self) -> dict[Statistic, float]:
         """Half a last digit of each statistic."""
-        return {each: 0.5 * 10.0**-digits for each, digits in zip(self.statistics, self._digits, strict=True)}
+        return {each: float(half_digit(digits)) for each, digits in zip(self.statistics, self._digits, strict=True)}
 
     @property
     def notes(self) -> str:
@@ -157,6 +160,13 @@ class Magnitudes:
             not self.weight,
             self._guarded,
         )
+
+    def counts(self, low: Array, high: Array) -> Iterator[RecordCounts]:
+        """The counts among the statistics; the records behind the cells."""
+        if not self.weight:
+            yield from counts_of(self.codebook, self.by, self.labels, low, high, ": count")
+        if self._guarded:
+            yield from counts_of(self.codebook, self.by, self.labels, low, high, ": records")
 
     def parts(self, values: Array) -> tuple[TallyPart, ...]:
         """The tallies of n, x and x^2, centred on the published means; and those of the records behind them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -12,13 +13,15 @@ from numpy.typing import NDArray
 
 from outrisk.codebook import Codebook
 from outrisk.microdata import Microdata, decode
-from outrisk.outputs.base import Array, Entry, middle
+from outrisk.outputs.base import Array, Common, Entry, middle
 from outrisk.outputs.tables.as_given import Sheet, sheet_of_values
 from outrisk.outputs.tables.cells import Cells
 from outrisk.outputs.tables.checks import check_within, unknown
+from outrisk.outputs.tables.counted import counts_of
 from outrisk.outputs.tables.protection import UNPROTECTED, Protection, rounded, withheld
 from outrisk.outputs.tables.shares import Counts
-from outrisk.problem.released import Bounds, TallyPart
+from outrisk.problem.analysis import RecordCounts
+from outrisk.problem.released import Bounds, TallyPart, half_digit
 
 _DIGITS = 6  # enough to tell the values of a numeric variable apart
 
@@ -62,7 +65,7 @@ class Modal:
 
 
 @dataclass(frozen=True)
-class Mode:
+class Mode(Common):
     """The mode of a variable by the variables `by`, as pandas finds it; of several, the first in codebook order.
 
     The number is the value of a numeric variable, and the position of the level (from 1, in codebook order) of a
@@ -146,6 +149,11 @@ class Mode:
         """The numbers that are printed."""
         return sheet_of_values(self.labels[: len(self.cells.labels)], self.protection, 1)
 
+    def counts(self, low: Array, high: Array) -> Iterator[RecordCounts]:
+        """The records behind the cells."""
+        if self._guarded:
+            yield from counts_of(self.codebook, self.by, self.labels, low, high, ": records")
+
     def parts(self, values: Array) -> tuple[TallyPart, ...]:
         """The tally of each level in each cell; and those of the records behind them."""
         n_cells, names = len(self.cells.labels), (*self.by, self.variable)
@@ -159,7 +167,7 @@ class Mode:
         """OutputError unless ranges (k,), both ends the number where it is known, can be those of this table."""
         low, high = low[: len(self.cells.labels)], high[: len(self.cells.labels)]
         check_within(self.name, self.labels, low, high, self.points[0], self.points[-1], f"a mode of {self.variable}")
-        off = np.abs(low[:, None] - self.points).min(axis=1) > 0.5 * 10.0**-_DIGITS
+        off = np.abs(low[:, None] - self.points).min(axis=1) > half_digit(_DIGITS)
         wrong = off & ~unknown(low, high)
         if wrong.any():
             at = int(np.argmax(wrong))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Literal
@@ -12,21 +13,23 @@ from pydantic import BeforeValidator, Field
 
 from outrisk.codebook import Codebook
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, Entry
+from outrisk.outputs.base import Array, Common, Entry
 from outrisk.outputs.tables.as_given import Sheet, sheet_of_values
 from outrisk.outputs.tables.cells import Cells, grouped
 from outrisk.outputs.tables.checks import check_order, check_within
+from outrisk.outputs.tables.counted import counts_of
 from outrisk.outputs.tables.protection import UNPROTECTED, Protection, rounded, withheld
 from outrisk.outputs.tables.ranks import Cut, Ranks, cut_at
 from outrisk.outputs.tables.shares import Counts
+from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.blocks import Tally
-from outrisk.problem.released import TallyPart
+from outrisk.problem.released import TallyPart, half_digit
 
 NAMED = {"min": 0.0, "median": 0.5, "max": 1.0}
 
 
 @dataclass(frozen=True)
-class Quantiles:
+class Quantiles(Common):
     """Quantiles of a numeric variable by the variables `by`; cell by cell, in each the `probabilities` as given.
 
     Interpolated linearly between records, as pandas does by default (type 7 of Hyndman and Fan 1996): the quantile p
@@ -116,9 +119,14 @@ class Quantiles:
         """The numbers that are printed."""
         return sheet_of_values(self.labels[: self._k], self.protection, len(self.probabilities))
 
+    def counts(self, low: Array, high: Array) -> Iterator[RecordCounts]:
+        """The records behind the cells."""
+        if self._guarded:
+            yield from counts_of(self.codebook, self.by, self.labels, low, high, ": records")
+
     def parts(self, values: Array) -> tuple[TallyPart, ...]:
         """The tallies on either side of each published quantile; and those of the records behind them."""
-        half, support = 0.5 * 10.0**-self.digits, self.support
+        half, support = float(half_digit(self.digits)), self.support
         table = values[: self._k].reshape(-1, len(self.probabilities))
         cuts = [cut_at(table[:, at], half, support, each) for at, each in enumerate(self.probabilities)]
         size = self.codebook[self.value].size
@@ -148,7 +156,7 @@ class Quantiles:
 
     def check(self, low: Array, high: Array) -> None:
         """OutputError unless ranges (k,), both ends the number where it is known, can be those of this table."""
-        half, low, high = 0.5 * 10.0**-self.digits, low[: self._k], high[: self._k]
+        half, low, high = float(half_digit(self.digits)), low[: self._k], high[: self._k]
         least, most = self.support[0] - half, self.support[-1] + half
         check_within(self.name, self.labels, low, high, least, most, f"a quantile of {self.value}")
         order = np.argsort(self.probabilities)
