@@ -13,7 +13,7 @@ from scipy import stats
 from outrisk.assess.over_runs import COLUMNS, mean_of_folds, mean_of_runs, over_runs
 from outrisk.assess.suite import COLUMNS as FILES
 from outrisk.errors import ConfigError
-from outrisk.report.suite import suite_sections
+from outrisk.report.sections.suite_families import family
 
 Z = stats.norm.ppf(0.975)
 NAN = math.nan
@@ -131,10 +131,19 @@ def test_the_interval_of_a_share_stays_one():
     assert math.isnan(nothing["original_low"]) and math.isnan(nothing["original_high"])
 
 
+def families(directory, levels, lead):
+    """The families of a run directory that there are rows of."""
+    folds = [SimpleNamespace(level=level, runs=[1]) for level in levels]
+    level = SimpleNamespace(level=lead) if lead else None
+    results = SimpleNamespace(directory=directory, risk=SimpleNamespace(folds=folds), lead=level)
+    found = [family(results, name) for name in ("disclosure", "attribution", "privacy")]
+    return [each for each in found if each is not None]
+
+
 def test_the_sections_show_means_and_say_what_is_undefined(tmp_path):
     pd.DataFrame(over_runs(RESULTS), columns=COLUMNS).to_csv(tmp_path / "over_runs.csv", index=False)
-    attribution, metrics = suite_sections(tmp_path, [1, 2], 2)
-    assert (attribution.number, metrics.number, metrics.runs, metrics.against) == (9, 10, 3, True)
+    attribution, metrics = families(tmp_path, [1, 2], 2)
+    assert (attribution.level, metrics.level, metrics.runs, metrics.against) == (2, 2, 3, True)
     nnaa, mdcr = metrics.tables[0].rows
     assert (nnaa["original"], nnaa["holdout"], nnaa["difference"]) == ("0.600", "0.500", "+0.100")
     assert nnaa["range"] == "0.000 to +0.300"
@@ -150,13 +159,13 @@ def test_the_sections_show_means_and_say_what_is_undefined(tmp_path):
 def test_a_single_fold_is_shown_once(tmp_path):
     results = [result(1, "1", {"privacy": [privacy("NNAA", value, 0.5)]}) for value in (0.4, 0.6)]
     pd.DataFrame(over_runs(results), columns=COLUMNS).to_csv(tmp_path / "over_runs.csv", index=False)
-    (section,) = suite_sections(tmp_path, [1], None)
+    (section,) = families(tmp_path, [1], None)
     assert (section.level, section.runs, section.folds, section.notes) == (1, 2, [], [])
     assert section.tables[0].rows[0]["original"] == "0.500"
 
 
 def test_an_older_run_has_no_section_and_a_broken_file_is_told(tmp_path):
-    assert suite_sections(tmp_path, [1], None) == []
+    assert families(tmp_path, [1], None) == []
     (tmp_path / "over_runs.csv").write_text("level,fold\n1,whole\n")
     with pytest.raises(ConfigError, match=r"over_runs.csv cannot be read"):
-        suite_sections(tmp_path, [1], None)
+        families(tmp_path, [1], None)

@@ -17,13 +17,18 @@ from rich.console import Console
 from run_directory import REASON, Made, write
 
 from outrisk.errors import ConfigError
-from outrisk.report import findings, formats, tables
-from outrisk.report.render import render
+from outrisk.report import findings, formats
+from outrisk.report.contrasts import contrasts
+from outrisk.report.pages.study_page import render
 from outrisk.report.results import find, read
+from outrisk.report.sections.key_sizes import key_size_rows
+from outrisk.report.sections.reproduced import numbers
 from outrisk.report.terminal import summary
 
 RISK_HEAD = "level,fold,run,key_size,keys,measure,side,value,certain,matched,reason\n"
 VOID = {"meta", "br", "hr", "img", "link", "input"}
+FILES = {"study.yaml", "codebook.yaml", "manifest.json", "log.jsonl", "matched.csv", "trajectory.csv", "snapshots.csv"}
+FILES |= {"risk.csv", "risk.json", "over_runs.csv", "differencing.csv", "synthetic"}  # links to files beside the page
 TABLES = tuple((f"table {i}", "frequencies", 140, 0) for i in range(21))
 ODD = Made(
     study="<b>&\"odd'",
@@ -107,13 +112,12 @@ def test_html_is_balanced_and_fetches_nothing(pages, shape):
         assert tag not in ("script", "link", "iframe", "object", "embed", "img", "base")
         assert not name.startswith("on")
         if name in ("href", "src", "xlink:href", "action", "data", "srcset"):
-            assert value.startswith("#"), (tag, name, value)
+            assert value.startswith("#") or value.strip("/") in FILES, (tag, name, value)
     assert not re.search(r"https?://|@import|url\((?!#)", text)
     ids = Counter(value for _, name, value in page.attributes if name == "id")
     assert not [name for name, times in ids.items() if times > 1]
-    used = {value[1:] for _, name, value in page.attributes if name == "href"} | set(
-        re.findall(r"url\(#([^)]+)\)", text)
-    )
+    links = [value for _, name, value in page.attributes if name in ("href", "xlink:href")]
+    used = {link[1:] for link in links if link.startswith("#")} | set(re.findall(r"url\(#([^)]+)\)", text))
     assert used <= set(ids)
 
 
@@ -167,7 +171,7 @@ def test_what_is_undefined_never_reads_as_zero(pages, shape):
     directory, text = pages[shape]
     results = read(directory)
     page = words(text)
-    for row in tables.contrasts(results, "tcap_undefined"):
+    for row in contrasts(results, "tcap_undefined"):
         for estimate in (row.original, row.holdout, row.marginal):
             if math.isnan(estimate.value):
                 assert estimate.reason.split(" runs: ")[-1] in page
@@ -260,7 +264,7 @@ def test_key_sizes_are_means_over_runs_and_folds(pages):
     results = read(directory)
     scores = pd.read_csv(directory / "risk.csv", dtype={"fold": str})
     own = scores[(scores.level == 2) & (scores.measure == "tcap_zero")]
-    for row in tables.key_size_rows(results, 2):
+    for row in key_size_rows(results, 2):
         means = own[own.key_size == float(row["size"])].groupby("side")["value"].mean()
         expected = means["original"], means["holdout"], means["original"] - means["holdout"]
         assert row["tcap_zero"] == pytest.approx(expected)
@@ -268,10 +272,10 @@ def test_key_sizes_are_means_over_runs_and_folds(pages):
 
 def test_released_numbers_are_those_of_run_one(pages):
     directory = pages["complete"][0]
-    found = tables.numbers(read(directory))
+    found = numbers(read(directory))
     assert (found.fold, found.run, found.n_runs, found.summary) == ("whole data", 1, 4, [])
     assert [len(rows) for _, rows in found.listed] == [26]
-    long = tables.numbers(read(pages["tables"][0]))
+    long = numbers(read(pages["tables"][0]))
     assert not long.listed
     assert len(long.summary) == 21
     assert not long.largest  # all exactly 0
@@ -285,7 +289,7 @@ def test_a_number_that_could_not_be_refitted_heads_the_largest_differences(tmp_p
     frame.loc[7, ["refit", "difference"]] = math.nan
     frame["matched"] = ["false" if row == 7 else "true" for row in range(len(frame))]
     frame.to_csv(path, index=False)
-    found = tables.numbers(read(directory))
+    found = numbers(read(directory))
     assert found.largest[0]["difference"] == found.largest[0]["refit"] == formats.UNDEFINED
     assert found.largest[0]["matched"] is False
     assert math.isnan(found.summary[0]["largest"])
@@ -365,7 +369,7 @@ def test_a_directory_that_is_not_there():
 
 
 def test_matplotlib_waits_until_it_is_needed():
-    code = "import sys, outrisk.report.render, outrisk.report.terminal; sys.exit('matplotlib' in sys.modules)"
+    code = "import sys, outrisk.report.pages.study_page, outrisk.report.terminal; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -6,8 +6,8 @@ from run_directory import write
 
 from outrisk.assess.look.differences import COLUMNS
 from outrisk.errors import ConfigError
-from outrisk.report.differencing import read
-from outrisk.report.render import render
+from outrisk.report.pages.study_page import render
+from outrisk.report.sections.isolated import read
 
 ROW = dict(
     zip(

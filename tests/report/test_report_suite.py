@@ -8,7 +8,7 @@ import pytest
 from run_directory import write
 
 from outrisk.assess.over_runs import COLUMNS
-from outrisk.report.render import render
+from outrisk.report.pages.study_page import render
 
 
 def row(family, measure, fold="", **changes):

@@ -29,7 +29,7 @@ from outrisk.errors import ConfigError, RiskError
 from outrisk.evolve.loop import Generation
 from outrisk.load import StudyData, load_study_data
 from outrisk.provenance import data_digest, file_digest, peak_memory_mb, versions
-from outrisk.report.render import render
+from outrisk.report.pages.study_page import render
 from outrisk.report.terminal import summary
 
 

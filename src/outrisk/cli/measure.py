@@ -22,7 +22,7 @@ from outrisk.config import read_codebook
 from outrisk.errors import ConfigError
 from outrisk.microdata import read_table, typed
 from outrisk.provenance import file_digest
-from outrisk.report.measured import render_measured, show_measured
+from outrisk.report.pages.measured_page import render_measured, show_measured
 
 _WIDTH = 120  # of what goes to a file or a pipe
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from outrisk.report.render import render
-from outrisk.report.teaching import is_teaching, render_teaching, teaching_summary
+from outrisk.report.pages.study_page import render
+from outrisk.report.pages.teaching_page import is_teaching, render_teaching, teaching_summary
 from outrisk.report.terminal import summary
 
 

@@ -24,7 +24,7 @@ from outrisk.microdata import Microdata
 from outrisk.outputs import release
 from outrisk.outputs.conflicts import conflicts
 from outrisk.provenance import data_digest, file_digest, versions
-from outrisk.report.teaching import render_teaching, teaching_summary
+from outrisk.report.pages.teaching_page import render_teaching, teaching_summary
 from outrisk.teach.course import Copy, Course, make_copies
 from outrisk.teach.handout import REPRODUCED, Row, check_files, document
 from outrisk.teach.marked import marked_codebook, write_marked

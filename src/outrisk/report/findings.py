@@ -120,7 +120,7 @@ def _reproduced(runs: Sequence[Run]) -> str:
         f"{start}{how_many} reproduced all released numbers at their printed precision; in the worst run "
         f"{least.matched:,} of {least.numbers:,} numbers were reproduced (MAE up to {formats.error(worst)}). Data that "
         "come closer to the released numbers may give away more, so the risk stated here may be "
-        "understated (see section 6)."
+        "understated (see [[extrapolation]])."
     )
 
 
@@ -204,7 +204,7 @@ def _without_holdout(results: Results) -> str:
 def _decision(results: Results) -> str:
     return (
         f"This is evidence on one kind of risk: learning {results.risk.target} about a person from these keys. "
-        "Whether the output can be released is the output checker's decision; section 8 lists what is not covered."
+        "Whether the output can be released is the output checker's decision; [[reading]] lists what is not covered."
     )
 
 

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath, PureWindowsPath
+from typing import Any
 
 UNDEFINED = "undefined"
 CONVENTIONS = {"tcap_undefined": "non-matches undefined", "tcap_zero": "non-matches as zero"}
 _MINUS = "\N{MINUS SIGN}"
+_LONGEST = 300  # characters of one setting
+_STOPS = {
+    "matched": "all numbers matched",
+    "budget": "budget used up",
+    "stalled": "no further progress",
+    "interrupted": "interrupted",
+}
 
 
 def fixed(value: float, decimals: int, sign: bool = False) -> str:
@@ -117,3 +125,25 @@ def file_name(name: str) -> str:
 def value(item: object) -> str:
     """A value of a codebook: 2.0 as `2`, others as they are."""
     return f"{item:g}" if isinstance(item, float) else str(item)
+
+
+def stop(reason: str) -> str:
+    """Why a run ended, in words."""
+    return _STOPS.get(reason, reason)
+
+
+def anchor(measure: str) -> str:
+    """A measure's name as part of an id."""
+    return measure.removeprefix("tcap_")
+
+
+def flat(section: Mapping[str, Any], skip: set[str]) -> list[str]:
+    """`name: value` for what is set."""
+    found = []
+    for name, held in section.items():
+        if name in skip or held is None or held in ("", [], {}):
+            continue
+        items = [value(item) for item in (held if isinstance(held, list) else [held])]
+        text = ", ".join(file_name(item) for item in items)
+        found.append(f"{name}: {text if len(text) <= _LONGEST else text[:_LONGEST] + ' …'}")
+    return found

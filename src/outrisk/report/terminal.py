@@ -10,8 +10,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from outrisk.report import findings, formats, tables
+from outrisk.report import findings, formats
+from outrisk.report.contrasts import NO_HOLDOUT
 from outrisk.report.results import Fold, Results, find, marginal, read
+from outrisk.report.runs import fold_rows
 
 _CONVENTIONS = {"tcap_undefined": "undefined", "tcap_zero": "as zero"}
 
@@ -58,7 +60,7 @@ def _errors(results: Results) -> Table:
     table.add_column("Fold", no_wrap=True)
     for name in ("Records", "Runs", "Error (MAE)", "Numbers matched"):
         table.add_column(name, justify="right")
-    for row in tables.fold_rows(results):
+    for row in fold_rows(results):
         table.add_row(escape(row["fold"]), row["records"], row["runs"], _plain(row["mae"]), row["matched"])
     return table
 
@@ -93,7 +95,7 @@ def _reasons(results: Results) -> list[str]:
                 found = find(fold.estimates, measure, side)
                 if math.isnan(found.value) or math.isnan(found.low):
                     missing = side != "original" and not fold.n_holdout
-                    reason = tables.NO_HOLDOUT if missing else found.reason or "no reason given"
+                    reason = NO_HOLDOUT if missing else found.reason or "no reason given"
                     folds.setdefault(reason, []).append(formats.fold_name(fold.level, fold.fold))
     return [f"Undefined ({', '.join(dict.fromkeys(where))}): {reason}" for reason, where in folds.items()]
 

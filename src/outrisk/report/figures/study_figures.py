@@ -19,8 +19,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 from matplotlib.transforms import blended_transform_factory
 
 from outrisk.report import formats
+from outrisk.report.contrasts import Contrast
 from outrisk.report.results import Estimate, Extrapolation
-from outrisk.report.tables import Contrast
 
 # Okabe and Ito (2008): told apart with any colour vision; the shapes tell them apart in grey.
 COLOURS = {"original": "#0072B2", "holdout": "#D55E00", "marginal": "#1f2933"}

@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from outrisk.report import formats
-from outrisk.report.render import asset, environment
+from outrisk.report.compose import Head, Section, asset, compose
 
 _SHOWN = 24  # rows of a table on the terminal; files have them all
 _SIGNED = ("marginal", "low", "high")
@@ -26,19 +26,23 @@ Cells = list[list[str]]
 
 def render_measured(document: Mapping[str, Any]) -> str:
     """The report as HTML; same document, same text."""
-    sections = [
-        {
-            **section,
-            "tables": [{**table, "cells": cells(table), "numeric": numeric(table)} for table in section["tables"]],
-            "svg": Markup(figure(section)),  # our own drawing
-        }
-        for section in document["sections"]
-    ]
-    return (
-        environment()
-        .from_string(asset("measured.html"))
-        .render(css=Markup(asset("style.css")), document=document, sections=sections)
+    head = Head(
+        title=f"Disclosure measures: {document['target']}",
+        heading="What the synthetic data give away",
+        kicker=f"OutRisk {document['outrisk']} · disclosure measures",
     )
+    families = [_family(section) for section in document["sections"]]
+    return compose(head, [ASKED, *families, TERMS, INPUTS], document)
+
+
+def _family(section: Mapping[str, Any]) -> Section[Mapping[str, Any]]:
+    """A section of the document: its tables as they are."""
+
+    def content(_: Mapping[str, Any]) -> dict[str, Any]:
+        tables = [{**table, "cells": cells(table), "numeric": numeric(table)} for table in section["tables"]]
+        return {**section, "tables": tables, "svg": Markup(figure(section))}  # our own drawing
+
+    return Section(section["name"], section["title"], content, asset("measured/family.html"))
 
 
 def show_measured(document: Mapping[str, Any], console: Console) -> None:
@@ -64,7 +68,7 @@ def figure(section: Mapping[str, Any]) -> str:
     """The section's figure as inline SVG; empty where it has none."""
     if not section["figure"]:
         return ""
-    from outrisk.report import measured_figures  # matplotlib takes a second to import: only here
+    from outrisk.report.figures import measured_figures  # matplotlib takes a second to import: only here
 
     return measured_figures.FIGURES[section["figure"]](section["tables"][0], section["name"])
 
@@ -119,3 +123,12 @@ def _means(table: Mapping[str, Any]) -> Mapping[str, Any]:
         "columns": [*compress(table["columns"], held)],
         "rows": [[*compress(row, held)] for row in means],
     }
+
+
+def _document(document: Mapping[str, Any]) -> dict[str, Any]:
+    return {"document": document}
+
+
+ASKED = Section("measured", "Measured", _document, asset("measured/asked.html"))
+TERMS = Section("reading", "How to read this", _document, asset("measured/terms.html"))
+INPUTS = Section("provenance", "Provenance", _document, asset("measured/inputs.html"))

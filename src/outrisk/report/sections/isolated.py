@@ -83,5 +83,5 @@ def _warning(small: list[Row]) -> str:
     others = f" {formats.plural(len(small) - 1, 'further pair')} of outputs do the like." if len(small) > 1 else ""
     return (
         f"Outputs can be subtracted from each other. “{worst.larger}” minus “{worst.smaller}” leaves "
-        f"{formats.plural(worst.records, 'record')} ({worst.group}){cells}.{others} Section 2 has the groups."
+        f"{formats.plural(worst.records, 'record')} ({worst.group}){cells}.{others} See [[assessed]] for the groups."
     )

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from outrisk.report.figures import _QUIET, COLOURS, MARKERS, _style, _svg
+from outrisk.report.figures.study_figures import _QUIET, COLOURS, MARKERS, _style, _svg
 
 _WIDTH = 7.4
 _ROW = 0.27

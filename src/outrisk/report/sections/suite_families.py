@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,11 @@ import pandas as pd
 
 from outrisk.errors import ConfigError
 from outrisk.report import formats
+from outrisk.report.compose import Section, asset
+from outrisk.report.results import Results
 
 FILE = "over_runs.csv"
-FIRST = 9  # number of the first of these sections
-SECTIONS = {
-    "disclosure": "Disclosure measures of synthpop",
-    "attribution": "Correct attribution and classifier attacks",
-    "privacy": "Privacy metrics for synthetic data",
-}
+_INTERVAL = "The intervals are for the sampling of the people attacked and for the variation between runs."
 _NUMBERS = [
     *["original", "original_low", "original_high", "holdout", "worst_case", "synthetic", "marginal", "low", "high"],
     *["least", "most", "baseline"],
@@ -44,22 +41,15 @@ class SuiteTable:
 
 
 @dataclass(frozen=True, eq=False)
-class SuiteSection:
-    """A section: shown by the template `<name>.html`; `folds` has the rows of every fold of every level."""
+class Family:
+    """Measures that are shown together; `folds` has the rows of every fold of every level."""
 
-    name: str
-    number: int
     level: int
     runs: int
     against: bool
     tables: list[SuiteTable]
     folds: list[SuiteTable]
     notes: list[str]
-
-    @property
-    def title(self) -> str:
-        """Its heading."""
-        return SECTIONS[self.name]
 
 
 def read_over_runs(directory: Path) -> pd.DataFrame | None:
@@ -77,33 +67,39 @@ def read_over_runs(directory: Path) -> pd.DataFrame | None:
         raise ConfigError(f"{path} cannot be read: {' '.join(str(error).split())}; see docs/files.md") from error
 
 
-def suite_sections(directory: Path, levels: Sequence[int], lead: int | None) -> list[SuiteSection]:
-    """Sections on the level of the report's answer, else on the largest folds; those of which there are rows."""
-    frame = read_over_runs(directory)
+def family(results: Results, name: str) -> Family | None:
+    """Measures on the level of the report's answer, else on the largest folds; None where there are no rows."""
+    frame = read_over_runs(results.directory)
+    levels = [fold.level for fold in results.risk.folds if fold.runs]
     if frame is None or frame.empty or not levels:
-        return []
-    level = lead if lead is not None else min(levels)
+        return None
+    level = results.lead.level if results.lead else min(levels)
+    kept = {caption: part for caption, part in _PARTS[name](frame).items() if (part["level"] == level).any()}
+    return _family(level, kept, _DECIMALS[name]) if kept else None
+
+
+def _disclosure(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    return {"Original beside holdout, percent": frame[frame["family"] == "disclosure"]}
+
+
+def _attribution(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     sizes = sorted({size for size in frame["size"] if size not in ("", "all")}, key=int)
     shown = {"all", *sizes[-1:]} if len(sizes) > 1 else set(sizes)
     cap = frame[(frame["family"] == "cap") & frame["measure"].isin(_SHOWN) & frame["size"].isin(shown)]
-    families = {
-        "disclosure": {"Original beside holdout, percent": frame[frame["family"] == "disclosure"]},
-        "attribution": {
-            f"The CAP family over key sets of {formats.names(sizes)} keys": cap,
-            "Accuracy of classifiers trained on the synthetic data": frame[frame["family"] == "attacks"],
-        },
-        "privacy": {"The privacy metrics": frame[frame["family"] == "privacy"]},
+    return {
+        f"The CAP family over key sets of {formats.names(sizes)} keys": cap,
+        "Accuracy of classifiers trained on the synthetic data": frame[frame["family"] == "attacks"],
     }
-    found: list[SuiteSection] = []
-    for name, parts in families.items():
-        kept = {caption: part for caption, part in parts.items() if (part["level"] == level).any()}
-        if kept:
-            found.append(_section(name, FIRST + len(found), level, kept))
-    return found
 
 
-def _section(name: str, number: int, level: int, parts: Mapping[str, pd.DataFrame]) -> SuiteSection:
-    decimals = _DECIMALS[name]
+def _privacy(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    return {"The privacy metrics": frame[frame["family"] == "privacy"]}
+
+
+_PARTS = {"disclosure": _disclosure, "attribution": _attribution, "privacy": _privacy}
+
+
+def _family(level: int, parts: Mapping[str, pd.DataFrame], decimals: int) -> Family:
     tables, folds, notes = [], [], list[str]()
     runs, against = 0, False
     for caption, part in parts.items():
@@ -117,7 +113,7 @@ def _section(name: str, number: int, level: int, parts: Mapping[str, pd.DataFram
         if (own.loc[own["fold"] != "", "runs"] == 1).any() and _ALONE not in notes:
             notes.append(_ALONE)
         runs, against = max(runs, int(rows["runs"].max())), against or bool(rows["holdout"].notna().any())
-    return SuiteSection(name, number, level, runs, against, tables, folds, notes)
+    return Family(level, runs, against, tables, folds, notes)
 
 
 def _table(caption: str, part: pd.DataFrame, decimals: int, columns: set[str]) -> SuiteTable:
@@ -167,3 +163,23 @@ def _notes(rows: pd.DataFrame) -> list[str]:
             if note:
                 by_note.setdefault(note, []).append(measure)
     return [note if len(at) == len(rows) else f"{', '.join(at)}: {note}" for note, at in by_note.items()]
+
+
+def _content(name: str) -> Callable[[Results], dict[str, Any] | None]:
+    def content(results: Results) -> dict[str, Any] | None:
+        found = family(results, name)
+        if found is None:
+            return None
+        sample = (results.study.get("privacy") or {}).get("sample")
+        return {"section": found, "interval": _INTERVAL, "attacks": len(found.tables) > 1, "sample": sample}
+
+    return content
+
+
+def _section(name: str, title: str) -> Section[Results]:
+    return Section(name, title, _content(name), asset(f"study/{name}.html"))
+
+
+DISCLOSURE = _section("disclosure", "Disclosure measures of synthpop")
+ATTRIBUTION = _section("attribution", "Correct attribution and classifier attacks")
+PRIVACY = _section("privacy", "Privacy metrics for synthetic data")

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from markupsafe import Markup
 from pydantic import BaseModel
 from rich.console import Console
 from rich.markup import escape
 
 from outrisk.errors import ConfigError
 from outrisk.report import formats
-from outrisk.report.render import asset, environment, flat, write_page
+from outrisk.report.compose import Head, Section, asset, compose, write_page
 from outrisk.report.results import Input, Output, broken, read_json, read_yaml
 
 _SHOWN = 60  # numbers of an output on the page; the file has them all
@@ -25,6 +24,14 @@ _STOPS = {
     "stalled": "when nothing more was gained",
 }
 _INPUTS = {"study": "Study file", "values": "Released values", "data": "Data", "codebook": "Codebook"}
+_SYNTHETIC = (
+    "No record in these files was collected from a person. They were evolved to reproduce released numbers; whatever "
+    "those numbers do not say is chance. Use them to learn methods, not to learn about people."
+)
+_COMPUTED = (
+    "The released numbers below were computed by OutRisk from the study's own data. Hand these files on only if these "
+    "numbers are cleared for release; `outrisk assess` measures what they give away."
+)
 _TEXT = ("output", "label", "matched")
 _NUMBERS = ("copy", "released", "low", "high", "refit", "difference", "decimals", "agrees")
 
@@ -116,8 +123,18 @@ def render_teaching(directory: Path) -> Path:
     ConfigError, in one line, where a file is missing or broken. Same files, same bytes.
     """
     page = _read(directory)
-    text = environment().from_string(asset("teaching.html")).render(_context(page))
-    return write_page(directory / "teaching.html", text)
+    return write_page(directory / "teaching.html", compose(_head(page), SECTIONS, page))
+
+
+def _head(page: Page) -> Head:
+    manifest = page.manifest
+    return Head(
+        title=f"Synthetic teaching data: {manifest.study}",
+        heading=f"Synthetic teaching data: {manifest.study}",
+        kicker=f"OutRisk {manifest.outrisk} · synthetic data for teaching · {manifest.started[:10]}",
+        warnings=(("Synthetic", _SYNTHETIC), *(("Not from a publication", _COMPUTED),) * page.teaching.computed),
+        description="synthetic data",
+    )
 
 
 def teaching_summary(directory: Path, console: Console) -> None:
@@ -166,20 +183,38 @@ def _read(directory: Path) -> Page:
     )
 
 
-def _context(page: Page) -> dict[str, Any]:
-    teaching = page.teaching
+def _summary(page: Page) -> dict[str, Any]:
+    return {"teaching": page.teaching, "matched": page.matched, "numbers": page.numbers}
+
+
+def _copies(page: Page) -> dict[str, Any]:
+    copies = [(copy, _STOPS.get(copy.stop, copy.stop)) for copy in page.teaching.copies]
+    return {"teaching": page.teaching, "copies": copies}
+
+
+def _numbers(page: Page) -> dict[str, Any]:
+    return {**_copies(page), "outputs": [_output(output, page.reproduced) for output in page.teaching.outputs]}
+
+
+def _relations(page: Page) -> dict[str, Any]:
+    names = list(page.codebook.get("variables", {}))
+    return {"teaching": page.teaching, "relations": _relation_rows(page.teaching.relations, names)}
+
+
+def _rules(page: Page) -> dict[str, Any]:
+    broken = [sum(copy.broken[i] for copy in page.teaching.copies) for i in range(len(page.teaching.rules))]
+    return {"rules": list(zip(page.teaching.rules, broken, strict=True))}
+
+
+def _variables(page: Page) -> dict[str, Any]:
+    return {"variables": [_variable(name, entry) for name, entry in page.codebook.get("variables", {}).items()]}
+
+
+def _making(page: Page) -> dict[str, Any]:
     return {
-        "css": Markup(asset("style.css")),  # our own file
+        **_copies(page),
         "manifest": page.manifest,
-        "teaching": teaching,
-        "numbers": page.numbers,
-        "matched": page.matched,
-        "outputs": [_output(output, page.reproduced) for output in teaching.outputs],
-        "relations": _relation_rows(teaching.relations, list(page.codebook.get("variables", {}))),
-        "variables": [_variable(name, entry) for name, entry in page.codebook.get("variables", {}).items()],
-        "rules": [(rule, sum(copy.broken[i] for copy in teaching.copies)) for i, rule in enumerate(teaching.rules)],
-        "copies": [(copy, _STOPS.get(copy.stop, copy.stop)) for copy in teaching.copies],
-        "settings": "; ".join(flat(page.study.get("evolve") or {}, {"seed"})),
+        "settings": "; ".join(formats.flat(page.study.get("evolve") or {}, {"seed"})),
         "inputs": [(_INPUTS.get(source.what, source.what), source) for source in page.manifest.inputs],
         "study_file": next((each.name for each in page.manifest.inputs if each.what == "study"), "study.yaml"),
     }
@@ -253,3 +288,14 @@ def _variable(name: str, entry: dict[str, Any]) -> dict[str, str]:
         values = f"{formats.value(entry['min'])} to {formats.value(entry['max'])}"
     missing = "; may be missing (an empty cell)" if entry.get("missing") else ""
     return {"name": name, "label": entry.get("label", ""), "kind": entry["kind"], "support": values + missing}
+
+
+SECTIONS: list[Section[Page]] = [
+    Section("answer", "In short", _summary, asset("teaching/summary.html")),
+    Section("files", "The files", _copies, asset("teaching/files.html")),
+    Section("reproduced", "Which released results the data reproduce", _numbers, asset("teaching/numbers.html")),
+    Section("relations", "Which relations are not in the data", _relations, asset("teaching/relations.html")),
+    Section("rules", "Plausibility rules", _rules, asset("teaching/rules.html")),
+    Section("variables", "The variables", _variables, asset("teaching/variables.html")),
+    Section("made", "How it was made", _making, asset("teaching/making.html")),
+]

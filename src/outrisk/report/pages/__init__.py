@@ -1,0 +1,1 @@
+"""The pages: which sections each has, in their order."""
