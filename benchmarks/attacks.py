@@ -26,13 +26,13 @@ from outrisk.datasets import sars_like
 from outrisk.risk import (
     CLASSIFIERS,
     attack,
-    attribution,
     cap,
     code_frames,
     cross,
     differential_attribution,
     key_sets,
     mean_weap,
+    targeted_attribution,
 )
 
 KEYS, TARGET = ["AGE", "AREAP", "ETHGROUP", "LTILL", "MSTATUS", "SEX"], "TENURE"
@@ -67,7 +67,7 @@ def sets_42(tables):
             equivalence = cross(coding, keys, TARGET)
             mean_weap(equivalence)
             for side in ("original", "holdout"):
-                attribution(equivalence, side)
+                targeted_attribution(equivalence, side)
                 differential_attribution(equivalence, side)
 
 

@@ -69,3 +69,11 @@ def test_nothing_in_evolve_can_hold_a_data_frame():
     for path in (PACKAGE / "evolve").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         assert "pandas" not in text and "Microdata" not in text, path
+
+
+def test_what_risk_exports_hides_no_module():
+    """`import outrisk.risk.x as x` gives the module: nothing of that name is exported by the package."""
+    import outrisk.risk
+
+    modules = {path.stem for path in (PACKAGE / "risk").iterdir() if path.suffix == ".py" or path.is_dir()}
+    assert not modules & set(outrisk.risk.__all__)

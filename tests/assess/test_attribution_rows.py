@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from outrisk.assess.attribution import ATTACK_COLUMNS, CAP_COLUMNS, attack_rows, cap_rows, code_fold
 from outrisk.assess.folds import Fold
+from outrisk.assess.suite.cap_rows import ATTACK_COLUMNS, CAP_COLUMNS, attack_rows, cap_rows, code_fold
 from outrisk.codebook import Codebook, Variable
 from outrisk.microdata import Microdata
 from outrisk.risk import attack, cap
 from outrisk.risk.attribution import nearest as hamming
 from outrisk.risk.attribution.definitions import key_sets
-from outrisk.risk.intervals.jackknife import score
+from outrisk.risk.attribution.over_key_sets import score
 
 KEYS, TARGET = ("age", "area", "job"), "ill"
 CODEBOOK = Codebook(

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from outrisk.assess.disclosure import COLUMNS, disclosure_rows
 from outrisk.assess.folds import Fold
+from outrisk.assess.suite.synthpop_rows import COLUMNS, disclosure_rows
 from outrisk.codebook import codebook_from_dict
 from outrisk.microdata import Microdata
 from outrisk.risk import disclosure

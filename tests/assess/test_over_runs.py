@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from outrisk.assess.over_runs import COLUMNS, mean_of_folds, mean_of_runs, over_runs
-from outrisk.assess.suite import COLUMNS as FILES
+from outrisk.assess.suite.of_run import COLUMNS as FILES
+from outrisk.assess.suite.over_runs import COLUMNS, mean_of_folds, mean_of_runs, over_runs
 from outrisk.errors import ConfigError
 from outrisk.report.sections.suite_families import family
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from outrisk.assess.folds import Fold
-from outrisk.assess.privacy import COLUMNS, UNTRAINED, privacy_rows
+from outrisk.assess.suite.privacy_rows import COLUMNS, UNTRAINED, privacy_rows
 from outrisk.codebook import Codebook, Variable
 from outrisk.microdata import Microdata
 from outrisk.risk import privacy_metrics

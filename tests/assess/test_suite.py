@@ -2,8 +2,8 @@
 
 import pytest
 
-from outrisk.assess.privacy import UNTRAINED
-from outrisk.assess.suite import Suite, make_suite
+from outrisk.assess.suite.of_run import Suite, make_suite
+from outrisk.assess.suite.privacy_rows import UNTRAINED
 from outrisk.errors import RiskError
 from outrisk.risk import CLASSIFIERS
 from outrisk.risk.privacy import METRICS

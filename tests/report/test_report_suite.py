@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from run_directory import write
 
-from outrisk.assess.over_runs import COLUMNS
+from outrisk.assess.suite.over_runs import COLUMNS
 from outrisk.report.pages.study_page import render
 
 

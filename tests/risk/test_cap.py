@@ -17,7 +17,6 @@ from outrisk.risk import (
     MEASURES,
     Attribution,
     Estimate,
-    attribution,
     attribution_over_original,
     average,
     baseline,
@@ -30,6 +29,7 @@ from outrisk.risk import (
     key_sets,
     marginal,
     score,
+    targeted_attribution,
     tcap,
     weap,
 )
@@ -148,7 +148,7 @@ def test_one_synthetic_record():
 def test_all_equal():
     rows = frame([("x", 1)] * 4)
     counts = cross(code_frames({"synthetic": rows, "original": rows}, ["key", "target"]), ["key"], "target")
-    assert attribution(counts) == Attribution(correct=4.0, matched=4, certain=4, n_synthetic=4)
+    assert targeted_attribution(counts) == Attribution(correct=4.0, matched=4, certain=4, n_synthetic=4)
     assert baseline(counts) == 1.0
     with pytest.raises(RiskError, match="constant target: 'target' is '1' in every record of original"):
         tcap(rows, rows, ["key"], "target")
@@ -213,12 +213,12 @@ def test_identical_tables_and_permuted_records(synthetic, original):
         list("abc"),
         "target",
     )
-    found = attribution(counts)
+    found = targeted_attribution(counts)
     assert found.correct == found.matched == found.certain
     tables_of = {"synthetic": microdata(synthetic), "original": microdata(original)}
     turned = {"synthetic": microdata(synthetic[::-1]), "original": microdata(original[::-1])}
     first, second = (
-        attribution(cross(code_microdata(two, NAMES), ["a", "b"], "target")) for two in (tables_of, turned)
+        targeted_attribution(cross(code_microdata(two, NAMES), ["a", "b"], "target")) for two in (tables_of, turned)
     )
     assert first == second
 

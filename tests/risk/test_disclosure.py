@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from outrisk.codebook import codebook_from_dict
 from outrisk.errors import RiskError
 from outrisk.risk import RiskWarning, disclosure, multi_disclosure
-from outrisk.risk.attribution.definitions import ORIGINAL, SYNTHETIC
-from outrisk.risk.coding.classes import Coding, cross
-from outrisk.risk.coding.tables import from_frames
+from outrisk.risk.coding.classes import ORIGINAL, SYNTHETIC, Coding, cross
+from outrisk.risk.coding.variables import from_frames
 from outrisk.risk.intervals.jackknife import deal
 from outrisk.risk.synthpop.claims import Claims, Exclusions
 from outrisk.risk.synthpop.margins import MEASURES

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from outrisk.risk import (
-    attribution,
     attribution_over_original,
     baseline,
     cap_original,
@@ -19,6 +18,7 @@ from outrisk.risk import (
     differential_attribution,
     key_sets,
     mean_weap,
+    targeted_attribution,
     tcap,
     weap,
 )
@@ -51,7 +51,7 @@ def measured(frame):
     @cache
     def measure(original, synthetic, keys, target, tau):
         counts = cross(coding(original, synthetic), keys, target)
-        targeted, differential = attribution(counts, tau=tau), differential_attribution(counts)
+        targeted, differential = targeted_attribution(counts, tau=tau), differential_attribution(counts)
         variant = attribution_over_original(counts, tau=tau)
         return {
             "n_original": differential.n_records,

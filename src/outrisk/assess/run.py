@@ -14,13 +14,13 @@ import numpy as np
 from deap import tools
 
 from outrisk.assess.folds import Fold
-from outrisk.assess.suite import Candidate, Suite, measure
+from outrisk.assess.suite.of_run import Candidate, Suite, measure
 from outrisk.evolve.loop import Generation, evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import Settings
 from outrisk.microdata import Microdata, write_table
 from outrisk.problem.released import Refit
-from outrisk.risk.intervals.jackknife import Scores, score
+from outrisk.risk.attribution.over_key_sets import Scores, score
 
 KeySets = Sequence[tuple[str, ...]]
 _STEP = 2.0  # a snapshot is taken each time the error has fallen by this factor

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from outrisk.assess.folds import Fold, make_folds
 from outrisk.assess.run import Job, KeySets, RunResult, Watcher, perform
-from outrisk.assess.suite import Suite
+from outrisk.assess.suite.of_run import Suite
 from outrisk.errors import OutputError, RiskError
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import Settings
@@ -23,7 +23,7 @@ from outrisk.problem.blocks import Mask
 from outrisk.problem.released import Released
 from outrisk.provenance import seed_of
 from outrisk.risk.attribution.definitions import key_sets
-from outrisk.risk.intervals.jackknife import score
+from outrisk.risk.attribution.over_key_sets import score
 
 _FOLDS, _RUNS = 0, 1  # branches of the study's random tree
 

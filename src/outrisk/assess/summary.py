@@ -16,7 +16,9 @@ from outrisk.assess.extrapolation import extrapolate
 from outrisk.assess.run import Job, RunResult
 from outrisk.assess.study import Assessment
 from outrisk.risk.attribution.marginals import some
-from outrisk.risk.intervals.jackknife import MEASURES, SIDES, Estimate, average, combine, marginal
+from outrisk.risk.attribution.over_key_sets import MEASURES, average, marginal
+from outrisk.risk.coding.classes import SIDES
+from outrisk.risk.intervals.jackknife import Estimate, combine
 
 Row = dict[str, Any]
 

@@ -14,12 +14,14 @@ from typing import Any
 
 from rich.console import Console
 
-from outrisk.assess import files, over_runs, suite
+from outrisk.assess import files
 from outrisk.assess.files import RunDirectory
 from outrisk.assess.folds import Fold
 from outrisk.assess.look import differences as differencing
 from outrisk.assess.run import Job, RunResult
 from outrisk.assess.study import Assessment, carry_out, plan_jobs
+from outrisk.assess.suite import of_run as suite
+from outrisk.assess.suite import over_runs
 from outrisk.assess.summary import matched_rows, risk_rows, summarise
 from outrisk.cli import STOPPED
 from outrisk.cli.interrupt import breakable, halting, undisturbed

@@ -13,9 +13,9 @@ from rich.console import Console
 
 from outrisk import __version__
 from outrisk.assess.files import plain
-from outrisk.assess.measure import document, sections
-from outrisk.assess.privacy import chosen_metrics
-from outrisk.assess.sections import Privacy, Request
+from outrisk.assess.measured.document import document, sections
+from outrisk.assess.measured.sections import Privacy, Request
+from outrisk.assess.suite.privacy_rows import chosen_metrics
 from outrisk.cli.progress import MetricProgress
 from outrisk.codebook import Codebook
 from outrisk.config import read_codebook

@@ -5,27 +5,19 @@ from outrisk.risk.attribution.definitions import (
     Attribution,
     AttributionOverOriginal,
     DifferentialAttribution,
-    attribution,
     attribution_over_original,
     baseline,
     cap_original,
     differential_attribution,
     key_sets,
     mean_weap,
+    targeted_attribution,
 )
 from outrisk.risk.attribution.family import CapResult, cap
 from outrisk.risk.attribution.one_key_set import TcapResult, dcap, tcap, weap
-from outrisk.risk.coding.classes import Coding, Equivalence, code_frames, code_microdata, cross
-from outrisk.risk.intervals.jackknife import (
-    MEASURES,
-    SIDES,
-    Estimate,
-    Scores,
-    average,
-    combine,
-    marginal,
-    score,
-)
+from outrisk.risk.attribution.over_key_sets import MEASURES, Scores, average, marginal, score
+from outrisk.risk.coding.classes import SIDES, Coding, Equivalence, code_frames, code_microdata, cross
+from outrisk.risk.intervals.jackknife import Estimate, combine
 from outrisk.risk.privacy import Encoding, privacy_metric, privacy_metrics
 from outrisk.risk.synthpop.disclosure import Disclosure, disclosure
 from outrisk.risk.synthpop.options import RiskWarning
@@ -50,7 +42,6 @@ __all__ = [
     "Scores",
     "TcapResult",
     "attack",
-    "attribution",
     "attribution_over_original",
     "average",
     "baseline",
@@ -70,6 +61,7 @@ __all__ = [
     "privacy_metric",
     "privacy_metrics",
     "score",
+    "targeted_attribution",
     "tcap",
     "weap",
 ]

@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 from outrisk.codebook import Codebook
 from outrisk.errors import RiskError
 from outrisk.risk.attacks.learners import LEARNERS, Guess, Training, learn
-from outrisk.risk.attribution.definitions import SYNTHETIC, Floats
+from outrisk.risk.attribution.definitions import Floats
 from outrisk.risk.attribution.nearest import nearest_keys, one_of_each_class, same_keys
-from outrisk.risk.coding.classes import Coding, Equivalence, Positions, cross
+from outrisk.risk.coding.classes import SIDES, SYNTHETIC, Coding, Equivalence, Positions, cross
 from outrisk.risk.coding.frames import code_tables
 from outrisk.risk.intervals.closed import interval, sample
-from outrisk.risk.intervals.jackknife import SIDES
 
 FR_NN, ENSEMBLE, ZERO_RULE, UNIFORM = "fr_nn", "ensemble", "zero_rule", "uniform"
 MEMBERS = (*LEARNERS, FR_NN)

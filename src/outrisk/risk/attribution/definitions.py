@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.errors import RiskError
-from outrisk.risk.coding.classes import Counts, Equivalence, Positions
+from outrisk.risk.coding.classes import ORIGINAL, SYNTHETIC, Counts, Equivalence, Positions
 
 Floats = NDArray[np.float64]
-SYNTHETIC, ORIGINAL, HOLDOUT = "synthetic", "original", "holdout"
 
 
 @dataclass(frozen=True)
@@ -160,7 +159,7 @@ def certain_cells(equivalence: Equivalence, tau: float = 1.0) -> Positions:
     return np.flatnonzero(shares(equivalence, SYNTHETIC) >= tau)
 
 
-def attribution(equivalence: Equivalence, attacked: str = ORIGINAL, tau: float = 1.0) -> Attribution:
+def targeted_attribution(equivalence: Equivalence, attacked: str = ORIGINAL, tau: float = 1.0) -> Attribution:
     """TCAP's counts (see `Attribution`) over the synthetic records with WEAP >= tau, 0 < tau <= 1."""
     cells = certain_cells(equivalence, tau)
     weights = equivalence.counts[SYNTHETIC][cells]

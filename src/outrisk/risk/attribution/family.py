@@ -17,20 +17,18 @@ from threadpoolctl import threadpool_limits
 from outrisk.codebook import Codebook
 from outrisk.errors import RiskError
 from outrisk.risk.attribution.definitions import (
-    SYNTHETIC,
     Floats,
-    attribution,
     baseline,
     cap_original,
     check_tau,
     key_sets,
     mean_weap,
+    targeted_attribution,
 )
 from outrisk.risk.attribution.marginals import TCAP_MEASURES, RecordMeans, marginal_frame, summary_frame, tcap_scores
 from outrisk.risk.attribution.nearest import Lookup, nearest_keys, same_keys
-from outrisk.risk.coding.classes import Coding, Counts, Equivalence, Positions, cross
+from outrisk.risk.coding.classes import SIDES, SYNTHETIC, Coding, Counts, Equivalence, Positions, cross
 from outrisk.risk.coding.frames import code_tables
-from outrisk.risk.intervals.jackknife import SIDES
 
 TIES = ("counted", "shared", "first")
 _LOOKUPS = ("0CAP", "ICAP", "GCAP")
@@ -173,7 +171,7 @@ def _row(
     for measure, (score, counted) in scores.items():
         total = float(counts @ counted)
         values[measure] = float(counts @ score) / total if total else math.nan
-    targeted = attribution(equivalence, side, tau)
+    targeted = targeted_attribution(equivalence, side, tau)
     in_class = equivalence.class_counts[side]
     unmatched = int(in_class[equivalence.class_counts[SYNTHETIC] == 0].sum())
     by_target = np.bincount(equivalence.cell_target, weights=counts)

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from outrisk.risk.attribution.definitions import HOLDOUT, ORIGINAL, Floats
-from outrisk.risk.coding.classes import Coding, Positions
+from outrisk.risk.attribution.definitions import Floats
+from outrisk.risk.attribution.over_key_sets import Scores, marginal, score_coding
+from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, Coding, Positions
 from outrisk.risk.intervals.closed import RunningMean, interval, sample
-from outrisk.risk.intervals.jackknife import Scores, marginal, score_coding
 
 TCAP_MEASURES = ("TCAP_undefined", "TCAP_zero")
 ALL = "all"

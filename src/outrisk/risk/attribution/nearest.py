@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.errors import RiskError
-from outrisk.risk.attribution.definitions import SYNTHETIC
-from outrisk.risk.coding.classes import Coding, Counts, Equivalence, Positions, combined_code
+from outrisk.risk.coding.classes import SYNTHETIC, Coding, Counts, Equivalence, Positions, combined_code
 
 _QUERIES_A_CALL = 1_024  # between two calls an interrupt is heard
 _COUNTS_A_BLOCK = 2**22  # numbers of targets counted at once: 32 MiB

@@ -10,21 +10,18 @@ import pandas as pd
 
 from outrisk.codebook import Codebook
 from outrisk.risk.attribution.definitions import (
-    HOLDOUT,
-    ORIGINAL,
-    SYNTHETIC,
     Attribution,
     DifferentialAttribution,
     Floats,
-    attribution,
     baseline,
     check_tau,
     differential_attribution,
     mean_weap,
     shares,
+    targeted_attribution,
 )
 from outrisk.risk.attribution.marginals import tcap_interval, tcap_scores
-from outrisk.risk.coding.classes import check_keys, code_frames, cross
+from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, SYNTHETIC, check_keys, code_frames, cross
 from outrisk.risk.coding.frames import code_tables
 
 
@@ -72,8 +69,8 @@ def tcap(
     equivalence = cross(coding, keys, target)
     low, high, reason = tcap_interval(tcap_scores(coding, [tuple(keys)], target, tau, groups, seed))
     return TcapResult(
-        original=attribution(equivalence, ORIGINAL, tau),
-        holdout=None if holdout is None else attribution(equivalence, HOLDOUT, tau),
+        original=targeted_attribution(equivalence, ORIGINAL, tau),
+        holdout=None if holdout is None else targeted_attribution(equivalence, HOLDOUT, tau),
         baseline=baseline(equivalence),
         mean_weap=mean_weap(equivalence),
         low=low,

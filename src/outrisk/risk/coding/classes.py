@@ -23,6 +23,9 @@ from outrisk.microdata import MISSING_VALUES, Microdata
 Counts = NDArray[np.int64]
 Positions = NDArray[np.intp]
 
+ORIGINAL, SYNTHETIC, HOLDOUT = "original", "synthetic", "holdout"  # names of tables
+SIDES = (ORIGINAL, HOLDOUT)  # those that are attacked
+
 _OVERFLOW = 2**62  # combined codes are signed 64-bit integers
 _DENSE_CELLS = 2**22  # largest table of counts that is made dense: 32 MiB a table
 _DENSE_PER_RECORD = 16  # beyond this many possible cells a record, sorting the records is quicker than a dense table

@@ -9,8 +9,16 @@ import pandas as pd
 from outrisk.codebook import MISSING, Codebook
 from outrisk.errors import RiskError
 from outrisk.microdata import from_frame
-from outrisk.risk.attribution.definitions import HOLDOUT, ORIGINAL, SYNTHETIC
-from outrisk.risk.coding.classes import Coding, check_keys, check_target_varies, code_frames, code_microdata
+from outrisk.risk.coding.classes import (
+    HOLDOUT,
+    ORIGINAL,
+    SYNTHETIC,
+    Coding,
+    check_keys,
+    check_target_varies,
+    code_frames,
+    code_microdata,
+)
 from outrisk.risk.coding.kinds import same_kind
 
 

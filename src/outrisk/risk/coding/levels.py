@@ -178,3 +178,36 @@ def _factorize_texts(column: pd.Series[Any]) -> tuple[NDArray[Any], list[str | N
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.codes.to_numpy(), [value_text(value) for value in column.cat.categories.to_numpy()]
     return column_texts(column)
+
+
+def make_groups(
+    names: Sequence[str], option: str, n_groups: int | Mapping[str, int] | None, keep_values: Mapping[str, Any] | None
+) -> dict[str, Groups]:
+    """How to group the named variables; a mapping names those to group, one number is meant for all."""
+    if isinstance(n_groups, Mapping):
+        unknown = [name for name in n_groups if name not in names]
+        if unknown:
+            raise RiskError(f"{option}: {unknown[0]!r} is not among {list(names)}")
+        wanted = {name: n or 0 for name, n in n_groups.items()}
+    else:
+        wanted = dict.fromkeys(names, n_groups or 0)
+    for name, n in wanted.items():
+        if not is_whole(n) or n < 0 or n == 1:
+            raise RiskError(f"{option}: {n!r} groups for {name!r}; give a whole number from 2, or 0 for no grouping")
+    kept = {}
+    for name, values in (keep_values or {}).items():
+        single = is_number(values)
+        if not single and (isinstance(values, str) or not all(is_number(value) for value in values)):
+            raise RiskError(f"keep_values: {values!r} of {name!r} is no number; only numbers are grouped")
+        kept[name] = (float(values),) if single else tuple(float(value) for value in values)
+    return {name: Groups(int(n), kept.get(name, ())) for name, n in wanted.items() if n}
+
+
+def is_whole(value: Any) -> bool:
+    """Whether an option is a whole number."""
+    return is_number(value) and float(value).is_integer()
+
+
+def is_number(value: Any) -> bool:
+    """Whether an option is a number."""
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from outrisk.codebook import Codebook
 from outrisk.errors import RiskError
 from outrisk.microdata import MISSING_VALUES
-from outrisk.risk.coding.classes import Coding, code_frames
+from outrisk.risk.coding.classes import ORIGINAL, Coding, code_frames
 from outrisk.risk.coding.kinds import are_numbers
 from outrisk.risk.neighbours.exact import Floats
 
-ORIGINAL, SYNTHETIC, HOLDOUT, RESAMPLE = "original", "synthetic", "holdout", "resample"
+RESAMPLE = "resample"  # of the original
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Attribution measures over many key sets, with intervals for the sampling of records.
+"""Delete-a-group jackknife: intervals for the sampling of the records attacked.
 
 The synthetic table is held fixed; the interval says how far a measure would move with another sample of records to
 attack. Its variance is the delete-a-group jackknife's (Kott, Journal of Official Statistics 17, 2001, 521-526).
@@ -7,7 +7,7 @@ attack. Its variance is the delete-a-group jackknife's (Kott, Journal of Officia
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,51 +15,11 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from outrisk.errors import RiskError
-from outrisk.microdata import Microdata
-from outrisk.risk.attribution.definitions import (
-    HOLDOUT,
-    ORIGINAL,
-    SYNTHETIC,
-    Attribution,
-    Floats,
-    attribute,
-    attribution,
-    baseline,
-    certain_cells,
-    check_tau,
-    differential_attribution,
-    mean_weap,
-    shares,
-)
-from outrisk.risk.coding.classes import (
-    Coding,
-    Equivalence,
-    Positions,
-    check_keys,
-    check_target_varies,
-    code_microdata,
-    cross,
-)
+from outrisk.risk.coding.classes import SIDES, Positions
 
-MEASURES = ("tcap_undefined", "tcap_zero", "dcap", "baseline")
-SIDES = (ORIGINAL, HOLDOUT)
+Floats = NDArray[np.float64]
 _LEVEL = 0.95
-_NO_REPLICATES: Floats = np.empty(0)
-
-
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """Measures of one synthetic table for K key sets; mappings by side lack 'holdout' when there was none."""
-
-    sets: tuple[tuple[str, ...], ...]
-    target: str
-    tau: float
-    groups: int
-    values: Mapping[tuple[str, str], Floats]  # (measure, side) -> (K,), NaN where undefined
-    replicates: Mapping[tuple[str, str], Floats]  # (measure, side) -> (K, groups), the measure without that group
-    mean_weap: Floats  # (K,)
-    attributions: Mapping[str, tuple[Attribution, ...]]  # side -> K counts behind TCAP
-    non_matches: Mapping[str, NDArray[np.int64]]  # side -> (K,) attacked records whose key is not in the synthetic data
+NO_REPLICATES: Floats = np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,70 +37,6 @@ class Estimate:
     reason: str  # why value or interval is NaN, or which runs were left out; else empty
 
 
-def score(
-    synthetic: Microdata,
-    original: Microdata,
-    holdout: Microdata | None,
-    sets: Sequence[tuple[str, ...]],
-    target: str,
-    tau: float = 1.0,
-    groups: int = 20,
-    seed: int = 0,
-) -> Scores:
-    """Every measure of MEASURES for every key set, against original and holdout, with jackknife replicates.
-
-    The groups depend on seed, side and number of records alone, so several synthetic tables scored on the same records
-    share them. groups = 0 makes no replicates. Cost: O(K * (records + groups * cells)).
-    """
-    tables = {SYNTHETIC: synthetic, ORIGINAL: original} | ({} if holdout is None else {HOLDOUT: holdout})
-    if not sets:
-        raise RiskError("no key sets to score; give at least one")
-    for keys in sets:
-        check_keys(synthetic.codebook.names, keys, target)
-    coding = code_microdata(tables, list(dict.fromkeys([*(key for keys in sets for key in keys), target])))
-    check_target_varies(coding, target)
-    return score_coding(coding, sets, target, tau, groups, seed)
-
-
-def score_coding(
-    coding: Coding, sets: Sequence[tuple[str, ...]], target: str, tau: float, groups: int, seed: int
-) -> Scores:
-    """`score` on tables under one coding, 'synthetic', 'original' and perhaps 'holdout'."""
-    check_tau(tau)
-    sides = [side for side in SIDES if side in coding.lengths]
-    members = {side: deal(coding.lengths[side], groups, seed, side) for side in sides}
-    values = {(measure, side): np.full(len(sets), math.nan) for measure in MEASURES for side in sides}
-    replicates = {at: np.full((len(sets), groups), math.nan) for at in values}
-    weap = np.empty(len(sets))
-    attributions: dict[str, list[Attribution]] = {side: [] for side in sides}
-    non_matches = {side: np.empty(len(sets), dtype=np.int64) for side in sides}
-    for k, keys in enumerate(sets):
-        equivalence = cross(coding, keys, target)
-        weap[k] = mean_weap(equivalence)
-        for side in sides:
-            targeted, differential = attribution(equivalence, side, tau), differential_attribution(equivalence, side)
-            attributions[side].append(targeted)
-            non_matches[side][k] = differential.non_matches
-            row = (targeted.tcap_undefined, targeted.tcap_zero, differential.dcap, baseline(equivalence, side))
-            for measure, value in zip(MEASURES, row, strict=True):
-                values[measure, side][k] = value
-            if groups:
-                without = replicate(equivalence, side, members[side], tau)
-                for measure in MEASURES:
-                    replicates[measure, side][k] = without[measure]
-    return Scores(
-        sets=tuple(tuple(keys) for keys in sets),
-        target=target,
-        tau=tau,
-        groups=groups,
-        values=values,
-        replicates=replicates,
-        mean_weap=weap,
-        attributions={side: tuple(found) for side, found in attributions.items()},
-        non_matches=non_matches,
-    )
-
-
 def deal(n_records: int, groups: int, seed: int, side: str) -> list[Positions]:
     """Records of each jackknife group: a random permutation cut into groups whose sizes differ by at most one."""
     if groups < 0 or groups == 1 or groups > n_records:
@@ -149,64 +45,6 @@ def deal(n_records: int, groups: int, seed: int, side: str) -> list[Positions]:
         )
     rng = np.random.default_rng([seed, SIDES.index(side)])
     return np.array_split(rng.permutation(n_records), groups) if groups else []
-
-
-def replicate(equivalence: Equivalence, side: str, members: Sequence[Positions], tau: float) -> dict[str, Floats]:
-    """Each measure recomputed without the side's records of each group in turn; arrays of shape (groups,)."""
-    cells = certain_cells(equivalence, tau)
-    weights = equivalence.counts[SYNTHETIC][cells]
-    counts, totals = equivalence.counts[side][cells], equivalence.class_totals(side)[cells]
-    classes, n_classes = equivalence.cell_class[cells], len(equivalence.class_counts[side])
-    n_cells, certain = len(equivalence.cell_class), int(weights.sum())
-    share = shares(equivalence, SYNTHETIC)
-    share_total = float(equivalence.counts[side] @ share)
-    by_target = np.bincount(equivalence.cell_target, weights=equivalence.counts[side])
-    without = {measure: np.full(len(members), math.nan) for measure in MEASURES}
-    for group, rows in enumerate(members):
-        gone = equivalence.records[side][rows]
-        n_left = equivalence.n_records(side) - len(rows)
-        left = by_target - np.bincount(equivalence.cell_target[gone], minlength=len(by_target))
-        without["baseline"][group] = left @ left / n_left**2
-        without["dcap"][group] = (share_total - share[gone].sum()) / n_left
-        gone_from_class = np.bincount(equivalence.cell_class[gone], minlength=n_classes)[classes]
-        gone_from_cell = np.bincount(gone, minlength=n_cells)[cells]
-        correct, matched = attribute(weights, counts - gone_from_cell, totals - gone_from_class)
-        reduced = Attribution(correct, matched, certain, equivalence.n_records(SYNTHETIC))
-        without["tcap_undefined"][group] = reduced.tcap_undefined
-        without["tcap_zero"][group] = reduced.tcap_zero
-    return without
-
-
-def average(scores: Scores, measure: str, side: str) -> Estimate:
-    """Plain mean of a measure over the key sets where it is defined, each weighing the same, with its interval."""
-    _check_names(measure, side)
-    if (measure, side) not in scores.values:
-        return _undefined(len(scores.sets), f"no {side}")
-    values = scores.values[measure, side]
-    defined = ~np.isnan(values)
-    if not defined.any():
-        return _undefined(len(values), _why(scores, (side,)))
-    mean = float(values[defined].mean())
-    replicates = _mean_defined(scores.replicates[measure, side][defined])
-    original, holdout = (replicates, _NO_REPLICATES) if side == ORIGINAL else (_NO_REPLICATES, replicates)
-    return estimate([mean], int(defined.sum()), int((~defined).sum()), original, holdout)
-
-
-def marginal(scores: Scores, measure: str) -> Estimate:
-    """Original minus holdout, mean over the key sets where *both* are defined; in [-1, 1], above 0 = the release tells.
-
-    Its variance is the sum of both sides' jackknife variances: the two samples of records are independent.
-    """
-    _check_names(measure, ORIGINAL)
-    if (measure, HOLDOUT) not in scores.values:
-        return _undefined(len(scores.sets), "no holdout")
-    original, holdout = (scores.values[measure, side] for side in SIDES)
-    defined = ~np.isnan(original - holdout)
-    if not defined.any():
-        return _undefined(len(defined), _why(scores, SIDES))
-    means = tuple(_mean_defined(scores.replicates[measure, side][defined]) for side in SIDES)
-    difference = float((original - holdout)[defined].mean())
-    return estimate([difference], int(defined.sum()), int((~defined).sum()), means[0], means[1])
 
 
 def combine(estimates: Sequence[Estimate]) -> Estimate:
@@ -220,7 +58,7 @@ def combine(estimates: Sequence[Estimate]) -> Estimate:
     used = [estimate for estimate in estimates if not math.isnan(estimate.value)]
     if not used:
         reason = f"undefined in all {len(estimates)} runs: {estimates[0].reason}"
-        return _undefined(sum(estimate.n_undefined for estimate in estimates), reason)
+        return undefined(sum(estimate.n_undefined for estimate in estimates), reason)
     if len({(len(run.replicates_original), len(run.replicates_holdout)) for run in used}) > 1:
         raise RiskError("runs to combine have different sides or jackknife groups; score them alike")
     left_out = [estimate for estimate in estimates if math.isnan(estimate.value)]
@@ -228,13 +66,13 @@ def combine(estimates: Sequence[Estimate]) -> Estimate:
         [run.value for run in used],
         sum(run.n_key_sets for run in used),
         sum(run.n_undefined for run in used),
-        _mean_defined(np.array([run.replicates_original for run in used])),
-        _mean_defined(np.array([run.replicates_holdout for run in used])),
+        mean_defined(np.array([run.replicates_original for run in used])),
+        mean_defined(np.array([run.replicates_holdout for run in used])),
         f"{len(left_out)} of {len(estimates)} runs left out: {left_out[0].reason}" if left_out else "",
     )
 
 
-def _mean_defined(replicates: Floats) -> Floats:
+def mean_defined(replicates: Floats) -> Floats:
     """Mean over rows where defined, column by column: each replicate follows the estimator's own rule of leaving out
     what is undefined.
 
@@ -289,19 +127,7 @@ def estimate(
     )
 
 
-def _undefined(n_undefined: int, reason: str) -> Estimate:
+def undefined(n_undefined: int, reason: str) -> Estimate:
+    """No value, and why."""
     nan = math.nan
-    return Estimate(nan, nan, nan, nan, 0, n_undefined, _NO_REPLICATES, _NO_REPLICATES, reason)
-
-
-def _why(scores: Scores, sides: Sequence[str]) -> str:
-    """The first reason found why TCAP, the one measure that can be undefined, is so in every key set."""
-    reasons = [f"{found.reason} ({side})" for side in sides for found in scores.attributions[side] if found.reason]
-    return f"undefined in all {len(scores.sets)} key sets, the first: {reasons[0]}"
-
-
-def _check_names(measure: str, side: str) -> None:
-    if measure not in MEASURES:
-        raise RiskError(f"no measure {measure!r}; known: {list(MEASURES)}")
-    if side not in SIDES:
-        raise RiskError(f"no side {side!r}; known: {list(SIDES)}")
+    return Estimate(nan, nan, nan, nan, 0, n_undefined, NO_REPLICATES, NO_REPLICATES, reason)

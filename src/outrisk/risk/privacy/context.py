@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from outrisk.risk.coding.with_numbers import ORIGINAL, SYNTHETIC, Tables
+from outrisk.risk.coding.classes import ORIGINAL, SYNTHETIC
+from outrisk.risk.coding.with_numbers import Tables
 from outrisk.risk.neighbours.exact import UNHURRIED, Floats, Pace, Points, Positions, Space, farthest, nearest, points
 from outrisk.risk.privacy.columns import Encoding
 from outrisk.risk.privacy.encodings import encode

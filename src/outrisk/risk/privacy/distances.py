@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from outrisk.errors import RiskError
-from outrisk.risk.coding.with_numbers import HOLDOUT, ORIGINAL
+from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL
 from outrisk.risk.intervals.scores import Score, joined, mean, share, student, undefined, wilson
 from outrisk.risk.neighbours.exact import Floats, nearest, ties
 from outrisk.risk.privacy.columns import Encoding

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from outrisk.errors import RiskError
-from outrisk.risk.coding.with_numbers import ORIGINAL, SYNTHETIC, Tables
+from outrisk.risk.coding.classes import ORIGINAL, SYNTHETIC
+from outrisk.risk.coding.with_numbers import Tables
 from outrisk.risk.neighbours.exact import Floats, Space
 from outrisk.risk.privacy.columns import Columns, Encoding, indicator_costs, shares, value_range, z_scores
 from outrisk.risk.privacy.entropy import Entropy, factor

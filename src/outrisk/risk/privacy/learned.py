@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.errors import RiskError
-from outrisk.risk.coding.with_numbers import HOLDOUT, ORIGINAL, Tables
+from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL
+from outrisk.risk.coding.with_numbers import Tables
 from outrisk.risk.intervals.scores import Score, student, undefined, wilson
 from outrisk.risk.neighbours.exact import Floats, Pace, Positions
 from outrisk.risk.privacy.columns import Encoding

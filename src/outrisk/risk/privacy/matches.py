@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.errors import RiskError
-from outrisk.risk.coding.classes import combined_code
-from outrisk.risk.coding.with_numbers import ORIGINAL, Tables
+from outrisk.risk.coding.classes import ORIGINAL, combined_code
+from outrisk.risk.coding.with_numbers import Tables
 from outrisk.risk.intervals.scores import Score, share, wilson
 from outrisk.risk.neighbours.exact import between, ties
 from outrisk.risk.privacy.columns import Encoding

@@ -14,8 +14,8 @@ import pandas as pd
 
 from outrisk.codebook import Codebook
 from outrisk.errors import RiskError, first_line
-from outrisk.risk.coding.classes import check_keys
-from outrisk.risk.coding.with_numbers import HOLDOUT, ORIGINAL, RESAMPLE, SYNTHETIC, read
+from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, SYNTHETIC, check_keys
+from outrisk.risk.coding.with_numbers import RESAMPLE, read
 from outrisk.risk.intervals.scores import Score, joined, undefined
 from outrisk.risk.neighbours.exact import Pace, Positions, TimedOutError
 from outrisk.risk.privacy.columns import Encoding

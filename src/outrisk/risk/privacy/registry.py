@@ -8,7 +8,7 @@ from typing import Any
 
 from outrisk.errors import RiskError
 from outrisk.risk.intervals.scores import Score
-from outrisk.risk.privacy import attribution, distances, learned, matches
+from outrisk.risk.privacy import distances, inference, learned, matches
 from outrisk.risk.privacy.columns import Encoding
 
 RISKIER, SAFER = "larger = riskier", "smaller = riskier"
@@ -30,6 +30,7 @@ class Metric:
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # beside the default
     directions: Mapping[str, str] = field(default_factory=dict)  # of variants that run another way
     compared: bool = True  # whether the same value of the holdout means something
+    trained: bool = False  # trains classifiers: seconds a table, so a study measures it only where asked
 
     def parameters(self, variant: str) -> Mapping[str, Any]:
         """What a variant passes to the function; the metric's default form where it has no such variant."""
@@ -52,18 +53,18 @@ METRICS: dict[str, Metric] = {
         Metric(
             "ZCAP", "zero CAP",
             "how often synthetic records with a person's keys have the person's target, nobody with those keys = 0",
-            attribution.zcap, needs=("keys",),
+            inference.zcap, needs=("keys",),
         ),
         Metric(
             "GCAP", "generalised CAP",
             "how often the synthetic records nearest in the keys have the person's target",
-            attribution.gcap, needs=("keys",),
+            inference.gcap, needs=("keys",),
             variants={REFERENCE: {"neighbours": "first", "hamming": "onehot"}},
         ),
         Metric(
             "AIR", "attribute inference risk",
             "how often the synthetic records nearest in the keys hit the person's target, rare records weighing more",
-            attribution.air, needs=("keys",),
+            inference.air, needs=("keys",),
             variants={
                 PAPER: {"form": "record_f1", "tolerance": "synthetic", "encoding": _ZSCORE},
                 REFERENCE: {
@@ -91,7 +92,7 @@ METRICS: dict[str, Metric] = {
         Metric(
             "D-MLP", "detection by a multilayer perceptron",
             "how well a classifier tells original from synthetic records",
-            learned.dmlp, UNLIKE,
+            learned.dmlp, UNLIKE, trained=True,
             variants={PAPER: {"form": "one_minus_auc"}, REFERENCE: {"form": "one_minus_auc"}},
             directions={PAPER: ALIKE, REFERENCE: ALIKE},
         ),
@@ -155,7 +156,7 @@ METRICS: dict[str, Metric] = {
         Metric(
             "MIR", "membership inference risk",
             "which share of the original's people a classifier takes for members, beside the same share of outsiders",
-            learned.mir, needs=("holdout",),
+            learned.mir, needs=("holdout",), trained=True,
             variants={PAPER: {"members": "real"}, REFERENCE: {"members": "real", "form": "one_minus_recall"}},
             directions={PAPER: UNLIKE, REFERENCE: ALIKE},
         ),

@@ -11,10 +11,9 @@ import pandas as pd
 
 from outrisk.codebook import Codebook
 from outrisk.errors import RiskError
-from outrisk.risk.attribution.definitions import HOLDOUT, ORIGINAL
-from outrisk.risk.coding.classes import Coding, Equivalence, check_keys, cross
-from outrisk.risk.coding.levels import Groups, Levels
-from outrisk.risk.coding.tables import Tables, check_named, from_frames, group_variables, listed
+from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, Coding, Equivalence, check_keys, cross
+from outrisk.risk.coding.levels import Groups, Levels, make_groups
+from outrisk.risk.coding.variables import Tables, check_named, from_frames, group_variables, listed
 from outrisk.risk.synthpop.claims import (
     ATTRIBUTE,
     CAP,
@@ -27,7 +26,7 @@ from outrisk.risk.synthpop.claims import (
     profiles,
 )
 from outrisk.risk.synthpop.margins import BY_COMPANY, margins
-from outrisk.risk.synthpop.options import Options, Triple, exclusions_of, make_groups, make_options
+from outrisk.risk.synthpop.options import Options, Triple, exclusions_of, make_options
 
 _CHECK_1WAY = ["synthesis", "level", "records", "pct_level", "disclosed", "disclosed_level", "pct_disclosed"]
 _CHECK_2WAY = [

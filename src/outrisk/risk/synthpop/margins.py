@@ -1,10 +1,10 @@
 """The measures against original and holdout, and their difference with a 95 % interval.
 
 Given the synthetic table, the two samples of records are independent. A measure that asks of each record alone what the
-synthetic table says of it is a mean of scores of independent records: its interval is that of
-`outrisk.risk.difference` (Agresti and Caffo). The others ask about the other records too (is it unique?): theirs is the
-delete-a-group jackknife's, as in `outrisk.risk.jackknife`, which for counts of uniques errs on the wide side (Efron and
-Stein, Annals of Statistics 9, 1981). A bootstrap would not do: its repeated records are never unique.
+synthetic table says of it is a mean of scores of independent records: its interval is that of `intervals.closed`
+(Agresti and Caffo). The others ask about the other records too (is it unique?): theirs is the delete-a-group
+jackknife's (`intervals.jackknife`), which for counts of uniques errs on the wide side (Efron and Stein, Annals of
+Statistics 9, 1981). A bootstrap would not do: its repeated records are never unique.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from outrisk.risk.attribution.definitions import HOLDOUT, ORIGINAL, Floats
-from outrisk.risk.coding.classes import Counts, Equivalence
+from outrisk.risk.attribution.definitions import Floats
+from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, SIDES, Counts, Equivalence
 from outrisk.risk.intervals.closed import interval, sample
-from outrisk.risk.intervals.jackknife import SIDES, Estimate, combine, deal, estimate
+from outrisk.risk.intervals.jackknife import Estimate, combine, deal, estimate
 from outrisk.risk.synthpop.claims import Claims
 
 MEASURES = ("UiO", "UiOiS", "repU", "Dorig", "iS", "DiS", "DiSCO", "DiSDiO", "baseCAPd", "CAPd", "DCAP", "TCAP")

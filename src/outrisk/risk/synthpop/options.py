@@ -11,7 +11,7 @@ import numpy as np
 
 from outrisk.errors import RiskError
 from outrisk.risk.coding.classes import Coding
-from outrisk.risk.coding.levels import Groups, number_text
+from outrisk.risk.coding.levels import is_number, is_whole, number_text
 from outrisk.risk.synthpop.claims import Exclusions, Mask
 
 Triple = tuple[str, Any, Any]  # key, key level, target level
@@ -62,7 +62,7 @@ def make_options(
         if triple[0] not in keys:
             raise RiskError(f"exclude: {triple[0]!r} is not among the keys {list(keys)}")
         triples.append((triple[0], level_text(triple[1]), level_text(triple[2])))
-    if not _is_whole(denom_lim) or denom_lim < 1:
+    if not is_whole(denom_lim) or denom_lim < 1:
         raise RiskError(f"denom_lim is {denom_lim!r}; it is a number of records: give a whole number from 1")
     return Options(
         not_target_levels=tuple(level_text(level) for level in levels),
@@ -78,30 +78,7 @@ def make_options(
 
 def level_text(level: Any) -> str:
     """A level as the labels write it."""
-    return level if isinstance(level, str) else number_text(level) if _is_number(level) else str(level)
-
-
-def make_groups(
-    names: Sequence[str], option: str, n_groups: int | Mapping[str, int] | None, keep_values: Mapping[str, Any] | None
-) -> dict[str, Groups]:
-    """How to group the named variables; a mapping names those to group, one number is meant for all."""
-    if isinstance(n_groups, Mapping):
-        unknown = [name for name in n_groups if name not in names]
-        if unknown:
-            raise RiskError(f"{option}: {unknown[0]!r} is not among {list(names)}")
-        wanted = {name: n or 0 for name, n in n_groups.items()}
-    else:
-        wanted = dict.fromkeys(names, n_groups or 0)
-    for name, n in wanted.items():
-        if not _is_whole(n) or n < 0 or n == 1:
-            raise RiskError(f"{option}: {n!r} groups for {name!r}; give a whole number from 2, or 0 for no grouping")
-    kept = {}
-    for name, values in (keep_values or {}).items():
-        single = _is_number(values)
-        if not single and (isinstance(values, str) or not all(_is_number(value) for value in values)):
-            raise RiskError(f"keep_values: {values!r} of {name!r} is no number; only numbers are grouped")
-        kept[name] = (float(values),) if single else tuple(float(value) for value in values)
-    return {name: Groups(int(n), kept.get(name, ())) for name, n in wanted.items() if n}
+    return level if isinstance(level, str) else number_text(level) if is_number(level) else str(level)
 
 
 def exclusions_of(
@@ -149,14 +126,6 @@ def _thresholds(option: str, given: Sequence[float]) -> tuple[float, float]:
     if isinstance(given, str) or len(given) != 2:
         raise RiskError(f"{option}: {given!r}; give two numbers, a count of records and a percentage")
     count, percentage = given
-    if not (_is_number(count) and _is_number(percentage) and count >= 0 and 0 <= percentage <= 100):
+    if not (is_number(count) and is_number(percentage) and count >= 0 and 0 <= percentage <= 100):
         raise RiskError(f"{option}: {tuple(given)}; the first is a count from 0, the second a percentage from 0 to 100")
     return float(count), float(percentage)
-
-
-def _is_whole(value: Any) -> bool:
-    return _is_number(value) and float(value).is_integer()
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

@@ -12,7 +12,7 @@ import pandas as pd
 from outrisk.codebook import Codebook
 from outrisk.errors import RiskError
 from outrisk.risk.coding.classes import check_keys
-from outrisk.risk.coding.tables import check_named, from_frames, group_variables, listed
+from outrisk.risk.coding.variables import check_named, from_frames, group_variables, listed
 from outrisk.risk.synthpop.disclosure import Disclosure, measure_target
 from outrisk.risk.synthpop.options import Triple, make_options
 

@@ -11,10 +11,8 @@ import pandas as pd
 from outrisk.codebook import Codebook
 from outrisk.errors import RiskError
 from outrisk.microdata import Microdata
-from outrisk.risk.attribution.definitions import HOLDOUT, ORIGINAL, SYNTHETIC
-from outrisk.risk.coding.classes import check_table, code_microdata
-from outrisk.risk.coding.levels import Groups, Levels, code_levels
-from outrisk.risk.synthpop.options import make_groups
+from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, SYNTHETIC, check_table, code_microdata
+from outrisk.risk.coding.levels import Groups, Levels, code_levels, make_groups
 
 
 class Tables:

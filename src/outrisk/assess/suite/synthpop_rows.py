@@ -8,7 +8,7 @@ from typing import Any
 from outrisk.assess.folds import Fold
 from outrisk.errors import RiskError
 from outrisk.microdata import Microdata
-from outrisk.risk.coding.tables import from_microdata
+from outrisk.risk.coding.variables import from_microdata
 from outrisk.risk.synthpop.disclosure import measure_target
 from outrisk.risk.synthpop.margins import MEASURES
 from outrisk.risk.synthpop.options import make_options

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from outrisk.assess.sections import Request, Section, Table
+from outrisk.assess.measured.sections import Request, Section, Table
 from outrisk.risk.attacks.attack import attack
-from outrisk.risk.attribution.definitions import HOLDOUT
 from outrisk.risk.attribution.family import cap
+from outrisk.risk.coding.classes import HOLDOUT
 from outrisk.risk.synthpop.disclosure import Disclosure, disclosure
 from outrisk.risk.synthpop.targets import multi_disclosure
 
@@ -111,7 +111,7 @@ def cap_sections(request: Request) -> Iterator[Section]:
         tuple(
             Table(
                 "Means over all key sets" if size == "all" else f"Means over the sets of {size} keys",
-                _each_and_mean([frame[frame["size"] == size] for frame in frames], columns),
+                each_and_mean([frame[frame["size"] == size] for frame in frames], columns),
                 "share",
             )
             for size in sizes
@@ -147,7 +147,7 @@ def attack_sections(request: Request) -> Iterator[Section]:
         (
             Table(
                 "Accuracy: share of people whose target is guessed",
-                _each_and_mean(frames, ["measure", "original", *against, "note", "reason"]),
+                each_and_mean(frames, ["measure", "original", *against, "note", "reason"]),
                 "share",
             ),
         ),
@@ -156,7 +156,7 @@ def attack_sections(request: Request) -> Iterator[Section]:
     )
 
 
-def _each_and_mean(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
+def each_and_mean(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
     """Rows of each synthetic table and, where there are several, their means by measure, which have no interval.
 
     Of the columns those that hold nothing but empty texts are left out.

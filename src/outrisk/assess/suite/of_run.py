@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from outrisk.assess import disclosure, privacy
-from outrisk.assess.attribution import ATTACK_COLUMNS, CAP_COLUMNS, attack_rows, cap_rows, code_fold
 from outrisk.assess.folds import Fold
+from outrisk.assess.suite import privacy_rows as privacy
+from outrisk.assess.suite import synthpop_rows as disclosure
+from outrisk.assess.suite.cap_rows import ATTACK_COLUMNS, CAP_COLUMNS, attack_rows, cap_rows, code_fold
 from outrisk.errors import RiskError
 from outrisk.microdata import Microdata
 from outrisk.risk.attacks.attack import CLASSIFIERS, choose_classifiers
-from outrisk.risk.intervals.jackknife import Scores
+from outrisk.risk.attribution.over_key_sets import Scores
 from outrisk.risk.privacy import METRICS
 
 COLUMNS: Mapping[str, list[str]] = {

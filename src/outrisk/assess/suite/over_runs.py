@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from outrisk.assess.run import RunResult
-from outrisk.assess.suite import COLUMNS as FILES
+from outrisk.assess.suite.of_run import COLUMNS as FILES
 from outrisk.risk.privacy.metrics import BETWEEN
 
 COLUMNS = [
@@ -56,7 +56,8 @@ class Mean:
         variance = sampling + self.between
         if not self.between > 0:
             return _Z * math.sqrt(variance)
-        degrees = self.degrees * (variance / self.between) ** 2
+        ratio = variance / self.between  # may be beyond what a power allows; a product becomes infinite
+        degrees = self.degrees * ratio * ratio
         return float(stdtrit(degrees, (1 + _LEVEL) / 2)) * math.sqrt(variance)
 
 

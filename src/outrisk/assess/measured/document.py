@@ -10,9 +10,9 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from outrisk.assess.families import attack_sections, cap_sections, disclosure_sections, target_sections
-from outrisk.assess.privacy import privacy_sections
-from outrisk.assess.sections import Request, Section
+from outrisk.assess.measured.families import attack_sections, cap_sections, disclosure_sections, target_sections
+from outrisk.assess.measured.privacy_sections import privacy_sections
+from outrisk.assess.measured.sections import Request, Section
 from outrisk.errors import RiskError
 from outrisk.risk.synthpop.options import RiskWarning
 

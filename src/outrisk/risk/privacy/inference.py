@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.errors import RiskError
-from outrisk.risk.attribution.definitions import ORIGINAL, SYNTHETIC, shares
+from outrisk.risk.attribution.definitions import shares
 from outrisk.risk.attribution.nearest import nearest_keys, same_keys
-from outrisk.risk.coding.classes import Coding, check_keys, cross
+from outrisk.risk.coding.classes import ORIGINAL, SYNTHETIC, Coding, check_keys, cross
 from outrisk.risk.coding.with_numbers import Tables
 from outrisk.risk.intervals.scores import Score, mean, mean_interval
 from outrisk.risk.neighbours.exact import Floats, Points, Space, nearest, points, ties

@@ -13,11 +13,10 @@ from outrisk.assess.folds import Fold
 from outrisk.errors import RiskError
 from outrisk.microdata import Microdata
 from outrisk.risk.attacks.attack import attack_coding
-from outrisk.risk.attribution.definitions import HOLDOUT, ORIGINAL, SYNTHETIC
 from outrisk.risk.attribution.family import cap_sets, measures
 from outrisk.risk.attribution.marginals import marginal_frame, some
-from outrisk.risk.coding.classes import Coding, code_microdata
-from outrisk.risk.intervals.jackknife import Scores
+from outrisk.risk.attribution.over_key_sets import Scores
+from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, SYNTHETIC, Coding, code_microdata
 from outrisk.risk.neighbours.exact import Pace, TimedOutError
 
 CAP_COLUMNS = [

@@ -1,0 +1,1 @@
+"""What `outrisk measure` shows: sections of tables on any original and synthetic data."""

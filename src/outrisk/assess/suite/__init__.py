@@ -1,0 +1,1 @@
+"""The suite of risk measures of a study's runs."""
