@@ -73,17 +73,17 @@ def sets_42(tables):
 
 def whole_42(tables):
     """`cap`: all of the family, GCAP and intervals too, of the 42 key sets."""
-    cap(tables["original"], tables["synthetic"], KEYS, TARGET, tables["holdout"], [3, 4, 5, 6])
+    cap(tables["original"], tables["synthetic"], tables["holdout"], keys=KEYS, target=TARGET, key_sizes=[3, 4, 5, 6])
 
 
 def gcap(tables):
     """`cap` of the six keys: GCAP with all else."""
-    cap(tables["original"], tables["synthetic"], KEYS, TARGET)
+    cap(tables["original"], tables["synthetic"], keys=KEYS, target=TARGET)
 
 
 def one_attack(name):
     def run(tables):
-        attack(tables["original"], tables["synthetic"], KEYS, TARGET, tables["holdout"], [name])
+        attack(tables["original"], tables["synthetic"], tables["holdout"], keys=KEYS, target=TARGET, classifiers=[name])
 
     return run
 
@@ -117,7 +117,7 @@ def cmc(path):
     for target, (keys, sizes) in CMC.items():
         for size in sizes:
             found = pd.concat(
-                attack(data, data, chosen, target).frame.set_index("classifier")["accuracy_original"]
+                attack(data, data, keys=chosen, target=target).frame.set_index("classifier")["accuracy_original"]
                 for chosen in key_sets(keys.split(), [size])
             )
             over_sets = 100 * found.groupby(level=0, sort=False).agg(["mean", lambda values: values.std(ddof=0)])

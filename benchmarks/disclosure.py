@@ -76,11 +76,11 @@ def call(name, original, synthetic, holdout):
     """The measures of one case."""
     if name == "five targets":
         return multi_disclosure(
-            original, synthetic, KEYS, TARGETS, ngroups_target={"income": 20}, keep_values={"income": -8}
+            original, synthetic, keys=KEYS, targets=TARGETS, ngroups_target={"income": 20}, keep_values={"income": -8}
         )
     if name == "ungrouped income":
-        return disclosure(original, synthetic, KEYS, "income")
-    return disclosure(original, synthetic, KEYS, "depress", holdout if "holdout" in name else None)
+        return disclosure(original, synthetic, keys=KEYS, target="income")
+    return disclosure(original, synthetic, holdout if "holdout" in name else None, keys=KEYS, target="depress")
 
 
 def measure(name, n, folder, rounds):

@@ -34,7 +34,7 @@ def drawn(seed, n=90):
 
 def measured(holdout, time_limit=20.0):
     fold, synthetic = Fold(2, 0, "1", drawn(1), holdout, "2"), drawn(2)
-    scores = score(synthetic, fold.original, holdout, [*SETS, KEYS[:1]], TARGET, groups=10, seed=3)
+    scores = score(fold.original, synthetic, holdout, sets=[*SETS, KEYS[:1]], target=TARGET, groups=10, seed=3)
     return pd.DataFrame(cap_rows(code_fold(synthetic, fold, KEYS, TARGET), SETS, KEYS, scores, time_limit))
 
 
@@ -42,7 +42,9 @@ def measured(holdout, time_limit=20.0):
 def test_cap_rows_are_those_of_the_decoded_data_frames(holdout):
     frames = [data.frame() for data in (drawn(1), drawn(2))]
     against = None if holdout is None else holdout.frame()
-    expected = cap(*frames, KEYS, TARGET, against, [2, 3], codebook=CODEBOOK, groups=10, seed=3).marginal
+    expected = cap(
+        *frames, against, keys=KEYS, target=TARGET, key_sizes=[2, 3], codebook=CODEBOOK, groups=10, seed=3
+    ).marginal
     found = measured(holdout)
     pd.testing.assert_frame_equal(found, expected)
     assert set(found.columns) - {"definition"} <= set(CAP_COLUMNS)
@@ -65,7 +67,7 @@ def test_attack_rows_are_those_of_the_decoded_data_frames():
     coding, names = code_fold(drawn(2), fold, KEYS, TARGET), ("naive_bayes", "fr_nn", "zero_rule")
     found = pd.DataFrame(attack_rows(coding, KEYS, TARGET, names, 5))
     frames = [data.frame() for data in (drawn(1), drawn(2), drawn(3))]
-    expected = attack(*frames[:2], KEYS, TARGET, frames[2], names, CODEBOOK, 5).frame
+    expected = attack(*frames, keys=KEYS, target=TARGET, classifiers=names, codebook=CODEBOOK, seed=5).frame
     assert list(found["measure"]) == list(names)
     assert list(found["original"]) == list(expected["accuracy_original"])
     assert list(found["low"]) == list(expected["low"])

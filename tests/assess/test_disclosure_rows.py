@@ -32,7 +32,7 @@ def test_rows_are_those_of_the_decoded_data_frames():
     original, synthetic, holdout = (drawn(seed) for seed in (1, 2, 3))
     rows = disclosure_rows(synthetic, Fold(1, 0, "whole", original, holdout, "h"), ("age", "area"), "ill", 10, 4)
     frames = [data.frame() for data in (original, synthetic, holdout)]
-    expected = disclosure(*frames[:2], ["age", "area"], "ill", frames[2], groups=10, seed=4)
+    expected = disclosure(*frames, keys=["age", "area"], target="ill", groups=10, seed=4)
     found = pd.DataFrame(rows, columns=COLUMNS)
     assert list(found["measure"]) == [*expected.marginal["measure"], "UiS", "Dsyn", "CAPs"]
     for column in ("original", "holdout", "marginal", "low", "high", "baseline"):

@@ -89,7 +89,7 @@ def test_risk_rows_agree_with_tcap_on_the_written_file(done):
     frame = pd.read_csv(folder / "level-2_fold-1_run-1.csv", dtype=str)
     fold = results[3].job.fold
     for keys in (["AGE", "SEX"], ["AGE", "LTILL", "MSTATUS", "SEX"]):
-        found = tcap(fold.original.frame(), frame, keys, "TENURE", holdout=fold.holdout.frame())
+        found = tcap(fold.original.frame(), frame, fold.holdout.frame(), keys=keys, target="TENURE")
         for side, attribution in (("original", found.original), ("holdout", found.holdout)):
             here = rows[(rows["keys"] == "+".join(keys)) & (rows["side"] == side)].set_index("measure")
             assert here.loc["tcap_undefined", "value"] == pytest.approx(attribution.tcap_undefined, abs=1e-12)

@@ -46,7 +46,7 @@ def test_measure_writes_what_the_python_interface_finds(files, tmp_path, capsys)
     parts = {section["name"]: section for section in found["sections"]}
     assert {"disclosure", "checks", "targets"} <= set(parts)
     frames = [records(seed=seed) for seed in (1, 2, 4)]
-    expected = disclosure(frames[0], frames[1], ["age", "area"], "ill", frames[2])
+    expected = disclosure(frames[0], frames[1], frames[2], keys=["age", "area"], target="ill")
     against, identity, attribute, cap = parts["disclosure"]["tables"]
     for table, frame in ((identity, expected.identity), (attribute, expected.attribute), (cap, expected.cap)):
         assert table["columns"] == list(frame.columns)
@@ -56,7 +56,7 @@ def test_measure_writes_what_the_python_interface_finds(files, tmp_path, capsys)
     at = against["columns"].index("marginal")
     marginal = [math.nan if row[at] is None else row[at] for row in against["rows"]]
     assert marginal == pytest.approx(list(expected.marginal["marginal"]), nan_ok=True)
-    several = multi_disclosure(frames[0], frames[1], ["age", "area"], ["ill", "sex"], frames[2])
+    several = multi_disclosure(frames[0], frames[1], frames[2], keys=["age", "area"], targets=["ill", "sex"])
     table = parts["targets"]["tables"][0]
     assert [row[0] for row in table["rows"]] == list(several.table["target"])
     assert found["records"] == {"original": 160, "synthetic": [160], "holdout": 160}
@@ -125,11 +125,13 @@ def test_key_sizes_and_attacks_are_the_python_interface_too(files, tmp_path, cap
     assert (code, err) == (0, "")
     parts = {section["name"]: section["tables"] for section in json.loads(out.read_text())["sections"]}
     original, *several, held = (records(seed=seed) for seed in (1, 2, 3, 4))
-    expected = [cap(original, each, ["age", "area"], "ill", held, [1, 2]).marginal for each in several]
+    expected = [
+        cap(original, each, held, keys=["age", "area"], target="ill", key_sizes=[1, 2]).marginal for each in several
+    ]
     for table, size in zip(parts["cap"], ("all", "1", "2"), strict=True):
         values = pd.concat([frame[frame["size"] == size] for frame in expected])
         check_each_and_mean(table, values, "measure")
-    guesses = [attack(original, each, ["age", "area"], "ill", held).frame for each in several]
+    guesses = [attack(original, each, held, keys=["age", "area"], target="ill").frame for each in several]
     renamed = [frame.rename(columns={"accuracy_original": "original", "difference": "marginal"}) for frame in guesses]
     check_each_and_mean(parts["attacks"][0], pd.concat(renamed), "classifier")
     assert page.read_text().count("<svg ") == 3

@@ -38,7 +38,9 @@ def people(n, seed, noise=0.1):
 @given(originals, tables, tables)
 def test_fr_nn_and_the_dummies_agree_with_their_definitions(original, synthetic, holdout):
     names = ["fr_nn", "zero_rule", "uniform"]
-    rows = rows_of(attack(frame(original), frame(synthetic), KEYS, "target", frame(holdout), names))
+    rows = rows_of(
+        attack(frame(original), frame(synthetic), frame(holdout), keys=KEYS, target="target", classifiers=names)
+    )
     for side, attacked in (("original", original), ("holdout", holdout)):
         right = dict.fromkeys(names, 0.0)
         targets = [row[-1] for row in synthetic]
@@ -51,7 +53,7 @@ def test_fr_nn_and_the_dummies_agree_with_their_definitions(original, synthetic,
         for name in names:
             assert rows.loc[name, f"accuracy_{side}"] == pytest.approx(right[name] / len(attacked))
         assert (rows[f"n_{side}"] == len(attacked)).all()
-    gcap = cap(frame(original), frame(synthetic), KEYS, "target").per_set.loc[0, "R_GCAP_first"]
+    gcap = cap(frame(original), frame(synthetic), keys=KEYS, target="target").per_set.loc[0, "R_GCAP_first"]
     assert rows.loc["fr_nn", "accuracy_original"] == pytest.approx(gcap)
     assert rows["difference"].to_list() == pytest.approx(
         (rows["accuracy_original"] - rows["accuracy_holdout"]).to_list()
@@ -60,7 +62,7 @@ def test_fr_nn_and_the_dummies_agree_with_their_definitions(original, synthetic,
 
 
 def test_every_classifier_learns_a_plain_rule():
-    rows = rows_of(attack(people(300, 1), people(300, 2), KEYS, "target", people(200, 3)))
+    rows = rows_of(attack(people(300, 1), people(300, 2), people(200, 3), keys=KEYS, target="target"))
     assert tuple(rows.index) == CLASSIFIERS
     assert (rows.loc[:"ensemble", ["accuracy_original", "accuracy_holdout"]] > 0.85).all(axis=None)
     assert rows.loc["uniform", "accuracy_original"] == pytest.approx(1 / 3)
@@ -70,9 +72,11 @@ def test_every_classifier_learns_a_plain_rule():
 
 def test_seed_order_of_classifiers_and_records_do_not_matter():
     original, synthetic = people(80, 1, 0.5), people(80, 2, 0.5)
-    whole = rows_of(attack(original, synthetic, KEYS, "target", seed=4))
+    whole = rows_of(attack(original, synthetic, keys=KEYS, target="target", seed=4))
     names = ["ensemble", "random_forest"]
-    few = rows_of(attack(original[::-1], synthetic.sort_values("target"), KEYS, "target", classifiers=names, seed=4))
+    few = rows_of(
+        attack(original[::-1], synthetic.sort_values("target"), keys=KEYS, target="target", classifiers=names, seed=4)
+    )
     assert list(few.index) == names
     pd.testing.assert_frame_equal(few, whole.loc[names])
     assert whole["difference"].isna().all()
@@ -86,16 +90,16 @@ def test_the_random_forest_is_that_of_scikit_learn():
     synthetic = pd.DataFrame(codes, columns=synthetic.columns).astype(str)
     model.fit(pd.get_dummies(synthetic[list(KEYS)]).astype(np.float32).to_numpy(), synthetic["target"])
     expected = model.score(pd.get_dummies(original[list(KEYS)]).astype(np.float32).to_numpy(), original["target"])
-    rows = rows_of(attack(original, synthetic, KEYS, "target", classifiers=["random_forest"], seed=9))
+    rows = rows_of(attack(original, synthetic, keys=KEYS, target="target", classifiers=["random_forest"], seed=9))
     assert rows.loc["random_forest", "accuracy_original"] == pytest.approx(expected)
 
 
 def test_weights_stand_for_repeated_records_and_sparse_for_dense(monkeypatch):
     original, synthetic = people(100, 1, 0.5), people(200, 2, 0.5)
-    weighted = rows_of(attack(original, synthetic, KEYS, "target"))
+    weighted = rows_of(attack(original, synthetic, keys=KEYS, target="target"))
     monkeypatch.setattr(module, "_WEIGHTED", ())
     monkeypatch.setattr(module, "_DENSE", ())
-    repeated = rows_of(attack(original, synthetic, KEYS, "target"))
+    repeated = rows_of(attack(original, synthetic, keys=KEYS, target="target"))
     names = ["naive_bayes", "svm", "logistic_regression"]  # which of many equal neighbours k_nearest takes is open
     assert repeated.loc["k_nearest", "accuracy_original"] == pytest.approx(0.5, abs=0.1)
     assert weighted.loc[names, "accuracy_original"].to_list() == repeated.loc[names, "accuracy_original"].to_list()
@@ -103,7 +107,7 @@ def test_weights_stand_for_repeated_records_and_sparse_for_dense(monkeypatch):
 
 def test_a_large_table_trains_the_svm_on_a_sample(monkeypatch):
     monkeypatch.setattr(module, "SVM_RECORDS", 50)
-    row = rows_of(attack(people(60, 1), people(80, 2), KEYS, "target", classifiers=["svm"])).loc["svm"]
+    row = rows_of(attack(people(60, 1), people(80, 2), keys=KEYS, target="target", classifiers=["svm"])).loc["svm"]
     assert row["n_synthetic"] == 50
     assert row["note"] == "trained on 50 of 80 records, drawn at random"
     assert row["accuracy_original"] > 0.7
@@ -112,7 +116,7 @@ def test_a_large_table_trains_the_svm_on_a_sample(monkeypatch):
 def test_one_class_fails_some_classifiers_and_stops_none():
     synthetic = frame([("v", "v", "yes"), ("w", "w", "yes")])
     original = frame([("v", "v", "yes"), ("w", "w", "no"), ("x", "x", "yes")])
-    rows = rows_of(attack(original, synthetic, KEYS, "target", original))
+    rows = rows_of(attack(original, synthetic, original, keys=KEYS, target="target"))
     for name in ("svm", "logistic_regression"):
         assert math.isnan(rows.loc[name, "accuracy_original"]) and math.isnan(rows.loc[name, "difference"])
         assert rows.loc[name, "reason"].startswith("ValueError: ") and "class" in rows.loc[name, "reason"]
@@ -127,7 +131,7 @@ def test_every_classifier_failing_is_told(monkeypatch):
 
     monkeypatch.setattr(module, "_model", die)
     names = ["naive_bayes", "svm", "k_nearest", "random_forest", "logistic_regression"]
-    rows = rows_of(attack(people(20, 1), people(20, 2), KEYS, "target", classifiers=names))
+    rows = rows_of(attack(people(20, 1), people(20, 2), keys=KEYS, target="target", classifiers=names))
     assert set(rows["reason"]) == {"MemoryError: MemoryError"}
     assert rows["accuracy_original"].isna().all()
 
@@ -143,7 +147,7 @@ def test_warnings_of_training_are_noted(monkeypatch):
         return model(*arguments)
 
     monkeypatch.setattr(module, "_model", warn)
-    row = rows_of(attack(people(20, 1), people(20, 2), KEYS, "target", classifiers=["naive_bayes"])).iloc[0]
+    row = rows_of(attack(people(20, 1), people(20, 2), keys=KEYS, target="target", classifiers=["naive_bayes"])).iloc[0]
     assert row["note"] == "did not converge"
 
 
@@ -152,8 +156,8 @@ def test_levels_that_no_synthetic_record_has_are_all_alike():
     original = people(40, 1).replace({"b": {"3": "7"}})
     other = people(40, 1).replace({"b": {"3": "zzz"}})
     holdout = frame([("77", "88", "1"), ("99", None, "0")])
-    first = attack(original, synthetic, KEYS, "target").frame["accuracy_original"]
-    second = attack(other, synthetic, KEYS, "target", holdout).frame["accuracy_original"]
+    first = attack(original, synthetic, keys=KEYS, target="target").frame["accuracy_original"]
+    second = attack(other, synthetic, holdout, keys=KEYS, target="target").frame["accuracy_original"]
     assert first.to_list() == second.to_list()
 
 

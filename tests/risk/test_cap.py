@@ -89,8 +89,8 @@ def slow(synthetic, attacked, positions, tau):
 def test_certain_right_certain_wrong_uncertain_and_no_match():
     synthetic = frame([("right", 1), ("right", 1), ("wrong", 1), ("unsure", 0), ("unsure", 1), ("absent", 0)])
     original = frame([("right", 1), ("wrong", 0), ("wrong", 0), ("unsure", 1), ("other", 1)])
-    assert weap(synthetic, ["key"], "target").tolist() == [1, 1, 1, 0.5, 0.5, 1]
-    result = tcap(original, synthetic, ["key"], "target")
+    assert weap(synthetic, keys=["key"], target="target").tolist() == [1, 1, 1, 0.5, 0.5, 1]
+    result = tcap(original, synthetic, keys=["key"], target="target")
     assert result.original == Attribution(correct=2.0, matched=3, certain=4, n_synthetic=6)
     assert result.original.tcap_undefined == 2 / 3
     assert result.original.tcap_zero == 2 / 4
@@ -99,7 +99,7 @@ def test_certain_right_certain_wrong_uncertain_and_no_match():
     assert result.mean_weap == 5 / 6
     assert math.isnan(result.marginal)
     assert result.reason == "no holdout"
-    differential = dcap(original, synthetic, ["key"], "target")
+    differential = dcap(original, synthetic, keys=["key"], target="target").original
     assert differential.dcap == (1 + 0 + 0 + 0.5 + 0) / 5
     assert differential.dcap_matches == 1.5 / 4
     assert differential.non_matches == 1
@@ -113,7 +113,7 @@ def test_partly_right_and_a_holdout():
     synthetic = frame([("x", 1), ("y", 0)])
     original = frame([("x", 1), ("x", 1), ("x", 1), ("x", 0), ("y", 0)])
     holdout = frame([("x", 0), ("x", 1)])
-    result = tcap(original, synthetic, ["key"], "target", holdout=holdout)
+    result = tcap(original, synthetic, holdout, keys=["key"], target="target")
     assert result.original.tcap_undefined == (3 / 4 + 1) / 2
     assert result.holdout.tcap_undefined == 1 / 2
     assert result.holdout.tcap_zero == 1 / 4
@@ -122,11 +122,11 @@ def test_partly_right_and_a_holdout():
 
 def test_nobody_matches_is_undefined_and_not_zero():
     synthetic, original = frame([("x", 1), ("y", 0)]), frame([("p", 1), ("q", 0)])
-    result = tcap(original, synthetic, ["key"], "target").original
+    result = tcap(original, synthetic, keys=["key"], target="target").original
     assert math.isnan(result.tcap_undefined)
     assert result.tcap_zero == 0.0
     assert "has its keys in the table attacked" in result.reason
-    differential = dcap(original, synthetic, ["key"], "target")
+    differential = dcap(original, synthetic, keys=["key"], target="target").original
     assert (differential.dcap, differential.non_matches) == (0.0, 2)
     assert math.isnan(differential.dcap_matches)
     assert differential.reason
@@ -134,14 +134,14 @@ def test_nobody_matches_is_undefined_and_not_zero():
 
 def test_nobody_certain_is_undefined_both_ways():
     synthetic, original = frame([("x", 1), ("x", 0)]), frame([("x", 1), ("x", 0)])
-    result = tcap(original, synthetic, ["key"], "target").original
+    result = tcap(original, synthetic, keys=["key"], target="target").original
     assert math.isnan(result.tcap_undefined)
     assert math.isnan(result.tcap_zero)
     assert result.reason == "no synthetic record has WEAP >= tau"
 
 
 def test_one_synthetic_record():
-    result = tcap(frame([("x", 1), ("x", 0)]), frame([("x", 1)]), ["key"], "target")
+    result = tcap(frame([("x", 1), ("x", 0)]), frame([("x", 1)]), keys=["key"], target="target")
     assert result.original == Attribution(correct=0.5, matched=1, certain=1, n_synthetic=1)
 
 
@@ -151,21 +151,21 @@ def test_all_equal():
     assert targeted_attribution(counts) == Attribution(correct=4.0, matched=4, certain=4, n_synthetic=4)
     assert baseline(counts) == 1.0
     with pytest.raises(RiskError, match="constant target: 'target' is '1' in every record of original"):
-        tcap(rows, rows, ["key"], "target")
+        tcap(rows, rows, keys=["key"], target="target")
     with pytest.raises(RiskError, match="constant target"):
-        score(microdata([(0, 0, 0, 0)]), microdata([(0, 0, 0, 1)] * 2), None, [("a",)], "target", groups=0)
+        score(microdata([(0, 0, 0, 1)] * 2), microdata([(0, 0, 0, 0)]), None, sets=[("a",)], target="target", groups=0)
 
 
 def test_tau_one_means_exactly_one():
     many = 3_000_000
     nearly = frame([("x", 1)] * 3 + [("x", 0)])
-    assert tcap(frame([("x", 1), ("x", 0)]), nearly, ["key"], "target", tau=0.75).original.certain == 3
-    assert tcap(frame([("x", 1), ("x", 0)]), nearly, ["key"], "target", tau=0.7500001).original.certain == 0
+    assert tcap(frame([("x", 1), ("x", 0)]), nearly, keys=["key"], target="target", tau=0.75).original.certain == 3
+    assert tcap(frame([("x", 1), ("x", 0)]), nearly, keys=["key"], target="target", tau=0.7500001).original.certain == 0
     large = frame({"key": np.zeros(many, dtype=np.int8), "target": np.r_[np.ones(many - 1, np.int8), np.int8(0)]})
-    assert tcap(frame([(0, 1), (0, 0)]), large, ["key"], "target").original.certain == 0
+    assert tcap(frame([(0, 1), (0, 0)]), large, keys=["key"], target="target").original.certain == 0
     for tau in (0.0, 1.1, -1.0, math.nan):
         with pytest.raises(RiskError, match="tau is"):
-            tcap(frame([("x", 1), ("x", 0)]), nearly, ["key"], "target", tau=tau)
+            tcap(frame([("x", 1), ("x", 0)]), nearly, keys=["key"], target="target", tau=tau)
 
 
 # --- against the slow twins ---
@@ -175,8 +175,8 @@ def test_tau_one_means_exactly_one():
 @given(tables, varied, tables, taus)
 def test_scores_agree_with_the_definitions(synthetic, original, holdout, tau):
     sets = key_sets(NAMES[:3], [1, 2, 3])
-    data = [microdata(rows) for rows in (synthetic, original, holdout)]
-    scores = score(*data, sets, "target", tau, groups=0)
+    data = [microdata(rows) for rows in (original, synthetic, holdout)]
+    scores = score(*data, sets=sets, target="target", tau=tau, groups=0)
     for k, keys in enumerate(sets):
         positions = [NAMES.index(name) for name in keys]
         for side, attacked in (("original", original), ("holdout", holdout)):
@@ -184,7 +184,7 @@ def test_scores_agree_with_the_definitions(synthetic, original, holdout, tau):
                 found = scores.values[measure, side][k]
                 assert found == pytest.approx(expected, abs=1e-12, nan_ok=True), (measure, side)
     for k, keys in enumerate(sets[-2:], start=len(sets) - 2):
-        framed = tcap(data[1].frame(), data[0].frame(), keys, "target", tau, data[2].frame())
+        framed = tcap(*(each.frame() for each in data), keys=keys, target="target", tau=tau)
         assert framed.original == scores.attributions["original"][k]
         assert framed.holdout == scores.attributions["holdout"][k]
         assert framed.mean_weap == scores.mean_weap[k]
@@ -194,7 +194,9 @@ def test_scores_agree_with_the_definitions(synthetic, original, holdout, tau):
 @given(tables, varied, varied, taus, st.integers(2, 6), st.integers(0, 3))
 def test_replicates_are_the_measures_without_each_group(synthetic, original, holdout, tau, groups, seed):
     sets = key_sets(NAMES[:3], [1, 2])
-    scores = score(*map(microdata, (synthetic, original, holdout)), sets, "target", tau, groups, seed)
+    scores = score(
+        *map(microdata, (original, synthetic, holdout)), sets=sets, target="target", tau=tau, groups=groups, seed=seed
+    )
     for side, attacked in (("original", original), ("holdout", holdout)):
         for group, gone in enumerate(deal(len(attacked), groups, seed, side)):
             kept = [row for i, row in enumerate(attacked) if i not in gone]
@@ -235,7 +237,9 @@ def sample(seed, n=400):
 
 @pytest.fixture(scope="module")
 def scores():
-    return score(sample(1, 60), sample(2), sample(3), key_sets(NAMES[:3], [2, 3]), "target", groups=10, seed=4)
+    return score(
+        sample(2), sample(1, 60), sample(3), sets=key_sets(NAMES[:3], [2, 3]), target="target", groups=10, seed=4
+    )
 
 
 def test_groups_part_the_records_and_repeat():
@@ -285,7 +289,7 @@ def test_marginal_takes_the_key_sets_where_both_are_defined():
     synthetic = microdata([(0, 0, 0, 1)])
     original = microdata([(0, 0, 0, 1)] * 3 + [(0, 0, 0, 0)])
     holdout = microdata([(0, 1, 0, 1)] * 2 + [(0, 1, 0, 0)] * 2)
-    scores = score(synthetic, original, holdout, [("a",), ("b",)], "target", groups=2)
+    scores = score(original, synthetic, holdout, sets=[("a",), ("b",)], target="target", groups=2)
     assert average(scores, "tcap_undefined", "original").n_key_sets == 2
     estimate = marginal(scores, "tcap_undefined")
     assert (estimate.value, estimate.n_key_sets, estimate.n_undefined) == (0.25, 1, 1)
@@ -296,7 +300,7 @@ def test_marginal_takes_the_key_sets_where_both_are_defined():
 def test_a_replicate_that_is_undefined_takes_the_interval_with_it():
     synthetic = microdata([(0, 0, 0, 1)])
     original = microdata([(0, 0, 0, 1)] + [(1, 0, 0, 0)] * 5)  # one person alone has the key
-    scores = score(synthetic, original, original, [("a",)], "target", groups=3)
+    scores = score(original, synthetic, original, sets=[("a",)], target="target", groups=3)
     for estimate in (average(scores, "tcap_undefined", "original"), marginal(scores, "tcap_undefined")):
         assert not math.isnan(estimate.value)
         assert all(map(math.isnan, ends(estimate)))
@@ -306,7 +310,7 @@ def test_a_replicate_that_is_undefined_takes_the_interval_with_it():
 
 def test_undefined_everywhere_no_holdout_and_no_groups():
     synthetic, original = microdata([(0, 0, 0, 1)]), microdata([(1, 1, 1, 1), (1, 1, 1, 0)])
-    scores = score(synthetic, original, None, [("a",), ("a", "b")], "target", groups=0)
+    scores = score(original, synthetic, None, sets=[("a",), ("a", "b")], target="target", groups=0)
     estimate = average(scores, "tcap_undefined", "original")
     assert math.isnan(estimate.value)
     assert (estimate.n_key_sets, estimate.n_undefined) == (0, 2)
@@ -319,14 +323,17 @@ def test_undefined_everywhere_no_holdout_and_no_groups():
     bare = average(scores, "dcap", "original")
     assert (bare.value, bare.reason) == (0.0, "no interval: no jackknife groups")
     assert math.isnan(bare.low)
-    both = score(synthetic, original, original, [("a",)], "target", groups=0)
+    both = score(original, synthetic, original, sets=[("a",)], target="target", groups=0)
     assert marginal(both, "tcap_undefined").reason.endswith("(original)")
 
 
 def test_combine_runs():
     sides = [sample(2), sample(3)]
     runs = [
-        marginal(score(sample(seed, 60), *sides, [("a", "b"), ("a", "c")], "target", groups=10), "dcap")
+        marginal(
+            score(sides[0], sample(seed, 60), sides[1], sets=[("a", "b"), ("a", "c")], target="target", groups=10),
+            "dcap",
+        )
         for seed in range(5)
     ]
     alone = combine(runs[:1])
@@ -351,14 +358,16 @@ def test_combine_runs():
     with pytest.raises(RiskError, match="no runs"):
         combine([])
     with pytest.raises(RiskError, match="different sides or jackknife groups"):
-        combine([runs[0], marginal(score(sample(1), *sides, [("a",)], "target", groups=5), "dcap")])
+        combine(
+            [runs[0], marginal(score(sides[0], sample(1), sides[1], sets=[("a",)], target="target", groups=5), "dcap")]
+        )
 
 
 def test_the_interval_covers_the_sampling_of_records():
     # Standard error by jackknife against the spread over fresh samples; 40 samples leave about 11 % of noise.
     synthetic, sets = sample(1, 200), [("a", "b")]
     estimates = [
-        average(score(synthetic, sample(seed, 2000), None, sets, "target"), "dcap", "original")
+        average(score(sample(seed, 2000), synthetic, None, sets=sets, target="target"), "dcap", "original")
         for seed in range(10, 50)
     ]
     spread = np.std([estimate.value for estimate in estimates], ddof=1)
@@ -385,14 +394,14 @@ def test_refusals():
         ((data, data, None, [("a", "a")], "target"), "repeated"),
         ((data, data, None, [("z",)], "target"), "no variable 'z'"),
         ((data, data, None, [("a",)], "z"), "target: no variable 'z'"),
-        ((empty, data, None, [("a",)], "target"), "synthetic: no records"),
+        ((data, empty, None, [("a",)], "target"), "synthetic: no records"),
         ((data, data, empty, [("a",)], "target"), "holdout: no records"),
         ((data, data, microdata([(0, 0, 0, 0)] * 5), [("a",)], "target"), "20 jackknife groups on the 5 records"),
         ((data, data, None, [("a",)], "target", 0.0), "tau is"),
     ]:
         with pytest.raises(RiskError, match=message):
-            score(*arguments)
-    scores = score(data, data, None, [("a",)], "target")
+            score(*arguments[:3], **dict(zip(("sets", "target", "tau"), arguments[3:], strict=False)))
+    scores = score(data, data, None, sets=[("a",)], target="target")
     with pytest.raises(RiskError, match="no measure 'tcap'"):
         average(scores, "tcap", "original")
     with pytest.raises(RiskError, match="no side 'both'"):

@@ -69,7 +69,7 @@ def quiet(*arguments, **options):
 @given(frames(), frames(), frames(), OPTIONS, st.integers(0, 3), st.integers(20, 80))
 def test_every_measure_is_that_of_the_slow_twin(original, synthetic, holdout, options, first, second):
     flags = {"thresh_1way": (first, second), "thresh_2way": (first, second)}
-    found = quiet(original, synthetic, KEYS, "t", holdout, **options, **flags)
+    found = quiet(original, synthetic, holdout, keys=KEYS, target="t", **options, **flags)
     twin = Twin(as_text(original), as_text(synthetic), KEYS, "t", **options)
     expected = twin.measures()
     got = {**found.identity.iloc[0], **found.attribute.iloc[0], **found.cap.iloc[0]}
@@ -88,7 +88,7 @@ def test_every_measure_is_that_of_the_slow_twin(original, synthetic, holdout, op
 @quick
 @given(frames(), frames(), frames(), OPTIONS)
 def test_the_margin_is_the_same_measure_of_the_holdout(original, synthetic, holdout, options):
-    found = quiet(original, synthetic, KEYS, "t", holdout, **options).marginal.set_index("measure")
+    found = quiet(original, synthetic, holdout, keys=KEYS, target="t", **options).marginal.set_index("measure")
     na = original["t"].isna().any()  # whether missing targets are dropped is decided by the original
     sides = [
         Twin(as_text(side), as_text(synthetic), KEYS, "t", **options, drop_target_na=na) for side in (original, holdout)
@@ -133,7 +133,7 @@ def test_a_replicate_is_the_measure_without_the_group(original, synthetic, group
 @given(frames(), frames(), OPTIONS)
 def test_record_scores_average_to_their_measures(original, synthetic, options):
     options = options | {"exclude_over_denom_lim": False}
-    result = quiet(original, synthetic, KEYS, "t", **options)
+    result = quiet(original, synthetic, keys=KEYS, target="t", **options)
     twin = Twin(as_text(original), as_text(synthetic), KEYS, "t", **options)
     scores = twin_scores(twin)
     values = result.marginal.set_index("measure")["original"]
@@ -162,7 +162,7 @@ def twin_scores(twin):
 @quick
 @given(frames(), frames())
 def test_profiles_count_records_by_the_size_and_the_levels_of_their_class(original, synthetic):
-    found = quiet(original, synthetic, KEYS, "t").profiles.set_index(["table", "profile"])
+    found = quiet(original, synthetic, keys=KEYS, target="t").profiles.set_index(["table", "profile"])
     for table, frame in ((ORIGINAL, original), (SYNTHETIC, synthetic)):
         coded = records(as_text(frame), KEYS, "t")
         size = [sum(q == other for _, other in coded) for _, q in coded]
@@ -178,7 +178,7 @@ def table(a, t, **more):
 
 def test_a_hand_solved_table():
     original, synthetic = table("ppqrs", "xyxzz"), table("pqqrt", "xxxyz")
-    found = disclosure(original, synthetic, ["a"], "t")
+    found = disclosure(original, synthetic, keys=["a"], target="t")
     # Unique in the original q, r, s; met q, r; unique in both r. Claims: p x, q x, r y, t z; right: p x, q x.
     assert found.identity.iloc[0].to_dict() == {"UiO": 60, "UiS": 60, "UiOiS": 40, "repU": 20}
     attribute = found.attribute.iloc[0].to_dict()
@@ -191,14 +191,16 @@ def test_a_hand_solved_table():
 
 
 def test_without_a_match_what_is_undefined_is_nan():
-    found = disclosure(table("pp", "xy"), table("q", "x"), ["a"], "t")
+    found = disclosure(table("pp", "xy"), table("q", "x"), keys=["a"], target="t")
     assert found.attribute["DiSCO"].item() == 0 and math.isnan(found.attribute["mean_denom"].item())
     assert math.isnan(found.cap["TCAP"].item()) and found.cap["DCAP"].item() == 0
 
 
 def test_an_interval_is_wide_enough_where_nothing_is_disclosed():
     """No record met on either side: the difference is 0, and not for certain."""
-    found = disclosure(table("pq" * 20, "xy" * 20), table("r", "x"), ["a"], "t", table("pq" * 20, "xy" * 20))
+    found = disclosure(
+        table("pq" * 20, "xy" * 20), table("r", "x"), table("pq" * 20, "xy" * 20), keys=["a"], target="t"
+    )
     rows = found.marginal.set_index("measure")
     assert rows.loc["DiSCO", "low"] < -1 < 1 < rows.loc["DiSCO", "high"]
     assert math.isnan(rows.loc["repU", "low"])
@@ -217,7 +219,7 @@ def test_intervals_hold_the_true_difference_about_as_often_as_they_say():
 
     synthetic, held = draw(150), {measure: [] for measure in MEASURES}
     for seed in range(200):
-        rows = disclosure(draw(300), synthetic, KEYS, "t", draw(300), seed=seed).marginal
+        rows = disclosure(draw(300), synthetic, draw(300), keys=KEYS, target="t", seed=seed).marginal
         for row in rows.itertuples():
             held[row.measure].append(row.low <= 0 <= row.high)
     shares = {measure: np.mean(found) for measure, found in held.items()}
@@ -228,8 +230,8 @@ def test_intervals_hold_the_true_difference_about_as_often_as_they_say():
 def test_several_syntheses_and_their_mean():
     original, holdout = table("ppqrs" * 4, "xyxzz" * 4), table("pqrss" * 4, "xxzzz" * 4)
     several = [table("pqqrt", "xxxyz"), table("pqqrs", "xxxyz")]
-    found = disclosure(original, several, ["a"], "t", holdout)
-    each = [disclosure(original, one, ["a"], "t", holdout) for one in several]
+    found = disclosure(original, several, holdout, keys=["a"], target="t")
+    each = [disclosure(original, one, holdout, keys=["a"], target="t") for one in several]
     assert list(found.attribute["DiSCO"]) == [one.attribute["DiSCO"].item() for one in each]
     assert found.mean["DiSCO"] == found.attribute["DiSCO"].mean()
     means = found.marginal[found.marginal["synthesis"] == "mean"].set_index("measure")
@@ -240,8 +242,8 @@ def test_several_syntheses_and_their_mean():
 
 def test_options_follow_the_keys_as_given_whatever_their_order():
     original = table("pq", "xy", b=[None, 1.0])
-    straight = disclosure(original, original, ["a", "b"], "t", use_keys_na=[True, False])
-    turned = disclosure(original, original, ["b", "a"], "t", use_keys_na=[False, True])
+    straight = disclosure(original, original, keys=["a", "b"], target="t", use_keys_na=[True, False])
+    turned = disclosure(original, original, keys=["b", "a"], target="t", use_keys_na=[False, True])
     pd.testing.assert_frame_equal(straight.exclusions, turned.exclusions)
     assert straight.exclusions["missing_keys"].iloc[0] == 1
     assert turned.keys == ("a", "b")
@@ -250,7 +252,7 @@ def test_options_follow_the_keys_as_given_whatever_their_order():
 def test_grouping_keeps_values_apart_and_holdout_values_beyond_the_breaks_count():
     original = table("pqrs" * 5, "xy" * 10, b=[-8.0, *range(1, 20)])
     holdout = table("pqrs", "xyxy", b=[-8.0, -100.0, 500.0, math.nan])
-    found = disclosure(original, original, ["b"], "t", holdout, ngroups_keys=4, keep_values={"b": -8})
+    found = disclosure(original, original, holdout, keys=["b"], target="t", ngroups_keys=4, keep_values={"b": -8})
     assert len(found.check_2way.columns) == 8
     sizes = found.profiles.set_index(["table", "profile"]).loc[("original", "k-anonymity")]
     assert list(sizes) == [1, 0, 4, 15, 0]
@@ -259,27 +261,30 @@ def test_grouping_keeps_values_apart_and_holdout_values_beyond_the_breaks_count(
 
 def test_a_continuous_key_is_allowed_and_flagged():
     original = table("pq" * 60, "xy" * 60, b=np.linspace(0, 1, 120))
-    assert "ngroups_keys groups it" in disclosure(original, original, ["b"], "t").notes[0]
-    assert not disclosure(original, original, ["b"], "t", ngroups_keys={"b": 4}).notes
-    assert not disclosure(original, original, ["a"], "t").notes
+    assert "ngroups_keys groups it" in disclosure(original, original, keys=["b"], target="t").notes[0]
+    assert not disclosure(original, original, keys=["b"], target="t", ngroups_keys={"b": 4}).notes
+    assert not disclosure(original, original, keys=["a"], target="t").notes
 
 
 def test_sides_of_unlike_size_are_told():
-    notes = disclosure(table("pqr", "xyx"), table("pq", "xy"), ["a"], "t", table("pq", "xy")).notes
+    notes = disclosure(table("pqr", "xyx"), table("pq", "xy"), table("pq", "xy"), keys=["a"], target="t").notes
     assert "original has 3 records, holdout 2" in notes[0]
 
 
 def test_one_target_level_is_told():
-    assert "'x' in every original record" in disclosure(table("pq", "xx"), table("p", "x"), ["a"], "t").notes[0]
+    assert (
+        "'x' in every original record"
+        in disclosure(table("pq", "xx"), table("p", "x"), keys=["a"], target="t").notes[0]
+    )
 
 
 def test_an_unknown_level_in_an_exclusion_is_a_warning_that_names_it():
     original = table("pq", "xy")
     with pytest.warns(RiskWarning, match="not_target_levels: 't' has no level 'w'"):
-        found = disclosure(original, original, ["a"], "t", not_target_levels=["w"])
+        found = disclosure(original, original, keys=["a"], target="t", not_target_levels=["w"])
     assert "nothing is excluded" in found.notes[0]
     with pytest.warns(RiskWarning, match="exclude: 'a' has no level 'k'"):
-        disclosure(original, original, ["a"], "t", exclude=[("a", "k", "x")])
+        disclosure(original, original, keys=["a"], target="t", exclude=[("a", "k", "x")])
 
 
 def test_numbers_and_text_are_one_level_only_if_a_codebook_says_so():
@@ -287,14 +292,16 @@ def test_numbers_and_text_are_one_level_only_if_a_codebook_says_so():
     with pytest.raises(
         RiskError, match="column 'a' holds numbers in original and text in synthetic: 1 and '1' are one level"
     ):
-        disclosure(original, synthetic, ["a"], "t")
+        disclosure(original, synthetic, keys=["a"], target="t")
     for kind in ({"kind": "categorical", "levels": ["1", "2"]}, {"kind": "integer", "min": 1, "max": 2}):
         codebook = codebook_from_dict({"variables": {"a": kind}})
-        assert disclosure(original, synthetic, ["a"], "t", codebook=codebook).attribute["DiSCO"].item() == 100
-    assert disclosure(original, table([1.0, 2.0], "xy"), ["a"], "t").attribute["DiSCO"].item() == 100
+        assert (
+            disclosure(original, synthetic, keys=["a"], target="t", codebook=codebook).attribute["DiSCO"].item() == 100
+        )
+    assert disclosure(original, table([1.0, 2.0], "xy"), keys=["a"], target="t").attribute["DiSCO"].item() == 100
     empty = table(pd.Series(["", "NA"]), "xy")
     for nothing in (empty, table(pd.Categorical([None, None]), "xy"), table([None, None], "xy")):
-        assert disclosure(original, nothing, ["a"], "t").attribute["iS"].item() == 0
+        assert disclosure(original, nothing, keys=["a"], target="t").attribute["iS"].item() == 0
 
 
 GOOD = table("pqpq", "xyxy", b=[1, 2, 3, 4])
@@ -350,7 +357,7 @@ def test_bad_input_is_told_in_one_line(arguments, message):
 
 def test_multi_takes_all_other_variables_and_gives_a_failed_one_its_reason():
     frame = GOOD.assign(empty=np.nan)
-    found = multi_disclosure(frame, frame, ["a"]).table.set_index("target")
+    found = multi_disclosure(frame, frame, keys=["a"]).table.set_index("target")
     assert list(found.index) == ["b", "t", "empty"]
     assert math.isnan(found.loc["empty", "synthetic"]) and "missing in every record" in found.loc["empty", "reason"]
     assert found.loc["t", "synthetic"] == found.loc["t", "original"] == 100
@@ -358,9 +365,11 @@ def test_multi_takes_all_other_variables_and_gives_a_failed_one_its_reason():
 
 def test_multi_is_disclosure_for_each_target():
     other = GOOD.iloc[[0, 1, 1]].reset_index(drop=True)
-    found = multi_disclosure(GOOD, [GOOD, other], ["a"], ["t", "b"], other, ngroups_target={"b": 2}, measure="TCAP")
+    found = multi_disclosure(
+        GOOD, [GOOD, other], other, keys=["a"], targets=["t", "b"], ngroups_target={"b": 2}, measure="TCAP"
+    )
     for target, groups in (("t", None), ("b", 2)):
-        single = disclosure(GOOD, [GOOD, other], ["a"], target, other, ngroups_target=groups)
+        single = disclosure(GOOD, [GOOD, other], other, keys=["a"], target=target, ngroups_target=groups)
         pd.testing.assert_frame_equal(found.results[target].marginal, single.marginal)
         row = found.table.set_index("target").loc[target]
         assert row["synthetic"] == single.mean["TCAP"] and row["original"] == single.mean["CAPd"]
@@ -381,4 +390,4 @@ def test_multi_is_disclosure_for_each_target():
 )
 def test_bad_input_of_multi_is_told_in_one_line(arguments, message):
     with pytest.raises(RiskError, match=message):
-        multi_disclosure(GOOD, GOOD, ["a"], **arguments)
+        multi_disclosure(GOOD, GOOD, keys=["a"], **arguments)

@@ -87,7 +87,9 @@ def slow(attacked, synthetic, positions, tau):
 @settings(max_examples=30, deadline=None)
 @given(originals, known, known, st.sampled_from([1.0, 0.6]))
 def test_every_key_set_agrees_with_the_definitions(original, synthetic, holdout, tau):
-    result = cap(frame(original), frame(synthetic), KEYS, "target", frame(holdout), [1, 2, 3], tau=tau)
+    result = cap(
+        frame(original), frame(synthetic), frame(holdout), keys=KEYS, target="target", key_sizes=[1, 2, 3], tau=tau
+    )
     rows = {(row["keys"], row["attacked"]): row for row in result.per_set.to_dict("records")}
     assert len(rows) == 14
     for size in (1, 2, 3):
@@ -101,7 +103,9 @@ def test_every_key_set_agrees_with_the_definitions(original, synthetic, holdout,
 @settings(max_examples=12, deadline=None)
 @given(originals, known, known, st.sampled_from([1.0, 0.5]))
 def test_means_and_marginals_follow_from_the_key_sets(original, synthetic, holdout, tau):
-    result = cap(frame(original), frame(synthetic), KEYS, "target", frame(holdout), [1, 2], tau=tau)
+    result = cap(
+        frame(original), frame(synthetic), frame(holdout), keys=KEYS, target="target", key_sizes=[1, 2], tau=tau
+    )
     per_set = result.per_set
     for row in result.summary.itertuples():
         part = per_set[per_set["attacked"] == row.attacked]
@@ -128,7 +132,7 @@ def test_means_and_marginals_follow_from_the_key_sets(original, synthetic, holdo
 def test_nearest_records_by_hand():
     original = frame([("v", "v", "v", "yes"), ("w", "w", "w", "no")])
     synthetic = frame([("v", "v", "z", "yes"), ("v", "z", "v", "no"), ("v", "v", "x", "yes"), ("z", "z", "z", "no")])
-    row = cap(original, synthetic, KEYS, "target").per_set.iloc[0]
+    row = cap(original, synthetic, keys=KEYS, target="target").per_set.iloc[0]
     # the first person has three neighbours at distance 1 (2 of 3 say yes), the second all four at 3 (2 of 4 say no)
     assert (row["mean_rho"], row["max_rho"], row["non_matches"]) == (2.0, 3, 2)
     assert row["GCAP"] == pytest.approx((2 / 3 + 2 / 4) / 2)
@@ -141,7 +145,7 @@ def test_nearest_records_by_hand():
 def test_missing_keys_agree_with_missing_keys_only():
     original = frame([(None, "v", "v", "yes"), ("v", "v", "v", "no")])
     synthetic = frame([(None, "v", "v", "yes"), ("w", "v", "v", "no")])
-    row = cap(original, synthetic, KEYS, "target").per_set.iloc[0]
+    row = cap(original, synthetic, keys=KEYS, target="target").per_set.iloc[0]
     assert row["non_matches"] == 1
     assert row["GCAP"] == pytest.approx((1 + 1 / 2) / 2)
 
@@ -185,7 +189,7 @@ def test_interval_agrees_with_the_bootstrap_over_records():
     original, synthetic, holdout = people(600, 0.3), people(150, 0.3), people(500, 0.6)
 
     def marginal(first, second):
-        return marginals(cap(first, synthetic, KEYS, "target", second, [2, 3], groups=0))
+        return marginals(cap(first, synthetic, second, keys=KEYS, target="target", key_sizes=[2, 3], groups=0))
 
     result = marginal(original, holdout)
     draws = pd.DataFrame(
@@ -209,14 +213,14 @@ def marginals(result):
 def test_no_interval_reads_as_certain():
     """All alike on both sides: the closed interval keeps a width, the jackknife's is withheld."""
     original = frame([("v", "v", "v", "yes")] * 4 + [("w", "w", "w", "no")] * 4)
-    rows = marginals(cap(original, original, KEYS, "target", original))
+    rows = marginals(cap(original, original, original, keys=KEYS, target="target"))
     assert rows.loc["0CAP", "marginal"] == 0
     assert rows.loc["0CAP", "low"] < -0.1 < 0.1 < rows.loc["0CAP", "high"]
     assert math.isnan(rows.loc["TCAP_zero", "low"])
     assert rows.loc["TCAP_zero", "reason"] == "no interval: every jackknife group gives the same value"
-    one = marginals(cap(original, original, KEYS, "target", original.head(1)))
+    one = marginals(cap(original, original, original.head(1), keys=KEYS, target="target"))
     assert one.loc["TCAP_zero", "reason"] == "no interval: no jackknife groups"
-    alone = cap(original, original, KEYS, "target").marginal
+    alone = cap(original, original, keys=KEYS, target="target").marginal
     assert set(alone["reason"]) == {"no holdout"}
     assert alone[["holdout", "marginal", "low", "high"]].isna().all(axis=None)
     assert (alone["original"] == 1).all()
@@ -226,13 +230,13 @@ def test_tcap_has_an_interval_and_a_baseline():
     rng = np.random.default_rng(8)
     data = pd.DataFrame(rng.integers(0, 3, (300, 4)).astype(str), columns=[*KEYS, "target"])
     original, holdout = data[:150], data[150:]
-    result = tcap(original, original, KEYS, "target", 0.5, holdout)
+    result = tcap(original, original, holdout, keys=KEYS, target="target", tau=0.5)
     assert result.low < result.marginal < result.high
     assert result.interval_reason == ""
     assert 0.3 < result.baseline < 0.4
-    rows = marginals(cap(original, original, KEYS, "target", holdout, tau=0.5))
+    rows = marginals(cap(original, original, holdout, keys=KEYS, target="target", tau=0.5))
     assert (result.marginal, result.low, result.high) == tuple(rows.loc["TCAP_undefined", ["marginal", "low", "high"]])
-    alone = tcap(original, original, KEYS, "target")
+    alone = tcap(original, original, keys=KEYS, target="target")
     assert (math.isnan(alone.low), alone.interval_reason) == (True, "no holdout")
 
 
@@ -279,7 +283,7 @@ def test_a_codebook_says_that_numbers_and_text_are_one_level():
     original = pd.DataFrame({"a": ["1", "2"], "target": ["yes", "no"]})
     synthetic = pd.DataFrame({"a": [1.0, 2.0], "target": ["yes", "no"]})
     with pytest.raises(RiskError, match="only if a codebook says so"):
-        cap(original, synthetic, ["a"], "target")
+        cap(original, synthetic, keys=["a"], target="target")
     codebook = Codebook(
         (
             Variable("a", "integer", (1, 2)),
@@ -287,10 +291,10 @@ def test_a_codebook_says_that_numbers_and_text_are_one_level():
             Variable("b", "integer", (1,)),
         )
     )
-    assert cap(original, synthetic, ["a"], "target", codebook=codebook).per_set.loc[0, "0CAP"] == 1
+    assert cap(original, synthetic, keys=["a"], target="target", codebook=codebook).per_set.loc[0, "0CAP"] == 1
     # whole numbers that became floats because some are missing are still numbers
     gaps = pd.DataFrame({"a": [1.0, None, 2.0], "target": ["yes", "no", "no"]})
-    assert cap(synthetic.astype({"a": int}), gaps, ["a"], "target").per_set.loc[0, "0CAP"] == 1
+    assert cap(synthetic.astype({"a": int}), gaps, keys=["a"], target="target").per_set.loc[0, "0CAP"] == 1
 
 
 @settings(max_examples=60)

@@ -146,11 +146,11 @@ def test_means_over_all_key_sets_of_several_sizes(cases, measured):
 def test_public_functions_on_frames(cases, frame):
     for case in cases["tcap_per_key"][::12]:
         original, synthetic = (frame(case["data"][side]) for side in ("original", "synthetic"))
-        result = tcap(original, synthetic, case["keys"], case["target"], case["tau"])
+        result = tcap(original, synthetic, keys=case["keys"], target=case["target"], tau=case["tau"])
         assert result.original.tcap_undefined == near(case["expected"]["TCAP_undefined"])
         assert result.mean_weap == near(case["expected"]["mean_WEAP"])
-        assert weap(synthetic, case["keys"], case["target"]).mean() == near(case["expected"]["mean_WEAP"])
+        assert weap(synthetic, keys=case["keys"], target=case["target"]).mean() == near(case["expected"]["mean_WEAP"])
     for case in cases["hittmeir_per_key"][::12]:
         original, synthetic = (frame(case["data"][side]) for side in ("original", "synthetic"))
-        result = dcap(original, synthetic, case["keys"], case["target"])
+        result = dcap(original, synthetic, keys=case["keys"], target=case["target"]).original
         assert result.dcap == near(case["expected"]["mean_0CAP"])

@@ -27,7 +27,7 @@ def frame(shared):
 def measure(frame):
     @cache
     def measure(original, synthetic, keys, target, sizes, tau):
-        return cap(frame(original), frame(synthetic), keys, target, key_sizes=sizes, tau=tau)
+        return cap(frame(original), frame(synthetic), keys=keys, target=target, key_sizes=sizes, tau=tau)
 
     def of_case(case, keys, sizes):
         data = case["data"]
@@ -115,7 +115,7 @@ def test_published_rows_of_the_original(shared, name, number):
     assert len(tables) == number
     for table, scenario in tables:
         size = len(table["per_subset"][0]["keys"])
-        result = cap(data, data, scenario["keys"], scenario["target"], key_sizes=[size])
+        result = cap(data, data, keys=scenario["keys"], target=scenario["target"], key_sizes=[size])
         rows = result.per_set.set_index("keys")
         assert len(rows) == len(table["per_subset"])
         for subset in table["per_subset"]:
@@ -143,9 +143,9 @@ def test_fr_nn_and_the_zero_rule_of_the_original(shared, name, number, sets):
         for subset in table["per_subset"]:
             keys, target = subset["keys"], scenario["target"]
             fr_nn, zero_rule, uniform = attack(
-                data, data, keys, target, classifiers=["fr_nn", "zero_rule", "uniform"]
+                data, data, keys=keys, target=target, classifiers=["fr_nn", "zero_rule", "uniform"]
             ).frame["accuracy_original"]
-            r = cap(data, data, keys, target).per_set["R_GCAP_first"].item()
+            r = cap(data, data, keys=keys, target=target).per_set["R_GCAP_first"].item()
             most = data.groupby([*keys, target]).size().groupby(level=keys).max().sum()
             assert (fr_nn, fr_nn) == (near(r), near(most / len(data)))
             assert 100 * fr_nn == near(subset["R"], 5.1e-5)
@@ -164,7 +164,9 @@ def test_no_classifier_beats_fr_nn_where_it_trains_on_what_it_attacks(shared):
     data, tables = published(shared, "cmc")
     for table, scenario in tables[::2]:
         keys = table["per_subset"][0]["keys"]
-        accuracy = attack(data, data, keys, scenario["target"]).frame.set_index("classifier")["accuracy_original"]
+        accuracy = attack(data, data, keys=keys, target=scenario["target"]).frame.set_index("classifier")[
+            "accuracy_original"
+        ]
         assert not accuracy.isna().any()
         assert accuracy["fr_nn"] == accuracy.max()
         assert 100 * accuracy["fr_nn"] == near(table["per_subset"][0]["R"], 5.1e-5)

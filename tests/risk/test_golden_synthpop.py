@@ -61,7 +61,7 @@ def test_the_files_hold_the_cases_tested_here(cases):
 @pytest.mark.parametrize("name", CASES + DEFECTS)
 def test_disclosure_as_synthpop_prints_it(cases, frame, name):
     case = cases[name]
-    found = disclosure(*tables(case, frame), case["keys"], case["target"], **options(case))
+    found = disclosure(*tables(case, frame), keys=case["keys"], target=case["target"], **options(case))
     check(found, case.get("result_without_defect", case["result"]))
 
 
@@ -80,8 +80,8 @@ def test_multi_disclosure_as_synthpop_prints_it(cases, frame, name):
         }
     found = multi_disclosure(
         *tables(case, frame),
-        case["keys"],
-        targets,
+        keys=case["keys"],
+        targets=targets,
         measure=given["attrib_meas"],
         keep_values=given["cont_na"],
         denom_lim=given.get("denom_lim", 5),

@@ -56,7 +56,7 @@ MEASURES = {
     "disclosure": disclosure,
     "cap": cap,
     "attack": lambda *tables, **options: attack(*tables, classifiers=["zero_rule"], **options),
-    "privacy_metrics": lambda *tables, **options: privacy_metrics(*tables[:2], keys=["a"], target="t", metrics=["CRP"]),
+    "privacy_metrics": lambda *tables, **options: privacy_metrics(*tables, metrics=["CRP"], **options),
 }
 
 
@@ -73,11 +73,11 @@ MEASURES = {
 )
 def test_every_family_refuses_in_the_same_words(measure, synthetic, message):
     with pytest.raises(RiskError, match=message):
-        MEASURES[measure](frame([1, 2, 3, 4]), frame(synthetic), ["a"], "t")
+        MEASURES[measure](frame([1, 2, 3, 4]), frame(synthetic), keys=["a"], target="t")
 
 
 def test_a_number_is_the_level_that_its_category_is():
     plain = frame(np.array([0.1, 2, 30, 4], dtype=np.float32))
     category = frame(pd.Categorical([0.1, 2.0, 30.0, 4.0]))
-    assert disclosure(plain, category, ["a"], "t").attribute["DiSCO"].item() == 100
-    assert cap(plain, category, ["a"], "t").per_set["GCAP"].item() == 1
+    assert disclosure(plain, category, keys=["a"], target="t").attribute["DiSCO"].item() == 100
+    assert cap(plain, category, keys=["a"], target="t").per_set["GCAP"].item() == 1

@@ -134,14 +134,14 @@ def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None)
         snapshots.append(_snapshot(job, number, synthetic, refits))
     best = Microdata(job.problem.codebook, trace.kept[-1][1])
     scores = score(
-        best,
         job.fold.original,
+        best,
         job.fold.holdout,
-        job.scored,
-        job.target,
-        job.tau,
-        groups_of(job.fold),
-        job.jackknife_seed,
+        sets=job.scored,
+        target=job.target,
+        tau=job.tau,
+        groups=groups_of(job.fold),
+        seed=job.jackknife_seed,
     )
     candidate = Candidate(
         best,
@@ -178,7 +178,9 @@ def groups_of(fold: Fold, most: int = 20) -> int:
 
 def _snapshot(job: Job, generation: int, synthetic: Microdata, refits: list[Refit]) -> dict[str, object]:
     difference = np.concatenate([refit.differences for refit in refits])
-    scores = score(synthetic, job.fold.original, job.fold.holdout, [job.keys], job.target, job.tau, groups=0)
+    scores = score(
+        job.fold.original, synthetic, job.fold.holdout, sets=[job.keys], target=job.target, tau=job.tau, groups=0
+    )
     risks = {
         f"{measure}_{side}": float(scores.values[measure, side][0]) if (measure, side) in scores.values else math.nan
         for measure in ("tcap_undefined", "tcap_zero")

@@ -89,7 +89,13 @@ def _try_measures(assessment: Assessment, fold: Fold) -> None:
     _ = assessment.sets
     try:
         score(
-            fold.original, fold.original, fold.holdout, [assessment.keys], assessment.target, assessment.tau, groups=0
+            fold.original,
+            fold.original,
+            fold.holdout,
+            sets=[assessment.keys],
+            target=assessment.target,
+            tau=assessment.tau,
+            groups=0,
         )
     except RiskError as error:
         raise RiskError(f"{error}{'' if fold.level == 1 else f' (in fold {fold.name} of {fold.level})'}") from None

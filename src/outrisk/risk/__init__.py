@@ -14,7 +14,7 @@ from outrisk.risk.attribution.definitions import (
     targeted_attribution,
 )
 from outrisk.risk.attribution.family import CapResult, cap
-from outrisk.risk.attribution.one_key_set import TcapResult, dcap, tcap, weap
+from outrisk.risk.attribution.one_key_set import DcapResult, TcapResult, dcap, tcap, weap
 from outrisk.risk.attribution.over_key_sets import MEASURES, Scores, average, marginal, score
 from outrisk.risk.coding.classes import SIDES, Coding, Equivalence, code_frames, code_microdata, cross
 from outrisk.risk.intervals.jackknife import Estimate, combine
@@ -32,6 +32,7 @@ __all__ = [
     "AttributionOverOriginal",
     "CapResult",
     "Coding",
+    "DcapResult",
     "DifferentialAttribution",
     "Disclosure",
     "Encoding",

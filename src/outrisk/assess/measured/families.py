@@ -20,9 +20,9 @@ def disclosure_sections(request: Request) -> Iterator[Section]:
     result = disclosure(
         request.original,
         list(request.synthetic),
-        request.keys,
-        request.target,
         request.holdout,
+        keys=request.keys,
+        target=request.target,
         codebook=request.codebook,
     )
     tables = [
@@ -58,9 +58,9 @@ def target_sections(request: Request) -> Iterator[Section]:
     result = multi_disclosure(
         request.original,
         list(request.synthetic),
-        request.keys,
-        [request.target, *request.targets],
         request.holdout,
+        keys=request.keys,
+        targets=[request.target, *request.targets],
         codebook=request.codebook,
     )
     against = ["holdout", "marginal", "low", "high"] if request.holdout is not None else []
@@ -88,10 +88,10 @@ def cap_sections(request: Request) -> Iterator[Section]:
         cap(
             request.original,
             synthetic,
-            request.keys,
-            request.target,
             request.holdout,
-            request.key_sizes,
+            keys=request.keys,
+            target=request.target,
+            key_sizes=request.key_sizes,
             codebook=request.codebook,
         )
         for synthetic in request.synthetic
@@ -131,7 +131,12 @@ def attack_sections(request: Request) -> Iterator[Section]:
         return
     frames = [
         attack(
-            request.original, synthetic, request.keys, request.target, request.holdout, codebook=request.codebook
+            request.original,
+            synthetic,
+            request.holdout,
+            keys=request.keys,
+            target=request.target,
+            codebook=request.codebook,
         ).frame.rename(
             columns={"classifier": "measure", "difference": "marginal"}
             | {f"accuracy_{side}": side for side in ("original", HOLDOUT)}

@@ -45,9 +45,10 @@ class AttackResult:
 def attack(
     original: pd.DataFrame,
     synthetic: pd.DataFrame,
+    holdout: pd.DataFrame | None = None,
+    *,
     keys: Sequence[str],
     target: str,
-    holdout: pd.DataFrame | None = None,
     classifiers: Sequence[str] | None = None,
     codebook: Codebook | None = None,
     seed: int = 0,

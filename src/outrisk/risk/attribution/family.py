@@ -64,9 +64,10 @@ class CapResult:
 def cap(
     original: pd.DataFrame,
     synthetic: pd.DataFrame,
+    holdout: pd.DataFrame | None = None,
+    *,
     keys: Sequence[str],
     target: str,
-    holdout: pd.DataFrame | None = None,
     key_sizes: Sequence[int] | None = None,
     tau: float = 1.0,
     codebook: Codebook | None = None,

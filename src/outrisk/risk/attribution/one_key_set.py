@@ -21,7 +21,7 @@ from outrisk.risk.attribution.definitions import (
     targeted_attribution,
 )
 from outrisk.risk.attribution.marginals import tcap_interval, tcap_scores
-from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, SYNTHETIC, check_keys, code_frames, cross
+from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, SIDES, SYNTHETIC, check_keys, code_frames, cross
 from outrisk.risk.coding.frames import code_tables
 
 
@@ -48,13 +48,28 @@ class TcapResult:
         return "no holdout" if self.holdout is None else self.original.reason or self.holdout.reason
 
 
+@dataclass(frozen=True)
+class DcapResult:
+    """DCAP of one key set, beside what it must be read against."""
+
+    original: DifferentialAttribution
+    holdout: DifferentialAttribution | None
+    baseline: float  # what the target's distribution in the original gives away by itself
+
+    @property
+    def marginal(self) -> float:
+        """DCAP (non-matches as zero) of the original minus that of the holdout, in [-1, 1]; NaN without a holdout."""
+        return math.nan if self.holdout is None else self.original.dcap - self.holdout.dcap
+
+
 def tcap(
     original: pd.DataFrame,
     synthetic: pd.DataFrame,
+    holdout: pd.DataFrame | None = None,
+    *,
     keys: Sequence[str],
     target: str,
     tau: float = 1.0,
-    holdout: pd.DataFrame | None = None,
     codebook: Codebook | None = None,
     groups: int = 20,
     seed: int = 0,
@@ -79,13 +94,24 @@ def tcap(
     )
 
 
-def dcap(original: pd.DataFrame, synthetic: pd.DataFrame, keys: Sequence[str], target: str) -> DifferentialAttribution:
-    """DCAP of one key set on data frames of any origin; for a holdout's DCAP pass the holdout as `original`."""
-    coding = code_tables(original, synthetic, None, keys, target, same_kinds=False)
-    return differential_attribution(cross(coding, keys, target))
+def dcap(
+    original: pd.DataFrame,
+    synthetic: pd.DataFrame,
+    holdout: pd.DataFrame | None = None,
+    *,
+    keys: Sequence[str],
+    target: str,
+    codebook: Codebook | None = None,
+) -> DcapResult:
+    """DCAP of one key set on data frames of any origin; larger = riskier. Values are read as `tcap` reads them."""
+    equivalence = cross(
+        code_tables(original, synthetic, holdout, keys, target, codebook, same_kinds=False), keys, target
+    )
+    sides = [differential_attribution(equivalence, side) for side in SIDES if side in equivalence.counts]
+    return DcapResult(sides[0], sides[1] if len(sides) > 1 else None, baseline(equivalence))
 
 
-def weap(synthetic: pd.DataFrame, keys: Sequence[str], target: str) -> Floats:
+def weap(synthetic: pd.DataFrame, *, keys: Sequence[str], target: str) -> Floats:
     """WEAP s_tq / s_.q of each synthetic record, shape (n_records,), in (0, 1]; 1 = its keys determine its target."""
     check_keys(list(synthetic.columns), keys, target)
     equivalence = cross(code_frames({SYNTHETIC: synthetic}, (*keys, target)), keys, target)

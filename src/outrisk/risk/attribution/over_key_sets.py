@@ -57,9 +57,10 @@ class Scores:
 
 
 def score(
-    synthetic: Microdata,
     original: Microdata,
-    holdout: Microdata | None,
+    synthetic: Microdata,
+    holdout: Microdata | None = None,
+    *,
     sets: Sequence[tuple[str, ...]],
     target: str,
     tau: float = 1.0,

@@ -74,10 +74,10 @@ class Disclosure:
 def disclosure(
     original: pd.DataFrame,
     synthetic: pd.DataFrame | Sequence[pd.DataFrame],
-    keys: Sequence[str],
-    target: str,
     holdout: pd.DataFrame | None = None,
     *,
+    keys: Sequence[str],
+    target: str,
     not_target_levels: Iterable[Any] = (),
     use_target_na: bool = True,
     use_keys_na: bool | Sequence[bool] = True,

@@ -51,10 +51,10 @@ class MultiDisclosure:
 def multi_disclosure(
     original: pd.DataFrame,
     synthetic: pd.DataFrame | Sequence[pd.DataFrame],
-    keys: Sequence[str],
-    targets: Sequence[str] | None = None,
     holdout: pd.DataFrame | None = None,
     *,
+    keys: Sequence[str],
+    targets: Sequence[str] | None = None,
     measure: str = "DiSCO",
     not_target_levels: Mapping[str, Iterable[Any]] | None = None,
     use_target_na: bool | Mapping[str, bool] = True,
