@@ -19,10 +19,22 @@ ALLOWED = {
     "outputs": {*BASE, "microdata", "problem", "outputs"},
     "config": {*BASE, "microdata", "problem", "outputs", "evolve"},
     "load": {*BASE, "microdata", "config", "datasets"},
-    "assess": {*BASE, "microdata", "problem", "outputs", "evolve", "risk", "provenance", "assess"},
-    "teach": {*BASE, "microdata", "problem", "outputs", "evolve", "provenance", "teach"},
+    "assess": {*BASE, "microdata", "problem", "outputs", "evolve", "risk", "provenance", "config", "load", "assess"},
+    "teach": {
+        *BASE,
+        "__version__",
+        "microdata",
+        "problem",
+        "outputs",
+        "evolve",
+        "provenance",
+        "config",
+        "assess",
+        "teach",
+    },  # of assess the run directory
     "report": {"errors", "report"},
-    "cli": {
+    "progress": {"evolve"},
+    "api": {
         *BASE,
         "__version__",
         "microdata",
@@ -35,8 +47,10 @@ ALLOWED = {
         "teach",
         "report",
         "provenance",
-        "cli",
+        "progress",
+        "api",
     },
+    "cli": {"__version__", "errors", "api", "cli"},
 }
 
 

@@ -49,7 +49,7 @@ class Job:
     jackknife_seed: int
     suite: Suite
     workers: int  # threads inside the run
-    folder: Path  # where the synthetic data are written
+    folder: Path | None  # where the synthetic data are written; None: nowhere
 
     @property
     def scored(self) -> list[tuple[str, ...]]:
@@ -69,7 +69,7 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class RunResult:
-    """What a run leaves behind: aggregates only; its synthetic data are on disk.
+    """What a run leaves behind.
 
     refits: the released numbers of the best candidate, output by output. trajectory, snapshots: rows of the files of
     these names. scores: risk of the best candidate over all key sets. suite: rows of the files of `suite.COLUMNS` of
@@ -85,6 +85,7 @@ class RunResult:
     snapshots: list[dict[str, object]]
     scores: Scores
     suite: dict[str, list[dict[str, object]]]
+    synthetic: Microdata  # the best candidate
 
 
 @dataclass(eq=False)
@@ -156,7 +157,8 @@ def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None)
     suite = measure(job.suite, candidate, lambda: halt is not None and halt.is_set())
     if halt is not None and halt.is_set():
         return None
-    write_table(best, job.folder / job.file)
+    if job.folder is not None:
+        write_table(best, job.folder / job.file)
     return RunResult(
         job,
         stop,
@@ -167,6 +169,7 @@ def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None)
         snapshots,
         scores,
         suite,
+        best,
     )
 
 

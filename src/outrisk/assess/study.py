@@ -51,7 +51,7 @@ class Assessment:
         return key_sets(self.keys, self.key_sizes)
 
 
-def plan_jobs(assessment: Assessment, folder: Path, workers: int) -> list[Job]:
+def plan_jobs(assessment: Assessment, folder: Path | None, workers: int) -> list[Job]:
     """Compute each fold's released numbers and lay out all runs; every fault shows here, before anything is written."""
     rng = np.random.default_rng(seed_of(assessment.seed, [_FOLDS]))
     folds = make_folds(assessment.original, assessment.holdout, list(assessment.runs), rng)

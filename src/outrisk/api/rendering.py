@@ -1,0 +1,21 @@
+"""Render the page of a run directory, or of teaching data, and sum it up on a terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+
+from outrisk.report.pages.study_page import render
+from outrisk.report.pages.teaching_page import is_teaching, render_teaching, teaching_summary
+from outrisk.report.terminal import summary
+
+
+def render_page(place: Path) -> Path:
+    """Render the page of a directory from its files; returns its path."""
+    return render_teaching(place) if is_teaching(place) else render(place)
+
+
+def show(place: Path, console: Console) -> None:
+    """Print the summary of a directory."""
+    (teaching_summary if is_teaching(place) else summary)(place, console)

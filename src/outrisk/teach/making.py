@@ -1,0 +1,170 @@
+"""Teaching data made ready, evolved, checked and written: what Python and the command line both come down to."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Event
+from types import TracebackType
+from typing import Any
+
+from outrisk import __version__
+from outrisk.assess.files import RunDirectory
+from outrisk.codebook import codebook_to_dict
+from outrisk.config import Study
+from outrisk.errors import ConfigError
+from outrisk.microdata import Microdata
+from outrisk.outputs import release
+from outrisk.outputs.conflicts import conflicts
+from outrisk.provenance import data_digest, file_digest, versions
+from outrisk.teach.course import Copy, Course, Watcher, make_copies
+from outrisk.teach.handout import REPRODUCED, Row, check_files, document
+from outrisk.teach.marked import marked_codebook, write_marked
+
+_MARK = "# synthetic: this belongs to synthetic teaching data; no record was collected from a person.\n"
+
+
+@dataclass(eq=False)
+class Making:
+    """Teaching data that can be made: every fault of the study and its numbers has shown, and nothing is written."""
+
+    study: Study
+    course: Course
+    original: Microdata | None  # the records that the released numbers were computed from
+    workers: int
+    directory: RunDirectory | None  # what is written; None: nothing
+    started: datetime = field(default_factory=lambda: datetime.now(UTC))
+    clock: float = field(default_factory=time.perf_counter)
+    copies: list[Copy] = field(default_factory=list)
+
+    def __enter__(self) -> Making:
+        """Begin the directory; it is discarded if the block ends with an error."""
+        if self.directory is not None:
+            self.directory.open()
+            course = self.course
+            facts = {"copies": course.copies, "records": course.n_records, "seed": course.seed}
+            self.directory.log("started", study=self.study.file.name, **facts)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None and self.directory is not None:
+            self.directory.discard()
+
+    def make(self, halt: Event, watcher: Watcher, finished: Callable[[], None]) -> None:
+        """Evolve all copies, each told as it ends; once `halt` is set, those that have not ended are left out."""
+        for copy in make_copies(self.course, self.workers, halt, watcher):
+            self.copies.append(copy)
+            finished()
+            if self.directory is not None:
+                self.directory.log("copy", copy=copy.number, stop=copy.stop, seconds=round(copy.seconds, 3))
+        self.copies.sort(key=lambda copy: copy.number)
+
+    def write(self, directory: RunDirectory, parquet: bool) -> None:
+        """Write the copies, read them back and check them; and every other file but the page.
+
+        EvolveError if what was written differs from the copies, or breaks a rule.
+        """
+        course, study = self.course, self.study
+        checked, rows = [], list[Row]()
+        for copy in self.copies:
+            facts, found = check_files(course, copy, self._write_copy(directory, copy, parquet))
+            checked.append((copy, facts))
+            rows += found
+        computed = self.original is not None
+        directory.table("reproduced.csv", REPRODUCED, rows)
+        directory.json("teaching.json", document(course, checked, computed, study.file.source))
+        records = {"records": None if computed else course.n_records}
+        _write_marked_yaml(directory, "study.yaml", study.resolved() | records)
+        _write_marked_yaml(directory, "codebook.yaml", codebook_to_dict(marked_codebook(course.codebook)))
+        directory.json("manifest.json", self.manifest())
+        directory.log("complete", copies=len(self.copies))
+
+    def _write_copy(self, directory: RunDirectory, copy: Copy, parquet: bool) -> list[Path]:
+        """Write the records of a copy, marked as synthetic."""
+        name = self.study.file.name
+        facts = {"synthetic": True, "study": name, "copy": copy.number, "seed": self.course.seed}
+        endings = [".csv", *([".parquet"] if parquet else [])]
+        files = [directory.synthetic / f"{name}_synthetic_{copy.number}{ending}" for ending in endings]
+        for file in files:
+            write_marked(copy.data, file, facts | {"outrisk": __version__})
+        return files
+
+    def manifest(self) -> dict[str, Any]:
+        """Where the data come from, and what they took."""
+        found = versions()
+        return {
+            "synthetic": True,
+            "outrisk": found.pop("outrisk"),
+            "study": self.study.file.name,
+            "status": "complete",
+            "started": self.started.isoformat(timespec="seconds"),
+            "seed": self.course.seed,
+            "workers": self.workers,
+            "versions": found,
+            "inputs": _inputs(self.study, self.original),
+            "seconds": round(time.perf_counter() - self.clock, 2),
+        }
+
+
+def prepare(
+    study: Study,
+    original: Microdata | None,
+    records: int | None,
+    copies: int,
+    directory: RunDirectory | None,
+    workers: int | None = None,
+) -> Making:
+    """Release the outputs (from `original`, or as the study gives them) and check them against each other.
+
+    Any OutRiskError of the study or its numbers shows here. `records` is how many are made (None: as the study).
+    """
+    file = study.file
+    codebook = study.codebook() if original is None else original.codebook
+    assert codebook is not None  # a study without data names one
+    if original is not None:
+        released = tuple(release(output, original) for output in study.outputs(codebook))
+    else:
+        released = tuple(study.released(codebook))
+    n_records = records or (file.records if original is None else len(original))
+    if n_records is None:
+        raise ConfigError(f"{study.path}: 'records' is missing; add how many the results rest on, or give --records")
+    settings, rules = file.evolve.settings(), study.rules(codebook)
+    course = Course(codebook, released, n_records, rules, settings, file.evolve.seed, copies)
+    _ = marked_codebook(codebook), course.problem.plan  # their faults show here
+    if original is None:
+        _refuse_contradictions(study, course)
+    return Making(study, course, original, workers or os.cpu_count() or 1, directory)
+
+
+def _refuse_contradictions(study: Study, course: Course) -> None:
+    found = conflicts(course.codebook, course.released, course.n_records)
+    if found:
+        more = f" (and {len(found) - 1} more such conflicts)" if len(found) > 1 else ""
+        raise ConfigError(f"{study.path}: {found[0]}{more}")
+
+
+def _write_marked_yaml(directory: RunDirectory, name: str, content: dict[str, Any]) -> None:
+    directory.yaml(name, content)
+    file = directory.folder / name
+    file.write_text(_MARK + file.read_text(encoding="utf-8"), encoding="utf-8")
+
+
+def _inputs(study: Study, original: Microdata | None) -> list[dict[str, Any]]:
+    """Every file that the study read, by digest."""
+    file, inputs = study.file, list[dict[str, Any]]()
+    if study.path.is_file():
+        inputs.append({"what": "study", "name": study.path.name, "sha256": file_digest(study.path)})
+    if file.codebook:
+        inputs.append({"what": "codebook", "name": file.codebook, "sha256": file_digest(study.folder / file.codebook)})
+    for name in dict.fromkeys(entry.values for entry in file.outputs if isinstance(entry.values, str)):
+        inputs.append({"what": "values", "name": name, "sha256": file_digest(study.folder / name)})
+    if original is not None and file.data is not None:
+        name = file.data.path or f"{file.data.package}: {file.data.dataset}"
+        inputs.append({"what": "data", "name": name, "sha256": data_digest(original), "records": len(original)})
+    return inputs
