@@ -13,6 +13,7 @@ import itertools
 import statistics
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 from unittest.mock import PropertyMock, patch
 
 import numpy as np
@@ -22,10 +23,12 @@ from threadpoolctl import threadpool_limits
 
 from outrisk.config import OutputEntry
 from outrisk.datasets import sars_codebook, sars_like
-from outrisk.evolve import loop, operators, problem
+from outrisk.evolve import acceptance, local_search, moves, problem, schedule
+from outrisk.evolve.genetic import mutate
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.settings import SteppedRate, preset
+from outrisk.evolve.settings import preset
+from outrisk.evolve.tuning import TUNING
 from outrisk.microdata import Microdata, from_frame
 from outrisk.outputs import Frequencies, release
 
@@ -37,27 +40,47 @@ MIXED = [
     *({"kind": "frequencies", "by": by} for by in (["SEX", "TENURE"], ["MSTATUS", "SEX"], ["AREAP", "LTILL"])),
     {"kind": "magnitudes", "value": "AGE", "by": ["MSTATUS"]},
 ]
-NOTHING = SteppedRate(0.0, 1.0, 1)
-SWITCHES = {  # operator: changes to the settings, then (place, name, what stands there instead)
-    "as is": ({}, []),
-    "no mate": ({"mate_probability": 0.0}, []),
-    "no mutate": ({"mutation": NOTHING}, []),
-    "no mate, mutate": ({"mate_probability": 0.0, "mutation": NOTHING}, []),
-    "no interleaved climbing": ({}, [(loop, "_CLIMB", 10**9)]),
-    "no exchanges": ({}, [(operators.exchanges, "exchange", lambda *_: (0, 0))]),
-    "no counts first": ({}, [(Problem, "counts", PropertyMock(return_value=None))]),
-    "no tightening": ({"tighten": 0.0}, []),
-    "no trades": ({}, [(operators, "trade", lambda *_, **__: 0)]),
-    "no heat": ({"heat": 0.0}, []),
-    "one finish": ({}, [(loop, "_TURN", 10**9)]),
-    "no emphasis": ({}, [(loop, "_EMPHASIS", 1.0)]),
-    "no bends": ({}, [(problem, "_WITHIN", 0.0)]),
-    "uniform start": ({"start": "uniform"}, []),
+TUNED = (acceptance, local_search, moves, schedule)  # modules that read the constants
+
+
+def kicked(move, rate=0.001):
+    """A move after which values were redrawn at random, as a genetic algorithm mutates (iterated local search)."""
+
+    def after_mutation(problem, candidate, linear, visits, temperature, rng):
+        mutate(problem, candidate, rate, rng)
+        move(problem, candidate, linear, visits, temperature, rng)
+
+    return after_mutation
+
+
+SWITCHES = {  # operator: settings, constants of the tuning, and (place, name, what stands there instead)
+    "as is": ({}, {}, []),
+    "with mutation": (
+        {},
+        {},
+        [(moves, name, kicked(getattr(moves, name))) for name in ("descend", "descend_with_swaps")],
+    ),
+    "no local search between batches": ({}, {"every": 10**9}, []),
+    "no exchanges": ({}, {}, [(moves.exchanges, "exchange", lambda *_: (0, 0))]),
+    "no counts first": ({}, {}, [(Problem, "counts", PropertyMock(return_value=None))]),
+    "no tightening": ({"tighten": 0.0}, {}, []),
+    "no batches of swaps": ({}, {}, [(moves, "anneal", lambda *_: 0)]),
+    "no temperature": ({"temperature": 0.0}, {}, []),
+    "one finish": ({}, {"turn": 10**9}, []),
+    "no penalty weights": ({}, {"emphasis": 1.0}, []),
+    "no bends": ({}, {}, [(problem, "_WITHIN", 0.0)]),
+    "uniform start": ({"start": "uniform"}, {}, []),
 }
-VARIATION = ("as is", "no mate", "no mutate", "no mate, mutate")
-TABLES = (*VARIATION, "no exchanges", "no emphasis", "uniform start")
+TABLES = ("as is", "with mutation", "no exchanges", "no penalty weights", "uniform start")
 CLASSES = {
-    "a lone logit": (*VARIATION, "no exchanges", "no tightening", "no trades", "no heat", "no emphasis"),
+    "a lone logit": (
+        "as is",
+        "with mutation",
+        "no tightening",
+        "no batches of swaps",
+        "no temperature",
+        "no penalty weights",
+    ),
     "ten two-way tables": TABLES,
     "tables with regressions": tuple(SWITCHES),
 }
@@ -79,8 +102,10 @@ def problem_of(kind, n):
 
 def run(outputs, problem, switch, seed, seconds):
     """Processor seconds, generations, share of numbers matched by refit, and whether all of them are."""
-    changes, places = SWITCHES[switch]
+    changes, constants, places = SWITCHES[switch]
     with ExitStack() as stack:
+        for module in TUNED:
+            stack.enter_context(patch.object(module, "TUNING", replace(TUNING, **constants)))
         for place, name, instead in places:
             stack.enter_context(patch.object(place, name, instead))
         started = time.process_time()

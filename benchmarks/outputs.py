@@ -25,9 +25,10 @@ from threadpoolctl import threadpool_limits
 from outrisk.codebook import Codebook, Variable
 from outrisk.config import OutputEntry
 from outrisk.datasets import sars_codebook, sars_like
+from outrisk.evolve import moves
+from outrisk.evolve.candidate import draw_candidate
 from outrisk.evolve.compiled import climb as kernels
 from outrisk.evolve.loop import evolve
-from outrisk.evolve.operators import climb, draw_candidate
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
 from outrisk.evolve.start import uniform
@@ -81,9 +82,9 @@ def run(problem, seconds, seed=1):
 
 def warm(problem):
     candidate = draw_candidate(problem, uniform(problem), np.random.default_rng(0))
-    for fitness, exchange in (("chi2", False), ("precision", True)):
+    for fitness, move in (("chi2", moves.descend), ("precision", moves.descend_with_swaps)):
         linear = problem.linearise(candidate.codes, candidate.totals, fitness)
-        climb(problem, candidate, linear, 10, exchange, 0.0, np.random.default_rng(0))
+        move(problem, candidate, linear, 10, 0.0, np.random.default_rng(0))
 
 
 def tables(path, seeds):

@@ -33,7 +33,7 @@ def test_defaults(tmp_path):
     found = read_study(study(tmp_path, {}))
     assert found.key_sizes == (3, 4)
     assert found.file.study.runs_at(2) == 3
-    assert found.file.evolve.settings().population == found.resolved()["evolve"]["population"]
+    assert found.file.evolve.settings().generations == found.resolved()["evolve"]["generations"]
     assert found.codebook() is None
 
 
@@ -181,7 +181,7 @@ LOGIT = {"kind": "logit", "formula": "a ~ b"}
         ({"attacks": True}, r"\[attacks\] is True: write 'all', or a list of names"),
         ({"evolve": {"seed": -1}}, r"\[evolve.seed\] is -1: it must be"),
         ({"evolve": {"preset": "slow"}}, r"\[evolve.preset\] is 'slow': it must be 'fast' or 'paper'"),
-        ({"evolve": {"population": 3}}, r"\[evolve\] population is 3; it must be even"),
+        ({"evolve": {"preset": "paper", "population": 3}}, r"\[evolve\] population is 3; it must be even"),
         ({"evolve": {"generations": 0}}, r"\[evolve\] generations is 0; it must lie between"),
         ({"study": {"runs": "a"}}, r"\[study.runs\] is 'a': write a whole number from 1"),
         ({"study": {"runs": {1: 0}}}, r"\[study.runs\] is {1: 0}: write a whole number from 1"),

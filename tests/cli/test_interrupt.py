@@ -57,7 +57,7 @@ def test_what_is_done_is_kept(tmp_path, capsys, workers):
 
 @pytest.mark.parametrize("delay", [0.7, 1.5])
 def test_before_any_run_nothing_is_left(tmp_path, delay):
-    path = write_study(tmp_path, {**LONG, "evolve": {"generations": 1_000_000, "patience": 0, "population": 100}})
+    path = write_study(tmp_path, {**LONG, "evolve": {"preset": "paper", "generations": 1_000_000, "population": 100}})
     process = started(tmp_path, path)
     time.sleep(delay)
     seconds, said = stopped(process)

@@ -9,9 +9,8 @@ from pydantic import TypeAdapter
 
 from outrisk.config import OutputEntry
 from outrisk.errors import EvolveError
-from outrisk.evolve import operators
+from outrisk.evolve.candidate import Candidate, draw_candidate, evaluate, survive
 from outrisk.evolve.loop import evolve
-from outrisk.evolve.operators import draw_candidate
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import SteppedRate, preset
 from outrisk.evolve.start import uniform
@@ -51,10 +50,9 @@ def test_published_values_and_a_codebook_are_all_it_takes():
     assert logit.is_matched(output.refit(Microdata(codebook, end.codes))).all()
 
 
-@pytest.mark.parametrize("name", ["fast", "paper"])
-def test_same_seed_same_result_on_any_number_of_workers(logit_problem, name):
+@pytest.mark.parametrize("settings", [preset("fast", generations=15), preset("paper", generations=15, population=6)])
+def test_same_seed_same_result_on_any_number_of_workers(logit_problem, settings):
     problem, _ = logit_problem
-    settings = preset(name, generations=15, population=6)
     one, two, other = (last(problem, settings, seed, workers) for seed, workers in ((1, 1), (1, 2), (2, 1)))
     np.testing.assert_array_equal(one.codes, two.codes)
     assert one.errors == two.errors
@@ -156,13 +154,6 @@ def test_standard_errors_from_totals_are_those_of_a_refit(crowded):
     assert not problem.linearise(codes, problem.totals(codes), "chi2").bends[0].any()
 
 
-def test_trades_give_the_same_data_on_any_number_of_workers(crowded):
-    problem, _ = crowded
-    settings = preset("fast", population=4, generations=15)
-    one, two = (last(problem, settings, 1, workers) for workers in (1, 2))
-    np.testing.assert_array_equal(one.codes, two.codes)
-
-
 def test_numbers_tighten_from_their_sampling_errors_to_their_digits(crowded):
     problem, _ = crowded
     codes = draw_candidate(problem, uniform(problem), np.random.default_rng(0)).codes
@@ -226,19 +217,17 @@ def test_totals_at_the_end_are_exact(logit_problem):
 
 def test_each_child_competes_with_its_own_parent():
     problem, _, data = random_problem(1)
-    family = [operators.Candidate(data.codes.copy(), problem.totals(data.codes)) for _ in range(4)]
+    family = [Candidate(data.codes.copy(), problem.totals(data.codes)) for _ in range(4)]
     for candidate, error in zip(family, (2.0, 1.0, 1.0, 1.0), strict=True):
         candidate.fitness.values = (error,)
     good, child_of_good, bad, child_of_bad = family[1], family[0], family[2], family[3]
-    assert operators.survive([good, bad], [child_of_good, child_of_bad]) == [good, child_of_bad]
+    assert survive([good, bad], [child_of_good, child_of_bad]) == [good, child_of_bad]
 
 
 def test_an_error_that_is_not_a_number_counts_as_infinite():
     problem, _, data = random_problem(1)
-    candidate = operators.Candidate(data.codes.copy(), problem.totals(data.codes) * np.nan)
-    assert operators.evaluate(
-        problem, candidate, problem.linearise(data.codes, problem.totals(data.codes), "chi2")
-    ) == (np.inf,)
+    candidate = Candidate(data.codes.copy(), problem.totals(data.codes) * np.nan)
+    assert evaluate(problem, candidate, problem.linearise(data.codes, problem.totals(data.codes), "chi2")) == (np.inf,)
 
 
 def test_rates_step():
@@ -250,16 +239,21 @@ def test_rates_step():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"population": 3}, "must be even"),
-        ({"population": 0}, "between 2"),
         ({"generations": 0}, "between 1"),
         ({"polish": -1}, "between 0 and"),
         ({"speed": 1}, "that preset 'fast' does not know"),
+        ({"population": 32}, "that preset 'fast' does not know"),
     ],
 )
 def test_settings_out_of_range_are_refused(change, words):
     with pytest.raises(EvolveError, match=words):
         preset("fast", **change)
+
+
+@pytest.mark.parametrize(("population", "words"), [(3, "must be even"), (0, "between 2")])
+def test_a_population_that_does_not_pair_is_refused(population, words):
+    with pytest.raises(EvolveError, match=words):
+        preset("paper", population=population)
 
 
 def test_a_problem_without_outputs_or_records_is_refused():

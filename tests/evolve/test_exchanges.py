@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outrisk.codebook import Codebook, Variable
+from outrisk.evolve.candidate import breaks_rule, draw_candidate
 from outrisk.evolve.compiled.exchanges import exchange
-from outrisk.evolve.operators import breaks_rule, draw_candidate
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.start import uniform
 from outrisk.microdata import Microdata

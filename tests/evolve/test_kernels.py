@@ -9,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow import block_totals, level, model_contribution, score_information_likelihood
 
+from outrisk.evolve.candidate import Candidate, breaks_rule, draw_candidate
 from outrisk.evolve.compiled import climb as kernels
 from outrisk.evolve.compiled.layout import PROFILE, WHOLE
 from outrisk.evolve.compiled.plan import build_plan
 from outrisk.evolve.compiled.sums import information_of
-from outrisk.evolve.operators import breaks_rule, draw_candidate
+from outrisk.evolve.genetic import mate, mutate
 from outrisk.evolve.start import uniform
 from outrisk.problem.blocks import joint_over
 from outrisk.problem.released import ModelPart
@@ -45,8 +46,9 @@ def test_totals_of_many_batches_follow_mutation_and_mating(seed):
     totals, other_totals = problem.totals(many), problem.totals(other)
     np.testing.assert_allclose(totals, 15 * np.concatenate(expected), **close)
     rng = np.random.default_rng(seed)
-    assert kernels.mutate(problem.plan, many, totals, 0.6, 0.3, rng) > 1000
-    kernels.mate(problem.plan, many, totals, other, other_totals, 0.7, rng)
+    one, two = Candidate(many, totals), Candidate(other, other_totals)
+    mutate(problem, one, 0.6, rng)
+    mate(problem, one, two, 0.7, rng)
     np.testing.assert_allclose(totals, problem.totals(many), **close)
     np.testing.assert_allclose(other_totals, problem.totals(other), **close)
 
@@ -94,9 +96,10 @@ def test_running_totals_follow_every_edit(seed, fitness, exchange, kinds):
     other = np.ascontiguousarray(codes[::-1])
     totals, other_totals = problem.totals(codes), problem.totals(other)
     linear = problem.linearise(codes, totals, fitness)
+    one, two = Candidate(codes, totals), Candidate(other, other_totals)
     for _ in range(3):
-        kernels.mutate(problem.plan, codes, totals, 0.1, 0.3, rng)
-        kernels.mate(problem.plan, codes, totals, other, other_totals, 0.3, rng)
+        mutate(problem, one, 0.1, rng)
+        mate(problem, one, two, 0.3, rng)
         climb(problem, codes, totals, linear, 200, exchange, rng)
     np.testing.assert_allclose(totals, problem.totals(codes), **close)
     np.testing.assert_allclose(other_totals, problem.totals(other), **close)
@@ -160,7 +163,7 @@ def test_no_edit_ever_breaks_a_rule(seed, exchange):
     codes, totals = candidate.codes, candidate.totals
     linear = problem.linearise(codes, totals, "precision")
     for _ in range(5):
-        kernels.mutate(problem.plan, codes, totals, 0.2, 0.3, rng)
+        mutate(problem, Candidate(codes, totals), 0.2, rng)
         climb(problem, codes, totals, linear, 200, exchange, rng)
         assert not breaks_rule(problem.rules, codes).any()
 

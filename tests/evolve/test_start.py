@@ -6,7 +6,7 @@ from blocks import Affine, Named
 from problems import random_data
 
 from outrisk.codebook import Codebook, Variable
-from outrisk.evolve.operators import draw_candidate
+from outrisk.evolve.candidate import draw_candidate
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.start import from_released, links, uniform
 from outrisk.microdata import Microdata

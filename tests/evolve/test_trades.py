@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outrisk.codebook import Codebook, Variable
+from outrisk.evolve.candidate import breaks_rule, draw_candidate
 from outrisk.evolve.compiled import trades
 from outrisk.evolve.compiled.plan import build_plan
 from outrisk.evolve.compiled.sums import bends_of, information_of
-from outrisk.evolve.operators import breaks_rule, draw_candidate
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.start import uniform
 from outrisk.microdata import Microdata

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from outrisk.evolve.operators import Candidate
+from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.problem import Errors
 
 Stop = Literal["", "matched", "budget", "stalled"]

@@ -20,8 +20,8 @@ from deap import base, tools
 from numpy.typing import NDArray
 
 from outrisk.evolve import start
+from outrisk.evolve.candidate import Candidate, breaks_rule, draw_candidate, evaluate, survive
 from outrisk.evolve.generation import Generation, Stop
-from outrisk.evolve.operators import Candidate, breaks_rule, draw_candidate, evaluate, survive
 from outrisk.evolve.problem import Errors, Linear, Problem
 from outrisk.evolve.settings import GeneticSettings
 

@@ -51,55 +51,44 @@ class GeneticSettings:
 
 
 @dataclass(frozen=True)
-class MemeticSettings:
-    """How a memetic evolution runs (see loop.py).
+class LocalSearchSettings:
+    """How a local search runs (see local_search.py; what else tunes it: tuning.py).
 
-    population: candidates; even, so that they pair. generations: the budget. start: how the first values are drawn.
-    mate_probability: chance that a pair of children swaps records. mate_share: chance that it swaps a given record.
-    mutation: chance that a value changes. creep: chance that a changed numeric value goes to a neighbouring grid point
-    only. climb: visits a child gets in each generation, per record (a visit: see kernels.climb). fitness: mse, or chi2
-    (see problem.py). sharpen: the numbers are near when `Errors.off` falls below this or no longer falls, and from the
-    start where no model is among the outputs (0 = never). Then the fitness turns to squared errors in half last digits,
-    where numbers that are off gain weight; values may be exchanged between records; and the fitter child of a pair gets
-    `polish` visits per record (fewer where models are alone). tighten: where a model stands beside other outputs,
-    counts come first, and the numbers then close in together instead, from their sampling errors to their digits, by
-    this share of the way in a generation, less where they have not settled (see problem.py; 0 = not so): smaller is
-    slower and ends nearer. Values are then traded between records while rises of the fitness by about `heat` are kept.
-    refresh: generations between refreshes of the linear map; when near, every generation refreshes it. patience: the
-    run ends when the error has not fallen by 0.1 % for this many generations, and numbers no longer close in (0 = only
-    the budget ends it).
+    generations: the budget. start: how the first values are drawn. fitness: of the approach; chi2, or mse (see
+    problem.py). near: the approach ends when `Errors.off` falls below this or no longer falls, and at once where no
+    model is among the outputs. visits: records visited in a generation of the approach, per record (a visit: see
+    compiled/climb.py). polish: the same afterwards, at most (fewer where models are alone). tighten: where a model
+    stands beside other outputs, counts come first, and the numbers then close in together, from their sampling errors
+    to their digits, by this share of the way in a generation, less where they have not settled (see schedule.py; 0 =
+    not so): smaller is slower and ends nearer. temperature: rises of the fitness by about this are kept while swaps are
+    annealed. patience: the run ends when the error has not fallen by 0.1 % for this many generations, and numbers no
+    longer close in (0 = only the budget ends it).
     """
 
-    population: int
     generations: int
     start: Start
-    mate_probability: float
-    mate_share: SteppedRate
-    mutation: SteppedRate
-    creep: float
-    climb: SteppedRate
-    polish: float
     fitness: Literal["mse", "chi2"]
-    sharpen: float
+    near: float
+    visits: float
+    polish: float
     tighten: float
-    heat: float
-    refresh: int
+    temperature: float
     patience: int
 
     def __post_init__(self) -> None:
         _check(self)
 
 
-Settings = GeneticSettings | MemeticSettings
+Settings = GeneticSettings | LocalSearchSettings
 _RANGES = (
     ("population", 2, 10_000),
     ("generations", 1, 1_000_000),
     ("mate_probability", 0, 1),
-    ("creep", 0, 1),
+    ("near", 0, 1e9),
+    ("visits", 0, 1_000_000),
     ("polish", 0, 1_000_000),
-    ("sharpen", 0, 1e9),
     ("tighten", 0, 1),
-    ("heat", 0, 1e9),
+    ("temperature", 0, 1e9),
     ("refresh", 1, 1_000_000),
     ("patience", 0, 1_000_000),
 )
@@ -110,7 +99,7 @@ def _check(settings: Settings) -> None:
         value = getattr(settings, name, low)
         if not low <= value <= high:
             raise EvolveError(f"[evolve] {name} is {value}; it must lie between {low} and {high}")
-    if settings.population % 2:
+    if isinstance(settings, GeneticSettings) and settings.population % 2:
         raise EvolveError(f"[evolve] population is {settings.population}; it must be even, so that candidates pair")
 
 
@@ -125,23 +114,15 @@ PRESETS: dict[str, Settings] = {
         fitness="mse",
         refresh=10,
     ),
-    # Climbing does the fine work, so the rates fall a hundred times faster; they stand still late, where only a few
-    # values change.
-    "fast": MemeticSettings(
-        population=2,
+    "fast": LocalSearchSettings(
         generations=400,
         start="released",
-        mate_probability=0.8,
-        mate_share=SteppedRate(0.1, 3.0, 3),
-        mutation=SteppedRate(0.001, 3.0, 3),
-        creep=0.3,
-        climb=SteppedRate(2.0, 1.0, 100),
-        polish=7.0,
         fitness="chi2",
-        sharpen=1.2,
+        near=1.2,
+        visits=2.0,
+        polish=7.0,
         tighten=0.011,
-        heat=0.3,
-        refresh=1,
+        temperature=0.3,
         patience=50,
     ),
 }

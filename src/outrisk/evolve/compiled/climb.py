@@ -1,4 +1,4 @@
-"""The compiled inner loops: climbing, mutating and mating, with the totals.
+"""The compiled inner loop of the local search: visits to records, with the totals.
 
 The fitness is a sum over totals of tallies, `weight * (distance outside [low, high])^2`, and over models, the squared
 length of their residuals, which are linear in their totals: `residual + form' change`.
@@ -42,7 +42,7 @@ from outrisk.evolve.compiled.record import (
     stride_of,
     sums,
 )
-from outrisk.evolve.compiled.sums import BATCH, add, fold, memory_of, work_of
+from outrisk.evolve.compiled.sums import work_of
 
 # The loops hand down long lists of plain arrays: bundled in tuples they take twice as long.
 # fmt: off
@@ -633,88 +633,3 @@ def climb(plan, codes, totals, low, high, weight, forms, profiles, residual, gra
                         price[old, c] = tally[c] + slope[c]
     afresh(plan, codes, totals)
     return changed, looked
-
-
-@inline
-def _next(at, log_stay, length, rng):
-    """The next place that an event of constant probability hits: geometric gaps, so one draw an event."""
-    gap = math.log(1.0 - rng.random()) / log_stay
-    return length if gap >= length else at + 1 + int(gap)
-
-
-@jit
-def _redraw(size, ordered, old, creep, rng):
-    """A new code: a neighbour with probability `creep` if values are ordered, else any other value."""
-    if ordered == 1 and size > 2 and creep > 0.0 and rng.random() < creep:
-        step = 1 if rng.random() < 0.5 else -1
-        return old + step if 0 <= old + step < size else old - step
-    return (old + 1 + int(rng.random() * (size - 1))) % size
-
-
-@jit
-def mutate(plan, codes, totals, rate, creep, rng):
-    """Change each value with probability `rate` (see _redraw), in place; totals follow. A change that would break a
-    rule is not made. Returns the number of changes.
-    """
-    n, p = codes.shape
-    changed = 0
-    if rate <= 0.0:
-        return changed
-    log_stay = math.log1p(-rate) if rate < 1.0 else -math.inf
-    work, memory = work_of(plan), memory_of(plan)
-    cols, vals = np.empty(plan.extent[2], np.int64), np.empty(plan.extent[2])
-    before, after = np.empty((BATCH, p), codes.dtype), np.empty((BATCH, p), codes.dtype)
-    for j in range(p):
-        size, ordered = plan.sizes[j], plan.numeric[j]
-        ruled = plan.rule_ptr[j + 1] > plan.rule_ptr[j]
-        blocks = plan.var_blocks[plan.var_ptr[j] : plan.var_ptr[j + 1]]
-        filled = 0
-        i = -1 if size > 1 else n
-        while i < n:
-            i = _next(i, log_stay, n, rng)
-            if i < n:
-                old = np.int64(codes[i, j])
-                before[filled] = codes[i]
-                codes[i, j] = _redraw(size, ordered, old, creep, rng)
-                if ruled and not allowed(plan, j, codes, i):
-                    codes[i, j] = old
-                    continue
-                after[filled] = codes[i]
-                filled += 1
-                changed += 1
-            if filled == BATCH or i >= n:
-                add(plan, blocks, before[:filled], -1.0, work, cols, vals, memory, totals)
-                add(plan, blocks, after[:filled], 1.0, work, cols, vals, memory, totals)
-                filled = 0
-    fold(plan, memory, totals)
-    return changed
-
-
-@jit
-def mate(plan, codes_a, totals_a, codes_b, totals_b, share, rng):
-    """Swap each record between two data sets with probability `share`, in place; totals follow."""
-    n, p = codes_a.shape
-    if share <= 0.0:
-        return
-    log_stay = math.log1p(-share) if share < 1.0 else -math.inf
-    change = np.zeros(len(totals_a))
-    work, memory = work_of(plan), memory_of(plan)
-    cols, vals = np.empty(plan.extent[2], np.int64), np.empty(plan.extent[2])
-    one, other = np.empty((BATCH, p), codes_a.dtype), np.empty((BATCH, p), codes_a.dtype)
-    filled = 0
-    i = -1
-    while i < n:
-        i = _next(i, log_stay, n, rng)
-        if i < n:
-            for j in range(p):
-                one[filled, j], other[filled, j] = codes_a[i, j], codes_b[i, j]
-                codes_a[i, j], codes_b[i, j] = other[filled, j], one[filled, j]
-            filled += 1
-        if filled == BATCH or i >= n:
-            add(plan, plan.blocks, one[:filled], -1.0, work, cols, vals, memory, change)
-            add(plan, plan.blocks, other[:filled], 1.0, work, cols, vals, memory, change)
-            filled = 0
-    fold(plan, memory, change)
-    for a in range(len(change)):
-        totals_a[a] += change[a]
-        totals_b[a] -= change[a]

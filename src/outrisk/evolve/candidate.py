@@ -1,4 +1,4 @@
-"""The operators that the toolbox registers: how candidates are drawn, mated, mutated, climbed and how they survive."""
+"""A candidate: one synthetic data set, how it is drawn, and its fitness."""
 
 from __future__ import annotations
 
@@ -10,15 +10,10 @@ from deap import base
 from numpy.typing import NDArray
 
 from outrisk.errors import EvolveError
-from outrisk.evolve.compiled import climb as kernels
-from outrisk.evolve.compiled import exchanges, trades
 from outrisk.evolve.problem import Codes, Linear, Problem
 from outrisk.evolve.start import Draw
 from outrisk.problem.blocks import Array, Mask, level_in
 
-_TRADES = 12_000  # drawn at once
-_SWEEPS = 60  # tries of each trade
-_HOTTER, _COLDER = 2.5, 0.25  # than the heat: where annealing begins and ends
 _REDRAWS = 1000  # rounds of drawing records again that break a rule
 
 
@@ -70,51 +65,6 @@ def breaks_rule(rules: Sequence[Mask], codes: Codes) -> NDArray[np.bool_]:
     for rule in rules:
         broken |= ~rule.include[level_in(rule.joint, codes)]
     return broken
-
-
-def mate(problem: Problem, one: Candidate, other: Candidate, share: float, rng: np.random.Generator) -> None:
-    """Swap each record between two candidates with probability `share`, in place."""
-    kernels.mate(problem.plan, one.codes, one.totals, other.codes, other.totals, share, rng)
-
-
-def mutate(problem: Problem, candidate: Candidate, rate: float, creep: float, rng: np.random.Generator) -> None:
-    """Change each value with probability `rate`, in place."""
-    kernels.mutate(problem.plan, candidate.codes, candidate.totals, rate, creep, rng)
-
-
-def climb(
-    problem: Problem,
-    candidate: Candidate,
-    linear: Linear,
-    visits: int,
-    exchange: bool,
-    heat: float,
-    rng: np.random.Generator,
-) -> None:
-    """Visit `visits` records for one variable each and keep what does not raise the error, in place (see kernels.py).
-
-    `exchange`: also try to exchange values between two records, first between records alike (see exchanges.py). `heat`:
-    keep now and then what raises the fitness by about this.
-    """
-    if exchange:
-        exchanges.exchange(
-            problem.plan, candidate.codes, candidate.totals, linear.low, linear.high, linear.weight, visits, rng
-        )
-    slopes = problem.slopes(candidate.totals, linear)
-    kernels.climb(problem.plan, candidate.codes, candidate.totals, *linear.arrays, *slopes, visits, exchange, heat, rng)
-
-
-def trade(problem: Problem, candidate: Candidate, linear: Linear, heat: float, rng: np.random.Generator) -> int:
-    """Draw trades between records alike in what the tallies see and anneal them, in place (see trades.py); returns how
-    many were found.
-    """
-    residual, _ = problem.slopes(candidate.totals, linear)
-    found = trades.draw(problem.plan, candidate.codes, *linear.arrays, len(residual), _TRADES, rng)
-    totals = candidate.totals.copy()
-    ranges = linear.low, linear.high, linear.weight
-    made = trades.anneal(found, residual, totals, *ranges, _HOTTER * heat, _COLDER * heat, _SWEEPS, rng)
-    trades.make(problem.plan, found, made, candidate.codes, candidate.totals)
-    return len(found.variable)
 
 
 def evaluate(problem: Problem, candidate: Candidate, linear: Linear) -> tuple[float]:

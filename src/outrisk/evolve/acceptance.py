@@ -1,0 +1,40 @@
+"""Which data set goes on, which one is kept as the nearest so far, and when a search stands still."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+
+import numpy as np
+
+from outrisk.evolve.candidate import Candidate
+from outrisk.evolve.problem import Errors
+from outrisk.evolve.tuning import TUNING
+
+
+@dataclass
+class Standstill:
+    """The least error so far, and the generation that reached it."""
+
+    least: float = np.inf
+    since: int = 0
+
+    def see(self, number: int, error: float) -> int:
+        """Take note of a generation's error; returns for how many generations there has been no gain."""
+        if error < self.least * (1.0 - TUNING.gain):
+            self.least, self.since = error, number
+        return number - self.since
+
+
+@dataclass
+class Nearest:
+    """The data set nearest to the released numbers so far: where weights change, the search may go back."""
+
+    candidate: Candidate | None = None
+    errors: Errors | None = None
+
+    def of(self, candidate: Candidate, errors: Errors) -> tuple[Candidate, Errors]:
+        """The nearer of this and the nearest so far, which this becomes if it misses less."""
+        if self.candidate is None or self.errors is None or errors.missed < self.errors.missed:
+            self.candidate, self.errors = deepcopy(candidate), errors
+        return (self.candidate, self.errors) if self.errors.missed < errors.missed else (candidate, errors)

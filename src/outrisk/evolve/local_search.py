@@ -1,0 +1,140 @@
+"""Preset `fast`: local search on one synthetic data set.
+
+Each generation a copy of the data set is changed by moves (moves.py), under weights that a schedule draws from sampling
+errors to last digits (schedule.py), and goes on if it is no worse (acceptance.py). The fitness is linear-quadratic in
+totals, so that a move costs a few additions (problem.py); its linear map is taken afresh at each generation.
+
+It began as a memetic algorithm: a genetic algorithm whose children are improved by local search (Moscato 1989).
+Measured, crossover and mutation only undid what the search had done (benchmarks/ablation.py; docs/how-it-works.md),
+and with them went the population.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import replace
+
+import numpy as np
+
+from outrisk.evolve import moves
+from outrisk.evolve.acceptance import Nearest, Standstill
+from outrisk.evolve.candidate import Candidate, draw_candidate
+from outrisk.evolve.generation import Generation, Stop
+from outrisk.evolve.problem import Errors, Linear, Problem
+from outrisk.evolve.schedule import Schedule
+from outrisk.evolve.settings import LocalSearchSettings
+from outrisk.evolve.start import STARTS
+from outrisk.evolve.tuning import TUNING
+from outrisk.problem.released import ModelPart
+
+
+def search(problem: Problem, settings: LocalSearchSettings, rng: np.random.Generator) -> Iterator[Generation]:
+    """Yield every generation, 0 being the start; the last one has a `stop`."""
+    return _Search(problem, settings, rng).run()
+
+
+class _Search:
+    """One run: its data set, the linear map there, and the weights of the numbers."""
+
+    def __init__(self, problem: Problem, settings: LocalSearchSettings, rng: np.random.Generator) -> None:
+        self.problem, self.settings, self.rng = problem, settings, rng
+        self.candidate = draw_candidate(problem, STARTS[settings.start](problem), rng)
+        self.spare = deepcopy(self.candidate)
+        self.polish = _polish(problem, settings)
+        self.schedule = Schedule(problem, settings)
+        self.linear: Linear = self._linearise()
+        self.standstill, self.counting, self.nearest = Standstill(), Standstill(), Nearest()
+
+    def run(self) -> Iterator[Generation]:
+        for number in range(self.settings.generations + 1):
+            if number:
+                self._step(number)
+            # what is said of a data set rests on its own information
+            self.linear = replace(self.linear, informations=self.problem.informations(self.candidate.codes))
+            stop, errors = self._judge(number)
+            best, of_best = self.candidate, errors
+            if self.schedule.phase != "approach" and stop != "matched":
+                best, of_best = self.nearest.of(self.candidate, errors)
+            yield Generation(number, best, of_best, 0.0, {"best": self._fitness(self.candidate)}, stop)
+            if stop:
+                return
+            if self.schedule.approached(self.problem, errors, number - self.standstill.since):
+                self._advance(number)
+            if self.schedule.phase != "counts":
+                self.linear = self._linearise()
+
+    def _advance(self, number: int) -> None:
+        if self.schedule.phase == "counts":
+            return
+        far = np.abs(self.problem.distances(self.candidate.totals, self.linear)) / self.problem.tolerance
+        left = self._fitness(self.candidate) / len(far)
+        self.schedule.advance(number, self.standstill.since, far, left)
+
+    def _step(self, number: int) -> None:
+        """One generation: a copy is changed, and goes on if it is no worse."""
+        if self.schedule.phase == "counts":
+            self._count(number)
+            return
+        child = self.spare
+        child.become(self.candidate)
+        self._move(child, number)
+        if self._fitness(child) <= self._fitness(self.candidate):
+            self.candidate, self.spare = child, self.candidate
+
+    def _move(self, child: Candidate, number: int) -> None:
+        problem, schedule, linear, rng = self.problem, self.schedule, self.linear, self.rng
+        if schedule.phase == "approach":
+            visits = min(TUNING.most_visits, round(self.settings.visits * problem.n_records))
+            moves.descend(problem, child, linear, visits, 0.0, rng)
+            return
+        temperature = self.settings.temperature * schedule.cooling if schedule.phase == "together" else 0.0
+        found = moves.anneal(problem, child, linear, temperature, rng) if schedule.phase == "together" else 0
+        few = found < TUNING.few * problem.n_records
+        if few or schedule.waits or (number - 1) % TUNING.every == 0:
+            moves.descend_with_swaps(problem, child, linear, self.polish, temperature, rng)
+
+    def _count(self, number: int) -> None:
+        """One generation of counts alone; they are done when they stand still."""
+        counts = self.problem.counts
+        assert counts is not None
+        alone = Candidate(self.candidate.codes, counts.totals(self.candidate.codes))
+        for fitness in ("precision", "sampling"):
+            linear = counts.linearise(alone.codes, alone.totals, fitness)
+            moves.descend_with_swaps(counts, alone, linear, self.polish, 0.0, self.rng)
+        self.candidate.totals = self.problem.totals(self.candidate.codes)
+        errors = counts.errors(alone.totals, linear)
+        waited = self.counting.see(number, errors.off)
+        if errors.all_matched or waited >= TUNING.stuck or number > TUNING.counting * self.settings.generations:
+            self.schedule.phase, self.schedule.fitness = "together", "tightening"
+        self.linear = self._linearise()
+
+    def _fitness(self, candidate: Candidate) -> float:
+        fitness = self.problem.fitness(candidate.totals, self.linear)
+        return fitness if np.isfinite(fitness) else np.inf
+
+    def _linearise(self) -> Linear:
+        schedule, at = self.schedule, self.candidate
+        return self.problem.linearise(at.codes, at.totals, schedule.fitness, schedule.emphasis, schedule.tightness)
+
+    def _judge(self, number: int) -> tuple[Stop, Errors]:
+        """Whether and why the run stops here, and the errors of the data set."""
+        errors = self.problem.errors(self.candidate.totals, self.linear)
+        if errors.all_matched:
+            self.candidate.totals = self.problem.totals(self.candidate.codes)
+            self.linear = self._linearise()
+            errors = self.problem.errors(self.candidate.totals, self.linear)
+            if errors.all_matched:
+                return "matched", errors
+        waited = self.standstill.see(number, errors.off)
+        if number == self.settings.generations:
+            return "budget", errors
+        stalled = 0 < self.settings.patience <= waited and not self.schedule.closing
+        return ("stalled" if stalled else ""), errors
+
+
+def _polish(problem: Problem, settings: LocalSearchSettings) -> int:
+    """Visits in a generation after the approach."""
+    models = sum(isinstance(part, ModelPart) for part in problem.parts)
+    share = TUNING.shares[0 if not models else 1 if models < len(problem.parts) else 2 if models > 1 else 3]
+    return min(TUNING.most_visits, max(TUNING.least_visits, round(share * settings.polish * problem.n_records)))
