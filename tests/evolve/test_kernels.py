@@ -7,12 +7,15 @@ import pytest
 from blocks import FAMILIES, random_codebook, random_model, random_problem
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import njit
 from slow import block_totals, level, model_contribution, score_information_likelihood
 
 from outrisk.evolve.candidate import Candidate, breaks_rule, draw_candidate
 from outrisk.evolve.compiled import climb as kernels
+from outrisk.evolve.compiled.layout import FAMILIES as NUMBER
 from outrisk.evolve.compiled.layout import PROFILE, WHOLE
 from outrisk.evolve.compiled.plan import build_plan
+from outrisk.evolve.compiled.record import derivatives
 from outrisk.evolve.compiled.sums import information_of
 from outrisk.evolve.genetic import mate, mutate
 from outrisk.evolve.start import uniform
@@ -22,6 +25,11 @@ from outrisk.problem.released import ModelPart
 SEEDS = st.integers(0, 10_000)
 TABLED = st.sampled_from([0, 12])  # whether models have tables of what each kind of record adds
 close = {"rtol": 1e-9, "atol": 1e-7}
+
+
+@njit
+def one_derivative(family, y, eta, residual, curvature):
+    return derivatives(family, y, eta, residual, curvature, 1, True)
 
 
 def climb(problem, codes, totals, linear, visits, exchange, rng):
@@ -72,12 +80,9 @@ def test_information_equals_its_definition(family, copies):
 @pytest.mark.parametrize("family", FAMILIES[1:])
 @pytest.mark.parametrize("eta", [-35.0, -3.0, 0.0, 0.4, 6.0, 35.0])
 def test_derivatives_are_those_of_the_log_likelihood(family, eta):
-    from outrisk.evolve.compiled.layout import FAMILIES as NUMBER
-    from outrisk.evolve.compiled.record import derivatives
-
     for y in (0.0, 1.0):
         residual, curvature = np.zeros(1), np.zeros((1, 1))
-        value = derivatives(NUMBER[family], y, np.array([eta]), residual, curvature, 1, True)
+        value = one_derivative(NUMBER[family], y, np.array([eta]), residual, curvature)
         assert np.isfinite([value, residual[0], curvature[0, 0]]).all() and curvature[0, 0] >= 0
         if abs(eta) > 30:
             continue

@@ -10,7 +10,8 @@ from deap import base
 from numpy.typing import NDArray
 
 from outrisk.errors import EvolveError
-from outrisk.evolve.problem import Codes, Linear, Problem
+from outrisk.evolve.compiled.layout import Codes
+from outrisk.evolve.problem import Linear, Problem
 from outrisk.evolve.start import Draw
 from outrisk.problem.blocks import Array, Mask, level_in
 

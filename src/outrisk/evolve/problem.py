@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from outrisk.codebook import Codebook
 from outrisk.errors import EvolveError
-from outrisk.evolve.compiled.layout import Plan
+from outrisk.evolve.compiled.layout import Codes, Plan
 from outrisk.evolve.compiled.plan import build_plan
 from outrisk.evolve.compiled.profiles import profiles_of
 from outrisk.evolve.compiled.sums import bends_of, information_of, totals_of
@@ -20,7 +20,6 @@ from outrisk.problem.blocks import Array, Mask
 from outrisk.problem.released import ROUNDING, Bounds, ModelPart, Part, Released, TallyPart
 
 Fitness = Literal["mse", "chi2", "precision", "sampling", "tightening"]
-Codes = NDArray[np.uint8] | NDArray[np.uint16]
 _SAFE = 0.999  # share of half a last digit within which a model's number counts as matched: its totals are linearised
 _AIM = 0.6  # share of half a last digit within which a tally is no longer drawn to its printed value
 _WITHIN = 1.0  # squared length a coefficient, in standard errors, up to which estimates are known to first order
@@ -58,7 +57,7 @@ class Linear:
         return np.concatenate([np.zeros(0), *(form.ravel() for form in self.forms)])
 
     @property
-    def arrays(self) -> tuple[Array, ...]:
+    def arrays(self) -> tuple[Array, Array, Array, Array, Array]:
         """Ranges and weights of the totals, forms and profiles, as the compiled loops take them."""
         return self.low, self.high, self.weight, self.flat_forms, self.profiles
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, gammaln, ndtr, softmax
 
-from outrisk.evolve.problem import Codes, Problem
+from outrisk.evolve.compiled.layout import Codes
+from outrisk.evolve.problem import Problem
 from outrisk.problem.blocks import Array, Model, level_in
 from outrisk.problem.released import ModelPart, TallyPart
 
@@ -230,8 +231,7 @@ def _information(table: Array) -> float:
 
 
 def _empty(n: int, sizes: Sequence[int]) -> Codes:
-    """Room for n records; one byte a value where it will do: more records fit into the cache."""
-    return np.empty((n, len(sizes)), np.uint8) if max(sizes) <= 256 else np.empty((n, len(sizes)), np.uint16)
+    return np.empty((n, len(sizes)), np.uint16)
 
 
 STARTS: dict[str, Callable[[Problem], Draw]] = {

@@ -28,16 +28,21 @@ from outrisk.evolve.compiled.layout import (
     TALLY,
     VALUE,
     WHOLE,
+    Array,
+    Codes,
+    Plan,
 )
 from outrisk.evolve.compiled.profiles import afresh
 from outrisk.evolve.compiled.record import (
     allowed,
     entries_of,
+    entry,
     inline,
     jit,
     level_of,
     only_score,
     score_of,
+    shuffle,
     spot_of,
     stride_of,
     sums,
@@ -189,7 +194,7 @@ def _models(
     those of their residuals in delta.
     """
     change = 0.0
-    filled = 0
+    filled = np.int64(0)
     at = 0
     for e in range(start, end):
         b = blocks[e]
@@ -210,7 +215,8 @@ def _models(
                     also = code[b + PROFILE] + level_of(code, whole, codes, k) * numbers
                     back = (other - np.int64(codes[k, j])) * stride * numbers
                     if was + step == also:  # the two records change places
-                        moved[:] = 0.0
+                        for q in range(numbers):
+                            moved[q] = 0.0
                         continue
                     for q in range(numbers):
                         moved[q] = (
@@ -230,10 +236,12 @@ def _models(
                     x_cols, x_vals, cols, vals, filled,
                 )
             form = code[b + FORM]
-            moved[:] = 0.0
+            for q in range(numbers):
+                moved[q] = 0.0
             for f in range(from_here, filled):
-                row = form + cols[f] * numbers
-                moved += vals[f] * forms[row : row + numbers]
+                row, value_here = form + cols[f] * numbers, vals[f]
+                for q in range(numbers):
+                    moved[q] += value_here * forms[row + q]
             change += _rise(moved, residual, first)
             ends[e - start] = filled
     return change
@@ -258,7 +266,8 @@ def _settle(blocks, start, end, code, totals, residual, gradient, pending, waite
                 for f in range(done, upto):
                     totals[first + cols[f]] += vals[f]
                 at_residual = code[b + RESIDUAL]
-                pending[at_residual : at_residual + numbers] += moved
+                for q in range(numbers):
+                    pending[at_residual + q] += moved[q]
                 waited[at_residual] += 1
                 if waited[at_residual] * LAZY >= numbers * code[b + SIZE]:
                     waited[at_residual] = 0
@@ -269,7 +278,8 @@ def _settle(blocks, start, end, code, totals, residual, gradient, pending, waite
                             step += forms[row + q] * pending[at_residual + q]
                         gradient[a] += step
                         row += numbers
-                    pending[at_residual : at_residual + numbers] = 0.0
+                    for q in range(numbers):
+                        pending[at_residual + q] = 0.0
             at += numbers
             done = upto
 
@@ -382,7 +392,7 @@ def _ask(
             else:
                 filled = entries_of(
                     code, floats, flags, design_cols, design_vals, b, codes, i, 1.0, eta, slack, curvature, x_cols,
-                    x_vals, cols, vals, 0,
+                    x_vals, cols, vals, np.int64(0),
                 )
                 then = 0.0
                 for f in range(filled):
@@ -443,24 +453,17 @@ def _promising(tally, values, old, n_values, chosen):
     return filled
 
 
-@jit
-def climb(plan, codes, totals, low, high, weight, forms, profiles, residual, gradient, visits, exchange, heat, rng):
-    """Visit `visits` records for one variable each, in place; give the variable another value where the fitness does
-    not rise.
-
-    A visit works out what each value of the variable would change (of the tallies exactly, of the models to first
-    order), draws one of those that would do good, and takes it if the exact change is not a rise. If `exchange`, a
-    record that finds none looks for another one, met earlier, that wants the value it has and has a value it wants: an
-    exchange moves the totals far less than the two edits it consists of, so it still finds steps down where single
-    edits are too coarse. A rise is kept with the probability exp(-rise / heat). Returns the number of values changed
-    and of those looked at.
-    """
+@entry
+def _climb(plan, codes, totals, low, high, weight, forms, profiles, residual, gradient, visits, exchange, heat, rng):
+    """See climb."""
     code, floats, flags, cells, design_cols, design_vals = (
         plan.code, plan.floats, plan.flags, plan.cells, plan.cols, plan.vals,
     )
     n, active, blocks = len(codes), plan.active, plan.var_blocks
     up, down = np.empty(len(totals)), np.empty(len(totals))
-    left = (residual * residual).sum()
+    left = 0.0
+    for q in range(len(residual)):
+        left += residual[q] * residual[q]
     for b in plan.blocks:
         if code[b + KIND] == TALLY:
             for a in range(code[b + FIRST], code[b + FIRST] + code[b + SIZE]):
@@ -486,7 +489,8 @@ def climb(plan, codes, totals, low, high, weight, forms, profiles, residual, gra
     price = np.empty((most_values, most_values))  # and the change that would bring
     changed = 0
     looked = 0
-    order = rng.permutation(len(active))
+    order = np.arange(len(active))
+    shuffle(order, len(order), rng)
     for turn in range(len(order)):
         j = active[order[turn]]
         size = plan.sizes[j]
@@ -498,7 +502,8 @@ def climb(plan, codes, totals, low, high, weight, forms, profiles, residual, gra
                 modelled = True
             else:
                 tallied = True
-        beside[:] = False  # the variables that stand beside this one in counts
+        for v in range(len(beside)):
+            beside[v] = False  # the variables that stand beside this one in counts
         for e in range(start, end):
             if code[blocks[e] + KIND] == TALLY and code[blocks[e] + VALUE] < 0:
                 place = code[blocks[e] + PLACE]
@@ -506,14 +511,17 @@ def climb(plan, codes, totals, low, high, weight, forms, profiles, residual, gra
                     beside[code[v]] = code[v] != j
         for v in range(codes.shape[1]):  # and some others, so that exchanges of all sizes are looked at
             beside[v] = v != j and (beside[v] or rng.random() < 0.5)
-        met[:] = -1
+        for v in range(len(met)):
+            met[v] = -1
         every = tallied and size <= ALL_VALUES  # every value, and so exchanges with whoever wants it
         swapping = exchange and modelled and size <= ALL_VALUES
         n_values = size if every else (SAMPLED if tallied else (2 if exchange else 1))
         for c in range(n_values):
             values[c] = c
             partners[c] = -1
-        wanting[:] = -1
+        for c in range(most_values):
+            for d in range(most_values):
+                wanting[c, d] = -1
         i = n
         for visit in range((visits + turn) // len(order)):
             if left <= enough and visit > 0:  # a single visit, in case numbers are off all the same
@@ -631,5 +639,37 @@ def climb(plan, codes, totals, low, high, weight, forms, profiles, residual, gra
                     if slope[c] < np.inf:
                         wanting[old, c] = i
                         price[old, c] = tally[c] + slope[c]
-    afresh(plan, codes, totals)
     return changed, looked
+
+
+def climb(
+    plan: Plan,
+    codes: Codes,
+    totals: Array,
+    low: Array,
+    high: Array,
+    weight: Array,
+    forms: Array,
+    profiles: Array,
+    residual: Array,
+    gradient: Array,
+    visits: int,
+    exchange: bool,
+    heat: float,
+    rng: np.random.Generator,
+) -> tuple[int, int]:
+    """Visit `visits` records for one variable each, in place; give the variable another value where the fitness does
+    not rise.
+
+    A visit works out what each value of the variable would change (of the tallies exactly, of the models to first
+    order), draws one of those that would do good, and takes it if the exact change is not a rise. If `exchange`, a
+    record that finds none looks for another one, met earlier, that wants the value it has and has a value it wants: an
+    exchange moves the totals far less than the two edits it consists of, so it still finds steps down where single
+    edits are too coarse. A rise is kept with the probability exp(-rise / heat). Returns the number of values changed
+    and of those looked at.
+    """
+    found: tuple[int, int] = _climb(
+        plan, codes, totals, low, high, weight, forms, profiles, residual, gradient, visits, exchange, heat, rng
+    )
+    afresh(plan, codes, totals)
+    return found

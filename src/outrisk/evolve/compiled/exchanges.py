@@ -24,8 +24,11 @@ from outrisk.evolve.compiled.layout import (
     TERM_AT,
     TERMS,
     WEIGHT,
+    Array,
+    Codes,
+    Plan,
 )
-from outrisk.evolve.compiled.record import allowed, inline, jit, level_of, spot_of, stride_of
+from outrisk.evolve.compiled.record import allowed, entry, inline, jit, level_of, shuffle, spot_of, stride_of
 
 BITS = 16
 ALIKE = 1 << BITS  # records met last, kept by a hash of what they should have in common
@@ -79,12 +82,16 @@ def _exchange(blocks, count, code, floats, flags, cells, j, codes, i, k, totals,
             change += _shift(one + step, 1.0, totals, low, high, weight)
             change += _shift(other - step, 1.0, totals, low, high, weight)
             continue
-        for sign in (-1.0, 1.0):
-            for row in (i, k):
+        sign = -1.0
+        for _ in range(2):
+            row = i
+            for _ in range(2):
                 cell, share = spot_of(code, floats, flags, cells, b, codes, row)
                 if cell >= 0:
                     change += _shift(first + cell, sign * share, totals, low, high, weight)
+                row = k
             codes[i, j], codes[k, j] = codes[k, j], codes[i, j]
+            sign = 1.0
     codes[i, j], codes[k, j] = c, a
     return change
 
@@ -95,14 +102,17 @@ def _joined(plan, j, v, seen, rest, blocks):
     how many blocks there are, 0 where one of them is a model.
     """
     code = plan.code
-    rest[:] = False
+    for u in range(len(rest)):
+        rest[u] = False
     count = 0
     modelled = False
     for e in range(plan.var_ptr[j], plan.var_ptr[j + 1]):
         b = plan.var_blocks[e]
-        seen[:] = False
+        for u in range(len(seen)):
+            seen[u] = False
         _see(code, b, seen)
-        rest |= seen
+        for u in range(len(seen)):
+            rest[u] |= seen[u]
         if seen[v]:
             blocks[count] = b
             count += 1
@@ -111,43 +121,47 @@ def _joined(plan, j, v, seen, rest, blocks):
     return 0 if modelled or plan.sizes[j] < 2 or plan.sizes[v] < 2 else count
 
 
-@jit
-def exchange(plan, codes, totals, low, high, weight, visits, rng):
-    """Visit `visits` records, as many for each two variables that tallies join, in place; exchange one of the two with
-    the record alike met last, where the fitness does not rise. Variables that a model joins are left alone. Returns the
-    number of exchanges and of those looked at.
-    """
+@entry
+def _exchange_all(plan, codes, totals, low, high, weight, visits, rng):
+    """See exchange."""
     code, floats, flags, cells = plan.code, plan.floats, plan.flags, plan.cells
     n, p = codes.shape
     met = np.empty(ALIKE, np.int64)
     rest, seen = np.zeros(p, np.bool_), np.zeros(p, np.bool_)
     blocks, pairs = np.empty(len(plan.blocks), np.int64), np.empty(p * p, np.int64)
+    same = np.empty(p, np.int64)
     n_pairs = 0
     for pair in range(p * p):
         if pair // p < pair % p and _joined(plan, pair // p, pair % p, seen, rest, blocks):
             pairs[n_pairs] = pair
             n_pairs += 1
     kept = looked = 0
-    for turn in rng.permutation(n_pairs):
+    shuffle(pairs[:n_pairs], n_pairs, rng)
+    for turn in range(n_pairs):
         j, v = pairs[turn] // p, pairs[turn] % p
         count = _joined(plan, j, v, seen, rest, blocks)
-        same = np.flatnonzero(rest)
+        n_same = 0
+        for u in range(p):
+            if rest[u]:
+                same[n_same] = u
+                n_same += 1
         ruled = plan.rule_ptr[j + 1] > plan.rule_ptr[j]
-        met[:] = -1
+        for u in range(ALIKE):
+            met[u] = -1
         i = int(rng.random() * n)
         for _ in range(visits // n_pairs):
             i = i + 1 if i + 1 < n else 0
             key = np.uint64(0)
-            for u in same:
-                key = (key + np.uint64(codes[i, u]) + np.uint64(1)) * SPREAD
+            for u in range(n_same):
+                key = (key + np.uint64(codes[i, same[u]]) + np.uint64(1)) * SPREAD
             at = np.int64(key >> np.uint64(64 - BITS))
             k = met[at]
             met[at] = i
             if k < 0 or codes[i, j] == codes[k, j] or codes[i, v] == codes[k, v]:
                 continue
             agrees = True
-            for u in same:
-                agrees &= codes[i, u] == codes[k, u]
+            for u in range(n_same):
+                agrees &= codes[i, same[u]] == codes[k, same[u]]
             if not agrees:
                 continue
             looked += 1
@@ -157,3 +171,23 @@ def exchange(plan, codes, totals, low, high, weight, visits, rng):
             else:
                 _exchange(blocks, count, code, floats, flags, cells, j, codes, i, k, totals, low, high, weight)
     return kept, looked
+
+
+def exchange(
+    plan: Plan,
+    codes: Codes,
+    totals: Array,
+    low: Array,
+    high: Array,
+    weight: Array,
+    visits: int,
+    rng: np.random.Generator,
+) -> tuple[int, int]:
+    """Visit `visits` records, as many for each two variables that tallies join, in place; exchange one of the two with
+    the record alike met last, where the fitness does not rise. Variables that a model joins are left alone. Returns the
+    number of exchanges and of those looked at.
+    """
+    if all(plan.code[b + KIND] == MODEL for b in plan.blocks):
+        return 0, 0  # without a table nothing is to be exchanged, and nothing to be compiled
+    found: tuple[int, int] = _exchange_all(plan, codes, totals, low, high, weight, visits, rng)
+    return found

@@ -27,6 +27,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+Array = NDArray[np.float64]
+Codes = NDArray[np.uint16]  # (n_records, n_variables); of one width, so that all is compiled once
+
 TALLY, MODEL = 0, 1
 KIND, FIRST, SIZE, PLACE, MASKS, MASK_AT, WEIGHT, WEIGHT_AT, HEADER = range(9)
 CELL, VALUE, SHAPE = range(HEADER, HEADER + 3)

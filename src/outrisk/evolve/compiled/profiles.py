@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from outrisk.evolve.compiled.layout import FIRST, FORM, KIND, MODEL, NUMBERS, PROFILE, SIZE, WHOLE
-from outrisk.evolve.compiled.record import entries_of, jit
+from outrisk.evolve.compiled.layout import FIRST, FORM, KIND, MODEL, NUMBERS, PROFILE, SIZE, WHOLE, Array, Codes, Plan
+from outrisk.evolve.compiled.record import entries_of, entry
 from outrisk.evolve.compiled.sums import add_all, work_of
 
 
 # fmt: off
-@jit
+@entry
 def profiles_of(plan, forms):
     """What each kind of record adds to the residuals of the models that have a table of them, flat, a row a kind."""
     code, floats, flags, design_cols, design_vals = plan.code, plan.floats, plan.flags, plan.cols, plan.vals
     profiles = np.zeros(plan.extent[6])
-    record = np.zeros((1, len(plan.sizes)), np.int64)
+    record = np.zeros((1, len(plan.sizes)), np.uint16)
     eta, slack, curvature, x_cols, x_vals = work_of(plan)
     cols, vals = np.empty(plan.extent[2], np.int64), np.empty(plan.extent[2])
     for b in plan.blocks:
@@ -35,7 +35,7 @@ def profiles_of(plan, forms):
                 record[0, j] = kind // code[whole + 2 + 2 * e] % plan.sizes[j]
             filled = entries_of(
                 code, floats, flags, design_cols, design_vals, b, record, 0, 1.0, eta, slack, curvature, x_cols,
-                x_vals, cols, vals, 0,
+                x_vals, cols, vals, np.int64(0),
             )
             at = code[b + PROFILE] + kind * numbers
             found = profiles[at : at + numbers]
@@ -47,16 +47,11 @@ def profiles_of(plan, forms):
     return profiles
 
 
-@jit
-def afresh(plan, codes, totals):
+def afresh(plan: Plan, codes: Codes, totals: Array) -> None:
     """Work out the totals of all models that have profiles, in place."""
     code = plan.code
-    chosen = np.empty(len(plan.blocks), np.int64)
-    count = 0
-    for b in plan.blocks:
-        if code[b + KIND] == MODEL and code[b + WHOLE] >= 0:
-            totals[code[b + FIRST] : code[b + FIRST] + code[b + SIZE]] = 0.0
-            chosen[count] = b
-            count += 1
-    if count:
-        add_all(plan, chosen[:count], codes, totals)
+    blocks = [b for b in plan.blocks if code[b + KIND] == MODEL and code[b + WHOLE] >= 0]
+    for b in blocks:
+        totals[code[b + FIRST] : code[b + FIRST] + code[b + SIZE]] = 0.0
+    if blocks:
+        add_all(plan, np.array(blocks), codes, 1.0, totals)

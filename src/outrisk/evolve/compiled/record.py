@@ -1,10 +1,12 @@
 """Compiled: what one record contributes to the totals of a block (layout: see layout.py; definitions: blocks.py); many
-records at once: totals.py."""
+records at once: sums.py."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
+import numpy as np
 from numba import njit
 
 from outrisk.evolve.compiled.layout import (
@@ -31,9 +33,14 @@ from outrisk.evolve.compiled.layout import (
     WEIGHT_AT,
 )
 
-jit = njit(cache=True, nogil=True, error_model="numpy")
-sums = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})  # in any order: far faster
-inline = njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+# Compiling takes longer than most studies: what only compiled code calls gets no entry from Python, and is not kept on
+# disk by itself; the few functions that Python calls are kept with all they need.
+inner: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+entry = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
+jit = njit(**inner)
+sums = njit(**inner, fastmath={"reassoc", "contract"})  # in any order: far faster
+inline = njit(**inner, forceinline=True)
+NO = np.bool_(False)  # a plain False or 0 as an argument is a type of its own, for which a function is compiled again
 
 NONE, OLS, LOGIT, PROBIT, POISSON = (FAMILIES[name] for name in ("none", "ols", "logit", "probit", "poisson"))
 _FAR = -30.0  # a normal tail beyond this is taken by its asymptote
@@ -42,6 +49,14 @@ _SQRT2, _LOG_SQRT_2PI = math.sqrt(2.0), 0.5 * math.log(2.0 * math.pi)
 
 
 # fmt: off
+@jit
+def shuffle(order, n, rng):
+    """Draw the first n of an order at random, in place (Durstenfeld 1964: Fisher and Yates)."""
+    for i in range(n):
+        k = i + int(rng.random() * (len(order) - i))
+        order[i], order[k] = order[k], order[i]
+
+
 @inline
 def level_of(code, joint, codes, i):
     """Position of record i in the product of a joint's supports."""
@@ -200,7 +215,7 @@ def score_of(code, floats, flags, design_cols, design_vals, b, codes, i, eta, re
             total += along[first + design_cols[entry + f]] * design_vals[entry + f]
     eta[0] = predictor
     y = floats[code[b + RESPONSE] + level_of(code, code[b + PLACE], codes, i)]
-    derivatives(code[b + FAMILY], y, eta, residual, curvature, 1, False)
+    derivatives(code[b + FAMILY], y, eta, residual, curvature, code[b + EQUATIONS], NO)
     return share * residual[0], total
 
 

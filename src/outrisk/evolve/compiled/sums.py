@@ -30,8 +30,11 @@ from outrisk.evolve.compiled.layout import (
     VALUE,
     WEIGHT,
     WEIGHT_AT,
+    Array,
+    Codes,
+    Plan,
 )
-from outrisk.evolve.compiled.record import derivatives, design_of, entries_of, jit, level_of, share_of
+from outrisk.evolve.compiled.record import NO, derivatives, design_of, entries_of, entry, jit, level_of, share_of
 
 BATCH = 256  # records: what is kept of them stays in the nearest cache
 NUDGE = 1e-4  # of a linear predictor, to see how the curvature changes with it
@@ -97,7 +100,7 @@ def _residuals_of(code, floats, flags, b, codes, levels, shares, residuals, curv
     family, at = code[b + FAMILY], code[b + RESPONSE]
     for r in range(n):
         eta[0] = residuals[r]
-        derivatives(family, floats[at + levels[terms, r]], eta, residual, curvature, 1, False)
+        derivatives(family, floats[at + levels[terms, r]], eta, residual, curvature, code[b + EQUATIONS], NO)
         residuals[r] = shares[r] * residual[0] if shares[r] != 0.0 else 0.0
         curvatures[r] = shares[r] * curvature[0, 0] if shares[r] != 0.0 else 0.0
 
@@ -146,7 +149,7 @@ def add(plan, blocks, codes, sign, work, cols, vals, memory, totals):
             for r in range(n):
                 filled = entries_of(
                     code, floats, flags, design_cols, design_vals, b, codes, r, sign, eta, residual, curvature,
-                    x_cols, x_vals, cols, vals, 0,
+                    x_cols, x_vals, cols, vals, np.int64(0),
                 )
                 for f in range(filled):
                     totals[first + cols[f]] += vals[f]
@@ -173,25 +176,24 @@ def fold(plan, memory, totals):
                 entry += code[t + 3]
 
 
-@jit
-def add_all(plan, blocks, codes, totals):
-    """Add what all records contribute to the totals of some blocks."""
+@entry
+def add_all(plan, blocks, codes, sign, totals):
+    """Add (sign 1) or take away (sign -1) what all records contribute to the totals of some blocks."""
     work, memory = work_of(plan), memory_of(plan)
     cols, vals = np.empty(plan.extent[2], np.int64), np.empty(plan.extent[2])
     for start in range(0, len(codes), BATCH):
-        add(plan, blocks, codes[start : start + BATCH], 1.0, work, cols, vals, memory, totals)
+        add(plan, blocks, codes[start : start + BATCH], sign, work, cols, vals, memory, totals)
     fold(plan, memory, totals)
 
 
-@jit
-def totals_of(plan, codes):
+def totals_of(plan: Plan, codes: Codes) -> Array:
     """All totals of a data set, from nothing; shape (m,)."""
     totals = np.zeros(plan.extent[0])
-    add_all(plan, plan.blocks, codes, totals)
+    add_all(plan, plan.blocks, codes, 1.0, totals)
     return totals
 
 
-@jit
+@entry
 def information_of(plan, b, codes):
     """Information of the MODEL at address b, at its published coefficients; shape (K, K)."""
     starts = _pairs_of(plan.code, b)
@@ -270,7 +272,7 @@ def _information_by_records(plan, b, codes):
             continue
         length = design_of(code, floats, design_cols, design_vals, b, codes, i, eta, x_cols, x_vals)
         y = floats[code[b + RESPONSE] + level_of(code, code[b + PLACE], codes, i)]
-        derivatives(code[b + FAMILY], y, eta, residual, curvature, equations, False)
+        derivatives(code[b + FAMILY], y, eta, residual, curvature, equations, NO)
         for e in range(equations):
             for f in range(e + 1):
                 for a in range(length):
@@ -285,7 +287,7 @@ def _information_by_records(plan, b, codes):
     return information
 
 
-@jit
+@entry
 def bends_of(plan, b, codes, every):
     """How the information of the MODEL at address b changes with its coefficients, from every `every`-th record; shape
     (K (K + 1) / 2, K), the rows of its lower triangle.
@@ -305,9 +307,9 @@ def bends_of(plan, b, codes, every):
         for g in range(equations):
             at = eta[g]
             eta[g] = at + NUDGE
-            derivatives(code[b + FAMILY], y, eta, residual, above, equations, False)
+            derivatives(code[b + FAMILY], y, eta, residual, above, equations, NO)
             eta[g] = at - NUDGE
-            derivatives(code[b + FAMILY], y, eta, residual, curvature, equations, False)
+            derivatives(code[b + FAMILY], y, eta, residual, curvature, equations, NO)
             eta[g] = at
             for e in range(equations):
                 for f in range(e + 1):

@@ -18,9 +18,21 @@ from numpy.typing import NDArray
 
 from outrisk.evolve.compiled.climb import _models, _penalty
 from outrisk.evolve.compiled.exchanges import SPREAD, _see
-from outrisk.evolve.compiled.layout import FAMILY, FIRST, KIND, MODEL, NUMBERS, RESIDUAL, SIZE, VALUE
-from outrisk.evolve.compiled.record import allowed, inline, jit, spot_of, sums
-from outrisk.evolve.compiled.sums import BATCH, add, fold, memory_of, work_of
+from outrisk.evolve.compiled.layout import (
+    FAMILY,
+    FIRST,
+    KIND,
+    MODEL,
+    NUMBERS,
+    RESIDUAL,
+    SIZE,
+    VALUE,
+    Array,
+    Codes,
+    Plan,
+)
+from outrisk.evolve.compiled.record import allowed, entry, inline, jit, shuffle, spot_of, sums
+from outrisk.evolve.compiled.sums import add_all, work_of
 
 BITS, RING = 15, 4  # records met last, kept by a hash of what they should have in common; so many each
 ALIKE = 1 << BITS
@@ -31,7 +43,7 @@ NARROW = 3.0  # width of a range of counts below which its table is kept
 BANDS, CLOSE = 8, 0.6  # values above which an ordered variable has bands; chance that records must be in the same one
 ALSO = 0.25  # chance that they must be alike in any other variable too, which makes small changes
 HOPELESS = 30.0  # rise, in units of the heat, that is never kept
-NOTHING = 1e-9  # squared change of the residuals below which a trade is idle
+NOTHING = 1e-10  # squared change of the residuals below which a trade is idle
 
 
 class Trades(NamedTuple):
@@ -110,7 +122,8 @@ def _roles(plan, j, low, high, weight, seen, same, rest, rng):
     for their differences; returns whether a model sees j, and whether a tally does.
     """
     code = plan.code
-    same[:] = rest[:] = False
+    for u in range(len(same)):
+        same[u] = rest[u] = False
     modelled = tallied = False
     for e in range(plan.var_ptr[j], plan.var_ptr[j + 1]):
         b = plan.var_blocks[e]
@@ -124,15 +137,16 @@ def _roles(plan, j, low, high, weight, seen, same, rest, rng):
             tallied = True
             if not _pinned(code, b, low, high, weight):
                 chance, free = SOFT, FREE
-        seen[:] = False
+        for u in range(len(seen)):
+            seen[u] = False
         _see(code, b, seen)
         x = rng.random()
-        if x < chance:
-            same |= seen
-        elif x >= chance + free:
-            rest |= seen
+        for u in range(len(seen)):
+            same[u] |= seen[u] and x < chance
+            rest[u] |= seen[u] and x >= chance + free
     same[j] = rest[j] = False
-    rest &= ~same
+    for u in range(len(same)):
+        rest[u] &= not same[u]
     return modelled, tallied
 
 
@@ -141,7 +155,9 @@ def _pair(codes, j, order, used, same, rest, width, records, count, upto, rng):
     """Find exchanges of variable j, into `records` from `count` on; returns how many there are then. `same`: variables
     that the records of an exchange share; `rest`: those in which a second exchange makes up for their differences.
     """
-    twofold = rest.any()
+    twofold = False
+    for u in range(len(rest)):
+        twofold |= rest[u]
     met = np.full(ALIKE, -1, np.int64)
     size = ALIKE if twofold else 1
     bucket, twin = np.full(size * RING, -1, np.int64), np.full(size, -1, np.int64)
@@ -192,7 +208,7 @@ def _pair(codes, j, order, used, same, rest, width, records, count, upto, rng):
 @jit
 def _turn(codes, j, records, value):
     """Make or take back a trade, in place; returns the value with which a lone record goes back."""
-    i, k, i2, k2 = records
+    i, k, i2, k2 = records[0], records[1], records[2], records[3]
     if k < 0:
         old = np.int64(codes[i, j])
         codes[i, j] = value
@@ -252,7 +268,7 @@ def _moves(plan, codes, j, records, value, weight, totals, shares, filled):
 @jit
 def _delta(plan, codes, j, records, value, forms, profiles, work, delta, second):
     """What a trade of variable j changes in the residuals of the models that see it, one after the other in delta."""
-    i, k, i2, k2 = records
+    i, k, i2, k2 = records[0], records[1], records[2], records[3]
     start, end = plan.var_ptr[j], plan.var_ptr[j + 1]
     eta, slack, curvature, x_cols, x_vals, cols, vals, ends, residual = work
     old = np.int64(codes[i, j])
@@ -265,7 +281,8 @@ def _delta(plan, codes, j, records, value, forms, profiles, work, delta, second)
             plan.var_blocks, start, end, plan.code, plan.floats, plan.flags, plan.cols, plan.vals, j, codes, i2, value,
             k2, old, residual, forms, profiles, eta, slack, curvature, x_cols, x_vals, cols, vals, ends, second,
         )
-        delta += second
+        for q in range(len(delta)):
+            delta[q] += second[q]
 
 
 @jit
@@ -280,9 +297,12 @@ def _keep(plan, j, delta, changes, filled, segments, segment):
         numbers = code[b + NUMBERS]
         moved = delta[at : at + numbers]
         at += numbers
-        if (moved * moved).sum() <= NOTHING:
+        squares = 0.0
+        for q in range(numbers):
+            squares += moved[q] * moved[q]
+        if squares <= NOTHING:
             continue
-        if segment > first and segments[segment - 1].sum() == code[b + RESIDUAL]:
+        if segment > first and segments[segment - 1, 0] + segments[segment - 1, 1] == code[b + RESIDUAL]:
             segments[segment - 1, 1] += numbers
         else:
             segments[segment, 0], segments[segment, 1] = code[b + RESIDUAL], numbers
@@ -293,12 +313,15 @@ def _keep(plan, j, delta, changes, filled, segments, segment):
     return filled, segment
 
 
-@jit
+@entry
 def draw(plan, codes, low, high, weight, forms, profiles, n_residuals, most, rng):
     """At most `most` trades between random records of a data set, for the variables that models see."""
     n, p = codes.shape
     n_blocks, most = len(plan.blocks), min(most, n)
-    order = rng.permutation(n)[:8 * most]
+    order = np.arange(n)
+    shuffle(order, min(n, 8 * most), rng)
+    order = order[:8 * most]
+    variables = plan.active.copy()
     used = np.zeros(n, np.bool_)
     seen, same, rest, width = np.zeros(p, np.bool_), np.zeros(p, np.bool_), np.zeros(p, np.bool_), np.zeros(p, np.int64)
     records, variable, value = np.empty((most, 4), np.int64), np.empty(most, np.int64), np.zeros(most, np.int64)
@@ -314,9 +337,10 @@ def draw(plan, codes, low, high, weight, forms, profiles, n_residuals, most, rng
     turns = 0
     for j in plan.active:
         turns += ROUNDS if _roles(plan, j, low, high, weight, seen, same, rest, rng)[0] and plan.sizes[j] > 1 else 0
-    count = turn = 0
+    count = turn = np.int64(0)
     for _ in range(ROUNDS):
-        for j in rng.permutation(plan.active):
+        shuffle(variables, len(variables), rng)
+        for j in variables:
             modelled, tallied = _roles(plan, j, low, high, weight, seen, same, rest, rng)
             if not modelled or plan.sizes[j] < 2:
                 continue
@@ -326,8 +350,8 @@ def draw(plan, codes, low, high, weight, forms, profiles, n_residuals, most, rng
             if not tallied and rng.random() < 0.5:
                 for i in order:
                     if found < upto and not used[i]:
-                        records[found] = -1
-                        records[found, 0] = i
+                        records[found, 0], records[found, 1] = i, -1
+                        records[found, 2], records[found, 3] = -1, -1
                         used[i] = True
                         found += 1
             else:
@@ -349,7 +373,9 @@ def draw(plan, codes, low, high, weight, forms, profiles, n_residuals, most, rng
                 )
                 if segment == segment_ptr[count]:
                     continue
-                records[count], variable[count], value[count] = records[m], j, new
+                for e in range(4):
+                    records[count, e] = records[m, e]
+                variable[count], value[count] = j, new
                 change_ptr[count + 1], segment_ptr[count + 1] = filled, segment
                 total_ptr[count + 1] = _moves(
                     plan, codes, j, records[count], new, weight, totals, shares, total_ptr[count],
@@ -371,7 +397,7 @@ def _rise(changes, at, residual, first, length, sign):
     return rise
 
 
-@jit
+@entry
 def anneal(trades, residual, totals, low, high, weight, hot, cold, sweeps, rng):
     """Make trades and take them back while a heat falls from `hot` to `cold`, `sweeps` times each on the average: one
     that raises the fitness by as much as the heat is kept with probability 1 / e, none without heat. Totals of tallies
@@ -382,7 +408,9 @@ def anneal(trades, residual, totals, low, high, weight, hot, cold, sweeps, rng):
     )
     moved, shares, total_ptr = trades.totals, trades.shares, trades.total_ptr
     made = np.zeros(len(trades.variable), np.bool_)
-    now = residual.astype(np.float32)
+    now = np.empty(len(residual), np.float32)
+    for q in range(len(now)):
+        now[q] = residual[q]
     heat, fall = hot, (cold / hot) ** (1.0 / max(1, sweeps - 1)) if hot > 0.0 else 1.0
     for _ in range(sweeps):
         for m in range(len(made)):
@@ -414,24 +442,16 @@ def anneal(trades, residual, totals, low, high, weight, hot, cold, sweeps, rng):
     return made
 
 
-@jit
-def make(plan, trades, made, codes, totals):
+def make(plan: Plan, trades: Trades, made: NDArray[np.bool_], codes: Codes, totals: Array) -> int:
     """Make the chosen trades, in place; totals follow. Returns how many records change."""
-    work, memory = work_of(plan), memory_of(plan)
-    cols, vals = np.empty(plan.extent[2], np.int64), np.empty(plan.extent[2])
-    rows = np.empty(4 * len(made), np.int64)
-    count = 0
-    for m in np.flatnonzero(made):
-        for row in trades.records[m]:
-            if row >= 0:
-                rows[count] = row
-                count += 1
-    for sign in (-1.0, 1.0):
-        for start in range(0, count, BATCH):
-            batch = codes[rows[start:min(count, start + BATCH)]]
-            add(plan, plan.blocks, batch, sign, work, cols, vals, memory, totals)
-        fold(plan, memory, totals)
-        if sign < 0.0:
-            for m in np.flatnonzero(made):
-                _turn(codes, trades.variable[m], trades.records[m], trades.value[m])
-    return count
+    records, value, j = trades.records[made], trades.value[made], trades.variable[made]
+    rows = records[records >= 0]
+    add_all(plan, plan.blocks, codes[rows], -1.0, totals)
+    i, k, i2, k2 = records.T
+    alone, twofold = k < 0, i2 >= 0
+    codes[i[alone], j[alone]] = value[alone]
+    for one, other, which in ((i, k, ~alone), (i2, k2, twofold)):
+        here, there, at = one[which], other[which], j[which]
+        codes[here, at], codes[there, at] = codes[there, at], codes[here, at]
+    add_all(plan, plan.blocks, codes[rows], 1.0, totals)
+    return len(rows)
