@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from outrisk.appetite import Appetite
 from outrisk.codebook import Codebook, codebook_from_dict
 from outrisk.errors import CodebookError, ConfigError, EvolveError, first_line
 from outrisk.evolve.settings import Settings, preset
@@ -132,6 +133,7 @@ class StudyFile(_Section):
     target: str = ""
     key_sizes: tuple[int, ...] = ()
     tau: float = Field(default=1.0, gt=0, le=1)
+    appetite: Appetite = Appetite()
     privacy: PrivacySection = PrivacySection()
     attacks: Names = ()
     evolve: EvolveSection = EvolveSection()
@@ -148,7 +150,7 @@ class StudyFile(_Section):
                 raise ValueError("'codebook' is missing; add it: without 'data' it cannot be inferred")
             if self.holdout is not None:
                 raise ValueError("'holdout' goes with 'data'; a study of released values has neither")
-            asked = [name for name in ("privacy", "attacks") if name in self.model_fields_set]
+            asked = [name for name in ("privacy", "attacks", "appetite") if name in self.model_fields_set]
             if asked:
                 raise ValueError(f"'{asked[0]}' goes with 'data'; without them no risk is measured")
             return self
@@ -219,7 +221,9 @@ class Study:
         document = self.file.model_dump(mode="json")
         if self.file.data is None:  # neither keys nor target are needed
             document = {name: value for name, value in document.items() if value or name not in ("keys", "target")}
-            document = {name: value for name, value in document.items() if name not in ("privacy", "attacks")}
+            document = {
+                name: value for name, value in document.items() if name not in ("privacy", "attacks", "appetite")
+            }
         if self.file.keys:
             document["key_sizes"] = list(self.key_sizes)
         document["study"]["runs"] = self.file.study.runs  # JSON would turn its levels into text

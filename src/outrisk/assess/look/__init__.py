@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from outrisk.appetite import Appetite
 from outrisk.assess.look.contributions import dominance, equal_values, extremes, few_records
 from outrisk.assess.look.differences import subtracted
-from outrisk.assess.look.finding import Appetite, Finding
+from outrisk.assess.look.finding import NOT_SEEN, Finding, in_a_sentence
 from outrisk.assess.look.fits import curves, degrees_of_freedom, few_behind, few_in_correlation
 from outrisk.assess.look.same_answer import empty_cells, same_answer
 from outrisk.assess.look.small_cells import recoverable, small_cells
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
+
+__all__ = ["Appetite", "Finding", "in_a_sentence", "look"]
 
 Rule = Callable[[Output, Microdata, Appetite, str], Iterator[Finding]]
 RULES: tuple[Rule, ...] = (
@@ -44,7 +47,7 @@ def look(
     found = [finding for output in outputs for rule in RULES for finding in rule(output, original, appetite, target)]
     found += subtracted(outputs, original, appetite, target, inside)
     found += [
-        Finding("not looked at", False, output.name, 0, 0, f"No rule can read an output of kind {output.kind}.")
+        Finding(NOT_SEEN, False, output.name, 0, 0, f"No rule can read an output of kind {output.kind}.")
         for output in outputs
         if output.kind in _UNSEEN
     ]

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from outrisk.assess.look.finding import Appetite, Finding, named, people, plural
+from outrisk.appetite import Appetite
+from outrisk.assess.look.finding import Finding, named, people, plural
 from outrisk.assess.look.told import cell_records
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output

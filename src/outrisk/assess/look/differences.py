@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from outrisk.assess.look.finding import Appetite, Finding, named, people, plural
+from outrisk.appetite import Appetite
+from outrisk.assess.look.finding import Finding, named, people, plural
 from outrisk.assess.look.same_answer import in_table
 from outrisk.assess.look.told import Told, counts_by
 from outrisk.codebook import Codebook

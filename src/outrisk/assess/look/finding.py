@@ -1,33 +1,12 @@
-"""What a look at released outputs finds, and the rules of the environment that it is held against."""
+"""What a look at released outputs finds."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from pydantic import BaseModel, ConfigDict, Field
-
+NOT_SEEN = "not looked at"
 SHOWN = 12  # cells of an output that a finding names
-
-
-class Appetite(BaseModel):
-    """An environment's rules for output checking, by ACRO's names and with its defaults (acro 1.0.2).
-
-    safe_threshold: fewest records of a cell. safe_dof_threshold: fewest residual degrees of freedom of a model.
-    safe_nk_n, safe_nk_k: the n largest contributions of a cell make up at most the share k of its total.
-    safe_pratio_p: what is left without the two largest contributions is at least this share of the largest.
-    survival_safe_threshold: fewest records at risk, and fewest events between two published times.
-    zeros_are_disclosive: whether a group in which a value does not occur is reported.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    safe_threshold: int = Field(default=10, ge=1)
-    safe_dof_threshold: int = Field(default=10, ge=0)
-    safe_nk_n: int = Field(default=2, ge=1)
-    safe_nk_k: float = Field(default=0.9, gt=0, le=1)
-    safe_pratio_p: float = Field(default=0.1, ge=0)
-    survival_safe_threshold: int = Field(default=10, ge=1)
-    zeros_are_disclosive: bool = True
 
 
 @dataclass(frozen=True)
@@ -69,3 +48,26 @@ def people(number: int) -> str:
 def plural(number: int, word: str) -> str:
     """A number with its noun."""
     return f"{number:,} {word}" + "s" * (number != 1)
+
+
+def in_a_sentence(findings: Sequence[Finding], n_outputs: int) -> str:
+    """What a look found, the worst first: certain things, then rules broken; never that a release is harmless."""
+    certain = [finding for finding in findings if finding.certain]
+    others = [finding for finding in findings if not finding.certain and finding.rule != NOT_SEEN]
+    unseen = sum(finding.rule == NOT_SEEN for finding in findings)
+    more = f" {plural(unseen, 'output')} could not be looked at." if unseen else ""
+    broken = ""
+    if others:
+        rules = ", ".join(dict.fromkeys(finding.rule for finding in others))
+        outputs = len({finding.output for finding in others})
+        broken = f"{plural(outputs, 'output or pair')} of outputs break{'s' * (outputs == 1)} a rule ({rules})."
+    if certain:
+        worst = certain[0]
+        rest = f" There are {plural(len(certain) - 1, 'further finding')} of that kind." if len(certain) > 1 else ""
+        return f"The release says outright, for certain (“{worst.output}”): {worst.what}{rest} {broken}".strip() + more
+    if others:
+        return f"Nothing was found that the release says outright about people it lets be named, but {broken}{more}"
+    return (
+        f"The direct look at {plural(n_outputs, 'output')} found no small cell, no group with one answer and no broken "
+        f"rule. It looks at each output, and at pairs that can be subtracted; it proves nothing beyond that.{more}"
+    )

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from outrisk.assess.look.finding import Appetite, Finding, named, plural
+from outrisk.appetite import Appetite
+from outrisk.assess.look.finding import Finding, named, plural
 from outrisk.assess.look.told import members
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata

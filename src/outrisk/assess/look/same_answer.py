@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from outrisk.assess.look.finding import Appetite, Finding, named, people, plural
+from outrisk.appetite import Appetite
+from outrisk.assess.look.finding import Finding, named, people, plural
 from outrisk.assess.look.told import Flags, Told, told_by
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
