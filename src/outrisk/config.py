@@ -18,6 +18,7 @@ from outrisk.microdata import MISSING_VALUES
 from outrisk.outputs import REGISTRY, AnyEntry, Output, Rule, read_rules, released_as_given
 from outrisk.problem.released import Released
 
+_OF_DATA = ("privacy", "attacks", "appetite")  # sections of a study that go with data
 OutputEntry = Annotated[AnyEntry, Field(discriminator="kind")]
 
 
@@ -150,7 +151,7 @@ class StudyFile(_Section):
                 raise ValueError("'codebook' is missing; add it: without 'data' it cannot be inferred")
             if self.holdout is not None:
                 raise ValueError("'holdout' goes with 'data'; a study of released values has neither")
-            asked = [name for name in ("privacy", "attacks", "appetite") if name in self.model_fields_set]
+            asked = [name for name in _OF_DATA if name in self.model_fields_set]
             if asked:
                 raise ValueError(f"'{asked[0]}' goes with 'data'; without them no risk is measured")
             return self
@@ -221,9 +222,7 @@ class Study:
         document = self.file.model_dump(mode="json")
         if self.file.data is None:  # neither keys nor target are needed
             document = {name: value for name, value in document.items() if value or name not in ("keys", "target")}
-            document = {
-                name: value for name, value in document.items() if name not in ("privacy", "attacks", "appetite")
-            }
+            document = {name: value for name, value in document.items() if name not in _OF_DATA}
         if self.file.keys:
             document["key_sizes"] = list(self.key_sizes)
         document["study"]["runs"] = self.file.study.runs  # JSON would turn its levels into text

@@ -6,7 +6,7 @@ import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from outrisk.assess.look import Appetite, look
+from outrisk.assess.look import Appetite, in_a_sentence, look
 from outrisk.codebook import Codebook, Variable
 from outrisk.microdata import Microdata, from_frame
 from outrisk.outputs import Correlations, Frequencies, Histogram, Magnitudes, Quantiles, Regression, Survival
@@ -206,3 +206,14 @@ def test_a_stricter_environment_finds_more():
         for appetite in (loose, APPETITE, strict)
     ]
     assert cells == [0, 1, 4]
+
+
+def test_the_sentence_says_the_worst_first_and_never_that_all_is_well():
+    rare = by_area((50, 4), (30, 20), (25, 0))
+    certain = look([table()], rare, APPETITE, "ill")
+    said = in_a_sentence(certain, 1)
+    assert said.startswith("The release says outright, for certain (“t”): ill of 25 people is told for certain")
+    assert "Besides, one output or pair of outputs breaks a rule (small cells)." in said
+    broken = [finding for finding in certain if not finding.certain]
+    assert in_a_sentence(broken, 1).startswith("The direct look found nothing that is certain about people")
+    assert "it proves nothing beyond that" in in_a_sentence([], 3)

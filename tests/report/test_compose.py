@@ -51,6 +51,6 @@ def test_a_toy_section_from_outside_the_package(tmp_path, monkeypatch):
     monkeypatch.setattr(study_page, "SECTIONS", [*study_page.SECTIONS[:1], toy, *study_page.SECTIONS[1:]])
     text = study_page.render(directory).read_text()
     after = re.findall(r"<h2>(.*?)</h2>", text)
-    assert after[1] == "2. A toy" and len(after) == len(before) + 1
+    assert any(heading.endswith(". A toy") for heading in after[:2]) and len(after) == len(before) + 1
     number = next(heading.split(".")[0] for heading in after if heading.endswith("Risk, original against holdout"))
     assert f'<p>28 runs: <a href="#risk">section {number}</a></p>' in text

@@ -7,12 +7,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from threading import Event
 from types import TracebackType
 from typing import Any
 
 from outrisk.assess import files
 from outrisk.assess.files import RunDirectory
+from outrisk.assess.look import FINDINGS, Finding, in_a_sentence, look
 from outrisk.assess.look import differences as differencing
 from outrisk.assess.run import Job, RunResult, Watcher
 from outrisk.assess.study import Assessment, carry_out, plan_jobs
@@ -75,6 +77,12 @@ class StudyRun:
         """Whether all runs have ended."""
         return len(self.done) == len(self.jobs)
 
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """What the outputs say outright."""
+        file = self.study.file
+        return look(self.assessment.outputs, self.assessment.original, file.appetite, file.target)
+
     def manifest(self) -> dict[str, Any]:
         """Where the results come from, and what they took."""
         found = versions()
@@ -110,8 +118,11 @@ class StudyRun:
             rows = ({**result.job.place, **row} for result in results for row in result.suite[name])
             directory.table(f"{name}.csv", columns, rows)
         directory.table("over_runs.csv", over_runs.COLUMNS, over_runs.over_runs(results))
-        directory.json("risk.json", summarise(self.assessment, self.jobs, results))
-        pairs = differencing.differences(self.assessment.outputs, self.assessment.original)
+        directory.table("findings.csv", FINDINGS, (finding.row() for finding in self.findings))
+        outright = in_a_sentence(self.findings, len(self.assessment.outputs))
+        directory.json("risk.json", {"outright": outright, **summarise(self.assessment, self.jobs, results)})
+        threshold = self.study.file.appetite.safe_threshold
+        pairs = differencing.differences(self.assessment.outputs, self.assessment.original, threshold)
         directory.table("differencing.csv", differencing.COLUMNS, (pair.row() for pair in pairs))
 
 

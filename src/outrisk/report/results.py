@@ -122,6 +122,7 @@ class Output(BaseModel, frozen=True):
 class Risk(BaseModel, frozen=True):
     """risk.json."""
 
+    outright: str = ""
     target: str
     keys: list[str]
     key_sizes: list[int]

@@ -27,6 +27,8 @@ def summary(directory: Path, console: Console) -> None:
     results = read(directory)
     for warning in findings.warnings(results):
         console.print(f"[bold]Note:[/bold] {escape(warning)}", highlight=False)
+    if results.risk.outright:
+        console.print(escape(results.risk.outright), highlight=False)
     if results.runs:
         sizes = formats.names([str(size) for size in results.risk.key_sizes])
         _heading(console, "Released numbers reproduced from synthetic data (full refit; range over runs)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
 
 from outrisk.appetite import Appetite
 from outrisk.assess.look.contributions import dominance, equal_values, extremes, few_records
@@ -14,8 +15,9 @@ from outrisk.assess.look.small_cells import recoverable, small_cells
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
 
-__all__ = ["Appetite", "Finding", "in_a_sentence", "look"]
+__all__ = ["FINDINGS", "Appetite", "Finding", "in_a_sentence", "look"]
 
+FINDINGS = [field.name for field in fields(Finding)]  # columns of findings.csv
 Rule = Callable[[Output, Microdata, Appetite, str], Iterator[Finding]]
 RULES: tuple[Rule, ...] = (
     same_answer,

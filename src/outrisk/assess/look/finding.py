@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 NOT_SEEN = "not looked at"
-SHOWN = 12  # cells of an output that a finding names
+SHOWN = 8  # cells of an output that a finding names
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,15 @@ def in_a_sentence(findings: Sequence[Finding], n_outputs: int) -> str:
     if others:
         rules = ", ".join(dict.fromkeys(finding.rule for finding in others))
         outputs = len({finding.output for finding in others})
-        broken = f"{plural(outputs, 'output or pair')} of outputs break{'s' * (outputs == 1)} a rule ({rules})."
+        who = "one output or pair of outputs breaks" if outputs == 1 else f"{outputs:,} outputs or pairs of them break"
+        broken = f"{who} a rule ({rules})."
     if certain:
         worst = certain[0]
         rest = f" There are {plural(len(certain) - 1, 'further finding')} of that kind." if len(certain) > 1 else ""
-        return f"The release says outright, for certain (“{worst.output}”): {worst.what}{rest} {broken}".strip() + more
-    if others:
-        return f"Nothing was found that the release says outright about people it lets be named, but {broken}{more}"
+        rest += f" Besides, {broken}" if broken else ""
+        return f"The release says outright, for certain (“{worst.output}”): {worst.what}{rest}{more}"
+    if broken:
+        return f"The direct look found nothing that is certain about people who can be named, but {broken}{more}"
     return (
         f"The direct look at {plural(n_outputs, 'output')} found no small cell, no group with one answer and no broken "
         f"rule. It looks at each output, and at pairs that can be subtracted; it proves nothing beyond that.{more}"

@@ -72,13 +72,14 @@ def _finding(told: Told, axis: int, alone: Flags, output: str, where: str) -> Fi
 
 
 def empty_cells(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Finding]:
-    """Values that a printed zero excludes for everybody in a group."""
+    """Values of the target that a printed zero excludes for everybody in a group, which leaves several."""
     if not (isinstance(output, Frequencies) and appetite.zeros_are_disclosive and target in output.by):
         return
     told = told_by(output, data)
     axis = output.by.index(target)
     group = told.counts.sum(axis=axis, keepdims=True)
-    empty = (told.counts == 0) & (group > 0) & told.shown
+    several = (told.counts > 0).sum(axis=axis, keepdims=True) > 1
+    empty = (told.counts == 0) & several & told.shown
     if data.codebook[target].missing:  # that nobody's value is missing excludes none
         empty[(slice(None),) * axis + (-1,)] = False
     if not empty.any():

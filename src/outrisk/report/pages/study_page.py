@@ -14,6 +14,7 @@ from outrisk.report.sections import (
     generations,
     key_sizes,
     origin,
+    outright,
     reading,
     reproduced,
     suite_families,
@@ -21,6 +22,7 @@ from outrisk.report.sections import (
 )
 
 SECTIONS: list[Section[Results]] = [
+    outright.SECTION,
     answer.SECTION,
     assessed.SECTION,
     reproduced.SECTION,
