@@ -295,6 +295,7 @@ def _read_yaml(path: Path) -> object:
 _SECTIONS: dict[str, type[BaseModel]] = {
     "data": DataSection,
     "holdout": DataSection,
+    "appetite": Appetite,
     "privacy": PrivacySection,
     "evolve": EvolveSection,
     "study": StudySection,

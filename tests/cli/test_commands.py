@@ -1,11 +1,12 @@
 import json
+import re
 import subprocess
 import sys
 import time
 
 import pandas as pd
 import pytest
-from command import CODEBOOK, STUDY, outrisk, write_study
+from command import CODEBOOK, STUDY, outrisk, refused, write_study
 
 from outrisk import __version__
 from outrisk.codebook import codebook_from_dict
@@ -79,3 +80,42 @@ def test_a_stop_inside_a_command_is_told(monkeypatch, capsys, tmp_path):
 
     monkeypatch.setattr("outrisk.cli.assess.run_study", interrupted)
     assert outrisk(capsys, "assess", tmp_path / "s.yaml") == (130, "", "outrisk: stopped; nothing was written\n")
+
+
+def test_check_says_the_worst_first_and_writes_nothing(tmp_path, capsys):
+    listing = {"kind": "frequencies", "by": ["age", "area", "sex", "ill"]}
+    smaller = {"kind": "frequencies", "by": ["sex", "ill"], "where": "age > 0", "name": "smaller"}
+    path = write_study(tmp_path, {"outputs": [listing, smaller], "appetite": {"safe_threshold": 20}})
+    before = sorted(tmp_path.iterdir())
+    code, out, err = outrisk(capsys, "check", path)
+    assert (code, err) == (0, "")
+    counted = " ".join(out.split())
+    assert counted.startswith("The release says outright, for certain (“table age x area x sex x ill”): ill of")
+    assert "fewer than 20 records" in counted
+    assert sorted(tmp_path.iterdir()) == before
+    named = " ".join(outrisk(capsys, "check", path, "--inside")[1].split())
+    assert named.count("sex=1, ill=no: ") > counted.count("sex=1, ill=no: ")
+
+
+def test_a_run_directory_leads_with_the_look(tmp_path, capsys):
+    path, run = write_study(tmp_path, {"study": {"runs": 1, "folds": [2]}}), tmp_path / "run"
+    code, out, err = outrisk(capsys, "assess", path, "--out", run)
+    assert (code, err) == (0, "")
+    outright = json.loads((run / "risk.json").read_text())["outright"]
+    assert " ".join(out.split()).startswith(outright)
+    findings = pd.read_csv(run / "findings.csv")
+    page = (run / "report.html").read_text()
+    assert page.index("What the release says outright") < page.index("In short")
+    assert all(rule in page for rule in findings.rule)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"appetite": {"safe_threshold": 0}}, "safe_threshold"),
+        ({"appetite": {"threshold": 5}}, r"unknown keys \['threshold'\]; known: \['safe_dof_threshold'"),
+        ({"appetite": {"safe_nk_k": 2}}, "safe_nk_k"),
+    ],
+)
+def test_an_appetite_that_is_none(tmp_path, capsys, changes, said):
+    assert re.search(said, refused(capsys, "check", write_study(tmp_path, changes)))

@@ -87,6 +87,19 @@ def assess(
     return _stoppable(lambda: run_study(study, out, force, workers, seed, quiet))
 
 
+@app.command()
+def check(
+    study: Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The study whose outputs are looked at.")],
+    inside: Annotated[
+        bool, typer.Option("--inside", help="Name the small cells that only a subtraction of two outputs shows.")
+    ] = False,
+) -> int:
+    """Look at what outputs say outright: small cells, groups with one answer, dominance. No evolution."""
+    from outrisk.cli.check import check_study
+
+    return _stoppable(lambda: check_study(study, inside))
+
+
 @app.command(cls=Spread)
 def measure(
     original: Annotated[Path, typer.Option(help="Original records, CSV or Parquet.")],

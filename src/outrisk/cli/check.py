@@ -1,0 +1,26 @@
+"""`outrisk check`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+
+from outrisk.api.looking import look_at_study
+
+
+def check_study(path: Path, inside: bool) -> int:
+    """Print what the outputs of a study say outright, the worst first; returns the exit code."""
+    sentence, findings = look_at_study(path, inside)
+    console = Console(highlight=False)
+    console.print(escape(sentence))
+    for number, each in enumerate(findings, start=1):
+        certain = ", certain" if each.certain else ""
+        concerned = f": {each.people:,} people" if each.people else ""
+        console.print(f"\n[bold]{number}. {escape(each.output)}[/bold] ({each.rule}{certain}){concerned}")
+        for text in (each.what, each.places, each.advice):
+            if text:
+                console.print(Padding(escape(text), (0, 0, 0, 3)))
+    return 0
