@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from outrisk.appetite import Appetite
-from outrisk.assess.look.finding import Finding, named, people, plural
+from outrisk.assess.look.finding import SHOWN, Finding, named, people, plural
 from outrisk.assess.look.told import Flags, Told, told_by
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
@@ -48,11 +48,13 @@ def _finding(told: Told, axis: int, alone: Flags, output: str, where: str) -> Fi
     number = int(told.counts[alone].sum())
     variable = told.codebook[name]
     held = np.where(alone, told.counts, 0).sum(axis=tuple(others))
-    values = ", ".join(f"{variable.labels[at]}: {held[at]:,}" for at in np.argsort(-held, kind="stable") if held[at])
     cells = np.argwhere(alone)
     cells = cells[np.argsort(-told.counts[alone], kind="stable")]
+    labels = variable.labels
+    common = [at for at in np.argsort(-held, kind="stable").tolist() if held[at]]
+    values = ", ".join(f"{labels[at]}: {held[at]:,}" for at in common[:SHOWN]) + ", ..." * (len(common) > SHOWN)
     places = [
-        f"{told.label(cell, others)}: {people(int(told.counts[tuple(cell)]))}, all {name}={variable.labels[cell[axis]]}"
+        f"{told.label(cell, others)}: {people(int(told.counts[tuple(cell)]))}, all {name}={labels[cell[axis]]}"
         for cell in cells.tolist()
     ]
     who = " and ".join(", ".join(told.by[each] for each in others).rsplit(", ", 1)) or "that they are in the table"
@@ -87,9 +89,10 @@ def empty_cells(output: Output, data: Microdata, appetite: Appetite, target: str
     inside = np.broadcast_to(group, told.counts.shape)
     number = int(group[empty.any(axis=axis, keepdims=True)].sum())
     order = np.argsort(inside[empty], kind="stable")
+    labels = data.codebook[target].labels
     others = [each for each in range(len(told.by)) if each != axis]
     places = [
-        f"{told.label(cell, others)}: nobody has {target}={told.codebook[target].labels[cell[axis]]}"
+        f"{told.label(cell, others)}: nobody has {target}={labels[cell[axis]]}"
         for cell in np.argwhere(empty)[order].tolist()
     ]
     yield Finding(

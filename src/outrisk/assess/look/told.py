@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,13 +32,14 @@ class Told:
     shown: Flags
     exact: Flags
 
+    @cached_property
+    def _levels(self) -> list[list[str]]:
+        return [self.codebook[name].labels for name in self.by]
+
     def label(self, cell: Sequence[int], axes: Sequence[int] | None = None) -> str:
         """A cell, or the group that some of its axes make, in words."""
         chosen = range(len(self.by)) if axes is None else axes
-        return (
-            ", ".join(f"{self.by[axis]}={self.codebook[self.by[axis]].labels[cell[axis]]}" for axis in chosen)
-            or "all records"
-        )
+        return ", ".join(f"{self.by[axis]}={self._levels[axis][cell[axis]]}" for axis in chosen) or "all records"
 
     def labels(self, cells: Flags) -> list[str]:
         """The flagged cells in words, those of the fewest records first."""
