@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from outrisk.config import OutputEntry
 from outrisk.datasets import sars_codebook, sars_like
-from outrisk.evolve import acceptance, local_search, moves, problem, schedule
+from outrisk.evolve import acceptance, linear_map, local_search, moves, schedule, weights
 from outrisk.evolve.genetic import mutate
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
@@ -40,15 +40,15 @@ MIXED = [
     *({"kind": "frequencies", "by": by} for by in (["SEX", "TENURE"], ["MSTATUS", "SEX"], ["AREAP", "LTILL"])),
     {"kind": "magnitudes", "value": "AGE", "by": ["MSTATUS"]},
 ]
-TUNED = (acceptance, local_search, moves, schedule)  # modules that read the constants
+TUNED = (acceptance, linear_map, local_search, moves, schedule, weights)  # modules that read the constants
 
 
 def kicked(move, rate=0.001):
     """A move after which values were redrawn at random, as a genetic algorithm mutates (iterated local search)."""
 
-    def after_mutation(problem, candidate, linear, visits, temperature, rng):
-        mutate(problem, candidate, rate, rng)
-        move(problem, candidate, linear, visits, temperature, rng)
+    def after_mutation(candidate, linear, visits, temperature, rng):
+        mutate(linear.problem, candidate, rate, rng)
+        move(candidate, linear, visits, temperature, rng)
 
     return after_mutation
 
@@ -68,7 +68,7 @@ SWITCHES = {  # operator: settings, constants of the tuning, and (place, name, w
     "no temperature": ({"temperature": 0.0}, {}, []),
     "one finish": ({}, {"turn": 10**9}, []),
     "no penalty weights": ({}, {"emphasis": 1.0}, []),
-    "no bends": ({}, {}, [(problem, "_WITHIN", 0.0)]),
+    "no bends": ({}, {"within": 0.0}, []),
     "uniform start": ({"start": "uniform"}, {}, []),
 }
 TABLES = ("as is", "with mutation", "no exchanges", "no penalty weights", "uniform start")

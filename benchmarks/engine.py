@@ -22,6 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from outrisk.datasets import sars_codebook, sars_like
 from outrisk.evolve.compiled import climb as kernels
+from outrisk.evolve.linear_map import linearise
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
@@ -128,8 +129,8 @@ def table_seconds(data, seed):
 def proposals_a_second(problem, generation):
     """Values looked at a second on one core, at the end of a run."""
     codes, totals = generation.best.codes.copy(), generation.best.totals.copy()
-    linear = problem.linearise(codes, totals, "precision")
-    ranges = (*linear.arrays, *problem.slopes(totals, linear))
+    linear = linearise(problem, codes, totals, "precision")
+    ranges = (*linear.arrays, *linear.slopes(totals))
     started = time.thread_time()
     _, looked = kernels.climb(problem.plan, codes, totals, *ranges, 200_000, True, 0.0, np.random.default_rng(1))
     return looked / (time.thread_time() - started)

@@ -28,6 +28,7 @@ from outrisk.datasets import sars_codebook, sars_like
 from outrisk.evolve import moves
 from outrisk.evolve.candidate import draw_candidate
 from outrisk.evolve.compiled import climb as kernels
+from outrisk.evolve.linear_map import linearise
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
@@ -83,8 +84,8 @@ def run(problem, seconds, seed=1):
 def warm(problem):
     candidate = draw_candidate(problem, uniform(problem), np.random.default_rng(0))
     for fitness, move in (("chi2", moves.descend), ("precision", moves.descend_with_swaps)):
-        linear = problem.linearise(candidate.codes, candidate.totals, fitness)
-        move(problem, candidate, linear, 10, 0.0, np.random.default_rng(0))
+        linear = linearise(problem, candidate.codes, candidate.totals, fitness)
+        move(candidate, linear, 10, 0.0, np.random.default_rng(0))
 
 
 def tables(path, seeds):
@@ -102,8 +103,8 @@ def tables(path, seeds):
             print(f"{ways}-way, seed {seed}: {inside[-1].mae:.4f} per cell in {limit:g} s, {asked:g} in {first:.2f} s")
         print(f"{ways}-way: {len(problem.low):,} cells, median {statistics.median(reached):.4f} (asked: {asked:g})\n")
         state = draw_candidate(problem, uniform(problem), np.random.default_rng(1))  # with all of the work left to do
-        linear = problem.linearise(state.codes, state.totals, "precision")
-        ranges = (*linear.arrays, *problem.slopes(state.totals, linear))
+        linear = linearise(problem, state.codes, state.totals, "precision")
+        ranges = (*linear.arrays, *linear.slopes(state.totals))
         started = time.thread_time()
         _, looked = kernels.climb(
             problem.plan, state.codes, state.totals, *ranges, 200_000, True, 0.0, np.random.default_rng(0)
@@ -213,9 +214,9 @@ def variables():
         )
         warm(problem)
         candidate = draw_candidate(problem, uniform(problem), rng)
-        linear = problem.linearise(candidate.codes, candidate.totals, "precision")
+        linear = linearise(problem, candidate.codes, candidate.totals, "precision")
         ranges = linear.arrays
-        slopes = problem.slopes(candidate.totals, linear)
+        slopes = linear.slopes(candidate.totals)
         started = time.thread_time()
         kernels.climb(problem.plan, candidate.codes, candidate.totals, *ranges, *slopes, 500_000, True, 0.0, rng)
         cost = (time.thread_time() - started) / 500_000 * 1e9

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 from outrisk.config import OutputEntry
 from outrisk.errors import EvolveError
 from outrisk.evolve.candidate import Candidate, draw_candidate, evaluate, survive
+from outrisk.evolve.linear_map import linearise
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import SteppedRate, preset
@@ -112,8 +113,8 @@ def test_a_share_that_was_rounded_at_its_half_is_reached():
         codes = np.zeros((48, 5), np.uint16)
         codes[:ones, 4] = 1
         totals = problem.totals(codes)
-        linear = problem.linearise(codes, totals, "chi2")
-        assert (problem.fitness(totals, linear) == 0) == problem.errors(totals, linear).all_matched == right
+        linear = linearise(problem, codes, totals, "chi2")
+        assert (linear.fitness(totals) == 0) == linear.errors(totals).all_matched == right
     end = last(problem, preset("fast"))
     assert end.stop == "matched" and counts.refit(Microdata(codebook, end.codes)).tolist() == [27, 21]
 
@@ -147,11 +148,11 @@ def test_regressions_and_tables_of_the_same_variables_close_in_together(crowded)
 def test_standard_errors_from_totals_are_those_of_a_refit(crowded):
     problem, outputs = crowded
     codes = last(problem, preset("fast", generations=20)).codes
-    linear = problem.linearise(codes, problem.totals(codes), "tightening")
+    linear = linearise(problem, codes, problem.totals(codes), "tightening")
     refit = np.concatenate([output.refit(Microdata(problem.codebook, codes)) for output in outputs])
-    away = (problem.numbers(problem.totals(codes), linear) - refit) / problem.tolerance
+    away = (linear.numbers(problem.totals(codes)) - refit) / problem.tolerance
     assert np.abs(away).max() < 0.1 and np.abs(linear.bends[0]).max() > 0
-    assert not problem.linearise(codes, problem.totals(codes), "chi2").bends[0].any()
+    assert not linearise(problem, codes, problem.totals(codes), "chi2").bends[0].any()
 
 
 def test_numbers_tighten_from_their_sampling_errors_to_their_digits(crowded):
@@ -160,7 +161,7 @@ def test_numbers_tighten_from_their_sampling_errors_to_their_digits(crowded):
     totals = problem.totals(codes)
 
     def weights(fitness, tightness=0.0):
-        linear = problem.linearise(codes, totals, fitness, tightness=tightness)
+        linear = linearise(problem, codes, totals, fitness, tightness=tightness)
         return linear.weight, [np.linalg.norm(form) for form in linear.forms]
 
     chi2, loose, tight, digits = weights("chi2"), *(weights("tightening", share) for share in (0.0, 0.3, 1.0))
@@ -197,7 +198,7 @@ def test_importance_multiplies_the_share_of_the_fitness(fitness):
         part = replace(problem, released=outputs)
         totals = part.totals(codes)
         numbers = len(part.low) if fitness == "mse" else 1  # mse is a mean over the numbers
-        return numbers * part.fitness(totals, part.linearise(codes, totals, fitness))
+        return numbers * linearise(part, codes, totals, fitness).fitness(totals)
 
     alone = np.array([fitness_of(each) for each in problem.released])
     importance = 1.0 + np.arange(len(alone))
@@ -227,7 +228,7 @@ def test_each_child_competes_with_its_own_parent():
 def test_an_error_that_is_not_a_number_counts_as_infinite():
     problem, _, data = random_problem(1)
     candidate = Candidate(data.codes.copy(), problem.totals(data.codes) * np.nan)
-    assert evaluate(problem, candidate, problem.linearise(data.codes, problem.totals(data.codes), "chi2")) == (np.inf,)
+    assert evaluate(candidate, linearise(problem, data.codes, problem.totals(data.codes), "chi2")) == (np.inf,)
 
 
 def test_rates_step():

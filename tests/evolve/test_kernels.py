@@ -18,6 +18,7 @@ from outrisk.evolve.compiled.plan import build_plan
 from outrisk.evolve.compiled.record import derivatives
 from outrisk.evolve.compiled.sums import information_of
 from outrisk.evolve.genetic import mate, mutate
+from outrisk.evolve.linear_map import linearise
 from outrisk.evolve.start import uniform
 from outrisk.problem.blocks import joint_over
 from outrisk.problem.released import ModelPart
@@ -33,7 +34,7 @@ def one_derivative(family, y, eta, residual, curvature):
 
 
 def climb(problem, codes, totals, linear, visits, exchange, rng):
-    ranges = (*linear.arrays, *problem.slopes(totals, linear))
+    ranges = (*linear.arrays, *linear.slopes(totals))
     return kernels.climb(problem.plan, codes, totals, *ranges, visits, exchange, 0.0, rng)
 
 
@@ -100,7 +101,7 @@ def test_running_totals_follow_every_edit(seed, fitness, exchange, kinds):
     rng = np.random.default_rng(seed + 1)
     other = np.ascontiguousarray(codes[::-1])
     totals, other_totals = problem.totals(codes), problem.totals(other)
-    linear = problem.linearise(codes, totals, fitness)
+    linear = linearise(problem, codes, totals, fitness)
     one, two = Candidate(codes, totals), Candidate(other, other_totals)
     for _ in range(3):
         mutate(problem, one, 0.1, rng)
@@ -118,11 +119,11 @@ def test_climbing_never_raises_the_fitness(seed, fitness, exchange, kinds):
     problem = replace(problem, kinds_a_record=kinds)
     rng = np.random.default_rng(seed)
     totals = problem.totals(codes)
-    linear = problem.linearise(codes, totals, fitness)
+    linear = linearise(problem, codes, totals, fitness)
     for _ in range(20):
-        before, old = codes.copy(), problem.fitness(totals, linear)
+        before, old = codes.copy(), linear.fitness(totals)
         changed, looked = climb(problem, codes, totals, linear, 3, exchange, rng)
-        assert problem.fitness(problem.totals(codes), linear) <= old + 1e-7 * (1 + old)
+        assert linear.fitness(problem.totals(codes)) <= old + 1e-7 * (1 + old)
         assert (codes != before).sum() <= changed <= 6 and looked >= 0
 
 
@@ -132,7 +133,7 @@ def test_profiles_of_all_records_sum_to_what_their_totals_give(seed):
     problem, codes = random_problem(seed)
     problem = replace(problem, kinds_a_record=10_000)
     totals = problem.totals(codes)
-    linear = problem.linearise(codes, totals, "precision")
+    linear = linearise(problem, codes, totals, "precision")
     forms, profiles, code = iter(linear.forms), linear.profiles, problem.plan.code
     for at, part in zip(problem.plan.blocks, problem.parts, strict=True):
         if not isinstance(part, ModelPart):
@@ -151,11 +152,11 @@ def test_profiles_of_all_records_sum_to_what_their_totals_give(seed):
 def test_the_gradient_is_that_of_the_fitness(seed):
     problem, codes = random_problem(seed)
     totals = problem.totals(codes)
-    linear = problem.linearise(codes, totals, "precision")
-    _, gradient = problem.slopes(totals, linear)
+    linear = linearise(problem, codes, totals, "precision")
+    _, gradient = linear.slopes(totals)
     rng = np.random.default_rng(seed)
     step = rng.normal(0, 1e-4, len(totals)) * (linear.weight == 0)  # the totals of models
-    ends = [problem.fitness(totals + sign * step, linear) for sign in (-1, 1)]
+    ends = [linear.fitness(totals + sign * step) for sign in (-1, 1)]
     assert (ends[1] - ends[0]) / 2 == pytest.approx(2 * gradient @ step, rel=1e-5, abs=1e-7)
 
 
@@ -166,7 +167,7 @@ def test_no_edit_ever_breaks_a_rule(seed, exchange):
     rng = np.random.default_rng(seed)
     candidate = draw_candidate(problem, uniform(problem), rng)
     codes, totals = candidate.codes, candidate.totals
-    linear = problem.linearise(codes, totals, "precision")
+    linear = linearise(problem, codes, totals, "precision")
     for _ in range(5):
         mutate(problem, Candidate(codes, totals), 0.2, rng)
         climb(problem, codes, totals, linear, 200, exchange, rng)

@@ -12,6 +12,7 @@ from outrisk.evolve.candidate import breaks_rule, draw_candidate
 from outrisk.evolve.compiled import trades
 from outrisk.evolve.compiled.plan import build_plan
 from outrisk.evolve.compiled.sums import bends_of, information_of
+from outrisk.evolve.linear_map import linearise
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.start import uniform
 from outrisk.microdata import Microdata
@@ -22,8 +23,8 @@ SEEDS = st.integers(0, 10_000)
 
 
 def drawn(problem, codes, totals, rng, most=200):
-    linear = problem.linearise(codes, totals, "tightening")
-    residual, _ = problem.slopes(totals, linear)
+    linear = linearise(problem, codes, totals, "tightening")
+    residual, _ = linear.slopes(totals)
     return linear, residual, trades.draw(problem.plan, codes, *linear.arrays, len(residual), most, rng)
 
 
@@ -61,7 +62,7 @@ def test_a_trade_changes_what_it_says_and_keeps_rules(seed, rules):
         assert not breaks_rule(problem.rules, after).any()
         np.testing.assert_allclose(moved, problem.totals(after), rtol=1e-9, atol=1e-7)
         change, shares = changes_of(found, m, residual)
-        expected = problem.slopes(moved, linear)[0] - residual
+        expected = linear.slopes(moved)[0] - residual
         np.testing.assert_allclose(change, expected, rtol=1e-4, atol=1e-5 * (1 + np.abs(expected).max()))
         difference = np.where(tallied & (linear.weight > 0), moved - totals, 0.0)
         said = np.zeros(len(totals))
@@ -76,11 +77,11 @@ def test_annealing_without_heat_never_raises_the_fitness(seed, heat):
     rng = np.random.default_rng(seed)
     totals = problem.totals(codes)
     linear, residual, found = drawn(problem, codes, totals, rng)
-    before, moved = problem.fitness(totals, linear), totals.copy()
+    before, moved = linear.fitness(totals), totals.copy()
     made = trades.anneal(found, residual, moved, linear.low, linear.high, linear.weight, heat, heat, 5, rng)
     trades.make(problem.plan, found, made, codes, totals)
     np.testing.assert_allclose(totals, problem.totals(codes), rtol=1e-9, atol=1e-7)
-    assert problem.fitness(totals, linear) <= before * (1 + 1e-4) + 1e-6
+    assert linear.fitness(totals) <= before * (1 + 1e-4) + 1e-6
     tallied = linear.weight > 0
     np.testing.assert_allclose(moved[tallied], totals[tallied], atol=1e-7)
 
@@ -106,16 +107,16 @@ def test_trades_meet_a_regression_and_leave_the_tables_beside_it_as_they_are():
     rng = np.random.default_rng(1)
     codes[:, [0, 3]] = rng.permutation(codes[:, [0, 3]])
     totals = problem.totals(codes)
-    tables = [problem.numbers(totals, problem.linearise(codes, totals, "chi2"))[-18:]]
+    tables = [linearise(problem, codes, totals, "chi2").numbers(totals)[-18:]]
     errors, twofold = [], 0
     for _ in range(8):
         linear, residual, found = drawn(problem, codes, totals, rng, 3000)
-        errors.append(np.abs(problem.distances(totals, linear) / problem.tolerance).max())
+        errors.append(np.abs(linear.distances(totals) / problem.tolerance).max())
         twofold += (found.records[:, 2] >= 0).sum()
         ranges = totals.copy(), linear.low, linear.high, linear.weight
         made = trades.anneal(found, residual, *ranges, 0.1, 0.001, 30, rng)
         trades.make(problem.plan, found, made, codes, totals)
-        tables.append(problem.numbers(totals, linear)[-18:])
+        tables.append(linear.numbers(totals)[-18:])
     for table in tables:
         np.testing.assert_array_equal(table, tables[0])
     assert twofold > 0

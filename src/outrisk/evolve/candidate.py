@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from outrisk.errors import EvolveError
 from outrisk.evolve.compiled.layout import Codes
-from outrisk.evolve.problem import Linear, Problem
+from outrisk.evolve.linear_map import Linear
+from outrisk.evolve.problem import Problem
 from outrisk.evolve.start import Draw
 from outrisk.problem.blocks import Array, Mask, level_in
 
@@ -68,10 +69,9 @@ def breaks_rule(rules: Sequence[Mask], codes: Codes) -> NDArray[np.bool_]:
     return broken
 
 
-def evaluate(problem: Problem, candidate: Candidate, linear: Linear) -> tuple[float]:
-    """DEAP's evaluation: the error as a tuple of one; not a number counts as infinite."""
-    error = problem.fitness(candidate.totals, linear)
-    return (error if np.isfinite(error) else np.inf,)
+def evaluate(candidate: Candidate, linear: Linear) -> tuple[float]:
+    """DEAP's evaluation: the fitness as a tuple of one."""
+    return (linear.fitness(candidate.totals),)
 
 
 def survive(parents: Sequence[Candidate], children: Sequence[Candidate]) -> list[Candidate]:

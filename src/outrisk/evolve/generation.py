@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.evolve.candidate import Candidate
-from outrisk.evolve.problem import Errors
+from outrisk.evolve.distances import Errors
 
 Stop = Literal["", "matched", "budget", "stalled"]
 

@@ -21,8 +21,10 @@ from numpy.typing import NDArray
 
 from outrisk.evolve import start
 from outrisk.evolve.candidate import Candidate, breaks_rule, draw_candidate, evaluate, survive
+from outrisk.evolve.distances import Errors
 from outrisk.evolve.generation import Generation, Stop
-from outrisk.evolve.problem import Errors, Linear, Problem
+from outrisk.evolve.linear_map import Linear, linearise
+from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import GeneticSettings
 
 
@@ -38,7 +40,7 @@ def evolve(
     toolbox, statistics = make_toolbox(problem, settings, rng), make_statistics()
     population: list[Candidate] = toolbox.population(n=settings.population)
     rngs = rng.spawn(settings.population // 2)  # one a pair, so that pairs may breed in any order
-    linear = problem.linearise(population[0].codes, population[0].totals, settings.fitness)
+    linear = linearise(problem, population[0].codes, population[0].totals, settings.fitness)
     with ThreadPoolExecutor(workers) if workers > 1 else nullcontext() as pool:
         toolbox.register("map", pool.map if pool else map)
         judge(toolbox, population, linear)
@@ -51,7 +53,7 @@ def evolve(
                 linear = refresh(problem, settings, population)
                 judge(toolbox, population, linear)
             best = max(population, key=attrgetter("fitness"))
-            errors = problem.errors(best.totals, linear)
+            errors = linear.errors(best.totals)
             if errors.all_matched:
                 linear, errors = check(problem, settings, best)
                 judge(toolbox, population, linear)
@@ -68,7 +70,7 @@ def make_toolbox(problem: Problem, settings: GeneticSettings, rng: np.random.Gen
     toolbox.register("population", tools.initRepeat, list, toolbox.candidate)
     toolbox.register("mate", mate, problem, share=settings.mate_share)
     toolbox.register("mutate", mutate, problem)
-    toolbox.register("evaluate", evaluate, problem)
+    toolbox.register("evaluate", evaluate)
     toolbox.register("select", survive)
     return toolbox
 
@@ -154,11 +156,11 @@ def judge(toolbox: base.Toolbox, candidates: list[Candidate], linear: Linear) ->
 def refresh(problem: Problem, settings: GeneticSettings, population: list[Candidate]) -> Linear:
     """The linear map of the fitness at the best candidate."""
     best = max(population, key=attrgetter("fitness"))
-    return problem.linearise(best.codes, best.totals, settings.fitness)
+    return linearise(problem, best.codes, best.totals, settings.fitness)
 
 
 def check(problem: Problem, settings: GeneticSettings, best: Candidate) -> tuple[Linear, Errors]:
     """The linear map and the errors of a candidate by its exact totals."""
     best.totals = problem.totals(best.codes)
-    linear = problem.linearise(best.codes, best.totals, settings.fitness)
-    return linear, problem.errors(best.totals, linear)
+    linear = linearise(problem, best.codes, best.totals, settings.fitness)
+    return linear, linear.errors(best.totals)

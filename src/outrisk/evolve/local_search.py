@@ -20,8 +20,10 @@ import numpy as np
 from outrisk.evolve import moves
 from outrisk.evolve.acceptance import Nearest, Standstill
 from outrisk.evolve.candidate import Candidate, draw_candidate
+from outrisk.evolve.distances import Errors
 from outrisk.evolve.generation import Generation, Stop
-from outrisk.evolve.problem import Errors, Linear, Problem
+from outrisk.evolve.linear_map import Linear, linearise
+from outrisk.evolve.problem import Problem
 from outrisk.evolve.schedule import Schedule
 from outrisk.evolve.settings import LocalSearchSettings
 from outrisk.evolve.start import STARTS
@@ -56,7 +58,7 @@ class _Search:
             best, of_best = self.candidate, errors
             if self.schedule.phase != "approach" and stop != "matched":
                 best, of_best = self.nearest.of(self.candidate, errors)
-            yield Generation(number, best, of_best, 0.0, {"best": self._fitness(self.candidate)}, stop)
+            yield Generation(number, best, of_best, 0.0, {"best": self.linear.fitness(self.candidate.totals)}, stop)
             if stop:
                 return
             if self.schedule.approached(self.problem, errors, number - self.standstill.since):
@@ -67,8 +69,8 @@ class _Search:
     def _advance(self, number: int) -> None:
         if self.schedule.phase == "counts":
             return
-        far = np.abs(self.problem.distances(self.candidate.totals, self.linear)) / self.problem.tolerance
-        left = self._fitness(self.candidate) / len(far)
+        far = np.abs(self.linear.distances(self.candidate.totals)) / self.problem.tolerance
+        left = self.linear.fitness(self.candidate.totals) / len(far)
         self.schedule.advance(number, self.standstill.since, far, left)
 
     def _step(self, number: int) -> None:
@@ -79,20 +81,20 @@ class _Search:
         child = self.spare
         child.become(self.candidate)
         self._move(child, number)
-        if self._fitness(child) <= self._fitness(self.candidate):
+        if self.linear.fitness(child.totals) <= self.linear.fitness(self.candidate.totals):
             self.candidate, self.spare = child, self.candidate
 
     def _move(self, child: Candidate, number: int) -> None:
         problem, schedule, linear, rng = self.problem, self.schedule, self.linear, self.rng
         if schedule.phase == "approach":
             visits = min(TUNING.most_visits, round(self.settings.visits * problem.n_records))
-            moves.descend(problem, child, linear, visits, 0.0, rng)
+            moves.descend(child, linear, visits, 0.0, rng)
             return
         temperature = self.settings.temperature * schedule.cooling if schedule.phase == "together" else 0.0
-        found = moves.anneal(problem, child, linear, temperature, rng) if schedule.phase == "together" else 0
+        found = moves.anneal(child, linear, temperature, rng) if schedule.phase == "together" else 0
         few = found < TUNING.few * problem.n_records
         if few or schedule.waits or (number - 1) % TUNING.every == 0:
-            moves.descend_with_swaps(problem, child, linear, self.polish, temperature, rng)
+            moves.descend_with_swaps(child, linear, self.polish, temperature, rng)
 
     def _count(self, number: int) -> None:
         """One generation of counts alone; they are done when they stand still."""
@@ -100,30 +102,26 @@ class _Search:
         assert counts is not None
         alone = Candidate(self.candidate.codes, counts.totals(self.candidate.codes))
         for fitness in ("precision", "sampling"):
-            linear = counts.linearise(alone.codes, alone.totals, fitness)
-            moves.descend_with_swaps(counts, alone, linear, self.polish, 0.0, self.rng)
+            linear = linearise(counts, alone.codes, alone.totals, fitness)
+            moves.descend_with_swaps(alone, linear, self.polish, 0.0, self.rng)
         self.candidate.totals = self.problem.totals(self.candidate.codes)
-        errors = counts.errors(alone.totals, linear)
+        errors = linear.errors(alone.totals)
         waited = self.counting.see(number, errors.off)
         if errors.all_matched or waited >= TUNING.stuck or number > TUNING.counting * self.settings.generations:
             self.schedule.phase, self.schedule.fitness = "together", "tightening"
         self.linear = self._linearise()
 
-    def _fitness(self, candidate: Candidate) -> float:
-        fitness = self.problem.fitness(candidate.totals, self.linear)
-        return fitness if np.isfinite(fitness) else np.inf
-
     def _linearise(self) -> Linear:
         schedule, at = self.schedule, self.candidate
-        return self.problem.linearise(at.codes, at.totals, schedule.fitness, schedule.emphasis, schedule.tightness)
+        return linearise(self.problem, at.codes, at.totals, schedule.fitness, schedule.emphasis, schedule.tightness)
 
     def _judge(self, number: int) -> tuple[Stop, Errors]:
         """Whether and why the run stops here, and the errors of the data set."""
-        errors = self.problem.errors(self.candidate.totals, self.linear)
+        errors = self.linear.errors(self.candidate.totals)
         if errors.all_matched:
             self.candidate.totals = self.problem.totals(self.candidate.codes)
             self.linear = self._linearise()
-            errors = self.problem.errors(self.candidate.totals, self.linear)
+            errors = self.linear.errors(self.candidate.totals)
             if errors.all_matched:
                 return "matched", errors
         waited = self.standstill.see(number, errors.off)

@@ -17,9 +17,11 @@ from typing import Literal
 
 import numpy as np
 
-from outrisk.evolve.problem import Errors, Fitness, Problem
+from outrisk.evolve.distances import Errors
+from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import LocalSearchSettings
 from outrisk.evolve.tuning import TUNING
+from outrisk.evolve.weights import Fitness
 from outrisk.problem.blocks import Array
 from outrisk.problem.released import ModelPart
 

@@ -30,6 +30,13 @@ class Tuning:
     far: float = 10.0
     falling: float = 0.9
     again: float = 0.8
+    within: float = 1.0
+    seen: int = 5_000
+    aim: float = 0.6
+    closest: float = 4.0
+    pinned: float = 16.0
+    narrowest: float = 3e-4
+    gentle: float = 0.2
     # Annealing
     batch: int = 12_000
     sweeps: int = 60
