@@ -9,13 +9,14 @@ PACKAGE = Path(__file__).resolve().parents[1] / "src" / "outrisk"
 BASE = {"errors", "codebook"}
 ALLOWED = {
     "errors": set(),
+    "reasons": set(),
     "codebook": {"errors"},
     "microdata": BASE,
     "provenance": {"__version__", "codebook", "microdata"},
     "datasets": {*BASE, "datasets"},
     "problem": {*BASE, "microdata", "problem"},
     "evolve": {*BASE, "problem", "evolve"},
-    "risk": {*BASE, "microdata", "risk"},
+    "risk": {*BASE, "reasons", "microdata", "risk"},
     "outputs": {*BASE, "microdata", "problem", "outputs"},
     "appetite": set(),
     "config": {*BASE, "appetite", "microdata", "problem", "outputs", "evolve"},
@@ -23,6 +24,7 @@ ALLOWED = {
     "assess": {
         *BASE,
         "appetite",
+        "reasons",
         "microdata",
         "problem",
         "outputs",
@@ -45,7 +47,7 @@ ALLOWED = {
         "assess",
         "teach",
     },  # of assess the run directory
-    "report": {"errors", "report"},
+    "report": {"errors", "reasons", "report"},
     "progress": {"evolve"},
     "api": {
         *BASE,

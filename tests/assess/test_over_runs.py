@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from outrisk.assess.suite.of_run import COLUMNS as FILES
 from outrisk.assess.suite.over_runs import COLUMNS, mean_of_folds, mean_of_runs, over_runs
 from outrisk.errors import ConfigError
 from outrisk.report.sections.suite_families import family
+from outrisk.risk.rows import Row
 
 Z = stats.norm.ppf(0.975)
 NAN = math.nan
@@ -70,64 +70,69 @@ def test_the_interval_covers_the_truth_as_often_as_it_says():
 
 def result(level, fold, rows):
     place = SimpleNamespace(level=level, index=int(fold[-1]) - 1, name=fold, holdout=object())
-    return SimpleNamespace(job=SimpleNamespace(fold=place), suite={name: rows.get(name, []) for name in FILES})
+    return SimpleNamespace(job=SimpleNamespace(fold=place), measures=[row for each in rows.values() for row in each])
 
 
-def privacy(metric, value, holdout, status="ok", note=""):
+def privacy(metric, value, holdout, reason="", detail="", note=""):
     difference = value - holdout
-    return {
-        "metric": metric, "value": value, "low": value - 0.1, "high": value + 0.1, "holdout": holdout,
-        "difference": difference, "difference_low": difference - 0.1, "difference_high": difference + 0.1,
-        "direction": "larger = riskier", "status": status, "note": note,
-    }  # fmt: skip
+    return Row(
+        family="privacy", measure=metric, original=value, original_low=value - 0.1, original_high=value + 0.1,
+        holdout=holdout, difference=difference, low=difference - 0.1, high=difference + 0.1, reason=reason,
+        detail=detail, note=note,
+    )  # fmt: skip
 
 
-def cap(measure, size, original, holdout, reason=""):
-    marginal = original - holdout
-    place = {"measure": measure, "size": size, "baseline": 0.5, "reason": reason}
-    return place | {
-        "original": original, "holdout": holdout, "marginal": marginal, "low": marginal - 0.1, "high": marginal + 0.1
-    }  # fmt: skip
+def cap(measure, size, original, holdout, reason="", detail=""):
+    difference = original - holdout
+    return Row(
+        family="cap", measure=measure, size=size, baseline=0.5, reason=reason, detail=detail, original=original,
+        holdout=holdout, difference=difference, low=difference - 0.1, high=difference + 0.1,
+    )  # fmt: skip
 
 
-ZERO = "median is 0 · asked about a sample: 9 of 10"
+LATE = ("timed_out", "20")
 RESULTS = [
-    result(2, "1", {"privacy": [privacy("NNAA", 0.6, 0.5), privacy("MDCR", NAN, NAN, "undefined", ZERO)],
+    result(2, "1", {"privacy": [privacy("NNAA", 0.6, 0.5), privacy("MDCR", NAN, NAN, "undefined", "median is 0")],
                     "cap": [cap("GCAP", "3", 0.4, 0.2), cap("GCAP", "all", 0.4, 0.2)]}),
-    result(2, "1", {"privacy": [privacy("NNAA", 0.8, 0.5), privacy("MDCR", 0.4, 0.4)],
+    result(2, "1", {"privacy": [privacy("NNAA", 0.8, 0.5, note="asked about a sample: 9 of 10"),
+                                privacy("MDCR", 0.4, 0.4)],
                     "cap": [cap("GCAP", "3", 0.6, 0.2), cap("GCAP", "all", 0.6, 0.2)]}),
     result(2, "2", {"privacy": [privacy("NNAA", 0.5, 0.5, note="missing numbers"),
-                                privacy("MDCR", NAN, NAN, "error", "died")],
-                    "cap": [cap("GCAP", "3", NAN, NAN, "timed out"), cap("GCAP", "all", NAN, NAN, "timed out")]}),
+                                privacy("MDCR", NAN, NAN, "failed", "died")],
+                    "cap": [cap("GCAP", "3", NAN, NAN, *LATE), cap("GCAP", "all", NAN, NAN, *LATE)]}),
 ]  # fmt: skip
 
 
 def test_rows_by_fold_and_over_folds():
     rows = pd.DataFrame(over_runs(RESULTS), columns=COLUMNS).set_index(["family", "fold", "size", "measure"])
     first, whole = rows.loc[("privacy", "1", "", "NNAA")], rows.loc[("privacy", "", "", "NNAA")]
-    assert (first["original"], first["holdout"], first["marginal"]) == pytest.approx((0.7, 0.5, 0.2))
+    assert (first["original"], first["holdout"], first["difference"]) == pytest.approx((0.7, 0.5, 0.2))
     assert (first["least"], first["most"], first["runs"]) == pytest.approx((0.1, 0.3, 2))
-    assert whole["marginal"] == pytest.approx((0.2 + 0.0) / 2)
-    assert (whole["runs"], whole["status"], whole["note"]) == (3, "ok", "missing numbers")
-    assert rows.loc[("privacy", "1", "", "MDCR"), "reason"] == "1 of 2 runs left out: median is 0"
-    assert rows.loc[("privacy", "2", "", "MDCR"), ["status", "reason"]].to_list() == ["error", "died"]
+    assert whole["difference"] == pytest.approx((0.2 + 0.0) / 2)
+    assert (whole["runs"], whole["runs_defined"], whole["note"]) == (3, 3, "missing numbers")
+    assert rows.loc[("privacy", "1", "", "MDCR"), ["reason", "detail", "runs_defined"]].to_list() == [
+        "undefined",
+        "median is 0",
+        1,
+    ]
+    assert rows.loc[("privacy", "2", "", "MDCR"), ["reason", "detail"]].to_list() == ["failed", "died"]
     late = rows.loc[("cap", "2", "3", "GCAP")]
-    assert (late["status"], late["reason"], late["defined"]) == ("undefined", "timed out", 0)
+    assert (late["reason"], late["detail"], late["runs_defined"]) == ("timed_out", "20", 0)
     assert math.isnan(late["original"])
-    assert rows.loc[("cap", "", "3", "GCAP"), "marginal"] == pytest.approx(0.3)
+    assert rows.loc[("cap", "", "3", "GCAP"), "difference"] == pytest.approx(0.3)
 
 
 def test_original_and_holdout_are_means_over_the_runs_that_are_compared():
-    rows = [privacy("NNAA", 0.6, 0.5), privacy("NNAA", 0.9, NAN, note="holdout: one record")]
+    rows = [privacy("NNAA", 0.6, 0.5), privacy("NNAA", 0.9, NAN, "undefined", "holdout: one record")]
     (found,) = over_runs([result(2, "1", {"privacy": [row]}) for row in rows])
-    assert (found["original"], found["holdout"], found["marginal"]) == pytest.approx((0.6, 0.5, 0.1))
-    assert found["reason"] == "1 of 2 runs left out: holdout: one record"
+    assert (found["original"], found["holdout"], found["difference"]) == pytest.approx((0.6, 0.5, 0.1))
+    assert (found["reason"], found["detail"], found["runs_defined"]) == ("undefined", "holdout: one record", 1)
 
 
 def test_the_interval_of_a_share_stays_one():
     (found,) = over_runs([result(1, "1", {"privacy": [privacy("NNAA", value, 0.5)]}) for value in (0.1, 0.9)])
     assert (found["original_low"], found["original_high"]) == (0, 1)
-    (nothing,) = over_runs([result(1, "1", {"privacy": [privacy("NNAA", NAN, 0.5, "error", "died")]})])
+    (nothing,) = over_runs([result(1, "1", {"privacy": [privacy("NNAA", NAN, 0.5, "failed", "died")]})])
     assert math.isnan(nothing["original_low"]) and math.isnan(nothing["original_high"])
 
 
@@ -149,10 +154,13 @@ def test_the_sections_show_means_and_say_what_is_undefined(tmp_path):
     assert nnaa["range"] == "0.000 to +0.300"
     assert "to" in nnaa["interval"]
     assert mdcr["original"] == "0.400"
-    assert metrics.notes[:2] == ["NNAA: missing numbers", "MDCR: 2 of 3 runs left out: median is 0; died"]
+    assert metrics.notes[:2] == [
+        "NNAA: missing numbers",
+        "MDCR: 2 of 3 runs left out: undefined: median is 0; failed: died",
+    ]
     assert metrics.notes[2].startswith("Of a fold with a single run the variation between runs is not known")
     by_fold = {(row["fold"], row["measure"]): row for row in metrics.folds[0].rows}
-    assert by_fold["half 2", "MDCR"]["original"] == "error"
+    assert by_fold["half 2", "MDCR"]["original"] == "failed"
     assert [row["size"] for row in attribution.tables[0].rows] == ["3 keys"]
 
 

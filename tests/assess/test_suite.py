@@ -3,10 +3,10 @@
 import pytest
 
 from outrisk.assess.suite.of_run import Suite, make_suite
-from outrisk.assess.suite.privacy_rows import UNTRAINED
 from outrisk.errors import RiskError
 from outrisk.risk import CLASSIFIERS
 from outrisk.risk.privacy import METRICS
+from outrisk.risk.privacy.registry import UNTRAINED
 
 
 def test_names():

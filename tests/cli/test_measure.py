@@ -53,7 +53,7 @@ def test_measure_writes_what_the_python_interface_finds(files, tmp_path, capsys)
         assert len(table["rows"]) == 1
         row = [math.nan if value is None else value for value in table["rows"][0]]
         assert row == pytest.approx(frame.iloc[0].tolist(), nan_ok=True)
-    at = against["columns"].index("marginal")
+    at = against["columns"].index("difference")
     marginal = [math.nan if row[at] is None else row[at] for row in against["rows"]]
     assert marginal == pytest.approx(list(expected.marginal["marginal"]), nan_ok=True)
     several = multi_disclosure(frames[0], frames[1], frames[2], keys=["age", "area"], targets=["ill", "sex"])
@@ -129,10 +129,12 @@ def test_key_sizes_and_attacks_are_the_python_interface_too(files, tmp_path, cap
         cap(original, each, held, keys=["age", "area"], target="ill", key_sizes=[1, 2]).marginal for each in several
     ]
     for table, size in zip(parts["cap"], ("all", "1", "2"), strict=True):
-        values = pd.concat([frame[frame["size"] == size] for frame in expected])
+        values = pd.concat([frame[frame["size"] == size] for frame in expected]).rename(
+            columns={"marginal": "difference"}
+        )
         check_each_and_mean(table, values, "measure")
     guesses = [attack(original, each, held, keys=["age", "area"], target="ill").frame for each in several]
-    renamed = [frame.rename(columns={"accuracy_original": "original", "difference": "marginal"}) for frame in guesses]
+    renamed = [frame.rename(columns={"accuracy_original": "original"}) for frame in guesses]
     check_each_and_mean(parts["attacks"][0], pd.concat(renamed), "classifier")
     assert page.read_text().count("<svg ") == 3
 
@@ -147,7 +149,7 @@ def test_privacy_metrics_are_the_python_interface_too(files, tmp_path, capsys):
     frames = [records(seed=seed) for seed in (1, 2, 4)]
     expected = privacy_metrics(*frames, keys=["age", "area"], target="ill", metrics=metrics, sample=50)
     table = section["tables"][0]
-    assert [row[0] for row in table["rows"]] == metrics
+    assert [row[0] for row in table["rows"]] == ["NNAA", "CRP", "GCAP_review", "MIR"]
     for column, theirs in (("original", "value"), ("holdout", "holdout"), ("low", "difference_low")):
         at = table["columns"].index(column)
         assert [row[at] for row in table["rows"]] == pytest.approx(list(expected[theirs]))
@@ -162,16 +164,19 @@ def test_privacy_metrics_without_a_holdout_stand_beside_the_worst_case(files, tm
     section = next(part for part in json.loads(out.read_text())["sections"] if part["name"] == "privacy")
     table = section["tables"][0]
     rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
-    assert rows[0]["worst_case"] > 0.5 and rows[0]["status"] == ""
-    assert [(row["original"], row["status"]) for row in rows[1:]] == [(None, "undefined"), (None, "timed out")]
+    assert rows[0]["worst_case"] > 0.5 and rows[0]["reason"] == ""
+    assert [(row["original"], row["reason"]) for row in rows[1:]] == [
+        (None, "needs a holdout"),
+        (None, "timed out after 0 s"),
+    ]
     assert "DCR: timed out after 0 s" in section["notes"]
     assert page.read_text().count("<svg ") == 1
 
 
 def check_each_and_mean(table, values, by):
     """The table has the values of each synthetic table, then their means."""
-    means = values.groupby(by, sort=False)[["original", "marginal"]].mean()
-    for column in ("original", "marginal"):
+    means = values.groupby(by, sort=False)[["original", "difference"]].mean()
+    for column in ("original", "difference"):
         at = table["columns"].index(column)
         found = [math.nan if row[at] is None else row[at] for row in table["rows"]]
         assert found == pytest.approx([*values[column], *means[column]], nan_ok=True)

@@ -12,8 +12,16 @@ from outrisk.report.pages.study_page import render
 
 
 def row(family, measure, fold="", **changes):
-    values = {"original": 0.6, "holdout": 0.5, "marginal": 0.1, "low": 0.05, "high": 0.15, "least": 0.08, "most": 0.12}
-    place = {"family": family, "level": 2, "fold": fold, "measure": measure, "runs": 8, "defined": 8, "status": "ok"}
+    values = {
+        "original": 0.6,
+        "holdout": 0.5,
+        "difference": 0.1,
+        "low": 0.05,
+        "high": 0.15,
+        "least": 0.08,
+        "most": 0.12,
+    }
+    place = {"family": family, "level": 2, "fold": fold, "measure": measure, "runs": 8, "runs_defined": 8}
     return {**place, **values, **changes}
 
 
@@ -31,10 +39,10 @@ def headings(text):
 
 
 def test_sections_are_numbered_and_hold_their_rows(tmp_path):
-    undefined = dict.fromkeys(("original", "holdout", "marginal", "low", "high", "least", "most"))
-    late = {**undefined, "defined": 0, "status": "timed out", "reason": "timed out after 20 s <"}
+    undefined = dict.fromkeys(("original", "holdout", "difference", "low", "high", "least", "most"))
+    late = {**undefined, "runs_defined": 0, "reason": "timed_out", "detail": "20 s <"}
     rows = [
-        row("disclosure", "DiSCO", original=60, holdout=50, marginal=10),
+        row("synthpop", "DiSCO"),
         *(row("cap", "GCAP", size=size) for size in ("3", "4", "all")),
         row("privacy", "NNAA", direction="larger = riskier"),
         row("privacy", "D-MLP", **late),
@@ -48,11 +56,11 @@ def test_sections_are_numbered_and_hold_their_rows(tmp_path):
         "12. Provenance",
     ]
     assert '+0.100</td><td class="n">+0.050 to +0.150</td><td class="n">+0.080 to +0.120</td>' in text
-    assert "+10.00" in text
+    assert "+0.1000" in text
     assert "At most 1,234 records of each table" in text
     assert "<code>attacks: all</code> in the study file asks for it" in text
     assert '<th scope="row">D-MLP</th>' in text and '<td class="n">timed out</td>' in text
-    assert "D-MLP: timed out after 20 s &lt;" in text
+    assert "D-MLP: timed out after 20 s &lt; s" in text
     assert '<td class="label">all sets</td>' in text and '<td class="label">4 keys</td>' in text
     assert '<td class="label">3 keys</td>' not in text
     assert text.count("<summary>Every fold</summary>") == 1

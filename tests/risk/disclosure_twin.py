@@ -84,19 +84,19 @@ class Twin:
         disco = list(cells["DiSCO"].values())
         unique = [q for q, n in dq.items() if n == 1]
         found = {
-            "UiO": percent(len(unique), self.n),
-            "UiS": percent(sum(n == 1 for n in sq.values()), self.m),
-            "UiOiS": percent(sum(self.sq[q] > 0 for q in unique), self.n),
-            "repU": percent(sum(sq.get(q) == 1 for q in unique), self.n),
-            **{name: percent(sum(cells[name].values()), self.n) for name in ("Dorig", "iS", "DiS", "DiSCO", "DiSDiO")},
-            "Dsyn": percent(sum(cells["Dsyn"].values()), self.m),
+            "UiO": share_of(len(unique), self.n),
+            "UiS": share_of(sum(n == 1 for n in sq.values()), self.m),
+            "UiOiS": share_of(sum(self.sq[q] > 0 for q in unique), self.n),
+            "repU": share_of(sum(sq.get(q) == 1 for q in unique), self.n),
+            **{name: share_of(sum(cells[name].values()), self.n) for name in ("Dorig", "iS", "DiS", "DiSCO", "DiSDiO")},
+            "Dsyn": share_of(sum(cells["Dsyn"].values()), self.m),
             "max_denom": max(disco, default=0),
             "mean_denom": sum(disco) / len(disco) if disco else math.nan,
-            "baseCAPd": 100 * sum((n / self.n) ** 2 for n in Counter(t for t, _ in self.d_records).values()),
-            "CAPd": percent(sum(n * n / dq[q] for (_, q), n in d.items()), self.n),
-            "CAPs": percent(sum(n * n / sq[q] for (_, q), n in s.items()), self.m),
-            "DCAP": percent(sum(n * s.get((t, q), 0) / sq[q] for (t, q), n in d.items() if q in sq), self.n),
-            "TCAP": percent(sum(disco), sum(n for q, n in dq.items() if q in sq)),
+            "baseCAPd": sum((n / self.n) ** 2 for n in Counter(t for t, _ in self.d_records).values()),
+            "CAPd": share_of(sum(n * n / dq[q] for (_, q), n in d.items()), self.n),
+            "CAPs": share_of(sum(n * n / sq[q] for (_, q), n in s.items()), self.m),
+            "DCAP": share_of(sum(n * s.get((t, q), 0) / sq[q] for (t, q), n in d.items() if q in sq), self.n),
+            "TCAP": share_of(sum(disco), sum(n for q, n in dq.items() if q in sq)),
         }
         return found
 
@@ -136,7 +136,7 @@ class Twin:
                 (t,) = claims
                 if not any(self.rules[step](t, q, 0) for step in self.rules):
                     total += n * shares[t] / self.n
-        return percent(total, self.n)
+        return share_of(total, self.n)
 
 
 def sums(table):
@@ -147,6 +147,11 @@ def sums(table):
     return found
 
 
+def share_of(part, whole):
+    """A share, NaN of nothing."""
+    return part / whole if whole else math.nan
+
+
 def percent(part, whole):
     """A percentage, NaN of nothing."""
-    return 100 * part / whole if whole else math.nan
+    return 100 * share_of(part, whole)

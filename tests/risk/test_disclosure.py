@@ -139,7 +139,7 @@ def test_record_scores_average_to_their_measures(original, synthetic, options):
     values = result.marginal.set_index("measure")["original"]
     for measure, of_record in scores.items():
         counted = [score for score in map(of_record, twin.d_records) if score is not None]
-        mean = 100 * sum(counted) / len(counted) if counted else math.nan
+        mean = sum(counted) / len(counted) if counted else math.nan
         assert values[measure] == pytest.approx(mean, nan_ok=True)
 
 
@@ -180,13 +180,13 @@ def test_a_hand_solved_table():
     original, synthetic = table("ppqrs", "xyxzz"), table("pqqrt", "xxxyz")
     found = disclosure(original, synthetic, keys=["a"], target="t")
     # Unique in the original q, r, s; met q, r; unique in both r. Claims: p x, q x, r y, t z; right: p x, q x.
-    assert found.identity.iloc[0].to_dict() == {"UiO": 60, "UiS": 60, "UiOiS": 40, "repU": 20}
+    assert found.identity.iloc[0].to_dict() == {"UiO": 0.6, "UiS": 0.6, "UiOiS": 0.4, "repU": 0.2}
     attribute = found.attribute.iloc[0].to_dict()
     assert attribute == {
-        "Dorig": 60, "Dsyn": 100, "iS": 80, "DiS": 80, "DiSCO": 40, "DiSDiO": 20, "max_denom": 1, "mean_denom": 1,
+        "Dorig": 0.6, "Dsyn": 1, "iS": 0.8, "DiS": 0.8, "DiSCO": 0.4, "DiSDiO": 0.2, "max_denom": 1, "mean_denom": 1,
     }  # fmt: skip
     cap = found.cap.iloc[0].to_dict()
-    assert cap == pytest.approx({"baseCAPd": 36, "CAPd": 80, "CAPs": 100, "DCAP": 40, "TCAP": 50})
+    assert cap == pytest.approx({"baseCAPd": 0.36, "CAPd": 0.8, "CAPs": 1, "DCAP": 0.4, "TCAP": 0.5})
     assert found.marginal["reason"].eq("no holdout").all() and found.marginal["marginal"].isna().all()
 
 
@@ -202,7 +202,7 @@ def test_an_interval_is_wide_enough_where_nothing_is_disclosed():
         table("pq" * 20, "xy" * 20), table("r", "x"), table("pq" * 20, "xy" * 20), keys=["a"], target="t"
     )
     rows = found.marginal.set_index("measure")
-    assert rows.loc["DiSCO", "low"] < -1 < 1 < rows.loc["DiSCO", "high"]
+    assert rows.loc["DiSCO", "low"] < -0.01 < 0.01 < rows.loc["DiSCO", "high"]
     assert math.isnan(rows.loc["repU", "low"])
     assert "no interval" in rows.loc["repU", "reason"]
     assert math.isnan(rows.loc["TCAP", "marginal"]) and rows.loc["TCAP", "reason"]
@@ -256,7 +256,7 @@ def test_grouping_keeps_values_apart_and_holdout_values_beyond_the_breaks_count(
     assert len(found.check_2way.columns) == 8
     sizes = found.profiles.set_index(["table", "profile"]).loc[("original", "k-anonymity")]
     assert list(sizes) == [1, 0, 4, 15, 0]
-    assert found.marginal.set_index("measure").loc["iS", "holdout"] == 75  # the missing value alone meets nobody
+    assert found.marginal.set_index("measure").loc["iS", "holdout"] == 0.75  # the missing value alone meets nobody
 
 
 def test_a_continuous_key_is_allowed_and_flagged():
@@ -295,10 +295,8 @@ def test_numbers_and_text_are_one_level_only_if_a_codebook_says_so():
         disclosure(original, synthetic, keys=["a"], target="t")
     for kind in ({"kind": "categorical", "levels": ["1", "2"]}, {"kind": "integer", "min": 1, "max": 2}):
         codebook = codebook_from_dict({"variables": {"a": kind}})
-        assert (
-            disclosure(original, synthetic, keys=["a"], target="t", codebook=codebook).attribute["DiSCO"].item() == 100
-        )
-    assert disclosure(original, table([1.0, 2.0], "xy"), keys=["a"], target="t").attribute["DiSCO"].item() == 100
+        assert disclosure(original, synthetic, keys=["a"], target="t", codebook=codebook).attribute["DiSCO"].item() == 1
+    assert disclosure(original, table([1.0, 2.0], "xy"), keys=["a"], target="t").attribute["DiSCO"].item() == 1
     empty = table(pd.Series(["", "NA"]), "xy")
     for nothing in (empty, table(pd.Categorical([None, None]), "xy"), table([None, None], "xy")):
         assert disclosure(original, nothing, keys=["a"], target="t").attribute["iS"].item() == 0
@@ -360,7 +358,7 @@ def test_multi_takes_all_other_variables_and_gives_a_failed_one_its_reason():
     found = multi_disclosure(frame, frame, keys=["a"]).table.set_index("target")
     assert list(found.index) == ["b", "t", "empty"]
     assert math.isnan(found.loc["empty", "synthetic"]) and "missing in every record" in found.loc["empty", "reason"]
-    assert found.loc["t", "synthetic"] == found.loc["t", "original"] == 100
+    assert found.loc["t", "synthetic"] == found.loc["t", "original"] == 1
 
 
 def test_multi_is_disclosure_for_each_target():

@@ -91,14 +91,14 @@ def test_multi_disclosure_as_synthpop_prints_it(cases, frame, name):
     for target in targets:
         result = found.results[target]
         check(result, expected["per_target"][target])
-        assert result.mean["UiO"] == pytest.approx(expected["ident_orig_per_target"][target], rel=TOLERANCE)
+        assert 100 * result.mean["UiO"] == pytest.approx(expected["ident_orig_per_target"][target], rel=TOLERANCE)
         # R takes repU from the first synthetic table only; the mean is compared through the tables in `check`.
         first = result.identity["repU"].iloc[0]
-        assert first == pytest.approx(expected["ident_syn_per_target"][target], rel=TOLERANCE)
+        assert 100 * first == pytest.approx(expected["ident_syn_per_target"][target], rel=TOLERANCE)
     printed = expected["table_in_printed_order"]
     assert list(found.table["target"]) == [row["row_label"].split()[1] for row in printed]
-    assert list(found.table["original"]) == pytest.approx([row["attrib.orig"] for row in printed], rel=TOLERANCE)
-    assert list(found.table["synthetic"]) == pytest.approx([row["attrib.syn"] for row in printed], rel=TOLERANCE)
+    assert list(100 * found.table["original"]) == pytest.approx([row["attrib.orig"] for row in printed], rel=TOLERANCE)
+    assert list(100 * found.table["synthetic"]) == pytest.approx([row["attrib.syn"] for row in printed], rel=TOLERANCE)
     assert list(found.table["check_1way"] != "") == [row["check1"] != "" for row in printed]
     assert list(found.table["check_2way"] > 0) == [row["check2"] != "" for row in printed]
 
@@ -135,7 +135,8 @@ def check(found, expected):
         assert len(part) == len(expected[name])
         for row, values in zip(part.to_dict("records"), expected[name], strict=True):
             wanted = {measure: math.nan if value is None else value for measure, value in values.items()}
-            assert row == pytest.approx(wanted, rel=TOLERANCE, abs=0, nan_ok=True)
+            percent = {measure: value if measure.endswith("denom") else 100 * value for measure, value in row.items()}
+            assert percent == pytest.approx(wanted, rel=TOLERANCE, abs=0, nan_ok=True)
     for i, (one_way, two_way, steps) in enumerate(
         zip(expected["check_1way"], expected.get("check_2way", [[]]), expected["Nexclusions"], strict=True), start=1
     ):

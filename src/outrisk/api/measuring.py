@@ -15,7 +15,7 @@ from outrisk import __version__
 from outrisk.assess.files import plain
 from outrisk.assess.measured.document import document, sections
 from outrisk.assess.measured.sections import Privacy, Request
-from outrisk.assess.suite.privacy_rows import chosen_metrics
+from outrisk.assess.suite.of_run import metric_names
 from outrisk.codebook import Codebook
 from outrisk.config import read_codebook
 from outrisk.errors import ConfigError
@@ -67,7 +67,7 @@ def measure_files(
     for option, given in (("--metrics", metrics), ("--sample", sample), ("--time-limit", time_limit)):
         if given not in (None, []) and not privacy:
             raise ConfigError(f"{option} is about the privacy metrics; give --privacy too")
-    chosen = chosen_metrics(metrics)
+    chosen = metric_names(metrics)
     known = read_codebook(codebook) if codebook is not None else None
     with MetricProgress(Console(stderr=True)) as progress:
         request = Request(

@@ -25,6 +25,7 @@ from outrisk.config import Study
 from outrisk.errors import ConfigError, RiskError
 from outrisk.load import StudyData
 from outrisk.provenance import data_digest, file_digest, peak_memory_mb, versions
+from outrisk.risk.rows import asdict
 
 
 @dataclass(eq=False)
@@ -114,9 +115,8 @@ class StudyRun:
         directory.table("trajectory.csv", files.TRAJECTORY, (row for result in results for row in result.trajectory))
         directory.table("snapshots.csv", files.SNAPSHOTS, (row for result in results for row in result.snapshots))
         directory.table("risk.csv", files.RISK, (row for result in results for row in risk_rows(result)))
-        for name, columns in suite.COLUMNS.items():
-            rows = ({**result.job.place, **row} for result in results for row in result.suite[name])
-            directory.table(f"{name}.csv", columns, rows)
+        measured = ({**result.job.place, **asdict(row)} for result in results for row in result.measures)
+        directory.table("measures.csv", suite.COLUMNS, measured)
         directory.table("over_runs.csv", over_runs.COLUMNS, over_runs.over_runs(results))
         directory.table("findings.csv", FINDINGS, (finding.row() for finding in self.findings))
         outright = in_a_sentence(self.findings, len(self.assessment.outputs))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from outrisk.errors import ConfigError
 from outrisk.microdata import Microdata
+from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, Coding, code_microdata
 
 WHOLE = "whole"
 
@@ -23,6 +25,12 @@ class Fold:
     original: Microdata
     holdout: Microdata | None
     holdout_name: str
+
+    @cached_property
+    def coding(self) -> Coding:
+        """All variables of original and holdout, coded once for the measures of every run."""
+        tables = {ORIGINAL: self.original} | ({} if self.holdout is None else {HOLDOUT: self.holdout})
+        return code_microdata(tables, self.original.codebook.names)
 
 
 def make_folds(

@@ -14,13 +14,15 @@ import numpy as np
 from deap import tools
 
 from outrisk.assess.folds import Fold
-from outrisk.assess.suite.of_run import Candidate, Suite, measure
+from outrisk.assess.suite.of_run import Suite
 from outrisk.evolve.loop import Generation, evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import Settings
 from outrisk.microdata import Microdata, write_table
 from outrisk.problem.released import Refit
-from outrisk.risk.attribution.over_key_sets import Scores, score
+from outrisk.risk.attribution.over_key_sets import Scores, score_coding
+from outrisk.risk.families import Question, measure
+from outrisk.risk.rows import Row
 
 KeySets = Sequence[tuple[str, ...]]
 _STEP = 2.0  # a snapshot is taken each time the error has fallen by this factor
@@ -72,8 +74,8 @@ class RunResult:
     """What a run leaves behind.
 
     refits: the released numbers of the best candidate, output by output. trajectory, snapshots: rows of the files of
-    these names. scores: risk of the best candidate over all key sets. suite: rows of the files of `suite.COLUMNS` of
-    the best candidate.
+    these names. scores: risk of the best candidate over all key sets. measures: rows of all families, of the best
+    candidate.
     """
 
     job: Job
@@ -84,7 +86,7 @@ class RunResult:
     trajectory: list[dict[str, object]]
     snapshots: list[dict[str, object]]
     scores: Scores
-    suite: dict[str, list[dict[str, object]]]
+    measures: list[Row]
     synthetic: Microdata  # the best candidate
 
 
@@ -134,27 +136,23 @@ def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None)
         refits = [released.recompute(synthetic) for released in job.problem.released]
         snapshots.append(_snapshot(job, number, synthetic, refits))
     best = Microdata(job.problem.codebook, trace.kept[-1][1])
-    scores = score(
-        job.fold.original,
-        best,
-        job.fold.holdout,
-        sets=job.scored,
+    coding, groups = job.fold.coding.beside(best), groups_of(job.fold)
+    scores = score_coding(coding, job.scored, job.target, job.tau, groups, job.jackknife_seed)
+    question = Question(
+        keys=job.keys,
         target=job.target,
+        key_sets=tuple(job.key_sets),
         tau=job.tau,
-        groups=groups_of(job.fold),
+        groups=groups,
         seed=job.jackknife_seed,
+        classifiers=job.suite.attacks,
+        metrics=job.suite.metrics,
+        sample=job.suite.sample,
+        time_limit=job.suite.time_limit,
+        worst_case=job.run == 1,  # it hardly depends on the synthetic data
+        scores=scores,
     )
-    candidate = Candidate(
-        best,
-        job.fold,
-        job.run == 1,
-        job.keys,
-        tuple(job.key_sets),
-        scores,
-        groups_of(job.fold),
-        job.jackknife_seed,
-    )
-    suite = measure(job.suite, candidate, lambda: halt is not None and halt.is_set())
+    measures = measure(coding, question, lambda: halt is not None and halt.is_set())
     if halt is not None and halt.is_set():
         return None
     if job.folder is not None:
@@ -168,7 +166,7 @@ def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None)
         trace.logbook,
         snapshots,
         scores,
-        suite,
+        measures,
         best,
     )
 
@@ -181,9 +179,8 @@ def groups_of(fold: Fold, most: int = 20) -> int:
 
 def _snapshot(job: Job, generation: int, synthetic: Microdata, refits: list[Refit]) -> dict[str, object]:
     difference = np.concatenate([refit.differences for refit in refits])
-    scores = score(
-        job.fold.original, synthetic, job.fold.holdout, sets=[job.keys], target=job.target, tau=job.tau, groups=0
-    )
+    coding = job.fold.coding.only([*job.keys, job.target]).beside(synthetic)
+    scores = score_coding(coding, [job.keys], job.target, job.tau, groups=0, seed=0)
     risks = {
         f"{measure}_{side}": float(scores.values[measure, side][0]) if (measure, side) in scores.values else math.nan
         for measure in ("tcap_undefined", "tcap_zero")

@@ -15,10 +15,9 @@ import numpy as np
 from outrisk.assess.extrapolation import extrapolate
 from outrisk.assess.run import Job, RunResult
 from outrisk.assess.study import Assessment
-from outrisk.risk.attribution.marginals import some
-from outrisk.risk.attribution.over_key_sets import MEASURES, average, marginal
+from outrisk.risk.attribution.over_key_sets import MEASURES, against, some
 from outrisk.risk.coding.classes import SIDES
-from outrisk.risk.intervals.jackknife import Estimate, combine
+from outrisk.risk.intervals.jackknife import Estimate
 
 Row = dict[str, Any]
 
@@ -112,9 +111,7 @@ def _estimates(results: list[RunResult]) -> Iterator[Row]:
     for keys, chosen in parts.items():
         scores = [some(result.scores, chosen) for result in results]
         for measure in MEASURES:
-            for side in SIDES:
-                yield _row(measure, keys, side, combine([average(each, measure, side) for each in scores]))
-            yield _row(measure, keys, "marginal", combine([marginal(each, measure) for each in scores]))
+            yield from (_row(measure, keys, side, found) for side, found in against(scores, measure).items())
 
 
 def _row(measure: str, keys: str, side: str, estimate: Estimate) -> Row:
@@ -152,15 +149,24 @@ def _extrapolations(results: list[RunResult]) -> Iterator[Row]:
             yield {"measure": measure, "side": side, **found}
 
 
+def _is_compared(fold: Row, estimate: Row) -> bool:
+    """Whether the difference between original and holdout of an estimate's measure is defined in a fold."""
+    wanted = (estimate["measure"], estimate["keys"], "marginal")
+    found = (row for row in fold["estimates"] if (row["measure"], row["keys"], row["side"]) == wanted)
+    return not math.isnan(next(found)["value"])
+
+
 def _level(level: int, folds: list[Row]) -> Row:
     """Mean over the folds of a level, its margins of error those of the folds joined as of independent parts; of one
     fold alone they are its own. Folds that are each other's holdout err in opposite directions, which is left out: the
-    interval is somewhat too wide for the marginal risk, not too narrow.
+    interval is somewhat too wide for the marginal risk, not too narrow. Original, holdout and difference are means over
+    the same folds, those where the difference is defined (if any), so that they subtract.
     """
     estimates = []
     for at, model in enumerate(folds[0]["estimates"]):
         rows = [fold["estimates"][at] for fold in folds]
-        used = [row for row in rows if not math.isnan(row["value"])]
+        compared = [row for row, fold in zip(rows, folds, strict=True) if _is_compared(fold, model)]
+        used = compared or [row for row in rows if not math.isnan(row["value"])]
         value = float(np.mean([row["value"] for row in used])) if used else math.nan
         error = math.sqrt(sum(row["standard_error"] ** 2 for row in used)) / len(used) if used else math.nan
         margin = math.hypot(*((row["high"] - row["low"]) / 2 for row in used)) / len(used) if used else math.nan

@@ -10,7 +10,13 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from outrisk.assess.measured.families import attack_sections, cap_sections, disclosure_sections, target_sections
+from outrisk.assess.measured.families import (
+    attack_sections,
+    cap_sections,
+    disclosure_sections,
+    registered_sections,
+    target_sections,
+)
 from outrisk.assess.measured.privacy_sections import privacy_sections
 from outrisk.assess.measured.sections import Request, Section
 from outrisk.errors import RiskError
@@ -22,6 +28,7 @@ FAMILIES: tuple[Callable[[Request], Iterator[Section]], ...] = (
     cap_sections,
     attack_sections,
     privacy_sections,
+    registered_sections,
 )
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pandas as pd
 
 from outrisk.assess.measured.sections import Request, Section, Table
 from outrisk.risk.attacks.attack import attack
 from outrisk.risk.attribution.family import cap
-from outrisk.risk.coding.classes import HOLDOUT
-from outrisk.risk.synthpop.disclosure import Disclosure, disclosure
+from outrisk.risk.coding.frames import code_tables
+from outrisk.risk.families import BUILT_IN, FAMILIES, Question, rows_of
+from outrisk.risk.rows import ALL, RISKIER, Row, mean_row
+from outrisk.risk.synthpop.disclosure import disclosure
+from outrisk.risk.synthpop.margins import ALONE
 from outrisk.risk.synthpop.targets import multi_disclosure
 
 
@@ -26,18 +29,23 @@ def disclosure_sections(request: Request) -> Iterator[Section]:
         codebook=request.codebook,
     )
     tables = [
-        Table("Identity disclosure, percent of records", _by_synthesis(result.identity)),
+        Table("Identity disclosure, shares of records", _by_synthesis(result.identity)),
         Table(
-            "Attribute disclosure, percent of records (max_denom, mean_denom: records)", _by_synthesis(result.attribute)
+            "Attribute disclosure, shares of records (max_denom, mean_denom: records)", _by_synthesis(result.attribute)
         ),
-        Table("Correct attribution probability (CAP), percent", _by_synthesis(result.cap)),
+        Table("Correct attribution probability (CAP)", _by_synthesis(result.cap)),
     ]
-    against = _against(result) if request.holdout is not None else None
+    against = []
+    if request.holdout is not None:
+        caption = "Original against holdout; the difference with its 95 % interval"
+        caption += "; means over the synthetic tables" if len(request.synthetic) > 1 else ""
+        rows = [row for row in result.rows if row.measure not in ALONE]
+        against = [row_table(caption, [[replace(row, reason="") for row in rows]])]
     yield Section(
         "disclosure",
         f"Disclosure of {request.target}, as synthpop defines it",
-        (*([against] if against else []), *tables),
-        (*result.notes, *_reasons(result)),
+        (*against, *tables),
+        (*result.notes, *_reasons(result.rows if against else [])),
         "against" if against else "",
     )
     yield Section(
@@ -63,7 +71,7 @@ def target_sections(request: Request) -> Iterator[Section]:
         targets=[request.target, *request.targets],
         codebook=request.codebook,
     )
-    against = ["holdout", "marginal", "low", "high"] if request.holdout is not None else []
+    against = ["holdout", "difference", "low", "high"] if request.holdout is not None else []
     columns = ["target", "original", "synthetic", *against, "baseline", "check_1way", "check_2way"]
     failed = result.table[result.table["synthetic"].isna()]
     yield Section(
@@ -71,7 +79,7 @@ def target_sections(request: Request) -> Iterator[Section]:
         "The targets by rising risk",
         (
             Table(
-                f"{result.against} of the original, {result.measure} of the synthetic data, percent",
+                f"{result.against} of the original, {result.measure} of the synthetic data",
                 result.table[columns],
             ),
         ),
@@ -96,23 +104,14 @@ def cap_sections(request: Request) -> Iterator[Section]:
         )
         for synthetic in request.synthetic
     ]
-    if request.holdout is None:
-        columns, counted = ["measure", "mean", "sd"], "n_defined"
-        frames = [result.summary for result in results]
-    else:
-        columns, counted = ["measure", "original", "holdout", "marginal", "low", "high"], "n_both"
-        frames = [result.marginal for result in results]
-    columns += ["baseline", "key_sets", "reason"]
-    frames = [frame.assign(key_sets=_of(frame[counted], frame["n_sets"])) for frame in frames]
     sizes = [*(["all"] if len(request.key_sizes) > 1 else []), *map(str, request.key_sizes)]
     yield Section(
         "cap",
         f"Correct attribution of {request.target} over key sets",
         tuple(
-            Table(
-                "Means over all key sets" if size == "all" else f"Means over the sets of {size} keys",
-                each_and_mean([frame[frame["size"] == size] for frame in frames], columns),
-                "share",
+            row_table(
+                "Means over all key sets" if size == ALL else f"Means over the sets of {size} keys",
+                [[row for row in result.rows if row.size == size] for result in results],
             )
             for size in sizes
         ),
@@ -129,7 +128,7 @@ def attack_sections(request: Request) -> Iterator[Section]:
     """Classifiers trained on the synthetic data."""
     if not request.attacks:
         return
-    frames = [
+    results = [
         attack(
             request.original,
             synthetic,
@@ -137,47 +136,64 @@ def attack_sections(request: Request) -> Iterator[Section]:
             keys=request.keys,
             target=request.target,
             codebook=request.codebook,
-        ).frame.rename(
-            columns={"classifier": "measure", "difference": "marginal"}
-            | {f"accuracy_{side}": side for side in ("original", HOLDOUT)}
         )
         for synthetic in request.synthetic
     ]
-    against = ["holdout", "marginal", "low", "high"] if request.holdout is not None else []
-    if not against:
-        frames = [frame.replace({"reason": {"no holdout": ""}}) for frame in frames]
     yield Section(
         "attacks",
         f"Classifiers that guess {request.target}, trained on the synthetic data",
-        (
-            Table(
-                "Accuracy: share of people whose target is guessed",
-                each_and_mean(frames, ["measure", "original", *against, "note", "reason"]),
-                "share",
-            ),
-        ),
+        (row_table("Accuracy: share of people whose target is guessed", [result.rows for result in results]),),
         ("zero_rule and uniform do not look at the keys: read the others against them.", *_no_interval(request)),
-        "against" if against else "",
+        "" if request.holdout is None else "against",
     )
 
 
-def each_and_mean(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
-    """Rows of each synthetic table and, where there are several, their means by measure, which have no interval.
+def registered_sections(request: Request) -> Iterator[Section]:
+    """A section for each family that was registered from outside."""
+    question = Question(request.keys, request.target)
+    for family in [family for name, family in FAMILIES.items() if name not in BUILT_IN]:
+        several = [
+            rows_of(
+                family,
+                code_tables(
+                    request.original, synthetic, request.holdout, request.keys, request.target, request.codebook
+                ),
+                question,
+            )
+            for synthetic in request.synthetic
+        ]
+        figure = "" if request.holdout is None else "against"
+        yield Section(family.name, family.title, (row_table(family.title, several),), (), figure)
 
-    Of the columns those that hold nothing but empty texts are left out.
+
+def row_table(caption: str, several: Sequence[Sequence[Row]]) -> Table:
+    """Rows of each synthetic table and, where there are several, their means by measure.
+
+    Columns that hold nothing, but for the original's, are left out.
     """
-    shown = pd.concat(frames)
-    if len(frames) > 1:
-        each = pd.concat([frame.assign(synthesis=str(i)) for i, frame in enumerate(frames, start=1)])
-        means = each.groupby("measure", sort=False, as_index=False).mean(numeric_only=True)
-        gone = [column for column in ("low", "high") if column in means]
-        shown = pd.concat([each, means.assign(synthesis="mean", **dict.fromkeys(gone, math.nan))])
-        columns = ["synthesis", *columns]
-    return shown[[column for column in columns if not (shown[column].isna() | (shown[column] == "")).all()]]
+    found = [("", row) for row in several[0]]
+    if len(several) > 1:
+        found = [(str(i), row) for i, rows in enumerate(several, start=1) for row in rows]
+        found += [("mean", mean_row(alike)) for alike in zip(*several, strict=True)]
+    frame = pd.DataFrame([{"synthesis": synthesis, **_shown(row)} for synthesis, row in found])
+    kept = [name for name in frame if name == "original" or not (frame[name].isna() | (frame[name] == "")).all()]
+    return Table(caption, frame[kept])
 
 
-def _of(part: pd.Series[int], whole: pd.Series[int]) -> list[str]:
-    return [f"{n:,} of {total:,}" for n, total in zip(part, whole, strict=True)]
+def _shown(row: Row) -> dict[str, object]:
+    """The columns of a row that people read."""
+    return {
+        "measure": row.measure,
+        "original": row.original,
+        "original_low": row.original_low,
+        "original_high": row.original_high,
+        **{name: getattr(row, name) for name in ("holdout", "difference", "low", "high", "method")},
+        **{name: getattr(row, name) for name in ("worst_case", "baseline")},
+        "direction": "" if row.direction == RISKIER else row.direction,
+        "key_sets": f"{row.defined:,} of {row.sets:,}" if row.size else "",
+        "note": row.note if row.family != "privacy" else "",
+        "reason": "" if row.reason == "no_holdout" else row.sentence,
+    }
 
 
 def _no_interval(request: Request) -> Iterator[str]:
@@ -194,24 +210,11 @@ def _by_synthesis(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([shown.astype({"synthesis": object}), mean], ignore_index=True)
 
 
-def _against(result: Disclosure) -> Table:
-    """Each measure against original and holdout; of several synthetic tables the mean."""
-    last = result.marginal["synthesis"].iloc[-1]
-    rows = result.marginal[result.marginal["synthesis"] == last]
-    caption = "Original against holdout, percent; the difference with its 95 % interval"
-    return Table(
-        caption if last != "mean" else f"{caption}; means over the synthetic tables",
-        rows[["measure", "original", HOLDOUT, "marginal", "low", "high", "method", "baseline"]],
-    )
-
-
-def _reasons(result: Disclosure) -> Iterator[str]:
+def _reasons(rows: Sequence[Row]) -> Iterator[str]:
     """Why a difference or its interval is undefined, one line a reason."""
-    if not result.n_holdout:
-        return
     by_reason: dict[str, list[str]] = {}
-    for row in result.marginal.to_dict("records"):
-        if row["reason"] and (math.isnan(row["low"]) or math.isnan(row["marginal"])):
-            by_reason.setdefault(str(row["reason"]), []).append(str(row["measure"]))
+    for row in rows:
+        if row.sentence:
+            by_reason.setdefault(row.sentence, []).append(row.measure)
     for reason, measures in by_reason.items():
         yield f"{', '.join(dict.fromkeys(measures))}: {reason}"

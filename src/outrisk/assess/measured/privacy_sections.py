@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pandas as pd
 
-from outrisk.assess.measured.families import each_and_mean
+from outrisk.assess.measured.families import row_table
 from outrisk.assess.measured.sections import Request, Section, Table
+from outrisk.risk.coding.classes import HOLDOUT
 from outrisk.risk.privacy import privacy_metrics
-from outrisk.risk.privacy.metrics import BETWEEN
+from outrisk.risk.privacy.metrics import BETWEEN, metric_rows
 
 
 def privacy_sections(request: Request) -> Iterator[Section]:
@@ -33,39 +36,25 @@ def privacy_sections(request: Request) -> Iterator[Section]:
         for synthetic in request.synthetic
     ]
     against = request.holdout is not None
-    shown = [_shown(frame, against) for frame in frames]
-    columns = list(shown[0].columns)
+    lengths = {HOLDOUT: len(request.holdout)} if request.holdout is not None else {}
+    rows = [metric_rows(frame, request.keys, request.target, lengths) for frame in frames]
+    if against:  # the interval that counts is that of the difference
+        rows = [[replace(row, original_low=math.nan, original_high=math.nan) for row in each] for each in rows]
     caption = "Each metric with its 95 % interval, beside a resample of the original in place of the synthetic data"
     yield Section(
         "privacy",
         "Privacy metrics for synthetic data",
         (
-            Table(
-                "Original against holdout; the difference with its 95 % interval" if against else caption,
-                each_and_mean(shown, columns),
-                "share",
-            ),
-            Table("What each metric measures", _legend(frames[0]), "share"),
+            row_table("Original against holdout; the difference with its 95 % interval" if against else caption, rows),
+            Table("What each metric measures", _legend(frames[0])),
         ),
         tuple(_notes(frames, against)),
         "against" if against else "worst",
     )
 
 
-def _shown(frame: pd.DataFrame, against: bool) -> pd.DataFrame:
-    """The columns of the first table, by the names that its figure knows."""
-    table = frame.rename(columns={"metric": "measure"}).assign(status=frame["status"].replace("ok", ""))
-    if against:
-        renamed = {"value": "original", "difference": "marginal", "difference_low": "low", "difference_high": "high"}
-        kept = table.drop(columns=["low", "high"]).rename(columns=renamed)
-        return kept[["measure", "original", "holdout", "marginal", "low", "high", "direction", "seconds", "status"]]
-    renamed = {"value": "original", "low": "from", "high": "to"}
-    kept = table.rename(columns=renamed)
-    return kept[["measure", "original", "from", "to", "worst_case", "direction", "seconds", "status"]]
-
-
 def _legend(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame[["metric", "measures", "encoding", "n", "counts"]].rename(columns={"n": "records"})
+    return frame[["metric", "measures", "encoding", "n", "counts", "seconds"]].rename(columns={"n": "records"})
 
 
 def _notes(frames: Sequence[pd.DataFrame], against: bool) -> Iterator[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import pandas as pd
 
@@ -39,11 +38,11 @@ class Request:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A data frame under a caption, its measures in percent or as shares in [0, 1]."""
+    """A data frame under a caption; its measures are shares in [0, 1] unless their names say otherwise."""
 
     caption: str
     frame: pd.DataFrame
-    unit: Literal["percent", "share"] = "percent"
+    unit: str = "share"
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,20 +21,18 @@ import numpy as np
 from scipy.special import stdtrit
 
 from outrisk.assess.run import RunResult
-from outrisk.assess.suite.of_run import COLUMNS as FILES
+from outrisk.reasons import sentence
 from outrisk.risk.privacy.metrics import BETWEEN
+from outrisk.risk.rows import Row
 
 COLUMNS = [
-    *["family", "level", "fold", "size", "measure", "direction", "original", "original_low", "original_high"],
-    *["holdout", "worst_case", "synthetic", "marginal", "low", "high", "least", "most", "baseline", "runs"],
-    *["defined", "status", "reason", "note"],
+    *["family", "level", "fold", "measure", "keys", "size", "target", "unit", "direction", "original", "original_low"],
+    *["original_high", "holdout", "difference", "low", "high", "baseline", "worst_case", "synthetic", "least", "most"],
+    *["runs", "runs_defined", "reason", "detail", "note"],
 ]
-_PRIVACY = {"metric": "measure", "value": "original", "low": "original_low", "high": "original_high"}
-_PRIVACY |= {"difference": "marginal", "difference_low": "low", "difference_high": "high"}
-_NEEDLESS = ("no holdout", "asked about a sample")  # notes on what the study says by itself
+_NEEDLESS = "asked about a sample"  # what the study says by itself
 _LEVEL = 0.95
 _Z = 1.959963984540054
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -93,12 +91,12 @@ def mean_of_folds(folds: Sequence[Mean]) -> Mean:
     return Mean(value, (low, high), between, between**2 / spread if spread else math.inf)
 
 
-def over_runs(results: Sequence[RunResult]) -> Iterator[Row]:
+def over_runs(results: Sequence[RunResult]) -> Iterator[dict[str, Any]]:
     """Rows of over_runs.csv; `results` in the order of the folds."""
-    for family in FILES:
+    for family in dict.fromkeys(row.family for result in results for row in result.measures):
         for level, of_level in groupby(results, key=lambda result: result.job.fold.level):
             folds = [
-                [[_plain(row) for row in result.suite[family]] for result in runs]
+                [[row for row in result.measures if row.family == family] for result in runs]
                 for _, runs in groupby(of_level, key=lambda result: result.job.fold.index)
             ]
             at = [result.job.fold for result in results if result.job.fold.level == level]
@@ -106,81 +104,74 @@ def over_runs(results: Sequence[RunResult]) -> Iterator[Row]:
             yield from _of_level(family, level, list(dict.fromkeys(fold.name for fold in at)), folds, against)
 
 
-def _plain(row: Row) -> Row:
-    """A row under the names of over_runs.csv."""
-    if "metric" not in row:
-        return row
-    return {_PRIVACY.get(name, name): value for name, value in row.items()}
-
-
 def _of_level(
     family: str, level: int, names: Sequence[str], folds: Sequence[Sequence[Sequence[Row]]], against: bool
-) -> Iterator[Row]:
+) -> Iterator[dict[str, Any]]:
     """Rows of every fold, then, where there are several, of all of them; folds[i][j]: rows of run j of fold i."""
-    measures = dict.fromkeys((row["measure"], row.get("size", "")) for fold in folds for run in fold for row in run)
-    for measure, size in measures:
-        found = [
-            [row for run in fold for row in run if (row["measure"], row.get("size", "")) == (measure, size)]
-            for fold in folds
-        ]
-        place = {"family": family, "level": level, "size": size, "measure": measure}
+    for place in dict.fromkeys(map(_place, (row for fold in folds for run in fold for row in run))):
+        found = [[row for run in fold for row in run if _place(row) == place] for fold in folds]
         for name, rows in zip(names, found, strict=True):
-            yield {**place, "fold": name, **_mean_row([rows], against)}
+            yield {"family": family, "level": level, "fold": name, **_mean_row([rows], against)}
         if len(folds) > 1:
-            yield {**place, "fold": "", **_mean_row(found, against)}
+            yield {"family": family, "level": level, "fold": "", **_mean_row(found, against)}
 
 
-def _mean_row(folds: Sequence[Sequence[Row]], against: bool) -> Row:
+def _place(row: Row) -> tuple[str, str, str, str]:
+    return row.measure, row.keys, row.size, row.target
+
+
+def _mean_row(folds: Sequence[Sequence[Row]], against: bool) -> dict[str, Any]:
     """One measure: means over the runs of each fold, then over the folds; `against`: of original against holdout."""
     rows = [row for fold in folds for row in fold]
-    column = next((name for name in ("synthetic", "marginal") if not math.isnan(_mean(folds, name))), "original")
+    column = next((name for name in ("synthetic", "difference") if not math.isnan(_mean(folds, name))), "original")
     if column == "original" and against:
-        column = "marginal"  # undefined in every run
-    shown = [value for row in rows if not math.isnan(value := _number(row, column))]
-    told, notes = dict[str, None](), dict[str, None]()
-    for row in rows:
-        texts = [text for name in ("reason", "note") for text in str(row.get(name) or "").split(BETWEEN)]
-        kept = told if math.isnan(_number(row, column)) else notes
-        kept.update(dict.fromkeys(text for text in texts if text and not text.startswith(_NEEDLESS)))
-    left = len(rows) - len(shown)
-    used = [[row for row in fold if not shown or not math.isnan(_number(row, column))] for fold in folds]
-    original, marginal = (
+        column = "difference"  # undefined in every run
+    shown = [value for row in rows if not math.isnan(value := getattr(row, column))]
+    used = [[row for row in fold if not shown or not math.isnan(getattr(row, column))] for fold in folds]
+    original, difference = (
         mean_of_folds([mean_of_runs([_triple(row, *names) for row in fold]) for fold in used])
-        for names in (("original", "original_low", "original_high"), ("marginal", "low", "high"))
+        for names in (("original", "original_low", "original_high"), ("difference", "low", "high"))
     )
+    first = rows[0]
+    reason, detail = _why([row for row in rows if math.isnan(getattr(row, column))])
     return {
-        "direction": next((row["direction"] for row in rows if row.get("direction")), ""),
+        **{name: getattr(first, name) for name in ("measure", "keys", "size", "target", "unit", "direction")},
         "original": original.value,
         "original_low": float(np.maximum(original.interval[0], 0.0)),  # of a share; undefined stays undefined
         "original_high": float(np.minimum(original.interval[1], 1.0)),
         **{name: _mean(used, name) for name in ("holdout", "synthetic", "baseline")},
         "worst_case": _mean(folds, "worst_case"),
-        "marginal": marginal.value,
-        "low": marginal.interval[0],
-        "high": marginal.interval[1],
+        "difference": difference.value,
+        "low": difference.interval[0],
+        "high": difference.interval[1],
         "least": min(shown, default=math.nan),
         "most": max(shown, default=math.nan),
         "runs": len(rows),
-        "defined": len(shown),
-        "status": _status(rows, len(shown)),
-        "reason": (f"{left} of {len(rows)} runs left out: " if shown else "") + "; ".join(told) if told else "",
-        "note": BETWEEN.join(notes),
+        "runs_defined": len(shown),
+        "reason": reason,
+        "detail": detail,
+        "note": BETWEEN.join(_notes([row for row in rows if not math.isnan(getattr(row, column))])),
     }
 
 
-def _status(rows: Sequence[Row], defined: int) -> str:
-    """'ok' where a run has a value; else what became of the runs ('undefined', 'timed out', ...)."""
-    found = dict.fromkeys(row.get("status", "undefined") for row in rows)
-    return "ok" if defined else ", ".join(status for status in found if status != "ok") or "undefined"
+def _why(undefined: Sequence[Row]) -> tuple[str, str]:
+    """Why runs have no value, as a code and its detail; that there is no holdout, the study says by itself."""
+    found = dict.fromkeys((row.reason, row.detail) for row in undefined if row.reason not in ("", "no_holdout"))
+    if len(found) > 1:
+        return "several", "; ".join(sentence(*each) for each in found)
+    return next(iter(found), ("", ""))
+
+
+def _notes(rows: Sequence[Row]) -> dict[str, None]:
+    """What else is to be known of the runs that have a value."""
+    reasons = [row.sentence for row in rows if row.reason not in ("", "no_holdout")]
+    notes = [note for row in rows for note in row.note.split(BETWEEN)]
+    return dict.fromkeys(text for text in [*reasons, *notes] if text and not text.startswith(_NEEDLESS))
 
 
 def _triple(row: Row, *names: str) -> tuple[float, float, float]:
-    value, low, high = (_number(row, name) for name in names)
+    value, low, high = (getattr(row, name) for name in names)
     return value, low, high
-
-
-def _number(row: Row, name: str) -> float:
-    return float(row.get(name, math.nan))
 
 
 def _mean(folds: Sequence[Sequence[Row]], name: str) -> float:
@@ -188,6 +179,6 @@ def _mean(folds: Sequence[Sequence[Row]], name: str) -> float:
     means = [
         float(np.mean(values))
         for fold in folds
-        if (values := [value for row in fold if not math.isnan(value := _number(row, name))])
+        if (values := [value for row in fold if not math.isnan(value := getattr(row, name))])
     ]
     return float(np.mean(means)) if means else math.nan

@@ -38,7 +38,7 @@ def targets_figure(table: Mapping[str, Any], name: str) -> str:
                     row["holdout"], at, marker=MARKERS["holdout"], ms=5, color=COLOURS["holdout"], mfc="white", mew=1.2
                 )
         _name_rows(axes, [_target_name(row) for row in rows])
-        axes.set_xlim(left=-1)
+        axes.set_xlim(left=-0.01)
         axes.set_xlabel(table["caption"])
         handles = [
             Line2D([], [], ls="", marker="|", ms=9, mew=1.6, color=_QUIET, label="original by itself"),
@@ -68,8 +68,8 @@ def against_figure(table: Mapping[str, Any], name: str) -> str:
                     left.plot(row[side], at + shift, marker=MARKERS[side], ms=4.5, color=COLOURS[side], mfc=inside)
             if row.get("low") is not None and row.get("high") is not None:
                 right.plot([row["low"], row["high"]], [at, at], color=COLOURS["marginal"], lw=1.2)
-            if row["marginal"] is not None:
-                right.plot(row["marginal"], at, marker=MARKERS["marginal"], ms=4.5, color=COLOURS["marginal"])
+            if row["difference"] is not None:
+                right.plot(row["difference"], at, marker=MARKERS["marginal"], ms=4.5, color=COLOURS["marginal"])
         _name_rows(left, [str(row["measure"]) for row in rows])
         right.tick_params(axis="y", length=0)
         right.axvline(0, color=COLOURS["marginal"], lw=0.9)
@@ -94,8 +94,8 @@ def worst_figure(table: Mapping[str, Any], name: str) -> str:
         figure = Figure(figsize=(_WIDTH, 1.1 + _ROW * len(rows)), layout="constrained")
         axes = figure.subplots()
         for at, row in enumerate(rows):
-            if row.get("from") is not None and row.get("to") is not None:
-                axes.plot([row["from"], row["to"]], [at, at], color=COLOURS["original"], lw=1.2)
+            if row.get("original_low") is not None and row.get("original_high") is not None:
+                axes.plot([row["original_low"], row["original_high"]], [at, at], color=COLOURS["original"], lw=1.2)
             axes.plot(row["original"], at, marker=MARKERS["original"], ms=4.5, color=COLOURS["original"])
             if row["worst_case"] is not None:
                 axes.plot(row["worst_case"], at, marker="|", ms=9, mew=1.6, color=_QUIET)

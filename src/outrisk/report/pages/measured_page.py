@@ -19,8 +19,8 @@ from outrisk.report import formats
 from outrisk.report.compose import Head, Section, asset, compose
 
 _SHOWN = 24  # rows of a table on the terminal; files have them all
-_SIGNED = ("marginal", "low", "high")
-_DECIMALS = {"percent": 2, "share": 3}
+_SIGNED = ("difference", "low", "high")
+_DECIMALS = 4  # what synthpop prints in percent with two
 Cells = list[list[str]]
 
 
@@ -83,7 +83,7 @@ def cells(table: Mapping[str, Any]) -> Cells:
     """Every cell written for readers; an undefined number is said in words."""
     kinds = numeric(table)
     signed = [column in _SIGNED for column in table["columns"]]
-    decimals = _DECIMALS[table["unit"]]
+    decimals = _DECIMALS
     return [
         [_cell(value, number, decimals, sign) for value, number, sign in zip(row, kinds, signed, strict=True)]
         for row in table["rows"]

@@ -16,7 +16,7 @@ _FILES = (
     (("trajectory.csv", "snapshots.csv"), "the error generation by generation; error and risk at points of each run"),
     (("risk.csv", "risk.json"), "every measure for every key set; the averages with their intervals, extrapolations"),
     (("differencing.csv",), "pairs of outputs that can be subtracted from each other, and the groups left"),
-    (("disclosure.csv", "cap.csv", "attacks.csv", "privacy.csv"), "the suite of measures for each run"),
+    (("measures.csv",), "the suite of measures for each run"),
     (("over_runs.csv",), "their means over runs, with intervals, for each fold and over the folds of a level"),
     (("synthetic/",), "the synthetic data set of each run"),
 )

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from outrisk.errors import ConfigError
+from outrisk.reasons import sentence
 from outrisk.report import formats
 from outrisk.report.compose import Section, asset
 from outrisk.report.results import Results
@@ -18,14 +19,16 @@ from outrisk.report.results import Results
 FILE = "over_runs.csv"
 _INTERVAL = "The intervals are for the sampling of the people attacked and for the variation between runs."
 _NUMBERS = [
-    *["original", "original_low", "original_high", "holdout", "worst_case", "synthetic", "marginal", "low", "high"],
+    *["original", "original_low", "original_high", "holdout", "worst_case", "synthetic", "difference", "low", "high"],
     *["least", "most", "baseline"],
 ]
-_TEXTS = ["family", "fold", "size", "measure", "direction", "status", "reason", "note"]
+_TEXTS = ["family", "fold", "size", "measure", "direction", "reason", "detail", "note"]
 _SHOWN = ("0CAP", "ICAP", "GCAP", "R_0CAP_first", "R_ICAP_first", "R_GCAP_first")  # the file has all ways with ties
 _ALONE = "Of a fold with a single run the variation between runs is not known, and not in the intervals."
-_DECIMALS = {"disclosure": 2, "attribution": 3, "privacy": 3}
+_DECIMALS = {"disclosure": 4, "attribution": 3, "privacy": 3}
+_USUAL = ("", "larger = riskier")  # directions that need no column
 _BETWEEN = " · "  # between notes
+_WORDS = {"timed_out": "timed out", "not_asked": "not asked", "trained_not_asked": "not asked", "failed": "failed"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +63,8 @@ def read_over_runs(directory: Path) -> pd.DataFrame | None:
     try:
         frame = pd.read_csv(path, dtype=dict.fromkeys(_TEXTS, str), keep_default_na=False)
         frame = frame.assign(**{name: pd.to_numeric(frame[name]) for name in _NUMBERS})
-        return frame.astype({"level": "int64", "runs": "int64", "defined": "int64"})[
-            ["level", "runs", "defined", *_TEXTS, *_NUMBERS]
+        return frame.astype({"level": "int64", "runs": "int64", "runs_defined": "int64"})[
+            ["level", "runs", "runs_defined", *_TEXTS, *_NUMBERS]
         ]
     except (ValueError, KeyError, OSError) as error:
         raise ConfigError(f"{path} cannot be read: {' '.join(str(error).split())}; see docs/files.md") from error
@@ -79,7 +82,7 @@ def family(results: Results, name: str) -> Family | None:
 
 
 def _disclosure(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    return {"Original beside holdout, percent": frame[frame["family"] == "disclosure"]}
+    return {"Original beside holdout, shares of records": frame[frame["family"] == "synthpop"]}
 
 
 def _attribution(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -117,8 +120,8 @@ def _family(level: int, parts: Mapping[str, pd.DataFrame], decimals: int) -> Fam
 
 
 def _table(caption: str, part: pd.DataFrame, decimals: int, columns: set[str]) -> SuiteTable:
-    for name in ("direction", "size"):
-        columns |= {name} if (part[name] != "").any() else set()
+    columns |= {"direction"} if not part["direction"].isin(_USUAL).all() else set()
+    columns |= {"size"} if (part["size"] != "").any() else set()
     for name in ("synthetic", "holdout", "worst_case", "baseline", "original_low"):
         columns |= {name} if part[name].notna().any() else set()
     return SuiteTable(caption, [_row(row, decimals) for row in part.to_dict("records")], frozenset(columns))
@@ -126,8 +129,8 @@ def _table(caption: str, part: pd.DataFrame, decimals: int, columns: set[str]) -
 
 def _row(row: Mapping[Any, Any], decimals: int) -> dict[str, str]:
     """The cells; a dash for what the measure does not have, words for what is undefined."""
-    missing = "–" if row["defined"] else row["status"]
-    compared = "–" if row["defined"] and math.isnan(row["marginal"]) else missing
+    missing = "–" if row["runs_defined"] else _WORDS.get(row["reason"], formats.UNDEFINED)
+    compared = "–" if row["runs_defined"] and math.isnan(row["difference"]) else missing
 
     def cell(name: str, without: str = "–", sign: bool = False) -> str:
         return without if math.isnan(row[name]) else formats.fixed(row[name], decimals, sign)
@@ -136,7 +139,7 @@ def _row(row: Mapping[Any, Any], decimals: int) -> dict[str, str]:
         ends = [formats.fixed(row[name], decimals, sign) for name in (low, high)]
         return "–" if formats.UNDEFINED in ends else formats.spread(ends)
 
-    signed = not math.isnan(row["marginal"])
+    signed = not math.isnan(row["difference"])
     return {
         "measure": row["measure"],
         "size": "all sets" if row["size"] == "all" else f"{row['size']} keys",
@@ -147,7 +150,7 @@ def _row(row: Mapping[Any, Any], decimals: int) -> dict[str, str]:
         "original_interval": between("original_low", "original_high"),
         "holdout": cell("holdout"),
         "worst_case": cell("worst_case"),
-        "difference": cell("marginal", compared, sign=True),
+        "difference": cell("difference", compared, sign=True),
         "interval": between("low", "high", sign=True),
         "range": between("least", "most", sign=signed),
         "baseline": cell("baseline"),
@@ -159,10 +162,17 @@ def _notes(rows: pd.DataFrame) -> list[str]:
     by_note: dict[str, list[str]] = {}
     for row in rows.to_dict("records"):
         measure = row["measure"] if row["size"] in ("", "all") else f"{row['measure']} ({row['size']} keys)"
-        for note in dict.fromkeys([row["reason"], *row["note"].split(_BETWEEN)]):
+        for note in dict.fromkeys([_reason(row), *row["note"].split(_BETWEEN)]):
             if note:
                 by_note.setdefault(note, []).append(measure)
     return [note if len(at) == len(rows) else f"{', '.join(at)}: {note}" for note, at in by_note.items()]
+
+
+def _reason(row: Mapping[Any, Any]) -> str:
+    """Why runs have no value, and how many where others have one."""
+    said = sentence(row["reason"], row["detail"])
+    left = row["runs"] - row["runs_defined"]
+    return f"{left} of {row['runs']} runs left out: {said}" if said and row["runs_defined"] else said
 
 
 def _content(name: str) -> Callable[[Results], dict[str, Any] | None]:

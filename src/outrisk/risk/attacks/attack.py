@@ -7,9 +7,8 @@ its codes as no numbers. A key level that no synthetic record has tells a classi
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -22,7 +21,7 @@ from outrisk.risk.attribution.definitions import Floats
 from outrisk.risk.attribution.nearest import nearest_keys, one_of_each_class, same_keys
 from outrisk.risk.coding.classes import SIDES, SYNTHETIC, Coding, Equivalence, Positions, cross
 from outrisk.risk.coding.frames import code_tables
-from outrisk.risk.intervals.closed import interval, sample
+from outrisk.risk.rows import Row, joined, of_scores, sized
 
 FR_NN, ENSEMBLE, ZERO_RULE, UNIFORM = "fr_nn", "ensemble", "zero_rule", "uniform"
 MEMBERS = (*LEARNERS, FR_NN)
@@ -40,6 +39,8 @@ class AttackResult:
     interval `low`, `high` (Agresti and Caffo, 2000), above 0 = the synthetic data know more about the people behind
     them; `n_original`, `n_holdout`, `n_synthetic` (records trained on); `note`, what to know of the training; `reason`,
     why a value is NaN. Read an accuracy against those of `zero_rule` and `uniform`, which do not look at the keys."""
+    rows: tuple[Row, ...]
+    """The same as result rows; `baseline` is the accuracy of the zero rule."""
 
 
 def attack(
@@ -63,7 +64,8 @@ def attack(
     """
     chosen = choose_classifiers(classifiers)
     coding = code_tables(original, synthetic, holdout, keys, target, codebook)
-    return AttackResult(tuple(keys), target, attack_coding(coding, keys, target, chosen, seed))
+    found = attack_coding(coding, keys, target, chosen, seed)
+    return AttackResult(tuple(keys), target, _wide(found), tuple(row for row, _ in found))
 
 
 def choose_classifiers(names: Sequence[str] | None) -> tuple[str, ...]:
@@ -76,8 +78,10 @@ def choose_classifiers(names: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(chosen))
 
 
-def attack_coding(coding: Coding, keys: Sequence[str], target: str, chosen: Sequence[str], seed: int) -> pd.DataFrame:
-    """`AttackResult.frame` of tables under one coding: 'synthetic', 'original' and perhaps 'holdout'."""
+def attack_coding(
+    coding: Coding, keys: Sequence[str], target: str, chosen: Sequence[str], seed: int
+) -> list[tuple[Row, int]]:
+    """Rows of tables under one coding ('synthetic', 'original', perhaps 'holdout'), and the records trained on."""
     equivalence = cross(coding, keys, target)
     asked = MEMBERS if ENSEMBLE in chosen else chosen
     training = _training(coding, keys, target, equivalence)
@@ -87,16 +91,42 @@ def attack_coding(coding: Coding, keys: Sequence[str], target: str, chosen: Sequ
         guesses[FR_NN] = Guess(near.guess, equivalence.n_records(SYNTHETIC))
     if ENSEMBLE in chosen:
         guesses[ENSEMBLE] = _vote({name: guesses[name] for name in MEMBERS})
+    counts = {side: equivalence.counts[side].astype(float) for side in SIDES if side in equivalence.counts}
+    place = Row(family="attacks", measure="", keys=joined(keys), target=target, sets=1)
+    by_chance = of_scores(place, _blind(ZERO_RULE, equivalence), counts).original
     rows = []
     for name in chosen:
+        row = replace(place, measure=name, baseline=by_chance, note="")
         if name in (ZERO_RULE, UNIFORM):
             guess = Guess(None, equivalence.n_records(SYNTHETIC))
             score: Floats | None = _blind(name, equivalence)
         else:
             guess = guesses[name]
             score = None if guess.targets is None else _right(guess.targets, equivalence)
-        rows.append({"classifier": name, **_compare(score, guess, equivalence)})
-    return pd.DataFrame(rows)
+        if score is None:
+            row = replace(sized(row, counts), reason="failed", detail=guess.reason, note=guess.note)
+        else:
+            row = replace(of_scores(row, score, counts), note=guess.note, defined=1)
+        rows.append((row, guess.n_trained))
+    return rows
+
+
+def _wide(found: Sequence[tuple[Row, int]]) -> pd.DataFrame:
+    """`AttackResult.frame`."""
+    return pd.DataFrame(
+        {
+            "classifier": row.measure,
+            **{f"accuracy_{side}": getattr(row, side) for side in SIDES},
+            "difference": row.difference,
+            "low": row.low,
+            "high": row.high,
+            **{f"n_{side}": getattr(row, f"n_{side}") for side in SIDES},
+            "n_synthetic": n_trained,
+            "note": row.note,
+            "reason": row.detail if row.reason == "failed" else row.sentence,
+        }
+        for row, n_trained in found
+    )
 
 
 def _training(coding: Coding, keys: Sequence[str], target: str, equivalence: Equivalence) -> Training:
@@ -142,27 +172,3 @@ def _blind(name: str, equivalence: Equivalence) -> Floats:
     else:
         each[counts > 0] = 1 / np.count_nonzero(counts)
     return each[equivalence.cell_target]
-
-
-def _compare(score: Floats | None, guess: Guess, equivalence: Equivalence) -> dict[str, object]:
-    """Accuracy on original and holdout, and their difference; `score` (n_cells,) is None for a failed classifier."""
-    sides = [side for side in SIDES if side in equivalence.counts]
-    accuracy, samples = dict.fromkeys(SIDES, math.nan), {}
-    if score is not None:
-        for side in sides:
-            counts = equivalence.counts[side].astype(float)
-            accuracy[side] = float(counts @ score / counts.sum())
-            samples[side] = sample(score, counts)
-    first, second = SIDES
-    both = len(samples) == len(SIDES)
-    low, high = interval(samples[first], samples[second]) if both else (math.nan, math.nan)
-    return {
-        **{f"accuracy_{side}": accuracy[side] for side in SIDES},
-        "difference": accuracy[first] - accuracy[second],
-        "low": low,
-        "high": high,
-        **{f"n_{side}": int(equivalence.counts[side].sum()) if side in sides else 0 for side in SIDES},
-        "n_synthetic": guess.n_trained,
-        "note": guess.note,
-        "reason": guess.reason or ("" if len(sides) == len(SIDES) else "no holdout"),
-    }

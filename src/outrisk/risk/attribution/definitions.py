@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.errors import RiskError
+from outrisk.reasons import sentence
 from outrisk.risk.coding.classes import ORIGINAL, SYNTHETIC, Counts, Equivalence, Positions
 
 Floats = NDArray[np.float64]
@@ -48,9 +49,14 @@ class Attribution:
     @property
     def reason(self) -> str:
         """Why `tcap_undefined` is NaN, else empty; `tcap_zero` is NaN for the first of the two reasons only."""
+        return sentence(self.code)
+
+    @property
+    def code(self) -> str:
+        """The code of `reason`."""
         if self.certain == 0:
-            return "no synthetic record has WEAP >= tau"
-        return "" if self.matched else "no synthetic record with WEAP >= tau has its keys in the table attacked"
+            return "nothing_certain"
+        return "" if self.matched else "certain_unmatched"
 
 
 @dataclass(frozen=True)
@@ -83,7 +89,7 @@ class DifferentialAttribution:
     @property
     def reason(self) -> str:
         """Why `dcap_matches` is NaN, else empty."""
-        return "" if self.matched else "no attacked record has its keys in the synthetic data"
+        return "" if self.matched else sentence("no_match")
 
 
 @dataclass(frozen=True)

@@ -25,10 +25,18 @@ from outrisk.risk.attribution.definitions import (
     mean_weap,
     targeted_attribution,
 )
-from outrisk.risk.attribution.marginals import TCAP_MEASURES, RecordMeans, marginal_frame, summary_frame, tcap_scores
+from outrisk.risk.attribution.marginals import (
+    TCAP_MEASURES,
+    RecordMeans,
+    family_rows,
+    marginal_frame,
+    summary_frame,
+    tcap_scores,
+)
 from outrisk.risk.attribution.nearest import Lookup, nearest_keys, same_keys
 from outrisk.risk.coding.classes import SIDES, SYNTHETIC, Coding, Counts, Equivalence, Positions, cross
 from outrisk.risk.coding.frames import code_tables
+from outrisk.risk.rows import Row
 
 TIES = ("counted", "shared", "first")
 _LOOKUPS = ("0CAP", "ICAP", "GCAP")
@@ -59,6 +67,8 @@ class CapResult:
     """One row a measure and size: means over the `n_both` of `n_sets` key sets where both sides are defined of
     `original`, `holdout` and their difference `marginal`, with its 95 % interval `low`, `high`; `baseline` of the
     original; `definition`; `reason`."""
+    rows: tuple[Row, ...]
+    """The same as result rows."""
 
 
 def cap(
@@ -90,8 +100,10 @@ def cap(
     names = measures()
     with threadpool_limits(1):  # as in cap_sets
         replicates = tcap_scores(coding, sets, target, tau, groups, seed)
-        marginal = marginal_frame(per_set, names, means, replicates)
-    return CapResult(tuple(keys), target, tau, per_set, summary_frame(per_set, names), marginal)
+        rows = family_rows(per_set, names, target, means, replicates)
+    return CapResult(
+        tuple(keys), target, tau, per_set, summary_frame(per_set, names), marginal_frame(rows), tuple(rows)
+    )
 
 
 def cap_sets(

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
+from outrisk.reasons import sentence
 from outrisk.risk.attribution.definitions import Floats
-from outrisk.risk.attribution.over_key_sets import Scores, marginal, score_coding
+from outrisk.risk.attribution.over_key_sets import Scores, marginal, score_coding, some
 from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, Coding, Positions
 from outrisk.risk.intervals.closed import RunningMean, interval, sample
+from outrisk.risk.rows import AGRESTI_CAFFO, ALL, JACKKNIFE, Row
 
 TCAP_MEASURES = ("TCAP_undefined", "TCAP_zero")
-ALL = "all"
 _HITTMEIR = "Hittmeir, Mayer and Ekelhart (2020)"
 _TAUB = "Taub and Elliot (2019)"
 
@@ -74,47 +75,81 @@ def summary_frame(per_set: pd.DataFrame, measures: Sequence[str]) -> pd.DataFram
                         "n_sets": len(values),
                         "n_defined": len(defined),
                         "baseline": _baseline(part, measure),
-                        "reason": "" if len(defined) else _why(part, measure),
+                        "reason": "" if len(defined) else sentence(*(_why(part, measure) or ("never_both", ""))),
                     }
                 )
     return pd.DataFrame(rows)
 
 
-def marginal_frame(
-    per_set: pd.DataFrame,
-    measures: Sequence[str],
-    means: RecordMeans,
-    scores: Scores | None,
-) -> pd.DataFrame:
-    """Original minus holdout, its interval and the baseline (see `CapResult.marginal`)."""
+def family_rows(
+    per_set: pd.DataFrame, measures: Sequence[str], target: str, means: RecordMeans, scores: Scores | None
+) -> list[Row]:
+    """A row for each measure and size of key sets, and for all together: means over the key sets.
+
+    With a holdout the means are over the key sets where both sides are defined; `scores` are the jackknife's.
+    """
     original = per_set[per_set["attacked"] == ORIGINAL].reset_index(drop=True)
     holdout = per_set[per_set["attacked"] == HOLDOUT].reset_index(drop=True)
     rows = []
     for label, part in _by_size(original):
         for measure in measures:
-            row: dict[str, object] = {"measure": measure, "definition": _definition(measure), "size": label}
-            values = {"original": part[measure].to_numpy(dtype=float), "holdout": np.full(len(part), math.nan)}
-            if scores is not None:
-                values["holdout"] = holdout.loc[part.index, measure].to_numpy(dtype=float)
-            both = ~np.isnan(values["original"] - values["holdout"])
-            low, high, reason = math.nan, math.nan, ""
+            row = Row(
+                family="cap", measure=measure, size=label, target=target, baseline=_baseline(part, measure),
+                sets=len(part), n_original=int(part["n_records"].iloc[0]),
+            )  # fmt: skip
+            own = part[measure].to_numpy(dtype=float)
             if scores is None:
-                row |= {"original": _mean(values["original"]), "holdout": math.nan}
-                reason = "no holdout"
+                rows.append(replace(row, original=_mean(own), defined=int((~np.isnan(own)).sum()), reason="no_holdout"))
+                continue
+            of_holdout = holdout.loc[part.index]
+            row = replace(row, n_holdout=int(of_holdout["n_records"].iloc[0]))
+            other = of_holdout[measure].to_numpy(dtype=float)
+            both = ~np.isnan(own - other)
+            if not both.any():  # each side alone still says what it can
+                reason, detail = _why(part, measure) or _why(of_holdout, measure) or ("never_both", "")
+                rows.append(replace(row, original=_mean(own), holdout=_mean(other), reason=reason, detail=detail))
+                continue
+            if measure in TCAP_MEASURES:
+                method, (low, high, reason) = JACKKNIFE, tcap_interval(some(scores, part.index.to_numpy()), measure)
             else:
-                # without a key set where both are defined, each side alone still says what it can
-                row |= {side: _mean(found[both] if both.any() else found) for side, found in values.items()}
-                if not both.any():
-                    reason = _why(part, measure) or _why(holdout.loc[part.index], measure) or "never defined on both"
-                elif measure in TCAP_MEASURES:
-                    low, high, reason = tcap_interval(some(scores, part.index.to_numpy()), measure)
-                else:
-                    low, high = means.interval(measure, sorted(set(part["size"])))
-            difference = float((values["original"] - values["holdout"])[both].mean()) if both.any() else math.nan
-            counts = {"n_sets": len(part), "n_both": int(both.sum())}
-            row |= {"marginal": difference, "low": low, "high": high, "baseline": _baseline(part, measure)}
-            rows.append(row | counts | {"reason": reason})
-    return pd.DataFrame(rows)
+                method, (low, high), reason = AGRESTI_CAFFO, means.interval(measure, sorted(set(part["size"]))), ""
+            rows.append(
+                replace(
+                    row,
+                    original=_mean(own[both]),
+                    holdout=_mean(other[both]),
+                    reason=reason,
+                    method=method,
+                    difference=float((own - other)[both].mean()),
+                    low=low,
+                    high=high,
+                    defined=int(both.sum()),
+                )
+            )
+    return rows
+
+
+def marginal_frame(rows: Sequence[Row]) -> pd.DataFrame:
+    """The rows under the names of `CapResult.marginal`."""
+    return pd.DataFrame(
+        [
+            {
+                "measure": row.measure,
+                "definition": _definition(row.measure),
+                "size": row.size,
+                "original": row.original,
+                "holdout": row.holdout,
+                "marginal": row.difference,
+                "low": row.low,
+                "high": row.high,
+                "baseline": row.baseline,
+                "n_sets": row.sets,
+                "n_both": row.defined if row.n_holdout else 0,
+                "reason": row.sentence,
+            }
+            for row in rows
+        ]
+    )
 
 
 def _by_size(part: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
@@ -134,28 +169,15 @@ def tcap_scores(
 
 
 def tcap_interval(scores: Scores | None, measure: str = "TCAP_undefined") -> tuple[float, float, str]:
-    """95 % interval of TCAP's marginal over all key sets scored, within [-1, 1], or why there is none."""
+    """95 % interval of TCAP's marginal over all key sets scored, within [-1, 1], or the code why there is none."""
     if scores is None:
-        return math.nan, math.nan, "no holdout"
+        return math.nan, math.nan, "no_holdout"
     estimate = marginal(scores, measure.lower())
     if estimate.standard_error == 0:
-        return math.nan, math.nan, "no interval: every jackknife group gives the same value"
+        return math.nan, math.nan, "no_spread"
     # a NaN bound must stay one: min and max would replace it
     low, high = np.clip([estimate.low, estimate.high], -1.0, 1.0)
-    return float(low), float(high), estimate.reason
-
-
-def some(scores: Scores, which: Positions | list[int]) -> Scores:
-    """The scores of the key sets at these positions."""
-    return dataclasses.replace(
-        scores,
-        sets=tuple(scores.sets[k] for k in which),
-        values={at: values[which] for at, values in scores.values.items()},
-        replicates={at: replicates[which] for at, replicates in scores.replicates.items()},
-        attributions={side: tuple(found[k] for k in which) for side, found in scores.attributions.items()},
-        mean_weap=scores.mean_weap[which],
-        non_matches={side: found[which] for side, found in scores.non_matches.items()},
-    )
+    return float(low), float(high), estimate.code
 
 
 def _definition(measure: str) -> str:
@@ -169,12 +191,15 @@ def _baseline(part: pd.DataFrame, measure: str) -> float:
     return float(part["baseline_R" if measure.startswith("R_") else "baseline"].iloc[0])
 
 
-def _why(part: pd.DataFrame, measure: str) -> str:
-    """The first reason found why a measure is undefined."""
+def _why(part: pd.DataFrame, measure: str) -> tuple[str, str] | None:
+    """Code and side of the first reason found why a measure is undefined; None where it is defined."""
     undefined = part.loc[part[measure].isna()]
-    subject = "TCAP" if measure in TCAP_MEASURES else "ICAP"
-    reasons = [reason for text in undefined["reason"] for reason in text.split("; ") if reason.startswith(subject)]
-    return f"{reasons[0]} ({undefined['attacked'].iloc[0]})" if reasons else ""
+    if not len(undefined):
+        return None
+    first, code = undefined.iloc[0], "no_match"
+    if measure in TCAP_MEASURES:
+        code = "certain_unmatched" if first["certain"] else "nothing_certain"
+    return code, str(first["attacked"])
 
 
 def _mean(values: Floats) -> float:

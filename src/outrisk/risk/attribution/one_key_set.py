@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from outrisk.codebook import Codebook
+from outrisk.reasons import sentence
 from outrisk.risk.attribution.definitions import (
     Attribution,
     DifferentialAttribution,
@@ -82,7 +83,7 @@ def tcap(
     check_tau(tau)
     coding = code_tables(original, synthetic, holdout, keys, target, codebook, same_kinds=False)
     equivalence = cross(coding, keys, target)
-    low, high, reason = tcap_interval(tcap_scores(coding, [tuple(keys)], target, tau, groups, seed))
+    low, high, code = tcap_interval(tcap_scores(coding, [tuple(keys)], target, tau, groups, seed))
     return TcapResult(
         original=targeted_attribution(equivalence, ORIGINAL, tau),
         holdout=None if holdout is None else targeted_attribution(equivalence, HOLDOUT, tau),
@@ -90,7 +91,7 @@ def tcap(
         mean_weap=mean_weap(equivalence),
         low=low,
         high=high,
-        interval_reason=reason,
+        interval_reason=sentence(code),
     )
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.errors import RiskError
 from outrisk.microdata import Microdata
+from outrisk.reasons import sentence
 from outrisk.risk.attribution.definitions import (
     Attribution,
     Floats,
@@ -36,7 +37,8 @@ from outrisk.risk.coding.classes import (
     code_microdata,
     cross,
 )
-from outrisk.risk.intervals.jackknife import NO_REPLICATES, Estimate, deal, estimate, mean_defined, undefined
+from outrisk.risk.intervals.jackknife import NO_REPLICATES, Estimate, combine, deal, estimate, mean_defined, undefined
+from outrisk.risk.rows import ALL, JACKKNIFE, Row, joined
 
 MEASURES = ("tcap_undefined", "tcap_zero", "dcap", "baseline")
 
@@ -150,15 +152,19 @@ def replicate(equivalence: Equivalence, side: str, members: Sequence[Positions],
     return without
 
 
-def average(scores: Scores, measure: str, side: str) -> Estimate:
-    """Plain mean of a measure over the key sets where it is defined, each weighing the same, with its interval."""
+def average(scores: Scores, measure: str, side: str, both: bool = False) -> Estimate:
+    """Plain mean of a measure over the key sets where it is defined, each weighing the same, with its interval.
+
+    both: over those where it is defined on original and holdout, as `marginal` is, so that the means subtract.
+    """
     _check_names(measure, side)
     if (measure, side) not in scores.values:
-        return undefined(len(scores.sets), f"no {side}")
+        return undefined(len(scores.sets), f"no {side}", f"no_{side}")
+    sides = SIDES if both else (side,)
     values = scores.values[measure, side]
-    defined = ~np.isnan(values)
+    defined = ~np.isnan([scores.values[measure, each] for each in sides]).any(axis=0)
     if not defined.any():
-        return undefined(len(values), _why(scores, (side,)))
+        return undefined(len(values), *_why(scores, sides))
     mean = float(values[defined].mean())
     replicates = mean_defined(scores.replicates[measure, side][defined])
     original, holdout = (replicates, NO_REPLICATES) if side == ORIGINAL else (NO_REPLICATES, replicates)
@@ -172,20 +178,78 @@ def marginal(scores: Scores, measure: str) -> Estimate:
     """
     _check_names(measure, ORIGINAL)
     if (measure, HOLDOUT) not in scores.values:
-        return undefined(len(scores.sets), "no holdout")
+        return undefined(len(scores.sets), sentence("no_holdout"), "no_holdout")
     original, holdout = (scores.values[measure, side] for side in SIDES)
     defined = ~np.isnan(original - holdout)
     if not defined.any():
-        return undefined(len(defined), _why(scores, SIDES))
+        return undefined(len(defined), *_why(scores, SIDES))
     means = tuple(mean_defined(scores.replicates[measure, side][defined]) for side in SIDES)
     difference = float((original - holdout)[defined].mean())
     return estimate([difference], int(defined.sum()), int((~defined).sum()), means[0], means[1])
 
 
-def _why(scores: Scores, sides: Sequence[str]) -> str:
-    """The first reason found why TCAP, the one measure that can be undefined, is so in every key set."""
-    reasons = [f"{found.reason} ({side})" for side in sides for found in scores.attributions[side] if found.reason]
-    return f"undefined in all {len(scores.sets)} key sets, the first: {reasons[0]}"
+def against(scores: Sequence[Scores], measure: str) -> dict[str, Estimate]:
+    """'original', 'holdout' and 'marginal' of a measure, means over runs: all over the same key sets and runs.
+
+    So they subtract. Where no run has a key set with both sides defined, each side is the mean over its own.
+    """
+    difference = combine([marginal(each, measure) for each in scores])
+    both = not math.isnan(difference.value)
+    sides = {side: combine([average(each, measure, side, both) for each in scores]) for side in SIDES}
+    return {**sides, "marginal": difference}
+
+
+def attribution_rows(scores: Scores, sets: Sequence[tuple[str, ...]], keys: tuple[str, ...]) -> list[Row]:
+    """A row for each measure: the mean over `sets`, and the one set `keys`; both are among those scored."""
+    rows = []
+    chosen = {"": [scores.sets.index(each) for each in sets], joined(keys): [scores.sets.index(keys)]}
+    for name, positions in chosen.items():
+        part = some(scores, positions)
+        row = Row(family="attribution", measure="", keys=name, size="" if name else ALL, target=scores.target,
+                  sets=len(positions))  # fmt: skip
+        base = average(part, "baseline", ORIGINAL).value
+        rows.append(replace(row, measure="weap", synthetic=float(part.mean_weap.mean()), defined=len(positions)))
+        for measure in MEASURES[:-1]:
+            found = against([part], measure)
+            own, other, difference = (found[side] for side in (*SIDES, "marginal"))
+            best = own if math.isnan(difference.value) else difference
+            rows.append(
+                replace(
+                    row,
+                    measure=measure,
+                    baseline=base,
+                    original=own.value,
+                    original_low=own.low,
+                    original_high=own.high,
+                    holdout=other.value,
+                    difference=difference.value,
+                    low=difference.low,
+                    high=difference.high,
+                    method=JACKKNIFE,
+                    defined=best.n_key_sets,
+                    reason=difference.code,
+                )
+            )
+    return rows
+
+
+def some(scores: Scores, which: Positions | list[int]) -> Scores:
+    """The scores of the key sets at these positions."""
+    return replace(
+        scores,
+        sets=tuple(scores.sets[k] for k in which),
+        values={at: values[which] for at, values in scores.values.items()},
+        replicates={at: replicates[which] for at, replicates in scores.replicates.items()},
+        attributions={side: tuple(found[k] for k in which) for side, found in scores.attributions.items()},
+        mean_weap=scores.mean_weap[which],
+        non_matches={side: found[which] for side, found in scores.non_matches.items()},
+    )
+
+
+def _why(scores: Scores, sides: Sequence[str]) -> tuple[str, str]:
+    """The first reason found why TCAP, the one measure that can be undefined, is so in every key set; its code."""
+    side, found = next((side, found) for side in sides for found in scores.attributions[side] if found.code)
+    return f"undefined in all {len(scores.sets)} key sets, the first: {sentence(found.code, side)}", found.code
 
 
 def _check_names(measure: str, side: str) -> None:

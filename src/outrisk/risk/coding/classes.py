@@ -8,7 +8,7 @@ some table are kept, so a target with many values costs no dense matrix.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
@@ -16,12 +16,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from outrisk.codebook import MISSING, format_value
+from outrisk.codebook import MISSING, Variable, format_value
 from outrisk.errors import RiskError
 from outrisk.microdata import MISSING_VALUES, Microdata
 
 Counts = NDArray[np.int64]
 Positions = NDArray[np.intp]
+Floats = NDArray[np.float64]
 
 ORIGINAL, SYNTHETIC, HOLDOUT = "original", "synthetic", "holdout"  # names of tables
 SIDES = (ORIGINAL, HOLDOUT)  # those that are attacked
@@ -42,6 +43,8 @@ class Coding:
     labels: tuple[tuple[str, ...], ...]  # each variable's levels as text, those of all tables together
     columns: tuple[NDArray[np.int32], ...]
     lengths: Mapping[str, int]  # table -> number of records, in the order of the records
+    missing: Mapping[str, int] = field(default_factory=dict)  # variable -> position of its missing level, if it has one
+    values: Mapping[str, Floats] = field(default_factory=dict)  # numeric variable -> number of each level
 
     def rows(self) -> dict[str, slice]:
         """Where each table's records stand."""
@@ -50,6 +53,27 @@ class Coding:
             slices[table] = slice(start, start + length)
             start += length
         return slices
+
+    def only(self, names: Sequence[str]) -> Coding:
+        """The same tables with these variables alone; nothing is copied."""
+        at = [self.names.index(name) for name in names]
+        return replace(
+            self,
+            names=tuple(names),
+            labels=tuple(self.labels[j] for j in at),
+            columns=tuple(self.columns[j] for j in at),
+        )
+
+    def beside(self, synthetic: Microdata) -> Coding:
+        """The same tables and a synthetic one of the same codebook, after the original; it alone is coded."""
+        check_table(SYNTHETIC, len(synthetic), synthetic.codebook.names, self.names)
+        first = self.lengths[ORIGINAL]
+        columns = tuple(
+            np.concatenate([column[:first], synthetic.codes[:, j], column[first:]], dtype=np.int32, casting="safe")
+            for column, j in zip(self.columns, map(synthetic.codebook.index, self.names), strict=True)
+        )
+        lengths = {ORIGINAL: first, SYNTHETIC: len(synthetic), **self.lengths}
+        return replace(self, columns=columns, lengths=lengths)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +116,14 @@ def code_microdata(tables: Mapping[str, Microdata], names: Sequence[str]) -> Cod
             for j in positions
         ),
         lengths={table: len(data) for table, data in tables.items()},
+        missing={name: len(codebook[name].labels) - 1 for name in names if codebook[name].missing},
+        values={name: _values(codebook[name]) for name in names if codebook[name].numeric},
     )
+
+
+def _values(variable: Variable) -> Floats:
+    """The number of each level of a numeric variable."""
+    return np.array([*variable.values, *([np.nan] if variable.missing else [])], dtype=float)
 
 
 def code_frames(tables: Mapping[str, pd.DataFrame], names: Sequence[str]) -> Coding:

@@ -10,8 +10,7 @@ import pandas as pd
 
 from outrisk.codebook import Codebook
 from outrisk.errors import RiskError
-from outrisk.microdata import Microdata
-from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, SYNTHETIC, check_table, code_microdata
+from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, SYNTHETIC, Coding, check_table
 from outrisk.risk.coding.levels import Groups, Levels, code_levels, make_groups
 
 
@@ -66,16 +65,14 @@ def from_frames(
     return Tables(list(original.columns), {table: len(frame) for table, frame in frames.items()}, code)
 
 
-def from_microdata(original: Microdata, synthetic: Microdata, holdout: Microdata | None) -> Tables:
-    """Tables that share a codebook; their codes are used as they are, and nothing is grouped."""
-    tables = {ORIGINAL: original, SYNTHETIC: synthetic} | ({} if holdout is None else {HOLDOUT: holdout})
+def from_coding(coding: Coding) -> Tables:
+    """Tables that are coded already; their codes are used as they are, and nothing is grouped."""
 
     def code(name: str, groups: Groups | None) -> Levels:
-        coding = code_microdata(tables, [name])
-        missing = len(coding.labels[0]) - 1 if original.codebook[name].missing else None
-        return Levels(coding.labels[0], coding.columns[0], missing, original.codebook[name].numeric)
+        j = coding.names.index(name)
+        return Levels(coding.labels[j], coding.columns[j], coding.missing.get(name), name in coding.values)
 
-    return Tables(original.codebook.names, {table: len(data) for table, data in tables.items()}, code)
+    return Tables(coding.names, coding.lengths, code)
 
 
 def group_variables(

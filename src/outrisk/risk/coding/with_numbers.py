@@ -70,20 +70,43 @@ def read(frames: Mapping[str, pd.DataFrame], codebook: Codebook | None = None) -
     """
     names = [str(name) for name in frames[ORIGINAL].columns] if codebook is None else codebook.names
     coding = code_frames(frames, names)
-    rows = {table: np.arange(at.start, at.stop, dtype=np.intp) for table, at in coding.rows().items()}
-    numbers, gaps = {}, {}
+    values: dict[str, Floats] = {}
     for name in names:
         columns = {table: frame[name] for table, frame in frames.items()}
         if not (are_numbers(name, columns) if codebook is None else codebook[name].numeric):
             continue
-        values = np.concatenate([_as_floats(name, table, column) for table, column in columns.items()])
-        missing = np.isnan(values)
+        values[name] = np.concatenate([_as_floats(name, table, column) for table, column in columns.items()])
+    return _filled(coding, values)
+
+
+def from_coding(coding: Coding) -> Tables:
+    """Tables that are coded already: the levels that occur, in the order that `read` gives them, and the numbers."""
+    labels, columns = [], []
+    for name, own, codes in zip(coding.names, coding.labels, coding.columns, strict=True):
+        missing = coding.missing.get(name, -1)
+        present = np.flatnonzero(np.bincount(codes, minlength=len(own))).tolist()
+        order = sorted((level for level in present if level != missing), key=own.__getitem__)
+        order += [missing] if missing in present else []
+        position = np.empty(len(own), dtype=np.int32)
+        position[order] = np.arange(len(order), dtype=np.int32)
+        labels.append(tuple(own[level] for level in order))
+        columns.append(position[codes])
+    numbers = {name: coding.values[name][codes] for name, codes in zip(coding.names, coding.columns, strict=True)
+               if name in coding.values}  # fmt: skip
+    return _filled(Coding(coding.names, tuple(labels), tuple(columns), coding.lengths), numbers)
+
+
+def _filled(coding: Coding, values: dict[str, Floats]) -> Tables:
+    """The tables with missing numbers filled in, in place."""
+    rows = {table: np.arange(at.start, at.stop, dtype=np.intp) for table, at in coding.rows().items()}
+    gaps = {}
+    for name, numbers in values.items():
+        missing = np.isnan(numbers)
         if missing.any():
-            present = values[rows[ORIGINAL]][~missing[rows[ORIGINAL]]]
-            values[missing] = np.median(present) if len(present) else 0.0
+            present = numbers[rows[ORIGINAL]][~missing[rows[ORIGINAL]]]
+            numbers[missing] = np.median(present) if len(present) else 0.0
             gaps[name] = missing.astype(np.int64)
-        numbers[name] = values
-    return Tables(coding, numbers, gaps, rows)
+    return Tables(coding, values, gaps, rows)
 
 
 def _as_floats(name: str, table: str, column: pd.Series[Any]) -> Floats:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from outrisk.errors import RiskError
+from outrisk.reasons import sentence
 from outrisk.risk.coding.classes import SIDES, Positions
 
 Floats = NDArray[np.float64]
@@ -35,6 +36,7 @@ class Estimate:
     replicates_original: Floats  # (groups,), or empty where this side has no part in the value
     replicates_holdout: Floats
     reason: str  # why value or interval is NaN, or which runs were left out; else empty
+    code: str = ""  # of `outrisk.reasons`: why value or interval is NaN
 
 
 def deal(n_records: int, groups: int, seed: int, side: str) -> list[Positions]:
@@ -58,7 +60,7 @@ def combine(estimates: Sequence[Estimate]) -> Estimate:
     used = [estimate for estimate in estimates if not math.isnan(estimate.value)]
     if not used:
         reason = f"undefined in all {len(estimates)} runs: {estimates[0].reason}"
-        return undefined(sum(estimate.n_undefined for estimate in estimates), reason)
+        return undefined(sum(estimate.n_undefined for estimate in estimates), reason, estimates[0].code)
     if len({(len(run.replicates_original), len(run.replicates_holdout)) for run in used}) > 1:
         raise RiskError("runs to combine have different sides or jackknife groups; score them alike")
     left_out = [estimate for estimate in estimates if math.isnan(estimate.value)]
@@ -100,14 +102,10 @@ def estimate(
     sides = [replicates for replicates in (original, holdout) if len(replicates)]
     sampling = sum(jackknife_variance(replicates) for replicates in sides) if sides else math.nan
     between = float(np.var(runs, ddof=1)) / len(runs) if len(runs) > 1 else 0.0
-    variance, value = sampling + between, float(np.mean(runs))
+    variance, value, code = sampling + between, float(np.mean(runs)), ""
     if math.isnan(variance):
-        fault = (
-            "no interval: undefined without one of the jackknife groups"
-            if sides
-            else "no interval: no jackknife groups"
-        )
-        reason = f"{reason}; {fault}" if reason else fault
+        code = "group_undefined" if sides else "no_groups"
+        reason = f"{reason}; {sentence(code)}" if reason else sentence(code)
         margin = math.nan
     else:
         degrees = float(len(sides[0]) - 1)
@@ -124,10 +122,11 @@ def estimate(
         replicates_original=original,
         replicates_holdout=holdout,
         reason=reason,
+        code=code,
     )
 
 
-def undefined(n_undefined: int, reason: str) -> Estimate:
+def undefined(n_undefined: int, reason: str, code: str = "") -> Estimate:
     """No value, and why."""
     nan = math.nan
-    return Estimate(nan, nan, nan, nan, 0, n_undefined, NO_REPLICATES, NO_REPLICATES, reason)
+    return Estimate(nan, nan, nan, nan, 0, n_undefined, NO_REPLICATES, NO_REPLICATES, reason, code)

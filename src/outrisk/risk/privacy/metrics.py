@@ -15,12 +15,14 @@ import pandas as pd
 from outrisk.codebook import Codebook
 from outrisk.errors import RiskError, first_line
 from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, SYNTHETIC, check_keys
-from outrisk.risk.coding.with_numbers import RESAMPLE, read
+from outrisk.risk.coding.with_numbers import RESAMPLE, Tables, read
 from outrisk.risk.intervals.scores import Score, joined, undefined
 from outrisk.risk.neighbours.exact import Pace, Positions, TimedOutError
 from outrisk.risk.privacy.columns import Encoding
 from outrisk.risk.privacy.context import Context
-from outrisk.risk.privacy.registry import DEFAULT, VARIANTS, Metric, choose_metrics
+from outrisk.risk.privacy.registry import DEFAULT, METRICS, VARIANTS, Metric, choose_metrics
+from outrisk.risk.rows import MOVER, Row
+from outrisk.risk.rows import joined as joined_keys
 
 COLUMNS = (
     "metric", "variant", "value", "low", "high", "holdout", "worst_case", "difference", "difference_low",
@@ -66,12 +68,38 @@ def privacy_metrics(
     take for each table attacked. progress: is given the metric's name and the share done. worst_case: False leaves that
     column undefined, which depends hardly on the synthetic table.
     """
+    choose_metrics(metrics)
+    frames = {ORIGINAL: original, SYNTHETIC: synthetic} | ({} if holdout is None else {HOLDOUT: holdout})
+    return measure_tables(
+        read(frames, codebook), keys=keys, target=target, metrics=metrics, variants=variants, parameters=parameters,
+        links=links, sample=sample, time_limit=time_limit, seed=seed, threads=threads, progress=progress,
+        worst_case=worst_case,
+    )  # fmt: skip
+
+
+def measure_tables(
+    tables: Tables,
+    *,
+    keys: Sequence[str] | None = None,
+    target: str | None = None,
+    metrics: Sequence[str] | None = None,
+    variants: Sequence[str] = (DEFAULT,),
+    parameters: Mapping[str, Mapping[str, Any]] | None = None,
+    links: Sequence[int] | None = None,
+    sample: int | None = None,
+    time_limit: float | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Callable[[str, float], None] | None = None,
+    worst_case: bool = True,
+) -> pd.DataFrame:
+    """`privacy_metrics` of tables that stand ready."""
     chosen = choose_metrics(metrics)
     extra = _check_parameters(chosen, parameters or {})
     unknown = [variant for variant in variants if variant not in VARIANTS]
     if unknown:
         raise RiskError(f"variant {unknown[0]!r}; known: {list(VARIANTS)}")
-    context = prepare(original, synthetic, holdout, keys, target, codebook, links, sample, seed, threads)
+    context = prepare(tables, keys, target, links, sample, seed, threads)
     rows = []
     for metric in chosen:
         for variant in variants:
@@ -105,29 +133,69 @@ def privacy_metric(
     extra = _check_parameters([metric], {metric.name: parameters})
     if attacked not in (ORIGINAL, HOLDOUT) or (attacked == HOLDOUT and holdout is None):
         raise RiskError(f"attacked {attacked!r}; known: 'original', and 'holdout' where it is given")
-    context = prepare(original, synthetic, holdout, keys, target, codebook, links, sample, seed, None)
+    frames = {ORIGINAL: original, SYNTHETIC: synthetic} | ({} if holdout is None else {HOLDOUT: holdout})
+    context = prepare(read(frames, codebook), keys, target, links, sample, seed, None)
     return metric.function(context, attacked, SYNTHETIC, **{**metric.parameters(variant), **extra[metric.name]})
 
 
+def metric_rows(frame: pd.DataFrame, keys: Sequence[str], target: str, lengths: Mapping[str, int]) -> list[Row]:
+    """Rows of `privacy_metrics` as result rows."""
+    return [
+        Row(
+            family="privacy",
+            measure=METRICS[row["metric"]].row_name,
+            keys=joined_keys(keys),
+            target=target,
+            direction=row["direction"],
+            original=row["value"],
+            original_low=row["low"],
+            original_high=row["high"],
+            holdout=row["holdout"],
+            difference=row["difference"],
+            low=row["difference_low"],
+            high=row["difference_high"],
+            method="" if math.isnan(row["difference_low"]) else MOVER,
+            worst_case=row["worst_case"],
+            sets=1,
+            defined=int(row["status"] == OK),
+            n_original=row["n"],
+            n_holdout=min(row["n"], lengths.get(HOLDOUT, 0)),
+            **_reason(row),
+        )
+        for row in frame.to_dict("records")
+    ]
+
+
+_CODES = {OK: "", UNDEFINED: "undefined", ERROR: "failed", TIMED_OUT: "timed_out"}
+
+
+def _reason(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """Code, detail and note of a row, from its status and notes."""
+    first, *rest = str(row["note"]).split(BETWEEN)
+    code = _CODES[row["status"]]
+    if not code:
+        return {"note": row["note"]}
+    detail = first.removeprefix("timed out after ").removesuffix(" s") if row["status"] == TIMED_OUT else first
+    if first.startswith("needs "):
+        code, detail = "needs", first.removeprefix("needs ")
+    return {"reason": code, "detail": detail, "note": BETWEEN.join(rest)}
+
+
 def prepare(
-    original: pd.DataFrame,
-    synthetic: pd.DataFrame,
-    holdout: pd.DataFrame | None,
+    tables: Tables,
     keys: Sequence[str] | None,
     target: str | None,
-    codebook: Codebook | None,
     links: Sequence[int] | None,
     sample: int | None,
     seed: int,
     threads: int | None,
 ) -> Context:
-    """Read the tables and check what was said about them; RiskError names what does not fit."""
-    frames = {ORIGINAL: original, SYNTHETIC: synthetic} | ({} if holdout is None else {HOLDOUT: holdout})
-    tables = read(frames, codebook)
+    """Check what was said about the tables; RiskError names what does not fit."""
+    n_original, n_synthetic = (tables.n_records(table) for table in (ORIGINAL, SYNTHETIC))
     if keys is not None and target is not None:
         check_keys(tables.names, keys, target)
-    if holdout is None:
-        resampled = np.random.default_rng([seed, 2]).integers(len(original), size=len(original))
+    if HOLDOUT not in tables.rows:
+        resampled = np.random.default_rng([seed, 2]).integers(n_original, size=n_original)
         tables = tables.with_rows(RESAMPLE, tables.rows[ORIGINAL][resampled])
     if sample is not None and sample < 2:
         raise RiskError(f"sample {sample}: ask about at least 2 records, or leave it out for all")
@@ -135,7 +203,7 @@ def prepare(
         tables,
         keys=None if keys is None else tuple(keys),
         target=target,
-        links=None if links is None else _check_links(links, len(original), len(synthetic)),
+        links=None if links is None else _check_links(links, n_original, n_synthetic),
         seed=seed,
         pace=Pace(threads=threads or os.cpu_count() or 1),
         sampled={}

@@ -32,6 +32,11 @@ class Metric:
     compared: bool = True  # whether the same value of the holdout means something
     trained: bool = False  # trains classifiers: seconds a table, so a study measures it only where asked
 
+    @property
+    def row_name(self) -> str:
+        """Its name among the measures of all families; GCAP over key sets, of all records, is another number."""
+        return "GCAP_review" if self.name == "GCAP" else self.name
+
     def parameters(self, variant: str) -> Mapping[str, Any]:
         """What a variant passes to the function; the metric's default form where it has no such variant."""
         if variant not in VARIANTS:
@@ -180,6 +185,9 @@ METRICS: dict[str, Metric] = {
         ),
     )
 }  # fmt: skip
+
+
+UNTRAINED = tuple(name for name, metric in METRICS.items() if not metric.trained)
 
 
 def choose_metrics(names: Sequence[str] | None) -> list[Metric]:

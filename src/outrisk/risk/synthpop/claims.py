@@ -6,7 +6,8 @@ Notation: d, s are the counts of the table attacked (original or holdout) and of
 level t, class q of the keys); D, S the same after exclusions; d.q, s.q and so on are sums over t; Nd, Ns are numbers of
 records, which exclusions do not change. Which cells are disclosive is read off d and s; D and S are then summed.
 
-All measures are percentages but for max_denom and mean_denom, which are records; larger = riskier.
+All measures are shares in [0, 1], where synthpop gives percentages, but for max_denom and mean_denom, which are
+records; larger = riskier.
 """
 
 from __future__ import annotations
@@ -89,9 +90,9 @@ class Claims:
     def own(self) -> dict[str, float]:
         """The measures that depend on the synthetic table alone."""
         return {
-            "UiS": _percent(np.count_nonzero(self.kept_classes == 1), self.n_records),
-            "Dsyn": _percent(self.kept[self.certain].sum(), self.n_records),
-            "CAPs": _percent(_dot(self.kept, self.shares), self.n_records),
+            "UiS": _ratio(np.count_nonzero(self.kept_classes == 1), self.n_records),
+            "Dsyn": _ratio(self.kept[self.certain].sum(), self.n_records),
+            "CAPs": _ratio(_dot(self.kept, self.shares), self.n_records),
         }
 
     def attack(self, counts: Counts) -> dict[str, float]:
@@ -106,20 +107,20 @@ class Claims:
         disclosed = int(correct.sum())
         by_target = np.bincount(self.equivalence.cell_target, weights=counts)
         return {
-            "UiO": _percent(np.count_nonzero(unique), n_records),
-            "UiOiS": _percent(np.count_nonzero(unique & self.met), n_records),
-            "repU": _percent(np.count_nonzero(unique & (self.kept_classes == 1)), n_records),
-            "Dorig": _percent(kept[determined].sum(), n_records),
-            "iS": _percent(kept_classes[self.met].sum(), n_records),
-            "DiS": _percent(kept_classes[self.claimed].sum(), n_records),
-            "DiSCO": _percent(disclosed, n_records),
-            "DiSDiO": _percent(correct[determined].sum(), n_records),
+            "UiO": _ratio(np.count_nonzero(unique), n_records),
+            "UiOiS": _ratio(np.count_nonzero(unique & self.met), n_records),
+            "repU": _ratio(np.count_nonzero(unique & (self.kept_classes == 1)), n_records),
+            "Dorig": _ratio(kept[determined].sum(), n_records),
+            "iS": _ratio(kept_classes[self.met].sum(), n_records),
+            "DiS": _ratio(kept_classes[self.claimed].sum(), n_records),
+            "DiSCO": _ratio(disclosed, n_records),
+            "DiSDiO": _ratio(correct[determined].sum(), n_records),
             "max_denom": int(correct.max()),
             "mean_denom": _ratio(disclosed, np.count_nonzero(correct)),
-            "baseCAPd": 100 * _dot(by_target, by_target) / n_records**2,
-            "CAPd": _percent(_dot(kept, _shares(kept, kept_classes[self.classes])), n_records),
-            "DCAP": _percent(_dot(self.shares, kept), n_records),
-            "TCAP": _percent(disclosed, int(kept_classes[self.kept_classes > 0].sum())),
+            "baseCAPd": _dot(by_target, by_target) / n_records**2,
+            "CAPd": _ratio(_dot(kept, _shares(kept, kept_classes[self.classes])), n_records),
+            "DCAP": _ratio(_dot(self.shares, kept), n_records),
+            "TCAP": _ratio(disclosed, int(kept_classes[self.kept_classes > 0].sum())),
         }
 
     def disclosive(self, counts: Counts) -> Counts:
@@ -230,7 +231,7 @@ def _shares(counts: Counts, totals: Counts) -> NDArray[np.float64]:
 
 
 def _percent(part: Any, whole: Any) -> float:
-    return 100 * float(part) / float(whole) if whole else math.nan
+    return 100 * _ratio(part, whole)
 
 
 def _ratio(part: Any, whole: Any) -> float:

@@ -14,6 +14,7 @@ from outrisk.errors import RiskError
 from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, Coding, Equivalence, check_keys, cross
 from outrisk.risk.coding.levels import Groups, Levels, make_groups
 from outrisk.risk.coding.variables import Tables, check_named, from_frames, group_variables, listed
+from outrisk.risk.rows import Row
 from outrisk.risk.synthpop.claims import (
     ATTRIBUTE,
     CAP,
@@ -25,7 +26,7 @@ from outrisk.risk.synthpop.claims import (
     check_2way,
     profiles,
 )
-from outrisk.risk.synthpop.margins import BY_COMPANY, margins
+from outrisk.risk.synthpop.margins import BY_COMPANY, margin_rows, margins
 from outrisk.risk.synthpop.options import Options, Triple, exclusions_of, make_options
 
 _CHECK_1WAY = ["synthesis", "level", "records", "pct_level", "disclosed", "disclosed_level", "pct_disclosed"]
@@ -40,8 +41,8 @@ _EXCLUSIONS = ["synthesis", "side", "table", *STEPS, "remaining"]
 class Disclosure:
     """Disclosure measures of one target; data frames with one row for each synthetic table, numbered from 1.
 
-    identity, attribute, cap: columns named as synthpop does; percentages, but for max_denom and mean_denom (records);
-    larger = riskier; NaN where undefined (no disclosive cell, a zero denominator).
+    identity, attribute, cap: columns named as synthpop does; shares in [0, 1] (synthpop gives percentages), but for
+    max_denom and mean_denom (records); larger = riskier; NaN where undefined (no disclosive cell, a zero denominator).
     check_1way, check_2way: flagged target levels, and pairs of target and key level, in synthpop's order.
     exclusions: records that each exclusion takes from each table, and those that remain.
     profiles: records of each table in classes of size 1, 2, 3-4, 5-9, 10+ (k-anonymity) and in classes with so many
@@ -69,6 +70,12 @@ class Disclosure:
     def mean(self) -> pd.Series[float]:
         """Mean of every measure over the synthetic tables; the tables where it is undefined are left out."""
         return pd.concat([self.identity, self.attribute, self.cap], axis=1).mean()
+
+    @property
+    def rows(self) -> list[Row]:
+        """Each measure as a result row; of several synthetic tables the mean."""
+        rows = margin_rows(self.marginal, self.mean, self.keys, self.target)
+        return [replace(row, n_original=self.n_original, n_holdout=self.n_holdout) for row in rows]
 
 
 def disclosure(

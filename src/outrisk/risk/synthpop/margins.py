@@ -11,28 +11,44 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from outrisk.reasons import sentence
 from outrisk.risk.attribution.definitions import Floats
 from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, SIDES, Counts, Equivalence
 from outrisk.risk.intervals.closed import interval, sample
 from outrisk.risk.intervals.jackknife import Estimate, combine, deal, estimate
+from outrisk.risk.rows import AGRESTI_CAFFO, JACKKNIFE, Row, joined
 from outrisk.risk.synthpop.claims import Claims
 
 MEASURES = ("UiO", "UiOiS", "repU", "Dorig", "iS", "DiS", "DiSCO", "DiSDiO", "baseCAPd", "CAPd", "DCAP", "TCAP")
 BY_COMPANY = ("UiO", "UiOiS", "repU", "Dorig", "DiSDiO", "CAPd")  # each record is judged by the others of its table too
-_NO_SPREAD = "no interval: the jackknife groups all give the same value"
-COLUMNS = ["synthesis", "measure", "original", "holdout", "marginal", "low", "high", "method", "baseline", "reason"]
+COLUMNS = [
+    "synthesis",
+    "measure",
+    "original",
+    "holdout",
+    "marginal",
+    "low",
+    "high",
+    "method",
+    "baseline",
+    "reason",
+    "code",
+]
+FAMILY = "synthpop"
+ALONE = ("UiS", "Dsyn", "CAPs")  # measures of the synthetic table alone
 
 
 def margins(equivalence: Equivalence, claims: Mapping[Any, Claims], groups: int, seed: int) -> pd.DataFrame:
     """A row for each synthetic table and measure, and for the mean over the tables where there are several.
 
-    original, holdout, marginal (original minus holdout), low, high, baseline: percentages. Without a holdout the last
-    four are NaN but for the baseline. baseline: what the distribution of the target alone gives away, for DCAP and TCAP
+    original, holdout, marginal (original minus holdout), low, high, baseline: shares. Without a holdout the last four
+    are NaN but for the baseline. baseline: what the distribution of the target alone gives away, for DCAP and TCAP
     (baseCAPd) and for DiSCO (expected, were the target independent of the keys).
     """
     sides = [side for side in SIDES if side in equivalence.counts]
@@ -45,7 +61,8 @@ def margins(equivalence: Equivalence, claims: Mapping[Any, Claims], groups: int,
         scores = record_scores(claim)
         for measure in MEASURES:
             both = {side: float(values[name, side][measure]) for side in sides}
-            row = {"synthesis": name, "measure": measure, **both, "baseline": expected.get(measure, math.nan)}
+            row = {"synthesis": name, "measure": measure, **both, "code": ""}
+            row["baseline"] = expected.get(measure, math.nan)
             if HOLDOUT in sides:
                 found = _difference(both, [replicates[name, side, measure] for side in SIDES])
                 differences[measure].append(found)
@@ -53,30 +70,60 @@ def margins(equivalence: Equivalence, claims: Mapping[Any, Claims], groups: int,
                 if measure in scores and not math.isnan(found.value):
                     row |= _closed_interval(scores[measure], [equivalence.counts[side] for side in SIDES])
             else:
-                row["reason"] = "no holdout"
+                row["code"] = "no_holdout"
             rows.append(row)
     table = pd.DataFrame(rows, columns=COLUMNS)
-    return table if len(claims) == 1 else pd.concat([table, _mean_rows(table, differences)], ignore_index=True)
+    if len(claims) > 1:
+        table = pd.concat([table, _mean_rows(table, differences)], ignore_index=True)
+    return table.assign(reason=[sentence(code) for code in table["code"]])
+
+
+def row_name(measure: str) -> str:
+    """A measure's name among those of all families: synthpop's TCAP and DCAP are not Taub and Elliot's."""
+    return f"{measure}_synthpop" if measure in ("TCAP", "DCAP") else measure
+
+
+def margin_rows(table: pd.DataFrame, alone: pd.Series[float], keys: Sequence[str], target: str) -> list[Row]:
+    """Result rows of `margins`, means where there are several synthetic tables; and of the measures of ALONE."""
+    last = table[table["synthesis"] == table["synthesis"].iloc[-1]]
+    place = Row(family=FAMILY, measure="", keys=joined(keys), target=target, sets=1)
+    rows = [
+        replace(
+            place,
+            measure=row_name(row["measure"]),
+            original=row["original"],
+            holdout=row["holdout"],
+            difference=row["marginal"],
+            low=row["low"],
+            high=row["high"],
+            method=row["method"] if isinstance(row["method"], str) else "",
+            baseline=row["baseline"],
+            reason=row["code"],
+            defined=int(not math.isnan(row["original"])),
+        )
+        for row in last.to_dict("records")
+    ]
+    return rows + [replace(place, measure=name, synthetic=float(alone[name]), defined=1) for name in ALONE]
 
 
 def baselines(claims: Claims, counts: Counts) -> dict[str, float]:
-    """What the target's distribution in the table attacked gives away by itself, in percent, by measure."""
+    """What the target's distribution in the table attacked gives away by itself, by measure."""
     n_records = int(counts.sum())
     target = claims.equivalence.cell_target
     shares = np.bincount(target, weights=counts) / n_records
-    base = 100 * float((shares * shares).sum())
+    base = float((shares * shares).sum())
     if claims.exclusions.denom_lim is not None:  # what cells of another distribution would be too large is not known
         return {"DCAP": base, "TCAP": base}
     totals = claims.sums(counts)[claims.classes]
     kept = claims.certain if claims.exclusions.named is None else claims.certain & ~claims.exclusions.named
-    expected = 100 * float((totals[kept] * shares[target[kept]]).sum()) / n_records
+    expected = float((totals[kept] * shares[target[kept]]).sum()) / n_records
     return {"DiSCO": expected, "DCAP": base, "TCAP": base}
 
 
 def record_scores(claims: Claims) -> dict[str, tuple[Floats, Floats]]:
     """Measure -> score of a record in each cell, and whether the record counts (0 or 1); arrays of shape (n_cells,).
 
-    The measures that are 100 times the mean score of the records that count; none where cells are left out for their
+    The measures that are the mean score of the records that count; none where cells are left out for their
     size, which depends on the other records.
     """
     if claims.exclusions.denom_lim is not None:
@@ -117,29 +164,27 @@ def _difference(values: Mapping[str, float], replicates: Sequence[Floats]) -> Es
 
 def _interval(found: Estimate) -> dict[str, Any]:
     """The columns of a jackknife interval; one of no width, which would claim certainty, is none."""
-    row = {"marginal": found.value, "low": found.low, "high": found.high, "method": "jackknife", "reason": found.reason}
+    row = {"marginal": found.value, "low": found.low, "high": found.high, "method": JACKKNIFE, "code": found.code}
     if math.isnan(found.value):
-        return row | {"reason": "undefined in original or holdout: no record has its keys in the synthetic table"}
+        return row | {"code": "unmet"}
     if found.standard_error == 0:
-        return row | {"low": math.nan, "high": math.nan, "reason": _NO_SPREAD}
+        return row | {"low": math.nan, "high": math.nan, "code": "no_spread"}
     return row
 
 
 def _closed_interval(score: tuple[Floats, Floats], counts: Sequence[Counts]) -> dict[str, Any]:
     low, high = interval(*(sample(score[0], each.astype(float), score[1]) for each in counts))
-    return {"low": 100 * low, "high": 100 * high, "method": "Agresti-Caffo", "reason": ""}
+    return {"low": low, "high": high, "method": AGRESTI_CAFFO, "code": ""}
 
 
 def _mean_rows(table: pd.DataFrame, differences: Mapping[str, Sequence[Estimate]]) -> pd.DataFrame:
-    """Means over the synthetic tables where defined; the interval adds the spread between the tables."""
+    """Means over the synthetic tables where both sides are defined; the interval adds the spread between the tables."""
     rows = []
     for measure in MEASURES:
         own = table[table["measure"] == measure]
-        row = {
-            "synthesis": "mean",
-            "measure": measure,
-            "reason": own["reason"].iloc[0] if not differences[measure] else "",
-        }
+        compared = own["marginal"].notna()
+        own = own[compared] if compared.any() else own
+        row = {"synthesis": "mean", "measure": measure, "code": own["code"].iloc[0] if not differences[measure] else ""}
         row |= {column: own[column].mean() for column in ("original", "holdout", "baseline")}
         rows.append(row | (_interval(combine(differences[measure])) if differences[measure] else {}))
     return pd.DataFrame(rows, columns=COLUMNS)

@@ -26,7 +26,7 @@ ATTRIBUTE_MEASURES = {
     "TCAP": "CAPd",
 }
 _COLUMNS = [
-    *["target", "original", "synthetic", "holdout", "marginal", "low", "high", "baseline"],
+    *["target", "original", "synthetic", "holdout", "difference", "low", "high", "baseline"],
     *["UiO", "repU", "check_1way", "check_2way", "reason"],
 ]
 
@@ -37,9 +37,9 @@ class MultiDisclosure:
 
     table: a row for each target, by rising `synthetic`, those without a result last. original: the share disclosed by
     the original itself (Dorig, or CAPd for a measure of the CAP family); synthetic: `measure`; both means over the
-    synthetic tables, as are UiO and repU (R takes repU from the first). holdout, marginal, low, high: `measure` against
-    the holdout, the difference, its 95 % interval. check_1way: the level flagged last (empty: none); check_2way: pairs
-    flagged last. All but the checks are percentages; NaN where undefined, and `reason` says why.
+    synthetic tables, as are UiO and repU (R takes repU from the first). holdout, difference, low, high: `measure`
+    against the holdout, the difference, its 95 % interval. check_1way: the level flagged last (empty: none);
+    check_2way: pairs flagged last. All but the checks are shares; NaN where undefined, and `reason` says why.
     """
 
     measure: str
@@ -127,7 +127,8 @@ def _row(result: Disclosure, measure: str) -> dict[str, Any]:
         "target": result.target,
         "original": mean[ATTRIBUTE_MEASURES[measure]],
         "synthetic": mean[measure],
-        **{column: margin[column] for column in ("holdout", "marginal", "low", "high", "baseline", "reason")},
+        "difference": margin["marginal"],
+        **{column: margin[column] for column in ("holdout", "low", "high", "baseline", "reason")},
         "UiO": mean["UiO"],
         "repU": mean["repU"],
         "check_1way": str(one_way["level"].iloc[-1]) if len(one_way) else "",

@@ -1,0 +1,34 @@
+"""Why a number is missing: a closed list of codes, as files hold them, and the sentence of each, as people read it."""
+
+from __future__ import annotations
+
+REASONS: dict[str, str] = {
+    "no_holdout": "no holdout",
+    "nothing_certain": "no synthetic record has WEAP >= tau",
+    "certain_unmatched": "no synthetic record with WEAP >= tau has its keys in the table attacked",
+    "no_match": "no attacked record has its keys in the synthetic data",
+    "unmet": "undefined in original or holdout: no record has its keys in the synthetic table",
+    "nothing_disclosed": "no record is disclosed",
+    "never_both": "never defined on both sides",
+    "no_groups": "no interval: no jackknife groups",
+    "group_undefined": "no interval: undefined without one of the jackknife groups",
+    "no_spread": "no interval: every jackknife group gives the same value",
+    "needs": "needs {}",
+    "timed_out": "timed out after {} s",
+    "trained_not_asked": "trains classifiers, which takes seconds a run: "
+    "'privacy: {{metrics: all}}' in the study file asks for it",
+    "not_asked": "not among the privacy metrics that the study file asks for",
+    "undefined": "undefined: {}",
+    "failed": "failed: {}",
+    "several": "{}",
+}
+
+
+def sentence(code: str, detail: str = "") -> str:
+    """What a code says, completed by its detail; empty for no code, KeyError for an unknown one."""
+    if not code:
+        return ""
+    template = REASONS[code]
+    if "{}" in template:
+        return template.format(detail)
+    return template.format() + (f" ({detail})" if detail else "")

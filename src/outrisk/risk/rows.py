@@ -1,0 +1,132 @@
+"""One result row for the measures of all families: what it is of, its value on each side, what it is read against.
+
+Shares stay shares in [0, 1]; percentages are made where people read them. Undefined is NaN, and `reason` says why.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from outrisk.reasons import REASONS, sentence
+from outrisk.risk.coding.classes import HOLDOUT, SIDES
+from outrisk.risk.intervals.closed import Floats, interval, sample
+
+SHARE, COUNT, DISTANCE = "share", "count", "distance"  # units
+RISKIER = "larger = riskier"
+AGRESTI_CAFFO, JACKKNIFE, MOVER = "Agresti-Caffo", "jackknife", "MOVER"  # methods of intervals
+ALL = "all"  # the size of a mean over key sets of all sizes
+_NAN = math.nan
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One measure of one synthetic table. `difference` is `original` - `holdout`, over the same key sets and runs."""
+
+    family: str
+    measure: str
+    keys: str = ""  # the key set, joined by '+'; empty for a mean over key sets
+    size: str = ""  # of the key sets that a mean is over: '3', 'all'; else empty
+    target: str = ""
+    unit: str = SHARE
+    direction: str = RISKIER
+    original: float = _NAN
+    original_low: float = _NAN  # 95 % interval of `original`, where there is one
+    original_high: float = _NAN
+    holdout: float = _NAN
+    difference: float = _NAN
+    low: float = _NAN  # 95 % interval of `difference`
+    high: float = _NAN
+    method: str = ""  # of that interval
+    baseline: float = _NAN  # what the target's distribution in the original gives away by itself
+    worst_case: float = _NAN  # with a resample of the original released, where there is no holdout
+    synthetic: float = _NAN  # measures of the synthetic data alone
+    sets: int = 0  # key sets that a mean is over
+    defined: int = 0  # those of them where it is defined, on both sides where there is a holdout
+    n_original: int = 0  # records attacked; 0 = not told
+    n_holdout: int = 0
+    reason: str = ""  # a code of REASONS: why a number is missing
+    detail: str = ""  # what completes its sentence
+    note: str = ""  # what else to know of it
+
+    def __post_init__(self) -> None:
+        if self.reason and self.reason not in REASONS:
+            raise ValueError(f"reason {self.reason!r} of {self.measure!r}; known: {list(REASONS)}")
+
+    @property
+    def sentence(self) -> str:
+        """The reason in words; empty where nothing is missing."""
+        return sentence(self.reason, self.detail)
+
+
+COLUMNS = tuple(field.name for field in fields(Row))
+
+
+def joined(keys: Sequence[str]) -> str:
+    """A key set as rows write it."""
+    return "+".join(keys)
+
+
+def frame(rows: Iterable[Row]) -> pd.DataFrame:
+    """Rows as a data frame, a column a field."""
+    return pd.DataFrame([asdict(row) for row in rows], columns=list(COLUMNS))
+
+
+def asdict(row: Row) -> dict[str, Any]:
+    """The fields of a row by name."""
+    return {name: getattr(row, name) for name in COLUMNS}
+
+
+def of_scores(row: Row, scores: Floats, counts: Mapping[str, NDArray[Any]], counted: Floats | None = None) -> Row:
+    """The row with values and interval of a measure that is a mean of scores of the records attacked.
+
+    scores: of a record in each cell, in [0, 1], shape (n_cells,). counts: 'original' and perhaps 'holdout' -> records
+    in each cell. counted: 1 for the cells whose records count, by default all. The interval is that of Agresti and
+    Caffo (see `intervals.closed`).
+    """
+    counted = np.ones(len(scores)) if counted is None else counted
+    row = sized(row, counts)
+    own, other = (_share(scores, counts.get(side), counted) for side in SIDES)
+    row = replace(row, original=own, holdout=other)
+    if HOLDOUT not in counts:
+        return replace(row, reason=row.reason or "no_holdout")
+    if math.isnan(own - other):
+        return replace(row, reason=row.reason or "no_match")
+    low, high = interval(*(sample(scores, counts[side].astype(float), counted) for side in SIDES))
+    return replace(row, difference=own - other, low=low, high=high, method=AGRESTI_CAFFO)
+
+
+def sized(row: Row, counts: Mapping[str, NDArray[Any]]) -> Row:
+    """The row with the numbers of records attacked."""
+    n_original, n_holdout = (int(counts[side].sum()) if side in counts else 0 for side in SIDES)
+    return replace(row, n_original=n_original, n_holdout=n_holdout)
+
+
+def _share(scores: Floats, counts: NDArray[Any] | None, counted: Floats) -> float:
+    total = 0.0 if counts is None else float(counts @ counted)
+    return float(counts @ (scores * counted)) / total if counts is not None and total else _NAN
+
+
+def mean_row(rows: Sequence[Row]) -> Row:
+    """Mean of one measure over several synthetic tables, without an interval: the tables share their records.
+
+    Only the tables where original and holdout are both defined are taken, if there are any, so that the means subtract.
+    """
+    compared = [row for row in rows if not math.isnan(row.difference)]
+    used = compared or [row for row in rows if not math.isnan(row.original)] or list(rows)
+    numbers = ("original", "holdout", "difference", "baseline", "worst_case", "synthetic")
+    fields_: dict[str, Any] = {name: _mean([getattr(row, name) for row in used]) for name in numbers}
+    fields_ |= dict.fromkeys(("low", "high", "original_low", "original_high"), _NAN)
+    first = next((row for row in rows if row.reason), rows[0])
+    return replace(rows[0], **fields_, method="", reason=first.reason, detail=first.detail)
+
+
+def _mean(values: Sequence[float]) -> float:
+    known = [value for value in values if not math.isnan(value)]
+    return sum(known) / len(known) if known else _NAN
