@@ -170,7 +170,7 @@ class _Search:
             dtype=np.int64,
         ).reshape(len(many), 2, len(asked))
         nearest(
-            common, rare, places, self.met, self.codes[asked][:, few].astype(np.uint8), asked, self.ends,
+            common, rare, places, self.met, np.ascontiguousarray(self.codes[asked][:, few], np.uint8), asked, self.ends,
             self.target, self.counts, self.n_targets, found.hits, found.size, found.top, found.tied, found.guess,
             found.distance,
         )  # fmt: skip

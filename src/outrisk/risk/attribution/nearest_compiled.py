@@ -8,7 +8,15 @@ import numpy as np
 from numba import njit
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def _largest(same: Any, start: Any, stop: Any) -> Any:
+    largest = np.uint8(0)
+    for j in range(start, stop):
+        largest = max(largest, same[j])
+    return largest
+
+
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 def nearest(
     common: Any,  # (n_common, n_points) uint8 codes, in the keys of few levels, of the combinations searched
     rare: Any,  # (n_rare, n_points) points in the order of their codes, in the keys of many levels
@@ -36,7 +44,8 @@ def nearest(
     same = np.empty(n_points, dtype=np.uint8)
     found = np.zeros(n_targets, dtype=np.int64)
     for i in range(len(asked)):
-        same[:] = 0
+        for j in range(n_points):
+            same[j] = 0
         for k in range(n_common):
             code, column = queries[i, k], common[k]
             for j in range(n_points):
@@ -44,15 +53,16 @@ def nearest(
         for k in range(len(rare)):
             for place in range(places[k, 0, i], places[k, 1, i]):
                 same[rare[k, place]] += np.uint8(1)
-        most = same.max()
-        found[:] = 0
+        most = _largest(same, 0, n_points)
+        for t in range(n_targets):
+            found[t] = 0
         for start in range(0, n_points, 256):
-            part = same[start : start + 256]
-            if part.max() < most:
+            stop = min(start + 256, n_points)
+            if _largest(same, start, stop) < most:
                 continue
-            for j in range(len(part)):
-                if part[j] == most:
-                    for cell in range(ends[classes[start + j]], ends[classes[start + j] + 1]):
+            for j in range(start, stop):
+                if same[j] == most:
+                    for cell in range(ends[classes[j]], ends[classes[j] + 1]):
                         found[target[cell]] += counts[cell]
         q = asked[i]
         size[q], top[q], tied[q], distance[q] = 0, 0, 0, n_common + len(rare) - most
@@ -66,7 +76,7 @@ def nearest(
             hits[cell] = found[target[cell]]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 def count_group(
     classes: Any,  # (n_points,) classes searched, in the order of their codes
     starts: Any,  # (n_queries,) where those of a query's code start in that order

@@ -6,7 +6,8 @@ levels in a block are remembered as 64 bits, one for each level modulo 64; a bit
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -14,6 +15,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+entry = njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+jit = njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)  # for what only compiled code calls
 
 WIDTH = 64  # points of a block: its columns fit the first-level cache, and its loops run in vector registers
 
@@ -36,97 +40,139 @@ class Index(NamedTuple):
 
 def build(numbers: Floats, codes: Integers, costs: Floats, levels: Integers, counts: Integers, power: int) -> Index:
     """Blocks of distinct points (n, p) and (n, q): cut in two along the most spread column until they are small."""
-    order, starts = _cut(numbers, codes, costs, levels, power)
-    return Index(*_fill(numbers, codes, costs, counts, order, starts))
+    n = len(numbers)
+    order, starts = np.arange(n), np.empty(n + 1, np.int64)
+    n_blocks = _cut(numbers, codes, costs, levels, power, order, starts)
+    starts = starts[:n_blocks]
+    sizes = np.diff(starts, append=n)
+    place = np.arange(WIDTH)
+    ids = order[np.minimum(starts[:, None] + place, n - 1)]  # past a block's size: any point, which no loop looks at
+    present = place < sizes[:, None]
+    sorted_numbers, sorted_codes, sorted_costs = numbers[order], codes[order], costs[order]
+    return Index(
+        low=_columns(np.minimum.reduceat(sorted_numbers, starts)),
+        high=_columns(np.maximum.reduceat(sorted_numbers, starts)),
+        masks=_columns(np.bitwise_or.reduceat(np.uint64(1) << (sorted_codes % 64).astype(np.uint64), starts)),
+        cheapest=_columns(np.minimum.reduceat(sorted_costs, starts)),
+        dearest=_columns(np.maximum.reduceat(sorted_costs, starts)),
+        sizes=sizes,
+        numbers=_columns(numbers[ids]),
+        codes=_columns(codes[ids].astype(float)),
+        costs=_columns(costs[ids]),
+        ids=ids,
+        counts=np.where(present, counts[ids], 0),
+    )
 
 
-@njit(cache=True, nogil=True)
-def _cut(numbers, codes, costs, levels, power):
-    n, p, q = len(numbers), numbers.shape[1], codes.shape[1]
-    order = np.arange(n)
-    starts = [0]
-    stack = [(0, n)]
-    seen = np.zeros(max(1, levels.max() if q else 1), dtype=np.int64)
-    while stack:
-        start, stop = stack.pop()
+def _columns(rows: NDArray[Any]) -> NDArray[Any]:
+    """The last two axes exchanged, in one piece."""
+    return np.ascontiguousarray(np.swapaxes(rows, -1, -2))
+
+
+@entry
+def _cut(numbers, codes, costs, levels, power, order, starts):
+    """Bring the points into the order of their blocks and leave where these start; returns how many there are."""
+    p, q = numbers.shape[1], codes.shape[1]
+    most = 1
+    for k in range(q):
+        most = max(most, levels[k])
+    seen, values = np.zeros(most, np.int64), np.empty(len(order))
+    ends = np.empty(len(order) + 1, np.int64)  # of the parts still to be cut, the leftmost last
+    ends[0] = len(order)
+    left, start, n_blocks = 1, 0, 0
+    while left:
+        stop = ends[left - 1]
         size = stop - start
         if size <= WIDTH:
-            if start:
-                starts.append(start)
+            starts[n_blocks] = start
+            n_blocks += 1
+            start = stop
+            left -= 1
             continue
-        rows = order[start:stop]
         widest, column = -1.0, 0
         for j in range(p):
             mean = 0.0
-            for i in rows:
-                mean += numbers[i, j]
+            for r in range(start, stop):
+                mean += numbers[order[r], j]
             mean /= size
             variance = 0.0
-            for i in rows:
-                variance += (numbers[i, j] - mean) ** 2
+            for r in range(start, stop):
+                variance += (numbers[order[r], j] - mean) ** 2
             variance /= size
-            spread = 2 * variance if power == 2 else np.sqrt(variance)
+            spread = 2 * variance if power == 2 else math.sqrt(variance)
             if spread > widest:
                 widest, column = spread, j
         for k in range(q):
-            for i in rows:
-                seen[codes[i, k]] += 1
+            for r in range(start, stop):
+                seen[codes[order[r], k]] += 1
             spread = 0.0  # expected cost of a pair of records of this block
-            for i in rows:
-                spread += 2 * costs[i, k] * (1 - seen[codes[i, k]] / size)
-            for i in rows:
-                seen[codes[i, k]] = 0
+            for r in range(start, stop):
+                spread += 2 * costs[order[r], k] * (1 - seen[codes[order[r], k]] / size)
+            for r in range(start, stop):
+                seen[codes[order[r], k]] = 0
             if spread / size > widest:
                 widest, column = spread / size, p + k
-        if column < p:
-            sort = np.argsort(numbers[rows, column])
-            middle = size // 2
+        for r in range(start, stop):
+            values[r] = numbers[order[r], column] if column < p else codes[order[r], column - p]
+        middle = start + size // 2
+        _select(values, order, start, stop, middle)
+        if column >= p:
+            middle = _between_levels(values, order, start, stop, middle)
+        ends[left] = middle
+        left += 1
+    return n_blocks
+
+
+@jit
+def _select(values, order, start, stop, middle):
+    """Exchange places from start to stop until no value before `middle` is above one after it (Hoare 1961)."""
+    stop -= 1
+    while start < stop:
+        pivot = values[(start + stop) // 2]
+        low, high = start, stop
+        while low <= high:
+            while values[low] < pivot:
+                low += 1
+            while values[high] > pivot:
+                high -= 1
+            if low <= high:
+                values[low], values[high] = values[high], values[low]
+                order[low], order[high] = order[high], order[low]
+                low += 1
+                high -= 1
+        if middle <= high:
+            stop = high
+        elif middle >= low:
+            start = low
         else:
-            levels_here = codes[rows, column - p]
-            sort = np.argsort(levels_here)
-            middle, apart = size // 2, size
-            for i in range(1, size):
-                if levels_here[sort[i]] != levels_here[sort[i - 1]] and abs(i - size // 2) < apart:
-                    middle, apart = i, abs(i - size // 2)
-        order[start:stop] = rows[sort]
-        stack.append((start, start + middle))
-        stack.append((start + middle, stop))
-    starts.sort()
-    starts.append(n)
-    return order, np.array(starts)
+            return
 
 
-@njit(cache=True, nogil=True)
-def _fill(numbers, codes, costs, counts, order, starts):
-    n_blocks, p, q = len(starts) - 1, numbers.shape[1], codes.shape[1]
-    low, high = np.empty((p, n_blocks)), np.empty((p, n_blocks))
-    masks = np.zeros((q, n_blocks), dtype=np.uint64)
-    cheapest, dearest = np.empty((q, n_blocks)), np.empty((q, n_blocks))
-    sizes = np.empty(n_blocks, dtype=np.int64)
-    by_block = np.zeros((n_blocks, p, WIDTH))
-    codes_by_block, costs_by_block = np.zeros((n_blocks, q, WIDTH)), np.zeros((n_blocks, q, WIDTH))
-    ids, counts_by_block = np.zeros((n_blocks, WIDTH), dtype=np.int64), np.zeros((n_blocks, WIDTH), dtype=np.int64)
-    for b in range(n_blocks):
-        rows = order[starts[b] : starts[b + 1]]
-        sizes[b] = len(rows)
-        for r in range(len(rows)):
-            ids[b, r], counts_by_block[b, r] = rows[r], counts[rows[r]]
-        for j in range(p):
-            for r in range(len(rows)):
-                by_block[b, j, r] = numbers[rows[r], j]
-            low[j, b], high[j, b] = by_block[b, j, : len(rows)].min(), by_block[b, j, : len(rows)].max()
-        for k in range(q):
-            for r in range(len(rows)):
-                codes_by_block[b, k, r], costs_by_block[b, k, r] = codes[rows[r], k], costs[rows[r], k]
-                masks[k, b] |= np.uint64(1) << np.uint64(codes[rows[r], k] % 64)
-            cheapest[k, b] = costs_by_block[b, k, : len(rows)].min()
-            dearest[k, b] = costs_by_block[b, k, : len(rows)].max()
-    return low, high, masks, cheapest, dearest, sizes, by_block, codes_by_block, costs_by_block, ids, counts_by_block
+@jit
+def _between_levels(values, order, start, stop, middle):
+    """Move the cut of a selected range to the nearest place where one level ends; the middle where all are of one."""
+    level = values[middle]
+    low = middle  # where the records of this level start
+    for r in range(middle - 1, start - 1, -1):
+        if values[r] == level:
+            low -= 1
+            values[r], values[low] = values[low], values[r]
+            order[r], order[low] = order[low], order[r]
+    high = middle  # and end
+    for r in range(middle, stop):
+        if values[r] == level:
+            values[r], values[high] = values[high], values[r]
+            order[r], order[high] = order[high], order[r]
+            high += 1
+    if low == start and high == stop:
+        return middle
+    return low if high == stop or (low > start and middle - low <= high - middle) else high
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _lower_bounds(x, u, cost, power, index, bounds):
-    bounds[:] = 0.0
+    for b in range(len(bounds)):
+        bounds[b] = 0.0
     for j in range(len(x)):
         value, low, high = x[j], index.low[j], index.high[j]
         if power == 2:
@@ -144,9 +190,10 @@ def _lower_bounds(x, u, cost, power, index, bounds):
                 bounds[b] += cost[k] + cheapest[b]
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _upper_bounds(x, u, cost, power, index, bounds):
-    bounds[:] = 0.0
+    for b in range(len(bounds)):
+        bounds[b] = 0.0
     for j in range(len(x)):
         value, low, high = x[j], index.low[j], index.high[j]
         for b in range(len(bounds)):
@@ -158,7 +205,7 @@ def _upper_bounds(x, u, cost, power, index, bounds):
             bounds[b] += cost[k] + dearest[b]
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _to_block(x, u, cost, power, index, b, sums):
     """Sums of the distance from one record to each point of a block, (WIDTH,); places past its size hold nothing."""
     for r in range(WIDTH):
@@ -179,14 +226,16 @@ def _to_block(x, u, cost, power, index, b, sums):
             sums[r] += own + costs[r] if codes[r] != code else 0.0
 
 
-@njit(cache=True, nogil=True)
+@entry
 def nearest(asked, numbers, codes, costs, power, index, k, within, out):
     """Write the two smallest sums of the points asked about to out (n, 2); with k = 1 the second is not to be used."""
     bounds, sums = np.empty(len(index.sizes)), np.empty(WIDTH)
     for i in asked:
         x, u, cost = numbers[i], codes[i], costs[i]
         _lower_bounds(x, u, cost, power, index, bounds)
-        home = np.argmin(bounds)
+        home = 0
+        for b in range(1, len(bounds)):
+            home = b if bounds[b] < bounds[home] else home
         one, two = np.inf, np.inf
         for step in range(len(bounds) + 1):
             b = home if step == 0 else step - 1
@@ -207,14 +256,16 @@ def nearest(asked, numbers, codes, costs, power, index, k, within, out):
         out[i, 0], out[i, 1] = one, two
 
 
-@njit(cache=True, nogil=True)
+@entry
 def farthest(asked, numbers, codes, costs, power, index, best):
     """Raise best (1,) to the largest sum from the points asked about."""
     bounds, sums = np.empty(len(index.sizes)), np.empty(WIDTH)
     for i in asked:
         x, u, cost = numbers[i], codes[i], costs[i]
         _upper_bounds(x, u, cost, power, index, bounds)
-        home = np.argmax(bounds)
+        home = 0
+        for b in range(1, len(bounds)):
+            home = b if bounds[b] > bounds[home] else home
         for step in range(len(bounds) + 1):
             b = home if step == 0 else step - 1
             if bounds[b] <= best[0]:
@@ -225,7 +276,7 @@ def farthest(asked, numbers, codes, costs, power, index, best):
                     best[0] = sums[r]
 
 
-@njit(cache=True, nogil=True)
+@entry
 def ties(asked, numbers, codes, costs, power, index, reach, own, payload, slack, relative, first, out):
     """Write to out (n, 3): records within reach, those of them whose payload agrees, the lowest record number."""
     bounds, sums = np.empty(len(index.sizes)), np.empty(WIDTH)
@@ -248,20 +299,32 @@ def ties(asked, numbers, codes, costs, power, index, reach, own, payload, slack,
         out[i, 0], out[i, 1], out[i, 2] = found, hits, lowest
 
 
-@njit(cache=True, nogil=True)
-def hits(y, y_group, z, z_group, reaches, lead, count):
+def hits(
+    y: Floats, y_group: Integers, z: Floats, z_group: Integers, reaches: Floats, lead: int, count: bool
+) -> Integers:
     """For each y (p, n) the records z (p, m) of its group that lie within `reaches` of it; count False: 1 if any.
 
     z is sorted by group, then by its row `lead`.
     """
+    low, high = (np.searchsorted(z_group, y_group, side=side) for side in ("left", "right"))
     found = np.zeros(len(y_group), dtype=np.int64)
-    for i in range(len(y_group)):
-        low = np.searchsorted(z_group, y_group[i])
-        high = np.searchsorted(z_group, y_group[i], side="right")
-        window = z[lead, low:high]
-        high = low + np.searchsorted(window, y[lead, i] + reaches[lead], side="right")
-        low += np.searchsorted(window, y[lead, i] - reaches[lead])
-        for r in range(low, high):
+    _hits(y, z, low, high, reaches, lead, count, found)
+    return found
+
+
+@entry
+def _hits(y, z, low, high, reaches, lead, count, found):
+    for i in range(len(found)):
+        start, stop = low[i], high[i]
+        while start < stop:  # the first record that the leading column does not rule out
+            middle = (start + stop) // 2
+            if z[lead, middle] < y[lead, i] - reaches[lead]:
+                start = middle + 1
+            else:
+                stop = middle
+        for r in range(start, high[i]):
+            if z[lead, r] > y[lead, i] + reaches[lead]:
+                break
             inside = True
             for j in range(len(reaches)):
                 if abs(z[j, r] - y[j, i]) > reaches[j]:
@@ -271,4 +334,3 @@ def hits(y, y_group, z, z_group, reaches, lead, count):
                 found[i] += 1
                 if not count:
                     break
-    return found
