@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -12,13 +13,15 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from outrisk.appetite import Appetite
 from outrisk.codebook import Codebook, codebook_from_dict
-from outrisk.errors import CodebookError, ConfigError, EvolveError, first_line
+from outrisk.errors import CodebookError, ConfigError, EvolveError, ExpressionError, first_line
 from outrisk.evolve.settings import Settings, preset
+from outrisk.expressions import read_expression
 from outrisk.microdata import MISSING_VALUES
 from outrisk.outputs import REGISTRY, AnyEntry, Output, Rule, read_rules, released_as_given
 from outrisk.problem.released import Released
 
 _OF_DATA = ("privacy", "attacks", "appetite")  # sections of a study that go with data
+_MOST_NODES = 1_000_000  # entries of a YAML file, those that aliases repeat counted each time
 OutputEntry = Annotated[AnyEntry, Field(discriminator="kind")]
 
 
@@ -49,6 +52,11 @@ class DataSection(_Section):
             raise ValueError("give either 'path', or 'package' and 'dataset'")
         if bool(self.package) != bool(self.dataset):
             raise ValueError("'package' and 'dataset' go together")
+        for place, text in (("where", self.where), *((f"derive {name}", text) for name, text in self.derive.items())):
+            try:
+                _ = read_expression(text) if text or place != "where" else None
+            except ExpressionError as error:
+                raise ValueError(f"{place}: {text!r} {error}") from None
         return self
 
 
@@ -169,10 +177,11 @@ class StudyFile(_Section):
 
 @dataclass(frozen=True)
 class Study:
-    """A study file with the place it was read from."""
+    """A study file with the place it was read from; `trust`: whether code of the study's own may be run."""
 
     file: StudyFile
     path: Path
+    trust: bool = False
 
     @property
     def folder(self) -> Path:
@@ -207,7 +216,17 @@ class Study:
             for released in released_as_given(built, entry.values, self.folder)
         ]
 
+    def refuse_code(self) -> None:
+        """ConfigError where an output runs code that comes with the study, and is not trusted to."""
+        for position, entry in enumerate(self.file.outputs, start=1):
+            if entry.runs and not self.trust:
+                raise ConfigError(
+                    f"{self.path}: [outputs {position}] runs {entry.runs!r}, code that comes with the study; "
+                    "read it, and give --trust if it may run"
+                )
+
     def _built(self, codebook: Codebook) -> list[tuple[OutputEntry, list[Output]]]:
+        self.refuse_code()
         return [
             (entry, [replace(output, importance=entry.importance) for output in entry.build(codebook, position)])
             for position, entry in enumerate(self.file.outputs, start=1)
@@ -234,8 +253,12 @@ class Study:
         return document
 
 
-def read_study(path: Path, seed: int | None = None) -> Study:
-    """Read and check a study file; ConfigError in one line names the place. `seed` takes the place of the file's."""
+def read_study(path: Path, seed: int | None = None, trust: bool = False) -> Study:
+    """Read and check a study file; ConfigError in one line names the place.
+
+    `seed` takes the place of the file's. Nothing that the file says is run, but for the functions of `custom` outputs
+    where `trust` allows it.
+    """
     document = _read_yaml(path)
     if seed is not None and isinstance(document, dict):
         section = document.setdefault("evolve", {})
@@ -248,7 +271,9 @@ def read_study(path: Path, seed: int | None = None) -> Study:
         raise ConfigError(f"{path}: {_explain(error, document)}") from None
     except EvolveError as error:
         raise ConfigError(f"{path}: {error}") from None
-    return Study(file, path)
+    study = Study(file, path, trust)
+    study.refuse_code()
+    return study
 
 
 def read_codebook(path: Path) -> Codebook:
@@ -275,9 +300,34 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+def _loaded(text: str) -> object:
+    """The content of a YAML document; YAMLError for one that aliases blow up beyond any study."""
+    loader = _Loader(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        if _size(node, {}) > _MOST_NODES:
+            raise yaml.YAMLError(f"aliases make it more than {_MOST_NODES:,} entries; leave them out")
+        return loader.construct_document(node)
+    finally:
+        loader.dispose()
+
+
+def _size(node: yaml.Node, known: dict[int, float]) -> float:
+    """How many entries a node stands for, those of an alias each time; infinite where it contains itself."""
+    if id(node) in known:
+        return known[id(node)]
+    known[id(node)] = math.inf
+    parts = node.value if isinstance(node, yaml.SequenceNode | yaml.MappingNode) else []
+    flat = [part for each in parts for part in (each if isinstance(each, tuple) else (each,))]
+    known[id(node)] = 1 + sum(_size(part, known) for part in flat)
+    return known[id(node)]
+
+
 def _read_yaml(path: Path) -> object:
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), _Loader)
+        return _loaded(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such file") from None
     except OSError as error:
@@ -289,7 +339,7 @@ def _read_yaml(path: Path) -> object:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise ConfigError(f"{path}: not YAML{where}: {getattr(error, 'problem', error)}") from None
+        raise ConfigError(f"{path}: not YAML{where}: {getattr(error, 'problem', None) or error}") from None
 
 
 _SECTIONS: dict[str, type[BaseModel]] = {

@@ -13,6 +13,10 @@ class CodebookError(OutRiskError):
     """A codebook that contradicts itself, or a variable that it does not know."""
 
 
+class ExpressionError(OutRiskError):
+    """An expression that is not of the grammar, or has no value; whoever reads the expression names its place."""
+
+
 class DataError(OutRiskError):
     """Microdata that cannot be read, or that do not fit their codebook."""
 

@@ -11,7 +11,8 @@ import pandas as pd
 from outrisk import datasets
 from outrisk.codebook import Codebook
 from outrisk.config import DataSection, Study
-from outrisk.errors import ConfigError, DataError, first_line
+from outrisk.errors import ConfigError, DataError, ExpressionError
+from outrisk.expressions import read_expression
 from outrisk.microdata import Microdata, from_frame, infer_codebook, read_table, typed
 
 
@@ -79,11 +80,9 @@ def _prepare(section: DataSection, folder: Path, codebook: Codebook | None, sour
 
 def _evaluate(frame: pd.DataFrame, expression: str, place: str) -> pd.Series:
     try:
-        result = frame.eval(expression, engine="python")
-    except Exception as error:
-        raise ConfigError(
-            f"{place}: {expression!r} fails: {first_line(error)}; columns are {list(frame.columns)}"
-        ) from None
+        result = read_expression(expression).evaluate(frame)
+    except ExpressionError as error:
+        raise ConfigError(f"{place}: {expression!r} {error}; columns are {list(frame.columns)}") from None
     if not isinstance(result, pd.Series):
         raise ConfigError(f"{place}: {expression!r} does not give a value for each record")
     return result

@@ -24,7 +24,7 @@ CATEGORY = {"kind": "categorical", "levels": ["n", "s", "w", "never"]}
         ({"keys": "age"}, r"\[keys\] is 'age': write a list"),
         (
             {"outputs": [{**LOGIT, "formula": "ill ~ wage"}]},
-            "formula names 'wage', which is not a variable; variables are",
+            "formula 'ill ~ wage' names 'wage', which is not a variable; variables are",
         ),
         ({"outputs": [{**LOGIT, "formula": "ill ~ age +"}]}, "formula 'ill ~ age \\+' cannot be read"),
         (

@@ -17,10 +17,20 @@ from outrisk.teach.making import Making, prepare
 
 
 def prepare_teaching(
-    path: Path, records: int | None, copies: int, out: Path | None, force: bool, workers: int | None, seed: int | None
+    path: Path,
+    records: int | None,
+    copies: int,
+    out: Path | None,
+    force: bool,
+    workers: int | None,
+    seed: int | None,
+    trust: bool = False,
 ) -> Making:
-    """A study file made ready for teaching data, to be written into `out` (None: runs/<name>-teaching)."""
-    study = read_study(path, seed)
+    """A study file made ready for teaching data, to be written into `out` (None: runs/<name>-teaching).
+
+    `trust`: the study's own functions may be run.
+    """
+    study = read_study(path, seed, trust)
     directory = RunDirectory(out or Path("runs") / f"{study.file.name}-teaching", force)
     original = load_study_data(study).original if study.file.data is not None else None
     return prepare(study, original, records, copies, directory, workers)

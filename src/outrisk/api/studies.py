@@ -18,9 +18,14 @@ from outrisk.progress import Progress
 from outrisk.report.pages.study_page import render
 
 
-def prepare_study(path: Path, out: Path | None, force: bool, workers: int | None, seed: int | None) -> StudyRun:
-    """A study file made ready to be carried out (see `StudyRun`), to be written into `out` (None: runs/<name>)."""
-    study = read_study(path, seed)
+def prepare_study(
+    path: Path, out: Path | None, force: bool, workers: int | None, seed: int | None, trust: bool = False
+) -> StudyRun:
+    """A study file made ready to be carried out (see `StudyRun`), to be written into `out` (None: runs/<name>).
+
+    `trust`: the study's own functions may be run.
+    """
+    study = read_study(path, seed, trust)
     directory = RunDirectory(out or Path("runs") / study.file.name, force)
     return prepare(study, load_study_data(study), directory, workers)
 

@@ -174,7 +174,7 @@ def _inputs(study: Study, data: StudyData) -> list[dict[str, Any]]:
             {"what": "codebook", "name": study.file.codebook, "sha256": file_digest(study.folder / study.file.codebook)}
         )
     for entry in study.file.outputs:
-        place = str(getattr(entry, "function", "")).rpartition(":")[0]
+        place = entry.runs.rpartition(":")[0]
         if place.endswith(".py"):
             inputs.append({"what": "function", "name": place, "sha256": file_digest(study.folder / place)})
     for what, section, records in (

@@ -14,9 +14,11 @@ from outrisk.cli import STOPPED
 from outrisk.cli.interrupt import breakable, halting, undisturbed
 
 
-def run_study(path: Path, out: Path | None, force: bool, workers: int | None, seed: int | None, quiet: bool) -> int:
+def run_study(
+    path: Path, out: Path | None, force: bool, workers: int | None, seed: int | None, quiet: bool, trust: bool
+) -> int:
     """Carry out a study and write its run directory; returns the exit code (130 if it was interrupted)."""
-    run = studies.prepare_study(path, out, force, workers, seed)
+    run = studies.prepare_study(path, out, force, workers, seed, trust)
     halt = Event()
     with undisturbed(), run:
         with halting(halt):

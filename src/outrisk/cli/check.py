@@ -11,9 +11,9 @@ from rich.padding import Padding
 from outrisk.api.looking import look_at_study
 
 
-def check_study(path: Path, inside: bool) -> int:
+def check_study(path: Path, inside: bool, trust: bool) -> int:
     """Print what the outputs of a study say outright, the worst first; returns the exit code."""
-    sentence, findings = look_at_study(path, inside)
+    sentence, findings = look_at_study(path, inside, trust)
     console = Console(highlight=False)
     console.print(escape(sentence))
     for number, each in enumerate(findings, start=1):

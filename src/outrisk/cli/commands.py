@@ -80,11 +80,12 @@ def assess(
     workers: Annotated[int | None, typer.Option(min=1, help="Runs at a time (default: one a core).")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed in place of the study's.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no summary; errors only.")] = False,
+    trust: Annotated[bool, typer.Option("--trust", help="Run the study's own functions (kind: custom).")] = False,
 ) -> int:
     """Assess the outputs of a study: evolve, refit, measure, report."""
     from outrisk.cli.assess import run_study
 
-    return _stoppable(lambda: run_study(study, out, force, workers, seed, quiet))
+    return _stoppable(lambda: run_study(study, out, force, workers, seed, quiet, trust))
 
 
 @app.command()
@@ -93,11 +94,12 @@ def check(
     inside: Annotated[
         bool, typer.Option("--inside", help="Name the small cells that only a subtraction of two outputs shows.")
     ] = False,
+    trust: Annotated[bool, typer.Option("--trust", help="Run the study's own functions (kind: custom).")] = False,
 ) -> int:
     """Look at what outputs say outright: small cells, groups with one answer, dominance. No evolution."""
     from outrisk.cli.check import check_study
 
-    return _stoppable(lambda: check_study(study, inside))
+    return _stoppable(lambda: check_study(study, inside, trust))
 
 
 @app.command(cls=Spread)
@@ -167,11 +169,14 @@ def teach(
     workers: Annotated[int | None, typer.Option(min=1, help="Copies at a time (default: one a core).")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed in place of the study's.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No summary; errors only.")] = False,
+    trust: Annotated[bool, typer.Option("--trust", help="Run the study's own functions (kind: custom).")] = False,
 ) -> int:
     """Make synthetic teaching data from a codebook and released numbers alone."""
     from outrisk.cli.teach import make_teaching_data
 
-    return _stoppable(lambda: make_teaching_data(study, records, copies, out, force, parquet, workers, seed, quiet))
+    return _stoppable(
+        lambda: make_teaching_data(study, records, copies, out, force, parquet, workers, seed, quiet, trust)
+    )
 
 
 @app.command()

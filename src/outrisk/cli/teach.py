@@ -21,9 +21,10 @@ def make_teaching_data(
     workers: int | None,
     seed: int | None,
     quiet: bool,
+    trust: bool,
 ) -> int:
     """Evolve the copies, write them, check what was written, and render the page; returns the exit code."""
-    making = lessons.prepare_teaching(path, records, copies, out, force, workers, seed)
+    making = lessons.prepare_teaching(path, records, copies, out, force, workers, seed, trust)
     halt = Event()
     with undisturbed(), making:
         with halting(halt):

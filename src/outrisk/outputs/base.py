@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,7 +13,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from outrisk.codebook import Codebook, format_value
-from outrisk.errors import EvolveError, OutputError, first_line
+from outrisk.errors import EvolveError, ExpressionError, OutputError
+from outrisk.expressions import Expression, read_expression
 from outrisk.microdata import Microdata, decode
 from outrisk.problem.analysis import Analysis, RecordCounts
 from outrisk.problem.blocks import Joint, Mask, joint_of
@@ -117,6 +116,11 @@ class Entry(BaseModel):
     importance: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     values: Given = None
 
+    @property
+    def runs(self) -> str:
+        """The code that it runs and that comes with the study; '' for none."""
+        return ""
+
 
 def printed(values: Array, decimals: NDArray[np.int64]) -> tuple[Array, Array]:
     """What plain rounding prints of exact values (k,): the same number from and to; an undefined one may be all."""
@@ -167,7 +171,7 @@ def middle(low: Array, high: Array) -> Array:
 
 @dataclass(frozen=True)
 class Subset:
-    """The records that an output was computed on: those where a pandas expression holds (all, if it is empty)."""
+    """The records that an output was computed on: those where an expression holds (all, if it is empty)."""
 
     codebook: Codebook
     where: str
@@ -178,21 +182,21 @@ class Subset:
         """Codebook variables named in the expression, in codebook order."""
         if not self.where:
             return []
-        quoted = set(re.findall(r"`([^`]+)`", self.where))
-        try:
-            tree = ast.parse(re.sub(r"`[^`]+`", "0", self.where), mode="eval")
-        except (SyntaxError, ValueError):
-            raise OutputError(
-                f"output '{self.output}': where: {self.where!r} is not an expression; write for example age >= 27"
-            ) from None
-        names = quoted | {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        unknown = sorted(names - set(self.codebook.names))
-        if unknown or not names:
+        named = self._expression.columns.values()
+        unknown = self._expression.unknown(self.codebook.names)
+        if unknown or not named:
             raise OutputError(
                 f"output '{self.output}': where: {self.where!r} names "
                 f"{unknown or 'no variable'}; variables are {self.codebook.names}"
             )
-        return [name for name in self.codebook.names if name in names]
+        return [name for name in self.codebook.names if name in named]
+
+    @cached_property
+    def _expression(self) -> Expression:
+        try:
+            return read_expression(self.where)
+        except ExpressionError as error:
+            raise OutputError(f"output '{self.output}': where: {self.where!r} {error}") from None
 
     def masks(self) -> tuple[Mask, ...]:
         """The subset as a table over the supports of its variables (at most one mask)."""
@@ -217,9 +221,9 @@ class Subset:
             for name in self.variables
         }
         try:
-            holds = np.asarray(pd.DataFrame(columns).eval(self.where, engine="python"))
-        except Exception as error:
-            raise OutputError(f"output '{self.output}': where: {self.where!r} fails: {first_line(error)}") from None
+            holds = np.asarray(self._expression.evaluate(pd.DataFrame(columns)))
+        except ExpressionError as error:
+            raise OutputError(f"output '{self.output}': where: {self.where!r} {error}") from None
         if holds.dtype != bool or holds.shape != (len(frame),):
             raise OutputError(
                 f"output '{self.output}': where: {self.where!r} is not true or false for each record (as age >= 27 is)"

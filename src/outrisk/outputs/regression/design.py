@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,9 +14,10 @@ from formulaic import Formula, ModelSpec
 from formulaic.formula import SimpleFormula
 
 from outrisk.codebook import Codebook, format_value
-from outrisk.errors import OutputError, first_line
+from outrisk.errors import ExpressionError, OutputError, first_line
 from outrisk.microdata import decode
 from outrisk.outputs.base import Array, joint_for, support_frame
+from outrisk.outputs.regression.terms import CONTEXT, check_formula
 from outrisk.problem.blocks import Joint, Term
 
 
@@ -33,13 +35,7 @@ class Side:
     @cached_property
     def variables(self) -> list[str]:
         """Codebook variables it names, in codebook order."""
-        required = {str(name) for name in self.formula.required_variables}
-        unknown = sorted(required - set(self.codebook.names))
-        if unknown:
-            raise OutputError(
-                f"output '{self.output}': formula names '{unknown[0]}', which is not a variable; "
-                f"variables are {self.codebook.names}"
-            )
+        required = {str(name) for name in self.formula.required_variables}  # and the functions, which are no variables
         return [name for name in self.codebook.names if name in required]
 
     @cached_property
@@ -55,7 +51,7 @@ class Side:
         try:
             # Rows without a number are kept: `table` refuses them, where formulaic would quietly drop the records.
             with np.errstate(all="ignore"):
-                spec = self.formula.get_model_matrix(frame, output="numpy", na_action="ignore").model_spec
+                spec = self.formula.get_model_matrix(frame, CONTEXT, output="numpy", na_action="ignore").model_spec
         except Exception as error:  # whatever the formula's functions raise
             raise OutputError(
                 f"output '{self.output}': formula '{self.formula}' cannot be evaluated: {first_line(error)}"
@@ -73,7 +69,7 @@ class Side:
         """Columns for decoded records without missing values, shape (n, columns)."""
         try:
             with np.errstate(all="ignore"):
-                matrix = np.asarray(self.spec.get_model_matrix(frame), dtype=float)
+                matrix = np.asarray(self.spec.get_model_matrix(frame, CONTEXT), dtype=float)
         except Exception as error:
             raise OutputError(
                 f"output '{self.output}': formula '{self.formula}' cannot be evaluated: {first_line(error)}"
@@ -128,10 +124,7 @@ class Side:
 
 def read_formula(codebook: Codebook, output: str, formula: str) -> tuple[Side, Side]:
     """Response and design of a formula such as 'affair ~ age + C(educ)'; OutputError if it is not of that form."""
-    try:
-        parsed = Formula(formula)
-    except Exception as error:  # formulaic's own errors, and Python's for what stands inside a term
-        raise OutputError(f"output '{output}': formula {formula!r} cannot be read: {first_line(error)}") from None
+    parsed = _parsed(codebook, output, "formula", formula, formula)
     left, right = getattr(parsed, "lhs", None), getattr(parsed, "rhs", None)
     if not isinstance(left, SimpleFormula) or not isinstance(right, SimpleFormula) or len(left) != 1:
         raise OutputError(
@@ -148,16 +141,23 @@ def read_formula(codebook: Codebook, output: str, formula: str) -> tuple[Side, S
 
 def read_number(codebook: Codebook, output: str, what: str, text: str) -> Side:
     """An expression such as 'log(months)' as one number a record; OutputError if it is not that."""
-    try:
-        parsed = Formula(f"0 + {text}")
-    except Exception as error:  # as above
-        raise OutputError(f"output '{output}': {what}: {text!r} cannot be read: {first_line(error)}") from None
+    parsed = _parsed(codebook, output, f"{what}:", text, f"0 + {text}")
     if not isinstance(parsed, SimpleFormula) or len(parsed) != 1:
         raise OutputError(f"output '{output}': {what}: {text!r} is not one expression, such as log(months)")
     side = Side(codebook, output, parsed)
     if len(side.columns) != 1 or side.categories:
         raise OutputError(f"output '{output}': {what}: {text!r} is not a number for each record, as log(months) is")
     return side
+
+
+def _parsed(codebook: Codebook, output: str, what: str, text: str, formula: str) -> Any:
+    try:
+        check_formula(formula, codebook.names)
+        return Formula(formula)
+    except ExpressionError as error:
+        raise OutputError(f"output '{output}': {what} {text!r} {error}") from None
+    except Exception as error:  # formulaic's own errors have no common base
+        raise OutputError(f"output '{output}': {what} {text!r} cannot be read: {first_line(error)}") from None
 
 
 def _filled(codebook: Codebook, frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:

@@ -85,7 +85,8 @@ class Custom(Common):
     def notes(self) -> str:
         """What was computed, in words."""
         where = f"; where {self.where}" if self.where else ""
-        return f"{self.function} of {', '.join(self.variables)}{where}; slow: computed afresh for every data set"
+        how = "by code that comes with the study, trusted and run; slow: computed afresh for every data set"
+        return f"{self.function} of {', '.join(self.variables)}{where}; {how}"
 
     @property
     def effort(self) -> Mapping[str, float]:
@@ -99,7 +100,7 @@ class Custom(Common):
             raise OutputError(f"output '{self.name}': no records to compute it on; see 'where'")
         try:
             found = np.asarray(self.call(frame), dtype=np.float64)
-        except Exception as error:  # whatever the study's function raises
+        except (Exception, SystemExit) as error:  # whatever the study's function raises
             raise OutputError(f"output '{self.name}': {self.function} fails: {first_line(error)}") from error
         if found.shape != (len(self.published),):
             raise OutputError(
@@ -138,7 +139,7 @@ def load_function(text: str, folder: Path, output: str) -> Function:
         module = _load_file(folder / place) if place.endswith(".py") else importlib.import_module(place)
     except FileNotFoundError:
         raise OutputError(f"output '{output}': function: {folder / place}: no such file") from None
-    except Exception as error:  # whatever the file does when it is read
+    except (Exception, SystemExit) as error:  # whatever the file does when it is read
         raise OutputError(f"output '{output}': function: {place} cannot be read: {first_line(error)}") from error
     function: Any = getattr(module, name, None)
     if not callable(function):
@@ -168,6 +169,11 @@ class CustomEntry(Entry):
     labels: tuple[str, ...]
     decimals: Annotated[int, Field(ge=0, le=12)] | tuple[Annotated[int, Field(ge=0, le=12)], ...] = 4
     _folder: Path = PrivateAttr(default=Path())
+
+    @property
+    def runs(self) -> str:
+        """The study's own function."""
+        return self.function
 
     def model_post_init(self, context: Any, /) -> None:
         """Keep the study file's folder (`folder` of the validation context), so that it need not be written out."""

@@ -94,7 +94,7 @@ class Recount:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")  # data on the way to the published numbers are odd at times
                 found = np.asarray(self.call(frame), dtype=np.float64)
-        except Exception:  # no numbers from these data; the refit of a run's result says why
+        except (Exception, SystemExit):  # no numbers from these data; the refit of a run's result says why
             found = undefined
         self.effort.refits += 1
         self.effort.seconds += time.perf_counter() - started
