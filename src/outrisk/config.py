@@ -127,6 +127,18 @@ class PrivacySection(_Section):
     time_limit: float = Field(default=20.0, gt=0)
 
 
+class AttacksSection(_Section):
+    """Classifiers trained on the best candidate of every run; written as `all` or a list, these are their names."""
+
+    classifiers: Names = ()
+    encoding: Literal["nominal", "ordinal"] = "nominal"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _names_alone(cls, given: object) -> object:
+        return given if isinstance(given, dict | AttacksSection) else {"classifiers": _names(given)}
+
+
 class StudyFile(_Section):
     """The content of a study file."""
 
@@ -144,7 +156,7 @@ class StudyFile(_Section):
     tau: float = Field(default=1.0, gt=0, le=1)
     appetite: Appetite = Appetite()
     privacy: PrivacySection = PrivacySection()
-    attacks: Names = ()
+    attacks: AttacksSection = AttacksSection()
     evolve: EvolveSection = EvolveSection()
     study: StudySection = StudySection()
 

@@ -3,6 +3,7 @@
 import pytest
 
 from outrisk.assess.suite.of_run import Suite, make_suite
+from outrisk.config import AttacksSection
 from outrisk.errors import RiskError
 from outrisk.risk import CLASSIFIERS
 from outrisk.risk.privacy import METRICS
@@ -28,3 +29,12 @@ def test_names():
 def test_unknown_names(metrics, attacks, message):
     with pytest.raises(RiskError, match=message):
         make_suite(metrics, 9, 5.0, attacks)
+
+
+def test_attacks_of_a_study_file():
+    assert AttacksSection.model_validate("all") == AttacksSection(classifiers="all")
+    assert AttacksSection.model_validate(["svm"]).classifiers == ("svm",)
+    asked = AttacksSection.model_validate({"classifiers": ["svm"], "encoding": "ordinal"})
+    assert make_suite(None, 9, 5.0, asked.classifiers, asked.encoding).encoding == "ordinal"
+    with pytest.raises(ValueError, match="'nominal' or 'ordinal'"):
+        AttacksSection.model_validate({"encoding": "onehot"})

@@ -104,6 +104,7 @@ def test_a_codebook_makes_text_and_numbers_one(files, tmp_path, capsys):
         ({"more": ["--key-sizes", "two"]}, "Invalid value for '--key-sizes'"),
         ({"more": ["--metrics", "DCR"]}, "--metrics is about the privacy metrics; give --privacy too"),
         ({"more": ["--privacy", "--metrics", "CDR"]}, "no metric 'CDR'; known: ['ZCAP', 'GCAP',"),
+        ({"more": ["--encoding", "ordinal"]}, "--encoding is about the classifiers; give --attacks too"),
         ({"more": ["--privacy", "--sample", "1"]}, "Invalid value for '--sample'"),
         ({"more": ["--colour"]}, "--colour"),
     ],
@@ -120,7 +121,20 @@ def test_an_input_is_not_overwritten(files, capsys):
 
 def test_key_sizes_and_attacks_are_the_python_interface_too(files, tmp_path, capsys):
     out, page = tmp_path / "out.json", tmp_path / "out.html"
-    more = ["--holdout", files["holdout"], "--key-sizes", "1", "2", "--attacks", "--json", out, "--html", page]
+    more = [
+        "--holdout",
+        files["holdout"],
+        "--key-sizes",
+        "1",
+        "2",
+        "--attacks",
+        "--encoding",
+        "ordinal",
+        "--json",
+        out,
+        "--html",
+        page,
+    ]
     code, _, err = outrisk(capsys, *arguments(files, *more, synthetic=("synthetic", "second")))
     assert (code, err) == (0, "")
     parts = {section["name"]: section["tables"] for section in json.loads(out.read_text())["sections"]}
@@ -133,7 +147,9 @@ def test_key_sizes_and_attacks_are_the_python_interface_too(files, tmp_path, cap
             columns={"marginal": "difference"}
         )
         check_each_and_mean(table, values, "measure")
-    guesses = [attack(original, each, held, keys=["age", "area"], target="ill").frame for each in several]
+    guesses = [
+        attack(original, each, held, keys=["age", "area"], target="ill", encoding="ordinal").frame for each in several
+    ]
     renamed = [frame.rename(columns={"accuracy_original": "original"}) for frame in guesses]
     check_each_and_mean(parts["attacks"][0], pd.concat(renamed), "classifier")
     assert page.read_text().count("<svg ") == 3

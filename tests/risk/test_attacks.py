@@ -177,3 +177,20 @@ def test_refusals(change, message):
     arguments = {"original": people(9, 1), "synthetic": people(9, 2), "keys": KEYS, "target": "target"} | change
     with pytest.raises(RiskError, match=message):
         attack(**arguments)
+
+
+def test_ordinal_keys_are_their_numbers_standardised():
+    """Naive Bayes by hand: two normal distributions, on a key whose text sorts otherwise than its numbers."""
+    train = pd.DataFrame({"a": ["2", "4", "10", "12"], "target": ["x", "x", "y", "y"]})
+    asked = pd.DataFrame({"a": ["6", "8", "3", "11"], "target": ["x", "y", "x", "y"]})
+    result = attack(asked, train, keys=["a"], target="target", classifiers=["naive_bayes"], encoding="ordinal")
+    assert result.frame["accuracy_original"].item() == 1  # the distributions meet at 7
+    assert result.rows[0].note == "keys as numbers"
+    missing = asked.assign(a=["6", None, "3", "11"])  # the mean, 7: either is as likely
+    one = attack(missing, train, keys=["a"], target="target", classifiers=["naive_bayes"], encoding="ordinal")
+    assert one.frame["accuracy_original"].item() in (0.75, 1.0)
+    names = train.assign(a=list("pqrs"))
+    by_position = attack(names, names, keys=["a"], target="target", classifiers=["svm"], encoding="ordinal")
+    assert by_position.frame["accuracy_original"].item() == 1
+    with pytest.raises(RiskError, match="encoding 'onehot'; known"):
+        attack(asked, train, keys=["a"], target="target", encoding="onehot")

@@ -53,6 +53,7 @@ def measure_files(
     targets: Sequence[str],
     key_sizes: Sequence[int],
     attacks: bool,
+    encoding: str | None,
     privacy: bool,
     metrics: Sequence[str],
     sample: int | None,
@@ -67,6 +68,8 @@ def measure_files(
     for option, given in (("--metrics", metrics), ("--sample", sample), ("--time-limit", time_limit)):
         if given not in (None, []) and not privacy:
             raise ConfigError(f"{option} is about the privacy metrics; give --privacy too")
+    if encoding is not None and not attacks:
+        raise ConfigError("--encoding is about the classifiers; give --attacks too")
     chosen = metric_names(metrics)
     known = read_codebook(codebook) if codebook is not None else None
     with MetricProgress(Console(stderr=True)) as progress:
@@ -78,7 +81,7 @@ def measure_files(
             target=target,
             targets=tuple(targets),
             key_sizes=tuple(key_sizes),
-            attacks=attacks,
+            attacks=(encoding or "nominal") if attacks else "",
             privacy=Privacy(chosen, sample, time_limit, progress.heard) if privacy else None,
             codebook=known,
         )

@@ -159,7 +159,9 @@ def assessment_of(study: Study, data: StudyData) -> Assessment:
 def _suite(study: Study) -> suite.Suite:
     privacy, attacks = study.file.privacy, study.file.attacks
     try:
-        return suite.make_suite(privacy.metrics, privacy.sample, privacy.time_limit, attacks)
+        return suite.make_suite(
+            privacy.metrics, privacy.sample, privacy.time_limit, attacks.classifiers, attacks.encoding
+        )
     except RiskError as error:
         raise ConfigError(f"{study.path}: {error}") from None
 

@@ -146,6 +146,7 @@ def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None)
         groups=groups,
         seed=job.jackknife_seed,
         classifiers=job.suite.attacks,
+        encoding=job.suite.encoding,
         metrics=job.suite.metrics,
         sample=job.suite.sample,
         time_limit=job.suite.time_limit,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,14 @@ from outrisk import __version__
 from outrisk.cli import STOPPED
 from outrisk.cli.spread import Spread
 from outrisk.errors import OutRiskError
+
+
+class Encoding(StrEnum):
+    """How classifiers take keys."""
+
+    nominal = "nominal"
+    ordinal = "ordinal"
+
 
 app = typer.Typer(
     name="outrisk",
@@ -112,6 +121,9 @@ def measure(
     targets: Annotated[list[str] | None, typer.Option(help="Further targets, to be compared.")] = None,
     key_sizes: Annotated[list[int] | None, typer.Option(help="CAP family over all key sets of these sizes.")] = None,
     attacks: Annotated[bool, typer.Option("--attacks", help="Train classifiers on the synthetic data.")] = False,
+    encoding: Annotated[
+        Encoding | None, typer.Option(help="Keys that classifiers learn from, as categories or as numbers.")
+    ] = None,
     privacy: Annotated[bool, typer.Option("--privacy", help="Privacy metrics for synthetic data.")] = False,
     metrics: Annotated[list[str] | None, typer.Option(help="Only these privacy metrics.")] = None,
     sample: Annotated[int | None, typer.Option(min=2, help="Records that the privacy metrics are asked about.")] = None,
@@ -133,6 +145,7 @@ def measure(
             targets=targets or [],
             key_sizes=key_sizes or [],
             attacks=attacks,
+            encoding=encoding.value if encoding else None,
             privacy=privacy,
             metrics=metrics or [],
             sample=sample,

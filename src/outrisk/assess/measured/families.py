@@ -135,6 +135,7 @@ def attack_sections(request: Request) -> Iterator[Section]:
             request.holdout,
             keys=request.keys,
             target=request.target,
+            encoding=request.attacks,
             codebook=request.codebook,
         )
         for synthetic in request.synthetic

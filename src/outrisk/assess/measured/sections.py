@@ -31,7 +31,7 @@ class Request:
     target: str
     targets: tuple[str, ...] = ()  # further ones; with them the targets are compared
     key_sizes: tuple[int, ...] = ()  # with them the CAP family is measured over all key sets of these sizes
-    attacks: bool = False
+    attacks: str = ""  # encoding of the keys that classifiers learn from; empty: none is trained
     privacy: Privacy | None = None
     codebook: Codebook | None = None
 

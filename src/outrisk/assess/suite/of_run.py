@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from outrisk.errors import RiskError
-from outrisk.risk.attacks.attack import CLASSIFIERS, choose_classifiers
+from outrisk.risk.attacks.attack import CLASSIFIERS, check_encoding, choose_classifiers
+from outrisk.risk.attacks.learners import NOMINAL
 from outrisk.risk.privacy.registry import METRICS, UNTRAINED, choose_metrics
 from outrisk.risk.rows import COLUMNS as ROW
 
@@ -21,6 +22,7 @@ class Suite:
     sample: int | None = 1_000  # records of each table that these are asked about; None: all
     time_limit: float = 20.0  # seconds: of a privacy metric for each table attacked, of GCAP
     attacks: tuple[str, ...] = ()  # classifiers that are trained
+    encoding: str = NOMINAL  # of the keys that these learn from
 
 
 def metric_names(names: Sequence[str]) -> tuple[str, ...]:
@@ -29,7 +31,11 @@ def metric_names(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def make_suite(
-    metrics: Sequence[str] | str | None, sample: int | None, time_limit: float, attacks: Sequence[str] | str
+    metrics: Sequence[str] | str | None,
+    sample: int | None,
+    time_limit: float,
+    attacks: Sequence[str] | str,
+    encoding: str = NOMINAL,
 ) -> Suite:
     """The suite with metrics and classifiers by their names, 'all' for all; None for the metrics without training.
 
@@ -42,6 +48,7 @@ def make_suite(
     except RiskError as error:
         raise RiskError(f"[privacy.metrics] {error}") from None
     try:
-        return Suite(names, sample, time_limit, choose_classifiers(list(trained)) if trained else ())
+        check_encoding(encoding)
+        return Suite(names, sample, time_limit, choose_classifiers(list(trained)) if trained else (), encoding)
     except RiskError as error:
         raise RiskError(f"[attacks] {error}") from None

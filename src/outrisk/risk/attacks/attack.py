@@ -1,12 +1,14 @@
 """Classifier attacks: an intruder trains on the synthetic records and guesses people's target from their keys.
 
 After Hittmeir, Mayer and Ekelhart (A baseline for attribute disclosure risk in synthetic data, CODASPY 2020), who also
-give FR-NN (their Algorithm 3.1). The classifiers are scikit-learn's. Keys are categories: a key counts as equal or not,
-its codes as no numbers. A key level that no synthetic record has tells a classifier nothing, whichever level it is.
+give FR-NN (their Algorithm 3.1). The classifiers are scikit-learn's. By default keys are categories: a key counts as
+equal or not, its codes as no numbers, and a level that no synthetic record has tells a classifier nothing, whichever
+level it is; `encoding` ordinal takes keys as numbers, as these authors did.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -14,9 +16,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from outrisk.codebook import Codebook
+from outrisk.codebook import MISSING, Codebook
 from outrisk.errors import RiskError
-from outrisk.risk.attacks.learners import LEARNERS, Guess, Training, learn
+from outrisk.risk.attacks.learners import ENCODINGS, LEARNERS, NOMINAL, ORDINAL, Guess, Training, learn
 from outrisk.risk.attribution.definitions import Floats
 from outrisk.risk.attribution.nearest import nearest_keys, one_of_each_class, same_keys
 from outrisk.risk.coding.classes import SIDES, SYNTHETIC, Coding, Equivalence, Positions, cross
@@ -51,6 +53,7 @@ def attack(
     keys: Sequence[str],
     target: str,
     classifiers: Sequence[str] | None = None,
+    encoding: str = NOMINAL,
     codebook: Codebook | None = None,
     seed: int = 0,
 ) -> AttackResult:
@@ -59,12 +62,17 @@ def attack(
     `fr_nn` guesses the most frequent target among all synthetic records at the least Hamming distance (ties: the first
     level); `ensemble` takes the majority vote of MEMBERS (ties: the first level); `zero_rule` always guesses the most
     frequent synthetic target; `uniform` guesses any synthetic target value alike, its accuracy is the expected one.
-    Missing values are a level of their own. A classifier that fails is a row with NaN and its message in `reason`.
+    encoding: 'nominal', a key is a category that is equal or not; 'ordinal', scikit-learn's classifiers learn from
+    numbers (a number's value, whole numbers as text included, else the position of the level), standardised, with the
+    settings of Hittmeir and others; `fr_nn` is the same under both.
+    Missing values are a level of their own (ordinal: the mean). A classifier that fails is a row with NaN and its
+    message in `reason`.
     RiskError or DataError where no measure is defined on the input. Same seed, same result, in any order of records.
     """
     chosen = choose_classifiers(classifiers)
+    check_encoding(encoding)
     coding = code_tables(original, synthetic, holdout, keys, target, codebook)
-    found = attack_coding(coding, keys, target, chosen, seed)
+    found = attack_coding(coding, keys, target, chosen, seed, encoding)
     return AttackResult(tuple(keys), target, _wide(found), tuple(row for row, _ in found))
 
 
@@ -79,12 +87,12 @@ def choose_classifiers(names: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def attack_coding(
-    coding: Coding, keys: Sequence[str], target: str, chosen: Sequence[str], seed: int
+    coding: Coding, keys: Sequence[str], target: str, chosen: Sequence[str], seed: int, encoding: str = NOMINAL
 ) -> list[tuple[Row, int]]:
     """Rows of tables under one coding ('synthetic', 'original', perhaps 'holdout'), and the records trained on."""
     equivalence = cross(coding, keys, target)
     asked = MEMBERS if ENSEMBLE in chosen else chosen
-    training = _training(coding, keys, target, equivalence)
+    training = (_training if encoding == NOMINAL else _ordinal)(coding, keys, target, equivalence)
     guesses = {name: learn(name, training, seed) for name in asked if name in LEARNERS}
     if FR_NN in asked:
         near = nearest_keys(equivalence, coding, keys, same_keys(equivalence))
@@ -96,7 +104,7 @@ def attack_coding(
     by_chance = of_scores(place, _blind(ZERO_RULE, equivalence), counts).original
     rows = []
     for name in chosen:
-        row = replace(place, measure=name, baseline=by_chance, note="")
+        row = replace(place, measure=name, baseline=by_chance)
         if name in (ZERO_RULE, UNIFORM):
             guess = Guess(None, equivalence.n_records(SYNTHETIC))
             score: Floats | None = _blind(name, equivalence)
@@ -104,9 +112,11 @@ def attack_coding(
             guess = guesses[name]
             score = None if guess.targets is None else _right(guess.targets, equivalence)
         if score is None:
-            row = replace(sized(row, counts), reason="failed", detail=guess.reason, note=guess.note)
+            row = replace(sized(row, counts), reason="failed", detail=guess.reason)
         else:
-            row = replace(of_scores(row, score, counts), note=guess.note, defined=1)
+            row = replace(of_scores(row, score, counts), defined=1)
+        as_numbers = "keys as numbers" if encoding == ORDINAL and name in (*LEARNERS, ENSEMBLE) else ""
+        row = replace(row, note="; ".join(filter(None, (as_numbers, guess.note))))
         rows.append((row, guess.n_trained))
     return rows
 
@@ -143,6 +153,35 @@ def _training(coding: Coding, keys: Sequence[str], target: str, equivalence: Equ
     codes = np.stack(columns, axis=1)
     targets = coding.columns[coding.names.index(target)][rows[SYNTHETIC]]
     return Training(codes[rows[SYNTHETIC]], targets, codes[one_of_each_class(equivalence, coding)], tuple(sizes))
+
+
+def _ordinal(coding: Coding, keys: Sequence[str], target: str, equivalence: Equivalence) -> Training:
+    """Synthetic records and key combinations, and what each level of a key is as a number."""
+    rows = coding.rows()
+    codes = np.stack([coding.columns[coding.names.index(key)] for key in keys], axis=1)
+    targets = coding.columns[coding.names.index(target)][rows[SYNTHETIC]]
+    numbers = tuple(level_numbers(coding, key) for key in keys)
+    sizes = tuple(map(len, numbers))
+    return Training(codes[rows[SYNTHETIC]], targets, codes[one_of_each_class(equivalence, coding)], sizes, numbers)
+
+
+def level_numbers(coding: Coding, key: str) -> Floats:
+    """A number for each level, NaN for missing: its value where all levels are numbers, else its position."""
+    if key in coding.values:
+        return coding.values[key]
+    labels = coding.labels[coding.names.index(key)]
+    missing = np.array([label == MISSING for label in labels])
+    try:
+        found = np.array([math.nan if gone else float(label) for label, gone in zip(labels, missing, strict=True)])
+    except ValueError:
+        found = np.arange(len(labels), dtype=float)
+    return np.where(missing, math.nan, found)
+
+
+def check_encoding(encoding: str) -> None:
+    """Refuse an encoding of the keys that is not known."""
+    if encoding not in ENCODINGS:
+        raise RiskError(f"encoding {encoding!r}; known: {list(ENCODINGS)}")
 
 
 def _vote(guesses: dict[str, Guess]) -> Guess:

@@ -13,7 +13,8 @@ from outrisk.risk.rows import Row
 def _rows(coding: Coding, question: Question) -> Sequence[Row]:
     if not question.classifiers:
         return []
-    found = attack_coding(coding, question.keys, question.target, question.classifiers, question.seed)
+    asked = (question.keys, question.target, question.classifiers, question.seed, question.encoding)
+    found = attack_coding(coding, *asked)
     return [row for row, _ in found]
 
 
