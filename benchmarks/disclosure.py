@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from outrisk.provenance import peak_memory_mb
+from outrisk.records.provenance import peak_memory_mb
 from outrisk.risk import disclosure, multi_disclosure
 
 KEYS = ["sex", "age", "region", "placesize"]

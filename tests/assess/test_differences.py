@@ -40,7 +40,7 @@ def test_a_group_by_hand():
     assert (found.larger, found.smaller, found.group, found.records) == ("all", "older", "age 2", 3)
     assert (found.variables, found.cells, found.below) == ("job+ill", 3, 3)
     assert found.small_cells == "job=b, ill=no: 1; job=b, ill=yes: 1; job=Missing, ill=yes: 1"
-    assert found.row()["threshold"] == 2
+    assert found.threshold == 2
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import re
 
 import pytest
 from jinja2 import UndefinedError
+from pages import altered
 
 from outrisk.report.compose import Head, Section, compose
 from outrisk.report.pages import study_page
@@ -40,10 +41,8 @@ def test_a_reference_to_a_section_that_is_not_there_is_an_error():
         compose(HEAD, [section("first", "{{ misspelt }}")], "")
 
 
-def test_a_toy_section_from_outside_the_package(tmp_path, monkeypatch):
-    from run_directory import write
-
-    directory = write(tmp_path / "run")
+def test_a_toy_section_from_outside_the_package(assessed, tmp_path, monkeypatch):
+    directory = altered(assessed["halves"], tmp_path / "run")
     before = re.findall(r"<h2>(.*?)</h2>", study_page.render(directory).read_text())
     toy = Section(
         "toy", "A toy", lambda results: {"runs": len(results.runs)}, "<p>{{ runs }} runs: {{ ref('risk') }}</p>"
@@ -53,4 +52,4 @@ def test_a_toy_section_from_outside_the_package(tmp_path, monkeypatch):
     after = re.findall(r"<h2>(.*?)</h2>", text)
     assert any(heading.endswith(". A toy") for heading in after[:2]) and len(after) == len(before) + 1
     number = next(heading.split(".")[0] for heading in after if heading.endswith("Risk, original against holdout"))
-    assert f'<p>28 runs: <a href="#risk">section {number}</a></p>' in text
+    assert f'<p>6 runs: <a href="#risk">section {number}</a></p>' in text

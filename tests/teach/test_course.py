@@ -80,8 +80,8 @@ def written(folder: Path, data):
 def test_written_files_are_checked(tmp_path):
     data = next(make_copies(course(), 1)).data
     facts, rows = check_files(course(), Copy(1, data, "matched", 1, 0.1), written(tmp_path, data))
-    assert (facts["matched"], facts["numbers"], facts["broken"]) == (10, 10, [0, 0])
-    assert [row["refit"] for row in rows] == [*VALUES[0], *VALUES[1]]
+    assert (facts.matched, facts.numbers, facts.broken) == (10, 10, (0, 0))
+    assert [row.refit for row in rows] == [*VALUES[0], *VALUES[1]]
     changed = Microdata(CODEBOOK, data.codes[::-1].copy())
     with pytest.raises(EvolveError, match="copy 1 reads back differently"):
         check_files(course(), Copy(1, changed, "matched", 1, 0.1), written(tmp_path, data))
@@ -100,14 +100,14 @@ def test_written_files_are_checked(tmp_path):
         (-0.00006, 4, 3),
         (0.004, 4, 2),
         (0.4, 4, 0),
-        (0.6, 4, None),
+        (0.6, 4, np.nan),
         (0.0, 0, 0),
-        (1.0, 0, None),
-        (np.nan, 4, None),
+        (1.0, 0, np.nan),
+        (np.nan, 4, np.nan),
     ],
 )
 def test_agreement(difference, decimals, expected):
-    assert agreement(difference, decimals) == expected
+    assert agreement(difference, decimals) == pytest.approx(expected, nan_ok=True)
 
 
 def test_what_was_withheld_has_no_row():
@@ -117,7 +117,7 @@ def test_what_was_withheld_has_no_row():
     )
     numbers = np.array([10, 21, 41, 3, 25, np.nan]), np.array(VALUES[1])
     rows = list(reproduced_rows(2, [Refit(*each) for each in zip(known, numbers, strict=True)]))
-    assert [row["label"] for row in rows[:5]] == [OUTPUTS[0].labels[k] for k in (0, 1, 2, 4, 5)]
-    assert [row["matched"] for row in rows[:5]] == ["true", "false", "false", "true", "false"]
-    assert [row["agrees"] for row in rows[:5]] == [0, None, None, 0, None]
-    assert {row["copy"] for row in rows} == {2}
+    assert [row.label for row in rows[:5]] == [OUTPUTS[0].labels[k] for k in (0, 1, 2, 4, 5)]
+    assert [row.matched for row in rows[:5]] == [True, False, False, True, False]
+    assert [row.agrees for row in rows[:5]] == pytest.approx([0, np.nan, np.nan, 0, np.nan], nan_ok=True)
+    assert {row.copy for row in rows} == {2}

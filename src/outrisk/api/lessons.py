@@ -7,11 +7,11 @@ from threading import Event
 
 from rich.console import Console
 
-from outrisk.assess.files import RunDirectory
 from outrisk.config import read_study
 from outrisk.evolve.loop import Generation
 from outrisk.load import load_study_data
 from outrisk.progress import Progress
+from outrisk.records.directory import RunDirectory
 from outrisk.report.pages.teaching_page import render_teaching
 from outrisk.teach.making import Making, prepare
 

@@ -12,7 +12,6 @@ import pandas as pd
 from rich.console import Console
 
 from outrisk import __version__
-from outrisk.assess.files import plain
 from outrisk.assess.measured.document import document, sections
 from outrisk.assess.measured.sections import Privacy, Request
 from outrisk.assess.suite.of_run import metric_names
@@ -21,7 +20,8 @@ from outrisk.config import read_codebook
 from outrisk.errors import ConfigError
 from outrisk.microdata import read_table, typed
 from outrisk.progress import MetricProgress
-from outrisk.provenance import file_digest
+from outrisk.records.files import plain
+from outrisk.records.provenance import file_digest
 from outrisk.report.pages.measured_page import render_measured, show_measured
 
 

@@ -9,12 +9,12 @@ from threading import Event
 from rich.console import Console
 
 from outrisk.assess.entry import StudyRun, prepare
-from outrisk.assess.files import RunDirectory
 from outrisk.assess.folds import Fold
 from outrisk.config import read_study
 from outrisk.evolve.loop import Generation
 from outrisk.load import load_study_data
 from outrisk.progress import Progress
+from outrisk.records.directory import RunDirectory
 from outrisk.report.pages.study_page import render
 
 
@@ -54,6 +54,10 @@ def write_study(run: StudyRun, rendering: Callable[[Callable[[], object]], bool]
     assert directory is not None
     run.write(directory)
     rendered = run.whole and rendering(lambda: render(directory.folder))
+    if rendered:
+        run.complete(directory)
+    else:
+        directory.log("interrupted", runs=len(run.results))
     place = directory.close(run.whole)
     if not rendered:
         _keep_only(place / "synthetic", {result.job.file for result in run.results})

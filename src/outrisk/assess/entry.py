@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from threading import Event
 from types import TracebackType
-from typing import Any
 
-from outrisk.assess import files
-from outrisk.assess.files import RunDirectory
-from outrisk.assess.look import FINDINGS, Finding, in_a_sentence, look
 from outrisk.assess.look import differences as differencing
+from outrisk.assess.look import in_a_sentence, look
 from outrisk.assess.run import Job, RunResult, Watcher
 from outrisk.assess.study import Assessment, carry_out, plan_jobs
 from outrisk.assess.suite import of_run as suite
@@ -24,7 +21,10 @@ from outrisk.assess.summary import matched_rows, risk_rows, summarise
 from outrisk.config import Study
 from outrisk.errors import ConfigError, RiskError
 from outrisk.load import StudyData
-from outrisk.provenance import data_digest, file_digest, peak_memory_mb, versions
+from outrisk.outputs.base import Output
+from outrisk.records.directory import RunDirectory
+from outrisk.records.provenance import data_digest, file_digest, peak_memory_mb, versions
+from outrisk.records.schema import Difference, Finding, Input, Manifest, Matched, Score, Slow, Snapshot, Step
 from outrisk.risk.rows import asdict
 
 
@@ -64,7 +64,7 @@ class StudyRun:
             finished()
             if self.directory is not None:
                 took = {"generations": result.generations, "seconds": round(result.seconds, 3)}
-                self.directory.log("run", **result.job.place, stop=result.stop, **took)
+                self.directory.log("run", **vars(result.job.place), stop=result.stop, **took)
 
         carry_out(self.jobs, self.workers, halt, watcher, keep)
 
@@ -84,46 +84,52 @@ class StudyRun:
         file = self.study.file
         return look(self.assessment.outputs, self.assessment.original, file.appetite, file.target)
 
-    def manifest(self) -> dict[str, Any]:
-        """Where the results come from, and what they took."""
+    @cached_property
+    def manifest(self) -> Manifest:
+        """Where the results come from, and what they took; `interrupted` as long as there is no report."""
         found = versions()
         outputs = self.assessment.outputs
-        return {
-            "outrisk": found.pop("outrisk"),
-            "study": self.study.file.name,
-            "started": self.started.isoformat(timespec="seconds"),
-            "seed": self.assessment.seed,
-            "workers": self.workers,
-            "versions": found,
-            "inputs": _inputs(self.study, self.data),
-            "slow": [{"output": output.name, **output.effort} for output in outputs if output.effort],
-            "status": "complete" if self.whole else "interrupted",
-            "runs_done": len(self.done),
-            "runs_planned": len(self.jobs),
-            "seconds": round(time.perf_counter() - self.clock, 2),
-            "peak_memory_mb": peak_memory_mb(),
-        }
+        return Manifest(
+            outrisk=found.pop("outrisk"),
+            study=self.study.file.name,
+            started=self.started.isoformat(timespec="seconds"),
+            seed=self.assessment.seed,
+            workers=self.workers,
+            versions=found,
+            inputs=tuple(_inputs(self.study, self.data)),
+            slow=tuple(_slow(output) for output in outputs if output.effort),
+            status="interrupted",
+            runs_done=len(self.done),
+            runs_planned=len(self.jobs),
+            seconds=round(time.perf_counter() - self.clock, 2),
+            peak_memory_mb=peak_memory_mb(),
+        )
 
     def write(self, directory: RunDirectory) -> None:
         """Write every file of a run directory but the synthetic data and the report."""
-        manifest, results = self.manifest(), self.results
-        directory.log(manifest["status"], runs=len(results))
+        results = self.results
+        directory.log("written", runs=len(results))
         directory.yaml("study.yaml", self.study.resolved())
         directory.codebook(self.assessment.original.codebook)
-        directory.json("manifest.json", manifest)
-        directory.table("matched.csv", files.MATCHED, (row for result in results for row in matched_rows(result)))
-        directory.table("trajectory.csv", files.TRAJECTORY, (row for result in results for row in result.trajectory))
-        directory.table("snapshots.csv", files.SNAPSHOTS, (row for result in results for row in result.snapshots))
-        directory.table("risk.csv", files.RISK, (row for result in results for row in risk_rows(result)))
-        measured = ({**result.job.place, **asdict(row)} for result in results for row in result.measures)
+        directory.json("manifest.json", self.manifest)
+        directory.rows("matched.csv", Matched, (row for result in results for row in matched_rows(result)))
+        directory.rows("trajectory.csv", Step, (row for result in results for row in result.trajectory))
+        directory.rows("snapshots.csv", Snapshot, (row for result in results for row in result.snapshots))
+        directory.rows("risk.csv", Score, (row for result in results for row in risk_rows(result)))
+        measured = ({**vars(result.job.place), **asdict(row)} for result in results for row in result.measures)
         directory.table("measures.csv", suite.COLUMNS, measured)
         directory.table("over_runs.csv", over_runs.COLUMNS, over_runs.over_runs(results))
-        directory.table("findings.csv", FINDINGS, (finding.row() for finding in self.findings))
+        directory.rows("findings.csv", Finding, self.findings)
         outright = in_a_sentence(self.findings, len(self.assessment.outputs))
-        directory.json("risk.json", {"outright": outright, **summarise(self.assessment, self.jobs, results)})
+        directory.json("risk.json", replace(summarise(self.assessment, self.jobs, results), outright=outright))
         threshold = self.study.file.appetite.safe_threshold
         pairs = differencing.differences(self.assessment.outputs, self.assessment.original, threshold)
-        directory.table("differencing.csv", differencing.COLUMNS, (pair.row() for pair in pairs))
+        directory.rows("differencing.csv", Difference, pairs)
+
+    def complete(self, directory: RunDirectory) -> None:
+        """Say that the directory is whole: once its report stands there."""
+        directory.json("manifest.json", replace(self.manifest, status="complete"))
+        directory.log("complete", runs=len(self.done))
 
 
 def prepare(study: Study, data: StudyData, directory: RunDirectory | None, workers: int | None = None) -> StudyRun:
@@ -135,6 +141,10 @@ def prepare(study: Study, data: StudyData, directory: RunDirectory | None, worke
     workers = workers or os.cpu_count() or 1
     jobs = plan_jobs(assessment, directory.synthetic if directory else None, workers)
     return StudyRun(study, data, assessment, jobs, min(workers, len(jobs)), directory)
+
+
+def _slow(output: Output) -> Slow:
+    return Slow(output.name, int(output.effort["refits"]), output.effort["seconds"])
 
 
 def assessment_of(study: Study, data: StudyData) -> Assessment:
@@ -166,24 +176,22 @@ def _suite(study: Study) -> suite.Suite:
         raise ConfigError(f"{study.path}: {error}") from None
 
 
-def _inputs(study: Study, data: StudyData) -> list[dict[str, Any]]:
+def _inputs(study: Study, data: StudyData) -> list[Input]:
     """Every file that the study read, by digest."""
-    inputs: list[dict[str, Any]] = []
+    inputs: list[Input] = []
     if study.path.is_file():
-        inputs.append({"what": "study", "name": study.path.name, "sha256": file_digest(study.path)})
+        inputs.append(Input("study", study.path.name, file_digest(study.path)))
     if study.file.codebook:
-        inputs.append(
-            {"what": "codebook", "name": study.file.codebook, "sha256": file_digest(study.folder / study.file.codebook)}
-        )
+        inputs.append(Input("codebook", study.file.codebook, file_digest(study.folder / study.file.codebook)))
     for entry in study.file.outputs:
         place = entry.runs.rpartition(":")[0]
         if place.endswith(".py"):
-            inputs.append({"what": "function", "name": place, "sha256": file_digest(study.folder / place)})
+            inputs.append(Input("function", place, file_digest(study.folder / place)))
     for what, section, records in (
         ("data", study.file.data, data.original),
         ("holdout", study.file.holdout, data.holdout),
     ):
         if section is not None and records is not None:
             name = section.path or f"{section.package}: {section.dataset}"
-            inputs.append({"what": what, "name": name, "sha256": data_digest(records), "records": len(records)})
+            inputs.append(Input(what, name, data_digest(records), len(records)))
     return inputs

@@ -4,37 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from outrisk.records.schema import Extrapolation
+
 Array = NDArray[np.float64]
 MIN_POINTS, MIN_RUNS, MIN_SPAN = 4, 3, 3.0
-
-
-@dataclass(frozen=True)
-class Extrapolation:
-    """Risk = intercept + slope * error; NaN with a reason where the evidence is too thin.
-
-    intercept: the risk at zero error, with its 95 % interval. correlation and r_squared: over all points, as the paper
-    does. measured: mean risk of the runs' last points, those of least error. mae_from, mae_to: range of the errors
-    used.
-    """
-
-    intercept: float
-    low: float
-    high: float
-    slope: float
-    correlation: float
-    r_squared: float
-    n_points: int
-    n_runs: int
-    mae_from: float
-    mae_to: float
-    measured: float
-    reason: str
 
 
 def extrapolate(points: Sequence[tuple[Array, Array]]) -> Extrapolation:

@@ -11,7 +11,6 @@ from threading import Event
 from typing import Protocol
 
 import numpy as np
-from deap import tools
 
 from outrisk.assess.folds import Fold
 from outrisk.assess.suite.of_run import Suite
@@ -20,6 +19,7 @@ from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import Settings
 from outrisk.microdata import Microdata, write_table
 from outrisk.problem.released import Refit
+from outrisk.records.schema import Place, Snapshot, Step
 from outrisk.risk.attribution.over_key_sets import Scores, score_coding
 from outrisk.risk.families import Question, measure
 from outrisk.risk.rows import Row
@@ -64,9 +64,9 @@ class Job:
         return f"level-{self.fold.level}_fold-{self.fold.name}_run-{self.run}.csv"
 
     @property
-    def place(self) -> dict[str, object]:
-        """The columns that say which run a row belongs to."""
-        return {"level": self.fold.level, "fold": self.fold.name, "run": self.run}
+    def place(self) -> Place:
+        """Which run a row belongs to."""
+        return Place(self.fold.level, self.fold.name, self.run)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +83,8 @@ class RunResult:
     generations: int
     seconds: float
     refits: list[Refit]
-    trajectory: list[dict[str, object]]
-    snapshots: list[dict[str, object]]
+    trajectory: list[Step]
+    snapshots: list[Snapshot]
     scores: Scores
     measures: list[Row]
     synthetic: Microdata  # the best candidate
@@ -94,21 +94,23 @@ class RunResult:
 class _Trace:
     """What is kept while a run goes on."""
 
-    logbook: tools.Logbook = field(default_factory=tools.Logbook)
+    steps: list[Step] = field(default_factory=list)
     kept: list[tuple[int, np.ndarray]] = field(default_factory=list)  # generation and codes of a snapshot
     error: float = math.inf
 
     def add(self, job: Job, generation: Generation, seconds: float) -> None:
         errors = generation.errors
-        self.logbook.record(
-            **job.place,
-            generation=generation.number,
-            mse=errors.mse,
-            mae=errors.mae,
-            chi2=errors.chi2,
-            rate=generation.mutation_rate,
-            seconds=round(seconds, 3),
-            matched=errors.matched,
+        self.steps.append(
+            Step(
+                **vars(job.place),
+                generation=generation.number,
+                mse=errors.mse,
+                mae=errors.mae,
+                chi2=errors.chi2,
+                rate=generation.mutation_rate,
+                seconds=round(seconds, 3),
+                matched=errors.matched,
+            )
         )
         falls = errors.mae < self.error / _STEP and len(self.kept) < _MOST_SNAPSHOTS
         if falls or generation.stop:
@@ -127,7 +129,7 @@ def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None)
         if halt is not None and halt.is_set():
             return None
     seconds = time.perf_counter() - started
-    snapshots: list[dict[str, object]] = []
+    snapshots: list[Snapshot] = []
     refits = list[Refit]()
     for number, codes in trace.kept:
         if halt is not None and halt.is_set():
@@ -161,10 +163,10 @@ def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None)
     return RunResult(
         job,
         stop,
-        len(trace.logbook) - 1,
+        len(trace.steps) - 1,
         seconds,
         refits,
-        trace.logbook,
+        trace.steps,
         snapshots,
         scores,
         measures,
@@ -178,19 +180,22 @@ def groups_of(fold: Fold, most: int = 20) -> int:
     return min(most, smaller) if smaller >= 2 else 0
 
 
-def _snapshot(job: Job, generation: int, synthetic: Microdata, refits: list[Refit]) -> dict[str, object]:
+def _snapshot(job: Job, generation: int, synthetic: Microdata, refits: list[Refit]) -> Snapshot:
     difference = np.concatenate([refit.differences for refit in refits])
     coding = job.fold.coding.only([*job.keys, job.target]).beside(synthetic)
     scores = score_coding(coding, [job.keys], job.target, job.tau, groups=0, seed=0)
-    risks = {
-        f"{measure}_{side}": float(scores.values[measure, side][0]) if (measure, side) in scores.values else math.nan
-        for measure in ("tcap_undefined", "tcap_zero")
-        for side in ("original", "holdout")
-    }
-    return {
-        **job.place,
-        "generation": generation,
-        "mse": float(np.mean(difference**2)),
-        "mae": float(np.mean(np.abs(difference))),
-        **risks,
-    }
+
+    def risk(measure: str, side: str) -> float:
+        return float(scores.values[measure, side][0]) if (measure, side) in scores.values else math.nan
+
+    mse, mae = float(np.mean(difference**2)), float(np.mean(np.abs(difference)))
+    return Snapshot(
+        **vars(job.place),
+        generation=generation,
+        mse=mse,
+        mae=mae,
+        tcap_undefined_original=risk("tcap_undefined", "original"),
+        tcap_undefined_holdout=risk("tcap_undefined", "holdout"),
+        tcap_zero_original=risk("tcap_zero", "original"),
+        tcap_zero_holdout=risk("tcap_zero", "holdout"),
+    )

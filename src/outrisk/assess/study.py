@@ -21,7 +21,7 @@ from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output, release
 from outrisk.problem.blocks import Mask
 from outrisk.problem.released import Released
-from outrisk.provenance import seed_of
+from outrisk.records.provenance import seed_of
 from outrisk.risk.attribution.definitions import key_sets
 from outrisk.risk.attribution.over_key_sets import score
 

@@ -6,106 +6,109 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 
 from outrisk.assess.extrapolation import extrapolate
 from outrisk.assess.run import Job, RunResult
 from outrisk.assess.study import Assessment
+from outrisk.records.run import find
+from outrisk.records.schema import (
+    Estimate,
+    Extrapolation,
+    Fold,
+    Level,
+    Matched,
+    ReleasedOutput,
+    Risk,
+    Run,
+    Score,
+)
 from outrisk.risk.attribution.over_key_sets import MEASURES, against, some
 from outrisk.risk.coding.classes import SIDES
-from outrisk.risk.intervals.jackknife import Estimate
-
-Row = dict[str, Any]
+from outrisk.risk.intervals import jackknife
 
 
-def matched_rows(result: RunResult) -> Iterator[Row]:
+def matched_rows(result: RunResult) -> Iterator[Matched]:
     """Rows of matched.csv for one run: every number of which something was released."""
-    yield from ({**result.job.place, **row} for refit in result.refits for row in refit.rows())
+    place = vars(result.job.place)
+    yield from (Matched(**place, **vars(number)) for refit in result.refits for number in refit.rows())
 
 
-def risk_rows(result: RunResult) -> Iterator[Row]:
+def risk_rows(result: RunResult) -> Iterator[Score]:
     """Rows of risk.csv for one run: every measure, side and key set."""
-    scores = result.scores
+    scores, place = result.scores, vars(result.job.place)
     for k, keys in enumerate(scores.sets):
-        place = {**result.job.place, "key_size": len(keys), "keys": "+".join(keys)}
-        yield {**place, "measure": "weap", "side": "synthetic", "value": float(scores.mean_weap[k]), "reason": ""}
+        key_set = {**place, "key_size": len(keys), "keys": "+".join(keys)}
+        mean = float(scores.mean_weap[k])
+        yield Score(
+            **key_set, measure="weap", side="synthetic", value=mean, certain=math.nan, matched=math.nan, reason=""
+        )
         for (measure, side), values in scores.values.items():
             counts = scores.attributions[side][k]
             value = float(values[k])
-            yield {
-                **place,
-                "measure": measure,
-                "side": side,
-                "value": value,
-                "certain": counts.certain,
-                "matched": counts.matched,
-                "reason": counts.reason if math.isnan(value) else "",
-            }
+            yield Score(
+                **key_set,
+                measure=measure,
+                side=side,
+                value=value,
+                certain=counts.certain,
+                matched=counts.matched,
+                reason=counts.reason if math.isnan(value) else "",
+            )
 
 
-def summarise(assessment: Assessment, jobs: Sequence[Job], results: Sequence[RunResult]) -> Row:
+def summarise(assessment: Assessment, jobs: Sequence[Job], results: Sequence[RunResult]) -> Risk:
     """The content of risk.json; `results` may lack some of the jobs."""
     folds = [
         _fold(list(runs))
         for _, runs in groupby(results, key=lambda result: (result.job.fold.level, result.job.fold.index))
     ]
-    return {
-        "target": assessment.target,
-        "keys": list(assessment.keys),
-        "key_sizes": list(assessment.key_sizes),
-        "tau": assessment.tau,
-        "largest": len(assessment.keys),
-        "outputs": [
-            {
-                "name": released.name,
-                "kind": released.kind,
-                "notes": released.output.notes,
-                "numbers": int(released.known.sum()),
-                "withheld": int((~released.known).sum()),
-                "importance": released.importance,
-            }
-            for released in jobs[0].problem.released
-        ],
-        "folds": folds,
-        "levels": [_level(level, list(parts)) for level, parts in groupby(folds, key=lambda fold: fold["level"])],
-    }
+    return Risk(
+        target=assessment.target,
+        keys=tuple(assessment.keys),
+        key_sizes=tuple(assessment.key_sizes),
+        tau=assessment.tau,
+        largest=len(assessment.keys),
+        outputs=tuple(ReleasedOutput.of(released) for released in jobs[0].problem.released),
+        folds=tuple(folds),
+        levels=tuple(_level(level, list(parts)) for level, parts in groupby(folds, key=lambda fold: fold.level)),
+    )
 
 
-def _fold(results: list[RunResult]) -> Row:
+def _fold(results: list[RunResult]) -> Fold:
     fold = results[0].job.fold
-    return {
-        "level": fold.level,
-        "fold": fold.name,
-        "n_original": len(fold.original),
-        "n_holdout": len(fold.holdout) if fold.holdout else 0,
-        "holdout": fold.holdout_name,
-        "runs": [_run(result) for result in results],
-        "estimates": list(_estimates(results)),
-        "extrapolation": list(_extrapolations(results)),
-    }
+    return Fold(
+        level=fold.level,
+        fold=fold.name,
+        n_original=len(fold.original),
+        n_holdout=len(fold.holdout) if fold.holdout else 0,
+        holdout=fold.holdout_name,
+        runs=tuple(_run(result) for result in results),
+        estimates=tuple(_estimates(results)),
+        extrapolation=tuple(_extrapolations(results)),
+    )
 
 
-def _run(result: RunResult) -> Row:
+def _run(result: RunResult) -> Run:
     difference = np.concatenate([refit.differences for refit in result.refits])
-    return {
-        "run": result.job.run,
-        "stop": result.stop,
-        "generations": result.generations,
-        "seconds": round(result.seconds, 3),
-        "mae": float(np.mean(np.abs(difference))),
-        "mse": float(np.mean(difference**2)),
-        "largest_difference": float(np.max(np.abs(difference))),
-        "matched": sum(int(refit.matched.sum()) for refit in result.refits),
-        "numbers": len(difference),
-        "failures": [refit.failure for refit in result.refits if refit.failure],
-    }
+    return Run(
+        run=result.job.run,
+        stop=result.stop,
+        generations=result.generations,
+        seconds=round(result.seconds, 3),
+        mae=float(np.mean(np.abs(difference))),
+        mse=float(np.mean(difference**2)),
+        largest_difference=float(np.max(np.abs(difference))),
+        matched=sum(int(refit.matched.sum()) for refit in result.refits),
+        numbers=len(difference),
+        failures=tuple(refit.failure for refit in result.refits if refit.failure),
+    )
 
 
-def _estimates(results: list[RunResult]) -> Iterator[Row]:
+def _estimates(results: list[RunResult]) -> Iterator[Estimate]:
     job = results[0].job
     parts = {"all": list(range(len(job.key_sets))), "largest": [job.scored.index(job.keys)]}
     for keys, chosen in parts.items():
@@ -114,79 +117,66 @@ def _estimates(results: list[RunResult]) -> Iterator[Row]:
             yield from (_row(measure, keys, side, found) for side, found in against(scores, measure).items())
 
 
-def _row(measure: str, keys: str, side: str, estimate: Estimate) -> Row:
-    return {
-        "measure": measure,
-        "keys": keys,
-        "side": side,
-        "value": estimate.value,
-        "standard_error": estimate.standard_error,
-        "low": estimate.low,
-        "high": estimate.high,
-        "n_key_sets": estimate.n_key_sets,
-        "n_undefined": estimate.n_undefined,
-        "reason": estimate.reason,
-    }
+def _row(measure: str, keys: str, side: str, found: jackknife.Estimate) -> Estimate:
+    return Estimate(
+        measure=measure,
+        keys=keys,
+        side=side,
+        value=found.value,
+        standard_error=found.standard_error,
+        low=found.low,
+        high=found.high,
+        n_key_sets=found.n_key_sets,
+        n_undefined=found.n_undefined,
+        reason=found.reason,
+    )
 
 
-def _extrapolations(results: list[RunResult]) -> Iterator[Row]:
-    def column(result: RunResult, name: str) -> np.ndarray:
-        return np.array([row[name] for row in result.snapshots], dtype=float)
-
+def _extrapolations(results: list[RunResult]) -> Iterator[Extrapolation]:
     for measure in ("tcap_undefined", "tcap_zero"):
         for side in (*SIDES, "marginal"):
-            points = []
-            for result in results:
-                risks = (
-                    column(result, f"{measure}_original") - column(result, f"{measure}_holdout")
-                    if side == "marginal"
-                    else column(result, f"{measure}_{side}")
+            points = [
+                (
+                    np.array([row.mae for row in result.snapshots], dtype=float),
+                    np.array([row.risk(measure, side) for row in result.snapshots], dtype=float),
                 )
-                points.append((column(result, "mae"), risks))
-            found = asdict(extrapolate(points))
-            if side != "original" and results[0].job.fold.holdout is None:
-                found["reason"] = "no holdout"
-            yield {"measure": measure, "side": side, **found}
+                for result in results
+            ]
+            found = replace(extrapolate(points), measure=measure, side=side)
+            missing = side != "original" and results[0].job.fold.holdout is None
+            yield replace(found, reason="no holdout") if missing else found
 
 
-def _is_compared(fold: Row, estimate: Row) -> bool:
+def _is_compared(fold: Fold, estimate: Estimate) -> bool:
     """Whether the difference between original and holdout of an estimate's measure is defined in a fold."""
-    wanted = (estimate["measure"], estimate["keys"], "marginal")
-    found = (row for row in fold["estimates"] if (row["measure"], row["keys"], row["side"]) == wanted)
-    return not math.isnan(next(found)["value"])
+    return not math.isnan(find(fold.estimates, estimate.measure, "marginal", estimate.keys).value)
 
 
-def _level(level: int, folds: list[Row]) -> Row:
+def _level(level: int, folds: list[Fold]) -> Level:
     """Mean over the folds of a level, its margins of error those of the folds joined as of independent parts; of one
     fold alone they are its own. Folds that are each other's holdout err in opposite directions, which is left out: the
     interval is somewhat too wide for the marginal risk, not too narrow. Original, holdout and difference are means over
     the same folds, those where the difference is defined (if any), so that they subtract.
     """
-    estimates = []
-    for at, model in enumerate(folds[0]["estimates"]):
-        rows = [fold["estimates"][at] for fold in folds]
-        compared = [row for row, fold in zip(rows, folds, strict=True) if _is_compared(fold, model)]
-        used = compared or [row for row in rows if not math.isnan(row["value"])]
-        value = float(np.mean([row["value"] for row in used])) if used else math.nan
-        error = math.sqrt(sum(row["standard_error"] ** 2 for row in used)) / len(used) if used else math.nan
-        margin = math.hypot(*((row["high"] - row["low"]) / 2 for row in used)) / len(used) if used else math.nan
-        left = len(rows) - len(used)
-        reason = next((row["reason"] for row in rows if row["reason"]), "")
-        estimates.append(
-            {
-                **{name: model[name] for name in ("measure", "keys", "side")},
-                "value": value,
-                "standard_error": error,
-                "low": value - margin,
-                "high": value + margin,
-                "n_key_sets": sum(row["n_key_sets"] for row in rows),
-                "n_undefined": sum(row["n_undefined"] for row in rows),
-                "reason": f"{left} of {len(rows)} folds left out: {reason}" if left and used else reason,
-            }
-        )
-    return {
-        "level": level,
-        "n_folds": len(folds),
-        "runs": sum(len(fold["runs"]) for fold in folds),
-        "estimates": estimates,
-    }
+    rows = zip(*(fold.estimates for fold in folds), strict=True)
+    runs = sum(len(fold.runs) for fold in folds)
+    return Level(level, len(folds), runs, tuple(_over_folds(folds, estimates) for estimates in rows))
+
+
+def _over_folds(folds: Sequence[Fold], rows: Sequence[Estimate]) -> Estimate:
+    compared = [row for row, fold in zip(rows, folds, strict=True) if _is_compared(fold, row)]
+    used = compared or [row for row in rows if not math.isnan(row.value)]
+    value = float(np.mean([row.value for row in used])) if used else math.nan
+    margin = math.hypot(*((row.high - row.low) / 2 for row in used)) / len(used) if used else math.nan
+    left = len(rows) - len(used)
+    reason = next((row.reason for row in rows if row.reason), "")
+    return replace(
+        rows[0],
+        value=value,
+        standard_error=math.sqrt(sum(row.standard_error**2 for row in used)) / len(used) if used else math.nan,
+        low=value - margin,
+        high=value + margin,
+        n_key_sets=sum(row.n_key_sets for row in rows),
+        n_undefined=sum(row.n_undefined for row in rows),
+        reason=f"{left} of {len(rows)} folds left out: {reason}" if left and used else reason,
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -174,6 +174,25 @@ class Released:
             return Refit(self, np.full(len(self.low), np.nan), str(error))
 
 
+@dataclass(frozen=True)
+class Compared:
+    """A released number (NaN where only the range from `low` to `high` is known) beside its refit.
+
+    difference: refit minus released, 0 within a known range. decimals: printed digits after the point. matched: the
+    difference is at most half a last digit.
+    """
+
+    output: str
+    label: str
+    released: float
+    low: float
+    high: float
+    refit: float
+    difference: float
+    decimals: int
+    matched: bool
+
+
 @dataclass(frozen=True, eq=False)
 class Refit:
     """Released numbers beside the same numbers of some records: numbers (k,), and why they could not be computed."""
@@ -192,18 +211,18 @@ class Refit:
         """Which of these numbers are right at their released precision."""
         return self.released.is_matched(self.numbers)[self.released.known]
 
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """A row for every number of which something was released."""
+    def rows(self) -> Iterator[Compared]:
+        """Every number of which something was released."""
         released = self.released
         for at, k in enumerate(np.flatnonzero(released.known)):
-            yield {
-                "output": released.name,
-                "label": released.labels[k],
-                "released": float(released.values[k]),
-                "low": float(released.low[k]),
-                "high": float(released.high[k]),
-                "refit": float(self.numbers[k]),
-                "difference": float(self.differences[at]),
-                "decimals": int(released.decimals[k]),
-                "matched": str(bool(self.matched[at])).lower(),
-            }
+            yield Compared(
+                output=released.name,
+                label=released.labels[k],
+                released=float(released.values[k]),
+                low=float(released.low[k]),
+                high=float(released.high[k]),
+                refit=float(self.numbers[k]),
+                difference=float(self.differences[at]),
+                decimals=int(released.decimals[k]),
+                matched=bool(self.matched[at]),
+            )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from outrisk.records.run import Results, find
+from outrisk.records.schema import Estimate, Fold, Level
 from outrisk.report import formats
-from outrisk.report.results import Estimate, Fold, Level, Results, find
 
 NO_HOLDOUT = "no holdout"
 _IN_ROW = 40  # characters of a reason that fits in a table row
@@ -69,7 +70,7 @@ def _contrast(part: Fold | Level, measure: str, keys: str, held_out: bool) -> Co
         name=formats.fold_name(part.level, part.fold) if isinstance(part, Fold) else f"mean of {part.n_folds} folds",
         average=not fold,
         level=part.level,
-        records=f"{part.n_original:,} / {formats.count(part.n_holdout)}" if isinstance(part, Fold) else "",
+        records=f"{part.n_original:,} / {formats.count(part.n_holdout or None)}" if isinstance(part, Fold) else "",
         original=find(part.estimates, measure, "original", keys),
         holdout=find(part.estimates, measure, "holdout", keys),
         marginal=find(part.estimates, measure, "marginal", keys),

@@ -7,8 +7,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from outrisk.records.run import LEADING, Results, find, marginal
+from outrisk.records.schema import Estimate, Level, Run
 from outrisk.report import formats
-from outrisk.report.results import LEADING, Estimate, Level, Results, Run, find, marginal
 
 _COUNTING = {
     LEADING: "leaving out synthetic records whose keys nobody has",
@@ -72,7 +73,7 @@ def headlines(results: Results) -> list[Figure]:
 def warnings(results: Results) -> list[str]:
     """What a reader must know before the numbers."""
     manifest, found = results.manifest, []
-    if manifest.status != "complete":
+    if manifest.runs_done < manifest.runs_planned:
         done = f"{manifest.runs_done} of {formats.plural(manifest.runs_planned, 'planned run')}"
         found.append(f"This study was interrupted after {done}. The report covers the finished runs only.")
     failed = [run for run in results.runs if math.isnan(run.mae) or math.isinf(run.mae)]
@@ -130,7 +131,7 @@ def _risk(results: Results) -> list[str]:
         return [_without_holdout(results)]
     held = results.folds_of(lead.level)[0]
     if lead.level == 1:
-        place = f"On the whole data, read against a holdout of {held.n_holdout or 0:,} records"
+        place = f"On the whole data, read against a holdout of {held.n_holdout:,} records"
     else:
         place = f"On {formats.level_name(lead.level)}, each read against its counterpart as the holdout"
     others = [level for level in results.risk.levels if level.level > lead.level and results.folds_of(level.level)]

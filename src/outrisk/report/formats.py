@@ -20,15 +20,15 @@ _STOPS = {
 
 
 def fixed(value: float, decimals: int, sign: bool = False) -> str:
-    """Fixed decimals; what rounds to nothing but is not 0 shows it: `<0.001`, or `+0.000` and `−0.000`."""
+    """Fixed decimals. What rounds to nothing has no sign; a positive number without a sign then reads `<0.001`."""
     if math.isnan(value):
         return UNDEFINED
     if math.isinf(value):
         return "∞" if value > 0 else f"{_MINUS}∞"
     size = f"{abs(value):,.{decimals}f}"
-    if value > 0 and not sign and not size.strip("0.,"):
-        return f"<{10.0**-decimals:.{decimals}f}"
-    mark = _MINUS if value < 0 else "+" if sign and value > 0 else ""
+    if not size.strip("0.,"):
+        return f"<{10.0**-decimals:.{decimals}f}" if value > 0 and not sign else size
+    mark = _MINUS if value < 0 else "+" if sign else ""
     return mark + size
 
 

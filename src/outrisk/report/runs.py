@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from outrisk.records.run import Results
+from outrisk.records.schema import Run
 from outrisk.report import formats
-from outrisk.report.results import Results, Run
 
 
 def run_rows(results: Results) -> list[tuple[str, Run]]:
@@ -21,7 +22,7 @@ def fold_rows(results: Results) -> list[dict[str, str]]:
             "fold": formats.fold_name(fold.level, fold.fold),
             "records": f"{fold.n_original:,}",
             "holdout": fold.holdout or "none",
-            "held_out": formats.count(fold.n_holdout),
+            "held_out": formats.count(fold.n_holdout or None),
             "runs": f"{len(fold.runs):,}",
             "stop": "; ".join(dict.fromkeys(formats.stop(run.stop) for run in fold.runs)),
             "generations": formats.spread([formats.count(x) for x in sorted(run.generations for run in fold.runs)]),

@@ -10,9 +10,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from outrisk.records.run import Results, find, marginal, read_run
+from outrisk.records.schema import Fold
 from outrisk.report import findings, formats
 from outrisk.report.contrasts import NO_HOLDOUT
-from outrisk.report.results import Fold, Results, find, marginal, read
 from outrisk.report.runs import fold_rows
 
 _CONVENTIONS = {"tcap_undefined": "undefined", "tcap_zero": "as zero"}
@@ -24,7 +25,7 @@ def summary(directory: Path, console: Console) -> None:
     Fits 100 columns. Raises ConfigError as `render` does.
     """
     directory = Path(directory)
-    results = read(directory)
+    results = read_run(directory)
     for warning in findings.warnings(results):
         console.print(f"[bold]Note:[/bold] {escape(warning)}", highlight=False)
     if results.risk.outright:

@@ -21,7 +21,7 @@ from outrisk.microdata import Microdata
 from outrisk.outputs import Rule
 from outrisk.problem.blocks import Tally
 from outrisk.problem.released import Released, TallyPart
-from outrisk.provenance import seed_of
+from outrisk.records.provenance import seed_of
 
 _COPIES = 2  # branch of the study's random tree; 0 and 1 are those of an assessment
 

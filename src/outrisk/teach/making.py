@@ -13,16 +13,17 @@ from types import TracebackType
 from typing import Any
 
 from outrisk import __version__
-from outrisk.assess.files import RunDirectory
 from outrisk.codebook import codebook_to_dict
 from outrisk.config import Study
 from outrisk.errors import ConfigError
 from outrisk.microdata import Microdata
 from outrisk.outputs import release
 from outrisk.outputs.conflicts import conflicts
-from outrisk.provenance import data_digest, file_digest, versions
+from outrisk.records.directory import RunDirectory
+from outrisk.records.provenance import data_digest, file_digest, versions
+from outrisk.records.schema import Input, Reproduced, TeachingCopy, TeachingManifest
 from outrisk.teach.course import Copy, Course, Watcher, make_copies
-from outrisk.teach.handout import REPRODUCED, Row, check_files, document
+from outrisk.teach.handout import check_files, document
 from outrisk.teach.marked import marked_codebook, write_marked
 
 _MARK = "# synthetic: this belongs to synthetic teaching data; no record was collected from a person.\n"
@@ -71,13 +72,13 @@ class Making:
         EvolveError if what was written differs from the copies, or breaks a rule.
         """
         course, study = self.course, self.study
-        checked, rows = [], list[Row]()
+        checked, rows = list[TeachingCopy](), list[Reproduced]()
         for copy in self.copies:
             facts, found = check_files(course, copy, self._write_copy(directory, copy, parquet))
-            checked.append((copy, facts))
+            checked.append(facts)
             rows += found
         computed = self.original is not None
-        directory.table("reproduced.csv", REPRODUCED, rows)
+        directory.rows("reproduced.csv", Reproduced, rows)
         directory.json("teaching.json", document(course, checked, computed, study.file.source))
         records = {"records": None if computed else course.n_records}
         _write_marked_yaml(directory, "study.yaml", study.resolved() | records)
@@ -95,21 +96,20 @@ class Making:
             write_marked(copy.data, file, facts | {"outrisk": __version__})
         return files
 
-    def manifest(self) -> dict[str, Any]:
+    def manifest(self) -> TeachingManifest:
         """Where the data come from, and what they took."""
         found = versions()
-        return {
-            "synthetic": True,
-            "outrisk": found.pop("outrisk"),
-            "study": self.study.file.name,
-            "status": "complete",
-            "started": self.started.isoformat(timespec="seconds"),
-            "seed": self.course.seed,
-            "workers": self.workers,
-            "versions": found,
-            "inputs": _inputs(self.study, self.original),
-            "seconds": round(time.perf_counter() - self.clock, 2),
-        }
+        return TeachingManifest(
+            outrisk=found.pop("outrisk"),
+            study=self.study.file.name,
+            status="complete",
+            started=self.started.isoformat(timespec="seconds"),
+            seed=self.course.seed,
+            workers=self.workers,
+            versions=found,
+            inputs=tuple(_inputs(self.study, self.original)),
+            seconds=round(time.perf_counter() - self.clock, 2),
+        )
 
 
 def prepare(
@@ -155,16 +155,16 @@ def _write_marked_yaml(directory: RunDirectory, name: str, content: dict[str, An
     file.write_text(_MARK + file.read_text(encoding="utf-8"), encoding="utf-8")
 
 
-def _inputs(study: Study, original: Microdata | None) -> list[dict[str, Any]]:
+def _inputs(study: Study, original: Microdata | None) -> list[Input]:
     """Every file that the study read, by digest."""
-    file, inputs = study.file, list[dict[str, Any]]()
+    file, inputs = study.file, list[Input]()
     if study.path.is_file():
-        inputs.append({"what": "study", "name": study.path.name, "sha256": file_digest(study.path)})
+        inputs.append(Input("study", study.path.name, file_digest(study.path)))
     if file.codebook:
-        inputs.append({"what": "codebook", "name": file.codebook, "sha256": file_digest(study.folder / file.codebook)})
+        inputs.append(Input("codebook", file.codebook, file_digest(study.folder / file.codebook)))
     for name in dict.fromkeys(entry.values for entry in file.outputs if isinstance(entry.values, str)):
-        inputs.append({"what": "values", "name": name, "sha256": file_digest(study.folder / name)})
+        inputs.append(Input("values", name, file_digest(study.folder / name)))
     if original is not None and file.data is not None:
         name = file.data.path or f"{file.data.package}: {file.data.dataset}"
-        inputs.append({"what": "data", "name": name, "sha256": data_digest(original), "records": len(original)})
+        inputs.append(Input("data", name, data_digest(original), len(original)))
     return inputs

@@ -3,32 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 from outrisk.codebook import Codebook
 from outrisk.outputs import Rule
 from outrisk.problem.blocks import Block, Tally, variables
 from outrisk.problem.released import Released
-
-Pair = tuple[str, str]
-
-
-@dataclass(frozen=True)
-class Relations:
-    """Every pair of variables, in codebook order, by how the released numbers carry its relation.
-
-    unseen: variables that no output names; their values are drawn without any information. direct: pairs that stand
-    together in a table, or as response and explanatory variable of a regression. partial: pairs that only share an
-    output otherwise, as two explanatory variables or as a variable and the subset `where` it was analysed. ruled: pairs
-    that only a plausibility rule ties. absent: pairs that share nothing; those with an unseen variable are left out.
-    """
-
-    unseen: tuple[str, ...]
-    direct: tuple[Pair, ...]
-    partial: tuple[Pair, ...]
-    ruled: tuple[Pair, ...]
-    absent: tuple[Pair, ...]
+from outrisk.records.schema import Pair, Relations
 
 
 def relations(codebook: Codebook, released: Sequence[Released], rules: Sequence[Rule] = ()) -> Relations:

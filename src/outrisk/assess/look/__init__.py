@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields
 
 from outrisk.appetite import Appetite
 from outrisk.assess.look.contributions import dominance, equal_values, extremes, few_records
 from outrisk.assess.look.differences import subtracted
-from outrisk.assess.look.finding import NOT_SEEN, Finding, in_a_sentence
+from outrisk.assess.look.finding import NOT_SEEN, in_a_sentence
 from outrisk.assess.look.fits import curves, degrees_of_freedom, few_behind, few_in_correlation
 from outrisk.assess.look.same_answer import empty_cells, same_answer
 from outrisk.assess.look.small_cells import recoverable, small_cells
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
+from outrisk.records.schema import Finding
 
-__all__ = ["FINDINGS", "Appetite", "Finding", "in_a_sentence", "look"]
+__all__ = ["Appetite", "Finding", "in_a_sentence", "look"]
 
-FINDINGS = [field.name for field in fields(Finding)]  # columns of findings.csv
 Rule = Callable[[Output, Microdata, Appetite, str], Iterator[Finding]]
 RULES: tuple[Rule, ...] = (
     same_answer,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.appetite import Appetite
-from outrisk.assess.look.finding import Finding, named, people, plural
+from outrisk.assess.look.finding import named, people, plural
 from outrisk.assess.look.told import cell_records
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
@@ -19,6 +19,7 @@ from outrisk.outputs.tables.magnitudes import Magnitudes
 from outrisk.outputs.tables.mode import Mode
 from outrisk.outputs.tables.protection import UNPROTECTED
 from outrisk.outputs.tables.quantiles import Quantiles
+from outrisk.records.schema import Finding
 
 Array = NDArray[np.float64]
 Summary = Magnitudes | Quantiles | Mode

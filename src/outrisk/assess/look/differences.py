@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
 from itertools import permutations
 
 import numpy as np
@@ -11,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from outrisk.appetite import Appetite
-from outrisk.assess.look.finding import Finding, named, people, plural
+from outrisk.assess.look.finding import named, people, plural
 from outrisk.assess.look.same_answer import in_table
 from outrisk.assess.look.told import Told, counts_by
 from outrisk.codebook import Codebook
@@ -20,52 +19,10 @@ from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output, Subset
 from outrisk.outputs.conditions.pairs import Pair, compare
 from outrisk.problem.blocks import joint_over
+from outrisk.records.schema import Difference, Finding
 
 THRESHOLD = 10  # the usual least count of output checking
 _LISTED = 6  # values of a variable written out in the words for a group
-COLUMNS = [
-    "larger",
-    "smaller",
-    "group",
-    "records",
-    "variables",
-    "cells",
-    "below",
-    "threshold",
-    "people",
-    "alike",
-    "small_cells",
-    "note",
-]
-
-
-@dataclass(frozen=True)
-class Difference:
-    """The records of `larger` that are not in `smaller` (names of outputs), whom a subtraction isolates.
-
-    records: how many they are in the original. cells: those of them that hold anybody in the table of `variables` that
-    the subtraction leaves (0 where the two outputs have no table in common); below: how many of these hold fewer than
-    `threshold`, and people: how many records these hold; alike: of the records, those in groups (by the other variables
-    of the table) that all have one value of the target. `small_cells` lists them only where that was asked for: a cell
-    of one over many variables is a record. Fewer records, more cells below: riskier.
-    """
-
-    larger: str
-    smaller: str
-    group: str
-    records: int
-    variables: str
-    cells: int
-    below: int
-    threshold: int
-    people: int
-    alike: int
-    small_cells: str
-    note: str
-
-    def row(self) -> dict[str, object]:
-        """A row of differencing.csv."""
-        return asdict(self)
 
 
 def differences(

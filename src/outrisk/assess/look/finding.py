@@ -3,35 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+
+from outrisk.records.schema import Finding
 
 NOT_SEEN = "not looked at"
 SHOWN = 8  # cells of an output that a finding names
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that outputs say outright, or a rule that one of them breaks.
-
-    rule: which (see `RULES`). certain: whether readers of the release learn a value of people who belong to a group
-    they can name, without any doubt; about: of which variable. output: the name of the output, or of two. cells: cells,
-    coefficients or times concerned. people: records of the original concerned, each once; larger = riskier. what: in a
-    sentence. places: the first of the cells, as the output itself names them. advice: what would mend it.
-    """
-
-    rule: str
-    certain: bool
-    output: str
-    cells: int
-    people: int
-    what: str
-    places: str = ""
-    advice: str = ""
-    about: str = ""
-
-    def row(self) -> dict[str, object]:
-        """A row of findings.csv."""
-        return asdict(self)
 
 
 def named(places: list[str]) -> str:

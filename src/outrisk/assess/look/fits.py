@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.appetite import Appetite
-from outrisk.assess.look.finding import Finding, named, plural
+from outrisk.assess.look.finding import named, plural
 from outrisk.assess.look.told import members
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
@@ -16,6 +16,7 @@ from outrisk.outputs.base import Output
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.smooth.correlations import Correlations
 from outrisk.outputs.smooth.survival import Survival
+from outrisk.records.schema import Finding
 
 _FULL = 0.999  # leverage from which a fit passes through a record's own value
 

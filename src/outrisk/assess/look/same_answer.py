@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from outrisk.appetite import Appetite
-from outrisk.assess.look.finding import SHOWN, Finding, named, people, plural
+from outrisk.assess.look.finding import SHOWN, named, people, plural
 from outrisk.assess.look.told import Flags, Told, told_by
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
 from outrisk.outputs.tables.frequencies import Frequencies
+from outrisk.records.schema import Finding
 
 
 def same_answer(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Finding]:

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from outrisk.appetite import Appetite
-from outrisk.assess.look.finding import Finding, named, plural
+from outrisk.assess.look.finding import named, plural
 from outrisk.assess.look.told import Counts, Flags, Told, told_by
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
 from outrisk.outputs.tables.frequencies import Frequencies
+from outrisk.records.schema import Finding
 
 _PERCENT = {"proportions": 1.0, "row_percentages": 100.0, "column_percentages": 100.0}
 

@@ -7,20 +7,23 @@ import math
 import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, TypeVar
 
 import matplotlib
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 from matplotlib.transforms import blended_transform_factory
+from numpy.typing import NDArray
 
+from outrisk.records.schema import Estimate, Extrapolation, Snapshot, Step
 from outrisk.report import formats
 from outrisk.report.contrasts import Contrast
-from outrisk.report.results import Estimate, Extrapolation
+
+Floats = NDArray[np.float64]
+Row = TypeVar("Row")
 
 # Okabe and Ito (2008): told apart with any colour vision; the shapes tell them apart in grey.
 COLOURS = {"original": "#0072B2", "holdout": "#D55E00", "marginal": "#1f2933"}
@@ -60,28 +63,30 @@ _STYLE: dict[str, Any] = {
 }
 
 
-def error_figure(trajectory: pd.DataFrame, snapshots: pd.DataFrame) -> str:
+def error_figure(trajectory: Sequence[Step], snapshots: Sequence[Snapshot]) -> str:
     """MAE by generation, a panel for each level, a line for each run, points where the error is by refit."""
-    levels = sorted({*trajectory["level"], *snapshots["level"]})
-    values = np.concatenate([trajectory["mae"].to_numpy(), snapshots["mae"].to_numpy()])
+    levels = sorted({row.level for row in (*trajectory, *snapshots)})
+    values = np.array([*(row.mae for row in trajectory), *(row.mae for row in snapshots)])
     if not levels or not np.isfinite(values).any():
         return ""
     floor = _floor(values)
-    lines = list(trajectory.groupby(["level", "fold", "run"], sort=False))
+    lines: dict[tuple[int, str, int], list[Step]] = {}
+    for row in trajectory:
+        lines.setdefault((row.level, row.fold, row.run), []).append(row)
     most = max(20, _MOST_LINE_POINTS // max(1, len(lines)))
     points = _thin(snapshots, _MOST_POINTS)
     with _style("error"):
         figure = Figure(figsize=(_WIDTH, 2.9), layout="constrained")
         panels = figure.subplots(1, len(levels), sharey=True, squeeze=False)[0]
         for axes, level in zip(panels, levels, strict=True):
-            name = formats.level_name(int(level))
+            name = formats.level_name(level)
             axes.set_title(name[0].upper() + name[1:])
             _log_scale(axes, "y", values, floor)
-            for (_, frame) in (line for line in lines if line[0][0] == level):  # fmt: skip
-                some = _thin(frame, most)
-                axes.plot(some["generation"], _raised(some["mae"], floor), color=_QUIET, lw=0.9, alpha=0.75)
-            own = points[points["level"] == level]
-            axes.plot(own["generation"], _raised(own["mae"], floor), ls="", marker="o", ms=2.6, mew=0, color=_INK)
+            for line in (rows for place, rows in lines.items() if place[0] == level):
+                some = _thin(line, most)
+                axes.plot(*_points(some, floor), color=_QUIET, lw=0.9, alpha=0.75)
+            own = [row for row in points if row.level == level]
+            axes.plot(*_points(own, floor), ls="", marker="o", ms=2.6, mew=0, color=_INK)
             axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
             axes.set_xlabel("generation")
         panels[0].set_ylabel("MAE (log scale)")
@@ -128,28 +133,30 @@ def contrast_figure(rows: Sequence[Contrast], name: str) -> str:
 
 
 def extrapolation_figure(
-    panels: Sequence[tuple[str, pd.DataFrame, Sequence[Extrapolation]]], measure: str, name: str
+    panels: Sequence[tuple[str, Sequence[Snapshot], Sequence[Extrapolation]]], measure: str, name: str
 ) -> str:
     """Risk against error, a row a fold: the fit on its own linear axis, and the same points and line on a log axis."""
-    panels = [panel for panel in panels if np.isfinite(panel[1]["mae"]).any()]
+    panels = [panel for panel in panels if any(math.isfinite(row.mae) for row in panel[1])]
     if not panels:
         return ""
     with _style(name):
         figure = Figure(figsize=(_WIDTH, 0.55 + 2.35 * len(panels)), layout="constrained")
         grid = figure.subplots(len(panels), 2, sharey="row", squeeze=False)
-        for (linear, log), (title, frame, fits) in zip(grid, panels, strict=True):
-            values = frame["mae"].to_numpy()
+        for (linear, log), (title, rows, fits) in zip(grid, panels, strict=True):
+            values = np.array([row.mae for row in rows])
             floor = _floor(values)
             _log_scale(log, "x", values, floor)
             linear.set_title(f"{title[0].upper()}{title[1:]}: as fitted")
             log.set_title("The same points and line, log scale")
             linear.set_ylabel("TCAP")
-            some = _thin(frame, _MOST_POINTS // len(panels) // 2)
+            some = _thin(rows, _MOST_POINTS // len(panels) // 2)
+            errors = np.array([row.mae for row in some])
             for side in NAMES:
                 look = {"ls": "", "marker": MARKERS[side], "ms": 3, "mew": 0.7, "mec": COLOURS[side], "alpha": 0.6,
                         "mfc": COLOURS[side] if side == "original" else "white"}  # fmt: skip
-                linear.plot(some["mae"], some[f"{measure}_{side}"], **look)
-                log.plot(_raised(some["mae"], floor), some[f"{measure}_{side}"], **look)
+                risks = [row.risk(measure, side) for row in some]
+                linear.plot(errors, risks, **look)
+                log.plot(_raised(errors, floor), risks, **look)
             for fit in fits:
                 if fit.measure == measure and fit.side in NAMES and not math.isnan(fit.intercept):
                     _line(linear, log, fit, floor)
@@ -204,17 +211,22 @@ def _handle(side: str, label: str) -> Line2D:
     return Line2D([], [], color=colour, lw=1.3, marker=MARKERS[side], ms=4.5, mfc=inside, label=label)
 
 
-def _floor(values: np.ndarray[Any, Any]) -> float:
+def _floor(values: Floats) -> float:
     """Where an error of exactly 0 is drawn on a log axis: a decade below the smallest other one."""
     positive = values[np.isfinite(values) & (values > 0)]
     return 10.0 ** (math.floor(math.log10(positive.min())) - 1) if len(positive) else 1e-3
 
 
-def _raised(values: pd.Series[float], floor: float) -> pd.Series[float]:
-    return values.where(~(values <= floor), floor)
+def _raised(values: Floats, floor: float) -> Floats:
+    return np.where(values <= floor, floor, values)
 
 
-def _log_scale(axes: Axes, which: str, values: np.ndarray[Any, Any], floor: float) -> None:
+def _points(rows: Sequence[Step] | Sequence[Snapshot], floor: float) -> tuple[list[int], Floats]:
+    """Generations, and errors as drawn."""
+    return [row.generation for row in rows], _raised(np.array([row.mae for row in rows]), floor)
+
+
+def _log_scale(axes: Axes, which: str, values: Floats, floor: float) -> None:
     """A log axis whose lowest tick stands for 0."""
     top = max(np.nanmax(np.where(np.isfinite(values), values, np.nan)), floor * 10)
     decades = np.arange(round(math.log10(floor)), math.ceil(math.log10(top)) + 1)
@@ -227,11 +239,11 @@ def _log_scale(axes: Axes, which: str, values: np.ndarray[Any, Any], floor: floa
     axis.set_major_formatter(FuncFormatter(lambda at, _: "0" if at <= floor * 1.01 else formats.error(at)))
 
 
-def _thin(frame: pd.DataFrame, most: int) -> pd.DataFrame:
+def _thin(rows: Sequence[Row], most: int) -> Sequence[Row]:
     """At most so many rows, evenly spaced, first and last kept."""
-    if len(frame) <= most:
-        return frame
-    return frame.iloc[np.unique(np.linspace(0, len(frame) - 1, most).round().astype(int))]
+    if len(rows) <= most:
+        return rows
+    return [rows[at] for at in np.unique(np.linspace(0, len(rows) - 1, most).round().astype(int))]
 
 
 def _svg(figure: Figure, name: str, description: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from outrisk.records.run import Results, read_run
 from outrisk.report import findings
 from outrisk.report.compose import Head, Section, compose, write_page
-from outrisk.report.results import Results, read
 from outrisk.report.sections import (
     against_holdout,
     answer,
@@ -44,7 +44,7 @@ def render(directory: Path) -> Path:
     Works for interrupted runs too. Raises ConfigError, in one line, where the directory is no run directory or one of
     its files is missing or broken; an earlier report is then left as it was. Same files, same bytes.
     """
-    results = read(Path(directory))
+    results = read_run(Path(directory))
     return write_page(results.directory / "report.html", compose(_head(results), SECTIONS, results))
 
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-from pydantic import BaseModel
 from rich.console import Console
 from rich.markup import escape
 
-from outrisk.errors import ConfigError
+from outrisk.records import files
+from outrisk.records.schema import Relations, ReleasedOutput, Reproduced, Teaching, TeachingManifest
 from outrisk.report import formats
 from outrisk.report.compose import Head, Section, asset, compose, write_page
-from outrisk.report.results import Input, Output, broken, read_json, read_yaml
 
 _SHOWN = 60  # numbers of an output on the page; the file has them all
 _STOPS = {
@@ -32,63 +32,6 @@ _COMPUTED = (
     "The released numbers below were computed by OutRisk from the study's own data. Hand these files on only if these "
     "numbers are cleared for release; `outrisk assess` measures what they give away."
 )
-_TEXT = ("output", "label", "matched")
-_NUMBERS = ("copy", "released", "low", "high", "refit", "difference", "decimals", "agrees")
-
-
-class File(BaseModel, frozen=True):
-    """A file of synthetic records."""
-
-    name: str
-    sha256: str
-
-
-class TeachingCopy(BaseModel, frozen=True):
-    """One synthetic data set; `broken`: records that break each rule; `failures`: outputs with no refit, and why."""
-
-    copy_number: int
-    stop: str
-    generations: int
-    seconds: float
-    files: list[File]
-    matched: int
-    numbers: int
-    broken: list[int]
-    failures: list[str]
-
-
-class Relations(BaseModel, frozen=True):
-    """Pairs of variables by what the released numbers say of them."""
-
-    unseen: list[str]
-    direct: list[tuple[str, str]]
-    partial: list[tuple[str, str]]
-    ruled: list[tuple[str, str]]
-    absent: list[tuple[str, str]]
-
-
-class Teaching(BaseModel, frozen=True):
-    """teaching.json."""
-
-    computed: bool
-    source: str
-    records: int
-    outputs: list[Output]
-    rules: list[str]
-    relations: Relations
-    copies: list[TeachingCopy]
-
-
-class TeachingManifest(BaseModel, frozen=True):
-    """manifest.json of teaching data."""
-
-    outrisk: str
-    study: str
-    started: str
-    seconds: float
-    seed: int
-    versions: dict[str, str]
-    inputs: list[Input]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,12 +42,20 @@ class Page:
     teaching: Teaching
     study: dict[str, Any]
     codebook: dict[str, Any]
-    reproduced: pd.DataFrame
+    reproduced: list[Reproduced]
 
     @property
     def matched(self) -> int:
         """Numbers that every copy reproduces at their released precision."""
-        return int(self.reproduced.groupby(["output", "label"], sort=False)["matched"].all().sum())
+        return sum(all(row.matched for row in copies) for copies in self.by_number.values())
+
+    @cached_property
+    def by_number(self) -> dict[tuple[str, str], list[Reproduced]]:
+        """Every released number, by output and label, in each copy."""
+        found: dict[tuple[str, str], list[Reproduced]] = {}
+        for row in self.reproduced:
+            found.setdefault((row.output, row.label), []).append(row)
+        return found
 
     @property
     def numbers(self) -> int:
@@ -160,26 +111,12 @@ def teaching_summary(directory: Path, console: Console) -> None:
 
 
 def _read(directory: Path) -> Page:
-    path = directory / "reproduced.csv"
-    if not path.is_file():
-        raise ConfigError(f"{path} is missing; run `outrisk teach` again to complete the directory")
-    try:
-        reproduced = pd.read_csv(
-            path,
-            usecols=[*_TEXT, *_NUMBERS],
-            dtype=dict.fromkeys(_TEXT, "str") | dict.fromkeys(_NUMBERS, "float64"),
-            keep_default_na=False,
-            na_values={name: [""] for name in _NUMBERS},
-        ).astype({"copy": "int64", "decimals": "int64"})
-    except (ValueError, OSError) as error:
-        raise broken(path, error) from error
-    reproduced["matched"] = reproduced["matched"] == "true"
     return Page(
-        read_json(directory / "manifest.json", TeachingManifest),
-        read_json(directory / "teaching.json", Teaching),
-        read_yaml(directory / "study.yaml"),
-        read_yaml(directory / "codebook.yaml"),
-        reproduced,
+        files.read_document(directory / "manifest.json", TeachingManifest),
+        files.read_document(directory / "teaching.json", Teaching),
+        files.read_yaml(directory / "study.yaml"),
+        files.read_yaml(directory / "codebook.yaml"),
+        files.read_rows(directory / "reproduced.csv", Reproduced),
     )
 
 
@@ -193,7 +130,7 @@ def _copies(page: Page) -> dict[str, Any]:
 
 
 def _numbers(page: Page) -> dict[str, Any]:
-    return {**_copies(page), "outputs": [_output(output, page.reproduced) for output in page.teaching.outputs]}
+    return {**_copies(page), "outputs": [_output(output, page) for output in page.teaching.outputs]}
 
 
 def _relations(page: Page) -> dict[str, Any]:
@@ -220,9 +157,9 @@ def _making(page: Page) -> dict[str, Any]:
     }
 
 
-def _output(output: Output, reproduced: pd.DataFrame) -> dict[str, Any]:
+def _output(output: ReleasedOutput, page: Page) -> dict[str, Any]:
     """One output with its numbers: those not reproduced first, then in their own order."""
-    rows = [_number(group) for _, group in reproduced[reproduced["output"] == output.name].groupby("label", sort=False)]
+    rows = [_number(copies) for (name, _), copies in page.by_number.items() if name == output.name]
     missed = [row for row in rows if not row["matched"]]
     shown = rows if len(rows) <= _SHOWN else [*missed, *(row for row in rows if row["matched"])][:_SHOWN]
     places = sorted({row["agrees"] for row in rows if row["matched"]})
@@ -234,21 +171,21 @@ def _output(output: Output, reproduced: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _number(copies: pd.DataFrame) -> dict[str, Any]:
+def _number(copies: Sequence[Reproduced]) -> dict[str, Any]:
     """One released number: as printed, as recomputed (the range over copies), and to which decimal they agree."""
-    first = copies.iloc[0]
-    decimals = int(first["decimals"])
-    low, high = (_printed(first[end], decimals) for end in ("low", "high"))
-    known = f"{low} or more" if math.isinf(first["high"]) else low if low == high else f"{low} to {high}"
-    refits = [
-        _printed(value, decimals + 2 if decimals else 0) for value in (copies["refit"].min(), copies["refit"].max())
-    ]
-    agrees = math.nan if copies["agrees"].isna().any() else copies["agrees"].min()
+    first = copies[0]
+    low, high = (_printed(end, first.decimals) for end in (first.low, first.high))
+    known = f"{low} or more" if math.isinf(first.high) else low if low == high else f"{low} to {high}"
+    refits = sorted(row.refit for row in copies)
+    undefined = any(math.isnan(refit) for refit in refits)
+    more = first.decimals + 2 if first.decimals else 0
+    ends = [_printed(end, more) for end in (refits[0], refits[-1])]
+    agrees = math.nan if any(math.isnan(row.agrees) for row in copies) else min(row.agrees for row in copies)
     return {
-        "label": first["label"],
+        "label": first.label,
         "released": known,
-        "refit": formats.spread(refits) if copies["refit"].notna().all() else formats.UNDEFINED,
-        "matched": bool(copies["matched"].all()),
+        "refit": formats.UNDEFINED if undefined else formats.spread(ends),
+        "matched": all(row.matched for row in copies),
         "agrees": agrees,
         "to": "no" if math.isnan(agrees) else _places(agrees),
     }

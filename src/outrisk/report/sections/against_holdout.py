@@ -6,10 +6,10 @@ from typing import Any
 
 from markupsafe import Markup
 
+from outrisk.records.run import Results
 from outrisk.report import formats
 from outrisk.report.compose import Section, asset
 from outrisk.report.contrasts import contrasts
-from outrisk.report.results import Results
 
 
 def content(results: Results) -> dict[str, Any]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from outrisk.records.run import Results
 from outrisk.report import formats
 from outrisk.report.compose import Section, asset
-from outrisk.report.results import Results
 from outrisk.report.runs import fold_rows
-from outrisk.report.sections.isolated import Differences, read
+from outrisk.report.sections.isolated import Differences, isolated
 
 _NOT_SETTINGS = {"name", "kind", "notes", "decimals", "values", "labels", "importance"}  # stand elsewhere on the page,
 _NOT_SETTINGS |= {"show", "margins", "closed", "protection", "exponentiate"}  # or in the notes
@@ -27,7 +27,7 @@ def content(results: Results) -> dict[str, Any]:
 
 def differences(results: Results) -> Differences:
     """Groups that a subtraction of outputs isolates."""
-    return read(results.directory)
+    return isolated(results.differences)
 
 
 def _definitions(results: Results) -> list[str]:

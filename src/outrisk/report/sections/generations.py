@@ -6,8 +6,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from outrisk.records.run import Results
 from outrisk.report.compose import Section, asset
-from outrisk.report.results import Results
 
 
 def content(results: Results) -> dict[str, Any] | None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from outrisk.records.run import Results
 from outrisk.report import formats
 from outrisk.report.compose import Section, asset
-from outrisk.report.results import Results
 
 _INPUTS = {"study": "Study file", "data": "Data", "holdout": "Holdout", "codebook": "Codebook", "function": "Function"}
 _FILES = (
     (("study.yaml", "codebook.yaml"), "the study as carried out, and the codebook used"),
     (("manifest.json", "log.jsonl"), "versions, seeds, digests, status; what happened when"),
+    (("findings.csv",), "what the outputs say outright"),
     (("matched.csv",), "each released number beside its refit"),
     (("trajectory.csv", "snapshots.csv"), "the error generation by generation; error and risk at points of each run"),
     (("risk.csv", "risk.json"), "every measure for every key set; the averages with their intervals, extrapolations"),

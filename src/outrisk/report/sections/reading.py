@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from outrisk.records.run import Results
 from outrisk.report.compose import Section, asset
-from outrisk.report.results import Results
 
 
 def content(results: Results) -> dict[str, Any]:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
-
+from outrisk.records.run import Results
+from outrisk.records.schema import Matched
 from outrisk.report import formats
 from outrisk.report.compose import Section, asset
-from outrisk.report.results import Results
 from outrisk.report.runs import fold_rows, run_rows
 
 WHOLE_TABLE = 60  # outputs of more numbers are summarised
@@ -32,6 +31,14 @@ def content(results: Results) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
+class Number:
+    """A released number of one run, and its differences in all runs of the fold."""
+
+    row: Matched
+    differences: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Numbers:
     """Released numbers beside their refit, of run 1 of the largest fold; long lists are summarised."""
 
@@ -47,73 +54,76 @@ class Numbers:
 def numbers(results: Results) -> Numbers | None:
     """Released numbers beside their refit; None where no run has finished."""
     folds = [fold for fold in results.risk.folds if fold.runs]
-    if not folds or results.matched.empty:
+    fold = min(folds, key=lambda each: each.level, default=None)
+    everything = results.matched(fold) if fold else []
+    if fold is None or not everything:
         return None
-    fold = min(folds, key=lambda each: each.level)
-    everything = results.matched
-    everything = everything[(everything["level"] == fold.level) & (everything["fold"] == fold.fold)]
-    first = int(everything["run"].min()) if len(everything) else fold.runs[0].run
-    everything = everything.assign(position=everything.groupby("run").cumcount())  # labels need not be unique
-    spread = everything.groupby("position")["difference"].agg(["min", "max"])
-    rows = everything[everything["run"] == first].set_index("position").join(spread)
-    by_output = list(rows.groupby("output", sort=False))
+    runs: dict[int, list[Matched]] = {}
+    for row in everything:
+        runs.setdefault(row.run, []).append(row)
+    first = min(runs)
+    differences = zip(*([row.difference for row in rows] for rows in runs.values()), strict=True)
+    rows = [Number(row, spread) for row, spread in zip(runs[first], differences, strict=True)]
+    by_output: dict[str, list[Number]] = {}
+    for number in rows:
+        by_output.setdefault(number.row.output, []).append(number)
     listed, left = [], _LISTED
-    for name, group in by_output:
+    for name, group in by_output.items():
         if len(group) <= min(WHOLE_TABLE, left):
-            listed.append((str(name), _number_rows(group)))
+            listed.append((name, _number_rows(group)))
             left -= len(group)
     whole = len(listed) == len(by_output)
-    summary = [] if whole else sorted((_summarise(str(name), group) for name, group in by_output), key=_worst_first)
-    size = rows["difference"].abs()
-    worst = size.sort_values(ascending=False, na_position="first", kind="stable").index
+    summary = [] if whole else sorted((_summarise(name, group) for name, group in by_output.items()), key=_worst_first)
+    exact = all(number.row.difference == 0 for number in rows)
     return Numbers(
         fold=formats.fold_name(fold.level, fold.fold),
         run=first,
-        n_runs=everything["run"].nunique(),
+        n_runs=len(runs),
         listed=listed,
         summary=summary[:_ROWS],
         summary_left_out=max(0, len(summary) - _ROWS),
-        largest=[] if whole or (size == 0).all() else _number_rows(rows.loc[worst[:_LARGEST]]),
+        largest=[] if whole or exact else _number_rows(sorted(rows, key=_undefined_then_largest)[:_LARGEST]),
     )
 
 
-def _number_rows(group: pd.DataFrame) -> list[dict[str, Any]]:
-    finest = [int(found) if not math.isnan(found) else 4 for found in group["decimals"]]
-    exact = bool((group["difference"] == 0).all())  # counts met exactly need no decimals
+def _undefined_then_largest(number: Number) -> tuple[bool, float]:
+    size = abs(number.row.difference)
+    return not math.isnan(size), -size
+
+
+def _number_rows(group: Sequence[Number]) -> list[dict[str, Any]]:
+    exact = all(number.row.difference == 0 for number in group)  # counts met exactly need no decimals
     rows = []
-    for row, decimals in zip(group.to_dict("records"), finest, strict=True):
-        ends = [row["min"], row["max"]]
-        whole = decimals == 0 and all(float(each).is_integer() for each in (row["refit"], *ends))  # a count needs none
-        more = decimals if exact or whole else decimals + 2
+    for number in group:
+        row, ends = number.row, (min(number.differences), max(number.differences))
+        undefined = any(math.isnan(each) for each in number.differences)
+        whole = row.decimals == 0 and all(float(each).is_integer() for each in (row.refit, *ends))
+        more = row.decimals if exact or whole else row.decimals + 2
         rows.append(
             {
-                "output": row["output"],
-                "label": row["label"],
-                "released": formats.span(row["low"], row["high"], decimals),
-                "refit": formats.fixed(row["refit"], more),
-                "difference": _difference(row["difference"], more),
+                "output": row.output,
+                "label": row.label,
+                "released": formats.span(row.low, row.high, row.decimals),
+                "refit": formats.fixed(row.refit, more),
+                "difference": formats.fixed(row.difference, more, sign=True),
                 "range": formats.UNDEFINED
-                if any(math.isnan(end) for end in ends)
-                else " to ".join(_difference(end, more) for end in ends),
-                "matched": row["matched"],
+                if undefined
+                else " to ".join(formats.fixed(end, more, sign=True) for end in ends),
+                "matched": row.matched,
             }
         )
     return rows
 
 
-def _difference(value: float, decimals: int) -> str:
-    """Fixed decimals; rounding noise of the refit (below half of the last digit shown) reads 0.00, not 1e-15."""
-    return formats.fixed(0.0 if abs(value) < 0.5 * 10**-decimals else value, decimals, sign=True)
-
-
-def _summarise(name: str, group: pd.DataFrame) -> dict[str, Any]:
-    size = group["difference"].abs()
+def _summarise(name: str, group: Sequence[Number]) -> dict[str, Any]:
+    size = [abs(number.row.difference) for number in group]
+    undefined = any(math.isnan(each) for each in size)
     return {
         "output": name,
         "numbers": len(group),
-        "matched": int(group["matched"].sum()),
-        "mae": float(size.mean(skipna=False)),
-        "largest": float(size.max(skipna=False)),
+        "matched": sum(number.row.matched for number in group),
+        "mae": math.nan if undefined else sum(size) / len(size),
+        "largest": math.nan if undefined else max(size),
     }
 
 

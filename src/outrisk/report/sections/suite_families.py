@@ -12,9 +12,9 @@ import pandas as pd
 
 from outrisk.errors import ConfigError
 from outrisk.reasons import sentence
+from outrisk.records.run import Results
 from outrisk.report import formats
 from outrisk.report.compose import Section, asset
-from outrisk.report.results import Results
 
 FILE = "over_runs.csv"
 _INTERVAL = "The intervals are for the sampling of the people attacked and for the variation between runs."

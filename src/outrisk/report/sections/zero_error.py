@@ -6,9 +6,10 @@ from typing import Any
 
 from markupsafe import Markup
 
+from outrisk.records.run import Results
+from outrisk.records.schema import Extrapolation
 from outrisk.report import formats
 from outrisk.report.compose import Section, asset
-from outrisk.report.results import Extrapolation, Results
 
 _FOLDS_DRAWN = 2  # the table has them all
 
@@ -36,15 +37,14 @@ def extrapolation_rows(results: Results, measure: str) -> list[tuple[str, Extrap
 def _figure(results: Results, measure: str) -> str:
     from outrisk.report.figures import study_figures  # matplotlib takes a second to import: only here
 
-    levels = [results.lead.level] if results.lead else sorted({fold.level for fold in results.risk.folds if fold.runs})
-    points = results.snapshots
+    level = results.shown_level
     panels = [
         (
             formats.fold_name(fold.level, fold.fold),
-            points[(points["level"] == fold.level) & (points["fold"] == fold.fold)],
+            [each for each in results.snapshots if (each.level, each.fold) == (fold.level, fold.fold)],
             fold.extrapolation,
         )
-        for fold in (results.folds_of(levels[0])[:_FOLDS_DRAWN] if levels else [])
+        for fold in (results.folds_of(level)[:_FOLDS_DRAWN] if level is not None else [])
     ]
     return study_figures.extrapolation_figure(panels, measure, f"extrapolation-{formats.anchor(measure)}")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import shutil
 from collections.abc import Iterable, Mapping
@@ -12,20 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import yaml
 
 from outrisk.codebook import Codebook, codebook_to_dict
 from outrisk.errors import ConfigError
-
-MATCHED = [
-    "level", "fold", "run", "output", "label", "released", "low", "high", "refit", "difference", "decimals", "matched",
-]  # fmt: skip
-TRAJECTORY = ["level", "fold", "run", "generation", "mse", "mae", "chi2", "rate", "seconds", "matched"]
-SNAPSHOTS = [
-    *["level", "fold", "run", "generation", "mse", "mae"],
-    *["tcap_undefined_original", "tcap_undefined_holdout", "tcap_zero_original", "tcap_zero_holdout"],
-]
-RISK = ["level", "fold", "run", "key_size", "keys", "measure", "side", "value", "certain", "matched", "reason"]
+from outrisk.records import files
 
 
 class RunDirectory:
@@ -61,20 +50,24 @@ class RunDirectory:
         """Add a line to log.jsonl."""
         line = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": event, **particulars}
         with (self.folder / "log.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(plain(line)) + "\n")
+            file.write(json.dumps(files.plain(line)) + "\n")
+
+    def rows(self, name: str, kind: type[Any], rows: Iterable[Any]) -> None:
+        """Write a table: rows of a class of the schema."""
+        files.write_rows(self.folder / name, kind, rows)
 
     def table(self, name: str, columns: list[str], rows: Iterable[Mapping[str, Any]]) -> None:
         """Write a CSV; what is not defined is empty."""
-        pd.DataFrame(list(rows), columns=columns).to_csv(self.folder / name, index=False, lineterminator="\n")
+        with files.whole(self.folder / name) as draft:
+            pd.DataFrame(list(rows), columns=columns).to_csv(draft, index=False, lineterminator="\n")
 
-    def json(self, name: str, document: Mapping[str, Any]) -> None:
-        """Write JSON; what is not defined is null."""
-        (self.folder / name).write_text(json.dumps(plain(document), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    def json(self, name: str, document: Any) -> None:
+        """Write a document of the schema as JSON."""
+        files.write_json(self.folder / name, document)
 
     def yaml(self, name: str, document: Mapping[str, Any]) -> None:
         """Write YAML."""
-        text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
-        (self.folder / name).write_text(text, encoding="utf-8")
+        files.write_yaml(self.folder / name, document)
 
     def codebook(self, codebook: Codebook) -> None:
         """Write codebook.yaml."""
@@ -102,14 +95,3 @@ class RunDirectory:
 
 def _is_run(folder: Path) -> bool:
     return folder.is_dir() and ((folder / "manifest.json").is_file() or not any(folder.iterdir()))
-
-
-def plain(value: Any) -> Any:
-    """A value as JSON can hold it: NaN and infinities become None, numpy scalars become Python's."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if hasattr(value, "item"):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,125 @@
+"""A study's run directory read back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from outrisk.errors import ConfigError
+from outrisk.records import files
+from outrisk.records.schema import (
+    Difference,
+    Estimate,
+    Finding,
+    Fold,
+    Level,
+    Manifest,
+    Matched,
+    Risk,
+    Run,
+    Score,
+    Snapshot,
+    Step,
+)
+
+LEADING = "tcap_undefined"  # the measure that the report's answer rests on; `tcap_zero` stands beside it
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """Everything the report is made from: aggregates only. Tables are read when they are asked for."""
+
+    directory: Path
+    manifest: Manifest
+    study: dict[str, Any]
+    risk: Risk
+
+    @property
+    def runs(self) -> list[Run]:
+        """Finished runs of all folds."""
+        return [run for fold in self.risk.folds for run in fold.runs]
+
+    @property
+    def lead(self) -> Level | None:
+        """The level the answer rests on: the fewest (hence largest) folds with a holdout, defined marginals first."""
+        held_out = {fold.level for fold in self.risk.folds if fold.n_holdout and fold.runs}
+        levels = [level for level in self.risk.levels if level.level in held_out]
+        return min(levels, key=lambda level: (math.isnan(marginal(level).value), level.level), default=None)
+
+    def folds_of(self, level: int) -> list[Fold]:
+        """Folds of a level with a finished run."""
+        return [fold for fold in self.risk.folds if fold.level == level and fold.runs]
+
+    @property
+    def shown_level(self) -> int | None:
+        """The level that sections without a contrast show: that of the answer, else the largest folds."""
+        levels = [fold.level for fold in self.risk.folds if fold.runs]
+        return self.lead.level if self.lead else min(levels, default=None)
+
+    def matched(self, fold: Fold) -> list[Matched]:
+        """Released numbers of a fold beside their refits in every run."""
+        path = self.directory / "matched.csv"
+        return files.read_rows(path, Matched, lambda rows: (rows.level == fold.level) & (rows.fold == fold.fold))
+
+    @cached_property
+    def trajectory(self) -> list[Step]:
+        """Errors by generation."""
+        return files.read_rows(self.directory / "trajectory.csv", Step)
+
+    @cached_property
+    def snapshots(self) -> list[Snapshot]:
+        """Errors by refit, and risk, along the runs."""
+        return files.read_rows(self.directory / "snapshots.csv", Snapshot)
+
+    @cached_property
+    def scores(self) -> list[Score]:
+        """Every measure, side and key set."""
+        path = self.directory / "risk.csv"
+        rows = files.read_rows(path, Score)
+        if len({(row.level, row.fold, row.run, row.keys, row.measure, row.side) for row in rows}) < len(rows):
+            raise files.broken(path, "a measure of a key set stands there twice")
+        return rows
+
+    @cached_property
+    def findings(self) -> list[Finding] | None:
+        """What the outputs say outright, the worst first; None where the run has no such file."""
+        path = self.directory / "findings.csv"
+        return files.read_rows(path, Finding) if path.is_file() else None
+
+    @cached_property
+    def differences(self) -> list[Difference]:
+        """Groups that a subtraction of outputs isolates; none where the run has no such file."""
+        path = self.directory / "differencing.csv"
+        return files.read_rows(path, Difference) if path.is_file() else []
+
+
+def read_run(directory: Path) -> Results:
+    """Read a run directory; ConfigError, in one line, where it is none or a file is missing or broken."""
+    if not (directory / "manifest.json").is_file():
+        raise ConfigError(
+            f"{directory} is not a run directory (no manifest.json in it); give a directory that `outrisk assess` wrote"
+        )
+    return Results(
+        directory=directory,
+        manifest=files.read_document(directory / "manifest.json", Manifest),
+        study=files.read_yaml(directory / "study.yaml"),
+        risk=files.read_document(directory / "risk.json", Risk),
+    )
+
+
+def find(estimates: Sequence[Estimate], measure: str, side: str, keys: str = "all") -> Estimate:
+    """The estimate asked for; an undefined one, with the reason, where the files have none."""
+    for estimate in estimates:
+        if (estimate.measure, estimate.side, estimate.keys) == (measure, side, keys):
+            return estimate
+    nan = math.nan
+    return Estimate(measure, keys, side, nan, nan, nan, nan, 0, 0, "not estimated in this run")
+
+
+def marginal(part: Fold | Level, measure: str = LEADING) -> Estimate:
+    """Original minus holdout, averaged over all key sets."""
+    return find(part.estimates, measure, "marginal")

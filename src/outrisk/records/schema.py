@@ -1,0 +1,386 @@
+"""What stands in every file of a run directory: a class a file, its fields the columns or entries, in their order.
+
+Tables are written and read as rows of these classes (`files.write_rows`, `files.read_rows`), documents as instances
+(`files.write_json`, `files.read_document`). A number that is not defined is NaN here, empty or null in the file.
+docs/files.md says the same to readers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import BeforeValidator
+
+from outrisk.problem.released import Compared, Released
+
+Number = Annotated[float, BeforeValidator(lambda value: math.nan if value is None else value)]
+Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
+Pair = tuple[str, str]
+
+
+# ---------------------------------------------------------------- tables of a study
+
+
+@dataclass(frozen=True)
+class Place:
+    """Which run a row belongs to."""
+
+    level: int
+    fold: str
+    run: int
+
+
+@dataclass(frozen=True)
+class Matched(Compared, Place):
+    """matched.csv: each released number beside its refit."""
+
+
+@dataclass(frozen=True)
+class Step(Place):
+    """trajectory.csv: the best candidate of a generation, errors by running totals."""
+
+    generation: int
+    mse: float
+    mae: float
+    chi2: float
+    rate: float
+    seconds: float
+    matched: int
+
+
+@dataclass(frozen=True)
+class Snapshot(Place):
+    """snapshots.csv: error by refit, and TCAP of the largest key set, at points along a run."""
+
+    generation: int
+    mse: float
+    mae: float
+    tcap_undefined_original: float
+    tcap_undefined_holdout: float
+    tcap_zero_original: float
+    tcap_zero_holdout: float
+
+    def risk(self, measure: str, side: str) -> float:
+        """TCAP of a side, or of both the difference (`marginal`)."""
+        if side == "marginal":
+            return self.risk(measure, "original") - self.risk(measure, "holdout")
+        return float(getattr(self, f"{measure}_{side}"))
+
+
+@dataclass(frozen=True)
+class Score(Place):
+    """risk.csv: a measure of one side over one key set; certain, matched: the counts behind TCAP."""
+
+    key_size: int
+    keys: str
+    measure: str
+    side: str
+    value: float
+    certain: float
+    matched: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """findings.csv: one thing that outputs say outright, or a rule that one of them breaks.
+
+    rule: which. certain: whether readers of the release learn a value of people who belong to a group
+    they can name, without any doubt; about: of which variable. output: the name of the output, or of two. cells: cells,
+    coefficients or times concerned. people: records of the original concerned, each once; larger = riskier. what: in a
+    sentence. places: the first of the cells, as the output itself names them. advice: what would mend it.
+    """
+
+    rule: str
+    certain: bool
+    output: str
+    cells: int
+    people: int
+    what: str
+    places: str = ""
+    advice: str = ""
+    about: str = ""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """differencing.csv: the records of one output that another leaves out, whom a subtraction isolates.
+
+    larger, smaller: names of the outputs. records: how many they are in the original. cells: those of them that hold
+    anybody in the table of `variables` that the subtraction leaves (0 where the two have no table in common); below:
+    how many of these hold fewer than `threshold`, and people: how many records these hold; alike: of the records, those
+    in groups (by the other variables of the table) that all have one value of the target. small_cells: listed only
+    where that was asked for: a cell of one over many variables is a record. Fewer records, more cells below: riskier.
+    """
+
+    larger: str
+    smaller: str
+    group: str
+    records: int
+    variables: str
+    cells: int
+    below: int
+    threshold: int
+    people: int
+    alike: int
+    small_cells: str
+    note: str
+
+    @property
+    def small(self) -> bool:
+        """Whether the group itself, or a cell of its table, is below the threshold and holds anybody."""
+        return 0 < self.records < self.threshold or self.below > 0
+
+
+# ---------------------------------------------------------------- documents of a study
+
+
+@dataclass(frozen=True)
+class Input:
+    """A file the run read, by digest."""
+
+    what: str
+    name: str
+    sha256: Text = ""
+    records: int | None = None
+
+
+@dataclass(frozen=True)
+class Slow:
+    """What an output without an additive form has taken, over all runs."""
+
+    output: str
+    refits: int
+    seconds: Number
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """manifest.json of a study. status: `complete` once the report stands beside it, else `interrupted`."""
+
+    outrisk: str
+    study: str
+    status: str
+    runs_done: int
+    runs_planned: int
+    versions: dict[str, str]
+    inputs: tuple[Input, ...]
+    started: Text = ""
+    seconds: Number = math.nan
+    seed: int | None = None
+    workers: int | None = None
+    peak_memory_mb: float | None = None  # where the system tells
+    slow: tuple[Slow, ...] = ()
+
+
+@dataclass(frozen=True)
+class ReleasedOutput:
+    """One released output: how many numbers, how many of them withheld, its share of the fitness."""
+
+    name: str
+    kind: str
+    numbers: int
+    notes: Text = ""
+    withheld: int = 0
+    importance: float = 1.0
+
+    @classmethod
+    def of(cls, released: Released) -> ReleasedOutput:
+        """What is said of an output."""
+        known = int(released.known.sum())
+        withheld = len(released.low) - known
+        return cls(released.name, released.kind, known, released.output.notes, withheld, released.importance)
+
+    @property
+    def words(self) -> str:
+        """The notes, and how important it was taken to be if not as every other."""
+        more = f"importance {self.importance:g} in the fitness" if self.importance != 1 else ""
+        return "; ".join(text for text in (self.notes, more) if text)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A risk with its 95 % interval; NaN with a reason where it is not defined."""
+
+    measure: str
+    keys: str
+    side: str
+    value: Number
+    standard_error: Number
+    low: Number
+    high: Number
+    n_key_sets: int
+    n_undefined: int
+    reason: Text = ""
+
+
+@dataclass(frozen=True)
+class Extrapolation:
+    """The line risk = intercept + slope * error (MAE); NaN with a reason where the evidence is too thin.
+
+    intercept: the risk at zero error, with its 95 % interval. correlation and r_squared: over all points, as the paper
+    does. measured: mean risk of the runs' last points, those of least error. mae_from, mae_to: range of the errors
+    used. measure, side: of which risk.
+    """
+
+    intercept: Number
+    low: Number
+    high: Number
+    slope: Number
+    correlation: Number
+    r_squared: Number
+    n_points: int
+    n_runs: int
+    mae_from: Number
+    mae_to: Number
+    measured: Number
+    reason: Text = ""
+    measure: str = ""
+    side: str = ""
+
+
+@dataclass(frozen=True)
+class Run:
+    """How one evolution ended; the errors are by refit. failures: outputs that could not be refitted, and why."""
+
+    run: int
+    stop: str
+    generations: int
+    seconds: Number
+    mae: Number
+    mse: Number
+    largest_difference: Number
+    matched: int
+    numbers: int
+    failures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Fold:
+    """One part of the data attacked, and the holdout it is read against (0 records where there was none)."""
+
+    level: int
+    fold: str
+    n_original: int
+    runs: tuple[Run, ...]
+    estimates: tuple[Estimate, ...]
+    extrapolation: tuple[Extrapolation, ...]
+    n_holdout: int = 0
+    holdout: Text = ""
+
+
+@dataclass(frozen=True)
+class Level:
+    """Averages over the folds of one level."""
+
+    level: int
+    n_folds: int
+    runs: int
+    estimates: tuple[Estimate, ...]
+
+
+@dataclass(frozen=True)
+class Risk:
+    """risk.json."""
+
+    target: str
+    keys: tuple[str, ...]
+    key_sizes: tuple[int, ...]
+    tau: float
+    largest: int
+    outputs: tuple[ReleasedOutput, ...]
+    folds: tuple[Fold, ...]
+    levels: tuple[Level, ...]
+    outright: str = ""  # what the outputs say outright, in a sentence
+
+
+# ---------------------------------------------------------------- teaching data
+
+
+@dataclass(frozen=True)
+class Copied:
+    """Which synthetic data set a row of teaching data belongs to."""
+
+    copy: int
+
+
+@dataclass(frozen=True)
+class Reproduced(Compared, Copied):
+    """reproduced.csv: each released number beside its refit on the written file.
+
+    agrees: to how many decimals the two agree, NaN where not even in whole units.
+    """
+
+    agrees: float
+
+
+@dataclass(frozen=True)
+class SyntheticFile:
+    """A file of synthetic records."""
+
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class TeachingCopy:
+    """One synthetic data set; `broken`: records that break each rule; `failures`: outputs with no refit, and why."""
+
+    copy_number: int
+    stop: str
+    generations: int
+    seconds: float
+    files: tuple[SyntheticFile, ...]
+    matched: int
+    numbers: int
+    broken: tuple[int, ...]
+    failures: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Relations:
+    """Every pair of variables, in codebook order, by how the released numbers carry its relation.
+
+    unseen: variables that no output names; their values are drawn without any information. direct: pairs that stand
+    together in a table, or as response and explanatory variable of a regression. partial: pairs that only share an
+    output otherwise, as two explanatory variables or as a variable and the subset `where` it was analysed. ruled: pairs
+    that only a plausibility rule ties. absent: pairs that share nothing; those with an unseen variable are left out.
+    """
+
+    unseen: tuple[str, ...]
+    direct: tuple[Pair, ...]
+    partial: tuple[Pair, ...]
+    ruled: tuple[Pair, ...]
+    absent: tuple[Pair, ...]
+
+
+@dataclass(frozen=True)
+class Teaching:
+    """teaching.json: all that the page says and reproduced.csv does not."""
+
+    computed: bool  # the released numbers come from the study's own data
+    source: str
+    records: int
+    outputs: tuple[ReleasedOutput, ...]
+    rules: tuple[str, ...]
+    relations: Relations
+    copies: tuple[TeachingCopy, ...]
+    synthetic: bool = True
+
+
+@dataclass(frozen=True)
+class TeachingManifest:
+    """manifest.json of teaching data."""
+
+    outrisk: str
+    study: str
+    status: str
+    started: str
+    seconds: float
+    seed: int
+    versions: dict[str, str]
+    inputs: tuple[Input, ...]
+    workers: int | None = None
+    synthetic: bool = True
