@@ -49,6 +49,7 @@ ALLOWED = {
     },
     "report": {"errors", "reasons", "records", "report"},
     "progress": {"evolve"},
+    "readers": {*BASE, "microdata", "outputs"},
     "api": {
         *BASE,
         "__version__",
@@ -63,6 +64,7 @@ ALLOWED = {
         "report",
         "records",
         "progress",
+        "readers",
         "api",
     },
     "cli": {"__version__", "errors", "api", "cli"},

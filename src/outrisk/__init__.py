@@ -1,3 +1,84 @@
-"""OutRisk: is this statistical output safe to release?"""
+"""OutRisk: is this statistical output safe to release?
+
+`assess`, `measure`, `teach` and `init` do the work; the objects named like the kinds of a study file say what is to be
+released. All are loaded when they are first used, so that `import outrisk` is quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from outrisk.api.assessed import Assessed as Assessed
+    from outrisk.api.lessons import teach as teach
+    from outrisk.api.measuring import measure as measure
+    from outrisk.api.output_kinds import OLS as OLS
+    from outrisk.api.output_kinds import Correlations as Correlations
+    from outrisk.api.output_kinds import Crosstab as Crosstab
+    from outrisk.api.output_kinds import Custom as Custom
+    from outrisk.api.output_kinds import Fitted as Fitted
+    from outrisk.api.output_kinds import Frequencies as Frequencies
+    from outrisk.api.output_kinds import Histogram as Histogram
+    from outrisk.api.output_kinds import Logit as Logit
+    from outrisk.api.output_kinds import Magnitudes as Magnitudes
+    from outrisk.api.output_kinds import MNLogit as MNLogit
+    from outrisk.api.output_kinds import Mode as Mode
+    from outrisk.api.output_kinds import Poisson as Poisson
+    from outrisk.api.output_kinds import Probit as Probit
+    from outrisk.api.output_kinds import Quantiles as Quantiles
+    from outrisk.api.output_kinds import Survival as Survival
+    from outrisk.api.output_kinds import Univariate as Univariate
+    from outrisk.api.starter import init as init
+    from outrisk.api.studies import assess as assess
+    from outrisk.codebook import Codebook as Codebook
+    from outrisk.errors import OutRiskError as OutRiskError
+else:
+    from outrisk import assess, teach
+
+_KINDS = (
+    *("Logit", "Probit", "Poisson", "OLS", "MNLogit", "Frequencies", "Univariate", "Magnitudes", "Quantiles", "Mode"),
+    *("Histogram", "Correlations", "Survival", "Custom", "Fitted", "Crosstab"),
+)
+_PLACES = {
+    "measure": "outrisk.api.measuring",
+    "init": "outrisk.api.starter",
+    "Assessed": "outrisk.api.assessed",
+    "Codebook": "outrisk.codebook",
+    "OutRiskError": "outrisk.errors",
+} | dict.fromkeys(_KINDS, "outrisk.api.output_kinds")
+
+__all__ = ["assess", "init", "measure", "teach", "Assessed", "Codebook", "OutRiskError", "__version__", *_KINDS]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module 'outrisk' has no attribute '{name}'")
+    return getattr(importlib.import_module(_PLACES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+class _Callable(ModuleType):
+    """A package that is also a function: `outrisk.assess(...)` beside the modules `outrisk.assess.run` and so on."""
+
+    _function: tuple[str, str]
+
+    @property
+    def __wrapped__(self) -> Any:
+        place, name = self._function
+        return getattr(importlib.import_module(place), name)
+
+    def __call__(self, *values: Any, **given: Any) -> Any:
+        return self.__wrapped__(*values, **given)
+
+
+if not TYPE_CHECKING:
+    for _package, _function in ((assess, ("outrisk.api.studies", "assess")), (teach, ("outrisk.api.lessons", "teach"))):
+        _package.__class__ = _Callable
+        _package._function = _function

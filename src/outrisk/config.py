@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from outrisk.appetite import Appetite
 from outrisk.codebook import Codebook, codebook_from_dict
-from outrisk.errors import CodebookError, ConfigError, EvolveError, ExpressionError, first_line
+from outrisk.errors import CodebookError, ConfigError, EvolveError, ExpressionError, did_you_mean, first_line
 from outrisk.evolve.settings import Settings, preset
 from outrisk.expressions import read_expression
 from outrisk.microdata import MISSING_VALUES
@@ -276,6 +276,11 @@ def read_study(path: Path, seed: int | None = None, trust: bool = False) -> Stud
         section = document.setdefault("evolve", {})
         if isinstance(section, dict):
             section["seed"] = seed
+    return study_of(document, path, trust)
+
+
+def study_of(document: object, path: Path, trust: bool = False) -> Study:
+    """A study of the content of a study file; ConfigError in one line names the place. `path` is its own."""
     try:
         file = StudyFile.model_validate(document, context={"folder": path.parent})
         file.evolve.settings()
@@ -389,12 +394,16 @@ def _explain(error: ValidationError, document: object) -> str:
     place = fault["loc"][:-1] if unknown else fault["loc"]
     inside = _place(place)
     if unknown:
-        names = sorted({str(each["loc"][-1]) for each in unknown if each["loc"][:-1] == place})
-        return f"{f'[{inside}] has ' if inside else ''}unknown keys {names}; known: {_known(place)}"
+        names, known = sorted({str(each["loc"][-1]) for each in unknown if each["loc"][:-1] == place}), _known(place)
+        return (
+            f"{f'[{inside}] has ' if inside else ''}unknown keys {names}; known: {known}{did_you_mean(names[0], known)}"
+        )
     if fault["type"] == "missing":
         return f"'{inside}' is missing; add it"
     if fault["type"].startswith("union_tag"):
-        return f"[{inside}] needs a kind, one of {sorted(REGISTRY)}"
+        given = fault["input"].get("kind", "") if isinstance(fault["input"], dict) else ""
+        none = f"; {given!r} is none of them{did_you_mean(given, REGISTRY)}" if given else ""
+        return f"[{inside}] needs a kind, one of {sorted(REGISTRY)}{none}"
     message = fault["msg"].removeprefix("Value error, ").replace("Input should", "it must")
     if not place:
         return message

@@ -1,5 +1,8 @@
 """The kinds of error a user can meet; each message names the place, the value and the way out."""
 
+import difflib
+from collections.abc import Iterable
+
 
 class OutRiskError(Exception):
     """Base of all errors that are a user's to mend; the command line prints one line and exits with code 2."""
@@ -31,6 +34,12 @@ class RiskError(OutRiskError):
 
 class EvolveError(OutRiskError):
     """Settings or released numbers with which no evolution can start."""
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """What a name may have been meant to be, as the end of a message; empty where nothing comes near."""
+    near = difflib.get_close_matches(str(name), list(known), n=1)
+    return f"; did you mean '{near[0]}'?" if near else ""
 
 
 def first_line(error: BaseException) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,18 +35,30 @@ def load_study_data(study: Study) -> StudyData:
             f"or make teaching data from its released values: outrisk teach {study.path}"
         )
     codebook = study.codebook()
-    guesses: dict[str, str] = {}
     frames = {"data": _prepare(file.data, study.folder, codebook, "data")}
     if file.holdout:
         frames["holdout"] = _prepare(file.holdout, study.folder, codebook, "holdout")
+    missing = {"data": file.data.missing_values}
+    if file.holdout:
+        missing["holdout"] = file.holdout.missing_values
+    return encode_frames(frames, codebook, missing)
+
+
+def encode_frames(
+    frames: Mapping[str, pd.DataFrame],
+    codebook: Codebook | None,
+    missing_values: Mapping[str, Sequence[str]],
+    few: int = 0,
+) -> StudyData:
+    """Encode the records of 'data' and, where there is one, 'holdout'; without a codebook it is inferred from both
+    (`few`: see `infer_codebook`).
+    """
+    guesses: dict[str, str] = {}
     if codebook is None:
         both = pd.concat(frames.values(), ignore_index=True) if len(frames) > 1 else frames["data"]
-        codebook, guesses = infer_codebook(both, file.data.missing_values, "data")
-    original = from_frame(frames["data"], codebook, file.data.missing_values, "data")
-    holdout = None
-    if file.holdout:
-        holdout = from_frame(frames["holdout"], codebook, file.holdout.missing_values, "holdout")
-    return StudyData(original, holdout, guesses)
+        codebook, guesses = infer_codebook(both, missing_values["data"], "data", few)
+    found = {name: from_frame(frame, codebook, missing_values[name], name) for name, frame in frames.items()}
+    return StudyData(found["data"], found.get("holdout"), guesses)
 
 
 def _prepare(section: DataSection, folder: Path, codebook: Codebook | None, source: str) -> pd.DataFrame:

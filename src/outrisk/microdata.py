@@ -20,6 +20,7 @@ from outrisk.errors import DataError, first_line
 Codes = NDArray[np.uint16]
 MISSING_VALUES = ("", "NA")  # an empty cell, and what R writes
 _COPY_ON_WRITE = int(pd.__version__.partition(".")[0]) >= 3  # always so from pandas 3 on
+FEW = 20  # values seen: that many may be codes of categories
 _WHOLE_SPAN = 1_000  # integers are proposed as a min-max range up to this span, as listed values beyond
 
 
@@ -223,24 +224,25 @@ def typed(
 
 
 def infer_codebook(
-    frame: pd.DataFrame, missing_values: Sequence[str] = MISSING_VALUES, source: str = "data"
+    frame: pd.DataFrame, missing_values: Sequence[str] = MISSING_VALUES, source: str = "data", few: int = 0
 ) -> tuple[Codebook, dict[str, str]]:
     """Propose a codebook from data, and what was guessed for each variable (for a person to correct).
 
     A column is numeric when every value in it reads as a number and none has a leading zero; it is never called
-    categorical just because it takes few values.
+    categorical just because it takes few values. Whole numbers get all from the least to the largest as support, but
+    where no more than `few` different ones are seen: those alone (a level that nobody has cannot be fitted).
     """
     guesses: dict[str, str] = {}
     variables = []
     for name in frame.columns:
-        variable, guess = _infer_variable(str(name), frame[name], missing_values, source)
+        variable, guess = _infer_variable(str(name), frame[name], missing_values, source, few)
         variables.append(variable)
         guesses[variable.name] = guess
     return Codebook(tuple(variables)), guesses
 
 
 def _infer_variable(
-    name: str, column: pd.Series[Any], missing_values: Sequence[str], source: str
+    name: str, column: pd.Series[Any], missing_values: Sequence[str], source: str, few: int
 ) -> tuple[Variable, str]:
     gaps = _gaps(column, missing_values)
     present = column[~gaps]
@@ -249,13 +251,17 @@ def _infer_variable(
         raise DataError(f"{source}: column '{name}' has no values at all; drop it")
     note = f"; {gaps.sum():,} missing" if missing else ""
     if isinstance(column.dtype, pd.CategoricalDtype) or not _reads_as_numbers(present):
-        levels = tuple(sorted(_as_text(present).unique()))
+        seen = set(_as_text(present).unique())
+        levels = tuple(sorted(seen))
+        if isinstance(column.dtype, pd.CategoricalDtype):  # its own order says which level is the reference
+            levels = tuple(text for text in _as_text(pd.Series(column.cat.categories)) if text in seen)
         return Variable(name, "categorical", levels, missing), f"categorical: text, {len(levels)} levels{note}"
     numbers = np.unique(_as_numbers(present, np.zeros(len(present), dtype=bool)))
-    hint = "; if the numbers are codes of categories: 'kind: categorical' and 'levels'" if len(numbers) <= 20 else ""
+    hint = "; if the numbers are codes of categories: 'kind: categorical' and 'levels'" if len(numbers) <= FEW else ""
     if np.all(numbers == np.round(numbers)) and np.abs(numbers).max() < 2**53:
         low, high = int(numbers[0]), int(numbers[-1])
-        values = tuple(range(low, high + 1)) if high - low < _WHOLE_SPAN else tuple(int(x) for x in numbers)
+        whole = len(numbers) > few and high - low < _WHOLE_SPAN
+        values = tuple(range(low, high + 1)) if whole else tuple(int(x) for x in numbers)
         kind: Kind = "integer"
         return Variable(
             name, kind, values, missing

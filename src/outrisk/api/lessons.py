@@ -2,18 +2,143 @@
 
 from __future__ import annotations
 
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from threading import Event
+from typing import Any
 
+import pandas as pd
 from rich.console import Console
 
-from outrisk.config import read_study
+from outrisk.api.checks_of_frames import check_frame
+from outrisk.api.entries import check_sources, entry_of, numbered, plain_entry
+from outrisk.codebook import Codebook
+from outrisk.config import read_study, study_of
+from outrisk.errors import ConfigError
 from outrisk.evolve.loop import Generation
-from outrisk.load import load_study_data
+from outrisk.load import encode_frames, load_study_data
+from outrisk.microdata import FEW, MISSING_VALUES
 from outrisk.progress import Progress
 from outrisk.records.directory import RunDirectory
+from outrisk.records.schema import Reproduced
 from outrisk.report.pages.teaching_page import render_teaching
+from outrisk.teach.handout import reproduced_rows
 from outrisk.teach.making import Making, prepare
+
+
+class Taught:
+    """Synthetic teaching data, and how far they reproduce the released numbers; nothing is written unless asked."""
+
+    def __init__(self, making: Making) -> None:
+        self._making = making
+
+    @property
+    def data(self) -> list[pd.DataFrame]:
+        """The synthetic records of each copy."""
+        return [copy.data.frame() for copy in self._making.copies]
+
+    @property
+    def reproduced(self) -> pd.DataFrame:
+        """Each released number beside its refit from each copy (as reproduced.csv)."""
+        course = self._making.course
+        rows = [
+            row
+            for copy in self._making.copies
+            for row in reproduced_rows(copy.number, [released.recompute(copy.data) for released in course.released])
+        ]
+        return pd.DataFrame(rows, columns=[field.name for field in fields(Reproduced)])
+
+    def __repr__(self) -> str:
+        found = self.reproduced
+        matched = int(found["matched"].sum())
+        course = self._making.course
+        return (
+            f"{course.copies} synthetic data sets of {course.n_records:,} records; {matched:,} of {len(found):,} "
+            "released numbers are reproduced at their printed precision."
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(repr(self))}</p>"
+
+    def write(self, out: str | Path, force: bool = False, parquet: bool = False) -> Path:
+        """Write the copies, marked as synthetic, with their page, as `outrisk teach` does; returns the directory."""
+        directory = RunDirectory(Path(out), force)
+        directory.open()
+        try:
+            self._making.write(directory, parquet)
+            render_teaching(directory.folder)
+        except BaseException:
+            directory.discard()
+            raise
+        return directory.close(whole=True)
+
+
+def teach(
+    data: pd.DataFrame | None,
+    outputs: Sequence[object],
+    *,
+    codebook: Codebook | None = None,
+    decimals: int | None = None,
+    rules: Sequence[str] = (),
+    records: int | None = None,
+    copies: int = 1,
+    evolve: Mapping[str, Any] | None = None,
+    seed: int = 1,
+    name: str = "study",
+    workers: int | None = None,
+    quiet: bool = False,
+) -> Taught:
+    """Make synthetic teaching data from a codebook and released numbers alone.
+
+    Parameters
+    ----------
+    data : the records (n, variables) from which the numbers are computed; None where every output brings its `values`.
+    outputs : as in `outrisk.assess`.
+    codebook : the variables and their supports; inferred where there are data and no codebook.
+    decimals, rules, evolve : as in `outrisk.assess`.
+    records, copies : how many records, and data sets; without `records` as many as `data` has.
+    seed, name, workers, quiet : as in `outrisk.assess`.
+
+    Returns
+    -------
+    Taught : its `data` (a list of data frames), `reproduced`, and `write(out)`.
+
+    Raises
+    ------
+    OutRiskError : in one line, for whatever is wrong with the numbers or the settings.
+
+    Examples
+    --------
+    >>> outrisk.teach(None, [outrisk.Univariate(["sex"], values=[210, 190])], codebook=codebook, records=400).data[0]
+    """
+    document: dict[str, Any] = {
+        "name": name,
+        "rules": list(rules),
+        "records": records if data is None else None,
+        "evolve": {**(evolve or {}), "seed": seed},
+    }
+    if data is None:
+        if codebook is None:
+            raise ConfigError("teach: without data there must be a codebook; give codebook=")
+        original = None
+        entries = [plain_entry(output, position, decimals) for position, output in numbered(outputs)]
+        document |= {"codebook": "codebook"}
+    else:
+        check_frame(data, "data")
+        original = encode_frames({"data": data}, codebook, {"data": MISSING_VALUES}, FEW).original
+        found = [entry_of(output, position, data, original, decimals) for position, output in numbered(outputs)]
+        entries = [entry for entry, _ in found]
+        first, *_, last = original.codebook.names  # a study with data has keys and a target; they play no part here
+        document |= {"data": {"path": "data frame"}, "keys": [first], "target": last}
+    study = study_of(document | {"outputs": entries}, Path("outrisk.teach"))
+    if original is not None:
+        check_sources(study, original, [source for _, source in found])
+    making = prepare(study, original, records, copies, None, workers, codebook)
+    with making:
+        make(making, Event(), Console(stderr=True, quiet=quiet))
+    return Taught(making)
 
 
 def prepare_teaching(

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import html
+import io
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 from rich.console import Console
 
 from outrisk import __version__
+from outrisk.api.checks_of_frames import check_frame
 from outrisk.assess.measured.document import document, sections
 from outrisk.assess.measured.sections import Privacy, Request
 from outrisk.assess.suite.of_run import metric_names
@@ -24,6 +27,9 @@ from outrisk.records.files import plain
 from outrisk.records.provenance import file_digest
 from outrisk.report.pages.measured_page import render_measured, show_measured
 
+_WIDTH = 120  # of the plain text
+_SHOWN = 24  # rows of a table
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -31,17 +37,122 @@ class Measured:
 
     document: dict[str, Any]
 
+    @property
+    def tables(self) -> dict[str, list[pd.DataFrame]]:
+        """The tables of each section by its name; what is not defined is missing."""
+        return {
+            section["name"]: [pd.DataFrame(table["rows"], columns=table["columns"]) for table in section["tables"]]
+            for section in self.document["sections"]
+        }
+
+    def __repr__(self) -> str:
+        text = io.StringIO()
+        self.show(Console(file=text, width=_WIDTH))
+        return text.getvalue().rstrip()
+
+    def _repr_html_(self) -> str:
+        parts = []
+        for section in self.document["sections"]:
+            parts.append(f"<h4>{html.escape(section['title'])}</h4>")
+            for table in section["tables"]:
+                frame = pd.DataFrame(table["rows"], columns=table["columns"])
+                parts.append(f"<p>{html.escape(table['caption'])}</p>")
+                parts.append(
+                    frame.to_html(index=False, border=0, na_rep="", max_rows=_SHOWN, float_format="{:.3f}".format)
+                )
+            parts += [f"<p>{html.escape(note)}</p>" for note in section["notes"]]
+        return "\n".join(parts)
+
     def show(self, console: Console) -> None:
         """Print every section's tables and notes."""
         show_measured(self.document, console)
 
-    def json(self, path: Path) -> None:
+    def json(self, path: str | Path) -> None:
         """Write all results to a file; what is not defined is null."""
-        path.write_text(json.dumps(self.document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        Path(path).write_text(json.dumps(self.document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
-    def report(self, path: Path) -> None:
-        """Write a self-contained page."""
-        path.write_text(render_measured(self.document), encoding="utf-8")
+    def report(self, path: str | Path) -> Path:
+        """Write a self-contained page, and return its path."""
+        Path(path).write_text(render_measured(self.document), encoding="utf-8")
+        return Path(path)
+
+
+def measure(
+    original: pd.DataFrame,
+    synthetic: pd.DataFrame | Sequence[pd.DataFrame],
+    holdout: pd.DataFrame | None = None,
+    *,
+    keys: Sequence[str],
+    target: str,
+    targets: Sequence[str] = (),
+    key_sizes: Sequence[int] = (),
+    attacks: bool = False,
+    encoding: Literal["nominal", "ordinal"] = "nominal",
+    privacy: bool = False,
+    metrics: Sequence[str] = (),
+    sample: int | None = None,
+    time_limit: float | None = None,
+    codebook: Codebook | None = None,
+    quiet: bool = False,
+) -> Measured:
+    """Measure what synthetic data give away, whatever tool made them.
+
+    Parameters
+    ----------
+    original, synthetic, holdout : records (n, variables); several synthetic tables are several syntheses. `holdout` are
+        records of the same population that were not used: every measure then stands beside the holdout's.
+    keys, target : what an intruder knows of a person, and wants to learn.
+    targets : further targets, to be compared.
+    key_sizes : the CAP family over all key sets of these sizes.
+    attacks, encoding : train classifiers on the synthetic data; on categories, or on the keys as numbers.
+    privacy, metrics, sample, time_limit : privacy metrics for synthetic data; only these; of so many records of each
+        table; with so many seconds for each metric and table.
+    codebook : says which variables are numbers, which categories.
+    quiet : no progress.
+
+    Returns
+    -------
+    Measured : its `tables` by section, `show(console)`, `json(path)`, `report(path)`.
+
+    Raises
+    ------
+    OutRiskError : in one line, where keys, target or data allow no measure.
+
+    Examples
+    --------
+    >>> outrisk.measure(original, synthetic, holdout, keys=["age", "sex"], target="income")
+    """
+    for name, given in (("metrics", metrics), ("sample", sample), ("time_limit", time_limit)):
+        if given is not None and given != () and not privacy:
+            raise ConfigError(f"{name} is about the privacy metrics; give privacy=True too")
+    tables = (synthetic,) if isinstance(synthetic, pd.DataFrame) else tuple(synthetic)
+    if not tables:
+        raise ConfigError("synthetic: is empty; give one data frame, or several")
+    named = {"original": original, **{f"synthetic {i}": table for i, table in enumerate(tables, start=1)}}
+    for what, frame in (named | ({} if holdout is None else {"holdout": holdout})).items():
+        check_frame(frame, what)
+    request = Request(
+        original=original,
+        synthetic=tables,
+        holdout=holdout,
+        keys=tuple(keys),
+        target=target,
+        targets=tuple(targets),
+        key_sizes=tuple(key_sizes),
+        attacks=encoding if attacks else "",
+        privacy=Privacy(metric_names(list(metrics)), sample, time_limit) if privacy else None,
+        codebook=codebook,
+    )
+    with MetricProgress(Console(stderr=True, quiet=quiet)) as progress:
+        return _measured(request, progress, [])
+
+
+def _measured(request: Request, progress: MetricProgress, inputs: Sequence[tuple[str, Path]]) -> Measured:
+    if request.privacy is not None:
+        request = replace(request, privacy=replace(request.privacy, progress=progress.heard))
+    found = sections(request)
+    digests = [{"what": what, "name": path.name, "sha256": file_digest(path)} for what, path in inputs]
+    return Measured(plain({"outrisk": __version__, "inputs": digests, **document(request, found)}))
 
 
 def measure_files(
@@ -82,12 +193,10 @@ def measure_files(
             targets=tuple(targets),
             key_sizes=tuple(key_sizes),
             attacks=(encoding or "nominal") if attacks else "",
-            privacy=Privacy(chosen, sample, time_limit, progress.heard) if privacy else None,
+            privacy=Privacy(chosen, sample, time_limit) if privacy else None,
             codebook=known,
         )
-        measured = sections(request)
-    digests = [{"what": what, "name": path.name, "sha256": file_digest(path)} for what, path in inputs]
-    return Measured(plain({"outrisk": __version__, "inputs": digests, **document(request, measured)}))
+        return _measured(request, progress, inputs)
 
 
 def _read(path: Path, codebook: Codebook | None) -> pd.DataFrame:

@@ -2,20 +2,112 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Event
+from typing import Any
 
+import pandas as pd
 from rich.console import Console
 
+from outrisk.api.assessed import Assessed
+from outrisk.api.checks_of_frames import check_frame
+from outrisk.api.entries import check_sources, entry_of, numbered
 from outrisk.assess.entry import StudyRun, prepare
 from outrisk.assess.folds import Fold
-from outrisk.config import read_study
+from outrisk.codebook import Codebook
+from outrisk.config import read_study, study_of
 from outrisk.evolve.loop import Generation
-from outrisk.load import load_study_data
+from outrisk.load import encode_frames, load_study_data
+from outrisk.microdata import FEW, MISSING_VALUES
 from outrisk.progress import Progress
 from outrisk.records.directory import RunDirectory
 from outrisk.report.pages.study_page import render
+
+
+def assess(
+    data: pd.DataFrame,
+    outputs: Sequence[object],
+    *,
+    keys: Sequence[str],
+    target: str,
+    holdout: pd.DataFrame | None = None,
+    codebook: Codebook | None = None,
+    decimals: int | None = None,
+    rules: Sequence[str] = (),
+    key_sizes: Sequence[int] = (),
+    tau: float = 1.0,
+    privacy: Mapping[str, Any] | None = None,
+    attacks: Sequence[str] | str | Mapping[str, Any] = (),
+    evolve: Mapping[str, Any] | None = None,
+    runs: int | Mapping[int, int] = 3,
+    folds: Sequence[int] = (1, 2),
+    seed: int = 1,
+    name: str = "study",
+    out: str | Path | None = None,
+    force: bool = False,
+    workers: int | None = None,
+    quiet: bool = False,
+) -> Assessed:
+    """Assess outputs that are to be released: evolve synthetic data that reproduce them, measure what these give away.
+
+    Parameters
+    ----------
+    data : the records (n, variables) behind the outputs. They are used for releasing the numbers and for the measures
+        of risk; the evolution sees neither them nor `holdout`.
+    outputs : what is to be released, in any mixture: fitted models of statsmodels, cross tables by `pandas.crosstab`
+        (both are checked against the records), objects such as `outrisk.Logit("ill ~ age")`, entries of a study file.
+    keys, target : what an intruder knows of a person, and wants to learn.
+    holdout : records of the same population that were not used. Without them the halves of the data serve each other.
+    codebook : the variables and their supports; without one it is inferred, and the result has it to be checked.
+    decimals : printed digits after the point of outputs that do not say their own (counts have none).
+    rules, key_sizes, tau, privacy, attacks, evolve, runs, folds : as in a study file (docs/files.md).
+    seed : the same seed gives the same result, on any number of workers, and as a study file gives it.
+    name, out, force : `out` is a run directory to be written, named as the study; without it nothing is written.
+    workers, quiet : runs side by side (by default one a core); no progress.
+
+    Returns
+    -------
+    Assessed : its `sentence`, data frames `released`, `risk`, `key_sets`, `people`, and `report(path)`.
+
+    Raises
+    ------
+    OutRiskError : in one line, for whatever is wrong with the data, the outputs or the settings.
+
+    Examples
+    --------
+    >>> result = outrisk.assess(df, [fit, pd.crosstab(df.area, df.ill)], keys=["age", "area"], target="ill")
+    """
+    place = Path("outrisk.assess")
+    frames = {"data": data} | ({} if holdout is None else {"holdout": holdout})
+    for what, frame in frames.items():
+        check_frame(frame, what)
+    records = encode_frames(frames, codebook, dict.fromkeys(frames, MISSING_VALUES), FEW)
+    found = [entry_of(output, position, data, records.original, decimals) for position, output in numbered(outputs)]
+    document: dict[str, Any] = {
+        "name": name,
+        "data": {"path": "data frame"},
+        "outputs": [entry for entry, _ in found],
+        "rules": list(rules),
+        "keys": keys if isinstance(keys, str) else list(keys),
+        "target": target,
+        "key_sizes": list(key_sizes),
+        "tau": tau,
+        "attacks": attacks if isinstance(attacks, str | Mapping) else list(attacks),
+        "evolve": {**(evolve or {}), "seed": seed},
+        "study": {"runs": runs, "folds": list(folds)},
+    }
+    document |= {} if holdout is None else {"holdout": {"path": "data frame"}}
+    document |= {} if privacy is None else {"privacy": dict(privacy)}
+    study = study_of(document, place)
+    check_sources(study, records.original, [source for _, source in found])
+    directory = None if out is None else RunDirectory(Path(out), force)
+    run = prepare(study, records, directory, workers)
+    with run:
+        carry_out(run, Event(), Console(stderr=True, quiet=quiet))
+        if directory is not None:
+            write_study(run)
+    return Assessed(run)
 
 
 def prepare_study(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from threading import Event
 from types import TracebackType
+from typing import Any, Protocol
 
 from outrisk.assess.look import differences as differencing
 from outrisk.assess.look import in_a_sentence, look
@@ -18,6 +19,7 @@ from outrisk.assess.study import Assessment, carry_out, plan_jobs
 from outrisk.assess.suite import of_run as suite
 from outrisk.assess.suite import over_runs
 from outrisk.assess.summary import matched_rows, risk_rows, summarise
+from outrisk.codebook import Codebook
 from outrisk.config import Study
 from outrisk.errors import ConfigError, RiskError
 from outrisk.load import StudyData
@@ -25,7 +27,20 @@ from outrisk.outputs.base import Output
 from outrisk.records.directory import RunDirectory
 from outrisk.records.provenance import data_digest, file_digest, peak_memory_mb, versions
 from outrisk.records.schema import Difference, Finding, Input, Manifest, Matched, Score, Slow, Snapshot, Step
+from outrisk.risk.attribution.definitions import key_sets
+from outrisk.risk.coding.classes import check_keys
 from outrisk.risk.rows import asdict
+
+
+class RunFiles(Protocol):
+    """Takes the files of a run: a `RunDirectory`, or what keeps them in memory."""
+
+    def log(self, event: str, **particulars: object) -> None: ...  # noqa: D102
+    def table(self, name: str, columns: list[str], rows: Iterable[Mapping[str, Any]]) -> None: ...  # noqa: D102
+    def rows(self, name: str, kind: type[Any], rows: Iterable[Any]) -> None: ...  # noqa: D102
+    def json(self, name: str, document: Any) -> None: ...  # noqa: D102
+    def yaml(self, name: str, document: Mapping[str, Any]) -> None: ...  # noqa: D102
+    def codebook(self, codebook: Codebook) -> None: ...  # noqa: D102
 
 
 @dataclass(eq=False)
@@ -105,7 +120,7 @@ class StudyRun:
             peak_memory_mb=peak_memory_mb(),
         )
 
-    def write(self, directory: RunDirectory) -> None:
+    def write(self, directory: RunFiles) -> None:
         """Write every file of a run directory but the synthetic data and the report."""
         results = self.results
         directory.log("written", runs=len(results))
@@ -126,7 +141,7 @@ class StudyRun:
         pairs = differencing.differences(self.assessment.outputs, self.assessment.original, threshold)
         directory.rows("differencing.csv", Difference, pairs)
 
-    def complete(self, directory: RunDirectory) -> None:
+    def complete(self, directory: RunFiles) -> None:
         """Say that the directory is whole: once its report stands there."""
         directory.json("manifest.json", replace(self.manifest, status="complete"))
         directory.log("complete", runs=len(self.done))
@@ -150,6 +165,7 @@ def _slow(output: Output) -> Slow:
 def assessment_of(study: Study, data: StudyData) -> Assessment:
     """What a study file asks for, on its data."""
     file, codebook = study.file, data.original.codebook
+    _check_roles(study, codebook)
     return Assessment(
         original=data.original,
         holdout=data.holdout,
@@ -164,6 +180,22 @@ def assessment_of(study: Study, data: StudyData) -> Assessment:
         rules=tuple(rule.mask for rule in study.rules(codebook)),
         suite=_suite(study),
     )
+
+
+def _check_roles(study: Study, codebook: Codebook) -> None:
+    """ConfigError where the keys, the target or the sizes of key sets cannot be those of these data."""
+    keys = study.file.keys
+    try:
+        check_keys(codebook.names, keys, study.file.target)
+    except RiskError as error:
+        raise ConfigError(f"{study.path}: {error}") from None
+    try:
+        key_sets(keys, study.key_sizes)
+    except RiskError:
+        raise ConfigError(
+            f"{study.path}: [key_sizes] is {list(study.key_sizes)}: write each size once, from 1 to the number of keys "
+            f"({len(keys)})"
+        ) from None
 
 
 def _suite(study: Study) -> suite.Suite:

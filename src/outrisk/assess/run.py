@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from outrisk.assess.folds import Fold
+from outrisk.assess.people import Right, inferred_rightly
 from outrisk.assess.suite.of_run import Suite
 from outrisk.evolve.loop import Generation, evolve
 from outrisk.evolve.problem import Problem
@@ -88,6 +89,7 @@ class RunResult:
     scores: Scores
     measures: list[Row]
     synthetic: Microdata  # the best candidate
+    right: Mapping[str, Right]  # side -> whose target it gives rightly, by the largest key set
 
 
 @dataclass(eq=False)
@@ -171,7 +173,17 @@ def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None)
         scores,
         measures,
         best,
+        _right(job, best),
     )
+
+
+def _right(job: Job, best: Microdata) -> dict[str, Right]:
+    sides = {"original": job.fold.original, "holdout": job.fold.holdout}
+    return {
+        side: inferred_rightly(best, records, job.keys, job.target, job.tau)
+        for side, records in sides.items()
+        if records is not None
+    }
 
 
 def groups_of(fold: Fold, most: int = 20) -> int:

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from outrisk import __version__
-from outrisk.codebook import codebook_to_dict
+from outrisk.codebook import Codebook, codebook_to_dict
 from outrisk.config import Study
 from outrisk.errors import ConfigError
 from outrisk.microdata import Microdata
@@ -119,13 +119,15 @@ def prepare(
     copies: int,
     directory: RunDirectory | None,
     workers: int | None = None,
+    codebook: Codebook | None = None,
 ) -> Making:
     """Release the outputs (from `original`, or as the study gives them) and check them against each other.
 
-    Any OutRiskError of the study or its numbers shows here. `records` is how many are made (None: as the study).
+    Any OutRiskError of the study or its numbers shows here. `records` is how many are made (None: as the study);
+    `codebook` takes the place of the study's.
     """
     file = study.file
-    codebook = study.codebook() if original is None else original.codebook
+    codebook = codebook or (study.codebook() if original is None else original.codebook)
     assert codebook is not None  # a study without data names one
     if original is not None:
         released = tuple(release(output, original) for output in study.outputs(codebook))
@@ -160,7 +162,7 @@ def _inputs(study: Study, original: Microdata | None) -> list[Input]:
     file, inputs = study.file, list[Input]()
     if study.path.is_file():
         inputs.append(Input("study", study.path.name, file_digest(study.path)))
-    if file.codebook:
+    if file.codebook and (study.folder / file.codebook).is_file():
         inputs.append(Input("codebook", file.codebook, file_digest(study.folder / file.codebook)))
     for name in dict.fromkeys(entry.values for entry in file.outputs if isinstance(entry.values, str)):
         inputs.append(Input("values", name, file_digest(study.folder / name)))

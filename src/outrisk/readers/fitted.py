@@ -1,0 +1,230 @@
+"""Fitted models of statsmodels as entries of a study: what the fit says of itself, and that it is of these records."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from outrisk.errors import OutputError
+from outrisk.microdata import Microdata
+from outrisk.outputs.base import Array
+from outrisk.outputs.regression.regression import Regression
+
+_MODELS = {"Logit": "logit", "Probit": "probit", "Poisson": "poisson", "OLS": "ols", "WLS": "ols", "MNLogit": "mnlogit"}
+_FAMILIES = {
+    ("Binomial", "Logit"): "logit",
+    ("Binomial", "Probit"): "probit",
+    ("Poisson", "Log"): "poisson",
+    ("Gaussian", "Identity"): "ols",
+}
+_CLOSE = 0.1  # of a last printed digit: a fit that is further from the maximum would print other numbers now and then
+
+
+def is_fit(source: object) -> bool:
+    """Whether an object is a fitted model of statsmodels."""
+    return hasattr(source, "model") and hasattr(source, "params")
+
+
+def read_fit(fit: Any, records: pd.DataFrame, given: Mapping[str, Any], place: str) -> dict[str, Any]:
+    """The entry of a regression that a fit's formula, or the columns of its arrays, come down to.
+
+    `records` are those that it was fitted on, after `where`. OutputError where the model is of a kind, or has a weight,
+    an offset or a column, that cannot be told from the records.
+    """
+    model = fit.model
+    kind = _kind(model, place)
+    entry: dict[str, Any] = {"kind": kind, "formula": _formula(model, records, place)}
+    offset = _numbers(model, "offset") + _numbers(model, "exposure")
+    if offset.any():
+        entry["offset"] = _expression(offset, records, f"{place}: the offset of the fit")
+    weights = np.ones(1)
+    glm = type(model).__name__ == "GLM"  # whose `weights` are those of its last iteration
+    for name in ("freq_weights", "var_weights") if glm else ("weights",):
+        weights = weights * _numbers(model, name, otherwise=1.0)
+    if not np.all(weights == 1.0):
+        entry["weight"] = _expression(weights, records, f"{place}: the weights of the fit")
+    return entry | dict(given)
+
+
+def check_fit(fit: Any, output: Regression, data: Microdata, place: str) -> None:
+    """OutputError unless a fit is of these records, and its numbers those that a refit on them prints."""
+    model = fit.model
+    sample, _ = output.sample(data)
+    response = np.asarray(model.endog, dtype=float)
+    n = len(sample.response)
+    if len(response) != n:
+        raise OutputError(
+            f"{place}: the fit is of {len(response):,} records, the data give {n:,}; {_advice(output.where)}"
+        )
+    if response.ndim > 1 or not np.array_equal(response, sample.response):
+        raise OutputError(
+            f"{place}: the response of the fit is not {output.formula.split('~')[0].strip()!r} of the data, record by "
+            f"record; {_advice(output.where)}"
+        )
+    places = _columns(np.asarray(model.exog, dtype=float), sample.design, list(model.exog_names), output, place)
+    _check_numbers(fit, output, data, places, place)
+
+
+def _check_numbers(fit: Any, output: Regression, data: Microdata, places: list[int], place: str) -> None:
+    """The coefficients, and standard errors where they are released, to a fraction of their last printed digit."""
+    K = len(output.coefficients)
+    refit, decimals, layout = output.refit(data), output.decimals, dict(output.release.layout(K))
+    found = {"coefficients": fit.params, "standard_errors": fit.bse}
+    for part, at in layout.items():
+        if part not in found:
+            continue
+        numbers = np.asarray(found[part], dtype=float)
+        numbers = (numbers[places, :] if numbers.ndim > 1 else numbers[places]).ravel(order="F")
+        if part == "coefficients" and output.release.exponentiate:
+            numbers = np.exp(numbers)
+        far = np.abs(numbers - refit[at]) > _CLOSE * 10.0 ** -decimals[at].astype(float)
+        if far.any():
+            first = int(np.argmax(far))
+            digits = decimals[at][first] + 2
+            raise OutputError(
+                f"{place}: {output.labels[at.start + first]} is {numbers[first]:.{digits}f} in the fit and "
+                f"{refit[at][first]:.{digits}f} by a refit on the data; fit it again until it converges, without "
+                "penalties, and with the default standard errors"
+            )
+
+
+def _advice(where: str) -> str:
+    if where:
+        return f"look at where: {where!r}"
+    return "give the data that it was fitted on, or say which part: Fitted(fit, where=...)"
+
+
+def _kind(model: Any, place: str) -> str:
+    name = type(model).__name__
+    if name == "GLM":
+        family, link = type(model.family).__name__, type(model.family.link).__name__
+        if (family, link) in _FAMILIES:
+            return _FAMILIES[family, link]
+        known = ", ".join(f"{family} with {link}" for family, link in _FAMILIES)
+        raise OutputError(f"{place}: GLM of the family {family} with link {link} is not known; known are {known}")
+    if name in _MODELS:
+        return _MODELS[name]
+    raise OutputError(
+        f"{place}: a fitted {name} is not known; known are {', '.join(_MODELS)}, GLM and PHReg; "
+        "another one goes through outrisk.Custom with a function that fits it"
+    )
+
+
+def _formula(model: Any, records: pd.DataFrame, place: str) -> str:
+    formula = getattr(model, "formula", None)
+    if formula is None:
+        return _formula_of_arrays(model, records, place)
+    text = re.sub(r"\bTreatment\(\s*(?:reference\s*=\s*)?([^()]*)\)", r"contr.treatment(base=\1)", str(formula))
+    return re.sub(r"""\bQ\(\s*["']([^"']+)["']\s*\)""", r"`\1`", text)
+
+
+def _formula_of_arrays(model: Any, records: pd.DataFrame, place: str) -> str:
+    """A formula whose design has the columns of the model's matrix: constants, columns of the records, dummies."""
+    response = _column(np.asarray(model.endog, dtype=float), str(model.endog_names), records)
+    if response is None:
+        raise OutputError(
+            f"{place}: the response of the fit is no column of the data, record by record; {_advice('')}; or fit it by "
+            "a formula"
+        )
+    terms, dummies = ["0"], dict[str, list[Any]]()
+    for values, name in zip(np.asarray(model.exog, dtype=float).T, model.exog_names, strict=True):
+        column = _column(values, str(name), records.drop(columns=response))
+        if np.all(values == 1.0):
+            terms[0] = "1"
+        elif column is not None:
+            terms.append(_quoted(column))
+        else:
+            variable, level = _dummy(values, str(name), records.drop(columns=response), place)
+            dummies.setdefault(variable, []).append(level)
+    for variable, levels in dummies.items():
+        left = [level for level in records[variable].dropna().unique() if level not in levels]
+        if len(left) > 1 or (not left and terms[0] == "1"):
+            raise OutputError(
+                f"{place}: the fit has dummies of {variable!r} for {levels} and none for {left}; leave out one level, "
+                "the reference, or fit it by a formula"
+            )
+        base = f", contr.treatment(base={_plain(left[0])!r})" if left else ""
+        terms.append(f"C({_quoted(variable)}{base})")
+    return f"{_quoted(response)} ~ {' + '.join(terms)}"
+
+
+def _column(values: Array, name: str, records: pd.DataFrame) -> str | None:
+    """The column that has these values, by its name first; None if there is none."""
+    if len(values) != len(records):
+        return None
+    for column in sorted(map(str, records.columns), key=lambda each: each != name):
+        kept = records[column]
+        if (pd.api.types.is_numeric_dtype(kept.dtype)) and np.array_equal(kept.to_numpy(dtype=float), values):
+            return column
+    return None
+
+
+def _dummy(values: Array, name: str, records: pd.DataFrame, place: str) -> tuple[str, Any]:
+    """The variable and the level that a column of 0 and 1 stands for; variables that its name begins with first."""
+    if np.isin(values, (0.0, 1.0)).all() and len(values) == len(records):
+        for column in sorted(map(str, records.columns), key=lambda each: not name.startswith(each)):
+            levels = records[column][values == 1.0].unique()
+            if len(levels) == 1 and np.array_equal((records[column] == levels[0]).to_numpy(), values == 1.0):
+                return column, levels[0]
+    raise OutputError(
+        f"{place}: column '{name}' of the fit's matrix is no column of the data, and no dummy of one; {_advice('')}; "
+        "or fit it by a formula"
+    )
+
+
+def _columns(exog: Array, design: Array, names: list[str], output: Regression, place: str) -> list[int]:
+    """Which column of the fit's matrix each column of the design is; OutputError unless they are the same columns."""
+    places: list[int] = []
+    for column, label in zip(design.T, output.columns, strict=True):
+        at = next((j for j, other in enumerate(exog.T) if j not in places and np.allclose(column, other)), None)
+        if at is None:
+            raise OutputError(
+                f"{place}: '{label}' of the formula {output.formula!r} has other values in the data than in the fit, "
+                f"whose columns are {names}; {_advice(output.where)}"
+            )
+        places.append(at)
+    if len(places) < exog.shape[1]:
+        left = next(name for j, name in enumerate(names) if j not in places)
+        raise OutputError(f"{place}: '{left}' of the fit is no column of the formula {output.formula!r} on the data")
+    return places
+
+
+def _numbers(model: Any, name: str, otherwise: float = 0.0) -> Array:
+    """What a model adds or weighs by, (n,) or (1,) where it has nothing of the kind."""
+    found = getattr(model, name, None)
+    values = np.atleast_1d(np.asarray(otherwise if found is None else found, dtype=float))
+    return values if values.size else np.array([otherwise])
+
+
+def _expression(values: Array, records: pd.DataFrame, what: str) -> str:
+    """A column of the records, or its logarithm, that has these values."""
+    column = _column(values, "", records)
+    if column is not None:
+        return column
+    with np.errstate(over="ignore"):
+        column = next(
+            (
+                str(name)
+                for name in records.columns
+                if pd.api.types.is_numeric_dtype(records[name].dtype)
+                and len(values) == len(records)
+                and np.allclose(np.exp(values), records[name].to_numpy(dtype=float))
+            ),
+            None,
+        )
+    if column is None:
+        raise OutputError(f"{what} is no column of the data, nor the logarithm of one; add it to them")
+    return f"log({_quoted(column)})"
+
+
+def _quoted(name: str) -> str:
+    return name if name.isidentifier() else f"`{name}`"
+
+
+def _plain(value: Any) -> Any:
+    value = value.item() if hasattr(value, "item") else value
+    return int(value) if isinstance(value, float) and value.is_integer() else value

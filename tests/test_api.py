@@ -1,0 +1,319 @@
+"""`outrisk.assess` and its companions in a Python session."""
+
+import inspect
+import re
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+import statsmodels.formula.api as smf
+import yaml
+
+import outrisk
+from outrisk.codebook import codebook_from_dict
+from outrisk.errors import OutRiskError
+from outrisk.outputs import REGISTRY
+
+KEYS = ["age", "area", "sex"]
+QUICK = {"runs": 1, "evolve": {"generations": 4}, "quiet": True}
+CODEBOOK = {
+    "variables": {
+        "age": {"kind": "integer", "min": 0, "max": 4},
+        "area": {"kind": "categorical", "levels": ["n", "s", "w"]},
+        "sex": {"kind": "integer", "min": 1, "max": 2},
+        "ill": {"kind": "integer", "min": 0, "max": 1},
+    }
+}
+
+
+def records(n=240, seed=5):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {"age": rng.integers(0, 5, n), "area": rng.choice(["n", "s", "w"], n), "sex": rng.integers(1, 3, n)}
+    )
+    chance = 1 / (1 + np.exp(-(0.4 * frame["age"] - 0.8 * (frame["area"] == "s"))))
+    return frame.assign(ill=(rng.random(n) < chance).astype(int))
+
+
+@pytest.fixture(scope="module")
+def df():
+    return records()
+
+
+@pytest.fixture(scope="module")
+def fit(df):
+    return smf.logit("ill ~ age + area", df).fit(disp=0)
+
+
+@pytest.fixture(scope="module")
+def result(df, fit):
+    outputs = [fit, pd.crosstab(df.area, df.ill), outrisk.OLS("age ~ C(sex)", decimals=2)]
+    return outrisk.assess(df, outputs=outputs, keys=KEYS, target="ill", decimals=3, runs=2, quiet=True)
+
+
+def test_the_import_is_quick_and_loads_nothing_heavy():
+    program = (
+        "import sys, outrisk\nheavy = {'numpy', 'pandas', 'statsmodels', 'numba', 'yaml'} & set(sys.modules)\n"
+        "assert callable(outrisk.assess) and callable(outrisk.teach)\nprint('heavy', sorted(heavy))"
+    )
+    started = time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert time.perf_counter() - started < 2
+    assert done.stdout == "heavy []\n", done.stderr
+
+
+def test_every_public_name_is_there():
+    for name in outrisk.__all__:
+        assert getattr(outrisk, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'asses'"):
+        _ = outrisk.asses
+
+
+def test_packages_that_are_functions_keep_their_modules():
+    import outrisk.assess.run
+    import outrisk.teach.course
+
+    assert outrisk.assess.run.perform
+    assert outrisk.teach.course.Course
+    assert list(inspect.signature(outrisk.assess).parameters)[:2] == ["data", "outputs"]
+    assert list(inspect.signature(outrisk.teach).parameters)[:2] == ["data", "outputs"]
+
+
+def test_one_name_for_each_argument():
+    """What two functions share they call the same, and what can stand without a name comes in one order."""
+    parameters = {
+        function: list(inspect.signature(getattr(outrisk, function)).parameters)
+        for function in ("assess", "measure", "teach", "init")
+    }
+    assert parameters["measure"][:5] == ["original", "synthetic", "holdout", "keys", "target"]
+    assert parameters["assess"][:5] == ["data", "outputs", "keys", "target", "holdout"]
+    shared = set(parameters["assess"]) & set(parameters["teach"])
+    assert shared == {
+        *("data", "outputs", "codebook", "decimals", "rules", "evolve", "seed", "name", "workers", "quiet"),
+    }
+
+
+def test_a_result_tells_itself(result):
+    assert result.sentence in repr(result)
+    html = result._repr_html_()
+    assert html.startswith("<p>") and "<table" in html
+    assert "-0.000" not in repr(result) + html
+    assert set(result.released["output"]) == {"logit 1", "table area x ill", "ols 3"}
+    assert result.study["key_sizes"] == [3]
+
+
+def test_decimals_are_those_given_for_all_or_its_own(result):
+    decimals = result.released.groupby("output")["decimals"].first().to_dict()
+    assert decimals == {"logit 1": 3, "table area x ill": 0, "ols 3": 2}
+
+
+def test_released_numbers_are_those_of_the_fit(result, fit):
+    rows = result.released[(result.released["output"] == "logit 1") & (result.released["level"] == 1)]
+    rows = rows.drop_duplicates("label").set_index("label")["released"]
+    np.testing.assert_allclose(rows.loc[fit.params.index], fit.params.round(3), atol=1e-12)
+
+
+def test_side_by_side_numbers_subtract(result):
+    rows = result.risk.dropna(subset=["difference"])
+    assert not rows.empty
+    people = result.people.dropna(subset=["difference"])
+    np.testing.assert_allclose(people["share_original"] - people["share_holdout"], people["difference"], atol=1e-12)
+    np.testing.assert_allclose(people["right_original"] / people["people_original"], people["share_original"])
+    assert (people["low"] <= people["difference"]).all() and (people["difference"] <= people["high"]).all()
+
+
+def test_people_by_hand(result, df):
+    """The certain people of level 1: by pandas, from the synthetic records of both runs."""
+    right = np.ones(len(df), dtype=bool)
+    for run in (1, 2):
+        synthetic = result.synthetic(1, "whole", run)
+        answers = synthetic.astype({"area": str}).groupby(KEYS)["ill"].agg(["nunique", "first"])
+        found = df.astype({"area": str}).merge(answers, left_on=KEYS, right_index=True, how="left")
+        right &= ((found["nunique"] == 1) & (found["first"] == found["ill"])).to_numpy()
+    row = result.people.set_index(["level", "inference"]).loc[(1, "certain")]
+    assert (row["people_original"], row["right_original"]) == (len(df), right.sum())
+    assert (row["people_holdout"], row["reason"]) == (0, "no holdout")
+    halves = result.people.set_index(["level", "inference"]).loc[(2, "most frequent")]
+    assert halves["people_original"] == halves["people_holdout"] == len(df)
+
+
+def test_nothing_is_written_unless_asked(df, fit, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = outrisk.assess(df, [fit], keys=KEYS, target="ill", folds=[1], **QUICK)
+    assert repr(found) and not list(tmp_path.iterdir())
+    page = found.report(tmp_path / "page.html")
+    assert page.read_text().lower().startswith("<!doctype html>")
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+    assert "<html" in page.read_text()
+    with pytest.raises(OutRiskError, match="no such directory"):
+        found.report(tmp_path / "none" / "page.html")
+
+
+def test_the_same_numbers_as_a_study_file(df, tmp_path):
+    """One study three ways: as a file on the command line, in a session, and written from the session."""
+    from outrisk.cli.commands import run
+
+    outputs = [
+        {"kind": "logit", "formula": "ill ~ age + C(area)", "decimals": 2},
+        {"kind": "frequencies", "by": ["area", "ill"]},
+    ]
+    study = {
+        "name": "small", "data": {"path": "small.csv"}, "codebook": "small.codebook.yaml", "outputs": outputs,
+        "keys": KEYS, "target": "ill", "evolve": {"generations": 4, "seed": 3}, "study": {"runs": 2, "folds": [1, 2]},
+    }  # fmt: skip
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump(study, sort_keys=False))
+    (tmp_path / "small.codebook.yaml").write_text(yaml.safe_dump(CODEBOOK, sort_keys=False))
+    df.to_csv(tmp_path / "small.csv", index=False)
+    assert run(["assess", str(tmp_path / "small.yaml"), "--out", str(tmp_path / "file"), "--quiet"]) == 0
+    fit = smf.logit("ill ~ age + C(area)", df).fit(disp=0)
+    found = outrisk.assess(
+        df,
+        [outrisk.Fitted(fit, decimals=2), pd.crosstab(df.area, df.ill)],
+        keys=KEYS,
+        target="ill",
+        codebook=codebook_from_dict(CODEBOOK),
+        runs=2,
+        seed=3,
+        evolve={"generations": 4},
+        out=tmp_path / "session",
+        quiet=True,
+    )
+    found.write(tmp_path / "after")
+    names = sorted(path.name for path in (tmp_path / "file").glob("*.csv"))
+    assert {"matched.csv", "risk.csv"} <= set(names)
+    for name in names:
+        for place in ("session", "after"):
+            ours, theirs = (pd.read_csv(tmp_path / each / name) for each in ("file", place))
+            drop = [column for column in ours.columns if column in ("seconds", "note")]
+            pd.testing.assert_frame_equal(ours.drop(columns=drop), theirs.drop(columns=drop), obj=f"{place} {name}")
+    for file in (tmp_path / "file" / "synthetic").iterdir():
+        assert file.read_bytes() == (tmp_path / "after" / "synthetic" / file.name).read_bytes()
+    assert (tmp_path / "after" / "report.html").is_file()
+
+
+def test_every_kind_is_an_object_with_the_names_of_the_study_file():
+    kinds = {"ols": "OLS", "mnlogit": "MNLogit"}
+    for kind, model in REGISTRY.items():
+        maker = getattr(outrisk, kinds.get(kind, kind.capitalize()))
+        assert maker.kind == kind
+        assert set(inspect.signature(maker).parameters) == set(model.model_fields) - {"kind"}
+    entry = outrisk.Magnitudes("age", ["area"], statistics=["mean", "sd"])
+    assert entry.document == {"kind": "magnitudes", "value": "age", "by": ["area"], "statistics": ["mean", "sd"]}
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: outrisk.Logit("ill ~ age", formulla="x"), "no argument 'formulla'; .*; did you mean 'formula'"),
+        (lambda: outrisk.Logit("ill ~ age", "x"), "2 values without a name"),
+        (lambda: outrisk.Logit("ill ~ age", formula="x"), "'formula' is given twice"),
+    ],
+)
+def test_an_object_that_cannot_be_made(make, message):
+    with pytest.raises(OutRiskError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("outputs", "changes", "message"),
+    [
+        (["ill ~ age"], {}, "outputs 1: a str is no output here"),
+        ("ill ~ age", {}, "outputs: is a str"),
+        ([], {}, r"outrisk.assess: \[outputs\] is \[\]: list at least one"),
+        ([outrisk.Logit("ill ~ wage")], {}, "names 'wage', which is not a variable"),
+        ([outrisk.Logit("ill ~ age")], {"keys": "age"}, r"\[keys\] is 'age': write a list"),
+        ([outrisk.Logit("ill ~ age")], {"keys": ["age", "wage"]}, "'wage'"),
+        ([outrisk.Logit("ill ~ age")], {"target": "wage"}, "'wage'"),
+        ([outrisk.Logit("ill ~ age")], {"evolve": {"generatons": 1}}, "generatons"),
+        ([outrisk.Logit("ill ~ age", decimals=-1)], {}, r"\[outputs 1.decimals\] is -1"),
+        ([{"kind": "logistic", "formula": "ill ~ age"}], {}, "did you mean 'logit'"),
+    ],
+)
+def test_what_cannot_be_assessed(df, outputs, changes, message):
+    with pytest.raises(OutRiskError, match=message) as caught:
+        outrisk.assess(df, outputs, **({"keys": KEYS, "target": "ill"} | QUICK | changes))
+    assert "\n" not in str(caught.value)
+
+
+def test_data_that_are_no_frame(df):
+    with pytest.raises(OutRiskError, match="data: is a dict"):
+        outrisk.assess({"age": [1]}, [], keys=KEYS, target="ill")
+    with pytest.raises(OutRiskError, match="give each one name of its own"):
+        outrisk.measure(df.rename(columns={"age": 1}), df, keys=["area"], target="ill")
+
+
+def test_measure_is_that_of_the_command_line(df, tmp_path, capsys):
+    from outrisk.cli.commands import run
+
+    tables = {"o": records(seed=1), "s": records(seed=2), "h": records(seed=3)}
+    for name, table in tables.items():
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    files = [
+        f"--{what}={tmp_path / name}.csv" for what, name in (("original", "o"), ("synthetic", "s"), ("holdout", "h"))
+    ]
+    page = tmp_path / "m.json"
+    assert run(["measure", *files, "--keys", "age", "area", "--target", "ill", "--json", str(page)]) == 0
+    found = outrisk.measure(tables["o"], tables["s"], tables["h"], keys=["age", "area"], target="ill", quiet=True)
+    found.json(tmp_path / "session.json")
+    theirs, ours = (yaml.safe_load((tmp_path / name).read_text()) for name in ("m.json", "session.json"))
+    assert theirs.pop("inputs") and not ours.pop("inputs")
+    assert theirs == ours
+    assert "DiSCO" in repr(found) and "<table" in found._repr_html_()
+    assert isinstance(found.tables["disclosure"][0], pd.DataFrame)
+    with pytest.raises(OutRiskError, match="metrics is about the privacy metrics; give privacy=True too"):
+        outrisk.measure(df, df, keys=["age"], target="ill", metrics=["NNAA"])
+
+
+def test_teach_from_values_and_from_data(df, tmp_path):
+    codebook = codebook_from_dict(CODEBOOK)
+    counts = df["area"].value_counts().sort_index()
+    given = outrisk.teach(
+        None,
+        [outrisk.Univariate(["area"], values=list(counts))],
+        codebook=codebook,
+        records=len(df),
+        copies=2,
+        quiet=True,
+    )
+    assert [frame["area"].value_counts().sort_index().tolist() for frame in given.data] == [list(counts)] * 2
+    assert "6 of 6 released numbers" in repr(given)
+    place = given.write(tmp_path / "lesson")
+    assert (place / "teaching.html").is_file()
+    computed = outrisk.teach(df, [pd.crosstab(df.area, df.ill)], codebook=codebook, quiet=True)
+    pd.testing.assert_frame_equal(
+        pd.crosstab(computed.data[0].area.astype(str), computed.data[0].ill),
+        pd.crosstab(df.area, df.ill),
+        check_names=False,
+    )
+    with pytest.raises(OutRiskError, match="without data there must be a codebook"):
+        outrisk.teach(None, [outrisk.Univariate(["area"], values=[1, 2])])
+
+
+def test_init_gives_a_codebook_and_a_study_to_correct(df, tmp_path):
+    starter = outrisk.init(df, keys=["age", "area"], target="ill")
+    assert starter.codebook.names == list(df.columns)
+    assert "CHECK" in repr(starter) and "target: ill" in repr(starter)
+    df.to_csv(tmp_path / "d.csv", index=False)
+    study, _ = starter.write(tmp_path / "d.yaml", tmp_path / "d.csv")
+    document = yaml.safe_load(study.read_text())
+    assert (document["keys"], document["target"], document["data"]) == (["age", "area"], "ill", {"path": "d.csv"})
+    with pytest.raises(OutRiskError, match="no column 'wage'"):
+        outrisk.init(df, target="wage")
+
+
+def test_the_docstrings_name_every_argument():
+    for name in ("assess", "measure", "teach", "init"):
+        function = inspect.unwrap(getattr(outrisk, name))
+        described = re.findall(r"^    (\w[\w, ]*) : ", function.__doc__, re.MULTILINE)
+        described = {each for line in described for each in line.split(", ")}
+        assert set(inspect.signature(function).parameters) <= described, name
+
+
+def test_a_glm_of_a_known_family_is_that_regression(df):
+    fit = smf.glm("ill ~ age", df, family=sm.families.Binomial()).fit()
+    found = outrisk.assess(df, fit, keys=KEYS, target="ill", folds=[1], **QUICK)
+    assert found.study["outputs"][0]["kind"] == "logit"
