@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -65,3 +67,18 @@ def test_data_that_make_no_study(tmp_path, capsys):
     records().assign(empty="").to_csv(tmp_path / "d.csv", index=False)
     assert "column 'empty' has no values at all; drop it" in refused(capsys, "init", tmp_path / "d.csv")
     assert [p.name for p in tmp_path.iterdir()] == ["d.csv"]
+
+
+def test_a_directory_is_no_study(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    records().to_csv("d.csv", index=False)
+    for out in (".", str(tmp_path), ".."):
+        line = refused(capsys, "init", "d.csv", "--out", out)
+        assert "is a directory; name the file to write" in line
+        assert "a directory" in refused(capsys, "init", "d.csv", "--out", out, "--force")
+    assert "a directory" in refused(capsys, "init", ".")
+    Path("loop.csv").symlink_to("loop.csv")
+    for command in (("init", "loop.csv"), ("measure", "--original", "loop.csv", "--synthetic", "d.csv")):
+        more = ("--keys", "age", "--target", "ill") if command[0] == "measure" else ()
+        assert "loop.csv: no such file" in refused(capsys, *command, *more)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["d.csv", "loop.csv"]

@@ -11,6 +11,7 @@ from outrisk.outputs import (
     logit_from_terms,
     released_as_given,
 )
+from outrisk.outputs.given import _nearest
 
 CODEBOOK = Codebook(
     (
@@ -123,7 +124,7 @@ def test_keys_of_yaml_may_be_numbers():
         (dict.fromkeys(LABELS[:3], 1), "no value for 'sex=m, ill=1'; give every number of it"),
         (
             dict.fromkeys([*LABELS, "sex=f, ill=2"], 1),
-            "it has no number called 'sex=f, ill=2'; did you mean 'sex=f, ill=1'",
+            "it has no number called 'sex=f, ill=2'; known: ",
         ),
         ({"ill=1, sex=m": 1}, "it has no number called 'ill=1, sex=m'; did you mean 'sex=m, ill=1'?"),
         (dict.fromkeys([*LABELS, "zzz"], 1), "no number called 'zzz'; known: 'sex=f, ill=0'"),
@@ -243,3 +244,27 @@ def test_several_outputs_need_a_mapping_or_a_file(tmp_path):
 def test_values_of_no_kind_are_refused_in_the_study(values):
     with pytest.raises(ValueError, match="write a list in the order of the labels, a mapping"):
         RegressionEntry(kind="logit", formula="ill ~ age", values=values)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("C(religious)[T.1]", ""),
+        ("C(religious)[T.4]: p-value", ""),
+        ("C(religion)[T.3]", "C(religious)[T.3]"),
+        ("c(religious)[t.3]", "C(religious)[T.3]"),
+        ("AREAP_60", ""),
+        ("AREA_58", "AREAP_58"),
+        ("sex=m, ill=2", ""),
+        ("sex=m, il=1", "sex=m, ill=1"),
+        ("agee", "age"),
+    ],
+)
+def test_no_suggestion_is_another_level(name, meant):
+    labels = ["Intercept", "C(religious)[T.2]", "C(religious)[T.3]", "C(religious)[T.3]: p-value"]
+    labels += ["AREAP_57", "AREAP_58", "sex=m, ill=0", "sex=m, ill=1", "age"]
+    found = _nearest(name, labels)
+    if meant:
+        assert found == f"; did you mean '{meant}'?"
+    else:
+        assert found.startswith("; known: ")

@@ -112,6 +112,9 @@ def test_release_rounds_to_its_decimals(data):
         ("~ age", "needs one response"),
         ("ill + rent ~ age", "needs one response"),
         ("ill ~ age ~ pay", "cannot be read"),
+        ("ill ~ age^2", r"has 'age\^...', .* interactions with itself; write I\(age\*\*2\)"),
+        ("ill ~ age**2 + pay", r"write I\(age\*\*2\)"),
+        ("ill ~ C(area, Treatment(reference=3))", "reference 3 is not a level; levels are n, s, "),
         ("ill ~ age | pay", "has '|', which no formula may have"),
         ("ill ~ 0", "has no terms; write at least 1"),
         ("ill ~ wage", r"names 'wage', which is not a variable; variables are \['ill'"),
@@ -222,3 +225,20 @@ def test_small_units_are_no_separation(data):
         Logit(CODEBOOK, "l", "ill ~ I(age / 1e6)").refit(data)[1],
         1e6 * Logit(CODEBOOK, "l", "ill ~ age").refit(data)[1],
     )
+
+
+def test_a_reference_is_found_by_how_it_is_written():
+    levels = ("1", "2", "3", "4.5")
+    codebook = Codebook(
+        (
+            Variable("ill", "categorical", ("no", "yes")),
+            Variable("text", "categorical", levels),
+            Variable("number", "numeric", tuple(map(float, levels))),
+        )
+    )
+    for name in ("text", "number"):
+        for reference in ("reference=3", "'3'", "3.0", "base=3"):
+            made = Logit(codebook, "l", f"ill ~ C({name}, Treatment({reference}))")
+            assert made.notes.endswith(f"reference {name} = 3")
+            assert len(made.columns) == 4 and not any("T.3]" in c or "T.3.0]" in c for c in made.columns)
+        assert Logit(codebook, "l", f"ill ~ C({name}, contr.treatment(base=4.5))").notes.endswith(f"{name} = 4.5")

@@ -110,7 +110,7 @@ def init(data: pd.DataFrame, *, keys: Sequence[str] = (), target: str = "") -> S
 
 def start_study(data: Path, out: Path | None, force: bool) -> tuple[Path, Path]:
     """Write a commented study and codebook for a data file: their paths. ConfigError if a file is in the way."""
-    study = out or data.with_suffix(".yaml")
+    study = out or (data.with_suffix(".yaml") if data.name else data)
     _checked(study, force)
     return _start(read_table(data), str(data), (), "").write(study, data, force)
 

@@ -20,6 +20,8 @@ from outrisk.problem.released import Released
 WITHHELD = "withheld"  # stands for a number of which nothing was published
 UNDEFINED = "undefined"  # stands for a number that there is none of, as the mean of no record
 _RANGE = re.compile(r"\s*(\S+)\s+to\s+(\S+)\s*")
+_LEVEL = re.compile(r"\[[^\]]*\]|=[^,:]*")  # in labels of design columns and of cells
+_SUFFIX = re.compile(r"_[^_:]*(?=:|$)")  # in labels of terms
 _LABEL_COLUMNS = ("label", "term")
 _SPELT = {"std_err": "standard error", "standard_error": "standard error", "p_value": "p-value"}
 
@@ -171,6 +173,23 @@ def _some(labels: Sequence[str], most: int = 12) -> str:
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:
+    """What may have been meant: the same cell in another order, or a name like it that is not of another level."""
     parts = sorted(name.split(", "))  # of a cell, perhaps in another order
-    near = [label for label in known if sorted(label.split(", ")) == parts] or difflib.get_close_matches(name, known, 1)
+    near = [label for label in known if sorted(label.split(", ")) == parts]
+    near = near or [label for label in known if _plain(label) == _plain(name)]
+    near = near or [
+        label for label in difflib.get_close_matches(name, known, 5) if not _same_but_level(name, label, known)
+    ]
     return f"; did you mean '{near[0]}'?" if near else f"; known: {_some(known)}"
+
+
+def _plain(label: str) -> str:
+    return "".join(label.split()).casefold()
+
+
+def _same_but_level(name: str, label: str, known: Sequence[str]) -> bool:
+    """Whether two labels differ in levels alone: 'C(x)[T.1]' and 'C(x)[T.4]', 'x=1' and 'x=4', 'x_1' and 'x_4'."""
+    if [*map(_plain, _LEVEL.findall(name))] != [*map(_plain, _LEVEL.findall(label))]:
+        return True
+    first, second = (_SUFFIX.sub("_", each) for each in (name, label))
+    return first == second and sum(_SUFFIX.sub("_", each) == second for each in known) > 1
