@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -137,6 +138,12 @@ def _gaps(column: pd.Series[Any], missing_values: Sequence[str]) -> NDArray[np.b
     return np.asarray(column.isna().to_numpy() | text.isin(list(missing_values)).to_numpy(), dtype=bool)
 
 
+def check_parquet(place: str) -> None:
+    """DataError where Parquet cannot be read or written, for want of pyarrow."""
+    if importlib.util.find_spec("pyarrow") is None:
+        raise DataError(f"{place}: Parquet needs pyarrow; install it (pip install 'outrisk[parquet]'), or use CSV")
+
+
 def read_table(path: Path) -> pd.DataFrame:
     """Read a CSV (all cells as text, nothing guessed; may be gzipped) or a Parquet file.
 
@@ -144,8 +151,12 @@ def read_table(path: Path) -> pd.DataFrame:
     name or another's.
     """
     if not path.is_file():
-        raise DataError(f"{path}: {'not a file' if path.exists() else 'no such file'}")
+        loop = path.is_symlink() and not path.exists()
+        what = "a link that leads nowhere" if loop else "not a file" if path.exists() else "no such file"
+        raise DataError(f"{path}: {what}")
     parquet = path.suffix == ".parquet"
+    if parquet:
+        check_parquet(str(path))
     try:
         frame = pd.read_parquet(path) if parquet else _read_csv(path)
     except DataError:

@@ -19,6 +19,16 @@ CATEGORY = {"kind": "categorical", "levels": ["n", "s", "w", "never"]}
     ("changes", "message"),
     [
         ({"colour": 1}, r"small.yaml: unknown keys \['colour'\]; known"),
+        ({"keyss": ["age"]}, r"small.yaml: unknown keys \['keyss'\]; known: .*; did you mean 'keys'\?"),
+        (
+            {"outputs": [{"kind": "logistic"}]},
+            r"\[outputs 1\] needs a kind, .*; 'logistic' is none of them; did you mean 'logit'",
+        ),
+        ({"keys": ["age", "wage"], "key_sizes": [5]}, "keys: no variable 'wage'"),
+        (
+            {"key_sizes": [4]},
+            r"small.yaml: \[key_sizes\] is \[4\]: write each size once, from 1 to the number of keys \(3\)",
+        ),
         ({"evolve": {"generatons": 1}}, r"\[evolve\] has unknown keys \['generatons'\]; known"),
         ({"data": None}, "'data' is missing; add it"),
         ({"keys": "age"}, r"\[keys\] is 'age': write a list"),
@@ -140,6 +150,7 @@ def test_a_support_that_is_too_large(tmp_path, capsys):
         (["asses"], "No such command 'asses'"),
         (["assess", "no.yaml"], "no.yaml: no such file"),
         (["init", "no.csv"], "no.csv: no such file"),
+        (["init", "no.csv", "--out", "."], r"\. is a directory; name the file to write"),
         (["report", "no"], "no is not a run directory"),
     ],
 )
@@ -164,3 +175,17 @@ def test_directories_in_the_way(tmp_path, capsys):
     line = refused(capsys, "assess", path, "--out", path / "below")
     assert "small.yaml" in line
     assert {p.name for p in tmp_path.iterdir()} == {"run", "mine", "small.yaml", "small.csv", "small.codebook.yaml"}
+
+
+def test_links_that_lead_nowhere(tmp_path, capsys):
+    records().to_csv(tmp_path / "d.csv", index=False)
+    (tmp_path / "a.csv").symlink_to(tmp_path / "b.csv")
+    (tmp_path / "b.csv").symlink_to(tmp_path / "a.csv")
+    measure = ["measure", "--keys", "age", "--target", "ill", "--original", tmp_path / "d.csv", "--synthetic"]
+    for arguments in (
+        ["init", tmp_path / "a.csv"],
+        [*measure, tmp_path / "a.csv"],
+        [*measure, tmp_path / "a.csv", "--json", tmp_path / "o.json"],
+    ):
+        assert "a.csv: a link that leads nowhere" in refused(capsys, *arguments)
+    assert "a.csv: " in refused(capsys, *measure, tmp_path / "d.csv", "--json", tmp_path / "a.csv")

@@ -19,7 +19,7 @@ from outrisk.config import read_study, study_of
 from outrisk.errors import ConfigError
 from outrisk.evolve.loop import Generation
 from outrisk.load import encode_frames, load_study_data
-from outrisk.microdata import FEW, MISSING_VALUES
+from outrisk.microdata import FEW, MISSING_VALUES, check_parquet
 from outrisk.progress import Progress
 from outrisk.records.directory import RunDirectory
 from outrisk.records.schema import Reproduced
@@ -150,11 +150,14 @@ def prepare_teaching(
     workers: int | None,
     seed: int | None,
     trust: bool = False,
+    parquet: bool = False,
 ) -> Making:
     """A study file made ready for teaching data, to be written into `out` (None: runs/<name>-teaching).
 
-    `trust`: the study's own functions may be run.
+    `trust`: the study's own functions may be run. `parquet`: the copies will be written as Parquet too.
     """
+    if parquet:
+        check_parquet("--parquet")
     study = read_study(path, seed, trust)
     directory = RunDirectory(out or Path("runs") / f"{study.file.name}-teaching", force)
     original = load_study_data(study).original if study.file.data is not None else None

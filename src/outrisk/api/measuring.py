@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import io
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -208,5 +209,6 @@ def _check_outputs(outputs: Sequence[Path], inputs: Sequence[Path]) -> None:
     for path in outputs:
         if not path.parent.is_dir():
             raise ConfigError(f"{path.parent}: no such directory; make it, or name another file")
-        if any(path.resolve() == each.resolve() for each in inputs) or list(outputs).count(path) > 1:
+        real = os.path.realpath(path)  # unlike Path.resolve, it takes a loop of links as it is
+        if any(real == os.path.realpath(each) for each in inputs) or list(outputs).count(path) > 1:
             raise ConfigError(f"{path} is an input, or named twice; name another file to write")

@@ -24,7 +24,7 @@ def make_teaching_data(
     trust: bool,
 ) -> int:
     """Evolve the copies, write them, check what was written, and render the page; returns the exit code."""
-    making = lessons.prepare_teaching(path, records, copies, out, force, workers, seed, trust)
+    making = lessons.prepare_teaching(path, records, copies, out, force, workers, seed, trust, parquet)
     halt = Event()
     with undisturbed(), making:
         with halting(halt):
