@@ -23,6 +23,8 @@ from outrisk.problem.algebra import invert
 from outrisk.problem.blocks import Array
 from outrisk.problem.released import Bounds, ModelPart, TallyPart
 
+SEEN = 5_000  # records that tell how an information changes with the coefficients: a mean over so many is exact enough
+
 
 @dataclass(frozen=True, eq=False)
 class Linear:
@@ -186,6 +188,6 @@ def _bend(problem: Problem, part: ModelPart, block: int, codes: Codes, totals: A
     inverse = invert(matrix)
     if not totals[:size] @ inverse @ totals[:size] < TUNING.within * size:
         return np.zeros((part.n_numbers, 0))
-    bends = bends_of(problem.plan, problem.plan.blocks[block], codes, -(-len(codes) // TUNING.seen))
+    bends = bends_of(problem.plan, problem.plan.blocks[block], codes, -(-len(codes) // SEEN))
     bend = jacobian[:, size : size + len(rows)] @ bends @ inverse
     return np.where(np.isfinite(bend).all(axis=1, keepdims=True), bend, 0.0)

@@ -54,7 +54,7 @@ def anneal(candidate: Candidate, linear: Linear, temperature: float, rng: np.ran
     residual, _ = linear.slopes(candidate.totals)
     found = trades.draw(linear.problem.plan, candidate.codes, *linear.arrays, len(residual), TUNING.batch, rng)
     totals = candidate.totals.copy()
-    hot, cold = TUNING.hotter * temperature, TUNING.colder * temperature
+    hot, cold = (heat * temperature for heat in TUNING.heats)
     made = trades.anneal(found, residual, totals, *linear.ranges, hot, cold, TUNING.sweeps, rng)
     trades.make(linear.problem.plan, found, made, candidate.codes, candidate.totals)
     return len(found.variable)

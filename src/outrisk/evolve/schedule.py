@@ -59,7 +59,7 @@ class Schedule:
         """Weigh the numbers for the next generation: after generation `number`, where the last gain was made in
         generation `since`, the numbers are off by `far` (total k,) half digits and by the fitness `left` a number.
         """
-        if self.step and not self.closing and number - max(since, self.turned) >= TUNING.turn:
+        if self._turns(number - max(since, self.turned)):
             self.phase = "apart" if self.phase == "together" else "together"
             self.turned, self.tightness, self.cooling = number, TUNING.again, 1.0
             self.emphasis[:] = 1.0
@@ -67,8 +67,12 @@ class Schedule:
             self._tighten(left)
         else:
             self.fitness = "sampling" if self.fitness == "precision" else "precision"
-            self.emphasis = 1.0 + (self.emphasis - 1.0) * TUNING.fade
+            self.emphasis = 1.0 + (self.emphasis - 1.0) / np.sqrt(TUNING.emphasis)  # lets go half as fast as it grows
             self.emphasis[far > 1.0] *= TUNING.emphasis
+
+    def _turns(self, waited: int) -> bool:
+        """Whether the other way of weighing takes over, after so many generations without gain in this one."""
+        return self.step > 0.0 and not self.closing and waited >= 2 * TUNING.stuck
 
     def _tighten(self, left: float) -> None:
         """Tighten the numbers a step, a smaller one where they have not settled; then let the temperature fall."""

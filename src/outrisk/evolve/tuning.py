@@ -1,7 +1,8 @@
-"""What tunes the local search of preset `fast`, in one place.
+"""What tunes the local search of preset `fast`, in one place (settings.py has what a study or a preset may change).
 
-Each constant says what it is for and what measured it: `ablation` is benchmarks/ablation.py, `outputs` is
-benchmarks/outputs.py (tables, mixed). `by hand`: chosen while these were watched, and no benchmark turns on it.
+Each constant says what it is for and what measured it: "ablation" is benchmarks/ablation.py, with the operator that is
+switched off there; "outputs" means that it was set by hand on the runs of benchmarks/outputs.py, of which no single
+experiment is on record; "by hand" that it was chosen without one, being hardly felt.
 """
 
 from __future__ import annotations
@@ -11,41 +12,37 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Tuning:
-    """The constants. Errors are in half last digits, the fitness is per released number."""
+    """The constants of the search. Errors are in half last digits, the fitness (`left`) is per released number."""
 
-    # When a phase ends
-    stuck: int = 5  # generations without gain after which the approach, or the counts alone, go no further (by hand)
-    turn: int = 10  # generations without gain after which numbers are weighed the other way (ablation: one finish)
-    gain: float = 1e-3  # relative fall of the error below which a generation counts as without gain (by hand)
-    counting: float = 0.25  # share of the generations in which counts may come first (by hand)
-    # How much is looked at
-    shares: tuple[float, float, float, float] = (1.0, 2.0, 0.5, 0.15)
-    most_visits: int = 400_000
-    least_visits: int = 20_000
-    # Weights
-    emphasis: float = 1.1
-    fade: float = 0.95
-    settled: float = 0.5
-    slowly: float = 0.4
-    far: float = 10.0
-    falling: float = 0.9
-    again: float = 0.8
-    within: float = 1.0
-    seen: int = 5_000
-    aim: float = 0.6
-    closest: float = 4.0
-    pinned: float = 16.0
-    narrowest: float = 3e-4
-    gentle: float = 0.2
-    # Annealing
-    batch: int = 12_000
-    sweeps: int = 60
-    hotter: float = 2.5
-    colder: float = 0.25
-    cooling: float = 0.9
-    coldest: float = 0.02
-    few: float = 0.02
-    every: int = 8
+    # How long a phase lasts (schedule.py)
+    gain: float = 1e-3  # relative fall of the error below which a generation is without gain (by hand)
+    stuck: int = 5  # such generations that end the approach or the counts; twice as many turn the phase (one finish)
+    counting: float = 0.25  # share of the generations in which counts may come first (ablation: no counts first)
+    # How much is looked at in a generation (local_search.py)
+    shares: tuple[float, ...] = (1.0, 2.0, 0.5, 0.15)  # of `polish`: tables, with models, models, one model (outputs)
+    beside: int = 44_000  # visits a generation, on the average, beside batches of swaps (ablation: none beside swaps)
+    few: float = 0.02  # swaps a record below which local search does all of it (by hand)
+    least_visits: int = 20_000  # however few the records (by hand)
+    most_visits: int = 400_000  # however many the records: weights are looked at in between (by hand)
+    # How the weights close in (schedule.py, weights.py)
+    settled: float = 0.5  # `left` above which numbers have not settled (outputs)
+    slowly: float = 0.4  # share of a step that they tighten then (outputs)
+    far: float = 10.0  # `left` above which they wait and are searched in full, as long as it falls (outputs)
+    falling: float = 0.9  # to this share in a generation (by hand)
+    again: float = 0.8  # tightness with which they begin the next time (by hand)
+    narrowest: float = 3e-4  # what all sampling errors have shrunk to at tightness 1 (outputs)
+    aim: float = 0.6  # share of half a last digit within which a tally is no longer drawn to its value (by hand)
+    closest: float = 4.0  # weight of a squared error of a model, tightened (outputs)
+    pinned: float = 16.0  # weight of a squared error of a count, so that tables hold still (outputs)
+    gentle: float = 0.2  # of a model's numbers one by one against its numbers together (outputs)
+    emphasis: float = 1.1  # growth of the weight of a number that is off (ablation: no penalty weights)
+    within: float = 1.0  # standard errors within which a model's third derivatives are used (ablation: no bends)
+    # Annealing of a batch of swaps (moves.py)
+    batch: int = 12_000  # swaps (outputs; ablation: no batches of swaps)
+    sweeps: int = 60  # tries of each (outputs)
+    heats: tuple[float, float] = (2.5, 0.25)  # first and last, in temperatures (ablation: no temperature)
+    cooling: float = 0.9  # of the temperature in a generation, once numbers are at their digits (by hand)
+    coldest: float = 0.02  # share of it below which it no longer falls (by hand)
 
 
 TUNING = Tuning()

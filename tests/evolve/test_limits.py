@@ -1,0 +1,61 @@
+"""What keeps the search readable: short functions, little state, few constants, all of them in one place."""
+
+import ast
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+from problems import random_data
+
+from outrisk.evolve.local_search import _Search
+from outrisk.evolve.problem import Problem
+from outrisk.evolve.schedule import Schedule
+from outrisk.evolve.settings import preset
+from outrisk.evolve.tuning import Tuning
+from outrisk.outputs import Frequencies, release
+
+EVOLVE = Path(__file__).resolve().parents[2] / "src" / "outrisk" / "evolve"
+PYTHON = sorted(EVOLVE.glob("*.py"))
+LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memory, a mathematical constant
+    "candidate._REDRAWS", "distances.FAR", "linear_map.SEEN", "problem.SAFE", "start._CHUNK", "start._GOLDEN",
+    "start._LARGEST", "start._UNKNOWN", "weights.LEAST",
+}  # fmt: skip
+
+
+def functions(path):
+    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]
+
+
+@pytest.mark.parametrize("path", PYTHON, ids=lambda path: path.stem)
+def test_no_function_is_longer_than_a_screen(path):
+    assert {f.name: f.end_lineno - f.lineno + 1 for f in functions(path) if f.end_lineno - f.lineno >= 60} == {}
+
+
+def test_the_state_of_a_run_is_small():
+    data = random_data(np.random.default_rng(0), 50)
+    problem = Problem(data.codebook, 50, (release(Frequencies(data.codebook, "t", ("area",)), data),))
+    search = _Search(problem, preset("fast"), np.random.default_rng(0))
+    assert isinstance(search.schedule, Schedule)
+    assert len(vars(search)) <= 12 and len(vars(search.schedule)) <= 12
+
+
+def test_constants_are_few_and_in_one_place():
+    assert len(fields(Tuning)) <= 25
+    found = set()
+    for path in PYTHON:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.Assign) and any(isinstance(each, ast.Constant) for each in ast.walk(node.value)):
+                numbers = [each.value for each in ast.walk(node.value) if isinstance(each, ast.Constant)]
+                names = [each.id for target in node.targets for each in ast.walk(target) if isinstance(each, ast.Name)]
+                if any(isinstance(number, int | float) for number in numbers):
+                    found |= {f"{path.stem}.{name}" for name in names}
+    assert found - LIMITS - {"settings._RANGES"} == set()
+
+
+def test_every_constant_says_what_it_is_for():
+    lines = [
+        line for line in (EVOLVE / "tuning.py").read_text().splitlines() if line.startswith("    ") and ": " in line
+    ]
+    named = [line for line in lines if line.split(":")[0].strip() in {field.name for field in fields(Tuning)}]
+    assert len(named) == len(fields(Tuning)) and all(line.rstrip().endswith(")") for line in named)
