@@ -12,7 +12,7 @@ from outrisk.errors import RiskError
 from outrisk.risk import Encoding, privacy_metric, privacy_metrics
 from outrisk.risk.coding.with_numbers import read
 from outrisk.risk.intervals.scores import joined, mean_interval, share, wilson
-from outrisk.risk.privacy import METRICS, distances
+from outrisk.risk.privacy import METRICS, by_distance
 from outrisk.risk.privacy.learned import _features, auc
 
 
@@ -242,7 +242,7 @@ def test_every_parameter_named_in_a_variant_exists():
         for variant, parameters in metric.variants.items():
             known = metric.function.__code__.co_varnames[: metric.function.__code__.co_argcount]
             assert set(parameters) <= set(known), (metric.name, variant)
-    assert distances.TO_REAL == "synthetic_to_real"
+    assert by_distance.TO_REAL == "synthetic_to_real"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from outrisk.risk.attribution.over_key_sets import MEASURES, attribution_rows, score_coding
 from outrisk.risk.coding.classes import SIDES, Coding
@@ -16,7 +17,9 @@ def _rows(coding: Coding, question: Question) -> Sequence[Row]:
         groups = min(question.groups, *(coding.lengths[side] for side in SIDES if side in coding.lengths))
         sets = list(dict.fromkeys([*question.sets, question.keys]))
         scores = score_coding(coding, sets, question.target, question.tau, groups if groups > 1 else 0, question.seed)
-    return attribution_rows(scores, question.sets, question.keys)
+    n_original, n_holdout = (coding.lengths.get(side, 0) for side in SIDES)
+    rows = attribution_rows(scores, question.sets, question.keys)
+    return [replace(row, n_original=n_original, n_holdout=n_holdout) for row in rows]
 
 
 FAMILY = Family("attribution", "Correct attribution (TCAP, DCAP)", _rows, lambda question: MEASURES[:-1])

@@ -1,6 +1,6 @@
 """Metrics of attribute inference: an intruder who knows the keys of a person reads the target off the synthetic data.
 
-Sources as in `distances`. Y is the table attacked, Z the synthetic one.
+Sources as in `by_distance`. Y is the table attacked, Z the synthetic one.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from outrisk.errors import RiskError
 from outrisk.risk.attribution.definitions import shares
 from outrisk.risk.attribution.nearest import nearest_keys, same_keys
-from outrisk.risk.coding.classes import ORIGINAL, SYNTHETIC, Coding, check_keys, cross
+from outrisk.risk.coding.classes import ORIGINAL, SYNTHETIC, Coding, check_keys, combined_code, cross
 from outrisk.risk.coding.with_numbers import Tables
 from outrisk.risk.intervals.scores import Score, mean, mean_interval
 from outrisk.risk.neighbours.exact import Floats, Points, Space, nearest, points, ties
+from outrisk.risk.privacy.by_distance import ONEHOT, choose
 from outrisk.risk.privacy.columns import Encoding
 from outrisk.risk.privacy.context import SLACK, TIE, Context
-from outrisk.risk.privacy.distances import ONEHOT, choose
 from outrisk.risk.privacy.encodings import encode
 
 
@@ -161,16 +161,17 @@ def _record_weights(tables: Tables, attacked: str, weighting: str) -> Floats:
     n = tables.n_records(attacked)
     if weighting == "none":
         return np.ones(n)
-    columns = np.column_stack([_codes(tables, name)[tables.rows[attacked]] for name in tables.names])
-    _, point, counts = np.unique(columns, axis=0, return_inverse=True, return_counts=True)
+    columns = [_codes(tables, name)[tables.rows[attacked]] for name in tables.names]
+    code, _ = combined_code(columns, [tables.n_levels(name) for name in tables.names])
+    _, point, counts = np.unique(code, return_inverse=True, return_counts=True)
     p = counts / n
     if len(counts) == 1:
         return np.ones(n)
     if weighting == "epsilon":
         information = -p * np.log(p + 1e-8) / counts
-        return np.asarray(information[point.ravel()] / -np.log(p).dot(p))
+        return np.asarray(information[point] / -np.log(p).dot(p))
     weight = -p * np.log(p) / (counts if weighting == "distinct" else 1)
-    return np.asarray(weight[point.ravel()])
+    return np.asarray(weight[point])
 
 
 def _points(context: Context, space: Space, payload: Floats, attacked: str, released: str) -> tuple[Points, Points]:

@@ -1,6 +1,6 @@
 """Metrics of a trained classifier: detection, membership inference. Seeded; all else deterministic.
 
-Sources as in `distances`. Features: numbers and one 0/1 column a level.
+Sources as in `by_distance`. Features: numbers and one 0/1 column a level.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL
 from outrisk.risk.coding.with_numbers import Tables
 from outrisk.risk.intervals.scores import Score, student, undefined, wilson
 from outrisk.risk.neighbours.exact import Floats, Pace, Positions
+from outrisk.risk.privacy.by_distance import ONEHOT, choose
 from outrisk.risk.privacy.columns import Encoding
 from outrisk.risk.privacy.context import Context
-from outrisk.risk.privacy.distances import ONEHOT, choose
 
 _FOLDS = 5
 _MOST_LEVELS = 255

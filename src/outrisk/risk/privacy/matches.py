@@ -1,6 +1,6 @@
 """Metrics of equal or almost equal records: common rows, hitting rate, hidden rate.
 
-Sources as in `distances`. Y is the table attacked, Z the synthetic one.
+Sources as in `by_distance`. Y is the table attacked, Z the synthetic one.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from outrisk.risk.coding.classes import ORIGINAL, combined_code
 from outrisk.risk.coding.with_numbers import Tables
 from outrisk.risk.intervals.scores import Score, share, wilson
 from outrisk.risk.neighbours.exact import between, ties
+from outrisk.risk.privacy.by_distance import FAMD, choose
 from outrisk.risk.privacy.columns import Encoding
 from outrisk.risk.privacy.context import SLACK, TIE, Context
-from outrisk.risk.privacy.distances import FAMD, choose
 
 _CHUNK = 4096
 

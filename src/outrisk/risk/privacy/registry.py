@@ -8,7 +8,7 @@ from typing import Any
 
 from outrisk.errors import RiskError
 from outrisk.risk.intervals.scores import Score
-from outrisk.risk.privacy import distances, inference, learned, matches
+from outrisk.risk.privacy import by_distance, inference, learned, matches
 from outrisk.risk.privacy.columns import Encoding
 
 RISKIER, SAFER = "larger = riskier", "smaller = riskier"
@@ -86,13 +86,13 @@ METRICS: dict[str, Metric] = {
         Metric(
             "CVP", "close value probability",
             "which share of the original's records have a synthetic one within a fifth of the largest distance",
-            distances.cvp,
+            by_distance.cvp,
             variants={PAPER: {"encoding": _ZSCORE}, REFERENCE: {**_NEAREST, "strict": True}},
         ),
         Metric(
             "DVP", "distant value probability (turned round)",
             "which share of the original's records have a synthetic one within four fifths of the largest distance",
-            distances.dvp, variants={PAPER: {"encoding": _ZSCORE}, REFERENCE: _NEAREST},
+            by_distance.dvp, variants={PAPER: {"encoding": _ZSCORE}, REFERENCE: _NEAREST},
         ),
         Metric(
             "D-MLP", "detection by a multilayer perceptron",
@@ -104,14 +104,14 @@ METRICS: dict[str, Metric] = {
         Metric(
             "Auth", "authenticity (turned round)",
             "which share of the original's records have a synthetic one at least as near as the nearest other original",
-            distances.authenticity,
+            by_distance.authenticity,
             variants={PAPER: {"encoding": _ZSCORE}, REFERENCE: {"encoding": Encoding("numeric_zscore")}},
         ),
         Metric(
             "ID", "identifiability score",
             "which share of the original's records have a synthetic one nearer than the nearest other original, "
             "columns with few values weighing more",
-            distances.identifiability,
+            by_distance.identifiability,
             variants={
                 PAPER: {"encoding": _ZSCORE, "entropy": "pointwise"},
                 REFERENCE: {
@@ -122,20 +122,20 @@ METRICS: dict[str, Metric] = {
         Metric(
             "NSND", "nearest synthetic neighbour distance (turned round)",
             "how near the nearest synthetic record is, on a scale from the farthest pair (0) to the nearest (1)",
-            distances.nsnd,
+            by_distance.nsnd,
             variants={PAPER: {"encoding": _ZSCORE, "risk": False}, REFERENCE: _NEAREST},
             directions={PAPER: SAFER},
         ),
         Metric(
             "NNDR", "nearest neighbour distance ratio (turned round)",
             "how much nearer synthetic records are to their nearest original than to the second nearest",
-            distances.nndr,
+            by_distance.nndr,
             variants={PAPER: {"encoding": _FAMD2, "form": "paper"}, REFERENCE: {"encoding": _FAMD2}},
             directions={PAPER: SAFER},
         ),
         Metric(
             "DCR", "distance to closest record", "how near the nearest synthetic record is, as 1 / (1 + mean distance)",
-            distances.dcr,
+            by_distance.dcr,
             variants={
                 PAPER: {"encoding": _FAMD2, "form": "distance"},
                 REFERENCE: {"encoding": _FAMD2, "side": "synthetic_to_real", "form": "log10"},
@@ -145,7 +145,7 @@ METRICS: dict[str, Metric] = {
         Metric(
             "MDCR", "median distance to closest record",
             "how near the nearest synthetic record is in the median, against the nearest other original",
-            distances.mdcr,
+            by_distance.mdcr,
             variants={
                 PAPER: {"encoding": _ZSCORE, "form": "sigmoid"},
                 REFERENCE: {"encoding": _ZSCORE, "form": "one_minus_sigmoid"},
@@ -155,7 +155,7 @@ METRICS: dict[str, Metric] = {
         Metric(
             "NNAA", "nearest neighbour adversarial accuracy (turned round)",
             "how often the nearest record is of the other table: 0.5 for two samples of one population, 1 for a copy",
-            distances.nnaa,
+            by_distance.nnaa,
             variants={PAPER: {"form": "paper"}, REFERENCE: {"encoding": Encoding("gower_pair")}},
         ),
         Metric(
