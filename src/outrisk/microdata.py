@@ -151,9 +151,7 @@ def read_table(path: Path) -> pd.DataFrame:
     name or another's.
     """
     if not path.is_file():
-        loop = path.is_symlink() and not path.exists()
-        what = "a link that leads nowhere" if loop else "not a file" if path.exists() else "no such file"
-        raise DataError(f"{path}: {what}")
+        raise DataError(f"{path}: {'not a file' if path.exists() else 'no such file'}")
     parquet = path.suffix == ".parquet"
     if parquet:
         check_parquet(str(path))
