@@ -34,6 +34,7 @@ SECTIONS: list[Section[Results]] = [
     suite_families.DISCLOSURE,
     suite_families.ATTRIBUTION,
     suite_families.PRIVACY,
+    suite_families.FURTHER,
     origin.SECTION,
 ]
 

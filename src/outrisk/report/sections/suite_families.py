@@ -25,7 +25,7 @@ _NUMBERS = [
 _TEXTS = ["family", "fold", "size", "measure", "direction", "reason", "detail", "note"]
 _SHOWN = ("0CAP", "ICAP", "GCAP", "R_0CAP_first", "R_ICAP_first", "R_GCAP_first")  # the file has all ways with ties
 _ALONE = "Of a fold with a single run the variation between runs is not known, and not in the intervals."
-_DECIMALS = {"disclosure": 4, "attribution": 3, "privacy": 3}
+_DECIMALS = {"disclosure": 4, "attribution": 3, "privacy": 3, "further": 3}
 _USUAL = ("", "larger = riskier")  # directions that need no column
 _BETWEEN = " · "  # between notes
 _WORDS = {"timed_out": "timed out", "not_asked": "not asked", "trained_not_asked": "not asked", "failed": "failed"}
@@ -99,7 +99,13 @@ def _privacy(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return {"The privacy metrics": frame[frame["family"] == "privacy"]}
 
 
-_PARTS = {"disclosure": _disclosure, "attribution": _attribution, "privacy": _privacy}
+def _further(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    names = [name for name in dict.fromkeys(frame["family"]) if name not in _KNOWN]
+    return {name: frame[frame["family"] == name] for name in names}
+
+
+_KNOWN = ("attribution", "synthpop", "cap", "attacks", "privacy")  # families that have a place of their own
+_PARTS = {"disclosure": _disclosure, "attribution": _attribution, "privacy": _privacy, "further": _further}
 
 
 def _family(level: int, parts: Mapping[str, pd.DataFrame], decimals: int) -> Family:
@@ -193,3 +199,4 @@ def _section(name: str, title: str) -> Section[Results]:
 DISCLOSURE = _section("disclosure", "Disclosure measures of synthpop")
 ATTRIBUTION = _section("attribution", "Correct attribution and classifier attacks")
 PRIVACY = _section("privacy", "Privacy metrics for synthetic data")
+FURTHER = _section("further", "Further measures")
