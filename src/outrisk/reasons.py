@@ -8,7 +8,6 @@ REASONS: dict[str, str] = {
     "certain_unmatched": "no synthetic record with WEAP >= tau has its keys in the table attacked",
     "no_match": "no attacked record has its keys in the synthetic data",
     "unmet": "undefined in original or holdout: no record has its keys in the synthetic table",
-    "nothing_disclosed": "no record is disclosed",
     "never_both": "never defined on both sides",
     "no_groups": "no interval: no jackknife groups",
     "group_undefined": "no interval: undefined without one of the jackknife groups",

@@ -18,7 +18,7 @@ from outrisk.reasons import REASONS, sentence
 from outrisk.risk.coding.classes import HOLDOUT, SIDES
 from outrisk.risk.intervals.closed import Floats, interval, sample
 
-SHARE, COUNT, DISTANCE = "share", "count", "distance"  # units
+SHARE = "share"  # unit of all measures so far
 RISKIER = "larger = riskier"
 AGRESTI_CAFFO, JACKKNIFE, MOVER = "Agresti-Caffo", "jackknife", "MOVER"  # methods of intervals
 ALL = "all"  # the size of a mean over key sets of all sizes
