@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from outrisk.evolve import genetic, local_search
+from outrisk.evolve import genetic, local_search, small
 from outrisk.evolve.generation import Generation
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import GeneticSettings, Settings
@@ -16,7 +16,8 @@ __all__ = ["Generation", "evolve"]
 
 def evolve(problem: Problem, settings: Settings, rng: np.random.Generator, workers: int = 1) -> Iterator[Generation]:
     """Evolve synthetic data that reproduce the released numbers; yields every generation, 0 being the start: by the
-    genetic algorithm of the paper (genetic.py) or by local search (local_search.py), as the settings say.
+    genetic algorithm of the paper (genetic.py) or by local search (local_search.py), as the settings say;
+    where there are few records by annealing (small.py).
 
     The last generation yielded has a `stop`. Errors are first-order around the published numbers: exact for counts,
     exact in the limit for a regression; 'matched' is said only after exact totals and a fresh linear map agree. The
@@ -25,4 +26,6 @@ def evolve(problem: Problem, settings: Settings, rng: np.random.Generator, worke
     """
     if isinstance(settings, GeneticSettings):
         return genetic.evolve(problem, settings, rng, workers)
+    if problem.n_records <= settings.anneal:
+        return small.search(problem, settings, rng)
     return local_search.search(problem, settings, rng)

@@ -62,7 +62,8 @@ class LocalSearchSettings:
     to their digits, by this share of the way in a generation, less where they have not settled (see schedule.py; 0 =
     not so): smaller is slower and ends nearer. temperature: rises of the fitness by about this are kept while swaps are
     annealed. patience: the run ends when the error has not fallen by 0.1 % for this many generations, and numbers no
-    longer close in (0 = only the budget ends it).
+    longer close in (0 = only the budget ends it). anneal: records up to which the published numbers themselves are
+    annealed instead (see small.py).
     """
 
     generations: int
@@ -74,6 +75,7 @@ class LocalSearchSettings:
     tighten: float
     temperature: float
     patience: int
+    anneal: int
 
     def __post_init__(self) -> None:
         _check(self)
@@ -91,6 +93,7 @@ _RANGES = (
     ("temperature", 0, 1e9),
     ("refresh", 1, 1_000_000),
     ("patience", 0, 1_000_000),
+    ("anneal", 0, 1_000_000),
 )
 
 
@@ -124,6 +127,7 @@ PRESETS: dict[str, Settings] = {
         tighten=0.011,
         temperature=0.3,
         patience=50,
+        anneal=30,
     ),
 }
 

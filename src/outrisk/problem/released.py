@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from outrisk.errors import OutputError
 from outrisk.problem.analysis import Analysis
 from outrisk.problem.blocks import Array, Block, Model, Tally
+from outrisk.problem.formulas import Formula
 
 if TYPE_CHECKING:
     from outrisk.microdata import Microdata
@@ -50,11 +51,13 @@ class Bounded(Protocol):
     """Published numbers that follow from tallies, each from a total of its own once the others are held fixed.
 
     `numbers` are the published numbers (k,) recomputed from totals (m,), exactly; NaN where they are undefined.
-    `bounds` translates ranges of the published numbers (k,) into ranges of totals, at the present totals.
+    `bounds` translates ranges of the published numbers (k,) into ranges of totals, at the present totals. `formulas`
+    say of each of the k numbers how it follows from the totals.
     """
 
     def numbers(self, totals: Array) -> Array: ...  # noqa: D102
     def bounds(self, totals: Array, low: Array, high: Array) -> Bounds: ...  # noqa: D102
+    def formulas(self, n_numbers: int) -> list[Formula]: ...  # noqa: D102
 
 
 class Smooth(Protocol):

@@ -21,6 +21,7 @@ from outrisk.outputs.tables.counted import counts_of
 from outrisk.outputs.tables.protection import UNPROTECTED, Protection, rounded, withheld
 from outrisk.outputs.tables.shares import Counts
 from outrisk.problem.analysis import RecordCounts
+from outrisk.problem.formulas import Formula
 from outrisk.problem.released import Bounds, TallyPart, half_digit
 
 _DIGITS = 6  # enough to tell the values of a numeric variable apart
@@ -62,6 +63,11 @@ class Modal:
         variance = np.maximum(np.repeat(at_mode, self.size), 1.0)
         number = np.repeat(cells, self.size)
         return Bounds(least.ravel(), most.ravel(), np.ones(len(totals)), number, variance)
+
+    def formulas(self, n_numbers: int) -> list[Formula]:
+        """Each from the counts of its cell."""
+        levels = np.arange(len(self.points))
+        return [Formula("mode", cell * self.size + levels, points=self.points) for cell in range(n_numbers)]
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from outrisk.outputs.base import Array, middle
 from outrisk.outputs.tables.checks import unknown
+from outrisk.problem.formulas import Formula
 from outrisk.problem.released import Bounds
 
 Ranges = tuple[Array, Array]
@@ -80,6 +81,19 @@ class Moments:
             np.concatenate(each) for each in zip(*(parts[moment] for moment in self.order), strict=True)
         )
         return Bounds(lows, highs, units, number, variances)
+
+    def formulas(self, n_numbers: int) -> list[Formula]:
+        """Each from the moments of its cell."""
+        return [self._formula(cell, each) for cell in range(len(self.centre)) for each in self.statistics]
+
+    def _formula(self, cell: int, statistic: str) -> Formula:
+        place = {moment: np.array([at * len(self.centre) + cell]) for at, moment in enumerate(self.order)}
+        if statistic in ("count", "sum"):
+            return Formula("total", place["n" if statistic == "count" else "sum"])
+        if statistic == "sd":
+            return Formula("deviation", np.concatenate([place["n"], place["first"], place["second"]]))
+        least = 0.5 * self.lightest
+        return Formula("ratio", place["first"], place["n"], shift=float(self.centre[cell]), least=least)
 
     def _of_n(self, ranges: dict[str, Ranges], n: Array) -> tuple[Array, Array, Array, Array]:
         """Range of n: the count, where it is published; else what the statistics need to be defined, or not to be."""

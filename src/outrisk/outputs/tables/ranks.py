@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from outrisk.outputs.base import Array
 from outrisk.outputs.tables.checks import unknown
+from outrisk.problem.formulas import Formula
 from outrisk.problem.released import Bounds
 
 _MOST_PAIRS = 4  # pairs of neighbouring records that one published quantile is looked for between
@@ -105,6 +106,21 @@ class Ranks:
             lower, upper = (self._record(cumulated, each) for each in (rank, rank + (fraction > 0)))
             found.append(np.where(n > 0, lower + (upper - lower) * fraction, np.nan))
         return np.stack(found, axis=1).ravel()
+
+    def formulas(self, n_numbers: int) -> list[Formula]:
+        """Each from the counts of its cell along the support."""
+        along = np.arange(len(self.support))
+        return [
+            Formula(
+                "rank",
+                self.n_cells + cell * self.size + along,
+                np.array([cell]),
+                self.support,
+                scale=probability,
+            )
+            for cell in range(self.n_cells)
+            for probability in self.probabilities
+        ]
 
     def _record(self, cumulated: Array, rank: Array) -> Array:
         """Value of the record of this rank (from 0) in each cell."""

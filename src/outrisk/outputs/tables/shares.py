@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from outrisk.outputs.base import Array, middle
 from outrisk.outputs.tables.checks import unknown
+from outrisk.problem.formulas import Formula
 from outrisk.problem.released import Bounds
 
 _MOST_BASE = 1_000  # bases that printed shares can come from are told up to here,
@@ -37,6 +38,10 @@ class Counts:
         low, high = low[self.number], high[self.number]
         variance = np.maximum(self.spread * np.maximum(middle(low, high), 1.0), self.spread**2)
         return Bounds(low, high, np.ones(len(low)), self.number, variance)
+
+    def formulas(self, n_numbers: int) -> list[Formula]:
+        """Each the total."""
+        return [Formula("total", np.array([at])) for at in np.argsort(self.number)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +97,15 @@ class Shares:
         low, high = self._filled(totals, known, low, high)
         variance = np.maximum(self.spread * np.maximum(middle(low, high), 1.0), self.spread**2)
         return Bounds(low, high, unit, self.number, variance)
+
+    def formulas(self, n_numbers: int) -> list[Formula]:
+        """Each the total over the sum of its group."""
+        groups = [np.flatnonzero(self.member & (self.base == group)) for group in range(len(self.bases))]
+        least = 0.5 * self.lightest
+        return [
+            Formula("ratio", np.array([at]), groups[self.base[at]], scale=float(self.scale[at]), least=least)
+            for at in np.argsort(self.number)
+        ]
 
     def _made_up(
         self, totals: Array, known: NDArray[np.bool_], low: Array, high: Array, sums: Array

@@ -1,0 +1,36 @@
+"""How single published numbers follow from totals, exactly: what a search that does not linearise reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outrisk.problem.blocks import Array
+
+FormulaKind = Literal["total", "ratio", "deviation", "rank", "mode"]
+
+
+def _no_positions() -> NDArray[np.int64]:
+    return np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Formula:
+    """One published number as a function of totals, whose positions are those among the totals of its part.
+
+    total: the one of `totals`. ratio: shift + scale * totals[0] / sum of `base`; undefined up to `least` in the base.
+    deviation: sd from n, first and second moment (`totals`, in this order). rank: the quantile `scale` of the `base`
+    records with values `points`, each counted by its one of `totals`, linear between records. mode: of `points` the
+    first with the largest one of `totals`.
+    """
+
+    kind: FormulaKind
+    totals: NDArray[np.int64]
+    base: NDArray[np.int64] = field(default_factory=_no_positions)
+    points: Array = field(default_factory=lambda: np.zeros(0))
+    shift: float = 0.0
+    scale: float = 1.0
+    least: float = 0.0
