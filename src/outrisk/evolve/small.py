@@ -38,34 +38,28 @@ from outrisk.evolve.linear_map import linearise
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import LocalSearchSettings
 from outrisk.evolve.start import STARTS
+from outrisk.evolve.tuning import SMALL
 from outrisk.problem.blocks import Array, Block, Tally, variables
 from outrisk.problem.formulas import Formula
 from outrisk.problem.released import ModelPart
 
 _KINDS = {"total": TOTAL, "ratio": RATIO, "deviation": DEVIATION, "rank": RANK, "mode": MODE}
-_CHAINS, _MODEL_CHAINS = 12, 5  # chains of annealing, each from a start of its own, before a search gives up
-_STEPS, _MODEL_STEPS = 2_500, 5_000  # moves a record in a chain: of tables alone, with models; the least is
-_LEAST_STEPS = 20_000
-_ROUND = 300  # moves after which models are linearised anew
-_TRIES = 300  # moves that tell how much a number changes with one
-# Scale of distances and temperatures, hot and cold, by turns: in half last digits, where all numbers weigh alike and
-# few data sets are left; and in typical changes, where it is a slope. Neither is best for all pages of statistics.
-_TURNS = (("digits", 2.0, 0.7), ("changes", 0.3, 0.003))
 
 
 def search(problem: Problem, settings: LocalSearchSettings, rng: np.random.Generator) -> Iterator[Generation]:
-    """Anneal chain after chain; yields the start and the best after each chain, until all numbers are matched."""
+    """Anneal chain after chain; yields the start and the best after each chain, until all numbers are matched.
+
+    Distances are by turns in half last digits, where all numbers weigh alike and few data sets are left, and in typical
+    changes, where there is a slope, which models need: neither is best for all pages of statistics.
+    """
     exact = Exact(problem)
     draw = STARTS[settings.start](problem)
     best: tuple[Candidate, Errors] | None = None
-    chains = min(_MODEL_CHAINS if exact.modelled else _CHAINS, settings.generations)
+    chains = min(SMALL.chains[exact.modelled], settings.generations)
     for number in range(chains + 1):
         candidate = draw_candidate(problem, draw, rng)
         if number:
-            kind, hot, cold = _TURNS[(number - 1) % len(_TURNS)]
-            if exact.modelled:  # a slope is needed for their digits
-                kind, hot, cold = _TURNS[-1]
-            candidate.codes = exact.chain(candidate.codes, kind, hot, cold, rng)
+            candidate.codes = exact.chain(candidate.codes, number % 2 == 1 and not exact.modelled, rng)
             candidate.totals = problem.totals(candidate.codes)
         errors = linearise(problem, candidate.codes, candidate.totals, "precision").errors(candidate.totals)
         if best is None or errors.missed <= best[1].missed:
@@ -171,11 +165,12 @@ class Exact:
         """Where the numbers of models should lie."""
         return self._goal(np.concatenate([np.zeros(0, np.int64), *(np.r_[where] for _, where in self._layout[1])]))
 
-    def chain(self, codes: Codes, kind: str, hot: float, cold: float, rng: np.random.Generator) -> Codes:
+    def chain(self, codes: Codes, by_digits: bool, rng: np.random.Generator) -> Codes:
         """The best codes that one chain of annealing meets (near the last ones, where models are linearised anew)."""
-        steps = max(_LEAST_STEPS, (_MODEL_STEPS if self.modelled else _STEPS) * len(codes))
-        rounds = steps // _ROUND if self.modelled else 1
-        best, (goal, aim) = codes.copy(), self._scaled(codes, kind, rng)
+        hot, cold = SMALL.by_digits if by_digits else SMALL.by_changes
+        steps = max(SMALL.least_steps, SMALL.steps[self.modelled] * len(codes))
+        rounds = steps // SMALL.every if self.modelled else 1
+        best, (goal, aim) = codes.copy(), (self.goal, self.aim) if by_digits else self._scaled(codes, rng)
         for number in range(rounds):
             heat = hot * (cold / hot) ** (np.array([number, number + 1]) / rounds)
             totals = totals_of(self.plan, codes)
@@ -188,15 +183,13 @@ class Exact:
                 break
         return best
 
-    def _scaled(self, codes: Codes, kind: str, rng: np.random.Generator) -> tuple[Goal, Goal]:
-        """The goals of tallies and models with distances in half last digits, or in typical changes if more."""
-        if kind == "digits":
-            return self.goal, self.aim
+    def _scaled(self, codes: Codes, rng: np.random.Generator) -> tuple[Goal, Goal]:
+        """The goals of tallies and models with distances in typical changes, where these are above half digits."""
         totals = totals_of(self.plan, codes)
         _, forms = self.models(codes, totals)
         n = len(self.recipes.kind)
         changes = typical_changes(
-            self.plan, self.touches, self.recipes, forms, len(self.aim.low), codes, totals, _TRIES, rng
+            self.plan, self.touches, self.recipes, forms, len(self.aim.low), codes, totals, SMALL.every, rng
         )
         scales = np.maximum(self.goal.half, changes[:n]), np.maximum(self.aim.half, changes[n:])
         return self.goal._replace(scale=scales[0]), self.aim._replace(scale=scales[1])

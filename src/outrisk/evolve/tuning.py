@@ -46,3 +46,18 @@ class Tuning:
 
 
 TUNING = Tuning()
+
+
+@dataclass(frozen=True)
+class SmallTuning:
+    """The constants of annealing few records (small.py); all measured by benchmarks/small.py, on 7 and 20 people."""
+
+    chains: tuple[int, int] = (12, 5)  # chains, each from its own start, before it gives up: tables, with models
+    steps: tuple[int, int] = (2_500, 5_000)  # moves a record in a chain: tables, with models
+    least_steps: int = 20_000  # moves in a chain, however few the records
+    every: int = 300  # moves after which models are linearised anew; and that tell how much one changes a number
+    by_digits: tuple[float, float] = (2.0, 0.7)  # first and last temperature, distances in half last digits
+    by_changes: tuple[float, float] = (0.3, 0.003)  # the same, distances in typical changes by one move
+
+
+SMALL = SmallTuning()
