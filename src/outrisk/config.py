@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializeAsAny,
+    ValidationError,
+    ValidationInfo,
+    WrapValidator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
 from outrisk.appetite import Appetite
 from outrisk.codebook import Codebook, codebook_from_dict
@@ -17,12 +28,27 @@ from outrisk.errors import CodebookError, ConfigError, EvolveError, ExpressionEr
 from outrisk.evolve.settings import Settings, preset
 from outrisk.expressions import read_expression
 from outrisk.microdata import MISSING_VALUES
-from outrisk.outputs import REGISTRY, AnyEntry, Output, Rule, read_rules, released_as_given
+from outrisk.outputs import REGISTRY, Entry, Output, Rule, read_rules, released_as_given
 from outrisk.problem.released import Released
 
 _OF_DATA = ("privacy", "attacks", "appetite")  # sections of a study that go with data
 _MOST_NODES = 1_000_000  # entries of a YAML file, those that aliases repeat counted each time
-OutputEntry = Annotated[AnyEntry, Field(discriminator="kind")]
+
+
+def _entry(value: object, read: object, context: ValidationInfo) -> Entry:
+    """An entry of a study by its kind."""
+    if isinstance(value, Entry):
+        return value
+    if not isinstance(value, Mapping):
+        raise PydanticCustomError("model_type", "write a mapping of keys to values")
+    kind = value.get("kind")
+    model = REGISTRY.get(kind) if isinstance(kind, str) else None
+    if model is None:
+        raise PydanticCustomError("unknown_kind", "it needs a kind")
+    return model.model_validate(value, context=context.context)
+
+
+OutputEntry = Annotated[SerializeAsAny[Entry], WrapValidator(_entry)]
 
 
 class _Section(BaseModel):
@@ -32,7 +58,7 @@ class _Section(BaseModel):
 class DataSection(_Section):
     """Where records come from, and what is done to them before anything else.
 
-    In this order: rows `where`, then `derive` (new column: pandas expression), then `drop`, then `columns` (the
+    In this order: rows `where`, then `derive` (new column: an expression), then `drop`, then `columns` (the
     only ones kept).
     """
 
@@ -394,13 +420,16 @@ def _explain(error: ValidationError, document: object) -> str:
     place = fault["loc"][:-1] if unknown else fault["loc"]
     inside = _place(place)
     if unknown:
-        names, known = sorted({str(each["loc"][-1]) for each in unknown if each["loc"][:-1] == place}), _known(place)
+        names, known = (
+            sorted({str(each["loc"][-1]) for each in unknown if each["loc"][:-1] == place}),
+            _known(place, document),
+        )
         return (
             f"{f'[{inside}] has ' if inside else ''}unknown keys {names}; known: {known}{did_you_mean(names[0], known)}"
         )
     if fault["type"] == "missing":
         return f"'{inside}' is missing; add it"
-    if fault["type"].startswith("union_tag"):
+    if fault["type"] == "unknown_kind":
         given = fault["input"].get("kind", "") if isinstance(fault["input"], dict) else ""
         none = f"; {given!r} is none of them{did_you_mean(given, REGISTRY)}" if given else ""
         return f"[{inside}] needs a kind, one of {sorted(REGISTRY)}{none}"
@@ -412,12 +441,12 @@ def _explain(error: ValidationError, document: object) -> str:
     return f"[{inside}]{value} {_WORDS.get(fault['type'], message)}"
 
 
-def _known(place: Sequence[int | str]) -> list[str]:
+def _known(place: Sequence[int | str], document: dict[str, Any]) -> list[str]:
     """Keys of the section at a place."""
     if not place:
         return sorted(StudyFile.model_fields)
     if place[0] == "outputs":
-        return sorted(REGISTRY[str(place[2])].model_fields)
+        return sorted(REGISTRY[document["outputs"][place[1]]["kind"]].model_fields)
     return sorted(_SECTIONS[str(place[0])].model_fields)
 
 
@@ -427,6 +456,6 @@ def _shown(value: object) -> str:
 
 
 def _place(parts: Sequence[int | str]) -> str:
-    """Where a fault is, such as 'outputs 1.by': entries of a list count from 1, their kind is left out."""
-    words = [str(part) if isinstance(part, str) else f"{part + 1}" for part in parts if part not in REGISTRY]
+    """Where a fault is, such as 'outputs 1.by': entries of a list count from 1."""
+    words = [str(part) if isinstance(part, str) else f"{part + 1}" for part in parts]
     return ".".join(words).replace("outputs.", "outputs ", 1)

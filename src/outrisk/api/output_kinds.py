@@ -12,18 +12,6 @@ import pandas as pd
 from outrisk.errors import ConfigError, did_you_mean
 from outrisk.outputs import REGISTRY
 
-_FIRST = {  # arguments that may go without their name, in this order
-    "frequencies": ("by",),
-    "univariate": ("variables",),
-    "magnitudes": ("value", "by"),
-    "quantiles": ("value", "by"),
-    "mode": ("variable", "by"),
-    "histogram": ("value", "breaks"),
-    "correlations": ("variables",),
-    "survival": ("time", "event"),
-    "custom": ("function", "variables", "labels"),
-}
-
 
 @dataclass(frozen=True)
 class OutputEntry:
@@ -56,7 +44,7 @@ class OutputKind:
         self.kind = kind
         model = REGISTRY[kind]
         names = [name for name in model.model_fields if name != "kind"]
-        first = _FIRST.get(kind, ("formula",))
+        first = model.positional
         self.__doc__ = f"An entry of kind `{kind}` in a study: {model.__doc__}"
         self.__signature__ = inspect.Signature(
             [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in first]

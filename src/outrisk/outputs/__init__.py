@@ -1,6 +1,8 @@
 """Released outputs: one file a kind. The registry says which entry of a study file makes which outputs."""
 
-from outrisk.outputs.base import Output, release, released
+from typing import get_args
+
+from outrisk.outputs.base import Common, Entry, Output, release, released
 from outrisk.outputs.conditions.rules import Rule, read_rules
 from outrisk.outputs.given import released_as_given
 from outrisk.outputs.regression.entry import Logit, RegressionEntry, logit_from_terms
@@ -15,42 +17,42 @@ from outrisk.outputs.tables.magnitudes import Magnitudes, MagnitudesEntry
 from outrisk.outputs.tables.mode import Mode, ModeEntry
 from outrisk.outputs.tables.quantiles import Quantiles, QuantilesEntry
 
-AnyEntry = (
-    RegressionEntry
-    | FrequenciesEntry
-    | UnivariateEntry
-    | MagnitudesEntry
-    | QuantilesEntry
-    | ModeEntry
-    | HistogramEntry
-    | CorrelationsEntry
-    | SurvivalEntry
-    | CustomEntry
-)
-REGISTRY: dict[str, type[AnyEntry]] = {
-    "logit": RegressionEntry,
-    "probit": RegressionEntry,
-    "poisson": RegressionEntry,
-    "ols": RegressionEntry,
-    "mnlogit": RegressionEntry,
-    "frequencies": FrequenciesEntry,
-    "univariate": UnivariateEntry,
-    "magnitudes": MagnitudesEntry,
-    "quantiles": QuantilesEntry,
-    "mode": ModeEntry,
-    "histogram": HistogramEntry,
-    "correlations": CorrelationsEntry,
-    "survival": SurvivalEntry,
-    "custom": CustomEntry,
-}
+REGISTRY: dict[str, type[Entry]] = {}  # the entry of each kind in a study file
+
+
+def register(entry: type[Entry]) -> type[Entry]:
+    """Make the kinds of an entry known to studies; ValueError for one that is known already. Returns the entry."""
+    kinds = get_args(entry.model_fields["kind"].annotation)
+    if not kinds:
+        raise ValueError(f"{entry.__name__}: 'kind' must be a Literal of the kind's name")
+    for kind in kinds:
+        if REGISTRY.setdefault(kind, entry) is not entry:
+            raise ValueError(f"there is a kind '{kind}' already: {REGISTRY[kind].__name__}")
+    return entry
+
+
+for _entry in (
+    RegressionEntry,
+    FrequenciesEntry,
+    UnivariateEntry,
+    MagnitudesEntry,
+    QuantilesEntry,
+    ModeEntry,
+    HistogramEntry,
+    CorrelationsEntry,
+    SurvivalEntry,
+    CustomEntry,
+):
+    register(_entry)
 
 __all__ = [
     "REGISTRY",
-    "AnyEntry",
+    "Common",
     "Correlations",
     "CorrelationsEntry",
     "Custom",
     "CustomEntry",
+    "Entry",
     "Frequencies",
     "FrequenciesEntry",
     "Histogram",
@@ -72,6 +74,7 @@ __all__ = [
     "UnivariateEntry",
     "logit_from_terms",
     "read_rules",
+    "register",
     "release",
     "released",
     "released_as_given",

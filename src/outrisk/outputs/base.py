@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
 
 import numpy as np
 import pandas as pd
@@ -31,8 +31,11 @@ class Output(Analysis, Protocol):
 
     `publish` says what is printed of exact values (k,): from where to where each may lie, both the same for a plain
     number. `parts` are the totals that the evolution works on, at given published values. `sheet`: how the printed
-    numbers of a table lie to its protection; None for another kind.
+    numbers of a table lie to its protection; None for another kind. An output is a dataclass, which its importance is
+    set on.
     """
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
     def sheet(self) -> Sheet | None: ...  # noqa: D102
@@ -107,10 +110,17 @@ Given = Annotated[Any, BeforeValidator(_given)]  # released values in a study fi
 
 
 class Entry(BaseModel):
-    """What all entries under `outputs:` in a study file have in common."""
+    """What all entries under `outputs:` in a study file have in common.
+
+    A kind of output has an entry of its own, with a `kind` (a Literal of its names) and `build`, and a line in
+    `outputs.REGISTRY`; or it is given to `outputs.register`. positional: arguments that may go without their name in
+    Python, in this order.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    positional: ClassVar[tuple[str, ...]] = ()
 
+    kind: str
     name: str = ""
     where: str = ""
     importance: float = Field(default=1.0, gt=0, allow_inf_nan=False)
@@ -120,6 +130,10 @@ class Entry(BaseModel):
     def runs(self) -> str:
         """The code that it runs and that comes with the study; '' for none."""
         return ""
+
+    def build(self, codebook: Codebook, position: int) -> Sequence[Output]:
+        """The outputs of this entry, the `position`-th (from 1) of its study; OutputError if there can be none."""
+        raise NotImplementedError
 
 
 def printed(values: Array, decimals: NDArray[np.int64]) -> tuple[Array, Array]:

@@ -32,7 +32,10 @@ RULES: tuple[Rule, ...] = (
     curves,
     empty_cells,
 )
-_UNSEEN = ("custom",)  # kinds whose numbers no rule knows how to read
+_SEEN = frozenset(  # kinds whose numbers the rules know how to read
+    {"frequencies", "magnitudes", "quantiles", "mode", "histogram", "correlations", "survival"}
+    | {"logit", "probit", "poisson", "ols", "mnlogit"}
+)
 
 
 def look(
@@ -50,6 +53,6 @@ def look(
     found += [
         Finding(NOT_SEEN, False, output.name, 0, 0, f"No rule can read an output of kind {output.kind}.")
         for output in outputs
-        if output.kind in _UNSEEN
+        if output.kind not in _SEEN
     ]
     return sorted(found, key=lambda finding: (not finding.certain, finding.about != target, -finding.people))

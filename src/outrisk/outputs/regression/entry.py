@@ -113,6 +113,8 @@ def _quoted(name: str) -> str:
 class RegressionEntry(Entry):
     """A regression in a study file: a formula, or response and terms; and what is released of it."""
 
+    positional = ("formula",)
+
     kind: Literal["logit", "probit", "poisson", "ols", "mnlogit"]
     formula: str = ""
     response: str = ""

@@ -184,6 +184,8 @@ class Correlations(Common):
 class CorrelationsEntry(Entry):
     """Correlations in a study file."""
 
+    positional = ("variables",)
+
     kind: Literal["correlations"]
     variables: tuple[str, ...]
     statistics: Annotated[tuple[Statistic, ...], BeforeValidator(smooth.listed)] = Field(

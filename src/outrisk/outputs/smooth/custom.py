@@ -163,6 +163,8 @@ def _load_file(path: Path) -> object:
 class CustomEntry(Entry):
     """Numbers of the study's own function in a study file; its path is relative to that file."""
 
+    positional = ("function", "variables", "labels")
+
     kind: Literal["custom"]
     function: str
     variables: tuple[str, ...]

@@ -248,6 +248,8 @@ def _log_rank(time: Array, status: Array, member: NDArray[np.int_]) -> Array:
 class SurvivalEntry(Entry):
     """Survival curves in a study file."""
 
+    positional = ("time", "event")
+
     kind: Literal["survival"]
     time: str
     event: str

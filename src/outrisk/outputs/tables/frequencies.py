@@ -272,6 +272,8 @@ class TableEntry(Entry):
 class FrequenciesEntry(TableEntry):
     """A frequency table in a study file; with `ways: k`, every table of k of the variables `by`."""
 
+    positional = ("by",)
+
     kind: Literal["frequencies"]
     by: tuple[str, ...]
     ways: int | None = Field(default=None, ge=1)
@@ -288,6 +290,8 @@ class FrequenciesEntry(TableEntry):
 
 class UnivariateEntry(TableEntry):
     """The one-way distributions of some variables (all, if none are named) in a study file."""
+
+    positional = ("variables",)
 
     kind: Literal["univariate"]
     variables: tuple[str, ...] = ()

@@ -188,6 +188,8 @@ def bars_of(values: Array, breaks: Sequence[float], closed: Closed) -> NDArray[n
 class HistogramEntry(Entry):
     """A histogram in a study file."""
 
+    positional = ("value", "breaks")
+
     kind: Literal["histogram"]
     value: str
     breaks: tuple[float, ...]

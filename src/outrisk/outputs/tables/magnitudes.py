@@ -243,6 +243,8 @@ Digits = Annotated[int, Field(ge=0, le=12)]
 class MagnitudesEntry(Entry):
     """A table of a numeric variable in a study file; `decimals` one number (counts have none), or one a statistic."""
 
+    positional = ("value", "by")
+
     kind: Literal["magnitudes"]
     value: str
     by: tuple[str, ...] = ()

@@ -185,6 +185,8 @@ class Mode(Common):
 class ModeEntry(Entry):
     """The mode of a variable in a study file."""
 
+    positional = ("variable", "by")
+
     kind: Literal["mode"]
     variable: str
     by: tuple[str, ...] = ()

@@ -173,6 +173,8 @@ def _probability(value: object) -> object:
 class QuantilesEntry(Entry):
     """Quantiles of a numeric variable in a study file: numbers from 0 to 1, or min, median, max."""
 
+    positional = ("value", "by")
+
     kind: Literal["quantiles"]
     value: str
     by: tuple[str, ...] = ()
