@@ -1,4 +1,4 @@
-"""Progress of a study on a terminal; silent where there is none."""
+"""Progress of a study on a terminal; where there is none, silent but for a line when code is compiled."""
 
 from __future__ import annotations
 
@@ -6,10 +6,26 @@ import threading
 import time
 from types import TracebackType
 
+from numba.core import event
 from rich import progress as bars
 from rich.console import Console
 
 from outrisk.evolve.loop import Generation
+
+
+class _Compiling(event.Listener):  # type: ignore[misc]
+    """Says, without a terminal too, that code is being compiled, the first time that it is: minutes may go by."""
+
+    def __init__(self, console: Console) -> None:
+        self._console, self._said = console, False
+
+    def on_start(self, event: event.Event) -> None:
+        if not self._said:
+            self._said = True
+            self._console.print("compiling, once: what is compiled now is kept for all later runs", highlight=False)
+
+    def on_end(self, event: event.Event) -> None:
+        pass
 
 
 class Progress:
@@ -32,8 +48,10 @@ class Progress:
         self._task = self._bar.add_task(what, total=total, state="")
         self._lock = threading.Lock()
         self._generations, self._started, self._shown = 0, time.perf_counter(), 0.0
+        self._compiling = _Compiling(console)
 
     def __enter__(self) -> Progress:
+        event.register("numba:compile", self._compiling)
         if not self._bar.disable:
             self._bar.start()
         return self
@@ -41,6 +59,7 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        event.unregister("numba:compile", self._compiling)
         if not self._bar.disable:
             self._bar.stop()
 

@@ -22,6 +22,8 @@ from outrisk.assess.summary import matched_rows, risk_rows, summarise
 from outrisk.codebook import Codebook
 from outrisk.config import Study
 from outrisk.errors import ConfigError, RiskError
+from outrisk.evolve.ahead import compile_ahead
+from outrisk.evolve.settings import LocalSearchSettings
 from outrisk.load import StudyData
 from outrisk.outputs.base import Output
 from outrisk.records.directory import RunDirectory
@@ -81,6 +83,8 @@ class StudyRun:
                 took = {"generations": result.generations, "seconds": round(result.seconds, 3)}
                 self.directory.log("run", **vars(result.job.place), stop=result.stop, **took)
 
+        if any(isinstance(job.settings, LocalSearchSettings) for job in self.jobs):
+            compile_ahead()
         carry_out(self.jobs, self.workers, halt, watcher, keep)
 
     @property

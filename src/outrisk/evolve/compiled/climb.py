@@ -39,10 +39,13 @@ from outrisk.evolve.compiled.record import (
     entry,
     inline,
     jit,
+    joined,
+    key_of,
     level_of,
     only_score,
     score_of,
     shuffle,
+    slot_of,
     spot_of,
     stride_of,
     sums,
@@ -54,7 +57,7 @@ from outrisk.evolve.compiled.sums import work_of
 ALL_VALUES = 128  # up to this support size a visit looks at every value of a variable in tallies, beyond at SAMPLED
 SAMPLED = 32
 MODELLED = 3  # values for which the models are asked: they cost the most
-ALIKE, RING = 1 << 15, 4  # records met last that are alike in all that tables see: kept by a hash of that, so many each
+BITS, RING = 15, 4  # records met last that are alike in all that tables see: kept by a hash of that, so many each
 SWAPPING = 0.5  # share of visits that look for such exchanges alone, at least
 NEAR = 3  # steps to values near by
 SWAPS = 3  # exchanges among them that a visit works out
@@ -404,13 +407,13 @@ def _ask(
         codes[i, j] = old
 
 
-@inline
+@jit
 def _slot(key, value):
     """Where records alike in the key with a value are kept."""
-    return ((key ^ (value * 0x85EBCA6B)) * 0xC2B2AE35 >> 12) % ALIKE * RING
+    return slot_of(joined(key, np.uint64(value)), BITS) * RING
 
 
-@inline
+@jit
 def _other(size, ordered, old, rng):
     """Another value: where values are ordered, mostly one near by, which models hardly tell apart."""
     if ordered and size > 2 * NEAR and rng.random() < 0.7:
@@ -453,36 +456,143 @@ def _promising(tally, values, old, n_values, chosen):
     return filled
 
 
+@jit
+def _fitness(plan, totals, low, high, weight, residual, up, down):
+    """The fitness; leaves what one record more and one less would change in up and down."""
+    code = plan.code
+    fitness = 0.0
+    for q in range(len(residual)):
+        fitness += residual[q] * residual[q]
+    for b in plan.blocks:
+        if code[b + KIND] == TALLY:
+            for a in range(code[b + FIRST], code[b + FIRST] + code[b + SIZE]):
+                _steps(a, totals, low, high, weight, up, down)
+                fitness += _penalty(totals[a], low[a], high[a], weight[a])
+    return fitness
+
+
+@jit
+def _stand_beside(plan, j, beside, rng):
+    """Mark the variables that stand beside variable j in counts, and some others, so that exchanges of all sizes are
+    looked at; returns whether a model sees j, and whether a tally does.
+    """
+    code, blocks = plan.code, plan.var_blocks
+    modelled = tallied = False
+    for v in range(len(beside)):
+        beside[v] = False
+    for e in range(plan.var_ptr[j], plan.var_ptr[j + 1]):
+        modelled |= code[blocks[e] + KIND] == MODEL
+        tallied |= code[blocks[e] + KIND] == TALLY
+        if code[blocks[e] + KIND] == TALLY and code[blocks[e] + VALUE] < 0:
+            place = code[blocks[e] + PLACE]
+            for v in range(place + 1, place + 1 + 2 * code[place], 2):
+                beside[code[v]] = code[v] != j
+    for v in range(len(beside)):
+        beside[v] = v != j and (beside[v] or rng.random() < 0.5)
+    return modelled, tallied
+
+
+@jit
+def _most(plan):
+    """How many values of a variable a visit looks at, at most, and how many blocks see one, at least 1."""
+    values, blocks = np.int64(2), np.int64(1)
+    for j in plan.active:
+        values = max(values, plan.sizes[j] if plan.sizes[j] <= ALL_VALUES else SAMPLED)
+        blocks = max(blocks, plan.var_ptr[j + 1] - plan.var_ptr[j])
+    return values, blocks
+
+
+@jit
+def _forget(met, wanting):
+    for v in range(len(met)):
+        met[v] = -1
+    for c in range(len(wanting)):
+        for d in range(len(wanting)):
+            wanting[c, d] = -1
+
+
+@jit
+def _choose(tally, slope, values, old, n_values, modelled, rng):
+    """Draw a value of those that do good: any, where models know it only to first order; else of the best. -1: none."""
+    good = 0
+    chosen = np.int64(-1)
+    for c in range(n_values):
+        if tally[c] + slope[c] <= 0.0 and values[c] != old:
+            if not modelled and chosen >= 0 and tally[c] < tally[chosen]:
+                good = 0
+            if modelled or chosen < 0 or tally[c] <= tally[chosen]:
+                good += 1
+                if rng.random() * good < 1.0:
+                    chosen = np.int64(c)
+    return chosen
+
+
+@jit
+def _who_agrees(codes, j, old, every, s, first, n_values, values, partners, wanting, price, tally, slope):
+    """The next record, from the value in place s on, that may agree to an exchange (-1: none), the value that it has,
+    and the place after.
+    """
+    while s < n_values:
+        c = (first + s) % n_values
+        s += 1
+        k = wanting[c, old] if every else partners[c]
+        if (
+            k >= 0
+            and values[c] != old
+            and codes[k, j] == values[c]
+            and (not every or tally[c] + slope[c] + price[c, old] <= 0.0)
+        ):
+            return k, values[c], s
+    return np.int64(-1), old, s
+
+
+@jit
+def _who_is_alike(codes, j, old, size, ordered, key, met, swaps, rng):
+    """A record met lately that is alike in the key and has another value (-1: none), that value, and how often one may
+    still be looked for.
+    """
+    while swaps > 0:
+        swaps -= 1
+        value = _other(size, ordered, old, rng)
+        k = np.int64(met[_slot(key, value) + int(rng.random() * RING)])
+        if k >= 0 and codes[k, j] == value:
+            return k, value, swaps
+    return np.int64(-1), old, swaps
+
+
+@jit
+def _keeps(plan, codes, j, i, value, k, other):
+    """Whether all rules hold if variable j of record i took a value, and (if k >= 0) that of record k the `other`."""
+    before = np.int64(codes[i, j])
+    codes[i, j] = value
+    keeps = allowed(plan, j, codes, i)
+    if k >= 0:
+        codes[k, j] = other
+        keeps &= allowed(plan, j, codes, k)
+        codes[k, j] = value
+    codes[i, j] = before
+    return keeps
+
+
 @entry
-def _climb(plan, codes, totals, low, high, weight, forms, profiles, residual, gradient, visits, exchange, heat, rng):
+def visit_all(plan, codes, totals, low, high, weight, forms, profiles, residual, gradient, visits, exchange, heat, rng):
     """See climb."""
     code, floats, flags, cells, design_cols, design_vals = (
         plan.code, plan.floats, plan.flags, plan.cells, plan.cols, plan.vals,
     )
     n, active, blocks = len(codes), plan.active, plan.var_blocks
     up, down = np.empty(len(totals)), np.empty(len(totals))
-    left = 0.0
-    for q in range(len(residual)):
-        left += residual[q] * residual[q]
-    for b in plan.blocks:
-        if code[b + KIND] == TALLY:
-            for a in range(code[b + FIRST], code[b + FIRST] + code[b + SIZE]):
-                _steps(a, totals, low, high, weight, up, down)
-                left += _penalty(totals[a], low[a], high[a], weight[a])
+    left = _fitness(plan, totals, low, high, weight, residual, up, down)
     enough = 1e-9 * left  # with nothing left to do, ranges that move with the data would only drift
     eta, slack, curvature, x_cols, x_vals = work_of(plan)
-    most_values = 2
-    most_blocks = 0
-    for j in active:
-        most_values = max(most_values, plan.sizes[j] if plan.sizes[j] <= ALL_VALUES else SAMPLED)
-        most_blocks = max(most_blocks, plan.var_ptr[j + 1] - plan.var_ptr[j])
-    room = 4 * plan.extent[2] * max(1, most_blocks)
+    most_values, most_blocks = _most(plan)
+    room = 4 * plan.extent[2] * most_blocks
     cols, vals = np.empty(room, np.int64), np.empty(room)
     ends = np.empty(most_blocks, np.int64)
-    delta = np.empty(plan.extent[4] * max(1, most_blocks))
+    delta = np.empty(plan.extent[4] * most_blocks)
     pending, waited = np.zeros(len(residual)), np.zeros(len(residual), np.int64)
     tally, slope = np.empty(most_values), np.empty(most_values)
-    beside, met = np.zeros(codes.shape[1], np.bool_), np.empty(ALIKE * RING, np.int32)
+    beside, met = np.zeros(codes.shape[1], np.bool_), np.empty(RING << BITS, np.int32)
     asked = np.empty(MODELLED, np.int64)
     values, partners = np.empty(most_values, np.int64), np.empty(most_values, np.int64)
     wanting = np.empty((most_values, most_values), np.int64)  # who has the row's value and would take the column's
@@ -495,33 +605,15 @@ def _climb(plan, codes, totals, low, high, weight, forms, profiles, residual, gr
         j = active[order[turn]]
         size = plan.sizes[j]
         ruled = plan.rule_ptr[j + 1] > plan.rule_ptr[j]
-        modelled = tallied = False
         start, end = plan.var_ptr[j], plan.var_ptr[j + 1]
-        for e in range(start, end):
-            if code[blocks[e] + KIND] == MODEL:
-                modelled = True
-            else:
-                tallied = True
-        for v in range(len(beside)):
-            beside[v] = False  # the variables that stand beside this one in counts
-        for e in range(start, end):
-            if code[blocks[e] + KIND] == TALLY and code[blocks[e] + VALUE] < 0:
-                place = code[blocks[e] + PLACE]
-                for v in range(place + 1, place + 1 + 2 * code[place], 2):
-                    beside[code[v]] = code[v] != j
-        for v in range(codes.shape[1]):  # and some others, so that exchanges of all sizes are looked at
-            beside[v] = v != j and (beside[v] or rng.random() < 0.5)
-        for v in range(len(met)):
-            met[v] = -1
+        modelled, tallied = _stand_beside(plan, j, beside, rng)
+        _forget(met, wanting)
         every = tallied and size <= ALL_VALUES  # every value, and so exchanges with whoever wants it
         swapping = exchange and modelled and size <= ALL_VALUES
         n_values = size if every else (SAMPLED if tallied else (2 if exchange else 1))
         for c in range(n_values):
             values[c] = c
             partners[c] = -1
-        for c in range(most_values):
-            for d in range(most_values):
-                wanting[c, d] = -1
         i = n
         for visit in range((visits + turn) // len(order)):
             if left <= enough and visit > 0:  # a single visit, in case numbers are off all the same
@@ -546,66 +638,29 @@ def _climb(plan, codes, totals, low, high, weight, forms, profiles, residual, gr
                     blocks, start, end, code, floats, flags, design_cols, design_vals, j, codes, i, values, asked,
                     n_asked, slope, residual, profiles, gradient, eta, slack, curvature, x_cols, x_vals, cols, vals,
                 )
-            good = 0
-            chosen = np.int64(-1)
-            for c in range(n_values):  # of what does good any, where models know it only to first order; else the best
-                if tally[c] + slope[c] <= 0.0 and values[c] != old:
-                    if not modelled and chosen >= 0 and tally[c] < tally[chosen]:
-                        good = 0
-                    if modelled or chosen < 0 or tally[c] <= tally[chosen]:
-                        good += 1
-                        if rng.random() * good < 1.0:
-                            chosen = c
+            chosen = _choose(tally, slope, values, old, n_values, modelled, rng)
             first = int(rng.random() * n_values)
-            key = np.int64(0)
-            swaps = 0
-            if swapping:
-                for v in range(codes.shape[1]):
-                    if beside[v]:
-                        key = (key ^ np.int64(codes[i, v])) * 0x9E3779B97F4A7C1 + v
-                        key ^= key >> 29
-                swaps = SWAPS
-            s = n_values if only_swaps else 0
+            key = key_of(codes, i, beside, np.uint64(0)) if swapping else np.uint64(0)
+            swaps = np.int64(SWAPS if swapping else 0)
+            s = np.int64(n_values if only_swaps or not exchange else 0)
             tries = 0 if chosen >= 0 else 1
             done = False
             while not done and tries <= TRIES:
-                k = np.int64(-1)
-                c = chosen
-                value = values[max(c, 0)]
-                if tries > 0:  # an exchange, with the next record that may agree
-                    while s < n_values and exchange:
-                        c = (first + s) % n_values
-                        s += 1
-                        value = values[c]
-                        k = wanting[c, old] if every else partners[c]
-                        if (
-                            k >= 0
-                            and value != old
-                            and codes[k, j] == value
-                            and (not every or tally[c] + slope[c] + price[c, old] <= 0.0)
-                        ):
-                            break
-                        k = np.int64(-1)
-                    while k < 0 and swaps > 0:  # an exchange between records alike in all that tables see
-                        swaps -= 1
-                        value = _other(size, plan.numeric[j], old, rng)
-                        k = np.int64(met[_slot(key, value) + int(rng.random() * RING)])
-                        if k >= 0 and codes[k, j] != value:
-                            k = np.int64(-1)
+                k, value = np.int64(-1), values[max(chosen, 0)]
+                if tries > 0:  # an exchange: with the next record that may agree, or one alike in all that tables see
+                    k, value, s = _who_agrees(
+                        codes, j, old, every, s, first, n_values, values, partners, wanting, price, tally, slope,
+                    )
+                    if k < 0:
+                        k, value, swaps = _who_is_alike(
+                            codes, j, old, size, plan.numeric[j], key, met, swaps, rng,
+                        )
                         tries -= 1 if k >= 0 else 0
                     if k < 0:
                         break
                 tries += 1
-                if ruled:
-                    codes[i, j] = value
-                    keeps = allowed(plan, j, codes, i)
-                    if k >= 0:
-                        codes[k, j] = old
-                        keeps &= allowed(plan, j, codes, k)
-                        codes[k, j] = value
-                    codes[i, j] = old
-                    if not keeps:
-                        continue
+                if ruled and not _keeps(plan, codes, j, i, value, k, old):
+                    continue
                 moved = 0.0
                 if modelled:
                     moved = _models(
@@ -668,7 +723,7 @@ def climb(
     edits are too coarse. A rise is kept with the probability exp(-rise / heat). Returns the number of values changed
     and of those looked at.
     """
-    found: tuple[int, int] = _climb(
+    found: tuple[int, int] = visit_all(
         plan, codes, totals, low, high, weight, forms, profiles, residual, gradient, visits, exchange, heat, rng
     )
     afresh(plan, codes, totals)

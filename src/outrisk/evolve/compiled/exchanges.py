@@ -28,11 +28,21 @@ from outrisk.evolve.compiled.layout import (
     Codes,
     Plan,
 )
-from outrisk.evolve.compiled.record import allowed, entry, inline, jit, level_of, shuffle, spot_of, stride_of
+from outrisk.evolve.compiled.record import (
+    allowed,
+    entry,
+    inline,
+    jit,
+    joined,
+    level_of,
+    shuffle,
+    slot_of,
+    spot_of,
+    stride_of,
+)
 
 BITS = 16
 ALIKE = 1 << BITS  # records met last, kept by a hash of what they should have in common
-SPREAD = np.uint64(0x9E3779B97F4A7C15)  # an odd multiplier that carries every bit to the highest ones
 
 
 # fmt: off
@@ -153,8 +163,8 @@ def _exchange_all(plan, codes, totals, low, high, weight, visits, rng):
             i = i + 1 if i + 1 < n else 0
             key = np.uint64(0)
             for u in range(n_same):
-                key = (key + np.uint64(codes[i, same[u]]) + np.uint64(1)) * SPREAD
-            at = np.int64(key >> np.uint64(64 - BITS))
+                key = joined(key, np.uint64(codes[i, same[u]]))
+            at = slot_of(key, BITS)
             k = met[at]
             met[at] = i
             if k < 0 or codes[i, j] == codes[k, j] or codes[i, v] == codes[k, v]:

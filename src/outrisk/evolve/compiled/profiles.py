@@ -34,8 +34,8 @@ def profiles_of(plan, forms):
                 j = code[whole + 1 + 2 * e]
                 record[0, j] = kind // code[whole + 2 + 2 * e] % plan.sizes[j]
             filled = entries_of(
-                code, floats, flags, design_cols, design_vals, b, record, 0, 1.0, eta, slack, curvature, x_cols,
-                x_vals, cols, vals, np.int64(0),
+                code, floats, flags, design_cols, design_vals, b, record, np.int64(0), 1.0, eta, slack, curvature,
+                x_cols, x_vals, cols, vals, np.int64(0),
             )
             at = code[b + PROFILE] + kind * numbers
             found = profiles[at : at + numbers]

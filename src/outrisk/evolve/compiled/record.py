@@ -39,10 +39,11 @@ inner: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cpython_wrap
 entry = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 jit = njit(**inner)
 sums = njit(**inner, fastmath={"reassoc", "contract"})  # in any order: far faster
-inline = njit(**inner, forceinline=True)
+inline = njit(**inner, forceinline=True)  # for the smallest alone: each copy is compiled again
 NO = np.bool_(False)  # a plain False or 0 as an argument is a type of its own, for which a function is compiled again
 
 NONE, OLS, LOGIT, PROBIT, POISSON = (FAMILIES[name] for name in ("none", "ols", "logit", "probit", "poisson"))
+SPREAD = np.uint64(0x9E3779B97F4A7C15)  # an odd multiplier that carries every bit to the highest ones
 _FAR = -30.0  # a normal tail beyond this is taken by its asymptote
 _LARGEST = 50.0  # of the exponent of a Poisson mean
 _SQRT2, _LOG_SQRT_2PI = math.sqrt(2.0), 0.5 * math.log(2.0 * math.pi)
@@ -73,6 +74,27 @@ def stride_of(code, joint, j):
         if code[e] == j:
             return code[e + 1]
     return 0
+
+
+@jit
+def key_of(codes, i, which, key):
+    """A hash of what record i has in the variables `which`, on top of another one."""
+    for u in range(codes.shape[1]):
+        if which[u]:
+            key = joined(key, np.uint64(codes[i, u]))
+    return key
+
+
+@inline
+def joined(key, code):
+    """A hash of one more code, on top of another one."""
+    return (key + code + np.uint64(1)) * SPREAD
+
+
+@inline
+def slot_of(key, bits):
+    """Where in a table of 2^bits places a key belongs."""
+    return np.int64(key >> np.uint64(64 - bits))
 
 
 @jit
@@ -111,7 +133,7 @@ def spot_of(code, floats, flags, cells, b, codes, i):
     return cell, share
 
 
-@inline
+@jit
 def _normal(x):
     """Hazard pdf(x) / cdf(x) of the standard normal, and log cdf(x)."""
     density = -0.5 * x * x - _LOG_SQRT_2PI
@@ -121,7 +143,7 @@ def _normal(x):
     return math.exp(density) / below, math.log(below)
 
 
-@inline
+@jit
 def derivatives(family, y, eta, residual, curvature, equations, likelihood):
     """Derivatives of a record's log-likelihood in eta: first into residual[e], minus the second into curvature[e, f];
     returns its value ('ols': the squared residual).
@@ -167,7 +189,7 @@ def derivatives(family, y, eta, residual, curvature, equations, likelihood):
     return value
 
 
-@inline
+@jit
 def design_of(code, floats, design_cols, design_vals, b, codes, i, eta, x_cols, x_vals):
     """Design row of record i in MODEL b as (columns, values), and its linear predictors; returns the row's length."""
     equations = code[b + EQUATIONS]
@@ -187,7 +209,7 @@ def design_of(code, floats, design_cols, design_vals, b, codes, i, eta, x_cols, 
     return filled
 
 
-@inline
+@jit
 def only_score(code, b):
     """Whether MODEL b has one equation and no other totals than its score: then score_of does, and much faster."""
     return (
@@ -195,7 +217,7 @@ def only_score(code, b):
     )
 
 
-@inline
+@jit
 def score_of(code, floats, flags, design_cols, design_vals, b, codes, i, eta, residual, curvature, along):
     """The residual of record i in MODEL b of one equation, times its weight (0 outside the subset), and the sum of
     `along` over the columns of its design row.

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.evolve.compiled.climb import _models, _penalty
-from outrisk.evolve.compiled.exchanges import SPREAD, _see
+from outrisk.evolve.compiled.exchanges import _see
 from outrisk.evolve.compiled.layout import (
     FAMILY,
     FIRST,
@@ -31,7 +31,7 @@ from outrisk.evolve.compiled.layout import (
     Codes,
     Plan,
 )
-from outrisk.evolve.compiled.record import allowed, entry, inline, jit, shuffle, spot_of, sums
+from outrisk.evolve.compiled.record import allowed, entry, jit, joined, key_of, shuffle, slot_of, spot_of, sums
 from outrisk.evolve.compiled.sums import add_all, work_of
 
 BITS, RING = 15, 4  # records met last, kept by a hash of what they should have in common; so many each
@@ -68,41 +68,22 @@ class Trades(NamedTuple):
 
 
 # fmt: off
-@inline
-def _key(codes, i, which, key):
-    """A hash of what record i has in the variables `which`, on top of another one."""
-    for u in range(codes.shape[1]):
-        if which[u]:
-            key = (key + np.uint64(codes[i, u]) + np.uint64(1)) * SPREAD
-    return key
-
-
-@inline
+@jit
 def _near(codes, i, width, key):
     """A hash of the bands of the width given, 0 for none, that record i lies in, on top of another one."""
     for u in range(codes.shape[1]):
         if width[u]:
-            key = (key + np.uint64(codes[i, u] // width[u]) + np.uint64(1)) * SPREAD
+            key = joined(key, np.uint64(codes[i, u] // width[u]))
     return key
 
 
-@inline
-def _slot(key):
-    return np.int64(key >> np.uint64(64 - BITS))
-
-
-@inline
+@jit
 def _alike(codes, i, k, which):
     """Whether two records have the same in the variables `which`."""
     alike = True
     for u in range(codes.shape[1]):
         alike &= not which[u] or codes[i, u] == codes[k, u]
     return alike
-
-
-@inline
-def _from(codes, i, j):
-    return (np.uint64(codes[i, j]) + np.uint64(1)) * SPREAD
 
 
 @jit
@@ -164,15 +145,15 @@ def _pair(codes, j, order, used, same, rest, width, records, count, upto, rng):
     if twofold:
         for i in order:
             if not used[i]:
-                key = _key(codes, i, rest, _from(codes, i, j))
-                bucket[_slot(key) * RING + int(rng.random() * RING)] = i
-                twin[_slot(_key(codes, i, same, key))] = i
+                key = key_of(codes, i, rest, joined(np.uint64(0), np.uint64(codes[i, j])))
+                bucket[slot_of(key, BITS) * RING + int(rng.random() * RING)] = i
+                twin[slot_of(key_of(codes, i, same, key), BITS)] = i
     for i in order:
         if count >= upto:
             break
         if used[i]:
             continue
-        at = _slot(_near(codes, i, width, _key(codes, i, same, np.uint64(0))))
+        at = slot_of(_near(codes, i, width, key_of(codes, i, same, np.uint64(0))), BITS)
         k = met[at]
         if k < 0 or used[k] or codes[i, j] == codes[k, j] or not _alike(codes, i, k, same):
             if k < 0 or used[k] or rng.random() < 0.5:
@@ -180,11 +161,11 @@ def _pair(codes, j, order, used, same, rest, width, records, count, upto, rng):
             continue
         i2 = k2 = np.int64(-1)
         if twofold and not _alike(codes, i, k, rest):
-            here = _key(codes, k, rest, _from(codes, i, j))
-            there = _key(codes, i, rest, _from(codes, k, j))
+            here = key_of(codes, k, rest, joined(np.uint64(0), np.uint64(codes[i, j])))
+            there = key_of(codes, i, rest, joined(np.uint64(0), np.uint64(codes[k, j])))
             for e in range(RING):
-                i2 = bucket[_slot(here) * RING + e]
-                k2 = -1 if i2 < 0 else twin[_slot(_key(codes, i2, same, there))]
+                i2 = bucket[slot_of(here, BITS) * RING + e]
+                k2 = -1 if i2 < 0 else twin[slot_of(key_of(codes, i2, same, there), BITS)]
                 if (
                     k2 >= 0 and i2 != i and i2 != k and k2 != i and k2 != k and not used[i2] and not used[k2]
                     and codes[i2, j] == codes[i, j] and codes[k2, j] == codes[k, j]

@@ -1,0 +1,77 @@
+"""Compilation before the first use, in two processes side by side.
+
+numba compiles a function when it is first called, one at a time in a process, and keeps it on disk. So half of what a
+local search needs is compiled here and half in a process of its own: python -m outrisk.evolve.ahead. What fails here is
+compiled where it is needed.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from outrisk.codebook import Codebook, Variable
+from outrisk.evolve.compiled import climb, profiles, sums, trades
+from outrisk.evolve.compiled.layout import Plan
+from outrisk.evolve.compiled.plan import build_plan
+from outrisk.problem.blocks import Model, Term, joint_over
+
+_ENTRIES: tuple[Any, ...] = (
+    climb.visit_all, trades.draw, trades.anneal, sums.add_all, sums.information_of, profiles.profiles_of
+)  # fmt: skip
+
+
+def compile_ahead() -> None:
+    """Compile what a local search needs, if it is not kept on disk."""
+    if all(map(_kept, _ENTRIES)):
+        return
+    quiet: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    other = None
+    with suppress(OSError, ValueError):
+        other = subprocess.Popen([sys.executable, "-m", __name__], **quiet)
+    try:
+        _moves()
+    finally:
+        if other:
+            other.wait()
+
+
+def _kept(entry: Any) -> bool:
+    """Whether a compiled function is on disk, of this version of its source file's line at least."""
+    function = entry.py_func
+    index = f"{function.__module__.split('.')[-1]}.{function.__qualname__}-{function.__code__.co_firstlineno}.*.nbi"
+    return any(Path(entry.stats.cache_path).glob(index))
+
+
+def _moves() -> None:
+    plan, codes, totals, none = _smallest()
+    rng = np.random.default_rng(0)
+    arrays = totals, totals, totals, none, none
+    climb.visit_all(plan, codes, totals, *arrays, np.zeros(1), totals, 0, False, 0.0, rng)
+    found = trades.draw(plan, codes, *arrays, 1, 1, rng)
+    trades.anneal(found, np.zeros(1), totals, totals, totals, totals, 1.0, 1.0, 0, rng)
+
+
+def _sums() -> None:
+    plan, codes, totals, none = _smallest()
+    sums.add_all(plan, plan.blocks, codes, 1.0, totals)
+    sums.information_of(plan, plan.blocks[0], codes)
+    profiles.profiles_of(plan, none)
+
+
+def _smallest() -> tuple[Plan, Any, Any, Any]:
+    """Two records of one variable and a model of it, and arrays of the types that a search has."""
+    codebook = Codebook((Variable("v", "categorical", ("0", "1")),))
+    joint = joint_over((0,), codebook.sizes)
+    term = Term(joint, np.zeros(1, np.int64), np.ones((2, 1)))
+    model = Model("logit", np.zeros((1, 1)), joint, np.arange(2.0), (term,))
+    return build_plan(codebook, [model], [1]), np.zeros((2, 1), np.uint16), np.zeros(1), np.ones(1)
+
+
+if __name__ == "__main__":
+    _sums()
