@@ -1,12 +1,14 @@
 """What columns hold: one check, one wording, for every family of measures."""
 
 import datetime
+import inspect
 from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import outrisk.risk
 from outrisk.errors import RiskError
 from outrisk.risk import attack, cap, disclosure, privacy_metrics
 from outrisk.risk.coding.kinds import are_numbers, same_kind
@@ -81,3 +83,14 @@ def test_a_number_is_the_level_that_its_category_is():
     category = frame(pd.Categorical([0.1, 2.0, 30.0, 4.0]))
     assert disclosure(plain, category, keys=["a"], target="t").attribute["DiSCO"].item() == 1
     assert cap(plain, category, keys=["a"], target="t").per_set["GCAP"].item() == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["disclosure", "multi_disclosure", "cap", "attack", "tcap", "dcap", "privacy_metrics", "score"]
+)
+def test_every_measure_takes_its_tables_in_one_order_and_the_rest_by_name(name):
+    parameters = inspect.signature(getattr(outrisk.risk, name)).parameters.values()
+    by_place = [parameter.name for parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
+    assert by_place == ["original", "synthetic", "holdout"]
+    by_name = {parameter.name for parameter in parameters} - set(by_place)
+    assert {"sets" if name == "score" else "keys", "targets" if name.startswith("multi") else "target"} <= by_name
