@@ -14,10 +14,16 @@ def root_of(precision: Array) -> Array:
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
-def invert(information: Array) -> Array:
-    """Inverse of an information matrix; a direction without information gets a ridge, so that climbing can find it."""
-    scale = np.sqrt(np.maximum(np.diag(information), 1e-8 * max(1.0, float(np.diag(information).max()))))
+def invert(information: Array, scale: Array | None = None, ridge: float = 1e-6) -> Array:
+    """Inverse of an information matrix (K, K); a direction without information gets a ridge, so that climbing can find
+    it.
+
+    scale (K,): what its rows and columns are divided by first, by default the roots of its diagonal, none far below the
+    largest. ridge: least eigenvalue of the matrix so divided.
+    """
+    if scale is None:
+        scale = np.sqrt(np.maximum(np.diag(information), 1e-8 * max(1.0, float(np.diag(information).max()))))
     standard = information / np.outer(scale, scale)
     values, vectors = np.linalg.eigh(standard)
-    inverse = (vectors / np.maximum(values, 1e-6)) @ vectors.T
+    inverse = (vectors / np.maximum(values, ridge)) @ vectors.T
     return np.asarray((inverse + inverse.T) / 2 / np.outer(scale, scale))

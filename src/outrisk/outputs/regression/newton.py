@@ -12,6 +12,7 @@ from scipy.special import xlogy
 
 from outrisk.outputs.base import Array
 from outrisk.outputs.regression.release import Kind, Release, Summary
+from outrisk.problem.algebra import invert
 
 _EMPTY = 1e-3  # a column with less information than this share of one record's counts as without records
 _RIDGE = 1e-11  # least eigenvalue of the scaled information that is told from 0
@@ -86,7 +87,7 @@ class Newton:
         return matrix
 
     def _inverse(self, totals: Array, information: Array) -> Array:
-        return inverse(self._matrix(totals, information), self.largest)
+        return inverse_of(self._matrix(totals, information), self.largest)
 
     @property
     def _likelihood_at(self) -> int:
@@ -237,7 +238,7 @@ def _estimates(kind: Kind, fit: Summary, inverse: Array) -> tuple[Array, Summary
     return covariance, Summary(of_b, of_se, zero, of_n, likelihood, zero, second, first)
 
 
-def inverse(information: Array, largest: Array) -> Array:
+def inverse_of(information: Array, largest: Array) -> Array:
     """Inverse (K, K) of an information matrix; `largest` (K,) is the largest size of each design column.
 
     A column without records counts as one with the information of a record, and a direction in which columns are
@@ -246,10 +247,6 @@ def inverse(information: Array, largest: Array) -> Array:
     with np.errstate(all="ignore"):
         information = np.nan_to_num(information, nan=0.0, posinf=0.0, neginf=0.0)
     diagonal = np.diag(information)
-    empty = diagonal < _EMPTY * largest**2
-    scale = np.sqrt(np.where(empty, largest**2 / 4.0, diagonal))
-    standard = information / np.outer(scale, scale)
-    standard[np.diag_indices_from(standard)] = 1.0
-    values, vectors = np.linalg.eigh(standard)
-    found = (vectors / np.maximum(values, _RIDGE)) @ vectors.T
-    return np.asarray((found + found.T) / 2.0 / np.outer(scale, scale))
+    scale = np.sqrt(np.where(diagonal < _EMPTY * largest**2, largest**2 / 4.0, diagonal))
+    information[np.diag_indices_from(information)] = scale * scale
+    return invert(information, scale, _RIDGE)

@@ -1,7 +1,7 @@
 """What a formula may say: checked before formulaic reads it, for formulaic runs the code inside terms, even to read it.
 
 Between terms: columns, numbers, `+ - * / : ** ^ ~ ( )` and `%in%`. Inside a term, as in `C(x)` or `{a + b}`: the
-grammar of `outrisk.expressions` with formulaic's transforms instead of methods.
+grammar of `outrisk.grammar` with formulaic's transforms instead of methods.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from formulaic.utils.code import sanitize_variable_names
 
 from outrisk.codebook import format_value
 from outrisk.errors import ExpressionError, first_line
-from outrisk.expressions import (
+from outrisk.grammar import (
     FUNCTIONS,
     LONGEST,
     check_arguments,
