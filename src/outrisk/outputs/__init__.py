@@ -5,8 +5,8 @@ from typing import get_args
 from outrisk.outputs.base import Common, Entry, Output, release, released
 from outrisk.outputs.conditions.rules import Rule, read_rules
 from outrisk.outputs.given import released_as_given
-from outrisk.outputs.regression.entry import Logit, RegressionEntry, logit_from_terms
 from outrisk.outputs.regression.regression import Regression
+from outrisk.outputs.regression.regression_entry import Logit, RegressionEntry, logit_from_terms
 from outrisk.outputs.regression.release import Release
 from outrisk.outputs.smooth.correlations import Correlations, CorrelationsEntry
 from outrisk.outputs.smooth.custom import Custom, CustomEntry
