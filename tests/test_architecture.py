@@ -21,6 +21,7 @@ ALLOWED = {
     "risk": {*BASE, "reasons", "microdata", "risk"},
     "outputs": {*BASE, "expressions", "grammar", "microdata", "problem", "outputs"},
     "appetite": set(),
+    "prove": {*BASE, "problem", "prove"},
     "config": {*BASE, "expressions", "appetite", "microdata", "problem", "outputs", "evolve"},
     "load": {*BASE, "expressions", "microdata", "config", "datasets"},
     "assess": {
@@ -60,6 +61,7 @@ ALLOWED = {
         "outputs",
         "problem",
         "evolve",
+        "prove",
         "assess",
         "teach",
         "report",

@@ -36,6 +36,10 @@ class EvolveError(OutRiskError):
     """Settings or released numbers with which no evolution can start."""
 
 
+class ProveError(OutRiskError):
+    """A question about every data set that fits a release which cannot be put, or released numbers that none fits."""
+
+
 def did_you_mean(name: object, known: Iterable[str]) -> str:
     """What a name may have been meant to be, as the end of a message; empty where nothing comes near."""
     near = difflib.get_close_matches(str(name), list(known), n=1)

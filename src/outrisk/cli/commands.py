@@ -111,6 +111,20 @@ def check(
     return _stoppable(lambda: check_study(study, inside, trust))
 
 
+@app.command()
+def prove(
+    study: Annotated[
+        Path, typer.Argument(metavar="STUDY.yaml", help="The study whose outputs are taken as equations.")
+    ],
+    seconds: Annotated[float, typer.Option(min=1, help="Time for it; what is proved by then is told.")] = 120.0,
+    csv: Annotated[Path | None, typer.Option(help="Write who is proved to this file, to be kept inside.")] = None,
+) -> int:
+    """Prove whose target the outputs give away to an intruder who knows everybody's keys. No evolution."""
+    from outrisk.cli.prove import prove as prove_outputs
+
+    return _stoppable(lambda: prove_outputs(study, seconds, csv))
+
+
 @app.command(cls=Spread)
 def measure(
     original: Annotated[Path, typer.Option(help="Original records, CSV or Parquet.")],
