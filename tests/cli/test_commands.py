@@ -6,7 +6,8 @@ import time
 
 import pandas as pd
 import pytest
-from command import CODEBOOK, STUDY, outrisk, refused, write_study
+import yaml
+from command import CODEBOOK, STUDY, outrisk, records, refused, write_study
 
 from outrisk import __version__
 from outrisk.codebook import codebook_from_dict
@@ -119,3 +120,30 @@ def test_a_run_directory_leads_with_the_look(tmp_path, capsys):
 )
 def test_an_appetite_that_is_none(tmp_path, capsys, changes, said):
     assert re.search(said, refused(capsys, "check", write_study(tmp_path, changes)))
+
+
+def test_prove_says_how_many_and_writes_who_only_where_asked(tmp_path, capsys):
+    full = {"kind": "frequencies", "by": ["age", "area", "sex", "ill"]}
+    path = write_study(tmp_path, {"outputs": [full, STUDY["outputs"][1]]})
+    code, out, err = outrisk(capsys, "prove", path, "--csv", tmp_path / "proved.csv")
+    assert (code, err) == (0, "")
+    said = " ".join(out.split())
+    people = records()
+    groups = people.groupby(["age", "area", "sex"]).ill
+    alone = groups.transform("nunique") == 1
+    assert f"the outputs prove ill of {alone.sum()} of 160 people" in said
+    assert "Not used: logit 2 (numbers of a model (logit) are not linear)" in said
+    proved = pd.read_csv(tmp_path / "proved.csv")
+    assert proved.record.tolist() == people.index[alone].tolist()
+    assert proved.value.tolist() == people.ill[alone].tolist()
+
+
+def test_prove_without_data_finds_whole_records(tmp_path, capsys):
+    codebook = {"variables": {"sex": {"kind": "categorical", "levels": ["f", "m"]}}}
+    (tmp_path / "c.yaml").write_text(yaml.safe_dump(codebook))
+    table = {"kind": "frequencies", "by": ["sex"], "values": [2, 1]}
+    study = {"name": "three", "records": 3, "codebook": "c.yaml", "outputs": [table]}
+    (tmp_path / "three.yaml").write_text(yaml.safe_dump(study))
+    code, out, err = outrisk(capsys, "prove", tmp_path / "three.yaml")
+    assert (code, err) == (0, "")
+    assert "Exactly one data set fits the released numbers: all 3 records are proved" in " ".join(out.split())
