@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 from outrisk.config import OutputEntry
 from outrisk.datasets import sars_codebook, sars_like
 from outrisk.evolve import acceptance, linear_map, local_search, moves, schedule, weights
-from outrisk.evolve.genetic import mutate
+from outrisk.evolve.breeding import mutate
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset

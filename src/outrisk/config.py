@@ -91,11 +91,12 @@ class EvolveSection(_Section):
 
     preset: Literal["fast", "paper"] = "fast"
     seed: int = Field(default=1, ge=0)
-    start: Literal["uniform", "univariate", "released"] | None = None
+    start: str | None = None
     population: int | None = None
     generations: int | None = None
     patience: int | None = None
     fitness: Literal["mse", "chi2"] | None = None
+    crowding: int | None = None
 
     def settings(self) -> Settings:
         """The preset with the given changes."""

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from outrisk.config import OutputEntry
 from outrisk.errors import EvolveError
-from outrisk.evolve.candidate import Candidate, draw_candidate, evaluate, survive
+from outrisk.evolve.candidate import Candidate, draw_candidate, evaluate
 from outrisk.evolve.linear_map import linearise
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
@@ -58,19 +58,6 @@ def test_same_seed_same_result_on_any_number_of_workers(logit_problem, settings)
     np.testing.assert_array_equal(one.codes, two.codes)
     assert one.errors == two.errors
     assert (one.codes != other.codes).any()
-
-
-def test_the_paper_preset_is_table_1_and_its_error_falls(logit_problem):
-    problem, _ = logit_problem
-    settings = preset("paper")
-    assert (settings.population, settings.generations, settings.start, settings.fitness) == (32, 2000, "uniform", "mse")
-    assert (settings.mate_probability, settings.mate_share) == (0.8, 0.1)
-    assert [settings.mutation(g) for g in (0, 249, 250, 500)] == pytest.approx([0.005, 0.005, 0.005 / 3, 0.005 / 9])
-    generations = list(evolve(problem, preset("paper", generations=60), np.random.default_rng(0)))
-    assert generations[-1].stop == "budget"
-    assert generations[-1].errors.mse < 0.7 * generations[0].errors.mse
-    best = [generation.fitness["best"] for generation in generations]
-    assert generations[0].fitness["mean"] > best[0]
 
 
 def test_it_stalls_and_says_so_where_numbers_cannot_be_met():
@@ -214,15 +201,6 @@ def test_totals_at_the_end_are_exact(logit_problem):
     problem, _ = logit_problem
     end = last(problem, preset("fast", generations=40))
     np.testing.assert_allclose(end.best.totals, problem.totals(end.codes), rtol=0, atol=1e-8)
-
-
-def test_each_child_competes_with_its_own_parent():
-    problem, _, data = random_problem(1)
-    family = [Candidate(data.codes.copy(), problem.totals(data.codes)) for _ in range(4)]
-    for candidate, error in zip(family, (2.0, 1.0, 1.0, 1.0), strict=True):
-        candidate.fitness.values = (error,)
-    good, child_of_good, bad, child_of_bad = family[1], family[0], family[2], family[3]
-    assert survive([good, bad], [child_of_good, child_of_bad]) == [good, child_of_bad]
 
 
 def test_an_error_that_is_not_a_number_counts_as_infinite():

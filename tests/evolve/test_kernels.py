@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numba import njit
 from slow import block_totals, level, model_contribution, score_information_likelihood
 
+from outrisk.evolve.breeding import mate, mutate
 from outrisk.evolve.candidate import Candidate, breaks_rule, draw_candidate
 from outrisk.evolve.compiled import climb as kernels
 from outrisk.evolve.compiled.layout import FAMILIES as NUMBER
@@ -17,7 +18,6 @@ from outrisk.evolve.compiled.layout import PROFILE, WHOLE
 from outrisk.evolve.compiled.plan import build_plan
 from outrisk.evolve.compiled.record import derivatives
 from outrisk.evolve.compiled.sums import information_of
-from outrisk.evolve.genetic import mate, mutate
 from outrisk.evolve.linear_map import linearise
 from outrisk.evolve.start import uniform
 from outrisk.problem.blocks import joint_over

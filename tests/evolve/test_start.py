@@ -6,9 +6,12 @@ from blocks import Affine, Named
 from problems import random_data
 
 from outrisk.codebook import Codebook, Variable
+from outrisk.errors import EvolveError
 from outrisk.evolve.candidate import draw_candidate
+from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.start import from_released, links, uniform
+from outrisk.evolve.settings import preset
+from outrisk.evolve.start import STARTS, from_released, links, uniform, univariate
 from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, release, released
 from outrisk.problem.blocks import Mask, Model, Term, joint_over
@@ -98,3 +101,32 @@ def test_a_response_that_no_table_counts_is_drawn_from_its_model(family, counted
     assert (far.max() > 2) if counted else (far.max() < 0.7)
     np.testing.assert_allclose(np.bincount(candidate.codes[:, 0]), 4500, atol=1)
     assert counted == (candidate.codes[:, 2] == excluded).any()
+
+
+def test_a_univariate_start_draws_each_variable_from_its_own_table_and_none_given_another(chain):
+    problem = problem_of(chain, ("a",), ("b",), ("a", "b"))
+    codes = draw_candidate(problem, STARTS["univariate"](problem), np.random.default_rng(1)).codes
+    a, b = (table_of(chain.codes, j) for j in (0, 1))
+    np.testing.assert_allclose(table_of(codes, 0, 1), np.outer(a, b) / 4000, atol=110)
+    np.testing.assert_allclose(table_of(codes, 2), 4000 / 3, atol=150)  # no table: uniform
+
+
+def test_a_level_without_records_is_never_drawn():
+    data = random_data(np.random.default_rng(1), 10)
+    problem = Problem(data.codebook, 9000, (released(Frequencies(data.codebook, "t", ("area",)), [0.0, 9000.0, 0.0]),))
+    assert (univariate(problem)(9000, np.random.default_rng(0))[:, 2] == 1).all()
+
+
+def test_a_start_is_one_function_and_one_line_from_outside_too(chain, monkeypatch):
+    def first_levels(problem):
+        return lambda n, rng: np.zeros((n, len(problem.codebook.sizes)), np.uint8)
+
+    monkeypatch.setitem(STARTS, "first levels", first_levels)
+    problem = problem_of(chain, ("a",))
+    for name in ("fast", "paper"):
+        settings = preset(name, start="first levels", generations=1)
+        assert (next(evolve(problem, settings, np.random.default_rng(0))).codes == 0).all()
+    with pytest.raises(
+        EvolveError, match=r"\[evolve.start\] is 'none': it must be one of \['first levels', 'released'"
+    ):
+        preset("paper", start="none")

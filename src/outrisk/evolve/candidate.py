@@ -72,10 +72,3 @@ def breaks_rule(rules: Sequence[Mask], codes: Codes) -> NDArray[np.bool_]:
 def evaluate(candidate: Candidate, linear: Linear) -> tuple[float]:
     """DEAP's evaluation: the fitness as a tuple of one."""
     return (linear.fitness(candidate.totals),)
-
-
-def survive(parents: Sequence[Candidate], children: Sequence[Candidate]) -> list[Candidate]:
-    """Each child competes with its own parent (deterministic crowding: Mahfoud 1992); a tie goes to the child."""
-    return [
-        parent if parent.fitness > child.fitness else child for parent, child in zip(parents, children, strict=True)
-    ]

@@ -8,8 +8,6 @@ from typing import Any, Literal
 
 from outrisk.errors import EvolveError
 
-Start = Literal["uniform", "univariate", "released"]
-
 
 @dataclass(frozen=True)
 class SteppedRate:
@@ -32,18 +30,25 @@ class GeneticSettings:
     Assessment", Table 1 (see genetic.py).
 
     population: candidates; even, so that they pair. generations: the length of a run. start: how the first values are
-    drawn. mate_probability: chance that a pair of children swaps records. mate_share: chance that it swaps a given
-    record. mutation: chance that a value is redrawn. fitness: mse; or chi2 (see problem.py). refresh: generations
-    between refreshes of the linear map, which the paper, refitting every candidate, does not need.
+    drawn (see start.py). mate_probability: chance that a pair of children swaps records. mate_share: chance that it
+    swaps a given record. mutation: chance that a value is redrawn. fitness: mse; or chi2 (see weights.py).
+
+    Not printed in the paper. crowding: generations at first in which each child competes with its own parent alone.
+    tournament: of so many the fittest becomes a parent afterwards. survival: afterwards; comma, children and one elite
+    candidate; plus, the best of parents and children. refresh: generations between refreshes of the linear map, which
+    the paper, refitting every candidate, does not need.
     """
 
     population: int
     generations: int
-    start: Start
+    start: str
     mate_probability: float
     mate_share: float
     mutation: SteppedRate
     fitness: Literal["mse", "chi2"]
+    crowding: int
+    tournament: int
+    survival: Literal["comma", "plus"]
     refresh: int
 
     def __post_init__(self) -> None:
@@ -67,7 +72,7 @@ class LocalSearchSettings:
     """
 
     generations: int
-    start: Start
+    start: str
     fitness: Literal["mse", "chi2"]
     near: float
     visits: float
@@ -91,6 +96,8 @@ _RANGES = (
     ("polish", 0, 1_000_000),
     ("tighten", 0, 1),
     ("temperature", 0, 1e9),
+    ("crowding", 0, 1_000_000),
+    ("tournament", 1, 1_000),
     ("refresh", 1, 1_000_000),
     ("patience", 0, 1_000_000),
     ("anneal", 0, 1_000_000),
@@ -115,6 +122,9 @@ PRESETS: dict[str, Settings] = {
         mate_share=0.1,
         mutation=SteppedRate(0.005, 3.0, 250),
         fitness="mse",
+        crowding=2000,
+        tournament=4,
+        survival="comma",
         refresh=10,
     ),
     "fast": LocalSearchSettings(
@@ -140,4 +150,9 @@ def preset(name: str, **changes: Any) -> Settings:
     unknown = sorted(set(changes) - known)
     if unknown:
         raise EvolveError(f"[evolve] has settings {unknown} that preset '{name}' does not know; known: {sorted(known)}")
+    if "start" in changes:
+        from outrisk.evolve.start import STARTS  # compiled code behind it, which reading settings does not need
+
+        if changes["start"] not in STARTS:
+            raise EvolveError(f"[evolve.start] is '{changes['start']}': it must be one of {sorted(STARTS)}")
     return replace(PRESETS[name], **changes)

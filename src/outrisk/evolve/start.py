@@ -42,13 +42,14 @@ def univariate(problem: Problem) -> Draw:
     for variables, table in _counts(problem):
         if len(variables) == 1:
             chances[variables[0]] = table / table.sum()
-    return partial(_independently, chances)
+    return partial(_by_chance, [np.cumsum(chance) for chance in chances])
 
 
-def _independently(chances: Sequence[Array], n: int, rng: np.random.Generator) -> Codes:
-    codes = _empty(n, [len(chance) for chance in chances])
-    for j, chance in enumerate(chances):
-        codes[:, j] = rng.choice(len(chance), n, p=chance)
+def _by_chance(steps: Sequence[Array], n: int, rng: np.random.Generator) -> Codes:
+    codes = _empty(n, [len(step) for step in steps])
+    for j, step in enumerate(steps):
+        spot = np.searchsorted(step, step[-1] * rng.random(n), side="right")
+        codes[:, j] = np.minimum(spot, len(step) - 1)  # should rounding reach the end
     return codes
 
 
