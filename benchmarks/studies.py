@@ -1,8 +1,8 @@
 """Whole studies as a user runs them: seconds (elapsed, of processor), peak memory, a refit of the written CSVs. python
 benchmarks/studies.py [CONFIG ...]
 
-Each study is a new process (start-up included; kernels compiled before). For a logit of `sars.yaml` every synthetic
-CSV is read back and refitted with statsmodels on dummies made here, independently of OutRisk: the worst MAE and the
+Each study is a new process (start-up included; kernels compiled before). For a logit of
+`sars-regression-only.yaml` every synthetic CSV is read back and refitted with statsmodels on dummies made here, independently of OutRisk: the worst MAE and the
 coefficients right at 4 decimals.
 """
 
@@ -60,14 +60,14 @@ def main():
     started = time.perf_counter()
     subprocess.run([OUTRISK, "--help"], check=True, stdout=subprocess.DEVNULL)
     print(f"outrisk --help         {time.perf_counter() - started:6.2f} s")
-    configs = sys.argv[1:] or ["fair", "fair-tables", "sars"]
+    configs = sys.argv[1:] or ["fair", "fair-tables", "sars-regression-only"]
     with tempfile.TemporaryDirectory() as folder:
         for name in configs:
             out = Path(folder) / name
             seconds, used, peak = command("assess", CONFIGS / f"{name}.yaml", "--out", out, "--quiet")
             runs = len(list((out / "synthetic").iterdir()))
             print(f"{name:22s} {seconds:6.2f} s, {used:6.1f} s of processor, {peak:5.0f} MB, {runs} runs", flush=True)
-            if name == "sars":
+            if name == "sars-regression-only":
                 worst, fewest, files = refit_written(out)
                 print(
                     f"{'':22s} refit of {files} written CSVs: worst MAE {worst:.6f}, "
