@@ -2,8 +2,8 @@
 benchmarks/studies.py [CONFIG ...]
 
 Each study is a new process (start-up included; kernels compiled before). For a logit of
-`sars-regression-only.yaml` every synthetic CSV is read back and refitted with statsmodels on dummies made here, independently of OutRisk: the worst MAE and the
-coefficients right at 4 decimals.
+`sars-regression-only.yaml` every synthetic CSV is read back and refitted with statsmodels on dummies made here,
+independently of OutRisk: the worst MAE and the coefficients right at 4 decimals.
 """
 
 from __future__ import annotations

@@ -51,11 +51,10 @@ def test_the_preset_is_table_1_and_its_error_falls():
     assert generations[0].fitness["mean"] > generations[0].fitness["best"]
 
 
-@pytest.mark.parametrize("crowding", [0, 120])
 @pytest.mark.parametrize("without", ["mate_probability", "mutation"])
-def test_mating_and_mutation_each_help(problem, without, crowding):
+def test_mating_and_mutation_each_help(problem, without):
     """At the same number of generations, over four seeds: the error is lower with the operator than without."""
-    settings = preset("paper", generations=120, population=12, crowding=crowding)
+    settings = preset("paper", generations=120, population=12)
     settings = replace(settings, mutation=replace(settings.mutation, every=20))
     none = 0.0 if without == "mate_probability" else replace(settings.mutation, start=0.0)
 
