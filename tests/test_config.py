@@ -136,7 +136,7 @@ LOGIT = {"kind": "logit", "formula": "a ~ b"}
         ({"nam": 1, "kees": 2}, r"unknown keys \['kees', 'nam'\]; known: \['appetite', 'attacks', 'codebook', 'data'"),
         ({"data": {"path": "a", "pth": 1}}, r"\[data\] has unknown keys \['pth'\]; known: \['columns'"),
         ({"holdout": {"path": "a", "pth": 1}}, r"\[holdout\] has unknown keys \['pth'\]; known: \['columns'"),
-        ({"evolve": {"generatons": 1}}, r"\[evolve\] has unknown keys \['generatons'\]; known: \['fitness'"),
+        ({"evolve": {"generatons": 1}}, r"\[evolve\] has unknown keys \['generatons'\]; known: \['crowding', 'fit"),
         ({"study": {"run": 1}}, r"\[study\] has unknown keys \['run'\]; known: \['folds', 'runs'\]"),
         (
             {"outputs": [LOGIT, {**LOGIT, "form": 1}]},
