@@ -407,13 +407,13 @@ def _ask(
         codes[i, j] = old
 
 
-@jit
+@inline
 def _slot(key, value):
     """Where records alike in the key with a value are kept."""
     return slot_of(joined(key, np.uint64(value)), BITS) * RING
 
 
-@jit
+@inline
 def _other(size, ordered, old, rng):
     """Another value: where values are ordered, mostly one near by, which models hardly tell apart."""
     if ordered and size > 2 * NEAR and rng.random() < 0.7:
@@ -471,7 +471,7 @@ def _fitness(plan, totals, low, high, weight, residual, up, down):
     return fitness
 
 
-@jit
+@inline
 def _stand_beside(plan, j, beside, rng):
     """Mark the variables that stand beside variable j in counts, and some others, so that exchanges of all sizes are
     looked at; returns whether a model sees j, and whether a tally does.
@@ -511,7 +511,7 @@ def _forget(met, wanting):
             wanting[c, d] = -1
 
 
-@jit
+@inline
 def _choose(tally, slope, values, old, n_values, modelled, rng):
     """Draw a value of those that do good: any, where models know it only to first order; else of the best. -1: none."""
     good = 0
@@ -527,7 +527,7 @@ def _choose(tally, slope, values, old, n_values, modelled, rng):
     return chosen
 
 
-@jit
+@inline
 def _who_agrees(codes, j, old, every, s, first, n_values, values, partners, wanting, price, tally, slope):
     """The next record, from the value in place s on, that may agree to an exchange (-1: none), the value that it has,
     and the place after.
@@ -546,7 +546,7 @@ def _who_agrees(codes, j, old, every, s, first, n_values, values, partners, want
     return np.int64(-1), old, s
 
 
-@jit
+@inline
 def _who_is_alike(codes, j, old, size, ordered, key, met, swaps, rng):
     """A record met lately that is alike in the key and has another value (-1: none), that value, and how often one may
     still be looked for.

@@ -39,8 +39,9 @@ inner: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cpython_wrap
 entry = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 jit = njit(**inner)
 sums = njit(**inner, fastmath={"reassoc", "contract"})  # in any order: far faster
-inline = njit(**inner, forceinline=True)  # for the smallest alone: each copy is compiled again
-NO = np.bool_(False)  # a plain False or 0 as an argument is a type of its own, for which a function is compiled again
+inline = njit(**inner, forceinline=True)  # a call for each record costs more than the record
+# A plain False or 1 as an argument is a type of its own, for which a function is compiled again.
+NO, ONE = np.bool_(False), np.int64(1)
 
 NONE, OLS, LOGIT, PROBIT, POISSON = (FAMILIES[name] for name in ("none", "ols", "logit", "probit", "poisson"))
 SPREAD = np.uint64(0x9E3779B97F4A7C15)  # an odd multiplier that carries every bit to the highest ones
@@ -76,7 +77,7 @@ def stride_of(code, joint, j):
     return 0
 
 
-@jit
+@inline
 def key_of(codes, i, which, key):
     """A hash of what record i has in the variables `which`, on top of another one."""
     for u in range(codes.shape[1]):
@@ -133,7 +134,7 @@ def spot_of(code, floats, flags, cells, b, codes, i):
     return cell, share
 
 
-@jit
+@inline
 def _normal(x):
     """Hazard pdf(x) / cdf(x) of the standard normal, and log cdf(x)."""
     density = -0.5 * x * x - _LOG_SQRT_2PI
@@ -143,7 +144,7 @@ def _normal(x):
     return math.exp(density) / below, math.log(below)
 
 
-@jit
+@inline
 def derivatives(family, y, eta, residual, curvature, equations, likelihood):
     """Derivatives of a record's log-likelihood in eta: first into residual[e], minus the second into curvature[e, f];
     returns its value ('ols': the squared residual).
@@ -189,7 +190,7 @@ def derivatives(family, y, eta, residual, curvature, equations, likelihood):
     return value
 
 
-@jit
+@inline
 def design_of(code, floats, design_cols, design_vals, b, codes, i, eta, x_cols, x_vals):
     """Design row of record i in MODEL b as (columns, values), and its linear predictors; returns the row's length."""
     equations = code[b + EQUATIONS]
@@ -209,7 +210,7 @@ def design_of(code, floats, design_cols, design_vals, b, codes, i, eta, x_cols, 
     return filled
 
 
-@jit
+@inline
 def only_score(code, b):
     """Whether MODEL b has one equation and no other totals than its score: then score_of does, and much faster."""
     return (
@@ -217,7 +218,7 @@ def only_score(code, b):
     )
 
 
-@jit
+@inline
 def score_of(code, floats, flags, design_cols, design_vals, b, codes, i, eta, residual, curvature, along):
     """The residual of record i in MODEL b of one equation, times its weight (0 outside the subset), and the sum of
     `along` over the columns of its design row.
@@ -237,7 +238,7 @@ def score_of(code, floats, flags, design_cols, design_vals, b, codes, i, eta, re
             total += along[first + design_cols[entry + f]] * design_vals[entry + f]
     eta[0] = predictor
     y = floats[code[b + RESPONSE] + level_of(code, code[b + PLACE], codes, i)]
-    derivatives(code[b + FAMILY], y, eta, residual, curvature, code[b + EQUATIONS], NO)
+    derivatives(code[b + FAMILY], y, eta, residual, curvature, ONE, NO)
     return share * residual[0], total
 
 

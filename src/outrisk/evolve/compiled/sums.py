@@ -34,7 +34,7 @@ from outrisk.evolve.compiled.layout import (
     Codes,
     Plan,
 )
-from outrisk.evolve.compiled.record import NO, derivatives, design_of, entries_of, entry, jit, level_of, share_of
+from outrisk.evolve.compiled.record import NO, ONE, derivatives, design_of, entries_of, entry, jit, level_of, share_of
 
 BATCH = 256  # records: what is kept of them stays in the nearest cache
 NUDGE = 1e-4  # of a linear predictor, to see how the curvature changes with it
@@ -100,7 +100,7 @@ def _residuals_of(code, floats, flags, b, codes, levels, shares, residuals, curv
     family, at = code[b + FAMILY], code[b + RESPONSE]
     for r in range(n):
         eta[0] = residuals[r]
-        derivatives(family, floats[at + levels[terms, r]], eta, residual, curvature, code[b + EQUATIONS], NO)
+        derivatives(family, floats[at + levels[terms, r]], eta, residual, curvature, ONE, NO)
         residuals[r] = shares[r] * residual[0] if shares[r] != 0.0 else 0.0
         curvatures[r] = shares[r] * curvature[0, 0] if shares[r] != 0.0 else 0.0
 

@@ -31,7 +31,7 @@ from outrisk.evolve.compiled.layout import (
     Codes,
     Plan,
 )
-from outrisk.evolve.compiled.record import allowed, entry, jit, joined, key_of, shuffle, slot_of, spot_of, sums
+from outrisk.evolve.compiled.record import allowed, entry, inline, jit, joined, key_of, shuffle, slot_of, spot_of, sums
 from outrisk.evolve.compiled.sums import add_all, work_of
 
 BITS, RING = 15, 4  # records met last, kept by a hash of what they should have in common; so many each
@@ -68,7 +68,7 @@ class Trades(NamedTuple):
 
 
 # fmt: off
-@jit
+@inline
 def _near(codes, i, width, key):
     """A hash of the bands of the width given, 0 for none, that record i lies in, on top of another one."""
     for u in range(codes.shape[1]):
@@ -77,7 +77,7 @@ def _near(codes, i, width, key):
     return key
 
 
-@jit
+@inline
 def _alike(codes, i, k, which):
     """Whether two records have the same in the variables `which`."""
     alike = True
