@@ -1,6 +1,8 @@
 """Imports point one way (who may import whom: docs/how-it-works.md)."""
 
 import ast
+from collections import Counter
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -16,10 +18,11 @@ ALLOWED = {
     "microdata": BASE,
     "datasets": {*BASE, "datasets"},
     "problem": {*BASE, "microdata", "problem"},
-    "records": {*BASE, "__version__", "microdata", "problem", "records"},
+    "result_row": {"reasons"},
+    "records": {*BASE, "__version__", "result_row", "microdata", "problem", "records"},
     "evolve": {*BASE, "problem", "evolve"},
-    "risk": {*BASE, "reasons", "microdata", "risk"},
-    "outputs": {*BASE, "expressions", "grammar", "microdata", "problem", "outputs"},
+    "risk": {*BASE, "microdata", "reasons", "result_row", "risk"},
+    "outputs": {*BASE, "expressions", "grammar", "microdata", "outputs", "problem"},
     "appetite": set(),
     "prove": {*BASE, "problem", "prove"},
     "config": {*BASE, "expressions", "appetite", "microdata", "problem", "outputs", "evolve"},
@@ -28,6 +31,7 @@ ALLOWED = {
         *BASE,
         "appetite",
         "reasons",
+        "result_row",
         "microdata",
         "problem",
         "outputs",
@@ -111,3 +115,25 @@ def test_what_risk_exports_hides_no_module():
 
     modules = {path.stem for path in (PACKAGE / "risk").iterdir() if path.suffix == ".py" or path.is_dir()}
     assert not modules & set(outrisk.risk.__all__)
+
+
+def test_no_file_name_stands_twice():
+    """A line of code knows its room by the name of the file."""
+    names = Counter(path.name for path in PACKAGE.rglob("*.py") if path.name != "__init__.py")
+    assert not [name for name, times in names.items() if times > 1]
+    pages = Counter(path.name for path in PACKAGE.rglob("*.html"))
+    assert not [name for name, times in pages.items() if times > 1]
+
+
+def test_each_column_of_a_run_file_stands_once():
+    """The columns of a file are the fields of one class: no other list of them, no mapping written by hand."""
+    from outrisk.records import schema
+
+    tables = (schema.Matched, schema.Step, schema.Snapshot, schema.Score, schema.Measure, schema.MeanOfRuns)
+    columns = [{field.name for field in fields(kind)} for kind in (*tables, schema.Finding, schema.Difference)]
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            listed = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", [])
+            words = {each.value for each in listed if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+            assert all(len(words & each) <= max(4, len(each) // 2) for each in columns), (path, node.lineno, words)
+    assert schema.Compared.__module__ == "outrisk.problem.released" and schema.Row.__module__ == "outrisk.result_row"

@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from outrisk.assess.suite.over_runs import COLUMNS, mean_of_folds, mean_of_runs, over_runs
+from outrisk.assess.suite.over_runs import mean_of_folds, mean_of_runs, over_runs
 from outrisk.errors import ConfigError
+from outrisk.records.files import read_rows, write_rows
+from outrisk.records.schema import MeanOfRuns
 from outrisk.report.sections.suite_families import family
 from outrisk.risk.rows import Row
 
@@ -104,7 +106,7 @@ RESULTS = [
 
 
 def test_rows_by_fold_and_over_folds():
-    rows = pd.DataFrame(over_runs(RESULTS), columns=COLUMNS).set_index(["family", "fold", "size", "measure"])
+    rows = pd.DataFrame(list(over_runs(RESULTS))).set_index(["family", "fold", "size", "measure"])
     first, whole = rows.loc[("privacy", "1", "", "NNAA")], rows.loc[("privacy", "", "", "NNAA")]
     assert (first["original"], first["holdout"], first["difference"]) == pytest.approx((0.7, 0.5, 0.2))
     assert (first["least"], first["most"], first["runs"]) == pytest.approx((0.1, 0.3, 2))
@@ -125,29 +127,28 @@ def test_rows_by_fold_and_over_folds():
 def test_original_and_holdout_are_means_over_the_runs_that_are_compared():
     rows = [privacy("NNAA", 0.6, 0.5), privacy("NNAA", 0.9, NAN, "undefined", "holdout: one record")]
     (found,) = over_runs([result(2, "1", {"privacy": [row]}) for row in rows])
-    assert (found["original"], found["holdout"], found["difference"]) == pytest.approx((0.6, 0.5, 0.1))
-    assert (found["reason"], found["detail"], found["runs_defined"]) == ("undefined", "holdout: one record", 1)
+    assert (found.original, found.holdout, found.difference) == pytest.approx((0.6, 0.5, 0.1))
+    assert (found.reason, found.detail, found.runs_defined) == ("undefined", "holdout: one record", 1)
 
 
 def test_the_interval_of_a_share_stays_one():
     (found,) = over_runs([result(1, "1", {"privacy": [privacy("NNAA", value, 0.5)]}) for value in (0.1, 0.9)])
-    assert (found["original_low"], found["original_high"]) == (0, 1)
+    assert (found.original_low, found.original_high) == (0, 1)
     (nothing,) = over_runs([result(1, "1", {"privacy": [privacy("NNAA", NAN, 0.5, "failed", "died")]})])
-    assert math.isnan(nothing["original_low"]) and math.isnan(nothing["original_high"])
+    assert math.isnan(nothing.original_low) and math.isnan(nothing.original_high)
 
 
-def families(directory, levels, lead):
-    """The families of a run directory that there are rows of."""
-    folds = [SimpleNamespace(level=level, runs=[1]) for level in levels]
-    level = SimpleNamespace(level=lead) if lead else None
-    results = SimpleNamespace(directory=directory, risk=SimpleNamespace(folds=folds), lead=level)
+def families(directory, level):
+    """The families of a run directory that there are rows of, as the report shows them."""
+    path = directory / "over_runs.csv"
+    results = SimpleNamespace(means=read_rows(path, MeanOfRuns) if path.is_file() else [], shown_level=level)
     found = [family(results, name) for name in ("disclosure", "attribution", "privacy")]
     return [each for each in found if each is not None]
 
 
 def test_the_sections_show_means_and_say_what_is_undefined(tmp_path):
-    pd.DataFrame(over_runs(RESULTS), columns=COLUMNS).to_csv(tmp_path / "over_runs.csv", index=False)
-    attribution, metrics = families(tmp_path, [1, 2], 2)
+    write_rows(tmp_path / "over_runs.csv", MeanOfRuns, over_runs(RESULTS))
+    attribution, metrics = families(tmp_path, 2)
     assert (attribution.level, metrics.level, metrics.runs, metrics.against) == (2, 2, 3, True)
     nnaa, mdcr = metrics.tables[0].rows
     assert (nnaa["original"], nnaa["holdout"], nnaa["difference"]) == ("0.600", "0.500", "+0.100")
@@ -166,14 +167,14 @@ def test_the_sections_show_means_and_say_what_is_undefined(tmp_path):
 
 def test_a_single_fold_is_shown_once(tmp_path):
     results = [result(1, "1", {"privacy": [privacy("NNAA", value, 0.5)]}) for value in (0.4, 0.6)]
-    pd.DataFrame(over_runs(results), columns=COLUMNS).to_csv(tmp_path / "over_runs.csv", index=False)
-    (section,) = families(tmp_path, [1], None)
+    write_rows(tmp_path / "over_runs.csv", MeanOfRuns, over_runs(results))
+    (section,) = families(tmp_path, 1)
     assert (section.level, section.runs, section.folds, section.notes) == (1, 2, [], [])
     assert section.tables[0].rows[0]["original"] == "0.500"
 
 
 def test_an_older_run_has_no_section_and_a_broken_file_is_told(tmp_path):
-    assert families(tmp_path, [1], None) == []
+    assert families(tmp_path, 1) == []
     (tmp_path / "over_runs.csv").write_text("level,fold\n1,whole\n")
     with pytest.raises(ConfigError, match=r"over_runs.csv cannot be read"):
-        families(tmp_path, [1], None)
+        families(tmp_path, 1)

@@ -16,7 +16,7 @@ from pages import Page, altered, words
 from rich.console import Console
 
 from outrisk.errors import ConfigError
-from outrisk.records.run import find, read_run
+from outrisk.records.results import find, read_run
 from outrisk.report import findings, formats
 from outrisk.report.contrasts import contrasts
 from outrisk.report.pages.study_page import render

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from outrisk.assess import people
-from outrisk.assess.entry import StudyRun
+from outrisk.assess.study_run import StudyRun
 from outrisk.codebook import Codebook
 from outrisk.errors import ConfigError
 from outrisk.microdata import write_table

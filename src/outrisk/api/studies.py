@@ -13,8 +13,8 @@ from rich.console import Console
 from outrisk.api.assessed import Assessed
 from outrisk.api.checks_of_frames import check_frame
 from outrisk.api.entries import check_sources, entry_of, numbered
-from outrisk.assess.entry import StudyRun, prepare
 from outrisk.assess.folds import Fold
+from outrisk.assess.study_run import StudyRun, prepare
 from outrisk.codebook import Codebook
 from outrisk.config import read_study, study_of
 from outrisk.evolve.loop import Generation

@@ -14,7 +14,7 @@ import numpy as np
 from outrisk.assess.extrapolation import extrapolate
 from outrisk.assess.run import Job, RunResult
 from outrisk.assess.study import Assessment
-from outrisk.records.run import find
+from outrisk.records.results import find
 from outrisk.records.schema import (
     Estimate,
     Extrapolation,

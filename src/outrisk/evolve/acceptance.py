@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from outrisk.evolve.candidate import Candidate
-from outrisk.evolve.distances import Errors
+from outrisk.evolve.number_errors import Errors
 from outrisk.evolve.tuning import TUNING
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.evolve.candidate import Candidate
-from outrisk.evolve.distances import Errors
+from outrisk.evolve.number_errors import Errors
 
 Stop = Literal["", "matched", "budget", "stalled"]
 

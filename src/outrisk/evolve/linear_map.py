@@ -15,7 +15,7 @@ import numpy as np
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.compiled.profiles import profiles_of
 from outrisk.evolve.compiled.sums import bends_of
-from outrisk.evolve.distances import Errors, errors_of
+from outrisk.evolve.number_errors import Errors, errors_of
 from outrisk.evolve.problem import Problem, made_of_counts
 from outrisk.evolve.tuning import TUNING
 from outrisk.evolve.weights import Fitness, Weights, of_model, of_tally

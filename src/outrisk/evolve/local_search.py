@@ -20,9 +20,9 @@ import numpy as np
 from outrisk.evolve import moves
 from outrisk.evolve.acceptance import Nearest, Standstill
 from outrisk.evolve.candidate import Candidate, draw_candidate
-from outrisk.evolve.distances import Errors
 from outrisk.evolve.generation import Generation, Stop
 from outrisk.evolve.linear_map import Linear, linearise
+from outrisk.evolve.number_errors import Errors
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.schedule import Schedule
 from outrisk.evolve.settings import LocalSearchSettings

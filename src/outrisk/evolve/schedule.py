@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from outrisk.evolve.distances import Errors
+from outrisk.evolve.number_errors import Errors
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import LocalSearchSettings
 from outrisk.evolve.tuning import TUNING

@@ -32,9 +32,9 @@ from outrisk.evolve.compiled.annealing import (
 from outrisk.evolve.compiled.layout import Codes, Plan
 from outrisk.evolve.compiled.plan import build_plan
 from outrisk.evolve.compiled.sums import information_of, totals_of
-from outrisk.evolve.distances import Errors
 from outrisk.evolve.generation import Generation, Stop
 from outrisk.evolve.linear_map import linearise
+from outrisk.evolve.number_errors import Errors
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import LocalSearchSettings
 from outrisk.evolve.start import STARTS

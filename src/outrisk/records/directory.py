@@ -10,8 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from outrisk.codebook import Codebook, codebook_to_dict
 from outrisk.errors import ConfigError
 from outrisk.records import files
@@ -55,11 +53,6 @@ class RunDirectory:
     def rows(self, name: str, kind: type[Any], rows: Iterable[Any]) -> None:
         """Write a table: rows of a class of the schema."""
         files.write_rows(self.folder / name, kind, rows)
-
-    def table(self, name: str, columns: list[str], rows: Iterable[Mapping[str, Any]]) -> None:
-        """Write a CSV; what is not defined is empty."""
-        with files.whole(self.folder / name) as draft:
-            pd.DataFrame(list(rows), columns=columns).to_csv(draft, index=False, lineterminator="\n")
 
     def json(self, name: str, document: Any) -> None:
         """Write a document of the schema as JSON."""

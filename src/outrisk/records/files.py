@@ -100,7 +100,10 @@ def read_rows(
         frame[name] = frame[name].str.lower() == "true"
     frame = frame if chosen is None else frame[chosen(frame)]
     columns = [frame[name].tolist() for name in types]
-    return [kind(*values) for values in zip(*columns, strict=True)]
+    try:
+        return [kind(**dict(zip(types, values, strict=True))) for values in zip(*columns, strict=True)]
+    except ValueError as error:
+        raise broken(path, error) from error
 
 
 def read_document(path: Path, kind: type[Kind]) -> Kind:

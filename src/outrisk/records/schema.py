@@ -14,6 +14,7 @@ from typing import Annotated
 from pydantic import BeforeValidator
 
 from outrisk.problem.released import Compared, Released
+from outrisk.result_row import Row
 
 Number = Annotated[float, BeforeValidator(lambda value: math.nan if value is None else value)]
 Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
@@ -81,6 +82,47 @@ class Score(Place):
     certain: float
     matched: float
     reason: str
+
+
+@dataclass(frozen=True)
+class Measure(Row, Place):
+    """measures.csv: a measure of any family, of the best candidate of a run."""
+
+
+@dataclass(frozen=True)
+class MeanOfRuns:
+    """over_runs.csv: a measure's mean over the runs of a fold, or (fold empty) over all folds of a level.
+
+    Fields as of `Row`; least, most: of the difference over runs, or of what stands in its place. runs_defined: of the
+    runs, those with a value. reason, detail: why the others have none.
+    """
+
+    family: str
+    level: int
+    fold: str
+    measure: str
+    keys: str
+    size: str
+    target: str
+    unit: str
+    direction: str
+    original: float
+    original_low: float
+    original_high: float
+    holdout: float
+    difference: float
+    low: float
+    high: float
+    baseline: float
+    worst_case: float
+    synthetic: float
+    least: float
+    most: float
+    runs: int
+    runs_defined: int
+    reason: str
+    detail: str
+    note: str
 
 
 @dataclass(frozen=True)

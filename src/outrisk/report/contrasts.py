@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from outrisk.records.run import Results, find
+from outrisk.records.results import Results, find
 from outrisk.records.schema import Estimate, Fold, Level
 from outrisk.report import formats
 

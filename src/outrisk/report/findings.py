@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from outrisk.records.run import LEADING, Results, find, marginal
+from outrisk.records.results import LEADING, Results, find, marginal
 from outrisk.records.schema import Estimate, Level, Run
 from outrisk.report import formats
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from outrisk.records.run import Results
+from outrisk.records.results import Results
 from outrisk.records.schema import Run
 from outrisk.report import formats
 

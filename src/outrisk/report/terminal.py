@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from outrisk.records.run import Results, find, marginal, read_run
+from outrisk.records.results import Results, find, marginal, read_run
 from outrisk.records.schema import Fold
 from outrisk.report import findings, formats
 from outrisk.report.contrasts import NO_HOLDOUT

@@ -7,62 +7,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from outrisk.reasons import REASONS, sentence
+from outrisk.result_row import RISKIER, SHARE, Row
 from outrisk.risk.coding.classes import HOLDOUT, SIDES
 from outrisk.risk.intervals.closed import Floats, interval, sample
 
-SHARE = "share"  # unit of all measures so far
-RISKIER = "larger = riskier"
+__all__ = [
+    "AGRESTI_CAFFO",
+    "ALL",
+    "COLUMNS",
+    "JACKKNIFE",
+    "MOVER",
+    "RISKIER",
+    "SHARE",
+    "Row",
+    "asdict",
+    "frame",
+    "joined",
+    "mean_row",
+    "of_scores",
+    "sized",
+]
+
 AGRESTI_CAFFO, JACKKNIFE, MOVER = "Agresti-Caffo", "jackknife", "MOVER"  # methods of intervals
 ALL = "all"  # the size of a mean over key sets of all sizes
-_NAN = math.nan
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """One measure of one synthetic table. `difference` is `original` - `holdout`, over the same key sets and runs."""
-
-    family: str
-    measure: str
-    keys: str = ""  # the key set, joined by '+'; empty for a mean over key sets
-    size: str = ""  # of the key sets that a mean is over: '3', 'all'; else empty
-    target: str = ""
-    unit: str = SHARE
-    direction: str = RISKIER
-    original: float = _NAN
-    original_low: float = _NAN  # 95 % interval of `original`, where there is one
-    original_high: float = _NAN
-    holdout: float = _NAN
-    difference: float = _NAN
-    low: float = _NAN  # 95 % interval of `difference`
-    high: float = _NAN
-    method: str = ""  # of that interval
-    baseline: float = _NAN  # what the target's distribution in the original gives away by itself
-    worst_case: float = _NAN  # with a resample of the original released, where there is no holdout
-    synthetic: float = _NAN  # measures of the synthetic data alone
-    sets: int = 0  # key sets that a mean is over
-    defined: int = 0  # those of them where it is defined, on both sides where there is a holdout
-    n_original: int = 0  # records attacked; 0 = not told
-    n_holdout: int = 0
-    reason: str = ""  # a code of REASONS: why a number is missing
-    detail: str = ""  # what completes its sentence
-    note: str = ""  # what else to know of it
-
-    def __post_init__(self) -> None:
-        if self.reason and self.reason not in REASONS:
-            raise ValueError(f"reason {self.reason!r} of {self.measure!r}; known: {list(REASONS)}")
-
-    @property
-    def sentence(self) -> str:
-        """The reason in words; empty where nothing is missing."""
-        return sentence(self.reason, self.detail)
 
 
 COLUMNS = tuple(field.name for field in fields(Row))
@@ -110,7 +84,7 @@ def sized(row: Row, counts: Mapping[str, NDArray[Any]]) -> Row:
 
 def _share(scores: Floats, counts: NDArray[Any] | None, counted: Floats) -> float:
     total = 0.0 if counts is None else float(counts @ counted)
-    return float(counts @ (scores * counted)) / total if counts is not None and total else _NAN
+    return float(counts @ (scores * counted)) / total if counts is not None and total else math.nan
 
 
 def mean_row(rows: Sequence[Row]) -> Row:
@@ -122,11 +96,11 @@ def mean_row(rows: Sequence[Row]) -> Row:
     used = compared or [row for row in rows if not math.isnan(row.original)] or list(rows)
     numbers = ("original", "holdout", "difference", "baseline", "worst_case", "synthetic")
     fields_: dict[str, Any] = {name: _mean([getattr(row, name) for row in used]) for name in numbers}
-    fields_ |= dict.fromkeys(("low", "high", "original_low", "original_high"), _NAN)
+    fields_ |= dict.fromkeys(("low", "high", "original_low", "original_high"), math.nan)
     first = next((row for row in rows if row.reason), rows[0])
     return replace(rows[0], **fields_, method="", reason=first.reason, detail=first.detail)
 
 
 def _mean(values: Sequence[float]) -> float:
     known = [value for value in values if not math.isnan(value)]
-    return sum(known) / len(known) if known else _NAN
+    return sum(known) / len(known) if known else math.nan

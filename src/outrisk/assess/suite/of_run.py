@@ -9,9 +9,6 @@ from outrisk.errors import RiskError
 from outrisk.risk.attacks.attack import CLASSIFIERS, check_encoding, choose_classifiers
 from outrisk.risk.attacks.learners import NOMINAL
 from outrisk.risk.privacy.registry import METRICS, UNTRAINED, choose_metrics
-from outrisk.risk.rows import COLUMNS as ROW
-
-COLUMNS = ["level", "fold", "run", *ROW]  # of measures.csv
 
 
 @dataclass(frozen=True)

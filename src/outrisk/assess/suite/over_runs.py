@@ -15,21 +15,16 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
 
 from outrisk.assess.run import RunResult
 from outrisk.reasons import sentence
+from outrisk.records.schema import MeanOfRuns
+from outrisk.result_row import Row
 from outrisk.risk.privacy.metrics import BETWEEN
-from outrisk.risk.rows import Row
 
-COLUMNS = [
-    *["family", "level", "fold", "measure", "keys", "size", "target", "unit", "direction", "original", "original_low"],
-    *["original_high", "holdout", "difference", "low", "high", "baseline", "worst_case", "synthetic", "least", "most"],
-    *["runs", "runs_defined", "reason", "detail", "note"],
-]
 _NEEDLESS = "asked about a sample"  # what the study says by itself
 _LEVEL = 0.95
 _Z = 1.959963984540054
@@ -91,7 +86,7 @@ def mean_of_folds(folds: Sequence[Mean]) -> Mean:
     return Mean(value, (low, high), between, between**2 / spread if spread else math.inf)
 
 
-def over_runs(results: Sequence[RunResult]) -> Iterator[dict[str, Any]]:
+def over_runs(results: Sequence[RunResult]) -> Iterator[MeanOfRuns]:
     """Rows of over_runs.csv; `results` in the order of the folds."""
     for family in dict.fromkeys(row.family for result in results for row in result.measures):
         for level, of_level in groupby(results, key=lambda result: result.job.fold.level):
@@ -106,21 +101,21 @@ def over_runs(results: Sequence[RunResult]) -> Iterator[dict[str, Any]]:
 
 def _of_level(
     family: str, level: int, names: Sequence[str], folds: Sequence[Sequence[Sequence[Row]]], against: bool
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[MeanOfRuns]:
     """Rows of every fold, then, where there are several, of all of them; folds[i][j]: rows of run j of fold i."""
     for place in dict.fromkeys(map(_place, (row for fold in folds for run in fold for row in run))):
         found = [[row for run in fold for row in run if _place(row) == place] for fold in folds]
         for name, rows in zip(names, found, strict=True):
-            yield {"family": family, "level": level, "fold": name, **_mean_row([rows], against)}
+            yield _mean_row(family, level, name, [rows], against)
         if len(folds) > 1:
-            yield {"family": family, "level": level, "fold": "", **_mean_row(found, against)}
+            yield _mean_row(family, level, "", found, against)
 
 
 def _place(row: Row) -> tuple[str, str, str, str]:
     return row.measure, row.keys, row.size, row.target
 
 
-def _mean_row(folds: Sequence[Sequence[Row]], against: bool) -> dict[str, Any]:
+def _mean_row(family: str, level: int, fold_name: str, folds: Sequence[Sequence[Row]], against: bool) -> MeanOfRuns:
     """One measure: means over the runs of each fold, then over the folds; `against`: of original against holdout."""
     rows = [row for fold in folds for row in fold]
     column = next((name for name in ("synthetic", "difference") if not math.isnan(_mean(folds, name))), "original")
@@ -134,24 +129,34 @@ def _mean_row(folds: Sequence[Sequence[Row]], against: bool) -> dict[str, Any]:
     )
     first = rows[0]
     reason, detail = _why([row for row in rows if math.isnan(getattr(row, column))])
-    return {
-        **{name: getattr(first, name) for name in ("measure", "keys", "size", "target", "unit", "direction")},
-        "original": original.value,
-        "original_low": float(np.maximum(original.interval[0], 0.0)),  # of a share; undefined stays undefined
-        "original_high": float(np.minimum(original.interval[1], 1.0)),
-        **{name: _mean(used, name) for name in ("holdout", "synthetic", "baseline")},
-        "worst_case": _mean(folds, "worst_case"),
-        "difference": difference.value,
-        "low": difference.interval[0],
-        "high": difference.interval[1],
-        "least": min(shown, default=math.nan),
-        "most": max(shown, default=math.nan),
-        "runs": len(rows),
-        "runs_defined": len(shown),
-        "reason": reason,
-        "detail": detail,
-        "note": BETWEEN.join(_notes([row for row in rows if not math.isnan(getattr(row, column))])),
-    }
+    return MeanOfRuns(
+        family=family,
+        level=level,
+        fold=fold_name,
+        measure=first.measure,
+        keys=first.keys,
+        size=first.size,
+        target=first.target,
+        unit=first.unit,
+        direction=first.direction,
+        original=original.value,
+        original_low=float(np.maximum(original.interval[0], 0.0)),  # of a share; undefined stays undefined
+        original_high=float(np.minimum(original.interval[1], 1.0)),
+        holdout=_mean(used, "holdout"),
+        synthetic=_mean(used, "synthetic"),
+        baseline=_mean(used, "baseline"),
+        worst_case=_mean(folds, "worst_case"),
+        difference=difference.value,
+        low=difference.interval[0],
+        high=difference.interval[1],
+        least=min(shown, default=math.nan),
+        most=max(shown, default=math.nan),
+        runs=len(rows),
+        runs_defined=len(shown),
+        reason=reason,
+        detail=detail,
+        note=BETWEEN.join(_notes([row for row in rows if not math.isnan(getattr(row, column))])),
+    )
 
 
 def _why(undefined: Sequence[Row]) -> tuple[str, str]:

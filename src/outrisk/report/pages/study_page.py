@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from outrisk.records.run import Results, read_run
+from outrisk.records.results import Results, read_run
 from outrisk.report import findings
 from outrisk.report.compose import Head, Section, compose, write_page
 from outrisk.report.sections import (

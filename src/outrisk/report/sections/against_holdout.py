@@ -6,7 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from outrisk.records.run import Results
+from outrisk.records.results import Results
 from outrisk.report import formats
 from outrisk.report.compose import Section, asset
 from outrisk.report.contrasts import contrasts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from outrisk.records.run import Results
+from outrisk.records.results import Results
 from outrisk.report import formats
 from outrisk.report.compose import Section, asset
 from outrisk.report.runs import fold_rows

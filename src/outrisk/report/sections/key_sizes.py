@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from outrisk.records.run import LEADING, Results
+from outrisk.records.results import LEADING, Results
 from outrisk.records.schema import Score
 from outrisk.report import formats
 from outrisk.report.compose import Section, asset

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from outrisk.records.run import Results
+from outrisk.records.results import Results
 from outrisk.report.compose import Section, asset
 
 _ROWS = 30

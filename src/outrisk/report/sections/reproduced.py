@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from outrisk.records.run import Results
+from outrisk.records.results import Results
 from outrisk.records.schema import Matched
 from outrisk.report import formats
 from outrisk.report.compose import Section, asset

@@ -6,7 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from outrisk.records.run import Results
+from outrisk.records.results import Results
 from outrisk.records.schema import Extrapolation
 from outrisk.report import formats
 from outrisk.report.compose import Section, asset

@@ -19,6 +19,7 @@ from outrisk.records.schema import (
     Level,
     Manifest,
     Matched,
+    MeanOfRuns,
     Risk,
     Run,
     Score,
@@ -83,6 +84,12 @@ class Results:
         if len({(row.level, row.fold, row.run, row.keys, row.measure, row.side) for row in rows}) < len(rows):
             raise files.broken(path, "a measure of a key set stands there twice")
         return rows
+
+    @cached_property
+    def means(self) -> list[MeanOfRuns]:
+        """Means over runs of the measures of all families; none where the run has no such file."""
+        path = self.directory / "over_runs.csv"
+        return files.read_rows(path, MeanOfRuns) if path.is_file() else []
 
     @cached_property
     def findings(self) -> list[Finding] | None:

@@ -28,10 +28,21 @@ from outrisk.load import StudyData
 from outrisk.outputs.base import Output
 from outrisk.records.directory import RunDirectory
 from outrisk.records.provenance import data_digest, file_digest, peak_memory_mb, versions
-from outrisk.records.schema import Difference, Finding, Input, Manifest, Matched, Score, Slow, Snapshot, Step
+from outrisk.records.schema import (
+    Difference,
+    Finding,
+    Input,
+    Manifest,
+    Matched,
+    MeanOfRuns,
+    Measure,
+    Score,
+    Slow,
+    Snapshot,
+    Step,
+)
 from outrisk.risk.attribution.definitions import key_sets
 from outrisk.risk.coding.classes import check_keys
-from outrisk.risk.rows import asdict
 
 
 class RunFiles(Protocol):
@@ -135,9 +146,9 @@ class StudyRun:
         directory.rows("trajectory.csv", Step, (row for result in results for row in result.trajectory))
         directory.rows("snapshots.csv", Snapshot, (row for result in results for row in result.snapshots))
         directory.rows("risk.csv", Score, (row for result in results for row in risk_rows(result)))
-        measured = ({**vars(result.job.place), **asdict(row)} for result in results for row in result.measures)
-        directory.table("measures.csv", suite.COLUMNS, measured)
-        directory.table("over_runs.csv", over_runs.COLUMNS, over_runs.over_runs(results))
+        measured = (Measure(**vars(result.job.place), **vars(row)) for result in results for row in result.measures)
+        directory.rows("measures.csv", Measure, measured)
+        directory.rows("over_runs.csv", MeanOfRuns, over_runs.over_runs(results))
         directory.rows("findings.csv", Finding, self.findings)
         outright = in_a_sentence(self.findings, len(self.assessment.outputs))
         directory.json("risk.json", replace(summarise(self.assessment, self.jobs, results), outright=outright))
