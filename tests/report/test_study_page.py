@@ -16,6 +16,8 @@ from pages import Page, altered, words
 from rich.console import Console
 
 from outrisk.errors import ConfigError
+from outrisk.records import schema
+from outrisk.records.files import read_document, read_rows, whole, write_json, write_rows
 from outrisk.records.results import find, read_run
 from outrisk.report import findings, formats
 from outrisk.report.contrasts import contrasts
@@ -25,6 +27,16 @@ from outrisk.report.sections.reproduced import numbers
 from outrisk.report.terminal import summary
 
 STUDIES = ("halves", "holdout", "odd")
+TABLES = {
+    "matched.csv": schema.Matched,
+    "trajectory.csv": schema.Step,
+    "snapshots.csv": schema.Snapshot,
+    "risk.csv": schema.Score,
+    "measures.csv": schema.Measure,
+    "over_runs.csv": schema.MeanOfRuns,
+    "findings.csv": schema.Finding,
+    "differencing.csv": schema.Difference,
+}
 SIDES = ("Original", "Holdout", "Difference")
 CONVENTIONS = {"tcap_undefined": "non-matches undefined", "tcap_zero": "non-matches as zero"}
 
@@ -162,8 +174,9 @@ def test_groups_that_a_subtraction_isolates(pages):
     data = pd.read_csv(folder.parent / "small.csv")
     assert row["records"] == ((data.age == 0) & (data.sex == 2)).sum() > 0
     assert row["small_cells"] == ""
-    assert f"leaves {row['records']} records" in words(text)
-    assert re.search(r'See <a href="#assessed">section \d+</a> for the groups', text)
+    (shown,) = Page(text).table("Pairs of outputs on nested subsets of the whole data, the smallest groups first")
+    assert (shown["Output"], number(shown["Records"])) == ("everybody", row["records"])
+    assert "These cells" not in shown
     assert "leaves the records with" not in words(pages["holdout"][1]) or (folder / "differencing.csv").is_file()
     assert "isolates" not in words(pages["odd"][1])
 
@@ -381,3 +394,55 @@ def test_numbers_that_round_to_nothing_have_no_sign():
     assert formats.points(-0.00021) == "−0.02"
     assert formats.error(0) == "0"
     assert formats.file_name("C:\\Users\\me\\data.csv") == formats.file_name("/home/me/data.csv") == "data.csv"
+
+
+def test_figures_are_legible_on_a_telephone(pages):
+    """Where the style sheet draws them 42 rem wide, no text is smaller than 10 px."""
+    text = pages["halves"][1]
+    assert re.search(r"@media screen and \(max-width: 40rem\) {\s*figure svg { width: 42rem; }", text)
+    drawings = re.findall(r'<svg[^>]*viewBox="0 0 ([\d.]+) [^>]*>(.*?)</svg>', text, flags=re.DOTALL)
+    assert len(drawings) > 2
+    for width, body in drawings:
+        sizes = [float(size) for size in re.findall(r"font(?:-size)?: (?:bold )?([\d.]+)px", body)]
+        assert sizes and min(sizes) * 42 * 16 / float(width) >= 10
+
+
+def test_every_acronym_is_explained_where_it_stands_first(pages):
+    page = words(pages["halves"][1])
+    for acronym in ("TCAP", "MAE", "DCAP", "WEAP"):
+        first = re.search(rf"\b{acronym}\b", page).start()
+        around = page[max(0, first - 60) : first + 80]
+        assert re.search(r"\b(probability|error)\b", around), around
+    terms = json.loads((pages["halves"][0] / "risk.json").read_text())["terms"]
+    assert set(terms) == {"NNAA", "DCR"}
+    assert all(f"{name} {meaning}" in page for name, meaning in terms.items())
+
+
+def test_run_files_read_back_are_written_the_same(pages, tmp_path):
+    """What is read is what was written, byte for byte: a schema that lost or reordered a column would show."""
+    for folder, _ in pages.values():
+        for name, kind in TABLES.items():
+            rows = read_rows(folder / name, kind)
+            write_rows(tmp_path / name, kind, rows)
+            assert (tmp_path / name).read_bytes() == (folder / name).read_bytes(), name
+        for name, kind in {"risk.json": schema.Risk, "manifest.json": schema.Manifest}.items():
+            write_json(tmp_path / name, read_document(folder / name, kind))
+            assert (tmp_path / name).read_bytes() == (folder / name).read_bytes(), name
+        assert json.loads((folder / "manifest.json").read_text())["status"] == "complete"
+
+
+def _break_off(path):
+    with whole(path) as draft:
+        draft.write_text("half of it")
+        raise KeyError("broken off")
+
+
+def test_a_file_is_whole_or_not_there(tmp_path):
+    write_rows(tmp_path / "findings.csv", schema.Finding, [])
+    before = (tmp_path / "findings.csv").read_bytes()
+    with pytest.raises(AttributeError):
+        write_rows(tmp_path / "findings.csv", schema.Finding, [None])
+    with pytest.raises(KeyError):
+        _break_off(tmp_path / "findings.csv")
+    assert (tmp_path / "findings.csv").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["findings.csv"]

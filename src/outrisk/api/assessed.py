@@ -43,10 +43,6 @@ class _Memory:
             [[getattr(row, name) for name in names] for row in rows], columns=names
         )
 
-    def table(self, name: str, columns: list[str], rows: Iterable[Mapping[str, Any]]) -> None:
-        """Keep a table."""
-        self.tables[name.removesuffix(".csv")] = pd.DataFrame(list(rows), columns=columns)
-
     def json(self, name: str, document: Any) -> None:
         """Keep a document of the schema."""
         self.documents[name] = document

@@ -49,7 +49,6 @@ class RunFiles(Protocol):
     """Takes the files of a run: a `RunDirectory`, or what keeps them in memory."""
 
     def log(self, event: str, **particulars: object) -> None: ...  # noqa: D102
-    def table(self, name: str, columns: list[str], rows: Iterable[Mapping[str, Any]]) -> None: ...  # noqa: D102
     def rows(self, name: str, kind: type[Any], rows: Iterable[Any]) -> None: ...  # noqa: D102
     def json(self, name: str, document: Any) -> None: ...  # noqa: D102
     def yaml(self, name: str, document: Mapping[str, Any]) -> None: ...  # noqa: D102

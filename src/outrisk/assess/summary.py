@@ -29,6 +29,7 @@ from outrisk.records.schema import (
 from outrisk.risk.attribution.over_key_sets import MEASURES, against, some
 from outrisk.risk.coding.classes import SIDES
 from outrisk.risk.intervals import jackknife
+from outrisk.risk.privacy.registry import METRICS, Metric
 
 
 def matched_rows(result: RunResult) -> Iterator[Matched]:
@@ -74,8 +75,13 @@ def summarise(assessment: Assessment, jobs: Sequence[Job], results: Sequence[Run
         largest=len(assessment.keys),
         outputs=tuple(ReleasedOutput.of(released) for released in jobs[0].problem.released),
         folds=tuple(folds),
+        terms={METRICS[name].row_name: _meaning(METRICS[name]) for name in assessment.suite.metrics},
         levels=tuple(_level(level, list(parts)) for level, parts in groupby(folds, key=lambda fold: fold.level)),
     )
+
+
+def _meaning(metric: Metric) -> str:
+    return f"{metric.title}: {metric.measures}"
 
 
 def _fold(results: list[RunResult]) -> Fold:

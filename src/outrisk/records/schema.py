@@ -8,7 +8,7 @@ docs/files.md says the same to readers.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from pydantic import BeforeValidator
@@ -169,11 +169,6 @@ class Difference:
     alike: int
     small_cells: str
     note: str
-
-    @property
-    def small(self) -> bool:
-        """Whether the group itself, or a cell of its table, is below the threshold and holds anybody."""
-        return 0 < self.records < self.threshold or self.below > 0
 
 
 # ---------------------------------------------------------------- documents of a study
@@ -336,6 +331,7 @@ class Risk:
     folds: tuple[Fold, ...]
     levels: tuple[Level, ...]
     outright: str = ""  # what the outputs say outright, in a sentence
+    terms: dict[str, str] = field(default_factory=dict)  # what measures of the suite measure, by name
 
 
 # ---------------------------------------------------------------- teaching data

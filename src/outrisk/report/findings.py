@@ -11,6 +11,7 @@ from outrisk.records.results import LEADING, Results, find, marginal
 from outrisk.records.schema import Estimate, Level, Run
 from outrisk.report import formats
 
+_TCAP = "targeted correct attribution probability (TCAP)"
 _COUNTING = {
     LEADING: "leaving out synthetic records whose keys nobody has",
     "tcap_zero": "counting synthetic records whose keys nobody has as wrong",
@@ -56,13 +57,15 @@ def headlines(results: Results) -> list[Figure]:
     lead = results.lead
     if lead is None:
         own = find(next(fold for fold in results.risk.folds if fold.runs).estimates, LEADING, "original")
-        note = f"TCAP, non-matches undefined; 95 % interval {formats.interval(own.low, own.high)}"
+        note = f"{_TCAP}, non-matches undefined; 95 % interval {formats.interval(own.low, own.high)}"
         figures.append(Figure("Attributions right about people in the data", formats.share(own.value), note))
         figures.append(Figure("Marginal risk", "not measured", "there is no holdout"))
         return figures
     original, holdout = (find(lead.estimates, LEADING, side) for side in ("original", "holdout"))
     both = f"{formats.share(original.value)} / {formats.share(holdout.value)}"
-    figures.append(Figure("TCAP, people in the data / holdout", both, formats.CONVENTIONS[LEADING]))
+    figures.append(
+        Figure("Attributions right, people in the data / holdout", both, f"{_TCAP}, {formats.CONVENTIONS[LEADING]}")
+    )
     for measure, words in formats.CONVENTIONS.items():
         found = marginal(lead, measure)
         note = f"95 %: {formats.interval(found.low, found.high, sign=True)}"

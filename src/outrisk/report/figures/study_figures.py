@@ -113,7 +113,7 @@ def contrast_figure(rows: Sequence[Contrast], name: str) -> str:
             if math.isnan(row.marginal.value):
                 middle = blended_transform_factory(right.transAxes, right.transData)
                 right.text(0.5, at, row.gap or formats.UNDEFINED, transform=middle, ha="center",
-                           va="center", color=_QUIET, fontsize=7.5, clip_on=True, zorder=3,
+                           va="center", color=_QUIET, fontsize=8.5, clip_on=True, zorder=3,
                            bbox={"facecolor": "white", "edgecolor": "none", "pad": 2})  # fmt: skip
         left.set_yticks(range(len(shown)), [row.name for row in shown])
         left.set_ylim(len(shown) - 0.5, -0.5)

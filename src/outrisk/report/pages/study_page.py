@@ -10,7 +10,6 @@ from outrisk.report.compose import Head, Section, compose, write_page
 from outrisk.report.sections import (
     against_holdout,
     answer,
-    assessed,
     generations,
     key_sizes,
     origin,
@@ -18,13 +17,14 @@ from outrisk.report.sections import (
     reading,
     reproduced,
     suite_families,
+    what_was_assessed,
     zero_error,
 )
 
 SECTIONS: list[Section[Results]] = [
     outright.SECTION,
     answer.SECTION,
-    assessed.SECTION,
+    what_was_assessed.SECTION,
     reproduced.SECTION,
     generations.SECTION,
     against_holdout.SECTION,
@@ -51,11 +51,10 @@ def render(directory: Path) -> Path:
 
 def _head(results: Results) -> Head:
     manifest = results.manifest
-    notes = [*findings.warnings(results), assessed.differences(results).warning]
     kicker = ["OutRisk " + manifest.outrisk, "report for output checking", manifest.started[:10]]
     return Head(
         title=f"Disclosure risk: {manifest.study}",
         heading=f"Disclosure risk of released outputs: {manifest.study}",
         kicker=" · ".join(part for part in kicker if part),
-        warnings=tuple(("Note", note) for note in notes if note),
+        warnings=tuple(("Note", note) for note in findings.warnings(results)),
     )

@@ -172,7 +172,14 @@ def _content(name: str) -> Callable[[Results], dict[str, Any] | None]:
         if found is None:
             return None
         sample = (results.study.get("privacy") or {}).get("sample")
-        return {"section": found, "interval": _INTERVAL, "attacks": len(found.tables) > 1, "sample": sample}
+        shown = {row["measure"] for table in found.tables for row in table.rows}
+        return {
+            "section": found,
+            "interval": _INTERVAL,
+            "attacks": len(found.tables) > 1,
+            "sample": sample,
+            "terms": [(name, meaning) for name, meaning in results.risk.terms.items() if name in shown],
+        }
 
     return content
 

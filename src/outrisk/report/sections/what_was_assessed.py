@@ -8,7 +8,7 @@ from outrisk.records.results import Results
 from outrisk.report import formats
 from outrisk.report.compose import Section, asset
 from outrisk.report.runs import fold_rows
-from outrisk.report.sections.isolated import Differences, isolated
+from outrisk.report.sections.isolated import isolated
 
 _NOT_SETTINGS = {"name", "kind", "notes", "decimals", "values", "labels", "importance"}  # stand elsewhere on the page,
 _NOT_SETTINGS |= {"show", "margins", "closed", "protection", "exponentiate"}  # or in the notes
@@ -21,13 +21,8 @@ def content(results: Results) -> dict[str, Any]:
         "risk": results.risk,
         "outputs": list(zip(results.risk.outputs, _definitions(results), strict=True)),
         "fold_rows": fold_rows(results),
-        "differences": differences(results),
+        "differences": isolated(results.differences),
     }
-
-
-def differences(results: Results) -> Differences:
-    """Groups that a subtraction of outputs isolates."""
-    return isolated(results.differences)
 
 
 def _definitions(results: Results) -> list[str]:
