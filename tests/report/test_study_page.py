@@ -8,10 +8,12 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import fields
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from markupsafe import escape
 from pages import Page, altered, words
 from rich.console import Console
 
@@ -415,7 +417,8 @@ def test_every_acronym_is_explained_where_it_stands_first(pages):
         assert re.search(r"\b(probability|error)\b", around), around
     terms = json.loads((pages["halves"][0] / "risk.json").read_text())["terms"]
     assert set(terms) == {"NNAA", "DCR"}
-    assert all(f"{name} {meaning}" in page for name, meaning in terms.items())
+    text = pages["halves"][1]
+    assert all(f"<dt>{name}</dt><dd>{escape(meaning)}</dd>" in text for name, meaning in terms.items())
 
 
 def test_run_files_read_back_are_written_the_same(pages, tmp_path):
@@ -446,3 +449,13 @@ def test_a_file_is_whole_or_not_there(tmp_path):
         _break_off(tmp_path / "findings.csv")
     assert (tmp_path / "findings.csv").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["findings.csv"]
+
+
+def test_the_columns_are_those_that_the_docs_say():
+    docs = Path(__file__).parents[2] / "docs"
+    text = re.sub(r"\s+", " ", (docs / "files.md").read_text(encoding="utf-8"))
+    for name, kind in TABLES.items():
+        if kind is not schema.Measure:
+            assert f"`{', '.join(field.name for field in fields(kind))}`" in text, name
+    for field in fields(schema.Measure):
+        assert re.search(rf"[`, ]{field.name}[`, ]", text), field.name
