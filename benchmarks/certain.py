@@ -21,7 +21,7 @@ from outrisk.codebook import Codebook, Variable
 from outrisk.microdata import from_frame
 from outrisk.outputs import Frequencies, release
 from outrisk.outputs.tables.protection import UNPROTECTED, Protection
-from outrisk.prove.claims import certain_values
+from outrisk.prove.certain_claims import certain_values
 from outrisk.prove.programme import programme
 
 PLACE = Path(__file__).resolve().parents[2] / "shared" / "data" / "census" / "acs_us" / "acs7.csv"

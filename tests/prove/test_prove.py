@@ -12,7 +12,7 @@ from outrisk.errors import ProveError
 from outrisk.microdata import Microdata, from_frame
 from outrisk.outputs import Frequencies, Magnitudes, Quantiles, Regression, release
 from outrisk.outputs.tables.protection import Protection
-from outrisk.prove.claims import certain_records, certain_values
+from outrisk.prove.certain_claims import certain_records, certain_values
 from outrisk.prove.programme import programme
 
 CODEBOOK = Codebook(

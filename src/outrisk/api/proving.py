@@ -14,7 +14,7 @@ from outrisk.errors import ConfigError, ProveError
 from outrisk.load import load_study_data
 from outrisk.microdata import Microdata
 from outrisk.outputs import release
-from outrisk.prove.claims import CertainRecords, Claims, certain_records, certain_values
+from outrisk.prove.certain_claims import CertainRecords, Claims, certain_records, certain_values
 from outrisk.prove.programme import Programme, programme
 
 

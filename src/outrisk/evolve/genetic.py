@@ -23,7 +23,6 @@ from outrisk.evolve import breeding
 from outrisk.evolve.candidate import Candidate, draw_candidate, evaluate
 from outrisk.evolve.generation import Generation, Stop
 from outrisk.evolve.linear_map import Linear, linearise
-from outrisk.evolve.number_errors import Errors
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import GeneticSettings
 from outrisk.evolve.start import STARTS
