@@ -1,9 +1,9 @@
-# make demo: install and run the quick start.  make test: the tests.  make lint: style, format and types.
+# make demo: install and run the quick start.  make test: the tests.  make lint: style, format and types.  make api: docs/api.md.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench api clean
 
 demo: .venv/installed
 	$(BIN)/outrisk assess configs/fair.yaml --force
@@ -23,6 +23,9 @@ bench: .venv/installed
 	$(BIN)/python benchmarks/privacy.py
 	$(BIN)/python benchmarks/disclosure.py
 	$(BIN)/python benchmarks/attacks.py
+
+api: .venv/installed
+	$(BIN)/python docs/make_api.py
 
 clean:
 	rm -rf .venv

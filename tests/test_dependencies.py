@@ -9,7 +9,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-MODULES = {"pyyaml": "yaml", "scikit-learn": "sklearn"}  # where the module is not called as its package
+MODULES = {
+    "pyyaml": "yaml",
+    "scikit-learn": "sklearn",
+    "pydantic-core": "pydantic_core",
+}  # where the module is not called as its package
 EXTRAS = {"parquet"}
 
 
@@ -38,7 +42,7 @@ def test_imports_and_dependencies_are_the_same():
 
 def test_the_lock_file_fits():
     lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
-    locked = dict(line.lower().split("==") for line in lines if line and not line.startswith("#"))
+    locked = dict(line.lower().replace("_", "-").split("==") for line in lines if line and not line.startswith("#"))
     declared = needed(PROJECT["dependencies"])
     for extra in PROJECT["optional-dependencies"].values():
         declared |= needed(extra)

@@ -37,6 +37,7 @@ def assess(
     rules: Sequence[str] = (),
     key_sizes: Sequence[int] = (),
     tau: float = 1.0,
+    appetite: Mapping[str, Any] | None = None,
     privacy: Mapping[str, Any] | None = None,
     attacks: Sequence[str] | str | Mapping[str, Any] = (),
     evolve: Mapping[str, Any] | None = None,
@@ -61,7 +62,7 @@ def assess(
     holdout : records of the same population that were not used. Without them the halves of the data serve each other.
     codebook : the variables and their supports; without one it is inferred, and the result has it to be checked.
     decimals : printed digits after the point of outputs that do not say their own (counts have none).
-    rules, key_sizes, tau, privacy, attacks, evolve, runs, folds : as in a study file (docs/files.md).
+    rules, key_sizes, tau, appetite, privacy, attacks, evolve, runs, folds : as in a study file (docs/files.md).
     seed : the same seed gives the same result, on any number of workers, and as a study file gives it.
     name, out, force : `out` is a run directory to be written, named as the study; without it nothing is written.
     workers, quiet : runs side by side (by default one a core); no progress.
@@ -98,7 +99,8 @@ def assess(
         "study": {"runs": runs, "folds": list(folds)},
     }
     document |= {} if holdout is None else {"holdout": {"path": "data frame"}}
-    document |= {} if privacy is None else {"privacy": dict(privacy)}
+    sections = {"appetite": appetite, "privacy": privacy}
+    document |= {name: dict(section) for name, section in sections.items() if section is not None}
     study = study_of(document, place)
     check_sources(study, records.original, [source for _, source in found])
     directory = None if out is None else RunDirectory(Path(out), force)
