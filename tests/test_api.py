@@ -317,3 +317,17 @@ def test_a_glm_of_a_known_family_is_that_regression(df):
     fit = smf.glm("ill ~ age", df, family=sm.families.Binomial()).fit()
     found = outrisk.assess(df, fit, keys=KEYS, target="ill", folds=[1], **QUICK)
     assert found.study["outputs"][0]["kind"] == "logit"
+
+
+def test_check_and_prove_take_what_assess_takes(df):
+    df = df.head(40)
+    table = pd.crosstab([df.age, df.area, df.sex], df.ill)
+    checked = outrisk.check(df, [table], keys=KEYS, target="ill", appetite={"safe_threshold": 3})
+    assert checked.findings.iloc[0].rule == "same answer" and repr(checked) == checked.sentence
+    proof = outrisk.prove(df, [table], keys=KEYS, target="ill")
+    alone = df.groupby(KEYS).ill.transform("nunique") == 1
+    assert proof.certain.record.tolist() == np.flatnonzero(alone).tolist()
+    assert proof.certain.value.tolist() == df.ill[alone].astype(str).tolist()
+    assert int(alone.sum()) == checked.findings.iloc[0].people
+    with pytest.raises(OutRiskError, match="nobody"):
+        outrisk.prove(df, [table], keys=["nobody"], target="ill")

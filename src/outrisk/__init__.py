@@ -1,7 +1,7 @@
 """OutRisk: is this statistical output safe to release?
 
-`assess`, `measure`, `teach` and `init` do the work; the objects named like the kinds of a study file say what is to be
-released. All are loaded when they are first used, so that `import outrisk` is quick.
+`check`, `prove`, `assess`, `measure`, `teach` and `init` do the work; the objects named like the kinds of a study file
+say what is to be released. All are loaded when they are first used, so that `import outrisk` is quick.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from outrisk.api.assessed import Assessed as Assessed
     from outrisk.api.lessons import teach as teach
+    from outrisk.api.looking import check as check
     from outrisk.api.measuring import measure as measure
     from outrisk.api.output_kinds import OLS as OLS
     from outrisk.api.output_kinds import Correlations as Correlations
@@ -32,18 +33,20 @@ if TYPE_CHECKING:
     from outrisk.api.output_kinds import Quantiles as Quantiles
     from outrisk.api.output_kinds import Survival as Survival
     from outrisk.api.output_kinds import Univariate as Univariate
+    from outrisk.api.proving import prove as prove
     from outrisk.api.starter import init as init
     from outrisk.api.studies import assess as assess
     from outrisk.codebook import Codebook as Codebook
     from outrisk.errors import OutRiskError as OutRiskError
 else:
-    from outrisk import assess, teach
+    from outrisk import assess, prove, teach
 
 _KINDS = (
     *("Logit", "Probit", "Poisson", "OLS", "MNLogit", "Frequencies", "Univariate", "Magnitudes", "Quantiles", "Mode"),
     *("Histogram", "Correlations", "Survival", "Custom", "Fitted", "Crosstab"),
 )
 _PLACES = {
+    "check": "outrisk.api.looking",
     "measure": "outrisk.api.measuring",
     "init": "outrisk.api.starter",
     "Assessed": "outrisk.api.assessed",
@@ -51,7 +54,19 @@ _PLACES = {
     "OutRiskError": "outrisk.errors",
 } | dict.fromkeys(_KINDS, "outrisk.api.output_kinds")
 
-__all__ = ["assess", "init", "measure", "teach", "Assessed", "Codebook", "OutRiskError", "__version__", *_KINDS]
+__all__ = [
+    "assess",
+    "check",
+    "init",
+    "measure",
+    "prove",
+    "teach",
+    "Assessed",
+    "Codebook",
+    "OutRiskError",
+    "__version__",
+    *_KINDS,
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -79,6 +94,10 @@ class _Callable(ModuleType):
 
 
 if not TYPE_CHECKING:
-    for _package, _function in ((assess, ("outrisk.api.studies", "assess")), (teach, ("outrisk.api.lessons", "teach"))):
+    for _package, _function in (
+        (assess, ("outrisk.api.studies", "assess")),
+        (prove, ("outrisk.api.proving", "prove")),
+        (teach, ("outrisk.api.lessons", "teach")),
+    ):
         _package.__class__ = _Callable
         _package._function = _function

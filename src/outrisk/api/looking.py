@@ -2,12 +2,73 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
+import pandas as pd
+
+from outrisk.api.studies import study_of_session
 from outrisk.assess.look import Finding, in_a_sentence, look
-from outrisk.config import read_study
+from outrisk.codebook import Codebook
+from outrisk.config import Study, read_study
 from outrisk.errors import ConfigError
 from outrisk.load import load_study_data
+from outrisk.microdata import Microdata
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """What outputs say outright: a `sentence`, and `findings`, a data frame with a row for each, the worst first."""
+
+    sentence: str
+    findings: pd.DataFrame
+
+    def __repr__(self) -> str:
+        """The sentence."""
+        return self.sentence
+
+
+def check(
+    data: pd.DataFrame,
+    outputs: Sequence[object],
+    *,
+    keys: Sequence[str],
+    target: str,
+    codebook: Codebook | None = None,
+    decimals: int | None = None,
+    appetite: Mapping[str, float] | None = None,
+    inside: bool = False,
+) -> Checked:
+    """Look at what outputs say outright: groups with one answer, small cells, dominance. Seconds, no evolution.
+
+    Parameters
+    ----------
+    data : the records (n, variables) behind the outputs.
+    outputs, keys, target, codebook, decimals : as of `outrisk.assess`.
+    appetite : the environment's rules, by ACRO's names, such as {"safe_threshold": 10} (docs/direct-look.md).
+    inside : name the small cells that only a subtraction of two outputs shows.
+
+    Returns
+    -------
+    Checked : its `sentence`; `findings`, columns rule, certain, output, cells, people, what, places, advice, about.
+
+    Raises
+    ------
+    OutRiskError : in one line, for whatever is wrong with the data, the outputs or the settings.
+
+    Examples
+    --------
+    >>> outrisk.check(df, [pd.crosstab(df.area, df.ill)], keys=["age", "area"], target="ill").findings
+    """
+    settings = {"name": "study", "appetite": dict(appetite or {})}
+    study, records = study_of_session(
+        "outrisk.check", {"data": data}, outputs, keys, target, codebook, decimals, settings
+    )
+    sentence, found = _look(study, records.original, inside)
+    return Checked(
+        sentence, pd.DataFrame([asdict(each) for each in found], columns=[field.name for field in fields(Finding)])
+    )
 
 
 def look_at_study(path: Path, inside: bool = False, trust: bool = False) -> tuple[str, list[Finding]]:
@@ -19,7 +80,10 @@ def look_at_study(path: Path, inside: bool = False, trust: bool = False) -> tupl
     study = read_study(path, trust=trust)
     if study.file.data is None:
         raise ConfigError(f"{path}: 'data' is missing; add it: what released numbers say is read off with the records")
-    original = load_study_data(study).original
+    return _look(study, load_study_data(study).original, inside)
+
+
+def _look(study: Study, original: Microdata, inside: bool) -> tuple[str, list[Finding]]:
     outputs = study.outputs(original.codebook)
     findings = look(outputs, original, study.file.appetite, study.file.target, inside)
     return in_a_sentence(findings, len(outputs)), findings

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from outrisk.codebook import format_value
+from outrisk.api.studies import study_of_session
+from outrisk.codebook import Codebook, format_value
 from outrisk.config import Study, read_study
 from outrisk.errors import ConfigError, ProveError
 from outrisk.load import load_study_data
@@ -31,6 +33,49 @@ class Proof:
     certain: pd.DataFrame
     left_out: dict[str, str]
     seconds: float
+
+    def __repr__(self) -> str:
+        """The sentence."""
+        return self.sentence
+
+
+def prove(
+    data: pd.DataFrame,
+    outputs: Sequence[object],
+    *,
+    keys: Sequence[str],
+    target: str,
+    codebook: Codebook | None = None,
+    decimals: int | None = None,
+    rules: Sequence[str] = (),
+    seconds: float = 120.0,
+) -> Proof:
+    """Prove whose target outputs give away to an intruder who knows the keys of everybody in the data.
+
+    Parameters
+    ----------
+    data : the records (n, variables) behind the outputs.
+    outputs, keys, target, codebook, decimals, rules : as of `outrisk.assess`.
+    seconds : time for it; what is proved by then is told.
+
+    Returns
+    -------
+    Proof : its `sentence`; `certain`, a data frame with `record` (the row's position) and `value`, a row for each
+        person whose target is the same in every data set that fits the released numbers and the keys; `left_out`.
+
+    Raises
+    ------
+    OutRiskError : in one line, for whatever is wrong with the data, the outputs or the settings.
+
+    Examples
+    --------
+    >>> outrisk.prove(df, [pd.crosstab([df.age, df.area], df.ill)], keys=["age", "area"], target="ill").certain
+    """
+    settings = {"name": "study", "rules": list(rules)}
+    study, records = study_of_session(
+        "outrisk.prove", {"data": data}, outputs, keys, target, codebook, decimals, settings
+    )
+    return _values(study, records.original, seconds)
 
 
 def prove_study(path: Path, seconds: float = 120.0) -> Proof:

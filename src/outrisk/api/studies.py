@@ -16,9 +16,9 @@ from outrisk.api.entries import check_sources, entry_of, numbered
 from outrisk.assess.folds import Fold
 from outrisk.assess.study_run import StudyRun, prepare
 from outrisk.codebook import Codebook
-from outrisk.config import read_study, study_of
+from outrisk.config import Study, read_study, study_of
 from outrisk.evolve.loop import Generation
-from outrisk.load import encode_frames, load_study_data
+from outrisk.load import StudyData, encode_frames, load_study_data
 from outrisk.microdata import FEW, MISSING_VALUES
 from outrisk.progress import Progress
 from outrisk.records.directory import RunDirectory
@@ -79,30 +79,19 @@ def assess(
     --------
     >>> result = outrisk.assess(df, [fit, pd.crosstab(df.area, df.ill)], keys=["age", "area"], target="ill")
     """
-    place = Path("outrisk.assess")
-    frames = {"data": data} | ({} if holdout is None else {"holdout": holdout})
-    for what, frame in frames.items():
-        check_frame(frame, what)
-    records = encode_frames(frames, codebook, dict.fromkeys(frames, MISSING_VALUES), FEW)
-    found = [entry_of(output, position, data, records.original, decimals) for position, output in numbered(outputs)]
-    document: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "name": name,
-        "data": {"path": "data frame"},
-        "outputs": [entry for entry, _ in found],
         "rules": list(rules),
-        "keys": keys if isinstance(keys, str) else list(keys),
-        "target": target,
         "key_sizes": list(key_sizes),
         "tau": tau,
         "attacks": attacks if isinstance(attacks, str | Mapping) else list(attacks),
         "evolve": {**(evolve or {}), "seed": seed},
         "study": {"runs": runs, "folds": list(folds)},
     }
-    document |= {} if holdout is None else {"holdout": {"path": "data frame"}}
     sections = {"appetite": appetite, "privacy": privacy}
-    document |= {name: dict(section) for name, section in sections.items() if section is not None}
-    study = study_of(document, place)
-    check_sources(study, records.original, [source for _, source in found])
+    settings |= {name: dict(section) for name, section in sections.items() if section is not None}
+    frames = {"data": data} | ({} if holdout is None else {"holdout": holdout})
+    study, records = study_of_session("outrisk.assess", frames, outputs, keys, target, codebook, decimals, settings)
     directory = None if out is None else RunDirectory(Path(out), force)
     run = prepare(study, records, directory, workers)
     with run:
@@ -110,6 +99,34 @@ def assess(
         if directory is not None:
             write_study(run)
     return Assessed(run)
+
+
+def study_of_session(
+    place: str,
+    frames: Mapping[str, pd.DataFrame],
+    outputs: Sequence[object],
+    keys: Sequence[str],
+    target: str,
+    codebook: Codebook | None,
+    decimals: int | None,
+    settings: Mapping[str, Any],
+) -> tuple[Study, StudyData]:
+    """A study, and its records, of what a session gives: frames `data` and perhaps `holdout`; outputs checked."""
+    for what, frame in frames.items():
+        check_frame(frame, what)
+    records = encode_frames(dict(frames), codebook, dict.fromkeys(frames, MISSING_VALUES), FEW)
+    data = frames["data"]
+    found = [entry_of(output, position, data, records.original, decimals) for position, output in numbered(outputs)]
+    document: dict[str, Any] = {
+        **settings,
+        **{what: {"path": "data frame"} for what in frames},
+        "outputs": [entry for entry, _ in found],
+        "keys": keys if isinstance(keys, str) else list(keys),
+        "target": target,
+    }
+    study = study_of(document, Path(place))
+    check_sources(study, records.original, [source for _, source in found])
+    return study, records
 
 
 def prepare_study(
