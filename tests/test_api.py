@@ -329,5 +329,6 @@ def test_check_and_prove_take_what_assess_takes(df):
     assert proof.certain.record.tolist() == np.flatnonzero(alone).tolist()
     assert proof.certain.value.tolist() == df.ill[alone].astype(str).tolist()
     assert int(alone.sum()) == checked.findings.iloc[0].people
-    with pytest.raises(OutRiskError, match="nobody"):
-        outrisk.prove(df, [table], keys=["nobody"], target="ill")
+    for keys in (["nobody"], ["age", "ill"]):
+        with pytest.raises(OutRiskError, match=r"nobody|among the keys"):
+            outrisk.prove(df, [table], keys=keys, target="ill")

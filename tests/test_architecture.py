@@ -66,6 +66,7 @@ ALLOWED = {
         "problem",
         "evolve",
         "prove",
+        "risk",
         "assess",
         "teach",
         "report",

@@ -18,6 +18,7 @@ from outrisk.microdata import Microdata
 from outrisk.outputs import release
 from outrisk.prove.certain_claims import CertainRecords, Claims, certain_records, certain_values
 from outrisk.prove.programme import Programme, programme
+from outrisk.risk.coding.classes import check_keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +94,7 @@ def prove_study(path: Path, seconds: float = 120.0) -> Proof:
 
 def _values(study: Study, data: Microdata, seconds: float) -> Proof:
     file, codebook = study.file, data.codebook
+    check_keys(codebook.names, file.keys, file.target)
     known = {name: data.codes[:, codebook.index(name)].astype(np.int64) for name in file.keys}
     released = [release(output, data) for output in study.outputs(codebook)]
     rules = [rule.mask for rule in study.rules(codebook)]
