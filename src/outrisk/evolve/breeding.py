@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.evolve.candidate import Candidate, breaks_rule
+from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.problem import Problem
 
 _FITNESS = attrgetter("fitness")
@@ -19,10 +20,9 @@ def mate(problem: Problem, one: Candidate, other: Candidate, share: float, rng: 
     totals follow.
     """
     rows = hits(len(one.codes), share, rng)
-    rows = rows[(one.codes[rows] != other.codes[rows]).any(axis=1)]
-    here, there = one.codes[rows], other.codes[rows]
+    here, there = one.codes.take(rows, axis=0), other.codes.take(rows, axis=0)
     change = problem.totals(there) - problem.totals(here)
-    one.codes[rows], other.codes[rows] = there, here
+    _records(one.codes)[rows], _records(other.codes)[rows] = _records(there), _records(here)
     one.totals += change
     other.totals -= change
 
@@ -36,11 +36,18 @@ def mutate(problem: Problem, candidate: Candidate, rate: float, rng: np.random.G
     variables = places % codes.shape[1]
     steps = 1 + (rng.random(len(places)) * (sizes[variables] - 1)).astype(np.int64)
     rows, which = np.unique(places // codes.shape[1], return_inverse=True)
-    before, after = codes[rows], codes[rows]
+    before, after = codes.take(rows, axis=0), codes.take(rows, axis=0)
     after[which, variables] = (after[which, variables] + steps) % sizes[variables]
     kept = ~breaks_rule(problem.rules, after)
-    codes[rows[kept]] = after[kept]
-    candidate.totals += problem.totals(after[kept]) - problem.totals(before[kept])
+    if not kept.all():
+        rows, before, after = rows[kept], before[kept], after[kept]
+    _records(codes)[rows] = _records(after)
+    candidate.totals += problem.totals(after) - problem.totals(before)
+
+
+def _records(codes: Codes) -> NDArray[np.void]:
+    """Codes (n, variables) as n records in the same memory: numpy moves whole records eight times as fast as rows."""
+    return codes.view(np.dtype((np.void, codes.shape[1] * codes.itemsize))).ravel()
 
 
 def hits(length: int, chance: float, rng: np.random.Generator) -> NDArray[np.int64]:
