@@ -18,7 +18,7 @@ from outrisk.outputs import Frequencies, release
 EVOLVE = Path(__file__).resolve().parents[2] / "src" / "outrisk" / "evolve"
 PYTHON = sorted(EVOLVE.glob("*.py"))
 LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memory, a mathematical constant
-    "candidate._REDRAWS", "distances.FAR", "linear_map.SEEN", "problem.SAFE", "start._CHUNK", "start._GOLDEN",
+    "candidate._REDRAWS", "number_errors.FAR", "linear_map.SEEN", "problem.SAFE", "start._CHUNK", "start._GOLDEN",
     "start._LARGEST", "start._UNKNOWN", "weights.LEAST",
 }  # fmt: skip
 
