@@ -10,7 +10,8 @@ from outrisk.evolve.linear_map import linearise
 
 def test_a_search_asks_for_no_other_types_than_those_compiled_ahead():
     ahead._sums()
-    ahead._moves()
+    ahead._visits()
+    ahead._batches()
     before = {entry.py_func: set(entry.signatures) for entry in ahead._ENTRIES}
     assert all(before.values())
     for seed in range(10):

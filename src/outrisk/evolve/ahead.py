@@ -21,21 +21,22 @@ from outrisk.evolve.compiled.layout import Plan
 from outrisk.evolve.compiled.plan import build_plan
 from outrisk.problem.blocks import Model, Term, joint_over
 
-_ENTRIES: tuple[Any, ...] = (
-    climb.visit_all, trades.draw, trades.anneal, sums.add_all, sums.information_of, profiles.profiles_of
-)  # fmt: skip
+_SWAPS: tuple[Any, ...] = (trades.draw, trades.anneal)
+_ENTRIES: tuple[Any, ...] = (climb.visit_all, sums.add_all, sums.information_of, profiles.profiles_of, *_SWAPS)
 
 
-def compile_ahead() -> None:
-    """Compile what a local search needs, if it is not kept on disk."""
-    if all(map(_kept, _ENTRIES)):
+def compile_ahead(swaps: bool) -> None:
+    """Compile what a local search needs, if it is not kept on disk; `swaps`: batches of swaps too."""
+    if all(_kept(entry) for entry in _ENTRIES if swaps or entry not in _SWAPS):
         return
     quiet: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     other = None
     with suppress(OSError, ValueError):
         other = subprocess.Popen([sys.executable, "-m", __name__], **quiet)
     try:
-        _moves()
+        _visits()
+        if swaps:
+            _batches()
     finally:
         if other:
             other.wait()
@@ -48,12 +49,16 @@ def _kept(entry: Any) -> bool:
     return any(Path(entry.stats.cache_path).glob(index))
 
 
-def _moves() -> None:
+def _visits() -> None:
+    plan, codes, totals, none = _smallest()
+    arrays = totals, totals, totals, none, none
+    climb.visit_all(plan, codes, totals, *arrays, np.zeros(1), totals, 0, False, 0.0, np.random.default_rng(0))
+
+
+def _batches() -> None:
     plan, codes, totals, none = _smallest()
     rng = np.random.default_rng(0)
-    arrays = totals, totals, totals, none, none
-    climb.visit_all(plan, codes, totals, *arrays, np.zeros(1), totals, 0, False, 0.0, rng)
-    found = trades.draw(plan, codes, *arrays, 1, 1, rng)
+    found = trades.draw(plan, codes, totals, totals, totals, none, none, 1, 1, rng)
     trades.anneal(found, np.zeros(1), totals, totals, totals, totals, 1.0, 1.0, 0, rng)
 
 

@@ -28,6 +28,12 @@ from outrisk.problem.released import ModelPart
 Phase = Literal["approach", "counts", "together", "apart"]
 
 
+def in_each_others_way(problem: Problem, settings: LocalSearchSettings) -> bool:
+    """Whether outputs stand in each other's way, a model among them: then swaps are annealed in batches."""
+    models = any(isinstance(part, ModelPart) for part in problem.parts)
+    return models and settings.tighten > 0.0 and len(problem.parts) > 1
+
+
 class Schedule:
     """The phase of a run, and the weights in it."""
 
@@ -35,7 +41,7 @@ class Schedule:
         models = sum(isinstance(part, ModelPart) for part in problem.parts)
         self.step = settings.tighten if models else 0.0
         self.near = settings.near if models else np.inf
-        self.crowded = self.step > 0.0 and len(problem.parts) > 1  # outputs stand in each other's way
+        self.crowded = in_each_others_way(problem, settings)
         self.phase: Phase = "approach"
         self.fitness: Fitness = settings.fitness
         self.tightness, self.cooling = 0.0, 1.0

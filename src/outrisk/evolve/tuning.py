@@ -22,9 +22,7 @@ class Tuning:
     shares: tuple[float, ...] = (1.0, 2.0, 0.5, 0.15)  # of `polish`: tables, with models, models, one model (outputs)
     beside: int = 44_000  # visits a generation, on the average, beside batches of swaps (ablation: none beside swaps)
     few: float = 0.02  # swaps a record below which local search does all of it (by hand)
-    least_visits: int = (
-        5_000  # however few the records (benchmarks/small.py: 20,000 reach no more)
-    )
+    least_visits: int = 5_000  # however few the records (benchmarks/small.py: 20,000 reach no more)
     most_visits: int = 400_000  # however many the records: weights are looked at in between (by hand)
     # How the weights close in (schedule.py, weights.py)
     settled: float = 0.5  # `left` above which numbers have not settled (outputs)
