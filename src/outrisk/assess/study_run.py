@@ -23,7 +23,7 @@ from outrisk.codebook import Codebook
 from outrisk.config import Study
 from outrisk.errors import ConfigError, RiskError
 from outrisk.evolve.ahead import compile_ahead
-from outrisk.evolve.schedule import in_each_others_way
+from outrisk.evolve.schedule import tightens
 from outrisk.evolve.settings import LocalSearchSettings
 from outrisk.load import StudyData
 from outrisk.outputs.base import Output
@@ -96,7 +96,7 @@ class StudyRun:
 
         searches = [(job.problem, job.settings) for job in self.jobs if isinstance(job.settings, LocalSearchSettings)]
         if searches:
-            compile_ahead(any(in_each_others_way(*each) for each in searches))
+            compile_ahead(any(tightens(*each) for each in searches))
         carry_out(self.jobs, self.workers, halt, watcher, keep)
 
     @property

@@ -28,10 +28,13 @@ from outrisk.problem.released import ModelPart
 Phase = Literal["approach", "counts", "together", "apart"]
 
 
-def in_each_others_way(problem: Problem, settings: LocalSearchSettings) -> bool:
-    """Whether outputs stand in each other's way, a model among them: then swaps are annealed in batches."""
-    models = any(isinstance(part, ModelPart) for part in problem.parts)
-    return models and settings.tighten > 0.0 and len(problem.parts) > 1
+def tightens(problem: Problem, settings: LocalSearchSettings) -> bool:
+    """Whether numbers may have to tighten together, swaps being annealed in batches: those of a model beside another
+    output, or beside its own coefficients. Coefficients alone are met without (benchmarks/engine.py).
+    """
+    models = [part.model for part in problem.parts if isinstance(part, ModelPart)]
+    more = len(problem.parts) > 1 or any(model.size > model.n_score for model in models)
+    return bool(models) and settings.tighten > 0.0 and more
 
 
 class Schedule:
@@ -39,9 +42,9 @@ class Schedule:
 
     def __init__(self, problem: Problem, settings: LocalSearchSettings) -> None:
         models = sum(isinstance(part, ModelPart) for part in problem.parts)
-        self.step = settings.tighten if models else 0.0
+        self.step = settings.tighten if tightens(problem, settings) else 0.0
+        self.crowded = self.step > 0.0 and len(problem.parts) > 1  # outputs stand in each other's way
         self.near = settings.near if models else np.inf
-        self.crowded = in_each_others_way(problem, settings)
         self.phase: Phase = "approach"
         self.fitness: Fitness = settings.fitness
         self.tightness, self.cooling = 0.0, 1.0
