@@ -109,7 +109,7 @@ def _kind(model: Any, place: str) -> str:
     if name in _MODELS:
         return _MODELS[name]
     raise OutputError(
-        f"{place}: a fitted {name} is not known; known are {', '.join(_MODELS)}, GLM and PHReg; "
+        f"{place}: a fitted {name} is not known; known are {', '.join(_MODELS)} and GLM; "
         "another one goes through outrisk.Custom with a function that fits it"
     )
 

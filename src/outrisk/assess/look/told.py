@@ -52,13 +52,8 @@ def members(data: Microdata, where: str, output: str) -> Microdata:
     """The records of the data that a condition keeps."""
     if not where:
         return data
-    return data.take(np.flatnonzero(np.isin(*_positions(data, where, output))))
-
-
-def _positions(data: Microdata, where: str, output: str) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    frame = data.frame()
-    kept = Subset(data.codebook, where, output).select(frame)
-    return np.arange(len(frame)), kept.index.to_numpy()
+    kept = Subset(data.codebook, where, output).select(data.frame()).index
+    return data.take(kept.to_numpy())
 
 
 def counts_by(data: Microdata, by: Sequence[str]) -> Counts:
