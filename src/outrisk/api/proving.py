@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from outrisk.api.studies import study_of_session
-from outrisk.codebook import Codebook, format_value
+from outrisk.codebook import Codebook
 from outrisk.config import Study, read_study
 from outrisk.errors import ConfigError, ProveError
 from outrisk.load import load_study_data
@@ -131,10 +131,7 @@ def _records(study: Study, seconds: float) -> Proof:
     rules = [rule.mask for rule in study.rules(codebook)]
     of = programme(codebook, released, study.file.records, rules=rules)
     found = certain_records(of, seconds)
-    columns = {
-        name: [format_value(codebook[name].labels[code]) for code in found.kinds[:, at]]
-        for at, name in enumerate(of.unknown)
-    }
+    columns = {name: [codebook[name].labels[code] for code in found.kinds[:, at]] for at, name in enumerate(of.unknown)}
     certain = pd.DataFrame(columns).assign(number=found.number)
     return Proof(_of_records(found, of, study.file.records), certain, dict(of.left_out), found.seconds)
 
