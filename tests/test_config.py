@@ -107,14 +107,10 @@ def test_a_study_of_released_values_needs_no_keys(tmp_path):
     ("changes", "message"),
     [
         ({"records": 9}, "'records' goes with released values; the 'data' are counted"),
-        (
-            {"outputs": [{"kind": "frequencies", "by": ["a"], "values": [1]}]},
-            r"\[outputs 1\] has 'values' and the study has 'data'; keep one of them",
-        ),
         ({"data": None}, r"'data' is missing; add it, or give every output its 'values' \(outputs 1 has none\)"),
     ],
 )
-def test_data_or_values_but_not_both(tmp_path, changes, message):
+def test_what_goes_with_data_and_what_without(tmp_path, changes, message):
     with pytest.raises(ConfigError, match=message):
         read_study(study(tmp_path, changes))
 

@@ -202,10 +202,6 @@ class StudyFile(_Section):
             if asked:
                 raise ValueError(f"'{asked[0]}' goes with 'data'; without them no risk is measured")
             return self
-        if any(given):
-            raise ValueError(
-                f"[outputs {given.index(True) + 1}] has 'values' and the study has 'data'; keep one of them"
-            )
         if self.records is not None:
             raise ValueError("'records' goes with released values; the 'data' are counted")
         missing = [name for name in ("keys", "target") if not getattr(self, name)]
@@ -254,6 +250,15 @@ class Study:
             for entry, built in self._built(codebook)
             for released in released_as_given(built, entry.values, self.folder)
         ]
+
+    def given(self, codebook: Codebook) -> dict[str, Released]:
+        """The outputs that the study gives values of, by name; the others are computed from its data."""
+        return {
+            released.name: released
+            for entry, built in self._built(codebook)
+            if entry.values is not None
+            for released in released_as_given(built, entry.values, self.folder)
+        }
 
     def refuse_code(self) -> None:
         """ConfigError where an output runs code that comes with the study, and is not trusted to."""

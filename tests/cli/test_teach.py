@@ -206,7 +206,6 @@ def test_risk_needs_the_original(tmp_path, capsys):
         ({"holdout": {"path": "x.csv"}}, "'holdout' goes with 'data'"),
         ({"privacy": {"metrics": []}}, "'privacy' goes with 'data'"),
         ({"attacks": "all"}, "'attacks' goes with 'data'"),
-        ({"data": {"path": "small.csv"}}, r"\[outputs 1\] has 'values' and the study has 'data'; keep one"),
     ],
 )
 def test_studies_that_cannot_be_taught(tmp_path, capsys, changes, message):

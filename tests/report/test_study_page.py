@@ -38,6 +38,7 @@ TABLES = {
     "over_runs.csv": schema.MeanOfRuns,
     "findings.csv": schema.Finding,
     "differencing.csv": schema.Difference,
+    "given.csv": schema.Given,
 }
 SIDES = ("Original", "Holdout", "Difference")
 CONVENTIONS = {"tcap_undefined": "non-matches undefined", "tcap_zero": "non-matches as zero"}
@@ -424,7 +425,8 @@ def test_every_acronym_is_explained_where_it_stands_first(pages):
 def test_run_files_read_back_are_written_the_same(pages, tmp_path):
     """What is read is what was written, byte for byte: a schema that lost or reordered a column would show."""
     for folder, _ in pages.values():
-        for name, kind in TABLES.items():
+        there = {name: kind for name, kind in TABLES.items() if name != "given.csv" or (folder / name).exists()}
+        for name, kind in there.items():
             rows = read_rows(folder / name, kind)
             write_rows(tmp_path / name, kind, rows)
             assert (tmp_path / name).read_bytes() == (folder / name).read_bytes(), name

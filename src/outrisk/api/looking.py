@@ -10,6 +10,7 @@ import pandas as pd
 
 from outrisk.api.studies import study_of_session
 from outrisk.assess.look import Finding, in_a_sentence, look
+from outrisk.assess.look.unlike_data import with_differences
 from outrisk.codebook import Codebook
 from outrisk.config import Study, read_study
 from outrisk.errors import ConfigError
@@ -85,5 +86,6 @@ def look_at_study(path: Path, inside: bool = False, trust: bool = False) -> tupl
 
 def _look(study: Study, original: Microdata, inside: bool) -> tuple[str, list[Finding]]:
     outputs = study.outputs(original.codebook)
-    findings = look(outputs, original, study.file.appetite, study.file.target, inside)
+    refits = [released.recompute(original) for released in study.given(original.codebook).values()]
+    findings = with_differences(look(outputs, original, study.file.appetite, study.file.target, inside), refits)
     return in_a_sentence(findings, len(outputs)), findings

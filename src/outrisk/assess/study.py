@@ -30,7 +30,10 @@ _FOLDS, _RUNS = 0, 1  # branches of the study's random tree
 
 @dataclass(frozen=True, eq=False)
 class Assessment:
-    """What is to be assessed, and how. `runs` gives the number of runs for each level of folds."""
+    """What is to be assessed, and how. `runs` gives the number of runs for each level of folds.
+
+    given: outputs by name whose released numbers are known; the whole data are taken to have released these.
+    """
 
     original: Microdata
     holdout: Microdata | None
@@ -44,6 +47,7 @@ class Assessment:
     seed: int
     rules: tuple[Mask, ...] = ()
     suite: Suite = field(default_factory=Suite)
+    given: Mapping[str, Released] = field(default_factory=dict)
 
     @property
     def sets(self) -> KeySets:
@@ -104,7 +108,8 @@ def _try_measures(assessment: Assessment, fold: Fold) -> None:
 def _release(assessment: Assessment, fold: Fold) -> Iterator[Released]:
     for output in assessment.outputs:
         try:
-            yield release(output, fold.original)
+            given = assessment.given.get(output.name) if fold.level == 1 else None
+            yield given or release(output, fold.original)
         except OutputError as error:
             if fold.level == 1:
                 raise

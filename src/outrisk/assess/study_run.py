@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from outrisk.assess.look import differences as differencing
 from outrisk.assess.look import in_a_sentence, look
+from outrisk.assess.look.unlike_data import with_differences
 from outrisk.assess.run import Job, RunResult, Watcher
 from outrisk.assess.study import Assessment, carry_out, plan_jobs
 from outrisk.assess.suite import of_run as suite
@@ -27,11 +28,13 @@ from outrisk.evolve.schedule import tightens
 from outrisk.evolve.settings import LocalSearchSettings
 from outrisk.load import StudyData
 from outrisk.outputs.base import Output
+from outrisk.problem.released import Refit
 from outrisk.records.directory import RunDirectory
 from outrisk.records.provenance import data_digest, file_digest, peak_memory_mb, versions
 from outrisk.records.schema import (
     Difference,
     Finding,
+    Given,
     Input,
     Manifest,
     Matched,
@@ -113,7 +116,13 @@ class StudyRun:
     def findings(self) -> list[Finding]:
         """What the outputs say outright."""
         file = self.study.file
-        return look(self.assessment.outputs, self.assessment.original, file.appetite, file.target)
+        found = look(self.assessment.outputs, self.assessment.original, file.appetite, file.target)
+        return with_differences(found, self.beside_data)
+
+    @cached_property
+    def beside_data(self) -> list[Refit]:
+        """The released numbers that the study gives, beside what the data give."""
+        return [released.recompute(self.assessment.original) for released in self.assessment.given.values()]
 
     @cached_property
     def manifest(self) -> Manifest:
@@ -151,6 +160,9 @@ class StudyRun:
         directory.rows("measures.csv", Measure, measured)
         directory.rows("over_runs.csv", MeanOfRuns, over_runs.over_runs(results))
         directory.rows("findings.csv", Finding, self.findings)
+        if self.assessment.given:
+            rows = (Given(**vars(row)) for refit in self.beside_data for row in refit.rows())
+            directory.rows("given.csv", Given, rows)
         outright = in_a_sentence(self.findings, len(self.assessment.outputs))
         directory.json("risk.json", replace(summarise(self.assessment, self.jobs, results), outright=outright))
         threshold = self.study.file.appetite.safe_threshold
@@ -195,6 +207,7 @@ def assessment_of(study: Study, data: StudyData) -> Assessment:
         seed=file.evolve.seed,
         rules=tuple(rule.mask for rule in study.rules(codebook)),
         suite=_suite(study),
+        given=study.given(codebook),
     )
 
 

@@ -16,6 +16,7 @@ from outrisk.records.schema import (
     Estimate,
     Finding,
     Fold,
+    Given,
     Level,
     Manifest,
     Matched,
@@ -96,6 +97,12 @@ class Results:
         """What the outputs say outright, the worst first; None where the run has no such file."""
         path = self.directory / "findings.csv"
         return files.read_rows(path, Finding) if path.is_file() else None
+
+    @cached_property
+    def given(self) -> list[Given]:
+        """Released numbers that the study gives beside what the data give; none where it gives none."""
+        path = self.directory / "given.csv"
+        return files.read_rows(path, Given) if path.is_file() else []
 
     @cached_property
     def differences(self) -> list[Difference]:

@@ -39,6 +39,11 @@ class Matched(Compared, Place):
 
 
 @dataclass(frozen=True)
+class Given(Compared):
+    """given.csv: each released number that the study gives beside what the whole data give (`refit`)."""
+
+
+@dataclass(frozen=True)
 class Step(Place):
     """trajectory.csv: the best candidate of a generation, errors by running totals."""
 

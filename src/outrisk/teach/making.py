@@ -121,7 +121,7 @@ def prepare(
     workers: int | None = None,
     codebook: Codebook | None = None,
 ) -> Making:
-    """Release the outputs (from `original`, or as the study gives them) and check them against each other.
+    """Release the outputs (as the study gives them, or from `original`) and check them against each other.
 
     Any OutRiskError of the study or its numbers shows here. `records` is how many are made (None: as the study);
     `codebook` takes the place of the study's.
@@ -130,7 +130,8 @@ def prepare(
     codebook = codebook or (study.codebook() if original is None else original.codebook)
     assert codebook is not None  # a study without data names one
     if original is not None:
-        released = tuple(release(output, original) for output in study.outputs(codebook))
+        given = study.given(codebook)
+        released = tuple(given.get(output.name) or release(output, original) for output in study.outputs(codebook))
     else:
         released = tuple(study.released(codebook))
     n_records = records or (file.records if original is None else len(original))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from outrisk.records.schema import Finding
 
 NOT_SEEN = "not looked at"
+DIFFERS = "differs from the data"
 SHOWN = 8  # cells of an output that a finding names
 
 
@@ -29,9 +30,12 @@ def plural(number: int, word: str) -> str:
 def in_a_sentence(findings: Sequence[Finding], n_outputs: int) -> str:
     """What a look found, the worst first: certain things, then rules broken; never that a release is harmless."""
     certain = [finding for finding in findings if finding.certain]
-    others = [finding for finding in findings if not finding.certain and finding.rule != NOT_SEEN]
+    others = [finding for finding in findings if not finding.certain and finding.rule not in (NOT_SEEN, DIFFERS)]
     unseen = sum(finding.rule == NOT_SEEN for finding in findings)
     more = f" {plural(unseen, 'output')} could not be looked at." if unseen else ""
+    differing = sum(finding.rule == DIFFERS for finding in findings)
+    if differing:
+        more = f" Released numbers of {plural(differing, 'output')} differ from what the data give.{more}"
     broken = ""
     if others:
         rules = ", ".join(dict.fromkeys(finding.rule for finding in others))

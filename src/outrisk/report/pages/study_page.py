@@ -10,6 +10,7 @@ from outrisk.report.compose import Head, Section, compose, write_page
 from outrisk.report.sections import (
     against_holdout,
     answer,
+    as_released,
     generations,
     key_sizes,
     origin,
@@ -25,6 +26,7 @@ SECTIONS: list[Section[Results]] = [
     outright.SECTION,
     answer.SECTION,
     what_was_assessed.SECTION,
+    as_released.SECTION,
     reproduced.SECTION,
     generations.SECTION,
     against_holdout.SECTION,

@@ -1,0 +1,62 @@
+"""Released numbers that the data do not give: a finding, never an error; what is assessed are the released ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from outrisk.assess.look.finding import DIFFERS, named, plural
+from outrisk.problem.released import Compared, Refit
+from outrisk.records.schema import Finding
+
+
+def with_differences(findings: Sequence[Finding], refits: Sequence[Refit]) -> list[Finding]:
+    """Findings with those of released numbers that differ from the data, which stand behind what is certain."""
+    certain = [finding for finding in findings if finding.certain]
+    return [*certain, *differing(refits), *(finding for finding in findings if not finding.certain)]
+
+
+def differing(refits: Sequence[Refit]) -> Iterator[Finding]:
+    """A finding for each output with a number that is not, to its last printed digit, what the data give."""
+    for refit in refits:
+        output = refit.released.name
+        if refit.failure:
+            what = f"The released numbers cannot be computed from the data: {refit.failure}"
+            yield Finding(DIFFERS, False, output, len(refit.released.low), 0, what, "", _ADVICE)
+            continue
+        rows = list(refit.rows())
+        wrong = sorted((row for row in rows if not row.matched), key=_size, reverse=True)
+        if wrong:
+            differ = "differs" if len(wrong) == 1 else "differ"
+            yield Finding(
+                DIFFERS,
+                False,
+                output,
+                len(wrong),
+                0,
+                f"{len(wrong):,} of {plural(len(rows), 'released number')} {differ} from what the data give, beyond "
+                f"rounding. The largest difference: {_words(wrong[0])}.",
+                named([_words(row) for row in wrong]),
+                _ADVICE,
+            )
+
+
+_ADVICE = (
+    "Ask which records, codes and model the released numbers are of; they are assessed as they are given, and the "
+    "measures of risk are those of the data."
+)
+
+
+def _size(row: Compared) -> float:
+    """How many last digits it is off; what is undefined comes first."""
+    return float("inf") if np.isnan(row.difference) else abs(row.difference) * 10.0**row.decimals
+
+
+def _words(row: Compared) -> str:
+    ends = [f"{end:.{row.decimals}f}" for end in (row.low, row.high)]
+    released = ends[0] if row.low == row.high else " to ".join(ends)
+    found = "no number" if np.isnan(row.refit) else f"{row.refit:.{row.decimals}f}"
+    if found == released:
+        found = f"{row.refit:.{row.decimals + 2}f}"
+    return f"{row.label}: released {released}, the data give {found}"
