@@ -1,11 +1,12 @@
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
 
-from outrisk.config import read_study
-from outrisk.errors import OutRiskError
+from outrisk.config import read_study, study_of
+from outrisk.errors import ConfigError, DataError, OutRiskError
 from outrisk.load import load_study_data
 from outrisk.outputs import release
 
@@ -124,3 +125,49 @@ def test_census_of_two_years(tmp_path, shared):
     assert published.keys() == known["coef"].keys()
     for label, value in known["coef"].items():
         assert published[label] == pytest.approx(value, abs=1.01e-6), label
+
+
+def test_single_columns_are_recoded_as_the_study_says(tmp_path):
+    (tmp_path / "s.codebook.yaml").write_text(
+        yaml.safe_dump(
+            {
+                "variables": {
+                    "region": {"kind": "categorical", "levels": ["n", "s", "Other"]},
+                    "born": {"kind": "integer", "min": 1900, "max": 2000},
+                    "score": {"kind": "integer", "min": 0, "max": 10, "missing": True},
+                    "job": {"kind": "categorical", "levels": ["a", "b"]},
+                }
+            }
+        )
+    )
+    (tmp_path / "d.csv").write_text(
+        "region;born;score;job\nn;05.03.1961;-9;a\nzz;06.03.1962;3,0;b\ns;1963-01-01;4,0;c\n", encoding="utf-8"
+    )
+    data = {
+        "path": "d.csv",
+        "missing": {"score": [-9]},
+        "years": ["born"],
+        "merge": {"region": "Other"},
+        "known": ["job"],
+    }
+    document = {
+        "name": "s",
+        "data": data,
+        "codebook": "s.codebook.yaml",
+        "outputs": [{"kind": "frequencies", "by": ["region", "job"]}],
+        "keys": ["region"],
+        "target": "job",
+    }
+    frame = load_study_data(study_of(document, tmp_path / "s.yaml")).original.frame()
+    assert frame["region"].tolist() == ["n", "Other"]
+    assert frame["born"].tolist() == [1961, 1962]
+    assert np.isnan(frame["score"][0]) and frame["score"][1] == 3
+    for changes, message in (
+        ({"merge": {"region": "none"}}, "'none' is no level of 'region'"),
+        ({"known": ["x"]}, "no column 'x' in the data and in the codebook"),
+        ({"years": ["job"]}, "no date with a year of four digits in record 1"),
+    ):
+        with pytest.raises((ConfigError, DataError), match=message):
+            load_study_data(study_of(document | {"data": data | changes}, tmp_path / "s.yaml"))
+    with pytest.raises(ConfigError, match="go with 'path'"):
+        study_of(document | {"data": {"package": "statsmodels", "dataset": "fair", "sep": ";"}}, tmp_path / "s.yaml")

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import DataError
-from outrisk.microdata import Microdata, from_frame, infer_codebook, read_table, typed, write_table
+from outrisk.microdata import Microdata, from_frame, infer_codebook, typed, write_table
+from outrisk.tabular import read_table
 
 CODEBOOK = Codebook(
     (

@@ -30,6 +30,7 @@ from outrisk.expressions import read_expression
 from outrisk.microdata import MISSING_VALUES
 from outrisk.outputs import REGISTRY, Entry, Output, Rule, read_rules, released_as_given
 from outrisk.problem.released import Released
+from outrisk.tabular import Written
 
 _OF_DATA = ("privacy", "attacks", "appetite")  # sections of a study that go with data
 _MOST_NODES = 1_000_000  # entries of a YAML file, those that aliases repeat counted each time
@@ -56,20 +57,28 @@ class _Section(BaseModel):
 
 
 class DataSection(_Section):
-    """Where records come from, and what is done to them before anything else.
+    """Where records come from, how a CSV is written, and what is done to them before anything else.
 
-    In this order: rows `where`, then `derive` (new column: an expression), then `drop`, then `columns` (the
-    only ones kept).
+    In this order: `missing` (codes of a column that mean missing) and `years` (dates become their year), then rows
+    `where`, then `derive` (new column: an expression), then `drop`, then `columns` (the only ones kept), at last what
+    the codebook does not list: `merge` (it counts as this level of a column), `known` (its records are left out).
     """
 
     path: str = ""
     package: Literal["", "statsmodels", "outrisk"] = ""
     dataset: str = ""
     options: dict[str, int] = Field(default_factory=dict)
+    sep: str = ""
+    decimal: str = ""
+    encoding: str = ""
+    missing: dict[str, tuple[str | int | float, ...]] = Field(default_factory=dict)
+    years: tuple[str, ...] = ()
     where: str = ""
     derive: dict[str, str] = Field(default_factory=dict)
     drop: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
+    merge: dict[str, str] = Field(default_factory=dict)
+    known: tuple[str, ...] = ()
     missing_values: tuple[str, ...] = MISSING_VALUES
 
     @model_validator(mode="after")
@@ -78,12 +87,20 @@ class DataSection(_Section):
             raise ValueError("give either 'path', or 'package' and 'dataset'")
         if bool(self.package) != bool(self.dataset):
             raise ValueError("'package' and 'dataset' go together")
+        if self.written and not self.path:
+            raise ValueError("'sep', 'decimal' and 'encoding' go with 'path'")
+        _ = self.written.checked()
         for place, text in (("where", self.where), *((f"derive {name}", text) for name, text in self.derive.items())):
             try:
                 _ = read_expression(text) if text or place != "where" else None
             except ExpressionError as error:
                 raise ValueError(f"{place}: {text!r} {error}") from None
         return self
+
+    @property
+    def written(self) -> Written:
+        """How the file is written, as far as the study says it."""
+        return Written(self.sep, self.decimal, self.encoding)
 
 
 class EvolveSection(_Section):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from outrisk import datasets
@@ -14,7 +15,9 @@ from outrisk.codebook import Codebook
 from outrisk.config import DataSection, Study
 from outrisk.errors import ConfigError, DataError, ExpressionError
 from outrisk.expressions import read_expression
-from outrisk.microdata import Microdata, from_frame, infer_codebook, read_table, typed
+from outrisk.microdata import Microdata, from_frame, infer_codebook, typed, unlisted
+from outrisk.tabular import read_table
+from outrisk.tabular.recoded import with_gaps, with_years
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +65,16 @@ def encode_frames(
 
 
 def _prepare(section: DataSection, folder: Path, codebook: Codebook | None, source: str) -> pd.DataFrame:
-    frame = read_table(folder / section.path) if section.path else _load(section, source)
-    if not (section.where or section.derive or section.drop or section.columns):
-        return frame
+    frame = read_table(folder / section.path, section.written) if section.path else _load(section, source)
+    frame = with_gaps(frame, section.missing, source)
+    frame = with_years(frame, section.years, section.missing_values, source)
+    if section.where or section.derive or section.drop or section.columns:
+        frame = _subset(frame, section, codebook, source)
+    return _listed_only(frame, section, codebook, source) if section.merge or section.known else frame
+
+
+def _subset(frame: pd.DataFrame, section: DataSection, codebook: Codebook | None, source: str) -> pd.DataFrame:
+    """Rows by `where`, new columns by `derive`, then only the columns that are wanted."""
     readable = typed(frame, codebook, section.missing_values)
     if section.where:
         keep = _evaluate(readable, section.where, f"[{source}] where")
@@ -89,6 +99,25 @@ def _prepare(section: DataSection, folder: Path, codebook: Codebook | None, sour
             raise ConfigError(f"[{source}] {key}: no column '{absent[0]}'; columns are {list(frame.columns)}")
     frame = frame.drop(columns=list(section.drop))
     return frame[list(section.columns)] if section.columns else frame
+
+
+def _listed_only(frame: pd.DataFrame, section: DataSection, codebook: Codebook | None, source: str) -> pd.DataFrame:
+    """Values that the codebook does not list: another level in their place (`merge`), or their records left out."""
+    if codebook is None:
+        raise ConfigError(f"[{source}] 'merge' and 'known' go by what the codebook lists; name one")
+    for name in (*section.merge, *section.known):
+        if name not in codebook or name not in frame.columns:
+            raise ConfigError(f"[{source}] merge, known: no column '{name}' in the data and in the codebook")
+    for name, level in section.merge.items():
+        if codebook[name].numeric or level not in codebook[name].values:
+            raise ConfigError(f"[{source}] merge: {level!r} is no level of '{name}' in the codebook; add it there")
+        other = unlisted(codebook[name], frame[name], section.missing_values)
+        frame = frame.assign(**{name: frame[name].astype(object).where(~other, level)})
+    strange = [unlisted(codebook[name], frame[name], section.missing_values) for name in section.known]
+    frame = frame[~np.any(strange, axis=0)].reset_index(drop=True) if strange else frame
+    if frame.empty:
+        raise DataError(f"[{source}] known: no record has values of the codebook in all of {list(section.known)}")
+    return frame
 
 
 def _evaluate(frame: pd.DataFrame, expression: str, place: str) -> pd.Series:

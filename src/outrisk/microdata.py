@@ -1,10 +1,7 @@
-"""Microdata as integer codes under a codebook, and their ways in and out: data frames, CSV, Parquet."""
+"""Microdata as integer codes under a codebook, and their ways in and out: data frames, written files."""
 
 from __future__ import annotations
 
-import csv
-import gzip
-import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from outrisk.codebook import Codebook, Kind, Variable, format_value
-from outrisk.errors import DataError, first_line
+from outrisk.errors import DataError
 
 Codes = NDArray[np.uint16]
 MISSING_VALUES = ("", "NA")  # an empty cell, and what R writes
@@ -83,11 +80,7 @@ def from_frame(
 
 def encode(variable: Variable, column: pd.Series[Any], missing_values: Sequence[str], source: str) -> Codes:
     """Codes of one column, shape (n_records,)."""
-    gaps = _gaps(column, missing_values)
-    if variable.kind == "categorical":
-        codes = pd.Index(variable.values, dtype=object).get_indexer(pd.Index(_as_text(column), dtype=object))
-    else:
-        codes = _nearest(variable, _as_numbers(column, gaps))
+    codes, gaps = _coded(variable, column, missing_values)
     unknown = (codes < 0) & ~gaps
     if unknown.any():
         row = int(np.argmax(unknown))
@@ -105,6 +98,25 @@ def encode(variable: Variable, column: pd.Series[Any], missing_values: Sequence[
             )
         codes[empty] = len(variable.values)
     return np.asarray(codes, dtype=np.uint16)
+
+
+def unlisted(
+    variable: Variable, column: pd.Series[Any], missing_values: Sequence[str] = MISSING_VALUES
+) -> NDArray[np.bool_]:
+    """Which records have a value that the codebook does not list, shape (n_records,); a missing value is none."""
+    codes, gaps = _coded(variable, column, missing_values)
+    return np.asarray((codes < 0) & ~gaps, dtype=bool)
+
+
+def _coded(
+    variable: Variable, column: pd.Series[Any], missing_values: Sequence[str]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Positions in the support, -1 for what is not in it, and which values are missing."""
+    gaps = _gaps(column, missing_values)
+    if variable.kind == "categorical":
+        positions = pd.Index(variable.values, dtype=object).get_indexer(pd.Index(_as_text(column), dtype=object))
+        return np.asarray(positions, dtype=np.int64), gaps
+    return _nearest(variable, _as_numbers(column, gaps)), gaps
 
 
 def _nearest(variable: Variable, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -136,68 +148,6 @@ def _gaps(column: pd.Series[Any], missing_values: Sequence[str]) -> NDArray[np.b
     """Which values are missing, or written as one of `missing_values`."""
     text = _as_text(column).astype(str).str.strip()
     return np.asarray(column.isna().to_numpy() | text.isin(list(missing_values)).to_numpy(), dtype=bool)
-
-
-def check_parquet(place: str) -> None:
-    """DataError where Parquet cannot be read or written, for want of pyarrow."""
-    if importlib.util.find_spec("pyarrow") is None:
-        raise DataError(f"{place}: Parquet needs pyarrow; install it (pip install 'outrisk[parquet]'), or use CSV")
-
-
-def read_table(path: Path) -> pd.DataFrame:
-    """Read a CSV (all cells as text, nothing guessed; may be gzipped) or a Parquet file.
-
-    DataError in one line if it cannot be read, has no records or records of unequal length, or a column with no
-    name or another's.
-    """
-    if not path.is_file():
-        raise DataError(f"{path}: {'not a file' if path.exists() else 'no such file'}")
-    parquet = path.suffix == ".parquet"
-    if parquet:
-        check_parquet(str(path))
-    try:
-        frame = pd.read_parquet(path) if parquet else _read_csv(path)
-    except DataError:
-        raise
-    except pd.errors.EmptyDataError:
-        raise DataError(f"{path}: the file is empty") from None
-    except Exception as error:  # parsers and decompressors have no common base
-        raise DataError(f"{path}: cannot be read as {'Parquet' if parquet else 'CSV'}: {first_line(error)}") from None
-    header = [str(name) for name in (frame.columns if parquet else frame.iloc[0])]
-    if not parquet:
-        header = [name.removeprefix("\ufeff").strip() for name in header]
-        frame = frame.iloc[1:].reset_index(drop=True)
-    repeated = sorted({name for name in header if header.count(name) > 1})
-    if repeated:
-        raise DataError(
-            f"{path}: column {repeated[0]!r} stands {header.count(repeated[0])} times in the header; rename one"
-        )
-    if "" in header:
-        raise DataError(f"{path}: column {header.index('') + 1} has no name; name it in the header line")
-    frame.columns = pd.Index(header)
-    if frame.empty:
-        raise DataError(f"{path}: a header and no records")
-    return frame
-
-
-def _read_csv(path: Path) -> pd.DataFrame:
-    """All cells as text, the header as the first record: pandas would quietly rename a repeated column.
-
-    Records are counted out first: pandas would quietly fill one that is too short.
-    """
-    with (
-        gzip.open(path, "rt", encoding="utf-8", newline="")
-        if path.suffix == ".gz"
-        else path.open(encoding="utf-8", newline="") as file
-    ):
-        width = 0
-        for number, row in enumerate(csv.reader(file, strict=True)):
-            width = width or len(row)
-            if row and len(row) != width:
-                raise DataError(
-                    f"{path}: record {number:,} has {len(row)} cells and the header {width}; give it as many"
-                )
-    return pd.read_csv(path, dtype=str, keep_default_na=False, header=None)
 
 
 def write_table(data: Microdata, path: Path) -> None:

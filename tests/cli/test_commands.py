@@ -12,7 +12,8 @@ from command import CODEBOOK, STUDY, outrisk, records, refused, write_study
 from outrisk import __version__
 from outrisk.codebook import codebook_from_dict
 from outrisk.config import read_codebook
-from outrisk.microdata import from_frame, read_table
+from outrisk.microdata import from_frame
+from outrisk.tabular import read_table
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], [], ["assess", "--help"]])

@@ -12,7 +12,8 @@ from command import CODEBOOK, outrisk, records, refused, write_study
 from rich.console import Console
 
 from outrisk.config import read_codebook
-from outrisk.microdata import from_frame, read_table
+from outrisk.microdata import from_frame
+from outrisk.tabular import read_table
 
 TABLE = {"kind": "frequencies", "by": ["area", "ill"], "values": [40, 20, 30, 25, 25, 20]}
 LOGIT = {

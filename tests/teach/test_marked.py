@@ -12,7 +12,8 @@ from pyarrow import parquet
 
 from outrisk.codebook import Codebook, Variable, codebook_from_dict, codebook_to_dict
 from outrisk.errors import ConfigError
-from outrisk.microdata import Microdata, from_frame, read_table
+from outrisk.microdata import Microdata, from_frame
+from outrisk.tabular import read_table
 from outrisk.teach.marked import marked_codebook, read_marked, write_marked
 
 CODEBOOK = Codebook(

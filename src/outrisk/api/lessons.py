@@ -19,11 +19,12 @@ from outrisk.config import read_study, study_of
 from outrisk.errors import ConfigError
 from outrisk.evolve.loop import Generation
 from outrisk.load import encode_frames, load_study_data
-from outrisk.microdata import FEW, MISSING_VALUES, check_parquet
+from outrisk.microdata import FEW, MISSING_VALUES
 from outrisk.progress import Progress
 from outrisk.records.directory import RunDirectory
 from outrisk.records.schema import Reproduced
 from outrisk.report.pages.teaching_page import render_teaching
+from outrisk.tabular import check_parquet
 from outrisk.teach.handout import reproduced_rows
 from outrisk.teach.making import Making, prepare
 

@@ -22,11 +22,12 @@ from outrisk.assess.suite.of_run import metric_names
 from outrisk.codebook import Codebook
 from outrisk.config import read_codebook
 from outrisk.errors import ConfigError
-from outrisk.microdata import read_table, typed
+from outrisk.microdata import typed
 from outrisk.progress import MetricProgress
 from outrisk.records.files import plain
 from outrisk.records.provenance import file_digest
 from outrisk.report.pages.measured_page import render_measured, show_measured
+from outrisk.tabular import read_table
 
 _WIDTH = 120  # of the plain text
 _SHOWN = 24  # rows of a table

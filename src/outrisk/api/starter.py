@@ -13,7 +13,8 @@ import yaml
 from outrisk.api.checks_of_frames import check_frame
 from outrisk.codebook import Codebook, codebook_to_dict
 from outrisk.errors import ConfigError
-from outrisk.microdata import FEW, infer_codebook, read_table
+from outrisk.microdata import FEW, infer_codebook
+from outrisk.tabular import read_table
 
 _STUDY = """\
 # A starter study, written by 'outrisk init'. What is marked CHECK was guessed; correct it, then: outrisk assess {study}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable, Sequence
 from enum import StrEnum
@@ -35,6 +36,9 @@ _ClickError: type[Exception] = typer.BadParameter.__mro__[2]  # typer re-exports
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Carry out a command line; returns the exit code. A user's mistake is told in one line on stderr."""
+    log = logging.getLogger("outrisk")
+    log.handlers = [_Notes()]
+    log.setLevel(logging.INFO)
     try:
         return int(app(list(arguments) if arguments is not None else None, standalone_mode=False) or 0)
     except OutRiskError as error:
@@ -46,6 +50,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _tell(f"{error.filename or 'output'}: {error.strerror or error}", 2)
     except (_Stopped, KeyboardInterrupt, typer.Abort):
         return _tell("stopped; nothing was written", STOPPED)
+
+
+class _Notes(logging.Handler):
+    """What was found out on the way, as how a file is written: a line on stderr."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one note."""
+        sys.stderr.write(f"outrisk: {record.getMessage()}\n")
 
 
 class _Stopped(Exception):  # noqa: N818

@@ -13,9 +13,9 @@ import numpy as np
 
 from outrisk.codebook import format_value
 from outrisk.errors import DataError, OutputError
-from outrisk.microdata import read_table
 from outrisk.outputs.base import Array, Output, released
 from outrisk.problem.released import Released
+from outrisk.tabular import read_table
 
 WITHHELD = "withheld"  # stands for a number of which nothing was published
 UNDEFINED = "undefined"  # stands for a number that there is none of, as the mean of no record

@@ -15,7 +15,8 @@ import numpy as np
 
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import ConfigError
-from outrisk.microdata import Microdata, from_frame, read_table, write_table
+from outrisk.microdata import Microdata, from_frame, write_table
+from outrisk.tabular import read_table
 
 MARK = "synthetic"
 
