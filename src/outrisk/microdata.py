@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from outrisk.codebook import Codebook, Kind, Variable, format_value
 from outrisk.errors import DataError
+from outrisk.whole_files import whole
 
 Codes = NDArray[np.uint16]
 MISSING_VALUES = ("", "NA")  # an empty cell, and what R writes
@@ -154,7 +155,8 @@ def write_table(data: Microdata, path: Path) -> None:
     """Write decoded records as CSV or, by the ending, Parquet; a missing value is an empty cell."""
     frame = data.frame()
     if path.suffix == ".parquet":
-        frame.to_parquet(path, index=False)
+        with whole(path) as draft:
+            frame.to_parquet(draft, index=False)
         return
     for variable in data.codebook.variables:
         if variable.numeric:  # as text, so that 2.0 reads '2' and a column with gaps keeps its whole numbers
@@ -162,7 +164,8 @@ def write_table(data: Microdata, path: Path) -> None:
                 variable.name, "categorical", tuple(map(format_value, variable.values)), variable.missing
             )
             frame[variable.name] = decode(written, data.codes[:, data.codebook.index(variable.name)])
-    frame.to_csv(path, index=False, lineterminator="\n")
+    with whole(path) as draft:
+        frame.to_csv(draft, index=False, lineterminator="\n")
 
 
 def typed(

@@ -31,7 +31,7 @@ def stopped(process):
 
 
 def log_of(folder):
-    return next((path.read_text() for path in folder.glob("runs/.small.unfinished-*/log.jsonl")), "")
+    return next((path.read_text() for path in folder.glob("runs/small/unfinished/log.jsonl")), "")
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

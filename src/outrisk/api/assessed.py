@@ -17,10 +17,10 @@ from outrisk.assess import people
 from outrisk.assess.study_run import StudyRun
 from outrisk.codebook import Codebook
 from outrisk.errors import ConfigError
-from outrisk.microdata import write_table
 from outrisk.records.directory import RunDirectory
 from outrisk.records.schema import Risk
 from outrisk.report.pages.study_page import render
+from outrisk.whole_files import write_text
 
 _LEADING = "tcap_undefined"  # the measure that the sentence is about
 _SHOWN = ["tcap_undefined", "tcap_zero", "dcap", "baseline"]
@@ -195,7 +195,7 @@ class Assessed:
             raise ConfigError(f"{path.parent}: no such directory; make it, or name another file")
         with tempfile.TemporaryDirectory() as place:
             folder = self.write(Path(place) / self._run.study.file.name)
-            path.write_text((folder / "report.html").read_text(encoding="utf-8"), encoding="utf-8")
+            write_text(path, (folder / "report.html").read_text(encoding="utf-8"))
         return path
 
     def write(self, out: str | Path, force: bool = False) -> Path:
@@ -203,15 +203,14 @@ class Assessed:
         directory = RunDirectory(Path(out), force)
         directory.open()
         try:
-            for result in self._run.results:
-                write_table(result.synthetic, directory.synthetic / result.job.file)
             self._run.write(directory)
+            self._run.write_synthetic(directory.synthetic)
             render(directory.folder)
             self._run.complete(directory)
         except BaseException:
             directory.discard()
             raise
-        return directory.close(whole=True)
+        return directory.close()
 
 
 def _number(value: float) -> str:

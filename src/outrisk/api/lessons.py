@@ -73,7 +73,7 @@ class Taught:
         except BaseException:
             directory.discard()
             raise
-        return directory.close(whole=True)
+        return directory.close()
 
 
 def teach(
@@ -181,4 +181,4 @@ def write_teaching(making: Making, parquet: bool) -> Path:
     assert directory is not None
     making.write(directory, parquet)
     render_teaching(directory.folder)
-    return directory.close(whole=True)
+    return directory.close()

@@ -28,6 +28,7 @@ from outrisk.records.files import plain
 from outrisk.records.provenance import file_digest
 from outrisk.report.pages.measured_page import render_measured, show_measured
 from outrisk.tabular import read_table
+from outrisk.whole_files import write_text
 
 _WIDTH = 120  # of the plain text
 _SHOWN = 24  # rows of a table
@@ -71,11 +72,11 @@ class Measured:
 
     def json(self, path: str | Path) -> None:
         """Write all results to a file; what is not defined is null."""
-        Path(path).write_text(json.dumps(self.document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        write_text(Path(path), json.dumps(self.document, indent=1, allow_nan=False) + "\n")
 
     def report(self, path: str | Path) -> Path:
         """Write a self-contained page, and return its path."""
-        Path(path).write_text(render_measured(self.document), encoding="utf-8")
+        write_text(Path(path), render_measured(self.document))
         return Path(path)
 
 

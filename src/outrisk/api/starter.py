@@ -15,6 +15,7 @@ from outrisk.codebook import Codebook, codebook_to_dict
 from outrisk.errors import ConfigError
 from outrisk.microdata import FEW, infer_codebook
 from outrisk.tabular import read_table
+from outrisk.whole_files import write_text
 
 _STUDY = """\
 # A starter study, written by 'outrisk init'. What is marked CHECK was guessed; correct it, then: outrisk assess {study}
@@ -84,8 +85,8 @@ class Starter:
         study, data = Path(study), Path(data)
         codebook = _checked(study, force)
         place = str(data if study.parent == Path() else _relative(data, study.parent))
-        study.write_text(self.study_text(str(study), place, codebook.name), encoding="utf-8")
-        codebook.write_text(self.codebook_text, encoding="utf-8")
+        write_text(study, self.study_text(str(study), place, codebook.name))
+        write_text(codebook, self.codebook_text)
         return study, codebook
 
 

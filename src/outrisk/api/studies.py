@@ -21,7 +21,7 @@ from outrisk.evolve.loop import Generation
 from outrisk.load import StudyData, encode_frames, load_study_data
 from outrisk.microdata import FEW, MISSING_VALUES
 from outrisk.progress import Progress
-from outrisk.records.directory import RunDirectory
+from outrisk.records.directory import StudyDirectory
 from outrisk.report.pages.study_page import render
 
 
@@ -92,7 +92,7 @@ def assess(
     settings |= {name: dict(section) for name, section in sections.items() if section is not None}
     frames = {"data": data} | ({} if holdout is None else {"holdout": holdout})
     study, records = study_of_session("outrisk.assess", frames, outputs, keys, target, codebook, decimals, settings)
-    directory = None if out is None else RunDirectory(Path(out), force)
+    directory = None if out is None else StudyDirectory(Path(out), force)
     run = prepare(study, records, directory, workers)
     with run:
         carry_out(run, Event(), Console(stderr=True, quiet=quiet))
@@ -137,7 +137,7 @@ def prepare_study(
     `trust`: the study's own functions may be run.
     """
     study = read_study(path, seed, trust)
-    directory = RunDirectory(out or Path("runs") / study.file.name, force)
+    directory = StudyDirectory(out or Path("runs") / study.file.name, force)
     return prepare(study, load_study_data(study), directory, workers)
 
 
@@ -159,24 +159,17 @@ def _at_once(render: Callable[[], object]) -> bool:
 def write_study(run: StudyRun, rendering: Callable[[Callable[[], object]], bool] = _at_once) -> tuple[Path, bool]:
     """Write what is done of a study into its directory: where that is now, and whether the report was rendered.
 
-    `rendering` is given what renders the report of a whole study, and says whether that came to its end.
+    `rendering` is given what renders the report of a whole study, and says whether that came to its end. Results of a
+    study before stay where this one is not whole.
     """
     directory = run.directory
     assert directory is not None
-    run.write(directory)
-    rendered = run.whole and rendering(lambda: render(directory.folder))
-    if rendered:
+    if run.whole or not directory.replaces:
+        directory.begin_results()
+        run.write(directory)
+        run.write_synthetic(directory.synthetic)
+    if run.whole and rendering(lambda: render(directory.folder)):
         run.complete(directory)
-    else:
-        directory.log("interrupted", runs=len(run.results))
-    place = directory.close(run.whole)
-    if not rendered:
-        _keep_only(place / "synthetic", {result.job.file for result in run.results})
-    return place, rendered
-
-
-def _keep_only(folder: Path, names: set[str]) -> None:
-    """Remove what a run that was cut short may have written at the last moment."""
-    for file in folder.iterdir():
-        if file.name not in names:
-            file.unlink()
+        return directory.close(), True
+    directory.log("interrupted", runs=len(run.results))
+    return directory.leave(), False

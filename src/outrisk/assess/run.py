@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from threading import Event
 from typing import Protocol
 
@@ -18,7 +17,7 @@ from outrisk.assess.suite.of_run import Suite
 from outrisk.evolve.loop import Generation, evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import Settings
-from outrisk.microdata import Microdata, write_table
+from outrisk.microdata import Microdata
 from outrisk.problem.released import Refit
 from outrisk.records.schema import Place, Snapshot, Step
 from outrisk.risk.attribution.over_key_sets import Scores, score_coding
@@ -52,7 +51,6 @@ class Job:
     jackknife_seed: int
     suite: Suite
     workers: int  # threads inside the run
-    folder: Path | None  # where the synthetic data are written; None: nowhere
 
     @property
     def scored(self) -> list[tuple[str, ...]]:
@@ -60,9 +58,14 @@ class Job:
         return list(dict.fromkeys([*self.key_sets, self.keys]))
 
     @property
+    def name(self) -> str:
+        """Names the run's files."""
+        return f"level-{self.fold.level}_fold-{self.fold.name}_run-{self.run}"
+
+    @property
     def file(self) -> str:
         """Name of the file with the run's synthetic data."""
-        return f"level-{self.fold.level}_fold-{self.fold.name}_run-{self.run}.csv"
+        return f"{self.name}.csv"
 
     @property
     def place(self) -> Place:
@@ -160,8 +163,6 @@ def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None)
     measures = measure(coding, question, lambda: halt is not None and halt.is_set())
     if halt is not None and halt.is_set():
         return None
-    if job.folder is not None:
-        write_table(best, job.folder / job.file)
     return RunResult(
         job,
         stop,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from threading import Event
 
 import joblib
@@ -55,7 +54,7 @@ class Assessment:
         return key_sets(self.keys, self.key_sizes)
 
 
-def plan_jobs(assessment: Assessment, folder: Path | None, workers: int) -> list[Job]:
+def plan_jobs(assessment: Assessment, workers: int) -> list[Job]:
     """Compute each fold's released numbers and lay out all runs; every fault shows here, before anything is written."""
     rng = np.random.default_rng(seed_of(assessment.seed, [_FOLDS]))
     folds = make_folds(assessment.original, assessment.holdout, list(assessment.runs), rng)
@@ -82,7 +81,6 @@ def plan_jobs(assessment: Assessment, folder: Path | None, workers: int) -> list
                     jackknife_seed=assessment.seed,
                     suite=assessment.suite,
                     workers=max(1, workers // n_runs),
-                    folder=folder,
                 )
             )
     return jobs
@@ -134,6 +132,13 @@ def carry_out(
                 results[_key(result.job)] = result
                 finished(result)
     return [results[_key(job)] for job in jobs if _key(job) in results]
+
+
+def in_order(jobs: Sequence[Job]) -> list[Job]:
+    """The runs in the order they are carried out in: those that say what the risk is come first, so that a study which
+    is stopped can say it: of the largest folds with a holdout, all folds by turns; of folds without, at the end.
+    """
+    return sorted(jobs, key=lambda job: (job.fold.holdout is None, job.fold.level, job.run, job.fold.index))
 
 
 def _guarded(job: Job, halt: Event, watcher: Watcher | None) -> RunResult | None:

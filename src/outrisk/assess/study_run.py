@@ -8,15 +8,18 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
+from pathlib import Path
 from threading import Event
 from types import TracebackType
 from typing import Any, Protocol
 
+from outrisk.assess.kept import keep as keep_run
+from outrisk.assess.kept import kept as kept_run
 from outrisk.assess.look import differences as differencing
 from outrisk.assess.look import in_a_sentence, look
 from outrisk.assess.look.unlike_data import with_differences
 from outrisk.assess.run import Job, RunResult, Watcher
-from outrisk.assess.study import Assessment, carry_out, plan_jobs
+from outrisk.assess.study import Assessment, carry_out, in_order, plan_jobs
 from outrisk.assess.suite import of_run as suite
 from outrisk.assess.suite import over_runs
 from outrisk.assess.summary import matched_rows, risk_rows, summarise
@@ -27,14 +30,16 @@ from outrisk.evolve.ahead import compile_ahead
 from outrisk.evolve.schedule import tightens
 from outrisk.evolve.settings import LocalSearchSettings
 from outrisk.load import StudyData
+from outrisk.microdata import write_table
 from outrisk.outputs.base import Output
 from outrisk.problem.released import Refit
-from outrisk.records.directory import RunDirectory
-from outrisk.records.provenance import data_digest, file_digest, peak_memory_mb, versions
+from outrisk.records.directory import StudyDirectory
+from outrisk.records.provenance import code_digest, data_digest, file_digest, flat, peak_memory_mb, versions
 from outrisk.records.schema import (
     Difference,
     Finding,
     Given,
+    Identity,
     Input,
     Manifest,
     Matched,
@@ -50,7 +55,7 @@ from outrisk.risk.coding.classes import check_keys
 
 
 class RunFiles(Protocol):
-    """Takes the files of a run: a `RunDirectory`, or what keeps them in memory."""
+    """Takes the files of a run: a `StudyDirectory`, or what keeps them in memory."""
 
     def log(self, event: str, **particulars: object) -> None: ...  # noqa: D102
     def rows(self, name: str, kind: type[Any], rows: Iterable[Any]) -> None: ...  # noqa: D102
@@ -68,17 +73,21 @@ class StudyRun:
     assessment: Assessment
     jobs: list[Job]
     workers: int
-    directory: RunDirectory | None  # what is written; None: nothing
+    directory: StudyDirectory | None  # what is written; None: nothing
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     clock: float = field(default_factory=time.perf_counter)
     done: dict[Job, RunResult] = field(default_factory=dict)
 
     def __enter__(self) -> StudyRun:
-        """Begin the run directory; it is discarded if the block ends with an error."""
+        """Begin the run directory, or go on with it: runs that it keeps are done. It is left as it is if the block ends
+        with an error, and discarded if it keeps nothing.
+        """
         if self.directory is not None:
-            self.directory.open()
-            facts = {"runs": len(self.jobs), "workers": self.workers, "seed": self.assessment.seed}
-            self.directory.log("started", study=self.study.file.name, **facts)
+            self.directory.open(self.identity)
+            found = {job: kept_run(self.directory, job) for job in self.jobs}
+            self.done = {job: result for job, result in found.items() if result is not None}
+            facts = {"runs": len(self.jobs), "kept": len(self.done), "workers": self.workers}
+            self.directory.log("started", study=self.study.file.name, seed=self.assessment.seed, **facts)
         return self
 
     def __exit__(
@@ -88,19 +97,38 @@ class StudyRun:
             self.directory.discard()
 
     def carry_out(self, halt: Event, watcher: Watcher, finished: Callable[[], None]) -> None:
-        """Carry out the runs, each told as it ends; once `halt` is set, those that have not ended are left out."""
+        """Carry out the runs that are not done, each told as it ends; once `halt` is set, those that have not ended are
+        left out. OSError where a run cannot be kept, once those under way have been halted.
+        """
+        failed = list[OSError]()
 
-        def keep(result: RunResult) -> None:
+        def end(result: RunResult) -> None:
+            if self.directory is not None:
+                try:
+                    result = self._keep(self.directory, result)
+                except OSError as error:
+                    failed.append(error)
+                    halt.set()
+                    return
             self.done[result.job] = result
             finished()
-            if self.directory is not None:
-                took = {"generations": result.generations, "seconds": round(result.seconds, 3)}
-                self.directory.log("run", **vars(result.job.place), stop=result.stop, **took)
 
-        searches = [(job.problem, job.settings) for job in self.jobs if isinstance(job.settings, LocalSearchSettings)]
+        jobs = [job for job in in_order(self.jobs) if job not in self.done]
+        searches = [(job.problem, job.settings) for job in jobs if isinstance(job.settings, LocalSearchSettings)]
         if searches:
             compile_ahead(any(tightens(*each) for each in searches))
-        carry_out(self.jobs, self.workers, halt, watcher, keep)
+        carry_out(jobs, self.workers, halt, watcher, end)
+        if failed:
+            raise failed[0]
+
+    def _keep(self, directory: StudyDirectory, result: RunResult) -> RunResult:
+        """Keep a result; as it is kept, so that a study that is gone on with has the same."""
+        keep_run(directory, result)
+        took = {"generations": result.generations, "seconds": round(result.seconds, 3)}
+        directory.log("run", **vars(result.job.place), stop=result.stop, **took)
+        found = kept_run(directory, result.job)
+        assert found is not None
+        return found
 
     @property
     def results(self) -> list[RunResult]:
@@ -125,6 +153,17 @@ class StudyRun:
         return [released.recompute(self.assessment.original) for released in self.assessment.given.values()]
 
     @cached_property
+    def identity(self) -> Identity:
+        """What must be alike for the study to be gone on with: what it asks for, of which data, by which code."""
+        inputs = {
+            f"{each.what} {each.name}": each.sha256
+            for each in _inputs(self.study, self.data)
+            if each.what not in ("study", "codebook")  # its content counts, and the codebook is in the digest of data
+        }
+        study = flat(self.study.resolved())
+        return Identity(study, inputs, versions() | {"code of outrisk": code_digest()})
+
+    @cached_property
     def manifest(self) -> Manifest:
         """Where the results come from, and what they took; `interrupted` as long as there is no report."""
         found = versions()
@@ -146,12 +185,12 @@ class StudyRun:
         )
 
     def write(self, directory: RunFiles) -> None:
-        """Write every file of a run directory but the synthetic data and the report."""
+        """Write every file of a run directory but the synthetic data and the report; first that it is not complete."""
         results = self.results
+        directory.json("manifest.json", self.manifest)
         directory.log("written", runs=len(results))
         directory.yaml("study.yaml", self.study.resolved())
         directory.codebook(self.assessment.original.codebook)
-        directory.json("manifest.json", self.manifest)
         directory.rows("matched.csv", Matched, (row for result in results for row in matched_rows(result)))
         directory.rows("trajectory.csv", Step, (row for result in results for row in result.trajectory))
         directory.rows("snapshots.csv", Snapshot, (row for result in results for row in result.snapshots))
@@ -169,20 +208,25 @@ class StudyRun:
         pairs = differencing.differences(self.assessment.outputs, self.assessment.original, threshold)
         directory.rows("differencing.csv", Difference, pairs)
 
+    def write_synthetic(self, folder: Path) -> None:
+        """Write the synthetic data of every run."""
+        for result in self.results:
+            write_table(result.synthetic, folder / result.job.file)
+
     def complete(self, directory: RunFiles) -> None:
         """Say that the directory is whole: once its report stands there."""
         directory.json("manifest.json", replace(self.manifest, status="complete"))
         directory.log("complete", runs=len(self.done))
 
 
-def prepare(study: Study, data: StudyData, directory: RunDirectory | None, workers: int | None = None) -> StudyRun:
+def prepare(study: Study, data: StudyData, directory: StudyDirectory | None, workers: int | None = None) -> StudyRun:
     """Release the outputs of every fold and lay out the runs; any OutRiskError of the study or its data shows here.
 
     `workers` is how many runs go side by side (None: one a core).
     """
     assessment = assessment_of(study, data)
     workers = workers or os.cpu_count() or 1
-    jobs = plan_jobs(assessment, directory.synthetic if directory else None, workers)
+    jobs = plan_jobs(assessment, workers)
     return StudyRun(study, data, assessment, jobs, min(workers, len(jobs)), directory)
 
 
@@ -244,6 +288,9 @@ def _inputs(study: Study, data: StudyData) -> list[Input]:
         inputs.append(Input("study", study.path.name, file_digest(study.path)))
     if study.file.codebook:
         inputs.append(Input("codebook", study.file.codebook, file_digest(study.folder / study.file.codebook)))
+    for name in dict.fromkeys(entry.values for entry in study.file.outputs if isinstance(entry.values, str)):
+        if (study.folder / name).is_file():
+            inputs.append(Input("values", name, file_digest(study.folder / name)))
     for entry in study.file.outputs:
         place = entry.runs.rpartition(":")[0]
         if place.endswith(".py"):

@@ -28,8 +28,8 @@ def run_study(
         place, rendered = studies.write_study(run, _unless_broken)
     if not rendered:
         sys.stderr.write(
-            f"outrisk: stopped; {len(run.done)} of {len(run.jobs)} runs are kept in {place}; "
-            f"'outrisk report {place}' renders them\n"
+            f"outrisk: stopped; {len(run.done)} of {len(run.jobs)} runs are kept in {place}, and the same command "
+            f"{'without --force ' if force else ''}goes on with them\n"
         )
         return STOPPED
     if not quiet:

@@ -1,53 +1,41 @@
-"""Write a run directory: everything into a hidden folder beside it, which takes its name when it is whole."""
+"""Write a directory of files: whole or not at all (teaching data), or run by run, to be gone on with (studies)."""
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from outrisk.codebook import Codebook, codebook_to_dict
 from outrisk.errors import ConfigError
 from outrisk.records import files
+from outrisk.records.lock import Lock
+from outrisk.records.schema import Identity
+from outrisk.records.stored import read_stored, remove_stored, write_stored
+
+Kind = TypeVar("Kind")
 
 
-class RunDirectory:
-    """A run directory in the making."""
+class Folder:
+    """The files of a directory that is being written. folder: where they go; log_folder: where the log goes."""
 
-    def __init__(self, final: Path, force: bool) -> None:
-        self.final, self.force = final, force
-        self.check()
-        self.folder = final.parent / f".{final.name}.unfinished-{os.getpid()}"
-
-    def check(self) -> None:
-        """ConfigError if the directory is taken."""
-        if self.final.exists() and not self.force:
-            raise ConfigError(f"{self.final} exists; give --force to replace it, or another --out")
-        if self.final.exists() and not _is_run(self.final):
-            raise ConfigError(
-                f"{self.final} exists and is not a run directory; --force does not replace it, give another --out"
-            )
+    folder: Path
+    log_folder: Path
 
     @property
     def synthetic(self) -> Path:
         """Where the synthetic data go."""
         return self.folder / "synthetic"
 
-    def open(self) -> None:
-        """Make the folder; ConfigError if that is not allowed."""
-        try:
-            self.synthetic.mkdir(parents=True)
-        except OSError as error:
-            raise ConfigError(f"{self.final.parent}: cannot write there: {error.strerror}") from None
-
     def log(self, event: str, **particulars: object) -> None:
         """Add a line to log.jsonl."""
         line = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": event, **particulars}
-        with (self.folder / "log.jsonl").open("a", encoding="utf-8") as file:
+        with (self.log_folder / "log.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps(files.plain(line)) + "\n")
 
     def rows(self, name: str, kind: type[Any], rows: Iterable[Any]) -> None:
@@ -66,25 +54,203 @@ class RunDirectory:
         """Write codebook.yaml."""
         self.yaml("codebook.yaml", codebook_to_dict(codebook))
 
-    def close(self, whole: bool) -> Path:
-        """Give the folder its name; an unfinished study does not take the place of one that stands there."""
-        place = self.final
-        if not whole:
-            number = 1
-            while place.exists():
-                place = self.final.with_name(f"{self.final.name}.interrupted-{number}")
-                number += 1
-        old = self.final.with_name(f".{self.final.name}.replaced-{os.getpid()}")
-        if place.exists():
-            place.rename(old)
-        self.folder.rename(place)
+
+class RunDirectory(Folder):
+    """A directory that takes its name when it is whole: written as a hidden folder beside, of a fixed name."""
+
+    def __init__(self, final: Path, force: bool) -> None:
+        self.final, self.force = final, force
+        self.check()
+        self.folder = self.log_folder = final.parent / f".{final.name}.unfinished"
+        self._lock = Lock(final.parent / f".{final.name}.lock", final)
+
+    def check(self) -> None:
+        """ConfigError if the directory is taken."""
+        _check(self.final, self.force)
+
+    def open(self) -> None:
+        """Make the folder, in place of what a process that has died left of it; ConfigError if that is not allowed."""
+        try:
+            self.final.parent.mkdir(parents=True, exist_ok=True)
+            self._lock.take()
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.synthetic.mkdir(parents=True)
+        except OSError as error:
+            self._lock.release()
+            raise _not_writable(self.final.parent, error) from None
+
+    def close(self) -> Path:
+        """Give the folder its name, in place of a directory that stands there."""
+        old = self.final.with_name(f".{self.final.name}.replaced")
         shutil.rmtree(old, ignore_errors=True)
-        return place
+        if self.final.exists():
+            self.final.rename(old)
+        self.folder.rename(self.final)
+        shutil.rmtree(old, ignore_errors=True)
+        self._lock.release()
+        return self.final
 
     def discard(self) -> None:
         """Remove the unfinished folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
+        self._lock.release()
+
+
+class StudyDirectory(Folder):
+    """The directory of a study, which another process can go on with.
+
+    What is kept for that stands in `unfinished/`: whose study it is (study.json), every run that has ended, and the
+    last checkpoints of those that have not. The files of the results are written beside it at the end, and replace what
+    a study before left there; then `unfinished/` goes.
+    """
+
+    def __init__(self, final: Path, force: bool) -> None:
+        self.folder, self.force = final, force
+        self.work = self.log_folder = final / "unfinished"
+        self.check()
+        self._lock = Lock(self.work / "lock", final)
+
+    @property
+    def checkpoints(self) -> Path:
+        """Where runs under way keep their state."""
+        return self.work / "checkpoints"
+
+    @property
+    def begun(self) -> bool:
+        """Whether a study was begun here and is not complete."""
+        return (self.work / "study.json").is_file()
+
+    @property
+    def replaces(self) -> bool:
+        """Whether results of another study stand here, which stay until these are whole."""
+        return not self._own.is_file()
+
+    @property
+    def _own(self) -> Path:
+        """Says that nothing but what this study writes stands in the directory."""
+        return self.work / "own"
+
+    def check(self) -> None:
+        """ConfigError if the directory is taken: a complete one is replaced by force only; an unfinished one is not."""
+        if not self.begun:
+            _check(self.folder, self.force)
+
+    def open(self, identity: Identity) -> None:
+        """Begin the directory, or go on with it; ConfigError where another study, or the same of other data or another
+        version, was begun there, where a process is at work on it, or where it cannot be written.
+        """
+        try:
+            self.work.mkdir(parents=True, exist_ok=True)
+            self._lock.take()
+            self.check()
+            if self.begun and not self.force:
+                self._compare(identity)
+            else:
+                self._begin(identity)
+        except OSError as error:
+            self._lock.release()
+            raise _not_writable(self.folder, error) from None
+        except ConfigError:
+            self._lock.release()
+            raise
+
+    def _begin(self, identity: Identity) -> None:
+        """Begin anew: what is kept of a study that does not go on is removed."""
+        for path in self.work.iterdir():
+            if path.name != "lock":
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        for folder in (self.work / "runs", self.checkpoints):
+            folder.mkdir()
+        if _is_empty(self.folder):
+            self._own.touch()
+        write_stored(self.work / "study", identity, Identity)
+
+    def _compare(self, identity: Identity) -> None:
+        found = read_stored(self.work / "study", Identity)
+        differs = differences(found, identity) if found is not None else ["what it was begun with cannot be read"]
+        if differs:
+            more = f" (and {len(differs) - 3} more)" if len(differs) > 3 else ""
+            raise ConfigError(
+                f"{self.folder} is unfinished and does not go on with another study: {'; '.join(differs[:3])}{more}; "
+                "give --force to begin again, or another --out"
+            )
+
+    def keep(self, name: str, value: Any, kind: Any) -> None:
+        """Keep a value until the study is complete: how far it has come."""
+        write_stored(self.work / "runs" / name, value, kind)
+
+    def kept(self, name: str, kind: type[Kind]) -> Kind | None:
+        """A value that was kept; None where there is none, or its files are not as they were written."""
+        return read_stored(self.work / "runs" / name, kind)
+
+    def once(self, name: str, kind: type[Kind], make: Callable[[], Kind]) -> Kind:
+        """What `make` returns, kept: it is not made again when the study goes on."""
+        found = self.kept(name, kind)
+        if found is None:
+            self.keep(name, make(), kind)
+            found = self.kept(name, kind)
+        assert found is not None
+        return found
+
+    def begin_results(self) -> None:
+        """Make room for the results: those of a study before go."""
+        if self.replaces:
+            for path in self.folder.iterdir():
+                if path != self.work:
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+            self._own.touch()
+        self.synthetic.mkdir(exist_ok=True)
+
+    def close(self) -> Path:
+        """End with everything in its place: nothing is kept to go on with."""
+        (self.work / "log.jsonl").replace(self.folder / "log.jsonl")
+        remove_stored(self.work / "study")
+        self._lock.release()
+        shutil.rmtree(self.work, ignore_errors=True)
+        return self.folder
+
+    def leave(self) -> Path:
+        """End with what is kept, for another process to go on with."""
+        self._lock.release()
+        return self.folder
+
+    def discard(self) -> None:
+        """Remove what this study has begun, where it has kept nothing; nothing of a study before."""
+        kept = any(any(folder.glob("*.json")) for folder in (self.work / "runs", self.checkpoints))
+        if not kept:
+            shutil.rmtree(self.work if self.replaces else self.folder, ignore_errors=True)
+        self._lock.release()
+
+
+def differences(one: Identity, other: Identity) -> list[str]:
+    """What differs between the study that was begun and the one that is to go on, each in a few words."""
+    found = []
+    for field in fields(Identity):
+        before, now = getattr(one, field.name), getattr(other, field.name)
+        for name in dict.fromkeys([*before, *now]):
+            was, is_ = before.get(name, "none"), now.get(name, "none")
+            if was != is_:
+                said = f"{name} was {was}, is {is_}" if len(was) + len(is_) < 60 else f"{name} differs"
+                found.append(said)
+    return found
+
+
+def _check(final: Path, force: bool) -> None:
+    if final.exists() and not force and not _is_empty(final):
+        raise ConfigError(f"{final} exists; give --force to replace it, or another --out")
+    if final.exists() and not _is_run(final):
+        raise ConfigError(f"{final} exists and is not a run directory; --force does not replace it, give another --out")
+
+
+def _is_empty(folder: Path) -> bool:
+    with suppress(OSError):
+        return folder.is_dir() and not any(path.name != "unfinished" for path in folder.iterdir())
+    return False
 
 
 def _is_run(folder: Path) -> bool:
-    return folder.is_dir() and ((folder / "manifest.json").is_file() or not any(folder.iterdir()))
+    return folder.is_dir() and ((folder / "manifest.json").is_file() or _is_empty(folder))
+
+
+def _not_writable(place: Path, error: OSError) -> ConfigError:
+    return ConfigError(f"{place}: cannot write there: {error.strerror or error}")

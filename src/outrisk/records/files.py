@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, fields, is_dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -17,28 +15,12 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from outrisk.errors import ConfigError
+from outrisk.whole_files import whole
+from outrisk.whole_files import write_bytes as write_bytes
+from outrisk.whole_files import write_text as write_text
 
 Kind = TypeVar("Kind")
 _MISSING = ["", "nan", "NaN"]
-
-
-@contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """A draft to write to, which takes the file's place once it is on the disk; on an error nothing changes."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        yield draft
-        with draft.open("rb") as file:
-            os.fsync(file.fileno())
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file."""
-    with whole(path) as draft:
-        draft.write_text(text, encoding="utf-8")
 
 
 def write_rows(path: Path, kind: type[Any], rows: Iterable[Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 
@@ -29,6 +29,25 @@ def file_digest(path: Path) -> str:
     """SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def code_digest() -> str:
+    """SHA-256 of OutRisk's own source files, which a version alone does not tell apart while it is worked on."""
+    digest, folder = hashlib.sha256(), Path(__file__).resolve().parents[1]
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def flat(document: object, place: str = "") -> dict[str, str]:
+    """The entries of a document, each by its place, such as `outputs 1.by`, as text."""
+    if isinstance(document, Mapping):
+        parts = [(f"{place}.{key}" if place else str(key), item) for key, item in document.items()]
+    elif isinstance(document, list | tuple) and any(isinstance(item, Mapping) for item in document):
+        parts = [(f"{place} {at}", item) for at, item in enumerate(document, start=1)]
+    else:
+        return {place: str(document)}
+    return {name: text for part, item in parts for name, text in flat(item, part).items()}
 
 
 def data_digest(data: Microdata) -> str:

@@ -218,6 +218,15 @@ class Manifest:
 
 
 @dataclass(frozen=True)
+class Identity:
+    """What must be alike for a study to be gone on with: of what follows each entry by its name, in words."""
+
+    study: dict[str, str]
+    inputs: dict[str, str]
+    versions: dict[str, str]
+
+
+@dataclass(frozen=True)
 class ReleasedOutput:
     """One released output: how many numbers, how many of them withheld, its share of the fitness."""
 

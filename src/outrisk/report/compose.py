@@ -6,7 +6,6 @@ in Python say `[[risk]]`, and both become a link with the number the section has
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from outrisk.report import formats
+from outrisk.whole_files import write_text
 
 Record = TypeVar("Record")
 
@@ -98,10 +98,5 @@ def _mark(part: str, at: int) -> Markup:
 
 def write_page(path: Path, text: str) -> Path:
     """Write a page whole or not at all, and return its path."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    write_text(path, text)
     return path

@@ -25,6 +25,7 @@ from outrisk.records.schema import Input, Reproduced, TeachingCopy, TeachingMani
 from outrisk.teach.course import Copy, Course, Watcher, make_copies
 from outrisk.teach.handout import check_files, document
 from outrisk.teach.marked import marked_codebook, write_marked
+from outrisk.whole_files import write_text
 
 _MARK = "# synthetic: this belongs to synthetic teaching data; no record was collected from a person.\n"
 
@@ -155,7 +156,7 @@ def _refuse_contradictions(study: Study, course: Course) -> None:
 def _write_marked_yaml(directory: RunDirectory, name: str, content: dict[str, Any]) -> None:
     directory.yaml(name, content)
     file = directory.folder / name
-    file.write_text(_MARK + file.read_text(encoding="utf-8"), encoding="utf-8")
+    write_text(file, _MARK + file.read_text(encoding="utf-8"))
 
 
 def _inputs(study: Study, original: Microdata | None) -> list[Input]:

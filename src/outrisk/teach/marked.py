@@ -17,6 +17,7 @@ from outrisk.codebook import Codebook, Variable
 from outrisk.errors import ConfigError
 from outrisk.microdata import Microdata, from_frame, write_table
 from outrisk.tabular import read_table
+from outrisk.whole_files import whole
 
 MARK = "synthetic"
 
@@ -41,7 +42,8 @@ def write_marked(data: Microdata, path: Path, facts: dict[str, Any]) -> None:
 
     table = pyarrow.Table.from_pandas(marked.frame(), preserve_index=False)
     metadata = {**(table.schema.metadata or {}), b"synthetic": b"true", b"outrisk": json.dumps(facts).encode()}
-    parquet.write_table(table.replace_schema_metadata(metadata), path)
+    with whole(path) as draft:
+        parquet.write_table(table.replace_schema_metadata(metadata), draft)
 
 
 def read_marked(path: Path, codebook: Codebook) -> Microdata:

@@ -1,0 +1,154 @@
+"""A study that was cut short goes on where it was, to the same results; or is refused, with what differs."""
+
+import csv
+import json
+from threading import Event
+
+import pytest
+import yaml
+from command import CODEBOOK, outrisk, records, refused, write_study
+from rich.console import Console
+
+from outrisk.api import studies
+from outrisk.assess import study as studying
+from outrisk.cli.commands import run
+from outrisk.records.provenance import versions
+
+RUNS = {"study": {"runs": {1: 1, 2: 2}, "folds": [1, 2]}}
+TIMES = {"seconds", "started", "peak_memory_mb"}  # names of columns and entries that hold times
+
+
+def without_times(path):
+    """What a file of a run directory says, but for times."""
+    if path.suffix == ".csv":
+        with path.open(newline="") as file:
+            return [{key: value for key, value in row.items() if key not in TIMES} for row in csv.DictReader(file)]
+    if path.suffix == ".json":
+        return _timeless(json.loads(path.read_text()))
+    return path.read_bytes()
+
+
+def _timeless(document):
+    if isinstance(document, dict):
+        return {key: _timeless(value) for key, value in document.items() if key not in TIMES}
+    return [_timeless(item) for item in document] if isinstance(document, list) else document
+
+
+def contents(place):
+    """Every file of a run directory but the log and pages, which tell times in passing, without times."""
+    paths = [path for path in sorted(place.rglob("*")) if path.is_file() and path.suffix not in (".jsonl", ".html")]
+    return {str(path.relative_to(place)): without_times(path) for path in paths}
+
+
+def cut_short(path, after, **arguments):
+    """Carry out a study until so many runs are done, as if the process had died then."""
+    made = studies.prepare_study(path, path.parent / "runs" / "small", False, 1, None)
+    halt, ended = Event(), []
+    made.__enter__()
+
+    def end():
+        ended.append(1)
+        if len(ended) == after:
+            halt.set()
+
+    made.carry_out(halt, lambda *heard: None, end)
+    made.directory._lock._file.close()  # as the system does
+    return made
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("undisturbed")
+    assert run(["assess", str(write_study(folder, RUNS)), "--out", str(folder / "runs" / "small"), "--quiet"]) == 0
+    return contents(folder / "runs" / "small")
+
+
+@pytest.mark.parametrize("after", [1, 3, 5])
+def test_it_ends_as_if_undisturbed(tmp_path, capsys, monkeypatch, undisturbed, after):
+    path, place = write_study(tmp_path, RUNS), tmp_path / "runs" / "small"
+    assert len(cut_short(path, after).done) == after
+    carried = []
+    perform = studying.perform
+    monkeypatch.setattr(studying, "perform", lambda job, *rest: (carried.append(job.name), perform(job, *rest))[1])
+    code, _, err = outrisk(capsys, "assess", path, "--out", place, "--quiet")
+    assert (code, err) == (0, "")
+    assert len(carried) == 5 - after  # none of those that had ended
+    assert contents(place) == undisturbed
+    assert not [path.name for path in place.iterdir() if path.name.startswith((".", "unfinished"))]
+    assert json.loads((place / "manifest.json").read_text())["status"] == "complete"
+    assert "exists; give --force" in refused(capsys, "assess", path, "--out", place)
+
+
+def test_those_that_answer_come_first(tmp_path):
+    done = cut_short(write_study(tmp_path, RUNS), 3).done
+    assert [(job.fold.name, job.run) for job in done] == [("1", 1), ("2", 1), ("1", 2)]
+
+
+def changed(path, what):
+    folder = path.parent
+    if what == "seed":
+        path.write_text(path.read_text() + "tau: 0.9\n")
+    elif what == "data":
+        records(seed=6).to_csv(folder / "small.csv", index=False)
+    elif what == "codebook":
+        variables = CODEBOOK["variables"] | {"age": {"kind": "integer", "min": 0, "max": 5}}
+        (folder / "small.codebook.yaml").write_text(yaml.safe_dump({"variables": variables}))
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [("seed", "tau was 1.0, is 0.9"), ("data", "data small.csv differs"), ("codebook", "data small.csv differs")],
+)
+def test_another_study_is_refused_with_what_differs(tmp_path, capsys, what, said):
+    path, place = write_study(tmp_path, RUNS), tmp_path / "runs" / "small"
+    cut_short(path, 1)
+    before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file() and path.name != "lock"}
+    changed(path, what)
+    message = refused(capsys, "assess", path, "--out", place)
+    assert said in message and "--force" in message
+    assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file() and path.name != "lock"} == before
+
+
+def test_another_version_is_refused(tmp_path, capsys, monkeypatch):
+    path, place = write_study(tmp_path, RUNS), tmp_path / "runs" / "small"
+    cut_short(path, 1)
+    monkeypatch.setattr("outrisk.assess.study_run.versions", lambda: versions() | {"outrisk": "0.0.9"})
+    assert "outrisk was 0.1.0, is 0.0.9" in refused(capsys, "assess", path, "--out", place)
+
+
+def test_what_is_kept_and_broken_is_computed_again(tmp_path, capsys, undisturbed):
+    path, place = write_study(tmp_path, RUNS), tmp_path / "runs" / "small"
+    cut_short(path, 3)
+    kept = sorted((place / "unfinished" / "runs").iterdir())
+    kept[0].write_bytes(kept[0].read_bytes()[:-20])
+    kept[3].write_bytes(b"")
+    assert outrisk(capsys, "assess", path, "--out", place, "--quiet")[0] == 0
+    assert contents(place) == undisturbed
+
+
+def test_results_of_before_stay_until_the_new_ones_are_whole(tmp_path, capsys, undisturbed):
+    path, place = write_study(tmp_path, RUNS), tmp_path / "runs" / "small"
+    assert outrisk(capsys, "assess", path, "--out", place, "--seed", 7, "--quiet")[0] == 0
+    (place / "note.txt").write_text("of the study before")
+    before = contents(place)
+    made = studies.prepare_study(path, place, True, 1, None)
+    with made:
+        made.carry_out(Event(), lambda *heard: None, lambda: None)
+        assert {name: text for name, text in contents(place).items() if "unfinished" not in name} == before
+        made.done.popitem()
+        studies.write_study(made)  # stopped: not whole
+    assert {name: text for name, text in contents(place).items() if "unfinished" not in name} == before
+    assert outrisk(capsys, "assess", path, "--out", place, "--quiet")[0] == 0  # goes on without --force
+    assert contents(place) == undisturbed
+
+
+def test_a_second_process_is_refused(tmp_path, capsys):
+    path, place = write_study(tmp_path, RUNS), tmp_path / "runs" / "small"
+    made = studies.prepare_study(path, place, False, 1, None)
+    with made:
+        message = refused(capsys, "assess", path, "--out", place)
+        assert "is being written by process" in message
+        assert "is being written by process" in refused(capsys, "assess", path, "--out", place, "--force")
+        studies.carry_out(made, Event(), Console(quiet=True))
+        studies.write_study(made)
+    assert (place / "report.html").is_file()
