@@ -289,7 +289,7 @@ def _inputs(study: Study, data: StudyData) -> list[Input]:
     if study.file.codebook:
         inputs.append(Input("codebook", study.file.codebook, file_digest(study.folder / study.file.codebook)))
     for name in dict.fromkeys(entry.values for entry in study.file.outputs if isinstance(entry.values, str)):
-        if (study.folder / name).is_file():
+        if "\n" not in name and len(name) < 256 and (study.folder / name).is_file():  # not pasted text
             inputs.append(Input("values", name, file_digest(study.folder / name)))
     for entry in study.file.outputs:
         place = entry.runs.rpartition(":")[0]
