@@ -147,7 +147,10 @@ def test_nothing_is_written_unless_asked(df, fit, tmp_path, monkeypatch):
     assert repr(found) and not list(tmp_path.iterdir())
     page = found.report(tmp_path / "page.html")
     assert page.read_text().lower().startswith("<!doctype html>")
-    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["page.details.html", "page.html"]
+    text = page.read_text() + (tmp_path / "page.details.html").read_text()
+    links = {link.partition("#")[0] for link in re.findall(r'<a href="([^"]*)"', text)}
+    assert links == {"", "page.details.html"}  # nothing that is not there
     assert "<html" in page.read_text()
     with pytest.raises(OutRiskError, match="no such directory"):
         found.report(tmp_path / "none" / "page.html")

@@ -195,7 +195,7 @@ def test_a_function_of_the_study_runs_only_if_it_is_trusted(tmp_path, capsys):
     code, _, said = outrisk(capsys, "assess", path, "--out", tmp_path / "run", "--trust", "--quiet")
     assert code == 0, said
     assert (tmp_path / "mark").exists()
-    assert "by code that comes with the study, trusted and run" in (tmp_path / "run" / "report.html").read_text()
+    assert "by code that comes with the study, trusted and run" in (tmp_path / "run" / "details.html").read_text()
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_assess_writes_the_run_directory(tmp_path, capsys):
     assert (run / "report.html").stat().st_size > 1000
 
 
-@pytest.mark.parametrize(("command", "page"), [("assess", "report.html"), ("teach", "teaching.html")])
+@pytest.mark.parametrize(("command", "page"), [("assess", "details.html"), ("teach", "teaching.html")])
 def test_the_importance_of_outputs_is_carried_out_and_told(tmp_path, capsys, command, page):
     files = []
     for importance in (1, 50):
@@ -106,7 +106,7 @@ def test_a_run_directory_leads_with_the_look(tmp_path, capsys):
     outright = json.loads((run / "risk.json").read_text())["outright"]
     assert " ".join(out.split()).startswith(outright)
     findings = pd.read_csv(run / "findings.csv")
-    page = (run / "report.html").read_text()
+    page = (run / "details.html").read_text()
     assert page.index("What the release says outright") < page.index("In short")
     assert all(rule in page for rule in findings.rule)
 

@@ -43,12 +43,12 @@ def test_a_reference_to_a_section_that_is_not_there_is_an_error():
 
 def test_a_toy_section_from_outside_the_package(assessed, tmp_path, monkeypatch):
     directory = altered(assessed["halves"], tmp_path / "run")
-    before = re.findall(r"<h2>(.*?)</h2>", study_page.render(directory).read_text())
+    before = re.findall(r"<h2>(.*?)</h2>", (study_page.render(directory).parent / "details.html").read_text())
     toy = Section(
         "toy", "A toy", lambda results: {"runs": len(results.runs)}, "<p>{{ runs }} runs: {{ ref('risk') }}</p>"
     )
     monkeypatch.setattr(study_page, "SECTIONS", [*study_page.SECTIONS[:1], toy, *study_page.SECTIONS[1:]])
-    text = study_page.render(directory).read_text()
+    text = (study_page.render(directory).parent / "details.html").read_text()
     after = re.findall(r"<h2>(.*?)</h2>", text)
     assert any(heading.endswith(". A toy") for heading in after[:2]) and len(after) == len(before) + 1
     number = next(heading.split(".")[0] for heading in after if heading.endswith("Risk, original against holdout"))

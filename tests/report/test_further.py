@@ -34,5 +34,5 @@ def test_a_measure_of_ones_own(assessed, tmp_path, monkeypatch):
     (first, second) = (row for row in pd.read_csv(out / "measures.csv").itertuples() if row.family == "met")
     assert first.keys == second.keys == "age+area+sex"
     assert first.original - first.holdout == pytest.approx(first.difference, abs=1e-12)
-    page = words((out / "report.html").read_text())
+    page = words((out / "details.html").read_text())
     assert "Further measures" in page and "met by somebody" in page

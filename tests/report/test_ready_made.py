@@ -50,5 +50,5 @@ def test_a_ready_made_study(name, short, request):
             if side == "marginal" and value is not None:
                 own, other = (values[measure, keys, each] for each in ("original", "holdout"))
                 assert math.isclose(own - other, value, abs_tol=1e-9), (measure, keys)
-    page = re.sub(r"<svg.*?</svg>", "", (place / "report.html").read_text(), flags=re.S)
+    page = re.sub(r"<svg.*?</svg>", "", (place / "details.html").read_text(), flags=re.S)
     assert re.findall(r"[-\N{MINUS SIGN}]0\.0+(?!\d)", page) == []

@@ -46,7 +46,12 @@ CONVENTIONS = {"tcap_undefined": "non-matches undefined", "tcap_zero": "non-matc
 
 @pytest.fixture(scope="module")
 def pages(assessed):
-    return {name: (folder, (folder / "report.html").read_text(encoding="utf-8")) for name, folder in assessed.items()}
+    return {name: (folder, (folder / "details.html").read_text(encoding="utf-8")) for name, folder in assessed.items()}
+
+
+def rendered(directory) -> str:
+    """The details of a directory, rendered again."""
+    return (render(directory).parent / "details.html").read_text(encoding="utf-8")
 
 
 def number(text: str) -> float:
@@ -235,7 +240,7 @@ def test_what_is_undefined_never_reads_as_zero(pages, tmp_path):
             row["value"] = ""
 
     place = altered(pages["halves"][0], tmp_path / "run", risk_json=undefined, risk_csv=empty)
-    text = render(place).read_text(encoding="utf-8")
+    text = rendered(place)
     page = Page(text)
     for row in contrasts(read_run(place), "tcap_undefined"):
         assert math.isnan(row.original.value)
@@ -255,9 +260,9 @@ def test_an_interrupted_study_says_so(pages, tmp_path):
         risk["folds"], risk["levels"] = [], []
 
     place = altered(pages["halves"][0], tmp_path / "some", manifest_json=cut)
-    assert "interrupted after 2 of 6 planned runs" in words(render(place).read_text(encoding="utf-8"))
+    assert "interrupted after 2 of 6 planned runs" in words(rendered(place))
     place = altered(pages["halves"][0], tmp_path / "none", manifest_json=cut, risk_json=none)
-    page = words(render(place).read_text(encoding="utf-8"))
+    page = words(rendered(place))
     assert "nothing can be said yet" in page and "missing evidence" in page
     assert "No run has finished" in told(place)
 
@@ -276,7 +281,7 @@ def test_a_failed_refit_is_said_and_heads_the_largest_differences(pages, tmp_pat
         rows[:] = sorted([*rows, *extra], key=lambda row: (row["fold"] != "whole", row["run"]))
 
     place = altered(pages["halves"][0], tmp_path / "run", risk_json=failed, matched_csv=undefined)
-    page = words(render(place).read_text(encoding="utf-8"))
+    page = words(rendered(place))
     assert "In 1 run the released analysis could not be refitted" in page
     assert "no convergence" in page
     found = numbers(read_run(place))
@@ -292,7 +297,7 @@ def test_the_error_over_generations_is_left_out_where_nothing_had_to_be_evolved(
         for run in (run for fold in risk["folds"] for run in fold["runs"]):
             run["generations"] = 0
 
-    text = render(altered(pages["halves"][0], tmp_path / "run", risk_json=at_once)).read_text(encoding="utf-8")
+    text = rendered(altered(pages["halves"][0], tmp_path / "run", risk_json=at_once))
     assert 'id="generations"' not in text
     headings = re.findall(r"<h2>(\d+)\.", text)
     assert headings == [str(i) for i in range(1, len(headings) + 1)]
@@ -304,7 +309,7 @@ def test_what_was_slow_is_said(pages, tmp_path):
         tmp_path / "run",
         manifest_json=lambda manifest: manifest.update(slow=[{"output": "Cox", "refits": 1200, "seconds": 20.0}]),
     )
-    assert "“Cox” has no additive form" in render(place).read_text(encoding="utf-8")
+    assert "“Cox” has no additive form" in rendered(place)
 
 
 def told(folder) -> str:
@@ -330,8 +335,8 @@ def test_terminal_summary_fits_and_names_both_conventions(pages, name):
 def test_same_files_give_the_same_bytes(pages, tmp_path):
     folder, text = pages["holdout"]
     place = altered(folder, tmp_path / "run")
-    assert render(place).read_text(encoding="utf-8") == text
-    assert not [path for path in place.iterdir() if path.name.startswith(".report")]
+    assert rendered(place) == text
+    assert not [path for path in place.iterdir() if path.name.startswith((".report", ".details"))]
 
 
 def test_many_numbers_render_in_seconds(pages, tmp_path):
@@ -342,7 +347,7 @@ def test_many_numbers_render_in_seconds(pages, tmp_path):
     place = altered(pages["halves"][0], tmp_path / "run", matched_csv=many)
     assert len(pd.read_csv(place / "matched.csv", usecols=["run"])) > 100_000
     start = time.process_time()
-    path = render(place)
+    path = render(place).parent / "details.html"
     assert time.process_time() - start < 10
     assert path.stat().st_size < 2_000_000
     Page(path.read_text(encoding="utf-8"))
@@ -402,7 +407,7 @@ def test_numbers_that_round_to_nothing_have_no_sign():
 def test_figures_are_legible_on_a_telephone(pages):
     """Where the style sheet draws them 42 rem wide, no text is smaller than 10 px."""
     text = pages["halves"][1]
-    assert re.search(r"@media screen and \(max-width: 40rem\) {\s*figure svg { width: 42rem; }", text)
+    assert re.search(r"@media screen and \(max-width: 40rem\) {\s*figure:not\(.narrow\) svg { width: 42rem; }", text)
     drawings = re.findall(r'<svg[^>]*viewBox="0 0 ([\d.]+) [^>]*>(.*?)</svg>', text, flags=re.DOTALL)
     assert len(drawings) > 2
     for width, body in drawings:

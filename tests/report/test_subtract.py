@@ -38,6 +38,6 @@ def test_every_estimate_of_risk_json(assessed, study):
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_no_number_is_a_negative_nothing(assessed, study):
-    page = (assessed[study] / "report.html").read_text()
+    page = (assessed[study] / "details.html").read_text()
     found = re.findall(r"[-\N{MINUS SIGN}]0\.0+(?![\d])", re.sub(r"<svg.*?</svg>", "", page, flags=re.S))
     assert found == []

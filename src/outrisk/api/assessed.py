@@ -19,8 +19,7 @@ from outrisk.codebook import Codebook
 from outrisk.errors import ConfigError
 from outrisk.records.directory import RunDirectory
 from outrisk.records.schema import Risk
-from outrisk.report.pages.study_page import render
-from outrisk.whole_files import write_text
+from outrisk.report.pages.study_page import copy_pages, render
 
 _LEADING = "tcap_undefined"  # the measure that the sentence is about
 _SHOWN = ["tcap_undefined", "tcap_zero", "dcap", "baseline"]
@@ -189,13 +188,15 @@ class Assessed:
         return f"<p>{html.escape(self.sentence)}</p>\n{table}"
 
     def report(self, path: str | Path) -> Path:
-        """Write the report, one self-contained page, and return its path."""
+        """Write the report, and return its path: page one, with the details beside it in `<name>.details.html`.
+
+        Both are self-contained; files of the run that they speak of are written by `write`.
+        """
         path = Path(path)
         if not path.parent.is_dir():
             raise ConfigError(f"{path.parent}: no such directory; make it, or name another file")
         with tempfile.TemporaryDirectory() as place:
-            folder = self.write(Path(place) / self._run.study.file.name)
-            write_text(path, (folder / "report.html").read_text(encoding="utf-8"))
+            copy_pages(self.write(Path(place) / self._run.study.file.name), path)
         return path
 
     def write(self, out: str | Path, force: bool = False) -> Path:

@@ -1,7 +1,8 @@
 """The one way to a page: sections, each a template and a function of the records, numbered where they come to stand.
 
 A page is a list of sections (`pages/`). Nobody writes a section's number: templates say `{{ ref("risk") }}`, texts made
-in Python say `[[risk]]`, and both become a link with the number the section has on this page.
+in Python say `[[risk]]`, and both become a link with the number the section has on this page, or on the page behind it.
+A template draws a figure by `{{ draw(figure) }}`; what a page has drawn is handed back with it, to be kept beside it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from outrisk.report import formats
+from outrisk.report.drawing import Drawing
 from outrisk.whole_files import write_text
 
 Record = TypeVar("Record")
@@ -47,14 +49,57 @@ class Head:
     description: str = ""
 
 
+@dataclass(frozen=True, eq=False)
+class Behind:
+    """The page that stands behind another one: its file, and the names of its sections in their order."""
+
+    file: str
+    names: Sequence[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Composed:
+    """A page as text, the figures drawn on it, and the names of the sections it has."""
+
+    text: str
+    drawings: tuple[Drawing, ...]
+    names: tuple[str, ...]
+
+
 def compose(head: Head, sections: Sequence[Section[Record]], record: Record) -> str:
     """One self-contained HTML page; same record, same text."""
+    return composed(head, sections, record).text
+
+
+def composed(
+    head: Head,
+    sections: Sequence[Section[Record]],
+    record: Record,
+    *,
+    behind: Behind | None = None,
+    frame: str = "page.html",
+    beside: bool = False,
+) -> Composed:
+    """A page with what is to be kept beside it.
+
+    frame: the template around the sections. behind: where sections stand that this page refers to and does not have.
+    beside: whether figures will stand beside the page as files, so that it links to them.
+    """
     contents = [(section, section.content(record)) for section in sections]
     shown = [(section, content) for section, content in contents if content is not None]
-    page = _environment([section.name for section, _ in shown])
+    names = tuple(section.name for section, _ in shown)
+    drawings: list[Drawing] = []
+    page = _environment(names, behind)
+
+    def draw(figure: Drawing) -> Markup:
+        drawings.append(figure)
+        return figure.inline if not beside else figure.inline + figure.links
+
+    page.globals["draw"] = draw
     bodies = [(section, Markup(page.from_string(section.template).render(content))) for section, content in shown]
     css = Markup(asset("style.css"))  # our own file
-    return page.from_string(asset("page.html")).render(head=head, sections=bodies, css=css)
+    text = page.from_string(asset(frame)).render(head=head, sections=bodies, css=css)
+    return Composed(text, tuple(drawings), names)
 
 
 def asset(name: str) -> str:
@@ -62,7 +107,7 @@ def asset(name: str) -> str:
     return files("outrisk.report").joinpath("templates", *name.split("/")).read_text(encoding="utf-8")
 
 
-def _environment(names: Sequence[str]) -> Environment:
+def _environment(names: Sequence[str], behind: Behind | None = None) -> Environment:
     """Templates with the filters that write numbers for readers, and with references to the sections of these names."""
     page = Environment(
         autoescape=True,
@@ -72,19 +117,23 @@ def _environment(names: Sequence[str]) -> Environment:
         loader=FunctionLoader(asset),
     )
     shown = (formats.share, formats.signed, formats.points, formats.interval, formats.error, formats.count)
-    more = (formats.seconds, formats.names, formats.plural, formats.level_name, formats.file_name, formats.stop)
-    page.filters.update({function.__name__: function for function in (*shown, *more)})
-    numbers = {name: number for number, name in enumerate(names, start=1)}
+    others = (formats.seconds, formats.names, formats.plural, formats.level_name, formats.file_name, formats.stop)
+    page.filters.update({function.__name__: function for function in (*shown, *others)})
+    places = {name: (f"#{name}", "", number) for number, name in enumerate(names, start=1)}
+    if behind is not None:
+        more = {name: (f"{behind.file}#{name}", "details, ", at) for at, name in enumerate(behind.names, start=1)}
+        places = more | places
 
     def ref(name: str, word: str = "section") -> Markup:
-        if name not in numbers:
+        if name not in places:
             raise LookupError(f"no section {name!r} on this page; it has {names}")
-        return Markup('<a href="#{}">{} {}</a>').format(name, word, numbers[name])
+        place, before, number = places[name]
+        return Markup('<a href="{}">{}{} {}</a>').format(place, before, word, number)
 
     def referring(text: str) -> Markup:
         """A text whose `[[name]]` become references; other brackets stay."""
         parts = re.split(r"\[\[([^\[\]]*)\]\]", text)
-        found = [ref(part) if at % 2 and part in numbers else _mark(part, at) for at, part in enumerate(parts)]
+        found = [ref(part) if at % 2 and part in places else _mark(part, at) for at, part in enumerate(parts)]
         return Markup("").join(found)
 
     page.globals["ref"] = ref

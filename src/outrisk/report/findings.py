@@ -16,6 +16,7 @@ _COUNTING = {
     LEADING: "leaving out synthetic records whose keys nobody has",
     "tcap_zero": "counting synthetic records whose keys nobody has as wrong",
 }
+_MOST_WORDS = 60  # of a sentence on page one
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,16 @@ class Figure:
 def in_short(results: Results) -> list[str]:
     """The answer, one paragraph an item."""
     return [_unbroken(paragraph) for paragraph in _paragraphs(results)]
+
+
+def briefly(results: Results) -> list[str]:
+    """The answer in two or three paragraphs: what is certain first, then what was measured."""
+    said = [_assessed(results)]
+    if results.risk.outright:
+        said.append(formats.cut(results.risk.outright, _MOST_WORDS))
+    if not results.runs:
+        return [*said, _paragraphs(results)[-1]]
+    return [_unbroken(paragraph) for paragraph in (*said, _risk(results)[0])]
 
 
 def _unbroken(text: str) -> str:

@@ -100,8 +100,15 @@ def names(items: Sequence[str]) -> str:
 
 
 def plural(number: int, noun: str) -> str:
-    """`1 run`, `14 runs`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    """`1 run`, `14 runs`, `2 people`."""
+    many = "people" if noun == "person" else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else many}"
+
+
+def cut(text: str, most: int) -> str:
+    """The first words of a text, and an ellipsis where there are more."""
+    words = text.split()
+    return text if len(words) <= most else " ".join(words[:most]).rstrip(",;:.") + " …"
 
 
 def fold_name(level: int, fold: str) -> str:

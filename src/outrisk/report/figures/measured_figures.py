@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from outrisk.report.figures.study_figures import _QUIET, COLOURS, MARKERS, _style, _svg
+from outrisk.report.drawing import COLOURS, QUIET, Drawing
+from outrisk.report.figures.study_figures import MARKERS, drawing_of, style
 
 _WIDTH = 7.4
 _ROW = 0.27
@@ -18,20 +19,20 @@ _LONGEST = 28  # characters of a name on an axis
 Row = dict[str, Any]
 
 
-def targets_figure(table: Mapping[str, Any], name: str) -> str:
+def targets_figure(table: Mapping[str, Any], name: str) -> Drawing | None:
     """The targets by rising risk: what the original discloses by itself, and what the synthetic data disclose.
 
     After Figure 1 of Raab, Nowok and Dibben (2024); a holdout, where there is one, stands beside the synthetic data.
     """
     rows = [row for row in _rows(table) if row["synthetic"] is not None]
     if not rows:
-        return ""
-    with _style(name):
+        return None
+    with style(name):
         figure = Figure(figsize=(_WIDTH, 1.1 + _ROW * len(rows)), layout="constrained")
         axes = figure.subplots()
         for at, row in enumerate(rows):
-            axes.plot([row["synthetic"], row["original"]], [at, at], color=_QUIET, lw=0.9, zorder=1)
-            axes.plot(row["original"], at, marker="|", ms=9, mew=1.6, color=_QUIET)
+            axes.plot([row["synthetic"], row["original"]], [at, at], color=QUIET, lw=0.9, zorder=1)
+            axes.plot(row["original"], at, marker="|", ms=9, mew=1.6, color=QUIET)
             axes.plot(row["synthetic"], at, marker=MARKERS["original"], ms=6, color=COLOURS["original"])
             if row.get("holdout") is not None:
                 axes.plot(
@@ -41,7 +42,7 @@ def targets_figure(table: Mapping[str, Any], name: str) -> str:
         axes.set_xlim(left=-0.01)
         axes.set_xlabel(table["caption"])
         handles = [
-            Line2D([], [], ls="", marker="|", ms=9, mew=1.6, color=_QUIET, label="original by itself"),
+            Line2D([], [], ls="", marker="|", ms=9, mew=1.6, color=QUIET, label="original by itself"),
             Line2D([], [], ls="", marker=MARKERS["original"], color=COLOURS["original"], label="by the synthetic data"),
         ]
         if any(row.get("holdout") is not None for row in rows):
@@ -49,16 +50,16 @@ def targets_figure(table: Mapping[str, Any], name: str) -> str:
                 Line2D([], [], ls="", marker=MARKERS["holdout"], color=COLOURS["holdout"], mfc="white", label="holdout")
             )
         figure.legend(handles=handles, loc="outside lower left", ncols=3)
-        return _svg(figure, name, "Attribute disclosure by target, in rising order")
+        return drawing_of(figure, name, "Attribute disclosure by target, in rising order")
 
 
-def against_figure(table: Mapping[str, Any], name: str) -> str:
+def against_figure(table: Mapping[str, Any], name: str) -> Drawing | None:
     """Each measure of original and holdout, and beside them the difference with its interval."""
     rows = [row for row in _rows(table) if row["original"] is not None or row["holdout"] is not None]
     rows = [row for row in rows if row.get("synthesis") in (None, "mean")]  # of several synthetic tables the mean
     if not rows:
-        return ""
-    with _style(name):
+        return None
+    with style(name):
         figure = Figure(figsize=(_WIDTH, 1.1 + _ROW * len(rows)), layout="constrained")
         left, right = figure.subplots(1, 2, sharey=True, width_ratios=[1.25, 1])
         for at, row in enumerate(rows):
@@ -82,15 +83,15 @@ def against_figure(table: Mapping[str, Any], name: str) -> str:
             for side, label in (("original", "people in the data"), ("holdout", "people not in the data (holdout)"))
         ]  # fmt: skip
         figure.legend(handles=handles, loc="outside lower left", ncols=2)
-        return _svg(figure, name, "Measures of original and holdout, and their difference")
+        return drawing_of(figure, name, "Measures of original and holdout, and their difference")
 
 
-def worst_figure(table: Mapping[str, Any], name: str) -> str:
+def worst_figure(table: Mapping[str, Any], name: str) -> Drawing | None:
     """Each measure of the original with its interval, and its value in the worst case."""
     rows = [row for row in _rows(table) if row["original"] is not None and row.get("synthesis") in (None, "mean")]
     if not rows:
-        return ""
-    with _style(name):
+        return None
+    with style(name):
         figure = Figure(figsize=(_WIDTH, 1.1 + _ROW * len(rows)), layout="constrained")
         axes = figure.subplots()
         for at, row in enumerate(rows):
@@ -98,18 +99,18 @@ def worst_figure(table: Mapping[str, Any], name: str) -> str:
                 axes.plot([row["original_low"], row["original_high"]], [at, at], color=COLOURS["original"], lw=1.2)
             axes.plot(row["original"], at, marker=MARKERS["original"], ms=4.5, color=COLOURS["original"])
             if row["worst_case"] is not None:
-                axes.plot(row["worst_case"], at, marker="|", ms=9, mew=1.6, color=_QUIET)
+                axes.plot(row["worst_case"], at, marker="|", ms=9, mew=1.6, color=QUIET)
         _name_rows(axes, [str(row["measure"]) for row in rows])
         axes.set_title(table["unit"].capitalize())
         handles = [
             Line2D([], [], marker=MARKERS["original"], color=COLOURS["original"], label="original"),
-            Line2D([], [], ls="", marker="|", ms=9, mew=1.6, color=_QUIET, label="worst case: a resample released"),
+            Line2D([], [], ls="", marker="|", ms=9, mew=1.6, color=QUIET, label="worst case: a resample released"),
         ]
         figure.legend(handles=handles, loc="outside lower left", ncols=2)
-        return _svg(figure, name, "Measures of the original, and their value in the worst case")
+        return drawing_of(figure, name, "Measures of the original, and their value in the worst case")
 
 
-FIGURES: dict[str, Callable[[Mapping[str, Any], str], str]] = {
+FIGURES: dict[str, Callable[[Mapping[str, Any], str], Drawing | None]] = {
     "targets": targets_figure,
     "against": against_figure,
     "worst": worst_figure,

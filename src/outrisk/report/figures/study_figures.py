@@ -1,4 +1,4 @@
-"""The report's figures as inline SVG: deterministic, small, with ids of their own, legible in grey."""
+"""The report's figures: deterministic, small, with ids of their own, legible in grey."""
 
 from __future__ import annotations
 
@@ -21,15 +21,13 @@ from numpy.typing import NDArray
 from outrisk.records.schema import Estimate, Extrapolation, Snapshot, Step
 from outrisk.report import formats
 from outrisk.report.contrasts import Contrast
+from outrisk.report.drawing import COLOURS, INK, QUIET, RULE, Drawing
 
 Floats = NDArray[np.float64]
 Row = TypeVar("Row")
 
-# Okabe and Ito (2008): told apart with any colour vision; the shapes tell them apart in grey.
-COLOURS = {"original": "#0072B2", "holdout": "#D55E00", "marginal": "#1f2933"}
 MARKERS = {"original": "o", "holdout": "s", "marginal": "D"}
 NAMES = {"original": "people in the data", "holdout": "people not in the data (holdout)"}
-_INK, _QUIET, _RULE = "#1f2933", "#5f6b76", "#d5dbe1"
 _WIDTH = 7.4
 _MOST_POINTS = 1500  # drawn in one figure, thinned evenly beyond
 _MOST_LINE_POINTS = 8000
@@ -38,8 +36,8 @@ _STYLE: dict[str, Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],  # lays out; the style sheet sets the reader's own, narrower, sans-serif
     "font.size": 8.5,
-    "axes.edgecolor": _QUIET,
-    "axes.labelcolor": _INK,
+    "axes.edgecolor": QUIET,
+    "axes.labelcolor": INK,
     "axes.linewidth": 0.7,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -48,14 +46,14 @@ _STYLE: dict[str, Any] = {
     "axes.titlelocation": "left",
     "axes.grid": True,
     "axes.axisbelow": True,
-    "grid.color": _RULE,
+    "grid.color": RULE,
     "grid.linewidth": 0.6,
     "legend.frameon": False,
-    "text.color": _INK,
-    "xtick.color": _QUIET,
-    "ytick.color": _QUIET,
-    "xtick.labelcolor": _INK,
-    "ytick.labelcolor": _INK,
+    "text.color": INK,
+    "xtick.color": QUIET,
+    "ytick.color": QUIET,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
     "xtick.major.size": 3,
     "ytick.major.size": 3,
     "xtick.minor.size": 0,
@@ -63,19 +61,19 @@ _STYLE: dict[str, Any] = {
 }
 
 
-def error_figure(trajectory: Sequence[Step], snapshots: Sequence[Snapshot]) -> str:
+def error_figure(trajectory: Sequence[Step], snapshots: Sequence[Snapshot]) -> Drawing | None:
     """MAE by generation, a panel for each level, a line for each run, points where the error is by refit."""
     levels = sorted({row.level for row in (*trajectory, *snapshots)})
     values = np.array([*(row.mae for row in trajectory), *(row.mae for row in snapshots)])
     if not levels or not np.isfinite(values).any():
-        return ""
+        return None
     floor = _floor(values)
     lines: dict[tuple[int, str, int], list[Step]] = {}
     for row in trajectory:
         lines.setdefault((row.level, row.fold, row.run), []).append(row)
     most = max(20, _MOST_LINE_POINTS // max(1, len(lines)))
     points = _thin(snapshots, _MOST_POINTS)
-    with _style("error"):
+    with style("error"):
         figure = Figure(figsize=(_WIDTH, 2.9), layout="constrained")
         panels = figure.subplots(1, len(levels), sharey=True, squeeze=False)[0]
         for axes, level in zip(panels, levels, strict=True):
@@ -84,26 +82,26 @@ def error_figure(trajectory: Sequence[Step], snapshots: Sequence[Snapshot]) -> s
             _log_scale(axes, "y", values, floor)
             for line in (rows for place, rows in lines.items() if place[0] == level):
                 some = _thin(line, most)
-                axes.plot(*_points(some, floor), color=_QUIET, lw=0.9, alpha=0.75)
+                axes.plot(*_points(some, floor), color=QUIET, lw=0.9, alpha=0.75)
             own = [row for row in points if row.level == level]
-            axes.plot(*_points(own, floor), ls="", marker="o", ms=2.6, mew=0, color=_INK)
+            axes.plot(*_points(own, floor), ls="", marker="o", ms=2.6, mew=0, color=INK)
             axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
             axes.set_xlabel("generation")
         panels[0].set_ylabel("MAE (log scale)")
         handles = [
-            Line2D([], [], color=_QUIET, lw=0.9, label="one run (running totals)"),
-            Line2D([], [], ls="", marker="o", ms=3, color=_INK, label="full refit"),
+            Line2D([], [], color=QUIET, lw=0.9, label="one run (running totals)"),
+            Line2D([], [], ls="", marker="o", ms=3, color=INK, label="full refit"),
         ]
         figure.legend(handles=handles, loc="outside lower center", ncols=2)
-        return _svg(figure, "error", "Error of the released numbers by generation")
+        return drawing_of(figure, "error", "Error of the released numbers by generation")
 
 
-def contrast_figure(rows: Sequence[Contrast], name: str) -> str:
+def contrast_figure(rows: Sequence[Contrast], name: str) -> Drawing | None:
     """Original and holdout with their intervals, and beside them the difference with its interval, a row a fold."""
     shown = [row for row in rows if not math.isnan(row.original.value) or not math.isnan(row.holdout.value)]
     if not shown:
-        return ""
-    with _style(name):
+        return None
+    with style(name):
         figure = Figure(figsize=(_WIDTH, 0.95 + 0.27 * len(shown)), layout="constrained")
         left, right = figure.subplots(1, 2, sharey=True, width_ratios=[1.25, 1])
         for at, row in enumerate(shown):
@@ -113,7 +111,7 @@ def contrast_figure(rows: Sequence[Contrast], name: str) -> str:
             if math.isnan(row.marginal.value):
                 middle = blended_transform_factory(right.transAxes, right.transData)
                 right.text(0.5, at, row.gap or formats.UNDEFINED, transform=middle, ha="center",
-                           va="center", color=_QUIET, fontsize=8.5, clip_on=True, zorder=3,
+                           va="center", color=QUIET, fontsize=8.5, clip_on=True, zorder=3,
                            bbox={"facecolor": "white", "edgecolor": "none", "pad": 2})  # fmt: skip
         left.set_yticks(range(len(shown)), [row.name for row in shown])
         left.set_ylim(len(shown) - 0.5, -0.5)
@@ -126,20 +124,20 @@ def contrast_figure(rows: Sequence[Contrast], name: str) -> str:
         if all(math.isnan(row.marginal.value) for row in shown):
             right.set_xticks([])
         else:
-            right.axvline(0, color=_INK, lw=0.9)
+            right.axvline(0, color=INK, lw=0.9)
         handles = [_handle(side, label) for side, label in NAMES.items()]
         figure.legend(handles=handles, loc="outside lower left", ncols=2)
-        return _svg(figure, name, "Correct attribution of original and holdout, and their difference, by fold")
+        return drawing_of(figure, name, "Correct attribution of original and holdout, and their difference, by fold")
 
 
 def extrapolation_figure(
     panels: Sequence[tuple[str, Sequence[Snapshot], Sequence[Extrapolation]]], measure: str, name: str
-) -> str:
+) -> Drawing | None:
     """Risk against error, a row a fold: the fit on its own linear axis, and the same points and line on a log axis."""
     panels = [panel for panel in panels if any(math.isfinite(row.mae) for row in panel[1])]
     if not panels:
-        return ""
-    with _style(name):
+        return None
+    with style(name):
         figure = Figure(figsize=(_WIDTH, 0.55 + 2.35 * len(panels)), layout="constrained")
         grid = figure.subplots(len(panels), 2, sharey="row", squeeze=False)
         for (linear, log), (title, rows, fits) in zip(grid, panels, strict=True):
@@ -164,12 +162,13 @@ def extrapolation_figure(
             linear.xaxis.set_major_locator(MaxNLocator(nbins=5))
             log.set_xlabel("MAE (log scale; 0 at the left edge)")
         handles = [_handle(side, label) for side, label in NAMES.items()]
-        handles.append(Line2D([], [], color=_QUIET, lw=1.4, label="fitted line, value at zero error"))
+        handles.append(Line2D([], [], color=QUIET, lw=1.4, label="fitted line, value at zero error"))
         figure.legend(handles=handles, loc="outside lower center", ncols=3)
-        return _svg(figure, name, "Correct attribution against error of the released numbers")
+        return drawing_of(figure, name, "Correct attribution against error of the released numbers")
 
 
-def _style(salt: str) -> AbstractContextManager[None]:
+def style(salt: str) -> AbstractContextManager[None]:
+    """How figures look; the salt makes the ids of one figure always the same."""
     settings: Any = {**_STYLE, "svg.hashsalt": salt}
     return matplotlib.rc_context(settings)
 
@@ -246,18 +245,21 @@ def _thin(rows: Sequence[Row], most: int) -> Sequence[Row]:
     return [rows[at] for at in np.unique(np.linspace(0, len(rows) - 1, most).round().astype(int))]
 
 
-def _svg(figure: Figure, name: str, description: str) -> str:
-    """An `<svg>` element without metadata, ids prefixed with the figure's name, as wide as its place."""
+def drawing_of(figure: Figure, name: str, description: str, raster: bool = False) -> Drawing:
+    """A figure of matplotlib as a figure of a page, without metadata; with a raster image where that is asked for."""
     stream = io.StringIO()
     figure.savefig(stream, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
-    found = re.search(r'<svg[^>]*?viewBox="([^"]*)"[^>]*>(.*)</svg>', stream.getvalue(), flags=re.DOTALL)
+    found = re.search(r'<svg[^>]*?viewBox="0 0 ([\d.]+) ([\d.]+)"[^>]*>(.*)</svg>', stream.getvalue(), flags=re.DOTALL)
     if found is None:
         raise RuntimeError("matplotlib wrote no <svg> element")
-    size, body = found.groups()
+    width, height, body = found.groups()
     body = re.sub(
         r"<defs>\s*<style.*?</style>\s*</defs>", "", body, count=1, flags=re.DOTALL
     )  # it would style the page
-    body = re.sub(r"font-family: [^;\"]*(; )?", "", body)  # the style sheet's
-    body = re.sub(r'\bid="', f'id="{name}-', body)
-    body = re.sub(r'(?:xlink:)?(href="#|url\(#)', rf"\g<1>{name}-", body)
-    return f'<svg role="img" aria-label="{description}" viewBox="{size}">{body}</svg>'
+
+    def png() -> bytes:
+        image = io.BytesIO()
+        figure.savefig(image, format="png", dpi=200)
+        return image.getvalue()
+
+    return Drawing(name, description, (float(width), float(height)), body, png if raster else None)

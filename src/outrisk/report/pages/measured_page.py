@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from itertools import compress
 from typing import Any
 
-from markupsafe import Markup
 from rich import box
 from rich.console import Console
 from rich.markup import escape
@@ -17,6 +16,7 @@ from rich.table import Table
 
 from outrisk.report import formats
 from outrisk.report.compose import Head, Section, asset, compose
+from outrisk.report.drawing import Drawing
 
 _SHOWN = 24  # rows of a table on the terminal; files have them all
 _SIGNED = ("difference", "low", "high")
@@ -40,7 +40,7 @@ def _family(section: Mapping[str, Any]) -> Section[Mapping[str, Any]]:
 
     def content(_: Mapping[str, Any]) -> dict[str, Any]:
         tables = [{**table, "cells": cells(table), "numeric": numeric(table)} for table in section["tables"]]
-        return {**section, "tables": tables, "svg": Markup(figure(section))}  # our own drawing
+        return {**section, "tables": tables, "drawing": figure(section)}
 
     return Section(section["name"], section["title"], content, asset("measured/family.html"))
 
@@ -64,10 +64,10 @@ def show_measured(document: Mapping[str, Any], console: Console) -> None:
             console.print()
 
 
-def figure(section: Mapping[str, Any]) -> str:
-    """The section's figure as inline SVG; empty where it has none."""
+def figure(section: Mapping[str, Any]) -> Drawing | None:
+    """The section's figure; None where it has none."""
     if not section["figure"]:
-        return ""
+        return None
     from outrisk.report.figures import measured_figures  # matplotlib takes a second to import: only here
 
     return measured_figures.FIGURES[section["figure"]](section["tables"][0], section["name"])

@@ -1,12 +1,17 @@
-"""The report of a run directory: one self-contained HTML file that holds aggregates only."""
+"""The report of a run directory: page one, and the details behind it, both self-contained; aggregates only."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+
+from markupsafe import escape
 
 from outrisk.records.results import Results, read_run
 from outrisk.report import findings
-from outrisk.report.compose import Head, Section, compose, write_page
+from outrisk.report.compose import Behind, Head, Section, composed, write_page
+from outrisk.report.drawing import drawings_as_files
+from outrisk.report.page_one import beside_margin, each_output, told_outright, verdict_line, who_decides
 from outrisk.report.sections import (
     against_holdout,
     answer,
@@ -21,6 +26,8 @@ from outrisk.report.sections import (
     what_was_assessed,
     zero_error,
 )
+
+DETAILS = "details.html"
 
 SECTIONS: list[Section[Results]] = [
     outright.SECTION,
@@ -41,22 +48,53 @@ SECTIONS: list[Section[Results]] = [
 ]
 
 
-def render(directory: Path) -> Path:
-    """Write `report.html` into a run directory from its other files, and return its path.
+FIRST: list[Section[Results]] = [
+    verdict_line.SECTION,
+    told_outright.SECTION,
+    beside_margin.SECTION,
+    each_output.SECTION,
+    who_decides.SECTION,
+]
 
-    Works for interrupted runs too. Raises ConfigError, in one line, where the directory is no run directory or one of
-    its files is missing or broken; an earlier report is then left as it was. Same files, same bytes.
+
+def render(directory: Path) -> Path:
+    """Write page one, `report.html`, into a run directory from its other files, and return its path.
+
+    `details.html` and the figures of both pages, in `figures/`, are written first. Works for interrupted runs too.
+    Raises ConfigError, in one line, where the directory is no run directory or one of its files is missing or broken;
+    an earlier report is then left as it was. Same files, same bytes.
     """
     results = read_run(Path(directory))
-    return write_page(results.directory / "report.html", compose(_head(results), SECTIONS, results))
+    behind = composed(_head(results, "Details of the assessment"), SECTIONS, results, beside=True)
+    names = Behind(DETAILS, behind.names)
+    head = _head(results, "Disclosure risk of released outputs")
+    first = composed(head, FIRST, results, behind=names, frame="page_one.html", beside=True)
+    drawings_as_files((*first.drawings, *behind.drawings), results.directory)
+    write_page(results.directory / DETAILS, behind.text)
+    return write_page(results.directory / "report.html", first.text)
 
 
-def _head(results: Results) -> Head:
+def copy_pages(directory: Path, path: Path) -> None:
+    """The pages of a run directory as `path` and `<name>.details.html` beside it, without links to the run's files."""
+    details = path.with_name(f"{path.stem}.details.html")
+
+    def link(found: re.Match[str]) -> str:
+        place, mark, section = found["place"].partition("#")
+        if place and place != DETAILS:
+            return found["words"]
+        return f'<a href="{escape(details.name) if place else ""}{mark}{section}">{found["words"]}</a>'
+
+    for source, target in ((DETAILS, details), ("report.html", path)):
+        text = (directory / source).read_text(encoding="utf-8")
+        write_page(target, re.sub(r'<a href="(?P<place>[^"]*)">(?P<words>.*?)</a>', link, text))
+
+
+def _head(results: Results, heading: str) -> Head:
     manifest = results.manifest
     kicker = ["OutRisk " + manifest.outrisk, "report for output checking", manifest.started[:10]]
     return Head(
-        title=f"Disclosure risk: {manifest.study}",
-        heading=f"Disclosure risk of released outputs: {manifest.study}",
+        title=f"{heading}: {manifest.study}",
+        heading=f"{heading}: {manifest.study}",
         kicker=" · ".join(part for part in kicker if part),
         warnings=tuple(("Note", note) for note in findings.warnings(results)),
     )

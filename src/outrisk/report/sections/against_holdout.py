@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from markupsafe import Markup
-
 from outrisk.records.results import Results
 from outrisk.report import formats
 from outrisk.report.compose import Section, asset
 from outrisk.report.contrasts import contrasts
+from outrisk.report.drawing import Drawing
 
 
 def content(results: Results) -> dict[str, Any]:
@@ -24,11 +23,11 @@ def content(results: Results) -> dict[str, Any]:
             for measure in (*formats.CONVENTIONS, "dcap", "baseline")
             for keys in ("all", "largest")
         },
-        "figures": {measure: Markup(_figure(results, measure)) for measure in formats.CONVENTIONS},
+        "figures": {measure: _figure(results, measure) for measure in formats.CONVENTIONS},
     }
 
 
-def _figure(results: Results, measure: str) -> str:
+def _figure(results: Results, measure: str) -> Drawing | None:
     from outrisk.report.figures import study_figures  # matplotlib takes a second to import: only here
 
     return study_figures.contrast_figure(contrasts(results, measure), f"contrast-{formats.anchor(measure)}")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from markupsafe import Markup
-
 from outrisk.records.results import Results
 from outrisk.report.compose import Section, asset
 
@@ -17,7 +15,7 @@ def content(results: Results) -> dict[str, Any] | None:
     from outrisk.report.figures import study_figures  # matplotlib takes a second to import: only here
 
     figure = study_figures.error_figure(results.trajectory, results.snapshots)
-    return {"figure": Markup(figure)} if figure else None
+    return {"figure": figure} if figure else None
 
 
 SECTION = Section("generations", "Error over generations", content, asset("study/generations.html"))

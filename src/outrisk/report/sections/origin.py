@@ -19,6 +19,7 @@ _FILES = (
     (("differencing.csv",), "pairs of outputs that can be subtracted from each other, and the groups left"),
     (("measures.csv",), "the suite of measures for each run"),
     (("over_runs.csv",), "their means over runs, with intervals, for each fold and over the folds of a level"),
+    (("figures/",), "the figures of both pages as files"),
     (("synthetic/",), "the synthetic data set of each run"),
 )
 

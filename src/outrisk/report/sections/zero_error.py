@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from markupsafe import Markup
-
 from outrisk.records.results import Results
 from outrisk.records.schema import Extrapolation
 from outrisk.report import formats
 from outrisk.report.compose import Section, asset
+from outrisk.report.drawing import Drawing
 
 _FOLDS_DRAWN = 2  # the table has them all
 
@@ -20,7 +19,7 @@ def content(results: Results) -> dict[str, Any]:
         "risk": results.risk,
         "conventions": formats.CONVENTIONS,
         "extrapolations": {measure: extrapolation_rows(results, measure) for measure in formats.CONVENTIONS},
-        "figures": {measure: Markup(_figure(results, measure)) for measure in formats.CONVENTIONS},
+        "figures": {measure: _figure(results, measure) for measure in formats.CONVENTIONS},
     }
 
 
@@ -34,7 +33,7 @@ def extrapolation_rows(results: Results, measure: str) -> list[tuple[str, Extrap
     ]
 
 
-def _figure(results: Results, measure: str) -> str:
+def _figure(results: Results, measure: str) -> Drawing | None:
     from outrisk.report.figures import study_figures  # matplotlib takes a second to import: only here
 
     level = results.shown_level

@@ -1,0 +1,1 @@
+"""Page one of a study's report: what an output checker needs to decide; one file a part."""

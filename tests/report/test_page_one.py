@@ -1,0 +1,133 @@
+"""Page one of the report: short, whole, legible, and its files beside it."""
+
+import re
+import shutil
+import subprocess
+from collections import Counter
+
+import pandas as pd
+import pytest
+from pages import Page, altered, words
+
+from outrisk.records.schema import Finding
+from outrisk.report.drawing import COLOURS, INK
+from outrisk.report.pages.study_page import render
+
+STUDIES = ("halves", "holdout", "odd")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+MOST_WORDS, MOST_PAGES = 900, 2
+
+
+@pytest.fixture(scope="module")
+def firsts(assessed):
+    return {name: (folder, (folder / "report.html").read_text(encoding="utf-8")) for name, folder in assessed.items()}
+
+
+@pytest.fixture(scope="module")
+def crowded(assessed, tmp_path_factory):
+    """A run directory with many outputs of long names and many long findings."""
+    place = tmp_path_factory.mktemp("crowded") / "run"
+
+    def outputs(risk):
+        risk["outputs"] = [
+            each | {"name": f"{each['name']} {'of many people in this place ' * 5}{i}"}
+            for i in range(10)
+            for each in risk["outputs"]
+        ]
+
+    altered(assessed["halves"], place, risk_json=outputs)
+    long = "value of people is told for certain to anybody who knows this and that of them, " * 4
+    row = Finding("same answer", True, "an output of a long name " * 4, 9, 1234, long, "a=1", long, "ill")
+    columns = {name: [getattr(row, name)] * 60 for name in vars(row)}
+    pd.DataFrame(columns).to_csv(place / "findings.csv", index=False)
+    return place, render(place).read_text(encoding="utf-8")
+
+
+def pages_in_print(path, folder) -> int:
+    pdf = folder / "page.pdf"
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer"]
+    command += [f"--user-data-dir={folder / 'profile'}", f"--print-to-pdf={pdf}", path.resolve().as_uri()]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    return len(re.findall(rb"/Type\s*/Page\b", pdf.read_bytes()))
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_it_is_short(firsts, name):
+    assert 100 < len(words(firsts[name][1]).split()) <= MOST_WORDS
+
+
+def test_it_stays_short_however_much_there_is_to_say(crowded):
+    assert len(words(crowded[1]).split()) <= MOST_WORDS
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here")
+def test_it_prints_on_two_pages(firsts, crowded, tmp_path):
+    assert pages_in_print(firsts["halves"][0] / "report.html", tmp_path) <= MOST_PAGES
+    assert pages_in_print(crowded[0] / "report.html", tmp_path) <= MOST_PAGES
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_it_is_balanced_fetches_nothing_and_links_to_what_is_there(firsts, name):
+    folder, text = firsts[name]
+    page = Page(text)
+    details = (folder / "details.html").read_text(encoding="utf-8")
+    ids = Counter(value for _, attribute, value in page.attributes if attribute == "id")
+    assert not [each for each, times in ids.items() if times > 1]
+    for tag, attribute, value in page.attributes:
+        assert tag not in ("script", "link", "iframe", "object", "embed", "img", "base")
+        assert not attribute.startswith("on")
+        if attribute in ("href", "src", "xlink:href", "action", "data", "srcset"):
+            file, _, section = value.partition("#")
+            assert (folder / file).exists() if file else section in ids, value
+            assert file != "details.html" or not section or f'id="{section}"' in details, value
+    assert not re.search(r"https?://|@import|url\((?!#)", text)
+    links = {value for _, attribute, value in page.attributes if attribute == "href"}
+    assert {"details.html", "findings.csv", "risk.csv", "matched.csv"} <= links
+    assert not re.search(r"\bnan\b|\bNone\b|\bsafe\b", words(text))
+
+
+def test_its_figure_is_legible_on_a_telephone_and_follows_a_dark_screen(firsts):
+    text = firsts["halves"][1]
+    (width, body) = re.search(r'<svg[^>]*viewBox="0 0 ([\d.]+) [^>]*>(.*?)</svg>', text, flags=re.DOTALL).groups()
+    sizes = [float(size) for size in re.findall(r"font(?:-size)?: (?:bold )?([\d.]+)px", body)]
+    inside = 400 - 2 * 16  # the page's margins
+    assert sizes and min(sizes) * inside / float(width) >= 10
+    assert "var(--ink)" in body and "var(--paper)" in body
+    assert not [colour for colour in (INK, *COLOURS.values(), "#ffffff") if colour.lower() in body.lower()]
+    assert "@media screen and (prefers-color-scheme: dark)" in text
+
+
+def test_its_figures_stand_beside_it(firsts):
+    folder, text = firsts["halves"]
+    for end, start in ((".svg", b"<svg"), (".png", b"\x89PNG")):
+        (file,) = re.findall(rf'href="(figures/[\w-]+{re.escape(end)})"', text)
+        assert (folder / file).read_bytes().startswith(start)
+    drawing = (folder / "figures" / "marginal-risk.svg").read_text(encoding="utf-8")
+    assert "var(" not in drawing and INK in drawing and 'xmlns="http://www.w3.org/2000/svg"' in drawing
+
+
+def test_what_it_says_of_an_output_is_what_the_files_say(firsts):
+    folder, text = firsts["halves"]
+    (rows,) = [rows for section, _, rows in Page(text).tables if section == "outputs"]
+    shown = {row[0]: row for row in rows[1:]}
+    matched = pd.read_csv(folder / "matched.csv")
+    matched = matched[matched.level == 2]
+    for name, group in matched.groupby("output"):
+        least = group.groupby(["fold", "run"]).matched.agg(["sum", "size"]).sort_values("sum").iloc[0]
+        every = least["sum"] == least["size"]
+        assert shown[name][3] == (
+            "all, in every run" if every else f"{least['sum']} of {least['size']} in the worst run"
+        )
+        assert int(shown[name][2]) == least["size"]
+
+
+def test_an_interrupted_study_says_so(firsts, tmp_path):
+    def cut(manifest):
+        manifest |= {"status": "interrupted", "runs_done": 2, "runs_planned": 6}
+
+    def none(risk):
+        risk["folds"], risk["levels"] = [], []
+
+    place = altered(firsts["halves"][0], tmp_path / "none", manifest_json=cut, risk_json=none)
+    page = words(render(place).read_text(encoding="utf-8"))
+    assert "interrupted after 2 of 6 planned runs" in page and "Not measured" in page
