@@ -49,8 +49,8 @@ _KINDS = {"total": TOTAL, "ratio": RATIO, "deviation": DEVIATION, "rank": RANK, 
 def search(problem: Problem, settings: LocalSearchSettings, rng: np.random.Generator) -> Iterator[Generation]:
     """Anneal chain after chain; yields the start and the best after each chain, until all numbers are matched.
 
-    Distances are by turns in half last digits, where all numbers weigh alike and few data sets are left, and in typical
-    changes, where there is a slope, which models need: neither is best for all pages of statistics.
+    Distances are by turns in typical changes, where there is a slope, which models need, and in half last digits, where
+    all numbers weigh alike and few data sets are left: neither is best for all pages of statistics.
     """
     exact = Exact(problem)
     draw = STARTS[settings.start](problem)
@@ -59,7 +59,7 @@ def search(problem: Problem, settings: LocalSearchSettings, rng: np.random.Gener
     for number in range(chains + 1):
         candidate = draw_candidate(problem, draw, rng)
         if number:
-            candidate.codes = exact.chain(candidate.codes, number % 2 == 1 and not exact.modelled, rng)
+            candidate.codes = exact.chain(candidate.codes, number % 2 == 0 and not exact.modelled, rng)
             candidate.totals = problem.totals(candidate.codes)
         errors = linearise(problem, candidate.codes, candidate.totals, "precision").errors(candidate.totals)
         if best is None or errors.missed <= best[1].missed:

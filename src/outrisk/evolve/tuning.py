@@ -54,7 +54,7 @@ class SmallTuning:
 
     chains: tuple[int, int] = (12, 5)  # chains, each from its own start, before it gives up: tables, with models
     steps: tuple[int, int] = (2_500, 5_000)  # moves a record in a chain: tables, with models
-    least_steps: int = 20_000  # moves in a chain, however few the records
+    least_steps: int = 26_000  # moves in a chain, however few the records
     every: int = 300  # moves after which models are linearised anew; and that tell how much one changes a number
     by_digits: tuple[float, float] = (2.0, 0.7)  # first and last temperature, distances in half last digits
     by_changes: tuple[float, float] = (0.3, 0.003)  # the same, distances in typical changes by one move
