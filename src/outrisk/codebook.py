@@ -231,8 +231,18 @@ def _entry(variable: Variable) -> dict[str, Any]:
         )
     elif variable.kind == "integer" and len(variable.values) == variable.values[-1] - variable.values[0] + 1:
         entry["min"], entry["max"] = variable.values[0], variable.values[-1]
+    elif _step(variable.values):
+        entry["min"], entry["max"], entry["step"] = variable.values[0], variable.values[-1], _step(variable.values)
     else:
         entry["values"] = list(variable.values)
     if variable.missing:
         entry["missing"] = True
     return entry
+
+
+def _step(values: tuple[float, ...]) -> float:
+    """The step of a grid of more than a few values; 0 for other values."""
+    if len(values) < 6 or isinstance(values[0], int):
+        return 0.0
+    step = round((values[-1] - values[0]) / (len(values) - 1), 12)
+    return step if step > 0 and grid(values[0], values[-1], step) == values else 0.0

@@ -66,6 +66,11 @@ def encode_frames(
 
 def _prepare(section: DataSection, folder: Path, codebook: Codebook | None, source: str) -> pd.DataFrame:
     frame = read_table(folder / section.path, section.written) if section.path else _load(section, source)
+    return recoded(frame, section, codebook, source)
+
+
+def recoded(frame: pd.DataFrame, section: DataSection, codebook: Codebook | None, source: str) -> pd.DataFrame:
+    """Records as a section of a study has them, in the order that `DataSection` says."""
     frame = with_gaps(frame, section.missing, source)
     frame = with_years(frame, section.years, section.missing_values, source)
     if section.where or section.derive or section.drop or section.columns:

@@ -113,11 +113,11 @@ def _coded(
     variable: Variable, column: pd.Series[Any], missing_values: Sequence[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Positions in the support, -1 for what is not in it, and which values are missing."""
-    gaps = _gaps(column, missing_values)
+    gaps = gaps_of(column, missing_values)
     if variable.kind == "categorical":
-        positions = pd.Index(variable.values, dtype=object).get_indexer(pd.Index(_as_text(column), dtype=object))
+        positions = pd.Index(variable.values, dtype=object).get_indexer(pd.Index(as_text(column), dtype=object))
         return np.asarray(positions, dtype=np.int64), gaps
-    return _nearest(variable, _as_numbers(column, gaps)), gaps
+    return _nearest(variable, as_numbers(column, gaps)), gaps
 
 
 def _nearest(variable: Variable, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -130,7 +130,7 @@ def _nearest(variable: Variable, numbers: NDArray[np.float64]) -> NDArray[np.int
     return codes
 
 
-def _as_text(column: pd.Series[Any]) -> pd.Series[Any]:
+def as_text(column: pd.Series[Any]) -> pd.Series[Any]:
     """Values as a data file would write them; a missing value stays one."""
     present = column.notna()
     if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
@@ -139,15 +139,15 @@ def _as_text(column: pd.Series[Any]) -> pd.Series[Any]:
     return column.astype(object).map(str).astype(object).where(present, None)
 
 
-def _as_numbers(column: pd.Series[Any], gaps: NDArray[np.bool_]) -> NDArray[np.float64]:
+def as_numbers(column: pd.Series[Any], gaps: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Values as numbers; NaN in the gaps and where a value is no number."""
-    numbers = column if pd.api.types.is_numeric_dtype(column.dtype) else _as_text(column)
+    numbers = column if pd.api.types.is_numeric_dtype(column.dtype) else as_text(column)
     return pd.to_numeric(numbers.where(~gaps), errors="coerce").to_numpy(dtype=float, na_value=np.nan)
 
 
-def _gaps(column: pd.Series[Any], missing_values: Sequence[str]) -> NDArray[np.bool_]:
+def gaps_of(column: pd.Series[Any], missing_values: Sequence[str]) -> NDArray[np.bool_]:
     """Which values are missing, or written as one of `missing_values`."""
-    text = _as_text(column).astype(str).str.strip()
+    text = as_text(column).astype(str).str.strip()
     return np.asarray(column.isna().to_numpy() | text.isin(list(missing_values)).to_numpy(), dtype=bool)
 
 
@@ -178,9 +178,9 @@ def typed(
         if not pd.api.types.is_numeric_dtype(column.dtype) and not (
             codebook is not None and name in codebook and not codebook[name].numeric
         ):
-            gaps = _gaps(column, missing_values)
-            if not gaps.all() and _reads_as_numbers(column[~gaps]):
-                column = pd.Series(_as_numbers(column, gaps), index=frame.index)
+            gaps = gaps_of(column, missing_values)
+            if not gaps.all() and reads_as_numbers(column[~gaps]):
+                column = pd.Series(as_numbers(column, gaps), index=frame.index)
         columns[name] = column
     return pd.DataFrame(columns, index=frame.index)
 
@@ -206,19 +206,19 @@ def infer_codebook(
 def _infer_variable(
     name: str, column: pd.Series[Any], missing_values: Sequence[str], source: str, few: int
 ) -> tuple[Variable, str]:
-    gaps = _gaps(column, missing_values)
+    gaps = gaps_of(column, missing_values)
     present = column[~gaps]
     missing = bool(gaps.any())
     if present.empty:
         raise DataError(f"{source}: column '{name}' has no values at all; drop it")
     note = f"; {gaps.sum():,} missing" if missing else ""
-    if isinstance(column.dtype, pd.CategoricalDtype) or not _reads_as_numbers(present):
-        seen = set(_as_text(present).unique())
+    if isinstance(column.dtype, pd.CategoricalDtype) or not reads_as_numbers(present):
+        seen = set(as_text(present).unique())
         levels = tuple(sorted(seen))
         if isinstance(column.dtype, pd.CategoricalDtype):  # its own order says which level is the reference
-            levels = tuple(text for text in _as_text(pd.Series(column.cat.categories)) if text in seen)
+            levels = tuple(text for text in as_text(pd.Series(column.cat.categories)) if text in seen)
         return Variable(name, "categorical", levels, missing), f"categorical: text, {len(levels)} levels{note}"
-    numbers = np.unique(_as_numbers(present, np.zeros(len(present), dtype=bool)))
+    numbers = np.unique(as_numbers(present, np.zeros(len(present), dtype=bool)))
     hint = "; if the numbers are codes of categories: 'kind: categorical' and 'levels'" if len(numbers) <= FEW else ""
     if np.all(numbers == np.round(numbers)) and np.abs(numbers).max() < 2**53:
         low, high = int(numbers[0]), int(numbers[-1])
@@ -234,7 +234,8 @@ def _infer_variable(
     )
 
 
-def _reads_as_numbers(column: pd.Series[Any]) -> bool:
+def reads_as_numbers(column: pd.Series[Any]) -> bool:
+    """Whether every value is a finite number, written without a leading zero."""
     if pd.api.types.is_bool_dtype(column.dtype):
         return False
     if pd.api.types.is_numeric_dtype(column.dtype):

@@ -1,60 +1,110 @@
-"""Begin a study: an inferred codebook and a starter study, for a person to correct."""
+"""Begin a study: a codebook that points at nobody and a starter study, for a person to correct."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import Any, Literal
 
 import pandas as pd
 import yaml
 
 from outrisk.api.checks_of_frames import check_frame
+from outrisk.appetite import Appetite
 from outrisk.codebook import Codebook, codebook_to_dict
+from outrisk.config import DataSection
 from outrisk.errors import ConfigError
-from outrisk.microdata import FEW, infer_codebook
-from outrisk.tabular import read_table
+from outrisk.load import recoded
+from outrisk.propose.one_column import Rules
+from outrisk.propose.proposal import Ask, Proposal, Wishes, propose, rare_levels
+from outrisk.tabular import Table, Written, read_source
 from outrisk.whole_files import write_text
 
+Rare = Literal["", "keep", "merge", "drop"]
+THRESHOLD = Appetite().safe_threshold
 _STUDY = """\
 # A starter study, written by 'outrisk init'. What is marked CHECK was guessed; correct it, then: outrisk assess {study}
 name: {name}
-data: {{path: {data}}}
-codebook: {codebook}
+{data}codebook: {codebook}
 # holdout: {{path: other.csv}}   # records of the same population that were not used for the outputs, if there are any
 
-# The released outputs. CHECK: replace these by what is to be released.
+# The released outputs.{outputs_check}
 outputs:
-  - kind: frequencies
-    by: [{first}, {target}]
-  # - kind: logit
-  #   formula: {target} ~ {first}          # a category written as a number: C({first})
-  #   decimals: 4                          # digits after the point that are released
-  #   where: {first} == ...                # if it was fitted on part of the records
-
-# What an intruder may know about a person, and what they want to learn. CHECK.
-keys: [{keys}]
-target: {target}
+{outputs}{example}
+# What an intruder may know about a person, and what they want to learn.{roles_check}
+keys: [{keys}]{key_reasons}
+{target}
 key_sizes: [{sizes}]
 
 evolve: {{preset: fast, seed: 1}}
 study: {{runs: 5, folds: [1, 2]}}         # 2: each half in turn is the original, the other half its holdout
 """
+_EXAMPLE = """\
+  # - kind: logit
+  #   formula: {target} ~ {first}          # a category written as a number: C({first})
+  #   decimals: 4                          # digits after the point that are released
+  #   where: {first} == ...                # if it was fitted on part of the records
+"""
+_SAID = {
+    "missing": "codes that mean missing",
+    "years": "dates, of which only the year is kept",
+    "derive": "rounded to the codebook's grid: released numbers are computed from these",
+    "merge": "what the codebook does not list counts as this level",
+    "known": "records with what the codebook does not list are left out",
+}
 
 
 @dataclass(frozen=True)
 class Starter:
     """What a study can begin with; all of it is guessed from data, for a person to correct.
 
-    `guesses` say what was guessed of each variable. The codebook counts as public: whatever it names, the reader of a
-    study knows.
+    `guesses` say what was guessed of each variable, `left_out` why a column is in no codebook, `told` is what a person
+    should see of all that, on a terminal: it may name levels that few people have, as nothing that is written does.
+    The codebook counts as public: whatever it names, the reader of a study knows.
     """
 
-    codebook: Codebook
-    guesses: Mapping[str, str]
-    keys: tuple[str, ...]
-    target: str
+    proposal: Proposal
+    records: pd.DataFrame
+    written: Written = field(default_factory=Written)
+
+    @cached_property
+    def codebook(self) -> Codebook:
+        """The variables that point at nobody."""
+        return self.proposal.codebook
+
+    @property
+    def guesses(self) -> Mapping[str, str]:
+        """What was guessed of each variable."""
+        return {column.name: column.why for column in self.proposal.columns if column.variable is not None}
+
+    @property
+    def left_out(self) -> Mapping[str, str]:
+        """Why a column is in no codebook."""
+        return {column.name: column.why for column in self.proposal.left_out}
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What an intruder plausibly knows."""
+        return tuple(self.proposal.keys)
+
+    @property
+    def target(self) -> str:
+        """What is plausibly sensitive; empty where nothing is."""
+        return self.proposal.target
+
+    @property
+    def data(self) -> pd.DataFrame:
+        """The records as they fit the codebook: codes that mean missing, years, grids, merged levels."""
+        section = DataSection(path="data frame", **self.proposal.data_section())
+        return recoded(self.records, section, self.codebook, "data")
+
+    @property
+    def told(self) -> list[str]:
+        """What a person should see, line by line."""
+        return _told(self.proposal, len(self.records))
 
     @property
     def codebook_text(self) -> str:
@@ -65,15 +115,25 @@ class Starter:
         self, study: str = "study.yaml", data: str = "data.csv", codebook: str = "study.codebook.yaml"
     ) -> str:
         """The study as commented YAML, for files of these names."""
-        stem = Path(study).stem
+        stem, proposal = Path(study).stem, self.proposal
+        first, target = _quote(proposal.outputs[0].get("by", self.keys)[0]), _quote(self.target or "TARGET")
+        guessed = [name for name, reason in proposal.keys.items() if reason != "as you said"]
+        reasons = "; ".join(f"{name}: {proposal.keys[name]}" for name in guessed)
+        known = f"target: {target}" + (
+            "" if proposal.target_reason == "as you said" else f"   # {proposal.target_reason}"
+        )
         return _STUDY.format(
             study=study,
             name="".join(c if c.isalnum() or c in "._-" else "-" for c in stem).lstrip("._-") or "study",
-            data=_quote(data),
+            data=_data_text({"path": data} | _given(self.written), proposal.data_section()),
             codebook=_quote(codebook),
-            first=_quote(self.keys[0]),
-            target=_quote(self.target),
+            outputs="".join(_entry_text(entry) for entry in proposal.outputs),
+            outputs_check="" if proposal.given else " CHECK: replace these by what is to be released.",
+            example="" if proposal.given else _EXAMPLE.format(first=first, target=target),
+            roles_check=" CHECK." if guessed or proposal.target_reason != "as you said" else "",
             keys=", ".join(_quote(key) for key in self.keys),
+            key_reasons=f"   # {reasons}" if reasons else "",
+            target=known if self.target else f"# target: ...   # CHECK: {proposal.target_reason}; name it",
             sizes=", ".join(str(size) for size in range(min(3, len(self.keys)), len(self.keys) + 1)),
         )
 
@@ -90,31 +150,88 @@ class Starter:
         return study, codebook
 
 
-def init(data: pd.DataFrame, *, keys: Sequence[str] = (), target: str = "") -> Starter:
-    """A codebook inferred from data, and a study to correct.
+def init(
+    data: pd.DataFrame,
+    *,
+    keys: Sequence[str] = (),
+    target: str = "",
+    formulas: Sequence[str] = (),
+    tables: Sequence[Sequence[str]] = (),
+    missing: Mapping[str, Sequence[object]] | None = None,
+    rare: Rare = "",
+    threshold: int = THRESHOLD,
+) -> Starter:
+    """A codebook inferred from data that points at nobody, and a study to correct.
+
+    Columns of identifiers and free text are left out, dates become years, numbers go on a grid with round ends, and
+    levels of few people are not named.
 
     Parameters
     ----------
     data : the records (n, variables).
     keys, target : what an intruder knows of a person, and wants to learn; guessed where they are not given.
+    formulas, tables : what is to be released: regressions, and the variables of each table. With them the codebook has
+        only the variables that are named.
+    missing : codes that mean missing, by column, those under '' of every column; without it those that look so.
+    rare : what becomes of levels held by fewer than `threshold` people: 'merge' (the default: they count as one level
+        Other), 'drop' (their records are left out) or 'keep' (they are named in the codebook, which counts as public).
+    threshold : people that a level needs.
 
     Returns
     -------
-    Starter : its `codebook` (for `outrisk.assess`), `guesses`, and `write(study, data)` for files.
+    Starter : its `codebook` and the `data` that fit it (for `outrisk.assess`), `guesses`, `left_out`, and
+        `write(study, data)` for files.
+
+    Raises
+    ------
+    OutRiskError : in one line, for a name that is no column, or one that is wanted and points at single people.
 
     Examples
     --------
-    >>> outrisk.init(df).codebook
+    >>> start = outrisk.init(df, keys=["age", "area"], target="ill")
+    >>> outrisk.assess(start.data, [fit], keys=start.keys, target=start.target, codebook=start.codebook)
     """
     check_frame(data, "data")
-    return _start(data, "data", keys, target, FEW)
+    wishes = _wishes(keys, target, formulas, tables, missing, rare, threshold)
+    return Starter(propose(Table(data), "data", wishes), data)
 
 
-def start_study(data: Path, out: Path | None, force: bool) -> tuple[Path, Path]:
-    """Write a commented study and codebook for a data file: their paths. ConfigError if a file is in the way."""
+def start_study(
+    data: Path,
+    out: Path | None,
+    force: bool,
+    written: Sequence[str],
+    ask: Callable[[str, Sequence[str], str], str] | None,
+    **wishes: Any,
+) -> tuple[Starter, Path, Path]:
+    """Write a commented study and codebook for a data file: the starter and their paths.
+
+    `written` are separator, decimal mark and encoding of a CSV (empty: found out), `wishes` arguments of `init`; `ask`
+    (a question, the answers, the safe one) is asked where a person should decide. ConfigError if a file is in the way.
+    """
     study = out or (data.with_suffix(".yaml") if data.name else data)
     _checked(study, force)
-    return _start(read_table(data), str(data), (), "").write(study, data, force)
+    table = read_source(data, Written(*written))
+    answers: Ask | None = ask
+    starter = Starter(propose(table, str(data), _wishes(**wishes), answers), table.frame, table.written)
+    return starter, *starter.write(study, data, force)
+
+
+def _wishes(
+    keys: Sequence[str],
+    target: str,
+    formulas: Sequence[str],
+    tables: Sequence[Sequence[str]],
+    missing: Mapping[str, Sequence[object]] | None,
+    rare: Rare,
+    threshold: int,
+) -> Wishes:
+    if rare not in ("", "keep", "merge", "drop"):
+        raise ConfigError(f"rare: {rare!r} is none of keep, merge and drop")
+    if threshold < 1:
+        raise ConfigError(f"threshold: {threshold} is not a number from 1")
+    codes = {name: tuple(str(code) for code in found) for name, found in (missing or {}).items()}
+    return Wishes(tuple(keys), target, tuple(formulas), tuple(map(tuple, tables)), codes, Rules(threshold, rare))
 
 
 def _checked(study: Path, force: bool) -> Path:
@@ -130,25 +247,60 @@ def _checked(study: Path, force: bool) -> Path:
     return codebook
 
 
-def _start(frame: pd.DataFrame, source: str, keys: Sequence[str], target: str, few: int = 0) -> Starter:
-    codebook, guesses = infer_codebook(frame, source=source, few=few)
-    if len(codebook.variables) < 2:
-        raise ConfigError(f"{source}: one column only; a study needs a key and a target")
-    unknown = [name for name in (*keys, *([target] if target else [])) if name not in codebook]
-    if unknown:
-        raise ConfigError(f"{source}: no column {unknown[0]!r}; columns are {codebook.names}")
-    guessed, others = _guess_roles(codebook)
-    target = target or next(name for name in (guessed, *others) if name not in keys)
-    others = [name for name in (*others, guessed) if name != target]
-    return Starter(codebook, guesses, tuple(keys) or tuple(others[:6]), target)
+def _told(proposal: Proposal, n: int) -> list[str]:
+    """What a person should see of a proposal on a terminal."""
+    columns = proposal.columns
+    kept = [column for column in columns if column.variable is not None]
+    lines = [f"{n:,} records, {len(columns)} columns; {len(kept)} go into the codebook, which counts as public."]
+    reasons: dict[str, list[str]] = {}
+    for column in proposal.left_out:
+        reasons.setdefault(column.why, []).append(column.name)
+    lines += [f"Left out: {', '.join(names)} ({why})" for why, names in reasons.items()]
+    for column in kept:
+        if column.rare:
+            done = {"": "written", "merge": f"merged into '{column.other}'", "drop": "their records left out"}
+            held = rare_levels(column, proposal.threshold)
+            lines.append(f"Levels of '{column.name}' {held}; {done[column.unlisted]} (--rare keep|merge|drop)")
+        if column.missing:
+            lines.append(f"Taken as missing in '{column.name}': {', '.join(column.missing)} (--missing says otherwise)")
+        if column.doubtful:
+            lines.append(
+                f"Taken as values of '{column.name}': {', '.join(column.doubtful)}; "
+                f"if they mean missing: --missing {column.name}={column.doubtful[0]}"
+            )
+    lines.append("Keys: " + "; ".join(f"{name} ({reason})" for name, reason in proposal.keys.items()))
+    none = f"none: {proposal.target_reason}; give --target before the study can run"
+    lines.append(f"Target: {proposal.target} ({proposal.target_reason})" if proposal.target else f"Target: {none}")
+    return lines
 
 
-def _guess_roles(codebook: Codebook) -> tuple[str, list[str]]:
-    """The last variable with few values as target, up to six others with more than one value as keys."""
-    varying = [variable for variable in codebook.variables if variable.size > 1] or list(codebook.variables)
-    target = min(reversed(varying), key=lambda variable: (variable.size > 10, 0))
-    keys = [variable.name for variable in codebook.variables if variable.name != target.name][:6]
-    return target.name, keys
+def _given(written: Written) -> dict[str, str]:
+    return {
+        name: value
+        for name, value in (("sep", written.sep), ("decimal", written.decimal), ("encoding", written.encoding))
+        if value
+    }
+
+
+def _data_text(source: Mapping[str, str], recoding: Mapping[str, Any]) -> str:
+    """The section `data`, in one line where nothing is recoded."""
+    if not recoding:
+        inside = ", ".join(f"{name}: {_quote(value)}" for name, value in source.items())
+        return f"data: {{{inside}}}\n"
+    lines = ["data:", *(f"  {name}: {_quote(value)}" for name, value in source.items())]
+    for name, found in recoding.items():
+        lines.append(f"  {name}:   # CHECK {_SAID[name]}")
+        text = yaml.safe_dump(found, sort_keys=False, allow_unicode=True, width=110)
+        lines += [f"    {line}" for line in text.splitlines()]
+    return "\n".join(lines) + "\n"
+
+
+def _entry_text(entry: Mapping[str, Any]) -> str:
+    by = entry.get("by")
+    lines = [f"kind: {entry['kind']}"]
+    lines += [f"by: [{', '.join(_quote(name) for name in by)}]"] if by else []
+    lines += [f"{name}: {_quote(value)}" for name, value in entry.items() if name not in ("kind", "by")]
+    return "  - " + "\n    ".join(lines) + "\n"
 
 
 def _commented(codebook: Codebook, guesses: Mapping[str, str]) -> str:
@@ -166,9 +318,13 @@ def _commented(codebook: Codebook, guesses: Mapping[str, str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _quote(text: str) -> str:
+def _quote(value: object) -> str:
     """A YAML scalar, quoted where it must be."""
-    return yaml.safe_dump(text, default_flow_style=True, width=10_000).removesuffix("\n").removesuffix("\n...")
+    return (
+        yaml.safe_dump(value, default_flow_style=True, width=10_000, allow_unicode=True)
+        .removesuffix("\n")
+        .removesuffix("\n...")
+    )
 
 
 def _relative(path: Path, folder: Path) -> str:

@@ -24,6 +24,14 @@ class Encoding(StrEnum):
     ordinal = "ordinal"
 
 
+class Rare(StrEnum):
+    """What becomes of levels that few people have."""
+
+    keep = "keep"
+    merge = "merge"
+    drop = "drop"
+
+
 app = typer.Typer(
     name="outrisk",
     help="Measure the disclosure risk of released statistical outputs.",
@@ -57,7 +65,7 @@ class _Notes(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one note."""
-        sys.stderr.write(f"outrisk: {record.getMessage()}\n")
+        sys.stderr.write(f"note: {record.getMessage()}\n")
 
 
 class _Stopped(Exception):  # noqa: N818
@@ -183,18 +191,48 @@ def measure(
     )
 
 
-@app.command()
+@app.command(cls=Spread)
 def init(
-    data: Annotated[Path, typer.Argument(metavar="DATA.csv", help="CSV or Parquet file with the records.")],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="The records: CSV, Parquet, Stata, SPSS or Excel.")],
     out: Annotated[
         Path | None, typer.Option(help="Study file to write (default: <data>.yaml beside the data).")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    keys: Annotated[list[str] | None, typer.Option(help="Variables that an intruder knows.")] = None,
+    target: Annotated[str, typer.Option(help="Variable that the intruder wants to learn.")] = "",
+    formula: Annotated[list[str] | None, typer.Option(help="A regression to be released: 'ill ~ age + sex'.")] = None,
+    table: Annotated[list[str] | None, typer.Option(help="A table to be released: area,ill.")] = None,
+    missing: Annotated[
+        list[str] | None, typer.Option(help="Codes that mean missing: -9, or COLUMN=CODE; 'none': there are none.")
+    ] = None,
+    rare: Annotated[
+        Rare | None, typer.Option(help="Levels of few people: kept, merged (default) or their records dropped.")
+    ] = None,
+    threshold: Annotated[int, typer.Option(min=1, help="People that a level needs.")] = 10,
+    sep: Annotated[str, typer.Option(help="Separator of a CSV, such as ';' or 'tab' (else found out).")] = "",
+    decimal: Annotated[str, typer.Option(help="Decimal mark of a CSV, '.' or ',' (else found out).")] = "",
+    encoding: Annotated[str, typer.Option(help="Encoding of a CSV, such as cp1252 (else found out).")] = "",
 ) -> int:
-    """Write a starter study and an inferred codebook, for a person to correct."""
+    """Write a starter study and a codebook that points at nobody, for a person to correct."""
     from outrisk.cli.init import start_study
 
-    return _stoppable(lambda: start_study(data, out, force))
+    return _stoppable(
+        lambda: start_study(
+            data,
+            out,
+            force,
+            sep,
+            decimal,
+            encoding,
+            table or [],
+            missing or [],
+            keys=keys or [],
+            target=target,
+            formulas=formula or [],
+            rare=rare.value if rare else "",
+            threshold=threshold,
+        )
+    )
 
 
 @app.command()

@@ -8,9 +8,9 @@ from pathlib import Path
 import pandas as pd
 
 from outrisk.errors import DataError, first_line
-from outrisk.tabular.delimited import Written, read_delimited
+from outrisk.tabular.delimited import read_delimited
 from outrisk.tabular.package_files import ENDINGS, check_parquet
-from outrisk.tabular.table import Table
+from outrisk.tabular.table import Table, Written
 
 __all__ = ["Table", "Written", "check_parquet", "read_source", "read_table"]
 

@@ -7,7 +7,6 @@ import csv
 import gzip
 import io
 import re
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -15,7 +14,7 @@ from typing import IO, Any
 import pandas as pd
 
 from outrisk.errors import DataError
-from outrisk.tabular.table import Table
+from outrisk.tabular.table import Table, Written
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _SAMPLE = 200  # records that a separator is judged by
@@ -26,31 +25,6 @@ _COMMA = re.compile(r"[+-]?\d*,\d+")
 _POINTS_AND_COMMA = re.compile(r"[+-]?\d{1,3}(\.\d{3})+,\d+")
 _GROUPED = re.compile(r"[+-]?\d{1,3}(\.\d{3})+")
 _WHOLE = re.compile(r"[+-]?\d+")
-
-
-@dataclass(frozen=True)
-class Written:
-    """How a CSV is written; what is empty is found out."""
-
-    sep: str = ""
-    decimal: str = ""
-    encoding: str = ""
-
-    def __bool__(self) -> bool:
-        return bool(self.sep or self.decimal or self.encoding)
-
-    def checked(self) -> Written:
-        """With 'tab' as the character; ValueError, in one line, for what there is none of."""
-        sep = {"tab": "\t", "\\t": "\t"}.get(self.sep, self.sep)
-        if len(sep) > 1 or sep in ('"', "\n", "\r"):
-            raise ValueError(f"sep: {self.sep!r} is not one character, or 'tab'")
-        if self.decimal not in ("", ".", ","):
-            raise ValueError(f"decimal: {self.decimal!r} is neither '.' nor ','")
-        try:
-            _ = codecs.lookup(self.encoding) if self.encoding else None
-        except LookupError:
-            raise ValueError(f"encoding: {self.encoding!r} is not known; such as utf-8, cp1252, latin-1") from None
-        return Written(sep, self.decimal, self.encoding)
 
 
 def read_delimited(path: Path, written: Written) -> Table:
@@ -71,10 +45,12 @@ def read_delimited(path: Path, written: Written) -> Table:
     header = [str(name).removeprefix("\ufeff").strip() for name in cells.iloc[0]]
     frame = cells.iloc[1:].reset_index(drop=True)
     frame.columns = pd.Index(header)
+    comma = ""
     if given.decimal == "," or (not given.decimal and sep != ","):
-        frame, said = _with_points(frame, given.decimal)
+        frame, comma, said = _with_points(frame, given.decimal)
         notes += said
-    return Table(frame, tuple(notes))
+    found = Written("" if sep == "," else sep, comma, "" if encoding.startswith("utf-") else encoding)
+    return Table(frame, tuple(notes), written=found)
 
 
 def _opened(path: Path, encoding: str) -> IO[str]:
@@ -137,7 +113,7 @@ def _check_widths(path: Path, encoding: str, sep: str) -> None:
                 )
 
 
-def _with_points(frame: pd.DataFrame, decimal: str) -> tuple[pd.DataFrame, list[str]]:
+def _with_points(frame: pd.DataFrame, decimal: str) -> tuple[pd.DataFrame, str, list[str]]:
     """Decimal commas as points, in columns of nothing but numbers and marks without a digit."""
     commas, both = {}, []
     for at, name in enumerate(frame.columns):
@@ -148,7 +124,7 @@ def _with_points(frame: pd.DataFrame, decimal: str) -> tuple[pd.DataFrame, list[
         elif values.size and all(_GROUPED.fullmatch(text.strip()) or not text.strip() for text in values):
             both.append(str(name))
     if not commas:
-        return frame, []
+        return frame, decimal, []
     columns: list[Any] = [commas.get(at, frame.iloc[:, at]) for at in range(frame.shape[1])]
     changed = pd.concat(columns, axis=1)
     changed.columns = frame.columns
@@ -156,7 +132,7 @@ def _with_points(frame: pd.DataFrame, decimal: str) -> tuple[pd.DataFrame, list[
     if both:
         more = f" (and in {len(both) - 1} more)" if len(both) > 1 else ""
         notes.append(f"in column {both[0]!r}{more} points may group thousands; they are read as decimal points")
-    return changed, notes
+    return changed, ",", notes
 
 
 def _may_be_number(text: str) -> bool:
