@@ -27,7 +27,7 @@ ALLOWED = {
     "risk": {*BASE, "microdata", "reasons", "result_row", "risk"},
     "outputs": {*BASE, "expressions", "grammar", "microdata", "outputs", "problem", "tabular"},
     "appetite": set(),
-    "prove": {*BASE, "problem", "prove"},
+    "prove": {*BASE, "microdata", "problem", "prove"},
     "config": {*BASE, "expressions", "appetite", "microdata", "problem", "outputs", "evolve", "tabular"},
     "load": {*BASE, "expressions", "microdata", "config", "datasets", "tabular"},
     "assess": {

@@ -34,3 +34,21 @@ class Formula:
     shift: float = 0.0
     scale: float = 1.0
     least: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class ModelSays:
+    """What printed numbers say about the estimates of a regression, each from a low to a high end.
+
+    coefficients (K, 2), standard_errors (K, 2). The others (2,): n records, log-likelihood, residual sd, R2 and
+    pseudo-R2 (McFadden's). An end is infinite where nothing is said. centred: R2 is about the mean.
+    """
+
+    coefficients: Array
+    standard_errors: Array
+    n: Array
+    log_likelihood: Array
+    residual_sd: Array
+    r2: Array
+    pseudo_r2: Array
+    centred: bool

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from outrisk.errors import OutputError
 from outrisk.problem.analysis import Analysis
 from outrisk.problem.blocks import Array, Block, Model, Tally
-from outrisk.problem.formulas import Formula
+from outrisk.problem.formulas import Formula, ModelSays
 
 if TYPE_CHECKING:
     from outrisk.microdata import Microdata
@@ -65,12 +65,14 @@ class Smooth(Protocol):
 
     `numbers` (k,) recomputes them, exactly where the score is 0, to first order near it. `jacobian` (k, m) are their
     derivatives. `precision` (k, k) is the inverse of their sampling covariance, or its diagonal part. `information`
-    (K, K) is that of the model at its published coefficients on the present data, (0, 0) for a model without.
+    (K, K) is that of the model at its published coefficients on the present data, (0, 0) for a model without. `says`
+    reads ranges of the published numbers (k,) as ranges of the estimates of a regression; None where it is none.
     """
 
     def numbers(self, totals: Array, information: Array) -> Array: ...  # noqa: D102
     def jacobian(self, totals: Array, information: Array) -> Array: ...  # noqa: D102
     def precision(self, totals: Array, information: Array) -> Array: ...  # noqa: D102
+    def says(self, low: Array, high: Array) -> ModelSays | None: ...  # noqa: D102
 
 
 @dataclass(frozen=True, eq=False)

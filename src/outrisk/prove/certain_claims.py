@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, milp
 
-from outrisk.errors import ProveError
 from outrisk.problem.blocks import Array
 from outrisk.prove.programme import Programme
+from outrisk.prove.solver import ONE, Solver, State
+from outrisk.prove.verified import Verifier
 
-_ONE = 1.0 - 1e-4  # a number of people below this is 0
 _PROBES = 6  # random data sets that rule claims out before any is proved
-_INTEGER = 20_000  # columns up to which counts are taken as whole in the programme, not only in what follows from it
 
-State = Literal["complete", "out of time"]
 Positions = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class Claims:
-    """Values of people that are the same in every data set which fits.
+    """What is the same in every data set which fits.
 
-    value (n,): the code of the target that is proved for each person; -1 where none is. state: "out of time" where some
-    claims were left untried, so that there may be more. seconds: what it took. solved: programmes solved.
+    value (m,): the code of the target that is proved for each person of the register; -1 where none is. possible (m,
+    levels): values that are not proved to be wrong. asked (m,): who was asked about. state: "out of time" where some
+    claims were left untried, so that there may be more. sharp: no claim is missed (but for time). seconds: what it
+    took. solved: programmes solved.
     """
 
     value: Positions
+    possible: NDArray[np.bool_]
+    asked: NDArray[np.bool_]
     state: State
+    sharp: bool
     seconds: float
     solved: int
 
@@ -41,6 +41,12 @@ class Claims:
     def proved(self) -> int:
         """People whose value is proved."""
         return int((self.value >= 0).sum())
+
+    @property
+    def narrowed(self) -> int:
+        """People whose value is not proved, of whom some value is ruled out."""
+        left = self.possible.sum(axis=1)
+        return int((self.asked & (left > 1) & (left < self.possible.shape[1])).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,44 +65,65 @@ class CertainRecords:
     solved: int
 
 
-def certain_values(of: Programme, target: str, seconds: float = 60.0, seed: int = 0) -> Claims:
+def certain_values(
+    of: Programme,
+    target: str,
+    seconds: float = 60.0,
+    seed: int = 0,
+    asked: NDArray[np.bool_] | None = None,
+) -> Claims:
     """The people whose target is the same in every data set that fits, with its value (see `_proved`).
 
-    Sound: the released numbers being those of the data, a claim is true of them. It is sharp, no claim is missed, where
-    the programme is in whole numbers (up to 20,000 columns) and all outputs are linear. `seconds` in all; ProveError
-    where no data set fits.
+    `asked` (m,): people who are asked about, all by default. Sound: the released numbers being those of the data, a
+    claim is true of them. It is sharp, no claim is missed, where the programme is in whole numbers (up to 20,000
+    columns) and its outputs are linear; and in small studies (see `Verifier`) whatever they are, as then a data set
+    that refutes a claim is held against the outputs themselves. `seconds` in all; ProveError where no data set fits.
     """
-    solver = _Solver(of, seconds)
-    shape = (len(of.sizes), of.n_kinds)
+    solver = Solver(of, seconds)
+    verifier = Verifier(of)
+    here = np.ones(len(of.groups), dtype=np.bool_) if asked is None else asked
     code = of.kinds[:, of.unknown.index(target)]
-    rng = np.random.default_rng(seed)
-    only = np.full(shape[0], -2)
-    for _ in range(_PROBES):
-        found = solver.maximise(rng.random(of.n_counts))
-        if found.x is None:
-            break
-        counts = found.x[: of.n_counts].reshape(shape)
-        by_value = np.stack([counts[:, code == value].sum(axis=1) for value in range(code.max() + 1)], axis=1)
-        here = np.where(by_value.max(axis=1) > of.sizes - _ONE, by_value.argmax(axis=1), -1)
-        only = np.where((only == -2) | (only == here), here, -1)
-    against = code != only[:, None]  # (groups, kinds): records that would refute a claim
+    G, L = len(of.sizes), of.codebook[target].size
+    to_level = sparse.csr_array((np.ones(of.n_kinds), (np.arange(of.n_kinds), code)), shape=(of.n_kinds, L))
+
+    def by_level(x: Array) -> Array:  # people of each group with each value, (G L,)
+        return np.asarray(x[: of.n_counts].reshape(G, of.n_kinds) @ to_level).ravel()
 
     def refuted(some: Positions) -> Array:
-        objective = np.zeros(shape)
-        objective[some] = against[some]
-        return objective.ravel()
+        chosen = np.zeros((G, L))
+        chosen.ravel()[some] = 1.0
+        return chosen[:, code].ravel()
 
-    def amounts(x: Array) -> Array:
-        return np.asarray((x[: of.n_counts].reshape(shape) * against).sum(axis=1))
+    tried = np.zeros(G, dtype=np.bool_)
+    tried[of.groups[here]] = True
+    open_ = np.repeat(tried, L)  # values that may be ruled out
+    rng = np.random.default_rng(seed)
+    for _ in range(_PROBES):
+        found = _data_set(solver, verifier, rng.random(of.n_counts))
+        if found is None:
+            break
+        open_ &= by_level(found) < ONE
+    ruled_out = _proved(solver, verifier, G * L, np.flatnonzero(open_), refuted, by_level).reshape(G, L)
+    ruled_out[ruled_out.all(axis=1)] = False  # cannot be, where a data set fits
+    possible = ~ruled_out[of.groups]
+    left = possible.sum(axis=1)
+    value = np.where((left == 1) & here, possible.argmax(axis=1), -1)
+    sharp = solver.whole and (verifier.exact or not of.left_out)
+    return Claims(value.astype(np.int64), possible, here, solver.state, sharp, solver.seconds, solver.solved)
 
-    proved = _proved(solver, shape[0], np.flatnonzero(only >= 0), refuted, amounts)
-    value = np.where(proved, only, -1)[of.groups]
-    return Claims(value.astype(np.int64), solver.state, solver.seconds, solver.solved)
+
+def _data_set(solver: Solver, verifier: Verifier, objective: Array) -> Array | None:
+    """A data set that fits, as large in the objective as the time did for; None where none was found."""
+    while solver.left > 0:
+        found = solver.maximise(objective)
+        if found.x is None or not verifier.refuses(solver, found.x):
+            return None if found.x is None else np.asarray(found.x)
+    return None
 
 
 def certain_records(of: Programme, seconds: float = 120.0) -> CertainRecords:
     """Without a register: the records that are in every data set which fits (see `_proved`)."""
-    plain = _Solver(of, seconds)
+    plain, verifier = Solver(of, seconds), Verifier(None)
     found = plain.maximise(np.zeros(of.n_counts))
     here = np.flatnonzero(found.x[: of.n_counts] > 0.5) if found.x is not None else np.zeros(0, np.int64)
     # A 0/1 helper for each kind found, 1 where there is any such record: a claim is refuted where it is 0.
@@ -105,7 +132,7 @@ def certain_records(of: Programme, seconds: float = 120.0) -> CertainRecords:
     matrix = sparse.block_array([[of.matrix, None], [link, -float(of.sizes.sum()) * sparse.eye_array(k)]], format="csr")
     none = np.zeros(k)
     low, high = np.concatenate([of.low, none - np.inf]), np.concatenate([of.high, none])
-    solver = _Solver(of, plain.left, (sparse.csr_array(matrix), low, high, k), plain.solved)
+    solver = Solver(of, plain.left, (sparse.csr_array(matrix), low, high, k), plain.solved)
 
     def refuted(some: Positions) -> Array:
         objective = np.zeros(n_columns + k)
@@ -115,7 +142,7 @@ def certain_records(of: Programme, seconds: float = 120.0) -> CertainRecords:
     def amounts(x: Array) -> Array:
         return np.asarray(1.0 - np.round(x[n_columns:]))
 
-    proved = np.flatnonzero(_proved(solver, k, np.arange(k), refuted, amounts, shift=True))
+    proved = np.flatnonzero(_proved(solver, verifier, k, np.arange(k), refuted, amounts, shift=True))
     number = np.ones(len(proved), dtype=np.int64)
     if found.x is not None:
         for at, kind in enumerate(here[proved]):
@@ -130,7 +157,8 @@ def certain_records(of: Programme, seconds: float = 120.0) -> CertainRecords:
 
 
 def _proved(
-    solver: _Solver,
+    solver: Solver,
+    verifier: Verifier,
     n_claims: int,
     candidates: Positions,
     refuted: Callable[[Positions], Array],
@@ -151,10 +179,13 @@ def _proved(
             break
         some = sets.pop()
         found = solver.maximise(refuted(some))
-        if solver.bound(found) + shift * len(some) < _ONE:
+        if solver.bound(found) + shift * len(some) < ONE:
             done[some] = True
             continue
-        left = some if found.x is None else some[amounts(found.x)[some] < _ONE]
+        if found.x is not None and verifier.refuses(solver, found.x):
+            sets.append(some)  # once more, without what is none
+            continue
+        left = some if found.x is None else some[amounts(found.x)[some] < ONE]
         if len(left) < len(some):
             sets += [left] if len(left) else []
         elif len(some) > 1:
@@ -162,76 +193,3 @@ def _proved(
         elif found.status != 0:
             solver.state = "out of time"
     return done
-
-
-class _Solver:
-    """One set of constraints under many objectives, within a time."""
-
-    def __init__(
-        self,
-        of: Programme,
-        seconds: float,
-        rows: tuple[sparse.csr_array, Array, Array, int] | None = None,
-        solved: int = 0,
-    ) -> None:
-        self.of, self.solved = of, solved
-        self.state: State = "complete"
-        self.started = time.perf_counter()
-        self.until = self.started + seconds
-        matrix, low, high, helpers = rows or (of.matrix, of.low, of.high, 0)
-        self.rows = LinearConstraint(matrix, low, high)
-        self.most = np.concatenate([of.most, np.ones(helpers)])
-        self.integer = np.ones(len(self.most), dtype=np.int64)
-        if len(self.most) > _INTEGER:
-            self.integer[: of.n_counts] = 0
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since the start."""
-        return time.perf_counter() - self.started
-
-    @property
-    def left(self) -> float:
-        """Seconds left."""
-        return self.until - time.perf_counter()
-
-    def maximise(self, objective: Array) -> OptimizeResult:
-        """The programme with this objective (the first columns); ProveError where no data set fits at all."""
-        self.solved += 1
-        cost = np.zeros(len(self.most))
-        cost[: len(objective)] = -objective
-        found = milp(
-            cost,
-            constraints=self.rows,
-            bounds=Bounds(0.0, self.most),
-            integrality=self.integer,
-            options={"time_limit": max(self.left, 0.1)},
-        )
-        if found.status == 2:
-            raise ProveError(f"no data set fits all the released numbers; {self._contradiction()}")
-        return found
-
-    def bound(self, found: OptimizeResult) -> float:
-        """What no data set that fits exceeds; infinite where the time did not do to find one."""
-        if self.integer.any():
-            dual = found.mip_dual_bound
-            return -float(dual) if dual is not None and np.isfinite(dual) else np.inf
-        return -float(found.fun) if found.status == 0 else np.inf
-
-    def _contradiction(self) -> str:
-        """The outputs whose numbers have to give way, by the least amounts that let all others stand."""
-        rows, columns = self.of.matrix.shape
-        slack = sparse.hstack([self.of.matrix, sparse.eye_array(rows), -sparse.eye_array(rows)], format="csr")
-        fixed = np.array([not origin for origin in self.of.origin])
-        most = np.concatenate([self.of.most, np.tile(np.where(fixed, 0.0, np.inf), 2)])
-        found = milp(
-            np.concatenate([np.zeros(columns), np.ones(2 * rows)]),
-            constraints=LinearConstraint(slack, self.of.low, self.of.high),
-            bounds=Bounds(0.0, most),
-            options={"time_limit": 20.0},
-        )
-        given = found.x[columns : columns + rows] + found.x[columns + rows :] if found.x is not None else np.zeros(rows)
-        names = list(dict.fromkeys(self.of.origin[at] for at in np.argsort(-given) if given[at] > 1e-6))
-        if not names:
-            return "they contradict each other in whole numbers only; see whether all are of the same records"
-        return f"those of {names} cannot all be: correct them, or the records that they are held against"

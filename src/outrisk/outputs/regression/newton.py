@@ -13,6 +13,7 @@ from scipy.special import xlogy
 from outrisk.outputs.base import Array
 from outrisk.outputs.regression.release import Kind, Release, Summary
 from outrisk.problem.algebra import invert
+from outrisk.problem.formulas import ModelSays
 
 _EMPTY = 1e-3  # a column with less information than this share of one record's counts as without records
 _RIDGE = 1e-11  # least eigenvalue of the scaled information that is told from 0
@@ -68,6 +69,10 @@ class Newton:
         values, vectors = np.linalg.eigh(found / np.outer(scale, scale))
         precision = (vectors / np.maximum(values, _RIDGE)) @ vectors.T
         return np.asarray((precision + precision.T) / 2.0 / np.outer(scale, scale))
+
+    def says(self, low: Array, high: Array) -> ModelSays:
+        """What numbers between `low` and `high` (k,) say of the estimates; limits narrow coefficients and errors."""
+        return self.release.says(low, high, self._n_coefficients, self.centred)
 
     @property
     def _n_coefficients(self) -> int:

@@ -13,6 +13,7 @@ from scipy.stats import t as student
 
 from outrisk.errors import OutputError
 from outrisk.outputs.base import Array
+from outrisk.problem.formulas import ModelSays
 from outrisk.problem.released import half_digit
 
 Kind = Literal["logit", "probit", "poisson", "ols", "mnlogit"]
@@ -134,6 +135,27 @@ class Release:
         """The coefficients b (K,) that published numbers (k,) stand for."""
         with np.errstate(all="ignore"):
             return np.log(values[:K]) if self.exponentiate else np.array(values[:K], dtype=float)
+
+    def says(self, low: Array, high: Array, K: int, centred: bool) -> ModelSays:
+        """What numbers between `low` and `high` (k,) say of the K estimates of a fit."""
+        ends = np.stack([low, high], axis=1)
+        places = dict(self.layout(K))
+        free = np.tile([-np.inf, np.inf], (K, 1))
+
+        def of(part: Number) -> Array:
+            return ends[places[part]] if part in places else free[: 1 if part in _SINGLE else K]
+
+        def on_scale(numbers: Array) -> Array:  # of b, where exp(b) is printed
+            with np.errstate(divide="ignore"):
+                return np.log(np.maximum(numbers, 0.0)) if self.exponentiate else numbers
+
+        b = on_scale(of("coefficients"))
+        if "confidence_limits" in places:  # they lie as far below b as above
+            limits = on_scale(ends[places["confidence_limits"]])
+            middle = (limits[:K] + limits[K:]) / 2.0
+            b = np.stack([np.maximum(b[:, 0], middle[:, 0]), np.minimum(b[:, 1], middle[:, 1])], axis=1)
+        single = {part: of(part)[0] for part in _SINGLE}
+        return ModelSays(b, of("standard_errors"), **single, centred=centred)
 
     def numbers(self, fit: Summary) -> Array:
         """All published numbers (k,), not rounded; NaN where one is undefined."""

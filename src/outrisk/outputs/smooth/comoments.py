@@ -32,6 +32,9 @@ class Comoments:
         """Their derivatives (k, m), exactly."""
         return smooth.derivatives(self._numbers, totals)
 
+    def says(self, low: Array, high: Array) -> None:
+        """Nothing: these are no estimates of a regression."""
+
     def precision(self, totals: Array, information: Array) -> Array:
         """Inverse sampling variances for normal variables, on the diagonal, shape (k, k)."""
         with np.errstate(all="ignore"):

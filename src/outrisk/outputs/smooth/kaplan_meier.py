@@ -50,6 +50,9 @@ class Curves:
         follow = [whole and column not in ("at risk", "events") for column in self.columns]
         return np.array(follow * (self.n_groups * len(self.at)) + [whole] * (2 * self.test))
 
+    def says(self, low: Array, high: Array) -> None:
+        """Nothing: these are no estimates of a regression."""
+
     def precision(self, totals: Array, information: Array) -> Array:
         """Inverse sampling variances by the delta method, on the diagonal, shape (k, k)."""
         slopes = smooth.derivatives(self._numbers, totals)

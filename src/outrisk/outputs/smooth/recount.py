@@ -78,6 +78,9 @@ class Recount:
                 self._slopes[size] = self._around(self._reproducing(size))
             return self._slopes[size]
 
+    def says(self, low: Array, high: Array) -> None:
+        """Nothing: these are no estimates of a regression."""
+
     def precision(self, totals: Array, information: Array) -> Array:
         """Inverse sampling covariance by the delta method, with the variance of rounding, shape (k, k)."""
         jacobian = self.jacobian(totals, information)

@@ -1,0 +1,115 @@
+"""One set of constraints under many objectives, within a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, milp
+
+from outrisk.errors import ProveError
+from outrisk.problem.blocks import Array
+from outrisk.prove.contradiction import contradiction
+from outrisk.prove.programme import Programme
+
+ONE = 1.0 - 1e-4  # a number of people below this is 0
+INTEGER = 20_000  # columns up to which counts are taken as whole in the programme, not only in what follows from it
+
+State = Literal["complete", "out of time"]
+Extra = tuple[sparse.csr_array, Array, Array, int]  # rows, their ends, and how many 0/1 helpers they have behind
+
+
+class Solver:
+    """Constraints of a programme, or `rows` in their place, under many objectives."""
+
+    def __init__(self, of: Programme, seconds: float, rows: Extra | None = None, solved: int = 0) -> None:
+        self.of, self.solved = of, solved
+        self.state: State = "complete"
+        self.started = time.perf_counter()
+        self.until = self.started + seconds
+        matrix, low, high, helpers = rows or (of.matrix, of.low, of.high, 0)
+        self.rows = [LinearConstraint(matrix, low, high)]
+        self.most = np.concatenate([of.most, np.ones(helpers)])
+        self.integer = np.ones(len(self.most), dtype=np.int64)
+        if len(self.most) > INTEGER:
+            self.integer[: of.n_columns] = 0
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self.started
+
+    @property
+    def left(self) -> float:
+        """Seconds left."""
+        return self.until - time.perf_counter()
+
+    @property
+    def whole(self) -> bool:
+        """Whether counts are whole numbers in the programme itself."""
+        return bool(self.integer[0])
+
+    def maximise(self, objective: Array) -> OptimizeResult:
+        """The programme with this objective (the first columns); ProveError where no data set fits at all."""
+        self.solved += 1
+        cost = np.zeros(len(self.most))
+        cost[: len(objective)] = -objective
+        found = milp(
+            cost,
+            constraints=self.rows,
+            bounds=Bounds(0.0, self.most),
+            integrality=self.integer,
+            options={"time_limit": max(self.left, 0.1)},
+        )
+        if found.status == 2:
+            raise ProveError(contradiction(self.of, max(self.left, 20.0)).sentence)
+        return found
+
+    def bound(self, found: OptimizeResult) -> float:
+        """What no data set that fits exceeds; infinite where the time did not do to find one."""
+        if self.integer.any():
+            dual = found.mip_dual_bound
+            return -float(dual) if dual is not None and np.isfinite(dual) else np.inf
+        return -float(found.fun) if found.status == 0 else np.inf
+
+    def exclude(self, x: Array) -> None:
+        """Rule out these counts: then another count is larger than here, and a helper says of which column."""
+        n, width, columns = self.of.n_columns, len(self.most), np.flatnonzero(self.of.most > 0)
+        columns = columns[columns < n]
+        more = np.round(x[columns]) + 1.0
+        columns, more = columns[more <= self.of.most[columns]], more[more <= self.of.most[columns]]
+        k = len(columns)
+        helper = width + np.arange(k)
+        rows, at = np.arange(k), np.ones(k)
+        above = sparse.csr_array(
+            (np.concatenate([at, -more]), (np.tile(rows, 2), np.concatenate([columns, helper]))), shape=(k, width + k)
+        )
+        some = sparse.csr_array((at, (np.zeros(k, np.int64), helper)), shape=(1, width + k))
+        self._widen(k)
+        self.rows += [LinearConstraint(above, 0.0, np.inf), LinearConstraint(some, 1.0, np.inf)]
+
+    def _widen(self, helpers: int) -> None:
+        self.most = np.concatenate([self.most, np.ones(helpers)])
+        self.integer = np.concatenate([self.integer, np.ones(helpers, np.int64)])
+        for each in self.rows:
+            each.A = sparse.csr_array(
+                (each.A.data, each.A.indices, each.A.indptr), shape=(each.A.shape[0], len(self.most))
+            )
+
+
+def only(of: Programme, outputs: Sequence[str]) -> Programme:
+    """The programme of some outputs, all else left as it is."""
+    chosen = {"", *outputs}
+    at = np.array([k for k, origin in enumerate(of.origin) if origin in chosen], dtype=np.int64)
+    return replace(
+        of,
+        matrix=sparse.csr_array(of.matrix[at]),
+        low=of.low[at],
+        high=of.high[at],
+        origin=tuple(of.origin[k] for k in at.tolist()),
+        number=of.number[at],
+    )

@@ -1,0 +1,54 @@
+"""Whether a data set that fits the constraints gives the released numbers: a refit, where the study is small."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from outrisk.microdata import Microdata
+from outrisk.problem.blocks import Array
+from outrisk.problem.released import ModelPart, TallyPart
+from outrisk.prove.programme import Programme
+from outrisk.prove.solver import Solver
+
+_PEOPLE = 60  # people up to whom outputs that are not linear are computed again
+_REFUSED = 300  # data sets that are ruled out one by one
+
+
+class Verifier:
+    """Computes outputs again whose constraints are wider than their numbers; exact: as far as it came, all were.
+
+    Without a programme it takes every data set.
+    """
+
+    def __init__(self, of: Programme | None) -> None:
+        self.of = of
+        self.refused = 0
+        self.outputs = [] if of is None else [one for one in of.released if not _is_linear(one.parts)]
+        self.active = (
+            bool(self.outputs) and of is not None and of.sizes.sum() <= _PEOPLE and of.n_columns == of.n_counts
+        )
+        self.exact = self.active or not self.outputs
+
+    def refuses(self, solver: Solver, x: Array) -> bool:
+        """Whether the counts are no data set that fits; then the solver does not find them again."""
+        if not self.active or not solver.whole or self.of is None:
+            return False
+        of = self.of
+        counts = np.round(x[: of.n_columns]).astype(np.int64)
+        codes = np.repeat(np.maximum(of.codes, 0), counts, axis=0)
+        data = Microdata(of.codebook, codes.astype(np.uint16))
+        if all(one.recompute(data).matched.all() for one in self.outputs):
+            return False
+        solver.exclude(x)
+        self.refused += 1
+        if self.refused >= _REFUSED:
+            self.active = self.exact = False
+        return True
+
+
+def _is_linear(parts: tuple[TallyPart | ModelPart, ...]) -> bool:
+    """Whether the constraints are the numbers themselves: counts, shares, means, quantiles, modes."""
+    return all(
+        isinstance(part, TallyPart) and all(each.kind != "deviation" for each in part.map.formulas(part.n_numbers))
+        for part in parts
+    )
