@@ -21,7 +21,7 @@ from scipy.special import expit, gammaln, log_ndtr
 from outrisk.problem.blocks import Array, Family, Model
 from outrisk.problem.formulas import ModelSays
 from outrisk.problem.released import ModelPart
-from outrisk.prove.rows import Rows, Seen, included, level_of, weights
+from outrisk.prove.constraints import Rows, Seen, included, level_of, weights
 
 _STOP = 1e-8  # how far, in a coefficient times the size of its column, iterations may stop from the estimate
 _ARITHMETIC = 1e-10  # share of a sum that arithmetic may take from it

@@ -10,7 +10,7 @@ from scipy import sparse
 from outrisk.problem.blocks import Array
 from outrisk.problem.formulas import Formula
 from outrisk.problem.released import TallyPart
-from outrisk.prove.rows import Codes, Rows, Seen, totals_of
+from outrisk.prove.constraints import Codes, Rows, Seen, totals_of
 
 _MOST_RANKED = 5_000_000  # values of a quantile times kinds of records
 

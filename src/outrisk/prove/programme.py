@@ -22,9 +22,9 @@ from outrisk.codebook import Codebook
 from outrisk.errors import ProveError
 from outrisk.problem.blocks import Array, Mask, variables
 from outrisk.problem.released import ROUNDING, Released, TallyPart
+from outrisk.prove.constraints import Codes, Columns, Rows, Seen, level_of
 from outrisk.prove.of_models import constrain_model
 from outrisk.prove.of_tallies import constrain_tallies
-from outrisk.prove.rows import Codes, Columns, Rows, Seen, level_of
 
 MOST_COLUMNS = 400_000  # kinds of records; a programme of that size takes about a gigabyte
 
