@@ -12,6 +12,7 @@ import pytest
 import statsmodels.api as sm
 import statsmodels.formula.api as smf
 import yaml
+from statsmodels.duration.hazard_regression import PHReg
 
 import outrisk
 from outrisk.codebook import codebook_from_dict
@@ -320,6 +321,26 @@ def test_a_glm_of_a_known_family_is_that_regression(df):
     fit = smf.glm("ill ~ age", df, family=sm.families.Binomial()).fit()
     found = outrisk.assess(df, fit, keys=KEYS, target="ill", folds=[1], **QUICK)
     assert found.study["outputs"][0]["kind"] == "logit"
+
+
+def test_a_model_of_any_other_kind_by_a_function_of_the_session(df, tmp_path):
+    """A Cox model, which has no additive form: its released numbers are those of the fit itself."""
+
+    def cox(frame):
+        fit = PHReg(frame["age"] + 1, frame[["sex"]], status=frame["ill"], ties="breslow").fit()
+        return [fit.params[0], fit.bse[0]]
+
+    entry = outrisk.Custom(cox, ["age", "sex", "ill"], ["sex", "SE of sex"], decimals=3)
+    out = tmp_path / "cox"
+    settings = QUICK | {"evolve": {"generations": 1}, "folds": [1]}
+    result = outrisk.assess(df, [entry], keys=KEYS, target="ill", out=out, **settings)
+    found = PHReg(df["age"] + 1, df[["sex"]], status=df["ill"], ties="breslow").fit()
+    released = result.released["released"].to_numpy()
+    np.testing.assert_allclose(released, [found.params[0], found.bse[0]], atol=0.5e-3 + 1e-9)
+    written = yaml.safe_load((out / "study.yaml").read_text(encoding="utf-8"))["outputs"][0]
+    assert written["function"].endswith("cox of the session")
+    with pytest.raises(OutRiskError, match=r"in Python, give the function itself"):
+        outrisk.check(df, [entry.document | {"function": "os:getcwd"}], keys=KEYS, target="ill")
 
 
 def test_check_and_prove_take_what_assess_takes(df):

@@ -283,7 +283,7 @@ class Study:
             if entry.runs and not self.trust:
                 raise ConfigError(
                     f"{self.path}: [outputs {position}] runs {entry.runs!r}, code that comes with the study; "
-                    "read it, and give --trust if it may run"
+                    "read it, and give --trust if it may run (in Python, give the function itself)"
                 )
 
     def _built(self, codebook: Codebook) -> list[tuple[OutputEntry, list[Output]]]:

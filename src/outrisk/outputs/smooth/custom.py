@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pydantic import Field, PrivateAttr
+from pydantic import Field, PlainSerializer, PrivateAttr
 
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError, first_line
@@ -26,6 +26,7 @@ from outrisk.problem.blocks import Model, Term
 from outrisk.problem.released import ModelPart
 
 Function = Callable[[pd.DataFrame], Sequence[float]]
+Named = Annotated[str | Function, PlainSerializer(lambda function: called(function), return_type=str)]
 MAX_CELLS = 2_000  # one refit for each, to find how the numbers depend on it
 
 
@@ -160,13 +161,20 @@ def _load_file(path: Path) -> object:
     return module
 
 
+def called(function: str | Function) -> str:
+    """A function as a file can name it; one of a Python session by its name alone."""
+    return function if isinstance(function, str) else f"{getattr(function, '__qualname__', 'a function')} of the session"
+
+
 class CustomEntry(Entry):
-    """Numbers of the study's own function in a study file; its path is relative to that file."""
+    """Numbers of the study's own function in a study file, by its path relative to that file; or of a function itself,
+    in Python.
+    """
 
     positional = ("function", "variables", "labels")
 
     kind: Literal["custom"]
-    function: str
+    function: Named
     variables: tuple[str, ...]
     labels: tuple[str, ...]
     decimals: Annotated[int, Field(ge=0, le=12)] | tuple[Annotated[int, Field(ge=0, le=12)], ...] = 4
@@ -174,8 +182,8 @@ class CustomEntry(Entry):
 
     @property
     def runs(self) -> str:
-        """The study's own function."""
-        return self.function
+        """The study's own function; none where a session gives a function itself, which it trusts."""
+        return self.function if isinstance(self.function, str) else ""
 
     def model_post_init(self, context: Any, /) -> None:
         """Keep the study file's folder (`folder` of the validation context), so that it need not be written out."""
@@ -184,6 +192,7 @@ class CustomEntry(Entry):
     def build(self, codebook: Codebook, position: int) -> list[Custom]:
         """The output of this entry, the `position`-th (from 1) of its study."""
         name = self.name or f"custom {position}"
-        call = load_function(self.function, self._folder, name)
+        function = self.function
+        call = load_function(function, self._folder, name) if isinstance(function, str) else function
         places = (self.decimals,) * len(self.labels) if isinstance(self.decimals, int) else self.decimals
-        return [Custom(codebook, name, self.function, call, self.variables, self.labels, places, self.where)]
+        return [Custom(codebook, name, called(function), call, self.variables, self.labels, places, self.where)]
