@@ -28,7 +28,7 @@ ALLOWED = {
     "outputs": {*BASE, "expressions", "grammar", "microdata", "outputs", "problem", "tabular"},
     "appetite": set(),
     "prove": {*BASE, "microdata", "problem", "prove"},
-    "config": {*BASE, "expressions", "appetite", "microdata", "problem", "outputs", "evolve", "tabular"},
+    "config": {*BASE, "expressions", "appetite", "microdata", "problem", "outputs", "evolve", "readers", "tabular"},
     "load": {*BASE, "expressions", "microdata", "config", "datasets", "tabular"},
     "assess": {
         *BASE,
@@ -60,7 +60,7 @@ ALLOWED = {
     },
     "report": {"errors", "reasons", "records", "report", "whole_files"},
     "progress": {"evolve"},
-    "readers": {*BASE, "microdata", "outputs"},
+    "readers": {*BASE, "microdata", "outputs", "problem", "readers"},
     "api": {
         *BASE,
         "__version__",

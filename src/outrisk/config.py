@@ -30,6 +30,7 @@ from outrisk.expressions import read_expression
 from outrisk.microdata import MISSING_VALUES
 from outrisk.outputs import REGISTRY, Entry, Output, Rule, read_rules, released_as_given
 from outrisk.problem.released import Released
+from outrisk.readers.values import file_of, resolve
 from outrisk.tabular import Written
 
 _OF_DATA = ("privacy", "attacks", "appetite")  # sections of a study that go with data
@@ -277,6 +278,12 @@ class Study:
             for released in released_as_given(built, entry.values, self.folder)
         }
 
+    @property
+    def files_of_values(self) -> list[Path]:
+        """Files that released numbers are read from."""
+        found = (file_of(entry.values, self.folder) for entry in self.file.outputs)
+        return [*dict.fromkeys(path for path in found if path is not None)]
+
     def refuse_code(self) -> None:
         """ConfigError where an output runs code that comes with the study, and is not trusted to."""
         for position, entry in enumerate(self.file.outputs, start=1):
@@ -290,7 +297,8 @@ class Study:
         self.refuse_code()
         return [
             (entry, [replace(output, importance=entry.importance) for output in entry.build(codebook, position)])
-            for position, entry in enumerate(self.file.outputs, start=1)
+            for position, given in enumerate(self.file.outputs, start=1)
+            for entry in resolve(given, codebook, position, self.folder)
         ]
 
     def rules(self, codebook: Codebook) -> tuple[Rule, ...]:

@@ -35,7 +35,7 @@ def test_numbers_as_the_data_give_them_change_nothing(tmp_path, capsys):
     assert beside["matched"].all() and (beside["released"] == beside["refit"]).all() and len(beside) == 6
     assert not (plain / "given.csv").exists()
     assert "differs from the data" not in (given / "findings.csv").read_text()
-    assert "The released numbers beside the data" in (given / "report.html").read_text()
+    assert "The released numbers beside the data" in (given / "details.html").read_text()
 
 
 def test_a_released_number_that_the_data_do_not_give(tmp_path, capsys):
@@ -46,7 +46,7 @@ def test_a_released_number_that_the_data_do_not_give(tmp_path, capsys):
     finding = pd.read_csv(run / "findings.csv").set_index("rule").loc["differs from the data"]
     said = f"area=n, ill=yes: released {right + 3}, the data give {right}"
     assert said in finding["what"] and finding["cells"] == 1 and not finding["certain"]
-    assert said.split(": ")[0] in (run / "report.html").read_text()
+    assert said.split(": ")[0] in (run / "details.html").read_text()
     matched = pd.read_csv(run / "matched.csv", dtype={"fold": str})
     cell = matched[matched["label"] == "area=n, ill=yes"].set_index("fold")
     assert cell.loc["whole", "released"] == right + 3  # what is to be released is what is assessed

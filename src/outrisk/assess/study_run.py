@@ -288,9 +288,7 @@ def _inputs(study: Study, data: StudyData) -> list[Input]:
         inputs.append(Input("study", study.path.name, file_digest(study.path)))
     if study.file.codebook:
         inputs.append(Input("codebook", study.file.codebook, file_digest(study.folder / study.file.codebook)))
-    for name in dict.fromkeys(entry.values for entry in study.file.outputs if isinstance(entry.values, str)):
-        if "\n" not in name and len(name) < 256 and (study.folder / name).is_file():  # not pasted text
-            inputs.append(Input("values", name, file_digest(study.folder / name)))
+    inputs += [Input("values", path.name, file_digest(path)) for path in study.files_of_values]
     for entry in study.file.outputs:
         place = entry.runs.rpartition(":")[0]
         if place.endswith(".py"):

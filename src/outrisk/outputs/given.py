@@ -22,7 +22,7 @@ UNDEFINED = "undefined"  # stands for a number that there is none of, as the mea
 _RANGE = re.compile(r"\s*(\S+)\s+to\s+(\S+)\s*")
 _LEVEL = re.compile(r"\[[^\]]*\]|=[^,:]*")  # in labels of design columns and of cells
 _SUFFIX = re.compile(r"_[^_:]*(?=:|$)")  # in labels of terms
-_LABEL_COLUMNS = ("label", "term")
+LABEL_COLUMNS = ("label", "term")
 _SPELT = {"std_err": "standard error", "standard_error": "standard error", "p_value": "p-value"}
 
 
@@ -34,7 +34,7 @@ def released_as_given(outputs: Sequence[Output], given: Any, folder: Path) -> li
     number, 'LOW to HIGH', 'withheld' or 'undefined'. OutputError or DataError in one line names what does not fit.
     """
     if isinstance(given, str):
-        cells = _read(folder / given, outputs)
+        cells = read_file_of_values(folder / given, outputs)
     elif len(outputs) == 1:
         cells = {outputs[0].name: given}
     elif isinstance(given, Mapping):
@@ -141,14 +141,14 @@ def _by_label(output: Output, labels: Sequence[str], cells: Mapping[str, object]
     return [cells[label] for label in labels]
 
 
-def _read(path: Path, outputs: Sequence[Output]) -> dict[str, Any]:
+def read_file_of_values(path: Path, outputs: Sequence[Output]) -> dict[str, Any]:
     """Values by output and label from a CSV file.
 
     A further column, as 'standard error' beside 'value', holds the numbers called 'TERM: standard error'; its empty
     cells are passed over.
     """
     frame = read_table(path)
-    label = next((name for name in _LABEL_COLUMNS if name in frame), "")
+    label = next((name for name in LABEL_COLUMNS if name in frame), "")
     needed = [label, "value", *(["output"] if len(outputs) > 1 else [])]
     if not set(needed) <= set(frame.columns):
         words = "output, label (or term) and value" if len(outputs) > 1 else "label (or term) and value"

@@ -166,8 +166,7 @@ def _inputs(study: Study, original: Microdata | None) -> list[Input]:
         inputs.append(Input("study", study.path.name, file_digest(study.path)))
     if file.codebook and (study.folder / file.codebook).is_file():
         inputs.append(Input("codebook", file.codebook, file_digest(study.folder / file.codebook)))
-    for name in dict.fromkeys(entry.values for entry in file.outputs if isinstance(entry.values, str)):
-        inputs.append(Input("values", name, file_digest(study.folder / name)))
+    inputs += [Input("values", path.name, file_digest(path)) for path in study.files_of_values]
     if original is not None and file.data is not None:
         name = file.data.path or f"{file.data.package}: {file.data.dataset}"
         inputs.append(Input("data", name, data_digest(original), len(original)))

@@ -136,6 +136,11 @@ class Regression(Common):
         return [name for name in self.codebook.names if name in used]
 
     @property
+    def references(self) -> dict[str, str]:
+        """Variables that enter as categories, each with its reference level ('' if its coding has none)."""
+        return self._sides[1].categories
+
+    @property
     def columns(self) -> list[str]:
         """Design columns as formulaic names them."""
         return self._sides[1].columns

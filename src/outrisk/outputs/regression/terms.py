@@ -39,19 +39,28 @@ _HIGHEST_ORDER = 6
 _TRANSFORMS = ("C", "I", "bs", "cc", "center", "cr", "cs", "lag", "poly", "scale", "standardize")
 _CODINGS = ("Diff", "Helmert", "Poly", "Sum", "Treatment")
 _CONTRASTS = ("SAS", "diff", "helmert", "poly", "sum", "treatment")  # of `contr`
-_OPTIONS = ("base", "center", "degree", "df", "include_intercept", "levels", "raw", "reference", "scale")
+_OPTIONS = ("base", "center", "degree", "df", "include_intercept", "levels", "raw", "reference", "scale", "without")
 _LARGEST_OPTION = 100  # such as degrees of freedom
 
 
 class Treatment(contrasts.TreatmentContrasts):  # type: ignore[misc]
-    """Comparisons with a reference level, which is found by how it is written: 3 means the level '3' too."""
+    """Comparisons with a reference level, which is found by how it is written: 3 means the level '3' too.
 
-    def __init__(self, reference: Any = contrasts.UNSET, base: Any = contrasts.UNSET) -> None:
+    `without`: levels that get no column, for a fit on records none of which has them.
+    """
+
+    def __init__(
+        self, reference: Any = contrasts.UNSET, base: Any = contrasts.UNSET, without: Sequence[Any] = ()
+    ) -> None:
         self.base: Any = base if reference is contrasts.UNSET else reference
+        self.without = tuple(map(format_value, without))
 
     @contrasts.Contrasts.override  # type: ignore[untyped-decorator, unused-ignore]
     def apply(self, dummies: Any, levels: Sequence[Any], reduced_rank: bool = True, output: str | None = None) -> Any:
         """The coded columns of dummies (n, levels)."""
+        if self.without:
+            kept = [at for at, level in enumerate(levels) if format_value(level) not in self.without]
+            levels, dummies = [levels[at] for at in kept], dummies.iloc[:, kept]
         if self.base is not contrasts.UNSET and self.base not in levels:
             self.base = next((each for each in levels if format_value(each) == format_value(self.base)), self.base)
         if self.base is not contrasts.UNSET and self.base not in levels:

@@ -163,7 +163,9 @@ def _load_file(path: Path) -> object:
 
 def called(function: str | Function) -> str:
     """A function as a file can name it; one of a Python session by its name alone."""
-    return function if isinstance(function, str) else f"{getattr(function, '__qualname__', 'a function')} of the session"
+    return (
+        function if isinstance(function, str) else f"{getattr(function, '__qualname__', 'a function')} of the session"
+    )
 
 
 class CustomEntry(Entry):

@@ -1,0 +1,286 @@
+"""A printed regression as the entry of a study: its coefficients by term, its reference levels, its precision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from outrisk.codebook import Codebook
+from outrisk.errors import OutputError
+from outrisk.outputs.base import Subset, support_frame
+from outrisk.outputs.regression.regression import Regression
+from outrisk.outputs.regression.regression_entry import RegressionEntry
+from outrisk.outputs.regression.release import NUMBERS
+from outrisk.problem.blocks import joint_over
+from outrisk.readers.printed_number import Printed, as_given, decimals_of, is_undefined, read_printed
+from outrisk.readers.table_formulas import formula_of, levels_in, with_levels
+from outrisk.readers.term_names import Term, counted_level, in_words, read_term
+
+BY_TERM = ("coefficients", "standard_errors", "p_values", "lower", "upper")
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """A regression as a program prints it.
+
+    rows: (name, texts by part of `BY_TERM`) of each coefficient. bases: names of reference levels that are listed.
+    single: texts of n, log_likelihood, pseudo_r2, r2. exponentiated: estimates and limits are exp(b); errors_of_ratios:
+    standard errors are those of exp(b), as Stata prints. significant: digits of numbers from 10,000 on (0: all).
+    own_digits: each number shows its own precision.
+    kind, response: where the table says. last_reference: of counted contrasts (SPSS), the last level by default.
+    robust: how the standard errors were computed, if not the plain way: they are then left out.
+    """
+
+    rows: tuple[tuple[str, Mapping[str, str]], ...]
+    bases: tuple[str, ...] = ()
+    single: Mapping[str, str] = field(default_factory=dict)
+    exponentiated: bool = False
+    errors_of_ratios: bool = False
+    level: float = 0.95
+    significant: int = 0
+    own_digits: bool = False
+    kind: str = ""
+    response: str = ""
+    last_reference: bool = True
+    robust: str = ""
+    comma: bool = False
+
+
+def entry_of_coefficients(
+    table: Coefficients, entry: RegressionEntry, codebook: Codebook, place: str
+) -> RegressionEntry:
+    """The entry with the values of the table, in the order of its labels; its reference levels are the table's.
+
+    OutputError, with the names on both sides, where table and formula are not of one model.
+    """
+    if table.kind and table.kind != entry.kind:
+        raise OutputError(f"{place}: the table is of a {table.kind}, the output says kind: {entry.kind}; correct it")
+    if entry.kind == "mnlogit":
+        raise OutputError(f"{place}: tables of a mnlogit are not read; give its values by their labels")
+    response = _response(table, entry, codebook, place)
+    names = _variables(entry, codebook, response)
+    terms = [read_term(name, codebook, names, place) for name, _ in table.rows]
+    bases = [read_term(name, codebook, names, place) for name in table.bases]
+    terms, bases = _counted(terms, codebook, table), _counted(bases, codebook, table)
+    twice = next((term for term in terms if terms.count(term) > 1), None)
+    if twice is not None:
+        written = [name for (name, _), term in zip(table.rows, terms, strict=True) if term == twice]
+        raise OutputError(f"{place}: {written} are all {in_words(twice)}; keep one")
+    model = _model(table, entry, codebook, response, terms, bases, place)
+    built = model.build(codebook, 1)[0]
+    order = _order(built, terms, table, codebook, names, place)
+    return _with_values(table, model, built, order, place)
+
+
+def _response(table: Coefficients, entry: RegressionEntry, codebook: Codebook, place: str) -> str:
+    said = entry.response or (entry.formula.partition("~")[0].strip() if entry.formula else "")
+    response = said or table.response
+    if not response:
+        raise OutputError(f"{place}: the table does not say its response; add 'response' or 'formula' to the output")
+    if not said and response not in codebook:
+        raise OutputError(
+            f"{place}: the response '{response}' of the table is no variable; variables are {codebook.names}"
+        )
+    return response
+
+
+def _variables(entry: RegressionEntry, codebook: Codebook, response: str) -> list[str]:
+    """Variables that the names of a table can be of: those of the formula, if there is one."""
+    if entry.terms:
+        return list(entry.terms)
+    names = [name for name in codebook.names if name != response]
+    if entry.formula:
+        bare = entry.model_copy(update={"values": None, "release": ("coefficients",), "decimals": 4})
+        used = bare.build(codebook, 1)[0].variables
+        return [name for name in names if name in used]
+    return names
+
+
+def _counted(terms: Sequence[Term], codebook: Codebook, table: Coefficients) -> list[Term]:
+    """Terms with counted levels, such as sex(1), as the levels that they are."""
+
+    def resolved(name: str, level: str) -> str:
+        if not level.startswith("#"):
+            return level
+        labels = [label for label in codebook[name].labels if label != "Missing"]
+        return counted_level(labels, labels[-1] if table.last_reference else labels[0], int(level[1:])) or level
+
+    return [tuple(sorted((name, resolved(name, level)) for name, level in term)) for term in terms]
+
+
+def _model(
+    table: Coefficients,
+    entry: RegressionEntry,
+    codebook: Codebook,
+    response: str,
+    terms: Sequence[Term],
+    bases: Sequence[Term],
+    place: str,
+) -> RegressionEntry:
+    """The entry with the formula of the table, or its own with the table's reference levels; with its parts."""
+    changes: dict[str, Any] = {"values": None, "release": _parts(table, entry), "level": table.level}
+    if table.exponentiated:
+        changes["exponentiate"] = True
+    changes["decimals"] = _decimals(table, entry, changes["release"])
+    if not entry.formula and not entry.terms:
+        changes |= {"formula": formula_of(response, terms, bases, codebook, place), "response": ""}
+        return _changed(entry, changes)
+    plain = entry.model_copy(
+        update={"values": None, "release": ("coefficients",), "decimals": 4, "exponentiate": False}
+    )
+    current = plain.build(codebook, 1)[0].references
+    formula = entry.formula
+    for name, present in levels_in(terms).items():
+        if name not in current or not current[name]:
+            continue
+        missing = [level for level in codebook[name].labels if level not in present and level != "Missing"]
+        said = [level for term in bases for variable, level in term if variable == name and level in missing]
+        reference = current[name] if current[name] in missing else ""
+        reference = said[0] if said else reference or (missing[0] if len(missing) == 1 else "")
+        if not missing or not reference:
+            raise OutputError(
+                f"{place}: the table has {name} = {', '.join(sorted(present))}"
+                + (
+                    f" and none of {', '.join(missing)}: which of them is the reference, it does not say"
+                    if missing
+                    else ", every level, and the model has a reference level"
+                )
+                + f"; write it in the formula: C({name}, Treatment(reference=...))"
+            )
+        rest = [level for level in missing if level != reference]
+        if rest and not _excluded(codebook, entry.where, name, rest):
+            raise OutputError(
+                f"{place}: the table has no coefficient for {name} = {', '.join(rest)}; say with 'where' that these "
+                "records were left out, or correct the table"
+            )
+        if entry.terms:
+            if rest:
+                raise OutputError(f"{place}: levels of '{name}' are left out; give 'formula' in place of 'terms'")
+            changes.setdefault("reference", dict(entry.reference))[name] = reference
+        elif rest or reference != current[name]:
+            formula = with_levels(formula, name, reference, rest, codebook, place)
+    return _changed(entry, changes | ({"formula": formula} if entry.formula else {}))
+
+
+def _excluded(codebook: Codebook, where: str, name: str, levels: Sequence[str]) -> bool:
+    """Whether no record of a subset can have one of these levels."""
+    if not where:
+        return False
+    subset = Subset(codebook, where, name)
+    variables = [each for each in codebook.names if each in {*subset.variables, name}]
+    joint = joint_over([codebook.index(each) for each in variables], codebook.sizes)
+    kept = subset.select(support_frame(codebook, joint))[name]
+    seen = {f"{int(value)}" if isinstance(value, float) and value.is_integer() else str(value) for value in kept}
+    return not seen & set(levels)
+
+
+def _changed(entry: RegressionEntry, changes: Mapping[str, Any]) -> RegressionEntry:
+    return type(entry).model_validate({**entry.model_dump(), **changes})
+
+
+def _parts(table: Coefficients, entry: RegressionEntry) -> list[str]:
+    """What the table releases; where the study says it, that."""
+    there = {part for _, texts in table.rows for part, text in texts.items() if text.strip()}
+    there |= {"confidence_limits"} if {"lower", "upper"} <= there else set()
+    there |= {part for part, text in table.single.items() if text.strip()}
+    if "release" in entry.model_fields_set:
+        return list(entry.release)
+    if table.robust:
+        there -= {"standard_errors", "confidence_limits", "p_values"}
+    return [part for part in NUMBERS if part in there]
+
+
+def _decimals(table: Coefficients, entry: RegressionEntry, parts: Sequence[str]) -> Any:
+    if "decimals" in entry.model_fields_set:
+        return entry.decimals
+    found = {}
+    for part in parts:
+        if part == "n":
+            continue
+        sources = ("lower", "upper") if part == "confidence_limits" else (part,)
+        texts = [texts.get(each, "") for _, texts in table.rows for each in sources] + [table.single.get(part, "")]
+        found[part] = decimals_of(read_printed(text, table.comma) for text in texts if text.strip())
+    return found
+
+
+def _order(
+    built: Regression,
+    terms: Sequence[Term],
+    table: Coefficients,
+    codebook: Codebook,
+    names: Sequence[str],
+    place: str,
+) -> list[int]:
+    """Which row of the table each column of the design is; OutputError unless they are the same."""
+    columns = [read_term(column, codebook, names, place) for column in built.columns]
+    for (name, _), term in zip(table.rows, terms, strict=True):
+        if term not in columns:
+            raise OutputError(
+                f"{place}: the table has '{name}' ({in_words(term)}), and the model {built.formula!r} has no such "
+                f"coefficient; its coefficients are {'; '.join(map(in_words, columns))}"
+            )
+    absent = [in_words(column) for column in columns if column not in terms]
+    if absent:
+        raise OutputError(f"{place}: the table has no coefficient for {'; '.join(absent)}, which the model has; add it")
+    return [list(terms).index(column) for column in columns]
+
+
+def _with_values(
+    table: Coefficients, model: RegressionEntry, built: Regression, order: Sequence[int], place: str
+) -> RegressionEntry:
+    layout, values = built.release.layout(len(order)), list[Any]()
+    for part, _ in layout:
+        if part == "confidence_limits":
+            sources: tuple[str, ...] = ("lower", "upper")
+        else:
+            sources = (part,)
+        for source in sources:
+            if part in table.single:
+                values.append(_value(table, part, table.single[part], built, len(values), place))
+                continue
+            for row in order:
+                values.append(_value(table, source, table.rows[row][1].get(source, ""), built, len(values), place, row))
+    return model.model_copy(update={"values": values})
+
+
+def _value(
+    table: Coefficients, part: str, text: str, built: Regression, at: int, place: str, row: int | None = None
+) -> float | str:
+    label = built.labels[at]
+    if is_undefined(text):
+        return "undefined"
+    found = read_printed(text, table.comma)
+    if found is None:
+        if not text.strip():
+            raise OutputError(f"{place}: no value for {label}; say with 'release' what is released")
+        raise OutputError(f"{place}: the value of {label} is {text[:40]!r}, which is not a number")
+    decimals = int(built.decimals[at])
+    if part == "n":
+        if found.value % 1 or found.value < 1:
+            raise OutputError(f"{place}: the number of records is {text!r}; it is a whole number from 1")
+        return found.value
+    if part == "standard_errors" and table.errors_of_ratios and row is not None:
+        return _error_of_b(found, table, row)
+    if part in table.single:
+        return _of_page(found, decimals)
+    return as_given(found, decimals, table.significant, table.own_digits)
+
+
+def _error_of_b(error: Printed, table: Coefficients, row: int) -> float | str:
+    """The standard error of b, where that of exp(b) is printed: exp(b) times it."""
+    ratio = read_printed(table.rows[row][1]["coefficients"], table.comma)
+    if ratio is None or ratio.value - ratio.half <= 0:
+        return "withheld"
+    low = max(error.value - error.half, 0.0) / (ratio.value + ratio.half)
+    high = (error.value + error.half) / (ratio.value - ratio.half)
+    return f"{low:.9f} to {high:.9f}"
+
+
+def _of_page(found: Printed, decimals: int) -> float | str:
+    """A number that stands alone, such as a log-likelihood: to its own digits, of which five are significant."""
+    if abs(found.value) >= 10_000 and found.decimals <= 1 and math.isclose(found.value % 1, 0.0):
+        half = 0.5 * 10.0 ** max(0, len(str(int(abs(found.value)))) - 5)
+        return f"{found.value - half:.12g} to {found.value + half:.12g}"
+    return as_given(found, decimals)

@@ -1,0 +1,104 @@
+"""Numbers as programs print them: each is an interval, as wide as its last printed digit; stars and brackets go."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+MOST_DECIMALS = 8  # that a program prints; a number with more is written at full precision
+_OF_EXACT = 6  # taken of numbers at full precision: no refit gives back all of their digits
+_MARKS = re.compile(r'^[=\'"\s]+|["\'\s]+$')
+_STARS = re.compile(r"[*†‡+]+$")
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?\d+))?")
+_GROUPS = re.compile(r"[+-]?\d{1,3}(?:[,\u00a0\u202f ']\d{3})+(?:\.\d+)?")
+_BELOW = re.compile(r"<=?\s*(.+)")
+_WITHHELD = frozenset({"", "*", "**", "***", "c", "x", "s", "-", "–", "—", "..", "...", ".", "withheld", "[c]", "[x]"})
+_UNDEFINED = frozenset({"na", "nan", "n/a", "null", "none", "undefined", "#n/a", "inf", "-inf"})
+
+
+@dataclass(frozen=True)
+class Printed:
+    """One printed number: from `low` to `high`, `decimals` digits after the point (negative: tens, hundreds).
+
+    value: as printed, NaN where there is none. below: it is only said to be less than `high` (`<10`, `<0.001`).
+    """
+
+    value: float
+    decimals: int = 0
+    below: bool = False
+    percent: bool = False
+
+    @property
+    def half(self) -> float:
+        """Half a unit of the last printed digit."""
+        return 0.5 * 10.0**-self.decimals
+
+
+def read_printed(text: str, comma: bool = False) -> Printed | None:
+    """A printed number; None for text that is none. `comma`: the decimal sign is a comma."""
+    text = _MARKS.sub("", text.strip()).replace("\N{MINUS SIGN}", "-").strip()
+    if text[:1] in "([" and text[-1:] in ")]" and len(text) > 2:
+        text = text[1:-1].strip()
+    below = _BELOW.fullmatch(text)
+    if below:
+        inner = read_printed(below[1], comma)
+        return None if inner is None else Printed(inner.value, inner.decimals, True)
+    text = _STARS.sub("", text).strip()
+    percent = text.endswith("%")
+    text = text.rstrip("%").strip()
+    if comma:
+        text = text.replace(".", "").replace(",", ".")
+    elif _GROUPS.fullmatch(text):
+        text = re.sub(r"[^\d.+-]", "", text)
+    found = _NUMBER.fullmatch(text)
+    if found is None:
+        return None
+    value = float(text)
+    decimals = len(found[1] or found[2] or "") - int(found[3] or 0)
+    return Printed(value, decimals, percent=percent) if math.isfinite(value) else None
+
+
+def is_withheld(text: str) -> bool:
+    """Whether a cell says that its number is not published."""
+    return _MARKS.sub("", text.strip()).strip().casefold() in _WITHHELD
+
+
+def is_undefined(text: str) -> bool:
+    """Whether a cell says that there is no such number."""
+    return text.strip().casefold() in _UNDEFINED
+
+
+def decimals_of(column: Iterable[Printed | None]) -> int:
+    """Digits after the point of a column: the most that one of its numbers shows, as trailing zeros get lost.
+
+    Numbers at full precision count as rounded to 6.
+    """
+    shown = [each.decimals for each in column if each is not None and not each.below and not _scientific(each)]
+    most = max(shown, default=0)
+    return max(0, most if most <= MOST_DECIMALS else _OF_EXACT)
+
+
+def _scientific(number: Printed) -> bool:
+    """Whether it shows so many decimals only since it is written in powers of ten."""
+    return number.decimals > _OF_EXACT and 0 < abs(number.value) < 10.0**-4
+
+
+def as_given(number: Printed, decimals: int, significant: int = 0, own: bool = False) -> float | str:
+    """What a study file holds of a number in a column of so many decimals: the number, or 'LOW to HIGH'.
+
+    A number that shows fewer digits than its column for its size is a range: one in powers of ten (1.234e+05), or
+    one of at least 10,000 of which a program prints so many `significant` digits; with `own`, where no program has
+    cut off trailing zeros, each that shows fewer than the column.
+    """
+    if number.below:
+        return f"0 to {round(number.value, 12):.12g}"
+    half = 0.0
+    if number.decimals < 0 or own:
+        half = number.half
+    elif significant and abs(number.value) >= 10_000:
+        half = 0.5 * 10.0 ** (math.floor(math.log10(abs(number.value))) + 1 - significant)
+    if half > 0.5 * 10.0**-decimals:
+        return f"{number.value - half:.12g} to {number.value + half:.12g}"
+    return float(f"{number.value:.{decimals}f}")

@@ -1,0 +1,115 @@
+"""Coefficients out of R: `broom::tidy` and `coef(summary())` as CSV, and a printed summary of lm or glm."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+from outrisk.errors import OutputError
+from outrisk.readers.coefficients import Coefficients
+from outrisk.readers.printed_number import read_printed
+from outrisk.readers.source import Source
+
+_COLUMNS = {
+    "estimate": "coefficients",
+    "std.error": "standard_errors",
+    "std. error": "standard_errors",
+    "statistic": "statistic",
+    "z value": "statistic",
+    "t value": "statistic",
+    "p.value": "p_values",
+    "pr(>|z|)": "p_values",
+    "pr(>|t|)": "p_values",
+    "conf.low": "lower",
+    "conf.high": "upper",
+}
+_PRINTED = re.compile(r"\s*Estimate\s+Std\. Error\s+(z value|t value)\s+(Pr\(>\|[zt]\|\))")
+_CLOSE = 0.02  # of a statistic, beside what estimate and standard error give
+
+
+def recognises(source: Source) -> bool:
+    """Whether it has a header with an estimate and a standard error."""
+    return _printed(source) is not None or (bool(source.grid) and _is_header(source.grid[0]))
+
+
+def read(source: Source, model: int | None = None) -> Coefficients:
+    """Coefficients by term; estimates that are exp(b) are known by their statistics."""
+    at = _printed(source)
+    if at is None:
+        header = [_plain(cell) for cell in source.grid[0]]
+        term = header.index("term") if "term" in header else 0
+        rows = [
+            (row[term], {_COLUMNS[name]: cell for name, cell in zip(header, row, strict=True) if name in _COLUMNS})
+            for row in source.grid[1:]
+        ]
+        single: dict[str, str] = {}
+    else:
+        rows, single = _printed_rows(source.lines[at + 1 :]), _facts(source.text)
+    if not rows:
+        raise OutputError(f"{source.name}: it has a header and no coefficients")
+    ratios = _are_ratios(rows, source.comma and at is None)
+    kept = [(name, {part: text for part, text in texts.items() if part != "statistic"}) for name, texts in rows]
+    return Coefficients(
+        tuple(kept),
+        single=single,
+        exponentiated=ratios,
+        own_digits=at is not None,
+        comma=source.comma and at is None,
+    )
+
+
+def _plain(cell: str) -> str:
+    return cell.strip().strip("\"'").casefold()
+
+
+def _is_header(row: Sequence[str]) -> bool:
+    cells = {_plain(cell) for cell in row}
+    return "estimate" in cells and bool({"std.error", "std. error"} & cells)
+
+
+def _printed(source: Source) -> int | None:
+    """The line of the header of a printed summary."""
+    return next((number for number, line in enumerate(source.lines) if _PRINTED.match(line)), None)
+
+
+def _printed_rows(lines: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
+    rows = []
+    for line in lines:
+        text = re.sub(r"<\s+", "<", line).rstrip()
+        if not text.strip() or text.startswith("---"):
+            break
+        text = re.sub(r"\s+(\*{1,3}|\.)$", "", text)
+        parts = text.rsplit(None, 4)
+        if len(parts) < 5:
+            break
+        rows.append(
+            (
+                parts[0].strip(),
+                dict(zip(("coefficients", "standard_errors", "statistic", "p_values"), parts[1:], strict=True)),
+            )
+        )
+    return rows
+
+
+def _facts(text: str) -> dict[str, str]:
+    found = re.search(r"Multiple R-squared:\s+([\d.]+)", text)
+    return {"r2": found[1]} if found else {}
+
+
+def _are_ratios(rows: Sequence[tuple[str, dict[str, str]]], comma: bool) -> bool:
+    """Whether log(estimate) / standard error is the statistic, and estimate / standard error is not."""
+    plain = ratio = 0
+    for _, texts in rows:
+        numbers = [
+            read_printed(texts.get(part, ""), comma) for part in ("coefficients", "standard_errors", "statistic")
+        ]
+        if any(number is None or number.below for number in numbers):
+            continue
+        b, error, statistic = (number.value for number in numbers if number is not None)
+        if error <= 0:
+            continue
+        slack = _CLOSE * max(1.0, abs(statistic))
+        plain += abs(b / error - statistic) <= slack
+        ratio += b > 0 and abs(math.log(b) / error - statistic) <= slack
+    return ratio > plain

@@ -1,0 +1,169 @@
+"""A file or a pasted text that released numbers are read from: as lines, as cells, as the tables of a web page."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from html.parser import HTMLParser
+from pathlib import Path
+
+from outrisk.errors import DataError, first_line
+
+Grid = list[list[str]]
+_LARGEST = 20_000_000  # bytes
+_MOST_CELLS = 2_000_000
+
+
+@dataclass(frozen=True)
+class Source:
+    """What released numbers are read from; `name` is how messages call it."""
+
+    name: str
+    text: str
+    sheets: tuple[tuple[str, Grid], ...] = ()
+
+    @property
+    def lines(self) -> list[str]:
+        """The text by lines."""
+        return self.text.splitlines()
+
+    @cached_property
+    def grid(self) -> Grid:
+        """Cells of a delimited text or of the first sheet, without empty lines; all rows of one length."""
+        return _even(self.sheets[0][1] if self.sheets else _delimited(self.text)[0])
+
+    @cached_property
+    def comma(self) -> bool:
+        """Whether numbers have a decimal comma."""
+        if self.sheets or _delimited(self.text)[1] == ",":
+            return False
+        cells = [cell.strip() for row in self.grid for cell in row]
+        commas = sum(re.fullmatch(r"[+-]?\d*,\d+", cell) is not None for cell in cells)
+        points = sum(re.fullmatch(r"[+-]?\d*\.\d+", cell) is not None for cell in cells)
+        return commas > points
+
+    @cached_property
+    def tables(self) -> list[Grid]:
+        """Tables of an HTML text."""
+        if not re.search(r"<t[dhr][\s>]", self.text, re.I):
+            return []
+        reader = _Tables()
+        reader.feed(self.text)
+        reader.close()
+        return [_even(table) for table in reader.found]
+
+    @property
+    def delimited(self) -> bool:
+        """Whether it is cells rather than a printed page."""
+        return bool(self.sheets) or (not self.tables and any(len(row) > 1 for row in self.grid))
+
+
+def read_source_of_values(path: Path) -> Source:
+    """A file of released numbers; DataError in one line if it cannot be read as text or sheets."""
+    if not path.is_file():
+        raise DataError(f"{path}: {'not a file' if path.exists() else 'no such file'}")
+    if path.stat().st_size > _LARGEST:
+        raise DataError(
+            f"{path}: {path.stat().st_size:,} bytes are too many for released numbers; give the table alone"
+        )
+    if path.suffix.lower() in (".xlsx", ".xlsm"):
+        return Source(str(path), "", tuple(_sheets(path)))
+    raw = path.read_bytes()
+    if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        text = raw.decode("utf-16", errors="replace")
+    else:
+        try:
+            text = raw.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            text = raw.decode("cp1252", errors="replace")
+    if "\0" in text:
+        raise DataError(f"{path}: not a text; give released numbers as CSV, text, HTML or xlsx")
+    return Source(str(path), text)
+
+
+def _sheets(path: Path) -> list[tuple[str, Grid]]:
+    try:
+        from openpyxl import load_workbook
+    except ImportError:
+        raise DataError(
+            f"{path}: reading xlsx needs openpyxl (pip install 'outrisk[excel]'); or save it as CSV"
+        ) from None
+    try:
+        book = load_workbook(path, read_only=True, data_only=True)
+        sheets = [
+            (sheet.title, [[_cell(value) for value in row] for row in sheet.iter_rows(values_only=True)])
+            for sheet in book.worksheets
+        ]
+    except Exception as error:  # zip and XML have faults of many kinds
+        raise DataError(f"{path}: cannot be read as xlsx: {first_line(error)}") from None
+    if not sheets:
+        raise DataError(f"{path}: no sheet in it")
+    return sheets
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else repr(value) if isinstance(value, float) else str(value)
+
+
+def _delimited(text: str) -> tuple[Grid, str]:
+    """The cells of a delimited text, and the delimiter: the one that most lines agree on."""
+    lines = [line for line in text.splitlines() if line.strip()][:50]
+    best, fit = ",", -1.0
+    for delimiter in (",", ";", "\t", "|"):
+        counts = [line.count(delimiter) for line in lines]
+        alike = max((counts.count(each) for each in set(counts) if each), default=0)
+        if alike > fit:
+            best, fit = delimiter, float(alike)
+    try:
+        return [row for row in csv.reader(io.StringIO(text), delimiter=best) if any(map(str.strip, row))], best
+    except csv.Error:
+        return [line.split(best) for line in text.splitlines() if line.strip()], best
+
+
+def _even(grid: Grid) -> Grid:
+    rows = [[cell.strip() for cell in row] for row in grid if any(cell.strip() for cell in row)]
+    width = max(map(len, rows), default=0)
+    if width * len(rows) > _MOST_CELLS:
+        raise DataError(f"a table of {width:,} by {len(rows):,} cells is too large for released numbers")
+    return [row + [""] * (width - len(row)) for row in rows]
+
+
+class _Tables(HTMLParser):
+    """Cells of the tables of a page; a table within a table counts as its own."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.found: list[Grid] = []
+        self._open = 0
+        self._cell: list[str] | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Begin a table, a row or a cell."""
+        if tag == "table":
+            self.found.append([])
+        elif tag == "tr" and self.found:
+            self._end()
+            self.found[-1].append([])
+        elif tag in ("td", "th") and self.found:
+            self._end()
+            if not self.found[-1]:
+                self.found[-1].append([])
+            self._cell = []
+
+    def handle_endtag(self, tag: str) -> None:
+        """End a cell."""
+        if tag in ("td", "th", "tr", "table"):
+            self._end()
+
+    def handle_data(self, data: str) -> None:
+        """Text of a cell."""
+        if self._cell is not None:
+            self._cell.append(data)
+
+    def _end(self) -> None:
+        if self._cell is not None and self.found and self.found[-1]:
+            self.found[-1][-1].append(" ".join("".join(self._cell).split()))
+        self._cell = None

@@ -1,0 +1,130 @@
+"""Summaries of statsmodels: as printed text, as HTML, as CSV (its own, or the files of ACRO)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from outrisk.errors import OutputError
+from outrisk.readers.coefficients import Coefficients
+from outrisk.readers.source import Source
+
+_COLUMNS = {
+    "coef": "coefficients",
+    "coef.": "coefficients",
+    "std err": "standard_errors",
+    "std.err.": "standard_errors",
+    "p>|z|": "p_values",
+    "p>|t|": "p_values",
+}
+_SINGLE = {
+    "no. observations": "n",
+    "log-likelihood": "log_likelihood",
+    "pseudo r-squ.": "pseudo_r2",
+    "pseudo r-squared": "pseudo_r2",
+    "r-squared": "r2",
+}
+_KINDS = {"logit": "logit", "probit": "probit", "ols": "ols", "poisson": "poisson", "mnlogit": "mnlogit"}
+_FAMILIES = {"binomial": "logit", "gaussian": "ols", "poisson": "poisson"}
+_LABELS = r"Dep\. Variable|Dependent Variable|Model Family|Link Function|Model|No\. Observations|Covariance Type|"
+_PAIR = re.compile(rf"(?<!Adj\. )\b({_LABELS}Log-Likelihood|Pseudo R-squ(?:\.|ared)|R-squared):\s+(\S+)")
+_LIMIT = re.compile(r"\[?(0\.\d+)\]?")
+
+
+def recognises(source: Source) -> bool:
+    """Whether the text has a table with `coef` and `std err`."""
+    return any(re.search(r"\bcoef\b\.?\W+std\s?\.?err\b", line, re.I) for line in source.lines) or any(
+        _header(row) for table in source.tables for row in table
+    )
+
+
+def read(source: Source, model: int | None = None) -> Coefficients:
+    """Coefficients and what is said of the model; OutputError where there is no table of them."""
+    rows = [_trimmed(row) for row in _rows(source)]
+    at = [number for number, row in enumerate(rows) if _header(row)]
+    if len(at) > 1:
+        raise OutputError(f"{source.name}: it has {len(at)} tables of coefficients; give each output its own file")
+    header = [cell.strip().casefold() for cell in rows[at[0]]]
+    limits = [number for number, cell in enumerate(header) if _LIMIT.fullmatch(cell)]
+    names = {number: _COLUMNS[cell] for number, cell in enumerate(header) if cell in _COLUMNS}
+    if len(limits) == 2:
+        names |= dict(zip(limits, ("lower", "upper"), strict=True))
+    found = []
+    for row in (_joined(row, len(header)) for row in rows[at[0] + 1 :]):
+        texts = {part: row[number].strip() for number, part in names.items() if number < len(row)}
+        if not row[0].strip() or len(row) != len(header) or not re.search(r"\d|nan|inf", texts.get("coefficients", "")):
+            break
+        found.append((row[0].strip(), texts))
+    level = 1 - 2 * float(_LIMIT.fullmatch(header[limits[0]])[1]) if len(limits) == 2 else 0.95  # type: ignore[index]
+    facts = dict(_facts(source, rows))
+    single = {_SINGLE[name]: text for name, text in facts.items() if name in _SINGLE}
+    robust = facts.get("covariance type", "nonrobust").casefold()
+    kind = facts.get("model", "").casefold()
+    return Coefficients(
+        tuple(found),
+        single=single,
+        level=round(level, 6),
+        significant=3,
+        kind=_FAMILIES.get(facts.get("model family", "").casefold(), _KINDS.get(kind, "")),
+        response=facts.get("dep. variable", facts.get("dependent variable", "")),
+        robust="" if robust == "nonrobust" else robust,
+    )
+
+
+def _trimmed(row: Sequence[str]) -> list[str]:
+    """A row without empty cells at its end."""
+    kept = list(row)
+    while len(kept) > 1 and not kept[-1].strip():
+        kept.pop()
+    return kept
+
+
+def _joined(row: list[str], width: int) -> list[str]:
+    """A row whose first cells are one: statsmodels does not quote a name with a comma."""
+    extra = len(row) - width
+    return [", ".join(cell.strip() for cell in row[: extra + 1]), *row[extra + 1 :]] if extra > 0 else row
+
+
+def _header(row: Sequence[str]) -> bool:
+    cells = [cell.strip().casefold() for cell in row]
+    return bool({"coef", "coef."} & set(cells)) and bool({"std err", "std.err."} & set(cells))
+
+
+def _rows(source: Source) -> Iterator[list[str]]:
+    """Rows of cells, of whatever form."""
+    if source.tables:
+        for table in source.tables:
+            yield from table
+    elif any("," in line or ";" in line for line in source.lines if re.search(r"\bcoef\b", line)):
+        yield from source.grid
+    else:
+        yield from _printed_rows(source.lines)
+
+
+def _printed_rows(lines: Sequence[str]) -> Iterator[list[str]]:
+    width = 0
+    for line in lines:
+        text = re.sub(r"[─━═-]{5,}|={5,}", "", line).rstrip()
+        if re.search(r"\bcoef\b\.?\s+std\s?\.?err", text, re.I):
+            cells = re.split(r"\s{2,}", re.sub(r"(?i)\bstd err\b", "std err", text.strip()))
+            width = len(cells)
+            yield ["", *cells]
+        elif width and text.strip():
+            parts = text.rsplit(None, width)
+            yield parts if len(parts) == width + 1 else [text]
+        elif width and not line.strip():
+            yield [""]
+
+
+def _facts(source: Source, rows: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:
+    """Pairs of a label and its value."""
+    for row in rows:
+        for label, value in pairwise(row):
+            if label.strip().endswith(":"):
+                yield label.strip().rstrip(":").casefold(), value.strip()
+    if not source.tables:
+        for line in source.lines:
+            for label, value in _PAIR.findall(line):
+                if "," not in value[:1]:
+                    yield label.casefold(), value.rstrip(",")

@@ -1,0 +1,137 @@
+"""Released numbers of a study, in whatever form: the readers of files and pasted text, and what they make of an entry.
+
+A reader is a module with `recognises(source)` and `read(source, model)`, and a line in `READERS`; or it is given to
+`register`. What it reads, `Coefficients`, says by itself how it becomes an entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from outrisk.codebook import Codebook, format_value
+from outrisk.errors import OutputError
+from outrisk.outputs.base import Entry
+from outrisk.outputs.given import LABEL_COLUMNS, read_file_of_values
+from outrisk.outputs.regression.regression_entry import RegressionEntry
+from outrisk.readers import r_output, spss_output, stata_output, statsmodels_summary
+from outrisk.readers.coefficients import Coefficients, entry_of_coefficients
+from outrisk.readers.source import Source, read_source_of_values
+from outrisk.readers.term_names import read_term
+
+_SUFFIXES = {"standard error": "standard_errors", "p-value": "p_values", "exp(b)": "coefficients"}
+_SINGLE = {"number of records": "n", "log-likelihood": "log_likelihood", "pseudo-R2": "pseudo_r2", "R2": "r2"}
+
+
+class Reader(Protocol):
+    """Reads the regressions of one program."""
+
+    def recognises(self, source: Source) -> bool: ...  # noqa: D102
+    def read(self, source: Source, model: int | None = None) -> Coefficients: ...  # noqa: D102
+
+
+READERS: list[tuple[str, Reader]] = [  # the first that recognises a source reads it
+    ("statsmodels", statsmodels_summary),
+    ("Stata", stata_output),
+    ("R", r_output),
+    ("SPSS", spss_output),
+]
+
+
+def register(name: str, reader: Reader) -> None:
+    """Let a further reader look at every source, before the others."""
+    READERS.insert(0, (name, reader))
+
+
+def resolve(entry: Entry, codebook: Codebook, position: int, folder: Path) -> list[Entry]:
+    """An entry whose values are those of its file or pasted text, by its own labels; the entry itself if it has none.
+
+    The file's own reference levels, parts and digits become the entry's. More than one entry: margins of a table that
+    are tables of their own. OutRiskError in one line names the place.
+    """
+    place = f"[outputs {position}.values]"
+    if isinstance(entry.values, Mapping):
+        return [_of_mapping(entry, entry.values, codebook, place)]
+    if not isinstance(entry.values, str):
+        return [entry]
+    source, model = source_of(entry.values, folder, place)
+    place = f"{place} {source.name}" if "\n" not in entry.values else place
+    if _by_label(source):
+        if isinstance(entry, RegressionEntry) and len(built := entry.build(codebook, position)) == 1:
+            cells = read_file_of_values(Path(source.name), built)[built[0].name]
+            return [_of_mapping(entry, cells, codebook, place)]
+        return [entry]
+    if isinstance(entry, RegressionEntry):
+        return [entry_of_coefficients(read_coefficients(source, model, place), entry, codebook, place)]
+    return entries_of_table(source, entry, codebook, place)
+
+
+def source_of(values: str, folder: Path, place: str) -> tuple[Source, int | None]:
+    """The file or the pasted text that values are in, and which model of it (behind '#')."""
+    if "\n" in values:
+        return Source(f"{place} the pasted text", values), None
+    name, _, model = values.rpartition("#")
+    if name and model.isdigit() and not (folder / values).is_file():
+        return read_source_of_values(folder / name), int(model)
+    return read_source_of_values(folder / values), None
+
+
+def file_of(values: object, folder: Path) -> Path | None:
+    """The file that the values of an entry are in; None where there is none."""
+    if not isinstance(values, str) or "\n" in values:
+        return None
+    name, _, model = values.rpartition("#")
+    path = folder / (name if name and model.isdigit() and not (folder / values).is_file() else values)
+    return path if path.is_file() else None
+
+
+def read_coefficients(source: Source, model: int | None, place: str) -> Coefficients:
+    """A regression, by the first reader that knows its form; OutputError where none does."""
+    for _, reader in READERS:
+        if reader.recognises(source):
+            return reader.read(source, model)
+    raise OutputError(
+        f"{place}: no table of coefficients is known in it; known are those of "
+        f"{', '.join(name for name, _ in READERS)}, and a CSV with the columns label and value"
+    )
+
+
+def _by_label(source: Source) -> bool:
+    """Whether it is a CSV of labels and values, in OutRisk's own form."""
+    header = {cell.casefold() for cell in source.grid[0]} if source.delimited and source.grid else set()
+    return bool(header & set(LABEL_COLUMNS)) and "value" in header
+
+
+def _of_mapping(entry: Entry, cells: Mapping[str, Any], codebook: Codebook, place: str) -> Entry:
+    """An entry whose values go by the names of another program, by its own labels; as it is where they do already."""
+    if not isinstance(entry, RegressionEntry):
+        return entry
+    rows: dict[str, dict[str, str]] = {}
+    single: dict[str, str] = {}
+    for label, value in ((format_value(label), value) for label, value in cells.items()):
+        name, _, suffix = label.rpartition(": ")
+        side = suffix.partition(" ")[0]
+        if label in _SINGLE:
+            single[_SINGLE[label]] = str(value)
+        elif name and suffix in _SUFFIXES:
+            rows.setdefault(name, {})[_SUFFIXES[suffix]] = str(value)
+        elif name and side in ("lower", "upper"):
+            rows.setdefault(name, {})[side] = str(value)
+        else:
+            rows.setdefault(label, {})["coefficients"] = str(value)
+    if entry.formula or (entry.response and entry.terms):
+        (built,) = entry.build(codebook, 1)
+        if set(cells) <= set(built.labels) or set(rows) <= set(built.coefficients):
+            return entry
+    try:
+        for name in rows:
+            read_term(name, codebook, codebook.names, place)
+    except OutputError:
+        return entry
+    return entry_of_coefficients(Coefficients(tuple(rows.items()), single=single), entry, codebook, place)
+
+
+def entries_of_table(source: Source, entry: Entry, codebook: Codebook, place: str) -> list[Entry]:
+    """The entry with the cells of a cross table or the times of a survival table; then those of its margins."""
+    raise OutputError(f"{place}: a table of kind {entry.kind} is not read from this form; give label and value")

@@ -1,0 +1,183 @@
+"""Printed regressions of five programs: each number found, each reference level recognised, against a refit."""
+
+import re
+
+import numpy as np
+import pytest
+from fair import PRINTED, codebook, given, study
+
+from outrisk.errors import OutputError
+
+FORMULA = "affair ~ age + C(religion) + C(occ)"
+FULL = {"coefficients", "standard_errors", "confidence_limits", "p_values", "n", "log_likelihood", "pseudo_r2"}
+THREE = {"coefficients", "standard_errors", "p_values"}
+TABLES = {  # what each file releases, and the levels that it compares with
+    "statsmodels.txt": (FULL, "4", "managerial"),
+    "statsmodels.html": (FULL, "4", "managerial"),
+    "statsmodels.csv": (FULL, "4", "managerial"),
+    "statsmodels_summary2.txt": (FULL, "4", "managerial"),
+    "stata_base1.log": (FULL, "1", "managerial"),
+    "stata_base4.log": (FULL, "4", "managerial"),
+    "stata_odds_ratios.log": (FULL, "4", "managerial"),
+    "esttab_base4_se.csv": ({"coefficients", "standard_errors", "n", "pseudo_r2"}, "4", "managerial"),
+    "esttab_base1_z_two_models.csv#1": ({"coefficients", "n", "pseudo_r2"}, "1", "managerial"),
+    "tidy.csv": (THREE, "1", "managerial"),
+    "tidy_exponentiated.csv": (THREE | {"confidence_limits"}, "1", "managerial"),
+    "coef_summary.csv": (THREE, "1", "managerial"),
+    "r_summary.txt": (THREE, "1", "managerial"),
+    "spss.csv": (THREE, "4", "white_collar"),
+    "spss_comma.csv": (THREE, "4", "white_collar"),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("model", [{"formula": FORMULA}, {"response": "affair"}], ids=["formula", "no formula"])
+def test_every_printed_number_is_what_a_refit_gives(name, model):
+    parts, religion, occ = TABLES[name]
+    released, beside = given({"kind": "logit", **model, "values": name})
+    assert set(released.output.release.parts) == parts
+    assert released.output.references == {"religion": religion, "occ": occ}
+    assert released.output.release.exponentiate == ("exponentiated" in name or "odds" in name)
+    assert beside.failure == "" and beside.matched.all(), [row for row in beside.rows() if not row.matched]
+    assert len(released.low) >= 10
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_wrong_digit_shows(name, tmp_path):
+    """The last digit of the coefficient of age, one up, is a difference: no number is read with slack."""
+    file, _, model = name.partition("#")
+    text = (PRINTED / file).read_text()
+    shown = next(
+        each
+        for each in ("0.053263", "0.0533", "0.05326", ".0532637", "1.054708", "1.054707", ",053", ".053")
+        if each in text
+    )
+    line = next(line for line in text.splitlines() if "age" in line and shown in line)
+    number = re.match(rf"{re.escape(shown)}\d*", line[line.index(shown) :])[0]
+    place = len(shown) - 1
+    wrong = number[:place] + str((int(number[place]) + 2) % 10) + number[place + 1 :]
+    (tmp_path / file).write_text(text.replace(line, line.replace(number, wrong, 1), 1))
+    path = tmp_path / file
+    _, beside = given({"kind": "logit", "formula": FORMULA, "values": f"{path}#{model}" if model else str(path)})
+    assert (~beside.matched).sum() == 1, (number, wrong)
+
+
+def test_a_stata_table_with_another_base_gives_the_same_study():
+    """Both tables go with the same text of a study; they differ in nothing but the level they compare with."""
+    one, four = (given({"kind": "logit", "formula": FORMULA, "values": f"stata_base{base}.log"}) for base in (1, 4))
+    assert one[1].matched.all() and four[1].matched.all()
+    for label in ("number of records", "log-likelihood", "pseudo-R2", "age", "age: standard error"):
+        at, there = one[0].labels.index(label), four[0].labels.index(label)
+        assert (one[0].low[at], one[0].high[at]) == (four[0].low[there], four[0].high[there])
+    assert one[0].output.release == four[0].output.release and len(one[0].low) == len(four[0].low)
+
+
+def test_value_labels_of_the_codebook_name_levels():
+    released, beside = given({"kind": "logit", "formula": FORMULA, "values": "stata_value_labels.log"}, labelled=True)
+    assert released.output.references["religion"] == "1" and beside.matched.all()
+    with pytest.raises(OutputError, match=r"'religion=mildly' is no variable or level; levels of 'religion' are 1, 2"):
+        given({"kind": "logit", "formula": FORMULA, "values": "stata_value_labels.log"})
+
+
+def test_a_pasted_log():
+    text = (PRINTED / "stata_base4.log").read_text()
+    assert given({"kind": "logit", "response": "affair", "values": text})[1].matched.all()
+
+
+def test_one_model_of_several():
+    entry = {"kind": "logit", "formula": FORMULA}
+    with pytest.raises(OutputError, match=r"it has 2 models; say which one behind the file's name"):
+        given(entry | {"values": "esttab_base1_z_two_models.csv"})
+    young = entry | {"where": "age < 40", "values": "esttab_base1_z_two_models.csv#2"}
+    assert given(young)[1].matched.all()
+    assert not given(entry | {"values": "esttab_base1_z_two_models.csv#2"})[1].matched.all()
+
+
+@pytest.mark.parametrize(
+    ("values", "reference"),
+    [
+        ({"_cons": -1.9044, "2.religion": -0.2189, "3.religion": -0.5977, "4.religion": -1.3268, "age": 0.0537}, "1"),
+        (
+            {"(Intercept)": -1.9044, "religion2": -0.2189, "religion3": -0.5977, "religion4": -1.3268, "age": 0.0537},
+            "1",
+        ),
+        (
+            {
+                "Intercept": -3.2312,
+                "C(religion)[T.1]": 1.3268,
+                "C(religion)[T.2]": 1.1079,
+                "C(religion)[T.3]": 0.7291,
+                "age": 0.0537,
+            },
+            "4",
+        ),
+        (
+            {"_cons": -3.2312, "religion(1)": 1.3268, "religion(2)": 1.1079, "religion(3)": 0.7291, "age": 0.0537},
+            "4",
+        ),
+    ],
+    ids=["stata", "R", "another reference", "spss"],
+)
+def test_names_of_other_programs_in_the_study_itself(values, reference):
+    released, beside = given({"kind": "logit", "formula": "affair ~ age + C(religion)", "values": values})
+    assert beside.matched.all() and released.output.references == {"religion": reference}
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"_cons": 1, "2.religion": 1, "age": 1}, "no coefficient for religion = 3, 4; say with 'where'"),
+        (
+            {"_cons": 1, "1.religion": 1, "2.religion": 1, "3.religion": 1, "4.religion": 1, "age": 1},
+            "every level, and the model has a reference level",
+        ),
+        ({"_cons": 1, "5.religion": 1, "age": 1}, "has no number called '_cons'"),
+        ({"_cons": 1, "1.religion": 1, "2.religion": 1, "3.religion": 1}, "the table has no coefficient for age"),
+        ({"_cons": 1, "age": 1, "age#2.religion": 1}, "has 'age#2.religion'|no coefficient for religion"),
+    ],
+)
+def test_a_table_that_leaves_something_open_is_refused(values, message):
+    with pytest.raises(OutputError, match=message):
+        given({"kind": "logit", "formula": "affair ~ age + C(religion)", "values": values})
+
+
+def test_a_name_of_two_readings_is_refused_with_both():
+    from outrisk.codebook import Codebook, Variable
+    from outrisk.readers.term_names import read_term
+
+    book = Codebook((Variable("a", "categorical", ("b_1", "c")), Variable("a_b", "categorical", ("1", "2"))))
+    with pytest.raises(OutputError, match=r"'a_b_1' may be a = b_1 or a_b = 1; rename it"):
+        read_term("a_b_1", book, book.names, "here")
+    assert read_term("a_b_1", book, ["a_b"], "here") == (("a_b", "1"),)
+    assert read_term("a_b_2", book, book.names, "here") == (("a_b", "2"),)
+
+
+def test_no_message_names_another_level():
+    for label in ("C(religion)[T.9]", "religion_9", "9.religion"):
+        with pytest.raises(OutputError) as refused:
+            given({"kind": "logit", "formula": "affair ~ C(religion)", "values": {"Intercept": 1, label: 1}})
+        assert "did you mean" not in str(refused.value)
+
+
+def test_another_kind_or_robust_errors_are_told(tmp_path):
+    with pytest.raises(OutputError, match="the table is of a logit, the output says kind: probit"):
+        given({"kind": "probit", "formula": FORMULA, "values": "stata_base1.log"})
+    text = (PRINTED / "statsmodels.txt").read_text().replace("nonrobust", "      HC1")
+    (tmp_path / "robust.txt").write_text(text)
+    released, _ = given({"kind": "logit", "formula": FORMULA, "values": str(tmp_path / "robust.txt")})
+    assert set(released.output.release.parts) == FULL - {"standard_errors", "confidence_limits", "p_values"}
+
+
+def test_trailing_zeros_that_a_csv_lost(tmp_path):
+    """0.13 in a column of four decimals is 0.1300: the interval is the column's."""
+    (tmp_path / "t.csv").write_text("term,estimate,std.error\n(Intercept),-1.9044,0.13\nage,0.05,0.0041\n")
+    entry = {"kind": "logit", "formula": "affair ~ age", "values": str(tmp_path / "t.csv")}
+    released, _ = given(entry)
+    np.testing.assert_array_equal(released.decimals, 4)
+
+
+def test_formulas_read_back_by_their_own_names():
+    """What the readers write, a study can hold: resolved entries build, and their values stand in label order."""
+    for name in TABLES:
+        for output in study({"kind": "logit", "response": "affair", "values": name}).outputs(codebook()):
+            assert output.formula.startswith("affair ~ 1 + ")
