@@ -135,10 +135,11 @@ def test_people_by_hand(result, df):
         answers = synthetic.astype({"area": str}).groupby(KEYS)["ill"].agg(["nunique", "first"])
         found = df.astype({"area": str}).merge(answers, left_on=KEYS, right_index=True, how="left")
         right &= ((found["nunique"] == 1) & (found["first"] == found["ill"])).to_numpy()
-    row = result.people.set_index(["level", "inference"]).loc[(1, "certain")]
+    everybody = result.people[result.people["group"] == "everybody"].set_index(["level", "inference"])
+    row = everybody.loc[(1, "certain")]
     assert (row["people_original"], row["right_original"]) == (len(df), right.sum())
     assert (row["people_holdout"], row["reason"]) == (0, "no holdout")
-    halves = result.people.set_index(["level", "inference"]).loc[(2, "most frequent")]
+    halves = everybody.loc[(2, "most frequent")]
     assert halves["people_original"] == halves["people_holdout"] == len(df)
 
 

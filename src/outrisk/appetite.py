@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Annotated, Literal, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+Measure = Literal["attribution", "existence", "dcap", "right"]
+MEASURES: tuple[Measure, ...] = get_args(Measure)
+Intruder = Literal["codebook", "register"]
+
+
+def _listed(given: object) -> object:
+    return (given,) if isinstance(given, str) else given
 
 
 class Appetite(BaseModel):
@@ -13,6 +23,11 @@ class Appetite(BaseModel):
     safe_pratio_p: what is left without the two largest contributions is at least this share of the largest.
     survival_safe_threshold: fewest records at risk, and fewest events between two published times.
     zeros_are_disclosive: whether a group in which a value does not occur is reported.
+
+    What a verdict is held against (docs/verdict.md has the reasons of the defaults). margin: the largest marginal risk
+    that is accepted, of each of the measures in `measure`. people: the largest number of people told for certain that
+    is accepted. intruder: who is asked about, `codebook` (knows the codebook and the release) or `register` (knows
+    everybody's keys, too).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -24,3 +39,10 @@ class Appetite(BaseModel):
     safe_pratio_p: float = Field(default=0.1, ge=0)
     survival_safe_threshold: int = Field(default=10, ge=1)
     zeros_are_disclosive: bool = True
+    margin: float = Field(default=0.05, ge=0, lt=1, allow_inf_nan=False)
+    measure: Annotated[tuple[Measure, ...], BeforeValidator(_listed), Field(min_length=1)] = (
+        "attribution",
+        "existence",
+    )
+    people: int = Field(default=0, ge=0)
+    intruder: Intruder = "codebook"

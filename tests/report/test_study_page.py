@@ -34,6 +34,8 @@ TABLES = {
     "trajectory.csv": schema.Step,
     "snapshots.csv": schema.Snapshot,
     "risk.csv": schema.Score,
+    "marginal.csv": schema.Contrast,
+    "people.csv": schema.PeopleCount,
     "measures.csv": schema.Measure,
     "over_runs.csv": schema.MeanOfRuns,
     "findings.csv": schema.Finding,
@@ -323,8 +325,9 @@ def test_terminal_summary_fits_and_names_both_conventions(pages, name):
     folder = pages[name][0]
     lines = told(folder).splitlines()
     assert all(len(line) <= 100 for line in lines if not line.startswith(("Report:", "Note:")))
-    assert str(folder / "report.html") in lines[-1]
     results = read_run(folder)
+    ended = " ".join(" ".join(lines).partition("Report: ")[2].split())
+    assert ended.startswith(str(folder / "report.html")) and ended.endswith(" ".join(results.decision.sentence.split()))
     rows = [line for line in lines if " undefined  " in line or " as zero " in line]
     assert len(rows) == 2 * len(results.risk.folds)
     for fold, first, second in zip(results.risk.folds, rows[::2], rows[1::2], strict=True):

@@ -13,12 +13,11 @@ from typing import Any
 
 import pandas as pd
 
-from outrisk.assess import people
 from outrisk.assess.study_run import StudyRun
 from outrisk.codebook import Codebook
 from outrisk.errors import ConfigError
 from outrisk.records.directory import RunDirectory
-from outrisk.records.schema import Risk
+from outrisk.records.schema import Decision, Risk
 from outrisk.report.pages.study_page import copy_pages, render
 
 _LEADING = "tcap_undefined"  # the measure that the sentence is about
@@ -50,6 +49,10 @@ class _Memory:
         """Keep a document."""
         self.documents[name] = document
 
+    def text(self, name: str, text: str) -> None:
+        """Keep a text."""
+        self.documents[name] = text
+
     def codebook(self, codebook: Codebook) -> None:
         """Nothing: the assessment has it."""
 
@@ -78,6 +81,20 @@ class Assessed:
     def tables(self) -> dict[str, pd.DataFrame]:
         """Every table of a run directory by the name of its file (see docs/files.md), such as `matched`."""
         return self._kept.tables
+
+    @property
+    def decision(self) -> Decision:
+        """The verdict with all it rests on (decision.json; see docs/verdict.md)."""
+        found: Decision = self._kept.documents["decision.json"]
+        return found
+
+    @property
+    def verdict(self) -> str:
+        """One of five, such as "disclosive" or "no marginal risk found, up to x" (see docs/verdict.md).
+
+        `decision.sentence` says it with its number, `decision.up_to` is the x.
+        """
+        return self.decision.verdict
 
     @property
     def released(self) -> pd.DataFrame:
@@ -131,9 +148,10 @@ class Assessed:
 
         Counts and shares of the people in the data and in the holdout, with the 95 % interval of the difference; never
         who they are. `inference`: 'certain', where the synthetic records with the person's keys agree (to the share
-        `tau`); 'most frequent', where one value leads among them.
+        `tau`); 'most frequent', where one value leads among them. `group`: everybody, people alone with their keys,
+        holders of a value of the target. `beyond`: people beyond those rightly inferred without being in the data.
         """
-        return pd.DataFrame(list(people.people_rows(self._run.results)), columns=people.COLUMNS)
+        return self.tables["people"]
 
     @property
     def codebook(self) -> Codebook:

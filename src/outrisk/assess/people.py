@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.microdata import Microdata
+from outrisk.records.schema import PeopleCount
 from outrisk.risk.intervals.closed import interval, sample
+from outrisk.risk.intervals.paired import paired_interval
 
 if TYPE_CHECKING:
+    from outrisk.assess.folds import Fold
     from outrisk.assess.run import RunResult
 
 CONSISTENT = 0.9  # of the runs
-COLUMNS = [
-    "level", "inference", "runs", "people_original", "right_original", "share_original", "people_holdout",
-    "right_holdout", "share_holdout", "difference", "low", "high", "reason",
-]  # fmt: skip
 INFERENCES = ("certain", "most frequent")
-Right = Mapping[str, NDArray[np.bool_]]  # inference -> (n_records,)
+EVERYBODY, UNIQUE = "everybody", "unique on the keys"
+_MOST_VALUES = 5  # of the target that have a row of their own; of more, the rarest alone
+Flags = NDArray[np.bool_]
+Right = Mapping[str, Flags]  # inference -> (n_records,)
 
 
 def inferred_rightly(synthetic: Microdata, attacked: Microdata, keys: Sequence[str], target: str, tau: float) -> Right:
@@ -31,14 +34,9 @@ def inferred_rightly(synthetic: Microdata, attacked: Microdata, keys: Sequence[s
     `certain`: at least the share `tau` of these records holds the person's value (as TCAP asks of its records).
     `most frequent`: more of them hold it than any other value. Where no record has the keys, nothing is inferred.
     """
-    columns = [synthetic.codebook.index(name) for name in keys]
     at = synthetic.codebook.index(target)
     n_levels = synthetic.codebook.sizes[at]
-    both = np.vstack([synthetic.codes[:, columns], attacked.codes[:, columns]])
-    sizes = [synthetic.codebook.sizes[column] for column in columns]
-    if math.prod(sizes) < 2**62:  # else rows are compared as they are, which is slower
-        both = np.ravel_multi_index(tuple(both.T.astype(np.int64)), tuple(sizes))
-    classes = np.unique(both, axis=0, return_inverse=True)[1].reshape(-1)
+    classes = _classes(np.vstack([synthetic.codes, attacked.codes]), synthetic, keys)
     mine, theirs = classes[: len(synthetic)], classes[len(synthetic) :]
     cells, counts = np.unique(mine * n_levels + synthetic.codes[:, at], return_counts=True)
     of = cells // n_levels
@@ -52,43 +50,134 @@ def inferred_rightly(synthetic: Microdata, attacked: Microdata, keys: Sequence[s
     return {"certain": np.isin(own, cells[certain]), "most frequent": np.isin(own, cells[frequent])}
 
 
-def people_rows(results: Sequence[RunResult]) -> Iterator[dict[str, Any]]:
-    """A row for each level and inference: people of all its folds whose target is right in 90 % of the fold's runs.
+def _classes(codes: NDArray[np.uint16], like: Microdata, keys: Sequence[str]) -> NDArray[np.int64]:
+    """Records with the same values of all keys have the same number, from 0."""
+    columns = [like.codebook.index(name) for name in keys]
+    sizes = [like.codebook.sizes[column] for column in columns]
+    both = codes[:, columns]
+    if math.prod(sizes) < 2**62:  # else rows are compared as they are, which is slower
+        both = np.ravel_multi_index(tuple(both.T.astype(np.int64)), tuple(sizes))
+    return np.unique(both, axis=0, return_inverse=True)[1].reshape(-1)
 
-    Shares lie in [0, 1], larger = riskier. low, high: 95 % interval of the difference of the shares (Agresti and Caffo,
-    2000) as of independent samples. Where folds are each other's holdout everybody stands on both sides, and what the
-    keys say of a person counts on both: the interval is then wider than it need be.
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """People of a level: whose target is rightly inferred by releases with them, and by releases without them.
+
+    paired: the two are the same people in the same order.
+    """
+
+    own: Flags
+    other: Flags
+    own_people: list[Microdata]
+    other_people: list[Microdata]
+    paired: bool
+
+    def rows(self, groups: tuple[Flags, Flags]) -> tuple[Flags, Flags]:
+        """Both sides, of the people of a group."""
+        return self.own[groups[0]], self.other[groups[1]]
+
+
+def people_rows(results: Sequence[RunResult]) -> Iterator[PeopleCount]:
+    """A row for each level, inference and group of people: whose target is right in 90 % of the runs of a fold.
+
+    Shares lie in [0, 1], larger = riskier. Intervals (95 %) of the difference of the shares: of pairs, where folds are
+    each other's holdout, as each person is then inferred with and without themselves in the data; else as of
+    independent samples (see `risk/intervals`).
     """
     for level, part in groupby(results, key=lambda result: result.job.fold.level):
-        folds = [list(runs) for _, runs in groupby(part, key=lambda result: result.job.fold.index)]
+        folds = {name: list(runs) for name, runs in groupby(part, key=lambda result: result.job.fold.name)}
+        runs = min(len(each) for each in folds.values())
         for inference in INFERENCES:
-            sides = {side: _consistent(folds, side, inference) for side in ("original", "holdout")}
-            yield {
-                "level": level,
-                "inference": inference,
-                "runs": min(len(runs) for runs in folds),
-                **_counts(sides["original"], sides["holdout"]),
-            }
+            seen = _seen(folds, inference)
+            for group, members in _groups(seen, next(iter(folds.values()))[0]):
+                yield _row(level, inference, group, runs, *seen.rows(members), seen.paired)
 
 
-def _consistent(folds: Sequence[Sequence[RunResult]], side: str, inference: str) -> NDArray[np.bool_]:
-    """Whose target is right in enough runs of their fold, the people of all folds one after the other."""
-    shares = [np.mean([run.right[side][inference] for run in runs], axis=0) for runs in folds if side in runs[0].right]
-    return np.concatenate([*shares, np.zeros(0)]) >= CONSISTENT - 1e-9
+def _seen(folds: Mapping[str, Sequence[RunResult]], inference: str) -> _Seen:
+    first = {name: runs[0].job.fold for name, runs in folds.items()}
+    own = [_consistent(runs, "original", inference) for runs in folds.values()]
+    held = [name for name, fold in first.items() if fold.holdout is not None]
+    other = {name: _consistent(folds[name], "holdout", inference) for name in held}
+    sibling = {name: first[name].holdout_name.removeprefix("fold ") for name in held}
+    paired = len(held) == len(folds) and all(each in other for each in sibling.values())
+    order = [sibling[name] for name in first] if paired else held  # whose holdout these people are
+    return _Seen(
+        own=np.concatenate(own),
+        other=np.concatenate([*(other[name] for name in order), np.zeros(0, dtype=np.bool_)]),
+        own_people=[fold.original for fold in first.values()],
+        other_people=[_holdout(first[name]) for name in order],
+        paired=paired,
+    )
 
 
-def _counts(original: NDArray[np.bool_], holdout: NDArray[np.bool_]) -> dict[str, Any]:
-    sides = {"original": original, "holdout": holdout}
-    row: dict[str, Any] = {"reason": "" if len(holdout) else "no holdout"}
-    for side, right in sides.items():
-        row |= {
-            f"people_{side}": len(right),
-            f"right_{side}": int(right.sum()),
-            f"share_{side}": float(right.mean()) if len(right) else np.nan,
-        }
-    row["difference"] = row["share_original"] - row["share_holdout"]
-    row["low"] = row["high"] = np.nan
-    if len(holdout):
-        scores = [sample(right.astype(float), np.ones(len(right))) for right in sides.values()]
-        row["low"], row["high"] = interval(*scores)
-    return row
+def _holdout(fold: Fold) -> Microdata:
+    assert fold.holdout is not None
+    return fold.holdout
+
+
+def _consistent(runs: Sequence[RunResult], side: str, inference: str) -> Flags:
+    """Whose target is right in enough runs of a fold."""
+    return np.asarray(np.mean([run.right[side][inference] for run in runs], axis=0) >= CONSISTENT - 1e-9)
+
+
+def _groups(seen: _Seen, result: RunResult) -> Iterator[tuple[str, tuple[Flags, Flags]]]:
+    """Groups of people by name, as flags over the people of both sides.
+
+    Who is alone with their keys is so among all people of the level that the release is of or that are held out.
+    """
+    job, codebook = result.job, result.job.fold.original.codebook
+    at, sides = codebook.index(job.target), (seen.own_people, seen.other_people)
+    codes = [np.concatenate([*(part.codes for part in side), job.fold.original.codes[:0]]) for side in sides]
+    yield EVERYBODY, _flags([np.ones(len(each), dtype=np.bool_) for each in codes])
+    yield UNIQUE, _flags([_alone(each, job.fold.original, job.keys) for each in codes])
+    counts = np.bincount(codes[0][:, at], minlength=codebook.sizes[at])
+    values = [value for value in np.argsort(counts, kind="stable").tolist() if counts[value]]
+    labels = codebook[job.target].labels
+    for value in values[:1] if len(values) > _MOST_VALUES else values:
+        yield f"{job.target} = {labels[value]}", _flags([each[:, at] == value for each in codes])
+
+
+def _flags(sides: list[Flags]) -> tuple[Flags, Flags]:
+    return sides[0], sides[1]
+
+
+def _alone(codes: NDArray[np.uint16], like: Microdata, keys: Sequence[str]) -> Flags:
+    if not len(codes):
+        return np.zeros(0, dtype=np.bool_)
+    classes = _classes(codes, like, keys)
+    return np.asarray(np.bincount(classes)[classes] == 1)
+
+
+def _row(
+    level: int, inference: str, group: str, runs: int, original: Flags, holdout: Flags, paired: bool
+) -> PeopleCount:
+    nan = math.nan
+    shares = [float(right.mean()) if len(right) else nan for right in (original, holdout)]
+    difference, low, high = shares[0] - shares[1], nan, nan
+    if len(original) and len(holdout):
+        low, high = (
+            paired_interval(original, holdout)
+            if paired
+            else interval(*(sample(right.astype(float), np.ones(len(right))) for right in (original, holdout)))
+        )
+    nobody = "nobody is in this group" if not len(original) else "nobody of the holdout is in this group"
+    return PeopleCount(
+        level=level,
+        inference=inference,
+        group=group,
+        runs=runs,
+        people_original=len(original),
+        right_original=int(original.sum()),
+        share_original=shares[0],
+        people_holdout=len(holdout),
+        right_holdout=int(holdout.sum()),
+        share_holdout=shares[1],
+        difference=difference,
+        low=low,
+        high=high,
+        beyond=difference * len(original),
+        beyond_low=low * len(original),
+        beyond_high=high * len(original),
+        reason="" if not math.isnan(difference) else nobody if group != EVERYBODY else "no holdout",
+    )

@@ -23,6 +23,8 @@ from outrisk.assess.study import Assessment, carry_out, in_order, plan_jobs
 from outrisk.assess.suite import of_run as suite
 from outrisk.assess.suite import over_runs
 from outrisk.assess.summary import matched_rows, risk_rows, summarise
+from outrisk.assess.verdict.log_entry import log_entry
+from outrisk.assess.verdict.of_study import reach
 from outrisk.codebook import Codebook
 from outrisk.config import Study
 from outrisk.errors import ConfigError, RiskError
@@ -36,6 +38,7 @@ from outrisk.problem.released import Refit
 from outrisk.records.directory import StudyDirectory
 from outrisk.records.provenance import code_digest, data_digest, file_digest, flat, peak_memory_mb, versions
 from outrisk.records.schema import (
+    Contrast,
     Difference,
     Finding,
     Given,
@@ -45,6 +48,7 @@ from outrisk.records.schema import (
     Matched,
     MeanOfRuns,
     Measure,
+    PeopleCount,
     Score,
     Slow,
     Snapshot,
@@ -61,6 +65,7 @@ class RunFiles(Protocol):
     def rows(self, name: str, kind: type[Any], rows: Iterable[Any]) -> None: ...  # noqa: D102
     def json(self, name: str, document: Any) -> None: ...  # noqa: D102
     def yaml(self, name: str, document: Mapping[str, Any]) -> None: ...  # noqa: D102
+    def text(self, name: str, text: str) -> None: ...  # noqa: D102
     def codebook(self, codebook: Codebook) -> None: ...  # noqa: D102
 
 
@@ -207,6 +212,17 @@ class StudyRun:
         threshold = self.study.file.appetite.safe_threshold
         pairs = differencing.differences(self.assessment.outputs, self.assessment.original, threshold)
         directory.rows("differencing.csv", Difference, pairs)
+        self._decide(directory)
+
+    def _decide(self, directory: RunFiles) -> None:
+        """Write the verdict, and what it rests on."""
+        file = self.study.file
+        reached = reach(file.name, file.appetite, self.assessment, self.jobs, self.results, self.findings)
+        directory.rows("marginal.csv", Contrast, reached.contrasts)
+        directory.rows("people.csv", PeopleCount, reached.people)
+        directory.json("decision.json", reached.decision)
+        day, made_by = self.manifest.started.partition("T")[0], f"OutRisk {self.manifest.outrisk}"
+        directory.text("decision.md", log_entry(reached.decision, reached.people, day, made_by))
 
     def write_synthetic(self, folder: Path) -> None:
         """Write the synthetic data of every run."""

@@ -50,6 +50,10 @@ class Folder:
         """Write YAML."""
         files.write_yaml(self.folder / name, document)
 
+    def text(self, name: str, text: str) -> None:
+        """Write a text."""
+        files.write_text(self.folder / name, text)
+
     def codebook(self, codebook: Codebook) -> None:
         """Write codebook.yaml."""
         self.yaml("codebook.yaml", codebook_to_dict(codebook))

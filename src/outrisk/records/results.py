@@ -12,6 +12,8 @@ from typing import Any
 from outrisk.errors import ConfigError
 from outrisk.records import files
 from outrisk.records.schema import (
+    Contrast,
+    Decision,
     Difference,
     Estimate,
     Finding,
@@ -21,6 +23,7 @@ from outrisk.records.schema import (
     Manifest,
     Matched,
     MeanOfRuns,
+    PeopleCount,
     Risk,
     Run,
     Score,
@@ -91,6 +94,24 @@ class Results:
         """Means over runs of the measures of all families; none where the run has no such file."""
         path = self.directory / "over_runs.csv"
         return files.read_rows(path, MeanOfRuns) if path.is_file() else []
+
+    @cached_property
+    def decision(self) -> Decision | None:
+        """The verdict; None where the run has no such file."""
+        path = self.directory / "decision.json"
+        return files.read_document(path, Decision) if path.is_file() else None
+
+    @cached_property
+    def contrasts(self) -> list[Contrast]:
+        """The marginal risk by measure and key set; none where the run has no such file."""
+        path = self.directory / "marginal.csv"
+        return files.read_rows(path, Contrast) if path.is_file() else []
+
+    @cached_property
+    def people(self) -> list[PeopleCount]:
+        """By person, in counts; none where the run has no such file."""
+        path = self.directory / "people.csv"
+        return files.read_rows(path, PeopleCount) if path.is_file() else []
 
     @cached_property
     def findings(self) -> list[Finding] | None:

@@ -176,6 +176,65 @@ class Difference:
     note: str
 
 
+@dataclass(frozen=True)
+class Contrast:
+    """marginal.csv: the marginal risk of a measure at a key set, or as a mean over key sets (keys empty).
+
+    level: into how many folds the data were cut. key_size: 0 for the mean. about: empty for a set of the study's keys,
+    the name of an output for the variables of that output. original, holdout: mean score of people by synthetic data of
+    a release that they are in, and are not in; difference: the first less the second. low, high: its 95 % interval for
+    itself; lowest, highest: 95 % limits that hold for all key sets (and measures of the verdict) at once. chance: how
+    often labels dealt at random give some key set a difference as high. runs_share: the part of the search's chance in
+    the square of the standard error.
+    """
+
+    level: int
+    measure: str
+    key_size: int
+    keys: str
+    about: str
+    original: float
+    holdout: float
+    difference: float
+    standard_error: float
+    runs_share: float
+    low: float
+    high: float
+    lowest: float
+    highest: float
+    chance: float
+
+
+@dataclass(frozen=True)
+class PeopleCount:
+    """people.csv: of how many people the target is inferred rightly in at least 90 % of the runs, by all keys.
+
+    inference: `certain` (the synthetic records with the person's keys agree) or `most frequent` (one value leads).
+    group: everybody, those alone with their keys, those of one value of the target. people_original, right_original:
+    people, each by the release that they are in; people_holdout, right_holdout: by a release that they are not in (the
+    same people where folds are each other's holdout). beyond: people rightly inferred beyond what is so without them,
+    difference x people_original, with its 95 % limits.
+    """
+
+    level: int
+    inference: str
+    group: str
+    runs: int
+    people_original: int
+    right_original: int
+    share_original: float
+    people_holdout: int
+    right_holdout: int
+    share_holdout: float
+    difference: float
+    low: float
+    high: float
+    beyond: float
+    beyond_low: float
+    beyond_high: float
+    reason: str = ""
+
+
 # ---------------------------------------------------------------- documents of a study
 
 
@@ -346,6 +405,138 @@ class Risk:
     levels: tuple[Level, ...]
     outright: str = ""  # what the outputs say outright, in a sentence
     terms: dict[str, str] = field(default_factory=dict)  # what measures of the suite measure, by name
+
+
+# ---------------------------------------------------------------- the verdict of a study
+
+DISCLOSIVE, FOUND, NOT_FOUND = "disclosive", "marginal risk found", "no marginal risk found, up to x"
+CANNOT_TELL, NOT_REPRODUCED = "cannot tell", "not reproduced"
+VERDICTS = (DISCLOSIVE, FOUND, NOT_FOUND, CANNOT_TELL, NOT_REPRODUCED)
+
+
+def with_number(verdict: str, up_to: float) -> str:
+    """A verdict with its x, rounded up to three decimals."""
+    return (
+        f"{verdict.removesuffix('x')}{math.ceil(up_to * 1000 - 1e-9) / 1000:.3f}" if verdict == NOT_FOUND else verdict
+    )
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One marginal risk beside the margin. over: `mean over key sets`, `all keys`, `worst key set` or `people`.
+
+    keys: the key set. original, holdout, difference as in marginal.csv; low, high: 95 % limits, for all key sets at
+    once. chance: permutation level, also for all at once. says: `above` the margin (low > margin), `below` (high <
+    margin) or `open`.
+    """
+
+    measure: str
+    over: str
+    keys: Text
+    original: Number
+    holdout: Number
+    difference: Number
+    low: Number
+    high: Number
+    chance: Number
+    margin: float
+    says: str
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What the marginal risk was measured on. level: into how many folds the data were cut (1: the whole data).
+
+    crossed: whether the holdout's release was evolved, too. runs: on each release. key_sets: how many were looked at.
+    """
+
+    level: int
+    n_original: int
+    n_holdout: int
+    runs: int
+    crossed: bool
+    key_sets: int
+    permutations: int
+
+
+@dataclass(frozen=True)
+class Dose:
+    """The marginal risk at one size of the data: the mean over key sets, or one key set; with its 95 % interval."""
+
+    level: int
+    n_records: int
+    measure: str
+    keys: Text
+    difference: Number
+    low: Number
+    high: Number
+
+
+@dataclass(frozen=True)
+class NotReproduced:
+    """An output that the synthetic data do not reproduce in some run: its worst run.
+
+    worst: the number with the largest difference, in units of half its last digit. why: in words.
+    """
+
+    output: str
+    runs: int
+    numbers: int
+    matched: int
+    worst: Text
+    released: Number
+    refit: Number
+    why: Text
+
+
+@dataclass(frozen=True)
+class OutputDecision:
+    """What is known of one output, all outputs released together: a verdict of the same five, its x, and why."""
+
+    name: str
+    verdict: str
+    up_to: Number
+    reason: str
+
+
+@dataclass(frozen=True)
+class Held:
+    """What the verdict was held against: of the study's `appetite`."""
+
+    margin: float
+    measures: tuple[str, ...]
+    people: int
+    intruder: str
+
+
+@dataclass(frozen=True)
+class Decision:
+    """decision.json: the verdict, and what it rests on.
+
+    verdict: one of VERDICTS, word for word; up_to: the x of the third, else undefined. sentence: the verdict with its
+    number, as the report and the terminal give it. reasons: what led to it, the worst first; settle: what would settle
+    or change it. people: people of whom the target is told for certain (those of several findings count in each).
+    rules_broken: findings of the direct look that are not certain. halves: what folds say about the whole data.
+    """
+
+    verdict: str
+    up_to: Number
+    sentence: str
+    study: str
+    target: str
+    keys: tuple[str, ...]
+    held_against: Held
+    people: int
+    rules_broken: int
+    reasons: tuple[str, ...]
+    settle: tuple[str, ...]
+    basis: Basis | None
+    limits: tuple[Limit, ...]
+    not_reproduced: tuple[NotReproduced, ...]
+    halves: str
+    dose: tuple[Dose, ...]
+    outputs: tuple[OutputDecision, ...] = ()
+    intruders: tuple[str, ...] = ()
 
 
 # ---------------------------------------------------------------- teaching data

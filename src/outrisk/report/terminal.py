@@ -43,6 +43,8 @@ def summary(directory: Path, console: Console) -> None:
     report = directory / "report.html"
     where = f"Report: {report}" if report.is_file() else f"No report yet; write it with: outrisk report {directory}"
     console.print(escape(where), highlight=False, soft_wrap=True)
+    if results.decision:
+        console.print(f"[bold]{escape(results.decision.sentence)}[/bold]", highlight=False)
 
 
 def _heading(console: Console, text: str) -> None:

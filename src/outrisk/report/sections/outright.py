@@ -8,6 +8,7 @@ from outrisk.records.results import Results
 from outrisk.report.compose import Section, asset
 
 _ROWS = 30
+_OF_THE_VERDICT = ("margin", "measure", "people", "intruder")  # the direct look asks for none of these
 
 
 def content(results: Results) -> dict[str, Any] | None:
@@ -15,12 +16,13 @@ def content(results: Results) -> dict[str, Any] | None:
     rows = results.findings
     if rows is None:
         return None
+    appetite = results.study.get("appetite") or {}
     return {
         "sentence": results.risk.outright,
         "rows": rows[:_ROWS],
         "left_out": len(rows) - _ROWS,
         "certain": any(row.certain for row in rows),
-        "appetite": {name: f"{value:g}" for name, value in (results.study.get("appetite") or {}).items()},
+        "appetite": {name: f"{value:g}" for name, value in appetite.items() if name not in _OF_THE_VERDICT},
     }
 
 

@@ -1,0 +1,1 @@
+"""The verdict of a study: what is certain, what was measured beside the margin, and what could not be told."""

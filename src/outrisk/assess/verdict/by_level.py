@@ -1,0 +1,149 @@
+"""The marginal risk at each level of folds: which people, by whose synthetic data, and what comes of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+
+from outrisk.assess.run import RunResult
+from outrisk.assess.verdict.looked_at import LookedAt
+from outrisk.records.schema import Contrast
+from outrisk.risk.by_person.crossed import (
+    Contrasts,
+    Pairing,
+    Simultaneous,
+    contrasts,
+    joined,
+    simultaneous,
+)
+from outrisk.risk.by_person.record_scores import MEASURES, Floats
+
+PERMUTATIONS = 999
+
+
+@dataclass(frozen=True, eq=False)
+class LevelRisk:
+    """What was found at a level. limits: by the measures that they hold at once for; empty but at the leading level."""
+
+    level: int
+    pairings: tuple[Pairing, ...]
+    sets: tuple[LookedAt, ...]
+    n_keys: int
+    found: Contrasts
+    judged: tuple[str, ...]
+    limits: dict[tuple[str, ...], Simultaneous]
+
+    @property
+    def runs(self) -> int:
+        """Fewest runs on a release."""
+        releases = [each for pair in self.pairings for each in (pair.of_original, pair.of_holdout) if each]
+        return min(map(len, releases))
+
+    @property
+    def n_original(self) -> int:
+        """Records behind one release."""
+        return len(self.pairings[0].original)
+
+    @property
+    def n_holdout(self) -> int:
+        """Records that it is read against."""
+        return len(self.pairings[0].holdout)
+
+    @property
+    def crossed(self) -> bool:
+        """Whether both sides' releases were evolved."""
+        return all(pair.crossed for pair in self.pairings)
+
+    @property
+    def all_keys(self) -> int:
+        """Position of the set of all keys."""
+        return next(k for k, each in enumerate(self.sets) if not each.about and len(each.keys) == self.n_keys)
+
+    def limits_of(self, measure: str) -> tuple[Floats, Floats, Floats]:
+        """Simultaneous limits and permutation level of a measure, (n_sets + 1,) each; NaN where there are none."""
+        for measures, found in self.limits.items():
+            if measure in measures:
+                at = measures.index(measure)
+                return found.low[at], found.high[at], found.chance[at]
+        nothing = np.full(len(self.sets) + 1, math.nan)
+        return nothing, nothing, nothing
+
+    def rows(self) -> Iterator[Contrast]:
+        """Rows of marginal.csv: by measure, the mean over key sets, then every key set."""
+        low, high = self.found.interval()
+        for m, measure in enumerate(MEASURES):
+            lowest, highest, chance = self.limits_of(measure)
+            for k in (len(self.sets), *range(len(self.sets))):
+                at = self.sets[k] if k < len(self.sets) else LookedAt(())
+                yield Contrast(
+                    level=self.level,
+                    measure=measure,
+                    key_size=len(at.keys),
+                    keys="+".join(at.keys),
+                    about=at.about,
+                    original=float(self.found.own[m, k]),
+                    holdout=float(self.found.other[m, k]),
+                    difference=float(self.found.difference[m, k]),
+                    standard_error=float(self.found.standard_error[m, k]),
+                    runs_share=float(self.found.runs_share[m, k]),
+                    low=float(low[m, k]),
+                    high=float(high[m, k]),
+                    lowest=float(lowest[k]),
+                    highest=float(highest[k]),
+                    chance=float(chance[k]),
+                )
+
+
+def risk_by_level(
+    results: Sequence[RunResult], sets: Sequence[LookedAt], judged: Sequence[str], seed: np.random.SeedSequence
+) -> list[LevelRisk]:
+    """Every level with a holdout and a finished run, that of the verdict first: the fewest, hence largest folds.
+
+    Simultaneous limits are made there alone: one family of the measures judged, one of each other measure.
+    """
+    found: list[LevelRisk] = []
+    for level, part in groupby(results, key=lambda result: result.job.fold.level):
+        runs = list(part)
+        pairings = pairings_of(runs)
+        if pairings:
+            found.append(_at(level, pairings, sets, runs[0], judged, seed if not found else None))
+    return found
+
+
+def pairings_of(results: Sequence[RunResult]) -> tuple[Pairing, ...]:
+    """The pairs of folds of a level, or the whole with its holdout, as far as their runs have ended."""
+    folds = {name: list(runs) for name, runs in groupby(results, key=lambda result: result.job.fold.name)}
+    found, used = list[Pairing](), set[str]()
+    for name, runs in folds.items():
+        fold, sibling = runs[0].job.fold, runs[0].job.fold.holdout_name.removeprefix("fold ")
+        if name in used or fold.holdout is None:
+            continue
+        used |= {name, sibling}
+        theirs = [result.synthetic for result in folds.get(sibling, [])]
+        found.append(Pairing(fold.original, fold.holdout, [result.synthetic for result in runs], theirs))
+    return tuple(found)
+
+
+def _at(
+    level: int,
+    pairings: tuple[Pairing, ...],
+    sets: Sequence[LookedAt],
+    result: RunResult,
+    judged: Sequence[str],
+    seed: np.random.SeedSequence | None,
+) -> LevelRisk:
+    job = result.job
+    n_mean = sum(not each.about for each in sets)
+    seeds = [0] * len(pairings) if seed is None else [int(each) for each in seed.generate_state(len(pairings))]
+    parts = [
+        contrasts(pair, [each.keys for each in sets], job.target, job.tau, n_mean, PERMUTATIONS if seed else 0, number)
+        for pair, number in zip(pairings, seeds, strict=True)
+    ]
+    found = joined(parts) if len(parts) > 1 else parts[0]
+    families = [tuple(judged), *((name,) for name in MEASURES if name not in judged)] if seed else []
+    limits = {family: simultaneous(found, family) for family in families}
+    return LevelRisk(level, pairings, tuple(sets), len(job.keys), found, tuple(judged), limits)

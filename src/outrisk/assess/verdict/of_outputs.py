@@ -1,0 +1,59 @@
+"""What is known of each output by itself, while all are released together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from outrisk.records.schema import (
+    CANNOT_TELL,
+    DISCLOSIVE,
+    FOUND,
+    NOT_FOUND,
+    NOT_REPRODUCED,
+    Finding,
+    OutputDecision,
+)
+
+if TYPE_CHECKING:
+    from outrisk.assess.verdict.decide import Evidence
+
+
+def of_outputs(evidence: Evidence, certain: Sequence[Finding]) -> Iterator[OutputDecision]:
+    """For each output, a verdict of the same five by the same order: what it says for certain, and the marginal risk at
+    the key set of its own variables, with the limits that hold for all key sets at once.
+    """
+    missed = {each.output: each for each in evidence.missed}
+    for name, keys in evidence.outputs.items():
+        own = [each for each in certain if name == each.output or name in each.output.split(" minus ")]
+        people = sum(each.people for each in own)
+        found, up_to, told = _measured(evidence, keys)
+        if people > evidence.appetite.people:
+            found, told = DISCLOSIVE, own[0].what
+        elif found != FOUND and name in missed:
+            found = NOT_REPRODUCED
+            told = f"{missed[name].matched:,} of {missed[name].numbers:,} numbers in the worst run: {missed[name].why}"
+        yield OutputDecision(name, found, up_to if found == NOT_FOUND else math.nan, told)
+
+
+def _measured(evidence: Evidence, keys: tuple[str, ...]) -> tuple[str, float, str]:
+    """Verdict, upper limit and reason."""
+    if not keys:
+        return NOT_FOUND, 0.0, f"it is about {evidence.target} alone, and so tells everybody the same"
+    if not evidence.levels:
+        return CANNOT_TELL, math.nan, "there is no holdout"
+    lead, margin = evidence.levels[0], evidence.appetite.margin
+    at = next((k for k, each in enumerate(lead.sets) if frozenset(each.keys) == frozenset(keys)), None)
+    if at is None:
+        return CANNOT_TELL, math.nan, "its variables make a key set too many"
+    limits = np.array([[each[at] for each in lead.limits_of(measure)[:2]] for measure in lead.judged])
+    lowest, highest = (float(each) for each in limits.max(axis=0))
+    place = f"knowing its other variables ({', '.join(keys)}), all outputs released together"
+    if lowest > margin:
+        return FOUND, highest, f"{place}: at least {lowest:.3f}"
+    if highest < margin:
+        return NOT_FOUND, highest, f"{place}: at most {highest:.3f}"
+    return CANNOT_TELL, highest, f"{place}: between {lowest:.3f} and {highest:.3f}"

@@ -1,0 +1,65 @@
+"""The verdict of a study, from its results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from outrisk.appetite import Appetite
+from outrisk.assess.people import people_rows
+from outrisk.assess.run import Job, RunResult
+from outrisk.assess.study import Assessment
+from outrisk.assess.verdict.by_level import risk_by_level
+from outrisk.assess.verdict.decide import Evidence, decide
+from outrisk.assess.verdict.looked_at import looked_at, of_output
+from outrisk.assess.verdict.reproduction import not_reproduced
+from outrisk.records.provenance import seed_of
+from outrisk.records.schema import Contrast, Decision, Finding, PeopleCount
+
+_BRANCH = 3  # of the study's random tree: labels dealt at random
+
+
+@dataclass(frozen=True)
+class Reached:
+    """The decision with the rows of marginal.csv and people.csv behind it."""
+
+    decision: Decision
+    contrasts: tuple[Contrast, ...]
+    people: tuple[PeopleCount, ...]
+
+
+def reach(
+    name: str,
+    appetite: Appetite,
+    assessment: Assessment,
+    jobs: Sequence[Job],
+    results: Sequence[RunResult],
+    findings: Sequence[Finding],
+) -> Reached:
+    """The verdict on what is done of a study; `results` may lack some of the jobs."""
+    names, target = assessment.original.codebook.names, assessment.target
+    released = jobs[0].problem.released
+    sets = looked_at(assessment.keys, target, released, names)
+    levels = risk_by_level(results, sets, appetite.measure, seed_of(assessment.seed, [_BRANCH]))
+    people = tuple(people_rows(results))
+    leading = _leading(results, levels[0].level if levels else None)
+    evidence = Evidence(
+        study=name,
+        target=target,
+        keys=tuple(assessment.keys),
+        appetite=appetite,
+        outputs={output.name: of_output(output, target, names) for output in released},
+        findings=findings,
+        levels=levels,
+        people=people,
+        missed=not_reproduced(leading),
+        runs_done=len(results),
+    )
+    return Reached(decide(evidence), tuple(row for level in levels for row in level.rows()), people)
+
+
+def _leading(results: Sequence[RunResult], level: int | None) -> list[RunResult]:
+    """The runs that the verdict rests on: of the leading level, without one of the largest folds."""
+    by_level = {at: list(runs) for at, runs in groupby(results, key=lambda result: result.job.fold.level)}
+    return by_level.get(min(by_level, default=0) if level is None else level, [])

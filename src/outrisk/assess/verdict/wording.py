@@ -1,0 +1,190 @@
+"""A verdict in words: the sentence, what led to it, and what would settle or change it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from outrisk.records.schema import CANNOT_TELL, DISCLOSIVE, FOUND, NOT_FOUND, NOT_REPRODUCED, Finding, Limit
+from outrisk.risk.by_person.record_scores import MEASURES
+
+if TYPE_CHECKING:
+    from outrisk.assess.verdict.decide import Evidence
+
+_STANDS = {"above": "above the margin", "below": "below the margin", "open": "on both sides of the margin"}
+_RUNS_WEIGH = 0.3  # of the square of the standard error, from which more runs are advised
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What is to be said. broken: findings about people that do not lead to 'disclosive'. whole: what folds say."""
+
+    evidence: Evidence
+    verdict: str
+    people: int
+    certain: Sequence[Finding]
+    broken: Sequence[Finding]
+    limits: Sequence[Limit]
+    up_to: float
+    whole: str
+
+
+def sentence(facts: Facts) -> str:
+    """The verdict with its number; a second sentence where rules of the environment are broken besides."""
+    said = {
+        DISCLOSIVE: _disclosive,
+        FOUND: _found,
+        NOT_REPRODUCED: _not_reproduced,
+        NOT_FOUND: _not_found,
+        CANNOT_TELL: _cannot_tell,
+    }[facts.verdict](facts)
+    if not facts.broken:
+        return said
+    rules = ", ".join(dict.fromkeys(finding.rule for finding in facts.broken))
+    return f"{said} The direct look has {plural(len(facts.broken), 'further finding')} ({rules})."
+
+
+def _disclosive(facts: Facts) -> str:
+    evidence = facts.evidence
+    if not facts.certain:
+        return f"Disclosive: {evidence.proved[1]}"
+    about = ", ".join(dict.fromkeys(finding.about or "a value" for finding in facts.certain))
+    outputs = list(dict.fromkeys(finding.output for finding in facts.certain))
+    more = f" and {len(outputs) - 1:,} more" if len(outputs) > 1 else ""
+    told = sum(finding.people for finding in facts.certain)
+    people = "1 person" if told == 1 else f"{told:,} people"
+    allowed = f", more than the {evidence.appetite.people:,} of the appetite" if evidence.appetite.people else ""
+    proofs = f" {evidence.proved[1]}" if evidence.proved[0] else ""
+    return f"Disclosive: the release tells {about} of {people} for certain (“{outputs[0]}”{more}){allowed}.{proofs}"
+
+
+def _found(facts: Facts) -> str:
+    above = max((limit for limit in facts.limits if limit.says == "above"), key=lambda limit: limit.low)
+    return (
+        f"Marginal risk found: {words(above, facts.evidence.target)} {number(above.difference)} more for people in the "
+        f"data than for people who are not (at least {above.low:.3f}; the margin is {above.margin:g})."
+    )
+
+
+def _not_found(facts: Facts) -> str:
+    sets = len(facts.evidence.levels[0].sets)
+    return (
+        f"No marginal risk found, up to {rounded_up(facts.up_to)}: at {plural(sets, 'key set')}, what the release "
+        f"tells of people in the data is at most {rounded_up(facts.up_to)} more than what it tells of people who are "
+        f"not (the margin is {facts.evidence.appetite.margin:g})."
+    )
+
+
+def _not_reproduced(facts: Facts) -> str:
+    missed = facts.evidence.missed
+    first = missed[0]
+    more = f" and {plural(len(missed) - 1, 'other output')}" if len(missed) > 1 else ""
+    return (
+        f"Not reproduced: the synthetic data did not reach “{first.output}”{more} (in the worst run {first.matched:,} "
+        f"of {first.numbers:,} numbers of it), so the risk that was measured may be less than what the release gives "
+        "away."
+    )
+
+
+def _cannot_tell(facts: Facts) -> str:
+    evidence = facts.evidence
+    if not evidence.runs_done:
+        return "Cannot tell: no run has finished."
+    if not facts.limits:
+        return (
+            "Cannot tell: there is no holdout, so what the release tells of people in the data cannot be told from "
+            "what it tells of anybody."
+        )
+    widest = max((limit for limit in facts.limits if limit.says != "below"), key=lambda limit: _height(limit.high))
+    advice = next(settle(facts), "")
+    return (
+        f"Cannot tell: {words(widest, evidence.target)} {number(widest.difference)} more for people in the data than "
+        f"for people who are not, but anything from {number(widest.low)} to {number(widest.high)} agrees with the "
+        f"runs, and the margin is {widest.margin:g}.{' ' + advice if advice else ''}"
+    )
+
+
+def _height(value: float) -> float:
+    return math.inf if math.isnan(value) else value
+
+
+def words(limit: Limit, target: str) -> str:
+    """What a marginal risk is of, as the start of a sentence that goes on with its number."""
+    keys = limit.keys.replace("+", ", ")
+    place = f"knowing {keys}, " if keys else "on average over key sets, "
+    return {
+        "attribution": f"{place}what the release tells of {target} is worth",
+        "existence": f"{place}that the release shows who there is of these keys is worth",
+        "dcap": f"{place}{target} is guessed rightly with a probability that is by",
+        "right": f"{place}all that the release shows agrees with {target} of a share of people that is by",
+    }.get(
+        limit.measure, f"knowing all keys, {target} is inferred rightly run after run for a share of people that is by"
+    )
+
+
+def reasons(facts: Facts) -> Iterator[str]:
+    """What led to the verdict and what else was found, the worst first."""
+    for finding in facts.certain:
+        yield f"{finding.output}: {finding.what}"
+    if facts.evidence.proved[0]:
+        yield facts.evidence.proved[1]
+    order = {"above": 0, "open": 1, "below": 2}
+    for limit in sorted(facts.limits, key=lambda limit: order[limit.says]):
+        yield (
+            f"{limit.measure}, {limit.over}{f' ({limit.keys})' if limit.keys else ''}: {limit.original:.3f} for people "
+            f"in the data, {limit.holdout:.3f} for people who are not; difference {number(limit.difference)} "
+            f"({number(limit.low)} to {number(limit.high)}); {_STANDS[limit.says]} {limit.margin:g}"
+        )
+    for missed in facts.evidence.missed:
+        yield f"{missed.output} was not reproduced in {plural(missed.runs, 'run')}: {missed.why}"
+    for finding in facts.broken:
+        yield f"{finding.output} ({finding.rule}): {finding.what}"
+
+
+def settle(facts: Facts) -> Iterator[str]:
+    """What would settle the verdict, or change it."""
+    evidence = facts.evidence
+    if facts.verdict == DISCLOSIVE:
+        yield from dict.fromkeys(finding.advice for finding in facts.certain if finding.advice)
+    if evidence.missed:
+        yield "A longer search would settle what is not reproduced (study file, evolve: patience or generations)."
+    if not evidence.levels:
+        yield "A holdout, or folds of 2 (study: folds: [1, 2]), would let the marginal risk be measured."
+        return
+    lead = evidence.levels[0]
+    if any(limit.says == "open" for limit in facts.limits):
+        weight = float(lead.found.runs_share[[MEASURES.index(name) for name in lead.judged]].max())
+        if lead.runs < 2 or weight > _RUNS_WEIGH:
+            yield (
+                f"More runs than {lead.runs} would narrow the limits: up to {100 * weight:.0f} % of their square comes "
+                "from the search's chance."
+            )
+        if lead.level > 2:
+            yield "Fewer, larger folds (study: folds: [1, 2]) would narrow the limits."
+        else:
+            yield (
+                f"A holdout, or more people, would narrow the limits: they rest on {lead.n_original:,} people in the "
+                f"data and {lead.n_holdout:,} who are not."
+            )
+    if lead.level > 1 and facts.verdict == FOUND:
+        yield "A holdout of people of the same population would say how much of this holds for all records together."
+    if facts.verdict == NOT_FOUND:
+        yield "Another output released beside these would change what they tell together: assess them together."
+        yield f"A margin below {rounded_up(facts.up_to)} would not be met."
+
+
+def number(value: float) -> str:
+    """To three decimals; what rounds to nothing has no sign."""
+    return f"{value:.3f}".replace("-0.000", "0.000")
+
+
+def rounded_up(value: float) -> str:
+    """To three decimals, never below the value."""
+    return f"{math.ceil(value * 1000 - 1e-9) / 1000:.3f}"
+
+
+def plural(number: int, word: str) -> str:
+    """A number with its noun."""
+    return f"{number:,} {word}" + "s" * (number != 1)

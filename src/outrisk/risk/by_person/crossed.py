@@ -1,0 +1,264 @@
+"""Marginal risk of people in the data, crossed where both sides' releases were evolved, at every key set at once.
+
+Each person is scored by synthetic data of the release that the person is in, and by those of a release that the person
+is not in; the half of the difference, averaged over the people of both sides, is the marginal risk. What is peculiar
+to one of the halves cancels. Where only the original's release was evolved, the mean score of the original less that of
+the holdout stands in its place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outrisk.errors import RiskError
+from outrisk.microdata import Microdata
+from outrisk.risk.by_person.record_scores import MEASURES, Floats, record_scores
+from outrisk.risk.coding.classes import Coding, Positions, code_microdata, cross
+
+_PEOPLE = "people"
+_NORMAL = 1.959963984540054  # of a 95 % interval
+_WIDER, _FULLY = 0.4, 0.1  # margins of error are up to 40 % wider, from a marginal risk of 0.1 on
+_PERMUTED_AT_ONCE = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Pairing:
+    """Two samples of people, and the synthetic data of the runs on the release of each (of the holdout's: or none)."""
+
+    original: Microdata
+    holdout: Microdata
+    of_original: Sequence[Microdata]
+    of_holdout: Sequence[Microdata] = ()
+
+    @property
+    def crossed(self) -> bool:
+        """Whether the holdout's release was evolved too."""
+        return bool(self.of_holdout)
+
+
+@dataclass(frozen=True, eq=False)
+class Contrasts:
+    """Marginal risk by measure and key set, arrays (n_measures, n_sets + 1): the last column is the mean over key sets.
+
+    own, other: mean scores of people by releases they are in, and are not in; difference: own - other, the marginal
+    risk. standard_error: of sampling the people (the jackknife that leaves out a record at a time, which for a
+    difference of means has a closed form) and of the runs' chance; runs_share: the runs' part of its square.
+    null_error: the standard error under exchanged labels. permuted: differences with labels exchanged at random,
+    (permutations, n_measures, n_sets + 1).
+    """
+
+    own: Floats
+    other: Floats
+    standard_error: Floats
+    runs_share: Floats
+    null_error: Floats
+    permuted: NDArray[np.float32]
+
+    @property
+    def difference(self) -> Floats:
+        """Marginal risk."""
+        return self.own - self.other
+
+    def interval(self) -> tuple[Floats, Floats]:
+        """95 % limits of each difference for itself."""
+        margin = _NORMAL * self.standard_error
+        return self.difference - margin, self.difference + margin
+
+
+@dataclass(frozen=True, eq=False)
+class Simultaneous:
+    """95 % limits that hold for all the columns of some measures at once, and each column's permutation level.
+
+    low, high, chance: (n_measures, n_sets + 1). chance: how often exchanged labels give some column a difference as far
+    above 0, in its standard errors; at least 1 / (permutations + 1). critical: half-width in standard errors.
+    """
+
+    low: Floats
+    high: Floats
+    chance: Floats
+    critical: float
+
+
+def contrasts(
+    pairing: Pairing,
+    sets: Sequence[tuple[str, ...]],
+    target: str,
+    tau: float = 1.0,
+    n_mean: int | None = None,
+    permutations: int = 999,
+    seed: int = 0,
+) -> Contrasts:
+    """All measures of MEASURES at every key set, and their mean over the first `n_mean` of the sets (by default all).
+
+    People with the same values are scored once: O(runs x sets x records + permutations x people x sets).
+    """
+    means, contrast, members, _ = _scored(pairing, sets, target, tau, n_mean)
+    return _of_scores(pairing, means, contrast, members, permutations, seed)
+
+
+def person_contrasts(
+    pairing: Pairing, sets: Sequence[tuple[str, ...]], target: str, tau: float = 1.0
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Each person's contrast d, mean over key sets: (n_original, 4) and (n_holdout, 4), a column a measure of MEASURES.
+
+    The marginal risk is the mean of d over the original less that over the holdout; so two releases of the same people
+    are compared by the differences of their d, person by person.
+    """
+    _, contrast, _, pattern = _scored(pairing, sets, target, tau, None)
+    mine, theirs = np.split(contrast[pattern, :, -1], [len(pairing.original)])
+    return mine, theirs
+
+
+def _scored(
+    pairing: Pairing, sets: Sequence[tuple[str, ...]], target: str, tau: float, n_mean: int | None
+) -> tuple[Floats, NDArray[np.float32], Floats, Positions]:
+    """Mean scores by run and side, contrasts by pattern, people of each side by pattern, and everybody's pattern."""
+    if not sets:
+        raise RiskError("no key sets to score; give at least one")
+    names = list(dict.fromkeys([*(key for keys in sets for key in keys), target]))
+    patterns, members, pattern = _patterns(pairing, names)
+    coding, weights = _coding(pairing, patterns, names)
+    n_mean = len(sets) if n_mean is None else n_mean
+    shape = (len(MEASURES), len(sets) + 1)
+    means = np.zeros((len(weights), 2, *shape))  # of a run's data, over a side's people
+    contrast = np.zeros((len(patterns), *shape), dtype=np.float32)  # own release less the other's
+    sizes = members.sum(axis=1, keepdims=True)
+    for k, keys in enumerate(sets):
+        equivalence = cross(coding, keys, target)
+        for run, (table, weight) in enumerate(weights.items()):
+            found = record_scores(equivalence, table, _PEOPLE, tau)
+            means[run, :, :, k] = members @ found / sizes
+            contrast[:, :, k] += (weight * found).astype(np.float32)
+    means[..., -1] = means[..., :n_mean].mean(axis=-1)
+    contrast[..., -1] = contrast[..., :n_mean].mean(axis=-1)
+    return means, contrast, members, pattern
+
+
+def _patterns(pairing: Pairing, names: Sequence[str]) -> tuple[Microdata, Floats, Positions]:
+    """Each combination of values that occurs, once; how many of each side have it, (2, n_patterns); everybody's."""
+    codebook = pairing.original.codebook
+    columns = [codebook.index(name) for name in names]
+    both = np.vstack([pairing.original.codes[:, columns], pairing.holdout.codes[:, columns]])
+    _, first, pattern = np.unique(both, axis=0, return_index=True, return_inverse=True)
+    n = len(pairing.original)
+    pattern = pattern.reshape(-1)
+    members = [np.bincount(part, minlength=len(first)) for part in (pattern[:n], pattern[n:])]
+    everybody = np.vstack([pairing.original.codes, pairing.holdout.codes])
+    return Microdata(codebook, everybody[first]), np.array(members, dtype=float), pattern
+
+
+def _coding(pairing: Pairing, patterns: Microdata, names: Sequence[str]) -> tuple[Coding, dict[str, float]]:
+    """The people and all synthetic data under one coding, and the weight of each run's scores in the contrast."""
+    sides = {"original": (1.0, pairing.of_original), "holdout": (-1.0, pairing.of_holdout)}
+    half = 0.5 if pairing.crossed else 1.0
+    tables, weights = {_PEOPLE: patterns}, {}
+    for side, (sign, runs) in sides.items():
+        for number, synthetic in enumerate(runs):
+            tables[f"{side} {number}"] = synthetic
+            weights[f"{side} {number}"] = half * sign / len(runs)
+    return code_microdata(tables, names), weights
+
+
+def _of_scores(
+    pairing: Pairing,
+    means: Floats,
+    contrast: NDArray[np.float32],
+    members: Floats,
+    permutations: int,
+    seed: int,
+) -> Contrasts:
+    ours, theirs = np.split(means, [len(pairing.of_original)])
+    own, other = ours[:, 0].mean(axis=0), ours[:, 1].mean(axis=0)
+    by_run = [ours[:, 0] - ours[:, 1]]
+    if pairing.crossed:
+        own, other = (own + theirs[:, 1].mean(axis=0)) / 2, (other + theirs[:, 0].mean(axis=0)) / 2
+        by_run = [by_run[0] / 2, (theirs[:, 1] - theirs[:, 0]) / 2]
+    of_runs = sum(np.var(runs, axis=0, ddof=1) / len(runs) if len(runs) > 1 else 0.0 for runs in by_run)
+    sampling = sum(_variance(contrast, side) / side.sum() for side in members)
+    wider = 1 + _WIDER * np.minimum(np.abs(own - other) / _FULLY, 1.0)
+    variance = sampling * wider**2 + of_runs
+    everybody = members.sum(axis=0)
+    null = _variance(contrast, everybody) * (1 / members.sum(axis=1)).sum()
+    return Contrasts(
+        own=own,
+        other=other,
+        standard_error=np.sqrt(variance),
+        runs_share=of_runs / variance,
+        null_error=np.sqrt(null),
+        permuted=_permuted(contrast, members, permutations, seed),
+    )
+
+
+def _variance(contrast: NDArray[np.float32], members: Floats) -> Floats:
+    """Variance over people, with two more of them half a unit above and below the mean (see `intervals.closed`).
+
+    So it is never 0: nobody told rightly among few people is not a risk of exactly 0.
+    """
+    flat, n = contrast.reshape(len(contrast), -1).astype(float), members.sum()
+    mean = members @ flat / n
+    squares = np.maximum(members @ flat**2 - n * mean**2, 0.0)
+    return np.asarray(((squares + 0.5) / (n - 1)).reshape(contrast.shape[1:]))
+
+
+def _permuted(contrast: NDArray[np.float32], members: Floats, permutations: int, seed: int) -> NDArray[np.float32]:
+    """Mean contrast of the original less that of the holdout, with the people dealt to the two at random."""
+    rng = np.random.default_rng(seed)
+    n_original, n_holdout = members.sum(axis=1)
+    everybody = members.sum(axis=0)
+    starts = np.concatenate([[0], np.cumsum(everybody)[:-1]]).astype(np.intp)
+    labels = np.zeros(int(everybody.sum()), dtype=np.int32)
+    labels[: int(n_original)] = 1
+    flat = contrast.reshape(len(contrast), -1)
+    total = everybody.astype(np.float32) @ flat
+    found = np.empty((permutations, flat.shape[1]), dtype=np.float32)
+    for start in range(0, permutations, _PERMUTED_AT_ONCE):
+        drawn = range(start, min(start + _PERMUTED_AT_ONCE, permutations))
+        dealt = np.empty((len(drawn), len(flat)), dtype=np.float32)
+        for row in range(len(drawn)):
+            rng.shuffle(labels)
+            dealt[row] = np.add.reduceat(labels, starts)
+        of_original = dealt @ flat
+        found[drawn.start : drawn.stop] = of_original / n_original - (total - of_original) / n_holdout
+    return found.reshape(permutations, *contrast.shape[1:])
+
+
+def joined(parts: Sequence[Contrasts]) -> Contrasts:
+    """Mean over pairs of folds that share nobody; labels are exchanged within each pair."""
+    n = len(parts)
+    sampling = sum(part.standard_error**2 for part in parts)
+    runs = sum(part.standard_error**2 * part.runs_share for part in parts)
+    return Contrasts(
+        own=np.mean([part.own for part in parts], axis=0),
+        other=np.mean([part.other for part in parts], axis=0),
+        standard_error=np.sqrt(sampling) / n,
+        runs_share=np.asarray(runs / sampling),
+        null_error=np.sqrt(sum(part.null_error**2 for part in parts)) / n,
+        permuted=np.mean([part.permuted for part in parts], axis=0),
+    )
+
+
+def simultaneous(found: Contrasts, measures: Sequence[str] = MEASURES) -> Simultaneous:
+    """Limits and levels over all columns of these measures at once, by the largest difference under exchanged labels.
+
+    Westfall and Young (Resampling-based multiple testing, 1993): the difference of each column in its standard errors,
+    the largest over columns, over permutations. Two-sided for the limits, one-sided for the levels.
+    """
+    at = [MEASURES.index(name) for name in measures]
+    drawn = found.permuted[:, at] / found.null_error[at]
+    largest = np.sort(drawn.reshape(len(drawn), -1).max(axis=1))
+    either = np.sort(np.abs(drawn).reshape(len(drawn), -1).max(axis=1))
+    critical = float(either[min(math.ceil(0.95 * (len(either) + 1)) - 1, len(either) - 1)])
+    seen = found.difference[at] / found.null_error[at]
+    above = len(largest) - np.searchsorted(largest, seen - 1e-6)
+    margin = critical * found.standard_error[at]
+    return Simultaneous(
+        low=found.difference[at] - margin,
+        high=found.difference[at] + margin,
+        chance=(above + 1) / (len(largest) + 1),
+        critical=critical,
+    )
