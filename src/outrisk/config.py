@@ -132,10 +132,14 @@ def _positive(runs: object) -> object:
 
 
 class StudySection(_Section):
-    """Folds and runs. `runs` is one number, or one for each level of folds."""
+    """Folds and runs. `runs` is one number, or one for each level of folds. Time limits, in seconds: of the study, after
+    which what has ended is reported, and of a run's evolution, which then ends where it is.
+    """
 
     runs: Annotated[int | dict[int, int], BeforeValidator(_positive)] = 3
     folds: tuple[int, ...] = (1, 2)
+    time_limit: float | None = Field(default=None, gt=0)
+    run_time_limit: float | None = Field(default=None, gt=0)
 
     @model_validator(mode="after")
     def _levels(self) -> StudySection:

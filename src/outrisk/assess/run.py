@@ -6,15 +6,17 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Event
 from typing import Protocol
 
 import numpy as np
 
+from outrisk.assess.checkpoint import EVERY, Checkpoint, Checkpoints
 from outrisk.assess.folds import Fold
 from outrisk.assess.people import Right, inferred_rightly
 from outrisk.assess.suite.of_run import Suite
-from outrisk.evolve.loop import Generation, evolve
+from outrisk.evolve.loop import Generation, State, evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import Settings
 from outrisk.microdata import Microdata
@@ -51,6 +53,9 @@ class Job:
     jackknife_seed: int
     suite: Suite
     workers: int  # threads inside the run
+    time_limit: float | None = None  # seconds of evolution; None: as many as it takes
+    folder: Path | None = None  # where checkpoints are kept; None: nowhere
+    every: float = EVERY  # seconds between them
 
     @property
     def scored(self) -> list[tuple[str, ...]]:
@@ -103,8 +108,24 @@ class _Trace:
     kept: list[tuple[int, np.ndarray]] = field(default_factory=list)  # generation and codes of a snapshot
     error: float = math.inf
 
-    def add(self, job: Job, generation: Generation, seconds: float) -> None:
-        errors = generation.errors
+    seconds: float = 0.0
+    state: State | None = None  # to go on from
+
+    @classmethod
+    def begun(cls, job: Job, checkpoint: Checkpoint | None) -> _Trace:
+        """A new trace, or the one that a checkpoint has."""
+        if checkpoint is None:
+            return cls()
+        kept = list(zip(checkpoint.numbers, checkpoint.codes, strict=True))
+        return cls(list(checkpoint.steps), kept, checkpoint.error, checkpoint.seconds, checkpoint.state)
+
+    def checkpoint(self, state: State) -> Checkpoint:
+        """What is kept up to here."""
+        numbers, codes = [number for number, _ in self.kept], [codes for _, codes in self.kept]
+        return Checkpoint(state, self.steps, numbers, codes, self.error, self.seconds)
+
+    def add(self, job: Job, generation: Generation, seconds: float, last: bool) -> None:
+        errors, self.seconds = generation.errors, seconds
         self.steps.append(
             Step(
                 **vars(job.place),
@@ -118,22 +139,39 @@ class _Trace:
             )
         )
         falls = errors.mae < self.error / _STEP and len(self.kept) < _MOST_SNAPSHOTS
-        if falls or generation.stop:
+        if falls or last:
             self.error = errors.mae
             self.kept.append((generation.number, generation.codes))
 
 
-def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None) -> RunResult | None:
-    """Carry out a run; None if it was halted before its end (an unfinished run is not kept)."""
-    trace, started, stop = _Trace(), time.perf_counter(), ""
-    for generation in evolve(job.problem, job.settings, np.random.default_rng(job.seed), job.workers):
-        trace.add(job, generation, time.perf_counter() - started)
-        stop = generation.stop
+def _evolved(job: Job, halt: Event | None, watcher: Watcher | None) -> tuple[_Trace, str] | None:
+    """The trace of a run's evolution, from its last checkpoint on, and why it stopped; None if it was halted."""
+    checkpoints = Checkpoints(job.folder, job.name, job.every)
+    trace, stop = _Trace.begun(job, checkpoints.read()), ""
+    clock = time.perf_counter() - trace.seconds
+    for generation in evolve(job.problem, job.settings, np.random.default_rng(job.seed), job.workers, trace.state):
+        seconds = time.perf_counter() - clock
+        late = job.time_limit is not None and seconds >= job.time_limit
+        stop = generation.stop or ("time" if late else "")
+        trace.add(job, generation, seconds, bool(stop))
         if watcher is not None:
             watcher(job.fold, job.run, generation)
-        if halt is not None and halt.is_set():
+        halted = halt is not None and halt.is_set()
+        if generation.state is not None and not stop:
+            checkpoints.see(seconds, halted, lambda of=generation.state: trace.checkpoint(of()))  # type: ignore[misc]
+        if halted:
             return None
-    seconds = time.perf_counter() - started
+        if stop:
+            break
+    return trace, stop
+
+
+def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None) -> RunResult | None:
+    """Carry out a run; None if it was halted before its end (an unfinished run is not kept)."""
+    evolved = _evolved(job, halt, watcher)
+    if evolved is None:
+        return None
+    trace, stop = evolved
     snapshots: list[Snapshot] = []
     refits = list[Refit]()
     for number, codes in trace.kept:
@@ -167,7 +205,7 @@ def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None)
         job,
         stop,
         len(trace.steps) - 1,
-        seconds,
+        trace.seconds,
         refits,
         trace.steps,
         snapshots,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Event
 
 import joblib
@@ -54,8 +55,13 @@ class Assessment:
         return key_sets(self.keys, self.key_sizes)
 
 
-def plan_jobs(assessment: Assessment, workers: int) -> list[Job]:
-    """Compute each fold's released numbers and lay out all runs; every fault shows here, before anything is written."""
+def plan_jobs(
+    assessment: Assessment, workers: int, time_limit: float | None = None, folder: Path | None = None
+) -> list[Job]:
+    """Compute each fold's released numbers and lay out all runs; every fault shows here, before anything is written.
+
+    time_limit: seconds of evolution for a run. folder: where runs keep their checkpoints.
+    """
     rng = np.random.default_rng(seed_of(assessment.seed, [_FOLDS]))
     folds = make_folds(assessment.original, assessment.holdout, list(assessment.runs), rng)
     n_runs = sum(assessment.runs[fold.level] for fold in folds)
@@ -81,6 +87,8 @@ def plan_jobs(assessment: Assessment, workers: int) -> list[Job]:
                     jackknife_seed=assessment.seed,
                     suite=assessment.suite,
                     workers=max(1, workers // n_runs),
+                    time_limit=time_limit,
+                    folder=folder,
                 )
             )
     return jobs

@@ -13,6 +13,7 @@ from threading import Event
 from types import TracebackType
 from typing import Any, Protocol
 
+from outrisk.assess.checkpoint import Checkpoints
 from outrisk.assess.kept import keep as keep_run
 from outrisk.assess.kept import kept as kept_run
 from outrisk.assess.look import differences as differencing
@@ -129,6 +130,7 @@ class StudyRun:
     def _keep(self, directory: StudyDirectory, result: RunResult) -> RunResult:
         """Keep a result; as it is kept, so that a study that is gone on with has the same."""
         keep_run(directory, result)
+        Checkpoints(directory.checkpoints, result.job.name).remove()
         took = {"generations": result.generations, "seconds": round(result.seconds, 3)}
         directory.log("run", **vars(result.job.place), stop=result.stop, **took)
         found = kept_run(directory, result.job)
@@ -166,6 +168,7 @@ class StudyRun:
             if each.what not in ("study", "codebook")  # its content counts, and the codebook is in the digest of data
         }
         study = flat(self.study.resolved())
+        study.pop("study.time_limit")  # it says how far to go, not where to
         return Identity(study, inputs, versions() | {"code of outrisk": code_digest()})
 
     @cached_property
@@ -242,7 +245,9 @@ def prepare(study: Study, data: StudyData, directory: StudyDirectory | None, wor
     """
     assessment = assessment_of(study, data)
     workers = workers or os.cpu_count() or 1
-    jobs = plan_jobs(assessment, workers)
+    jobs = plan_jobs(
+        assessment, workers, study.file.study.run_time_limit, directory.checkpoints if directory else None
+    )
     return StudyRun(study, data, assessment, jobs, min(workers, len(jobs)), directory)
 
 

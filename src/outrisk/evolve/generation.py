@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,13 +11,17 @@ from numpy.typing import NDArray
 
 from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.number_errors import Errors
+from outrisk.evolve.state import State
 
 Stop = Literal["", "matched", "budget", "stalled"]
 
 
 @dataclass(frozen=True, eq=False)
 class Generation:
-    """State after a generation: the best candidate (do not change it), its errors, why the run stops if it does."""
+    """State after a generation: the best candidate (do not change it), its errors, why the run stops if it does.
+
+    state: what another search can go on from, asked for before the next generation is; None where there is none.
+    """
 
     number: int
     best: Candidate
@@ -24,6 +29,7 @@ class Generation:
     mutation_rate: float
     fitness: dict[str, float]  # 'best' and 'mean' of the population
     stop: Stop
+    state: Callable[[], State] | None = None
 
     @property
     def codes(self) -> NDArray[np.uint16]:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from copy import deepcopy
+from functools import partial
 from operator import attrgetter
 
 import numpy as np
@@ -26,36 +27,65 @@ from outrisk.evolve.linear_map import Linear, linearise
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import GeneticSettings
 from outrisk.evolve.start import STARTS
+from outrisk.evolve.state import State, restore, state_of
 
 
 def evolve(
-    problem: Problem, settings: GeneticSettings, rng: np.random.Generator, workers: int = 1
+    problem: Problem,
+    settings: GeneticSettings,
+    rng: np.random.Generator,
+    workers: int = 1,
+    state: State | None = None,
 ) -> Iterator[Generation]:
-    """Yield every generation, 0 being the start; the last one has a `stop`.
+    """Yield every generation, 0 being the start, or those after the one that `state` is of; the last has a `stop`.
 
     The linear map of the fitness is taken afresh at the best candidate every `refresh` generations; 'matched' is said
     only after exact totals and a fresh map agree. The same generator gives the same run for any number of workers,
     which are threads that breed pairs.
     """
-    toolbox, statistics = make_toolbox(problem, settings, rng), make_statistics()
-    rngs = rng.spawn(settings.population // 2)  # one a pair, so that pairs may breed in any order
-    population: list[Candidate] = toolbox.population(n=settings.population)
-    linear = toolbox.linearise(population[0])
-    judge(toolbox, population, linear)
     with ThreadPoolExecutor(workers) if workers > 1 else nullcontext() as pool:
-        toolbox.register("map", pool.map if pool else map)
-        for number in range(settings.generations + 1):
+        run = _Evolution(problem, settings, rng, state)
+        run.toolbox.register("map", pool.map if pool else map)
+        yield from run.generations(state.number + 1 if state else 0)
+
+
+class _Evolution:
+    """One run: its population, and the data set that the linear map was taken at."""
+
+    FOLLOWS = ("linear", "toolbox")
+
+    def __init__(
+        self, problem: Problem, settings: GeneticSettings, rng: np.random.Generator, state: State | None
+    ) -> None:
+        self.problem, self.settings, self.rng = problem, settings, rng
+        self.toolbox = make_toolbox(problem, settings, rng)
+        self.rngs = rng.spawn(settings.population // 2)  # one a pair, so that pairs may breed in any order
+        self.population: list[Candidate] = [] if state else self.toolbox.population(n=settings.population)
+        self.at = deepcopy(self.population[0]) if self.population else None
+        if state:
+            restore(self, state)
+        assert self.at is not None
+        self.linear: Linear = self.toolbox.linearise(self.at)
+        if not state:
+            judge(self.toolbox, self.population, self.linear)
+
+    def generations(self, first: int) -> Iterator[Generation]:
+        """The generations from `first` on."""
+        toolbox, settings, statistics = self.toolbox, self.settings, make_statistics()
+        for number in range(first, settings.generations + 1):
             if number:
-                population = step(toolbox, settings, population, linear, number - 1, rngs)
-            best = max(population, key=attrgetter("fitness"))
-            if number % settings.refresh == 0 or linear.errors(best.totals).all_matched:
-                best.totals = problem.totals(best.codes)
-                linear = toolbox.linearise(best)
-                judge(toolbox, population, linear)
-                best = max(population, key=attrgetter("fitness"))
-            errors = linear.errors(best.totals)
+                self.population = step(toolbox, settings, self.population, self.linear, number - 1, self.rngs)
+            best = max(self.population, key=attrgetter("fitness"))
+            if number % settings.refresh == 0 or self.linear.errors(best.totals).all_matched:
+                best.totals = self.problem.totals(best.codes)
+                self.at = deepcopy(best)
+                self.linear = toolbox.linearise(best)
+                judge(toolbox, self.population, self.linear)
+                best = max(self.population, key=attrgetter("fitness"))
+            errors = self.linear.errors(best.totals)
             stop: Stop = "matched" if errors.all_matched else "budget" if number == settings.generations else ""
-            yield Generation(number, best, errors, settings.mutation(number), statistics.compile(population), stop)
+            fitness, rate = statistics.compile(self.population), settings.mutation(number)
+            yield Generation(number, best, errors, rate, fitness, stop, partial(state_of, self, number))
             if stop:
                 return
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -27,29 +28,39 @@ from outrisk.evolve.problem import Problem
 from outrisk.evolve.schedule import Schedule
 from outrisk.evolve.settings import LocalSearchSettings
 from outrisk.evolve.start import STARTS
+from outrisk.evolve.state import State, restore, state_of
 from outrisk.evolve.tuning import TUNING
 from outrisk.problem.released import ModelPart
 
 
-def search(problem: Problem, settings: LocalSearchSettings, rng: np.random.Generator) -> Iterator[Generation]:
-    """Yield every generation, 0 being the start; the last one has a `stop`."""
-    return _Search(problem, settings, rng).run()
+def search(
+    problem: Problem, settings: LocalSearchSettings, rng: np.random.Generator, state: State | None = None
+) -> Iterator[Generation]:
+    """Yield every generation, 0 being the start, or those after the one that `state` is of; the last has a `stop`."""
+    return _Search(problem, settings, rng, state).run(state.number + 1 if state else 0)
 
 
 class _Search:
     """One run: its data set, the linear map there, and the weights of the numbers."""
 
-    def __init__(self, problem: Problem, settings: LocalSearchSettings, rng: np.random.Generator) -> None:
+    FOLLOWS = ("spare", "linear")  # from the other attributes, when a generation has ended
+
+    def __init__(
+        self, problem: Problem, settings: LocalSearchSettings, rng: np.random.Generator, state: State | None = None
+    ) -> None:
         self.problem, self.settings, self.rng = problem, settings, rng
-        self.candidate = draw_candidate(problem, STARTS[settings.start](problem), rng)
+        self.candidate = state.candidate if state else draw_candidate(problem, STARTS[settings.start](problem), rng)
         self.spare = deepcopy(self.candidate)
         self.polish = _polish(problem, settings)
         self.schedule = Schedule(problem, settings)
-        self.linear: Linear = self._linearise()
         self.standstill, self.counting, self.nearest = Standstill(), Standstill(), Nearest()
+        if state:
+            restore(self, state)
+        self.linear: Linear = self._linearise()
 
-    def run(self) -> Iterator[Generation]:
-        for number in range(self.settings.generations + 1):
+    def run(self, first: int) -> Iterator[Generation]:
+        """The generations from `first` on, each yielded when all is ready for the next, so that its state is whole."""
+        for number in range(first, self.settings.generations + 1):
             if number:
                 self._step(number)
             # what is said of a data set rests on its own information
@@ -58,13 +69,14 @@ class _Search:
             best, of_best = self.candidate, errors
             if self.schedule.phase != "approach" and stop != "matched":
                 best, of_best = self.nearest.of(self.candidate, errors)
-            yield Generation(number, best, of_best, 0.0, {"best": self.linear.fitness(self.candidate.totals)}, stop)
+            fitness = {"best": self.linear.fitness(self.candidate.totals)}
+            if not stop and self.schedule.approached(self.problem, errors, number - self.standstill.since):
+                self._advance(number)
+            if not stop and self.schedule.phase != "counts":
+                self.linear = self._linearise()
+            yield Generation(number, best, of_best, 0.0, fitness, stop, partial(state_of, self, number))
             if stop:
                 return
-            if self.schedule.approached(self.problem, errors, number - self.standstill.since):
-                self._advance(number)
-            if self.schedule.phase != "counts":
-                self.linear = self._linearise()
 
     def _advance(self, number: int) -> None:
         if self.schedule.phase == "counts":

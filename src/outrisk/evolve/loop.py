@@ -10,11 +10,18 @@ from outrisk.evolve import genetic, local_search, small
 from outrisk.evolve.generation import Generation
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import GeneticSettings, Settings
+from outrisk.evolve.state import State
 
-__all__ = ["Generation", "evolve"]
+__all__ = ["Generation", "State", "evolve"]
 
 
-def evolve(problem: Problem, settings: Settings, rng: np.random.Generator, workers: int = 1) -> Iterator[Generation]:
+def evolve(
+    problem: Problem,
+    settings: Settings,
+    rng: np.random.Generator,
+    workers: int = 1,
+    state: State | None = None,
+) -> Iterator[Generation]:
     """Evolve synthetic data that reproduce the released numbers; yields every generation, 0 being the start: by the
     genetic algorithm of the paper (genetic.py) or by local search (local_search.py), as the settings say;
     where there are few records by annealing (small.py).
@@ -23,9 +30,12 @@ def evolve(problem: Problem, settings: Settings, rng: np.random.Generator, worke
     exact in the limit for a regression; 'matched' is said only after exact totals and a fresh linear map agree. The
     same generator gives the same run for any number of workers, which are threads that breed pairs of candidates; a
     local search has one candidate and needs none.
+
+    state: of a `Generation` of the same problem and settings; the evolution goes on with the generation after it, as it
+    would have gone on then (the annealing of few records, a matter of seconds, has none and begins again).
     """
     if isinstance(settings, GeneticSettings):
-        return genetic.evolve(problem, settings, rng, workers)
+        return genetic.evolve(problem, settings, rng, workers, state)
     if problem.n_records <= settings.anneal:
         return small.search(problem, settings, rng)
-    return local_search.search(problem, settings, rng)
+    return local_search.search(problem, settings, rng, state)

@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import math
+import re
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -123,22 +124,28 @@ Kind = TypeVar("Kind")
 
 
 def write_stored(path: Path, value: Any, kind: Any) -> None:
-    """Write a value as `path`.json with its arrays as `path`.npz; it is there when the first of the two is."""
+    """Write a value as `path`.json, with its arrays beside it in a file that this names; one that was written there
+    before is whole until then.
+    """
     arrays: Arrays = {}
     document = pack(value, kind, arrays)
     packed = io.BytesIO()
     np.savez(packed, **arrays)  # type: ignore[arg-type]
     content = packed.getvalue()
-    files.write_bytes(path.with_name(f"{path.name}.npz"), content)
-    whole = {"arrays": hashlib.sha256(content).hexdigest(), "value": document}
-    files.write_text(path.with_name(f"{path.name}.json"), json.dumps(whole, allow_nan=False) + "\n")
+    digest = hashlib.sha256(content).hexdigest()
+    files.write_bytes(_arrays(path, digest), content)
+    whole = {"arrays": digest, "value": document}
+    files.write_text(_document(path), json.dumps(whole, allow_nan=False) + "\n")
+    for old in _all_arrays(path):
+        if old != _arrays(path, digest):
+            old.unlink(missing_ok=True)
 
 
 def read_stored(path: Path, kind: type[Kind]) -> Kind | None:
     """The value written as `path`; None where there is none, or where a file is not as it was written."""
     try:
-        found = json.loads(path.with_name(f"{path.name}.json").read_text(encoding="utf-8"))
-        content = path.with_name(f"{path.name}.npz").read_bytes()
+        found = json.loads(_document(path).read_text(encoding="utf-8"))
+        content = _arrays(path, found["arrays"]).read_bytes()
         if hashlib.sha256(content).hexdigest() != found["arrays"]:
             return None
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
@@ -150,5 +157,19 @@ def read_stored(path: Path, kind: type[Kind]) -> Kind | None:
 
 def remove_stored(path: Path) -> None:
     """Remove a value written as `path`, if it is there."""
-    for ending in (".json", ".npz"):
-        path.with_name(f"{path.name}{ending}").unlink(missing_ok=True)
+    for file in (_document(path), *_all_arrays(path)):
+        file.unlink(missing_ok=True)
+
+
+def _document(path: Path) -> Path:
+    return path.with_name(f"{path.name}.json")
+
+
+def _arrays(path: Path, digest: str) -> Path:
+    return path.with_name(f"{path.name}.{digest[:12]}.npz")
+
+
+def _all_arrays(path: Path) -> list[Path]:
+    """Files of arrays that a value written as `path` has or had."""
+    ending = re.compile(re.escape(path.name) + r"\.[0-9a-f]{12}\.npz")
+    return [file for file in path.parent.iterdir() if ending.fullmatch(file.name)]

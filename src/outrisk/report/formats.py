@@ -15,6 +15,7 @@ _STOPS = {
     "matched": "all numbers matched",
     "budget": "budget used up",
     "stalled": "no further progress",
+    "time": "time limit reached",
     "interrupted": "interrupted",
 }
 
