@@ -132,7 +132,7 @@ def _positive(runs: object) -> object:
 
 
 class StudySection(_Section):
-    """Folds and runs. `runs` is one number, or one for each level of folds. Time limits, in seconds: of the study, after
+    """Folds and runs. `runs` is one number, or one a level of folds. Time limits, in seconds: of the study, after
     which what has ended is reported, and of a run's evolution, which then ends where it is.
     """
 

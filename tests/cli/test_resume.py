@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from threading import Event
 
 import pytest
@@ -152,3 +153,27 @@ def test_a_second_process_is_refused(tmp_path, capsys):
         studies.carry_out(made, Event(), Console(quiet=True))
         studies.write_study(made)
     assert (place / "report.html").is_file()
+
+
+@pytest.mark.parametrize("preset", ["fast", "paper"])
+def test_a_long_run_goes_on_from_its_checkpoint(tmp_path, capsys, preset):
+    sizes = {"generations": 30, "patience": 0} if preset == "fast" else {"generations": 30, "population": 4}
+    changes = {"study": {"runs": 1, "folds": [1, 2]}, "evolve": {"preset": preset, **sizes}}
+    path = write_study(tmp_path, changes)
+    assert outrisk(capsys, "assess", path, "--out", tmp_path / "whole", "--workers", 1, "--quiet")[0] == 0
+    heard = []
+    for limit in (12, 45, 1000):
+        made = studies.prepare_study(path, tmp_path / "runs" / "small", False, 1, None)
+        made.jobs = [replace(job, every=0.0) for job in made.jobs]
+        halt = Event()
+
+        def watch(fold, run, generation, halt=halt, limit=limit):
+            heard.append((fold.name, generation.number))
+            if len(heard) >= limit:
+                halt.set()
+
+        with made:
+            made.carry_out(halt, watch, lambda: None)
+            studies.write_study(made)
+    assert len(heard) == len(set(heard)) and len(heard) > 45  # no generation twice
+    assert contents(tmp_path / "runs" / "small") == contents(tmp_path / "whole")

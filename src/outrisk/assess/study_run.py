@@ -245,9 +245,7 @@ def prepare(study: Study, data: StudyData, directory: StudyDirectory | None, wor
     """
     assessment = assessment_of(study, data)
     workers = workers or os.cpu_count() or 1
-    jobs = plan_jobs(
-        assessment, workers, study.file.study.run_time_limit, directory.checkpoints if directory else None
-    )
+    jobs = plan_jobs(assessment, workers, study.file.study.run_time_limit, directory.checkpoints if directory else None)
     return StudyRun(study, data, assessment, jobs, min(workers, len(jobs)), directory)
 
 
