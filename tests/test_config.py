@@ -133,7 +133,10 @@ LOGIT = {"kind": "logit", "formula": "a ~ b"}
         ({"data": {"path": "a", "pth": 1}}, r"\[data\] has unknown keys \['pth'\]; known: \['columns'"),
         ({"holdout": {"path": "a", "pth": 1}}, r"\[holdout\] has unknown keys \['pth'\]; known: \['columns'"),
         ({"evolve": {"generatons": 1}}, r"\[evolve\] has unknown keys \['generatons'\]; known: \['crowding', 'fit"),
-        ({"study": {"run": 1}}, r"\[study\] has unknown keys \['run'\]; known: \['folds', 'runs'\]"),
+        (
+            {"study": {"run": 1}},
+            r"\[study\] has unknown keys \['run'\]; known: \['folds', 'run_time_limit', 'runs', 'time_limit'\]",
+        ),
         (
             {"outputs": [LOGIT, {**LOGIT, "form": 1}]},
             r"\[outputs 2\] has unknown keys \['form'\]; known: \['base', 'decimals'",

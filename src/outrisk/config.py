@@ -326,17 +326,30 @@ class Study:
         return document
 
 
-def read_study(path: Path, seed: int | None = None, trust: bool = False) -> Study:
+def read_study(
+    path: Path,
+    seed: int | None = None,
+    trust: bool = False,
+    time_limit: float | None = None,
+    run_time_limit: float | None = None,
+) -> Study:
     """Read and check a study file; ConfigError in one line names the place.
 
-    `seed` takes the place of the file's. Nothing that the file says is run, but for the functions of `custom` outputs
+    `seed` and the time limits (seconds) take the place of the file's.
+    Nothing that the file says is run, but for the functions of `custom` outputs
     where `trust` allows it.
     """
     document = _read_yaml(path)
-    if seed is not None and isinstance(document, dict):
-        section = document.setdefault("evolve", {})
-        if isinstance(section, dict):
-            section["seed"] = seed
+    places = (
+        ("evolve", "seed", seed),
+        ("study", "time_limit", time_limit),
+        ("study", "run_time_limit", run_time_limit),
+    )
+    for name, key, value in places:
+        if value is not None and isinstance(document, dict):
+            section = document.setdefault(name, {})
+            if isinstance(section, dict):
+                section[key] = value
     return study_of(document, path, trust)
 
 

@@ -130,13 +130,20 @@ def study_of_session(
 
 
 def prepare_study(
-    path: Path, out: Path | None, force: bool, workers: int | None, seed: int | None, trust: bool = False
+    path: Path,
+    out: Path | None,
+    force: bool,
+    workers: int | None,
+    seed: int | None,
+    trust: bool = False,
+    time_limit: float | None = None,
+    run_time_limit: float | None = None,
 ) -> StudyRun:
     """A study file made ready to be carried out (see `StudyRun`), to be written into `out` (None: runs/<name>).
 
-    `trust`: the study's own functions may be run.
+    `trust`: the study's own functions may be run. The time limits take the place of the study's.
     """
-    study = read_study(path, seed, trust)
+    study = read_study(path, seed, trust, time_limit, run_time_limit)
     directory = StudyDirectory(out or Path("runs") / study.file.name, force)
     return prepare(study, load_study_data(study), directory, workers)
 
@@ -164,12 +171,13 @@ def write_study(run: StudyRun, rendering: Callable[[Callable[[], object]], bool]
     """
     directory = run.directory
     assert directory is not None
-    if run.whole or not directory.replaces:
+    if run.done and (run.whole or run.late or not directory.replaces):
         directory.begin_results()
         run.write(directory)
         run.write_synthetic(directory.synthetic)
-    if run.whole and rendering(lambda: render(directory.folder)):
+    rendered = (run.whole or run.late) and rendering(lambda: render(directory.folder))
+    if rendered and run.whole:
         run.complete(directory)
         return directory.close(), True
-    directory.log("interrupted", runs=len(run.results))
-    return directory.leave(), False
+    directory.log("late" if run.late else "interrupted", runs=len(run.results))
+    return directory.leave(), rendered

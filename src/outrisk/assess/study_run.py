@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from threading import Event
+from threading import Event, Timer
 from types import TracebackType
 from typing import Any, Protocol
 
@@ -83,6 +84,7 @@ class StudyRun:
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     clock: float = field(default_factory=time.perf_counter)
     done: dict[Job, RunResult] = field(default_factory=dict)
+    late: bool = False  # the time limit has ended the study
 
     def __enter__(self) -> StudyRun:
         """Begin the run directory, or go on with it: runs that it keeps are done. It is left as it is if the block ends
@@ -103,10 +105,11 @@ class StudyRun:
             self.directory.discard()
 
     def carry_out(self, halt: Event, watcher: Watcher, finished: Callable[[], None]) -> None:
-        """Carry out the runs that are not done, each told as it ends; once `halt` is set, those that have not ended are
-        left out. OSError where a run cannot be kept, once those under way have been halted.
+        """Carry out the runs that are not done, each told as it ends; once `halt` is set, as it is at the time limit,
+        those that have not ended are left out. OSError where a run cannot be kept, those under way having been halted.
+        ConfigError where the time limit is up before a run has ended.
         """
-        failed = list[OSError]()
+        failed, limit = list[OSError](), self.study.file.study.time_limit
 
         def end(result: RunResult) -> None:
             if self.directory is not None:
@@ -123,9 +126,16 @@ class StudyRun:
         searches = [(job.problem, job.settings) for job in jobs if isinstance(job.settings, LocalSearchSettings)]
         if searches:
             compile_ahead(any(tightens(*each) for each in searches))
-        carry_out(jobs, self.workers, halt, watcher, end)
+        with _deadline(None if limit is None else limit - (time.perf_counter() - self.clock), halt) as up:
+            carry_out(jobs, self.workers, halt, watcher, end)
+        self.late = up.is_set() and not self.whole
         if failed:
             raise failed[0]
+        if self.late and not self.done:
+            raise ConfigError(
+                f"the time limit of {limit:g} s is up, and no run has ended: give a longer one, with which the same "
+                "command goes on; or a run_time_limit, fewer generations or fewer outputs"
+            )
 
     def _keep(self, directory: StudyDirectory, result: RunResult) -> RunResult:
         """Keep a result; as it is kept, so that a study that is gone on with has the same."""
@@ -141,6 +151,11 @@ class StudyRun:
     def results(self) -> list[RunResult]:
         """Results of the runs that have ended, in the order of the runs."""
         return [self.done[job] for job in self.jobs if job in self.done]
+
+    @property
+    def keeps(self) -> bool:
+        """Whether another process can go on with what is kept: runs that have ended, or how far others have come."""
+        return self.directory is not None and self.directory.keeps
 
     @property
     def whole(self) -> bool:
@@ -190,6 +205,9 @@ class StudyRun:
             runs_planned=len(self.jobs),
             seconds=round(time.perf_counter() - self.clock, 2),
             peak_memory_mb=peak_memory_mb(),
+            time_limit=self.study.file.study.time_limit,
+            run_time_limit=self.study.file.study.run_time_limit,
+            late=self.late,
         )
 
     def write(self, directory: RunFiles) -> None:
@@ -236,6 +254,26 @@ class StudyRun:
         """Say that the directory is whole: once its report stands there."""
         directory.json("manifest.json", replace(self.manifest, status="complete"))
         directory.log("complete", runs=len(self.done))
+
+
+@contextmanager
+def _deadline(seconds: float | None, halt: Event) -> Iterator[Event]:
+    """In this block `halt` is set after so many seconds, and so is the event given, which says that they are up."""
+    up = Event()
+
+    def end() -> None:
+        up.set()
+        halt.set()
+
+    timer = None if seconds is None else Timer(max(0.0, seconds), end)
+    if timer is not None:
+        timer.daemon = True
+        timer.start()
+    try:
+        yield up
+    finally:
+        if timer is not None:
+            timer.cancel()
 
 
 def prepare(study: Study, data: StudyData, directory: StudyDirectory | None, workers: int | None = None) -> StudyRun:

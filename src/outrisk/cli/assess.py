@@ -15,15 +15,23 @@ from outrisk.cli.interrupt import breakable, halting, undisturbed
 
 
 def run_study(
-    path: Path, out: Path | None, force: bool, workers: int | None, seed: int | None, quiet: bool, trust: bool
+    path: Path,
+    out: Path | None,
+    force: bool,
+    workers: int | None,
+    seed: int | None,
+    quiet: bool,
+    trust: bool,
+    time_limit: float | None = None,
+    run_time_limit: float | None = None,
 ) -> int:
     """Carry out a study and write its run directory; returns the exit code (130 if it was interrupted)."""
-    run = studies.prepare_study(path, out, force, workers, seed, trust)
+    run = studies.prepare_study(path, out, force, workers, seed, trust, time_limit, run_time_limit)
     halt = Event()
     with undisturbed(), run:
         with halting(halt):
             studies.carry_out(run, halt, Console(stderr=True, quiet=quiet))
-        if not run.done:
+        if not run.done and not run.keeps:
             raise KeyboardInterrupt
         place, rendered = studies.write_study(run, _unless_broken)
     if not rendered:

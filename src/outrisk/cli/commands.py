@@ -108,13 +108,19 @@ def assess(
     force: Annotated[bool, typer.Option("--force", help="Replace the directory if it exists.")] = False,
     workers: Annotated[int | None, typer.Option(min=1, help="Runs at a time (default: one a core).")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed in place of the study's.")] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0, metavar="SECONDS", help="End the study then; what has ended is reported.")
+    ] = None,
+    run_time_limit: Annotated[
+        float | None, typer.Option(min=0, metavar="SECONDS", help="End the evolution of each run then.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no summary; errors only.")] = False,
     trust: Annotated[bool, typer.Option("--trust", help="Run the study's own functions (kind: custom).")] = False,
 ) -> int:
-    """Assess the outputs of a study: evolve, refit, measure, report."""
+    """Assess the outputs of a study: evolve, refit, measure, report. An unfinished study goes on where it was."""
     from outrisk.cli.assess import run_study
 
-    return _stoppable(lambda: run_study(study, out, force, workers, seed, quiet, trust))
+    return _stoppable(lambda: run_study(study, out, force, workers, seed, quiet, trust, time_limit, run_time_limit))
 
 
 @app.command()

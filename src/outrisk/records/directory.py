@@ -196,6 +196,11 @@ class StudyDirectory(Folder):
         assert found is not None
         return found
 
+    @property
+    def keeps(self) -> bool:
+        """Whether anything is kept."""
+        return any(any(folder.glob("*.json")) for folder in (self.work / "runs", self.checkpoints))
+
     def begin_results(self) -> None:
         """Make room for the results: those of a study before go."""
         if self.replaces:
@@ -220,8 +225,7 @@ class StudyDirectory(Folder):
 
     def discard(self) -> None:
         """Remove what this study has begun, where it has kept nothing; nothing of a study before."""
-        kept = any(any(folder.glob("*.json")) for folder in (self.work / "runs", self.checkpoints))
-        if not kept:
+        if not self.keeps:
             shutil.rmtree(self.work if self.replaces else self.folder, ignore_errors=True)
         self._lock.release()
 

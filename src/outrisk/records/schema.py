@@ -274,6 +274,9 @@ class Manifest:
     workers: int | None = None
     peak_memory_mb: float | None = None  # where the system tells
     slow: tuple[Slow, ...] = ()
+    time_limit: float | None = None  # seconds of the study
+    run_time_limit: float | None = None  # seconds of a run's evolution
+    late: bool = False  # the time limit ended the study
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,20 @@ def warnings(results: Results) -> list[str]:
     manifest, found = results.manifest, []
     if manifest.runs_done < manifest.runs_planned:
         done = f"{manifest.runs_done} of {formats.plural(manifest.runs_planned, 'planned run')}"
-        found.append(f"This study was interrupted after {done}. The report covers the finished runs only.")
+        found.append(
+            f"The study's time limit of {formats.seconds(manifest.time_limit or 0)} ended it after {done}: how many "
+            "there are was decided by the speed of the machine. The report covers the finished runs only; with a longer "
+            "limit the same command goes on."
+            if manifest.late
+            else f"This study was interrupted after {done}. The report covers the finished runs only."
+        )
+    cut = [run for run in results.runs if run.stop == "time"]
+    if cut:
+        found.append(
+            f"{formats.plural(len(cut), 'run')} of {len(results.runs)} ended at the time limit of "
+            f"{formats.seconds(manifest.run_time_limit or 0)}: how near they came to the released numbers was decided "
+            "by the speed of the machine, and will differ another time."
+        )
     failed = [run for run in results.runs if math.isnan(run.mae) or math.isinf(run.mae)]
     if failed:
         found.append(
