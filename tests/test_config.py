@@ -135,7 +135,7 @@ LOGIT = {"kind": "logit", "formula": "a ~ b"}
         ({"evolve": {"generatons": 1}}, r"\[evolve\] has unknown keys \['generatons'\]; known: \['crowding', 'fit"),
         (
             {"study": {"run": 1}},
-            r"\[study\] has unknown keys \['run'\]; known: \['folds', 'run_time_limit', 'runs', 'time_limit'\]",
+            r"\[study\] has unknown keys \['run'\]; known: \['folds', 'run_time_limit', 'runs', 't",
         ),
         (
             {"outputs": [LOGIT, {**LOGIT, "form": 1}]},

@@ -335,9 +335,8 @@ def read_study(
 ) -> Study:
     """Read and check a study file; ConfigError in one line names the place.
 
-    `seed` and the time limits (seconds) take the place of the file's.
-    Nothing that the file says is run, but for the functions of `custom` outputs
-    where `trust` allows it.
+    `seed` and the time limits (seconds) take the place of the file's. Nothing that the file says is run, but for the
+    functions of `custom` outputs where `trust` allows it.
     """
     document = _read_yaml(path)
     places = (

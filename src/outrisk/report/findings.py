@@ -91,8 +91,8 @@ def warnings(results: Results) -> list[str]:
         done = f"{manifest.runs_done} of {formats.plural(manifest.runs_planned, 'planned run')}"
         found.append(
             f"The study's time limit of {formats.seconds(manifest.time_limit or 0)} ended it after {done}: how many "
-            "there are was decided by the speed of the machine. The report covers the finished runs only; with a longer "
-            "limit the same command goes on."
+            "there are was decided by the speed of the machine. The report covers the finished runs only; with a "
+            "longer limit the same command goes on."
             if manifest.late
             else f"This study was interrupted after {done}. The report covers the finished runs only."
         )
