@@ -3,6 +3,7 @@ import math
 import subprocess
 import sys
 
+import numpy as np
 import pandas as pd
 import pytest
 from command import outrisk, records, refused
@@ -205,3 +206,58 @@ def test_help_of_measure_loads_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.endswith("[]\n")
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """300 of 1,000 records copied; records of five columns, one of them fine."""
+    rng = np.random.default_rng(0)
+
+    def people(n):
+        return pd.DataFrame(
+            {
+                "age": rng.integers(20, 80, n),
+                "sex": rng.choice(list("mf"), n),
+                "region": rng.choice(list("nswe"), n),
+                "income": rng.choice(["low", "mid", "high"], n),
+                "weight": np.round(rng.normal(50, 10, n), 2),
+            }
+        )
+
+    original, holdout = people(1_000), people(1_000)
+    for name, frame in (("o", original), ("h", holdout), ("s", pd.concat([original.iloc[:300], people(700)]))):
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+    return [*("--original", tmp_path / "o.csv", "--synthetic", tmp_path / "s.csv", "--target", "income")]
+
+
+def test_it_begins_with_a_sentence_on_exact_copies(copied, tmp_path, capsys):
+    keys = ["--keys", "age", "sex", "region", "weight"]
+    with_holdout = [*copied, "--holdout", tmp_path / "h.csv", *keys]
+    files = ["--html", tmp_path / "m.html", "--json", tmp_path / "m.json"]
+    code, out, _ = outrisk(capsys, "measure", *with_holdout, *files)
+    assert code == 0
+    copies = "300 of 1,000 people are in the synthetic file as they are, in all 5 columns that the files share"
+    first = f"{copies}; of 1,000 "
+    words = " ".join(out.split())
+    assert words.startswith(first + "people who were never used, 0.")
+    assert "(DiSCO), and of " in words and "more than chance explains." in words
+    assert "alone in the" in words and "jackknife" not in words
+    assert "undefined" not in next(line for line in out.splitlines() if line.startswith("UiO "))  # it has no baseline
+    assert "check_2way" not in words
+    page = (tmp_path / "m.html").read_text(encoding="utf-8")
+    assert page.index("In short") < page.index(first) < page.index("Provenance")
+    document = json.loads((tmp_path / "m.json").read_text(encoding="utf-8"))
+    assert document["in_short"][0].startswith(first)
+    closer = outrisk(capsys, "measure", *with_holdout, "--details")[1]
+    assert "jackknife" in closer and "check_2way" in closer
+    alone = " ".join(outrisk(capsys, "measure", *copied, *keys)[1].split())
+    assert alone.startswith(f"{copies}.")
+    assert "without a holdout nothing says how much of that is known" in alone
+
+
+def test_numeric_keys_are_grouped_where_asked(copied, tmp_path, capsys):
+    keys = [*copied, "--keys", "sex", "weight"]
+    assert "--group-keys" in outrisk(capsys, "measure", *keys)[1]
+    assert "--group-keys" in outrisk(capsys, "measure", "--help")[1]
+    assert "--group-keys" not in outrisk(capsys, "measure", *keys, "--group-keys", "10")[1]
+    assert "--group-keys" in refused(capsys, "measure", *keys, "--group-keys", "0")

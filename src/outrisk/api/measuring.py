@@ -16,7 +16,7 @@ from rich.console import Console
 
 from outrisk import __version__
 from outrisk.api.checks_of_frames import check_frame
-from outrisk.assess.measured.document import document, sections
+from outrisk.assess.measured.document import complete
 from outrisk.assess.measured.sections import Privacy, Request
 from outrisk.assess.suite.of_run import metric_names
 from outrisk.codebook import Codebook
@@ -41,6 +41,11 @@ class Measured:
     document: dict[str, Any]
 
     @property
+    def sentences(self) -> list[str]:
+        """In short: exact copies, then what the synthetic data tell by the keys."""
+        return list(self.document["in_short"])
+
+    @property
     def tables(self) -> dict[str, list[pd.DataFrame]]:
         """The tables of each section by its name; what is not defined is missing."""
         return {
@@ -54,7 +59,7 @@ class Measured:
         return text.getvalue().rstrip()
 
     def _repr_html_(self) -> str:
-        parts = []
+        parts = [f"<p><strong>{html.escape(sentence)}</strong></p>" for sentence in self.sentences]
         for section in self.document["sections"]:
             parts.append(f"<h4>{html.escape(section['title'])}</h4>")
             for table in section["tables"]:
@@ -66,9 +71,9 @@ class Measured:
             parts += [f"<p>{html.escape(note)}</p>" for note in section["notes"]]
         return "\n".join(parts)
 
-    def show(self, console: Console) -> None:
-        """Print every section's tables and notes."""
-        show_measured(self.document, console)
+    def show(self, console: Console, details: bool = False) -> None:
+        """Print the sentences and every section's tables and notes; `details`: also what is for a closer look."""
+        show_measured(self.document, console, details)
 
     def json(self, path: str | Path) -> None:
         """Write all results to a file; what is not defined is null."""
@@ -96,6 +101,7 @@ def measure(
     sample: int | None = None,
     time_limit: float | None = None,
     codebook: Codebook | None = None,
+    ngroups_keys: int | None = None,
     quiet: bool = False,
 ) -> Measured:
     """Measure what synthetic data give away, whatever tool made them.
@@ -111,11 +117,12 @@ def measure(
     privacy, metrics, sample, time_limit : privacy metrics for synthetic data; only these; of so many records of each
         table; with so many seconds for each metric and table.
     codebook : says which variables are numbers, which categories.
+    ngroups_keys : intervals that numeric keys are grouped into, for the measures of synthpop (None: not grouped).
     quiet : no progress.
 
     Returns
     -------
-    Measured : its `tables` by section, `show(console)`, `json(path)`, `report(path)`.
+    Measured : its `sentences`, `tables` by section, `show(console)`, `json(path)`, `report(path)`.
 
     Raises
     ------
@@ -145,6 +152,7 @@ def measure(
         attacks=encoding if attacks else "",
         privacy=Privacy(metric_names(list(metrics)), sample, time_limit) if privacy else None,
         codebook=codebook,
+        group_keys=ngroups_keys,
     )
     with MetricProgress(Console(stderr=True, quiet=quiet)) as progress:
         return _measured(request, progress, [])
@@ -153,9 +161,8 @@ def measure(
 def _measured(request: Request, progress: MetricProgress, inputs: Sequence[tuple[str, Path]]) -> Measured:
     if request.privacy is not None:
         request = replace(request, privacy=replace(request.privacy, progress=progress.heard))
-    found = sections(request)
     digests = [{"what": what, "name": path.name, "sha256": file_digest(path)} for what, path in inputs]
-    return Measured(plain({"outrisk": __version__, "inputs": digests, **document(request, found)}))
+    return Measured(plain({"outrisk": __version__, "inputs": digests, **complete(request)}))
 
 
 def measure_files(
@@ -173,6 +180,7 @@ def measure_files(
     sample: int | None,
     time_limit: float | None,
     codebook: Path | None,
+    group_keys: int | None,
     outputs: Sequence[Path],
 ) -> Measured:
     """Measure records in files; `outputs` are files that will be written, and are checked before anything else."""
@@ -198,6 +206,7 @@ def measure_files(
             attacks=(encoding or "nominal") if attacks else "",
             privacy=Privacy(chosen, sample, time_limit) if privacy else None,
             codebook=known,
+            group_keys=group_keys,
         )
         return _measured(request, progress, inputs)
 

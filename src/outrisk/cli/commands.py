@@ -169,6 +169,12 @@ def measure(
     sample: Annotated[int | None, typer.Option(min=2, help="Records that the privacy metrics are asked about.")] = None,
     time_limit: Annotated[float | None, typer.Option(min=0, help="Seconds for a privacy metric and table.")] = None,
     codebook: Annotated[Path | None, typer.Option(help="Says which variables are numbers, which categories.")] = None,
+    group_keys: Annotated[
+        int | None, typer.Option(min=1, help="Intervals that numeric keys are grouped into (default: not grouped).")
+    ] = None,
+    details: Annotated[
+        bool, typer.Option("--details", help="Show all tables and columns, as how intervals are made.")
+    ] = False,
     json: Annotated[Path | None, typer.Option(help="Write all results to this file.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write a self-contained report to this file.")] = None,
 ) -> int:
@@ -191,6 +197,8 @@ def measure(
             sample=sample,
             time_limit=time_limit,
             codebook=codebook,
+            group_keys=group_keys,
+            details=details,
             json_file=json,
             html_file=html,
         )

@@ -17,6 +17,7 @@ from outrisk.assess.measured.families import (
     registered_sections,
     target_sections,
 )
+from outrisk.assess.measured.in_short import copies_of, copies_section, in_short
 from outrisk.assess.measured.privacy_sections import privacy_sections
 from outrisk.assess.measured.sections import Request, Section
 from outrisk.errors import RiskError
@@ -41,6 +42,14 @@ def sections(request: Request) -> list[Section]:
         return [section for family in FAMILIES for section in family(request)]
 
 
+def complete(request: Request) -> dict[str, Any]:
+    """What is to be told first and all sections, exact copies among them, as plain values."""
+    copies, found = copies_of(request), sections(request)
+    rows = [row for section in found for row in section.rows]
+    told = {"in_short": in_short(request, copies, rows)}
+    return told | document(request, [found[0], copies_section(request, copies), *found[1:]])
+
+
 def document(request: Request, found: Sequence[Section]) -> dict[str, Any]:
     """The sections as plain values: tables as columns and rows; NaN stays NaN."""
     return {
@@ -60,6 +69,7 @@ def document(request: Request, found: Sequence[Section]) -> dict[str, Any]:
                     {
                         "caption": table.caption,
                         "unit": table.unit,
+                        "details": table.details,
                         "columns": [str(column) for column in table.frame.columns],
                         "rows": table.frame.to_numpy(dtype=object).tolist(),
                     }
@@ -67,6 +77,7 @@ def document(request: Request, found: Sequence[Section]) -> dict[str, Any]:
                 ],
                 "notes": list(section.notes),
                 "figure": section.figure,
+                "details": section.details,
             }
             for section in found
         ],

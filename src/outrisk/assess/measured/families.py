@@ -12,8 +12,9 @@ from outrisk.risk.attacks.attack import attack
 from outrisk.risk.attribution.family import cap
 from outrisk.risk.coding.frames import code_tables
 from outrisk.risk.families import BUILT_IN, FAMILIES, Question, rows_of
+from outrisk.risk.meanings import meaning_of
 from outrisk.risk.rows import ALL, RISKIER, Row, mean_row
-from outrisk.risk.synthpop.disclosure import disclosure
+from outrisk.risk.synthpop.disclosure import Disclosure, disclosure
 from outrisk.risk.synthpop.margins import ALONE
 from outrisk.risk.synthpop.targets import multi_disclosure
 
@@ -27,13 +28,18 @@ def disclosure_sections(request: Request) -> Iterator[Section]:
         keys=request.keys,
         target=request.target,
         codebook=request.codebook,
+        ngroups_keys=request.group_keys,
     )
+    held = request.holdout is not None  # then these tables say the same again
     tables = [
-        Table("Identity disclosure, shares of records", _by_synthesis(result.identity)),
+        Table("Identity disclosure, shares of records", _by_synthesis(result.identity), details=held),
         Table(
-            "Attribute disclosure, shares of records (max_denom, mean_denom: records)", _by_synthesis(result.attribute)
+            "Attribute disclosure, shares of records (max_denom, mean_denom: records)",
+            _by_synthesis(result.attribute),
+            details=held,
         ),
-        Table("Correct attribution probability (CAP)", _by_synthesis(result.cap)),
+        Table("Correct attribution probability (CAP)", _by_synthesis(result.cap), details=held),
+        *([] if held else [_legend(result)]),
     ]
     against = []
     if request.holdout is not None:
@@ -47,6 +53,7 @@ def disclosure_sections(request: Request) -> Iterator[Section]:
         (*against, *tables),
         (*result.notes, *_reasons(result.rows if against else [])),
         "against" if against else "",
+        rows=tuple(result.rows),
     )
     yield Section(
         "checks",
@@ -56,7 +63,15 @@ def disclosure_sections(request: Request) -> Iterator[Section]:
             Table("Pairs of target and key level to check (check_2way)", result.check_2way),
             Table("Records by size of their class, and by the target levels in it", result.profiles),
         ),
+        details=True,
     )
+
+
+def _legend(result: Disclosure) -> Table:
+    """What each measure counts, where no table of rows has it beside the name."""
+    names = [*result.identity.columns, *result.attribute.columns, *result.cap.columns]
+    meanings = pd.DataFrame({"measure": names, "meaning": [meaning_of(name) for name in names]})
+    return Table("What each measure counts", meanings)
 
 
 def target_sections(request: Request) -> Iterator[Section]:
@@ -70,6 +85,7 @@ def target_sections(request: Request) -> Iterator[Section]:
         keys=request.keys,
         targets=[request.target, *request.targets],
         codebook=request.codebook,
+        ngroups_keys=request.group_keys,
     )
     against = ["holdout", "difference", "low", "high"] if request.holdout is not None else []
     columns = ["target", "original", "synthetic", *against, "baseline", "check_1way", "check_2way"]
@@ -185,6 +201,7 @@ def _shown(row: Row) -> dict[str, object]:
     """The columns of a row that people read."""
     return {
         "measure": row.measure,
+        "meaning": meaning_of(row.measure, row.family),
         "original": row.original,
         "original_low": row.original_low,
         "original_high": row.original_high,

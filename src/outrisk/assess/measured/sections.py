@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from outrisk.codebook import Codebook
+from outrisk.risk.rows import Row
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,22 +35,28 @@ class Request:
     attacks: str = ""  # encoding of the keys that classifiers learn from; empty: none is trained
     privacy: Privacy | None = None
     codebook: Codebook | None = None
+    group_keys: int | None = None  # intervals that numeric keys are grouped into
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A data frame under a caption; its measures are shares in [0, 1] unless their names say otherwise."""
+    """A data frame under a caption; its measures are shares in [0, 1] unless their names say otherwise.
+
+    details: for who wants to look closer.
+    """
 
     caption: str
     frame: pd.DataFrame
     unit: str = "share"
+    details: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Section:
     """One family of measures, or a part of it: tables, notes, and the name of a figure that report draws of it.
 
-    figure: a figure of `outrisk.report.measured`; it is drawn from the first table.
+    figure: a figure of `outrisk.report.measured`; it is drawn from the first table. details: for who wants to look
+    closer; `rows` are the result rows behind the first table, where it has them.
     """
 
     name: str
@@ -57,3 +64,5 @@ class Section:
     tables: tuple[Table, ...]
     notes: tuple[str, ...] = ()
     figure: str = ""
+    details: bool = False
+    rows: tuple[Row, ...] = ()

@@ -21,6 +21,8 @@ from outrisk.report.drawing import Drawing
 _SHOWN = 24  # rows of a table on the terminal; files have them all
 _SIGNED = ("difference", "low", "high")
 _DECIMALS = 4  # what synthpop prints in percent with two
+_CLOSER = ("method", "original_low", "original_high", "key_sets")  # columns for a closer look
+_BLANK = ("baseline", "worst_case", "low", "high", "original_low", "original_high")  # empty where they do not apply
 Cells = list[list[str]]
 
 
@@ -32,7 +34,7 @@ def render_measured(document: Mapping[str, Any]) -> str:
         kicker=f"OutRisk {document['outrisk']} · disclosure measures",
     )
     families = [_family(section) for section in document["sections"]]
-    return compose(head, [ASKED, *families, TERMS, INPUTS], document)
+    return compose(head, [SHORT, ASKED, *families, TERMS, INPUTS], document)
 
 
 def _family(section: Mapping[str, Any]) -> Section[Mapping[str, Any]]:
@@ -45,11 +47,20 @@ def _family(section: Mapping[str, Any]) -> Section[Mapping[str, Any]]:
     return Section(section["name"], section["title"], content, asset("measured/family.html"))
 
 
-def show_measured(document: Mapping[str, Any], console: Console) -> None:
-    """Print every section's tables and notes: of several synthetic tables the means, of long tables the first rows."""
-    for section in document["sections"]:
+def show_measured(document: Mapping[str, Any], console: Console, details: bool = False) -> None:
+    """Print what is to be told first, then every section's tables and notes: of several synthetic tables the means, of
+    long tables the first rows.
+
+    details: with the tables and columns that are for a closer look.
+    """
+    for sentence in document["in_short"]:
+        console.print(f"[bold]{escape(sentence)}[/bold]", highlight=False)
+    console.print()
+    shown = [section for section in document["sections"] if details or not section["details"]]
+    for section in shown:
         console.print(f"[bold]{escape(section['title'])}[/bold]", highlight=False)
-        for table in map(_means, section["tables"]):
+        for table in (_means(table) for table in section["tables"] if details or not table["details"]):
+            table = table if details else _plain(table)
             if table["rows"]:
                 console.print(escape(table["caption"]), style="italic", highlight=False)
                 console.print(_rich(table))
@@ -62,6 +73,8 @@ def show_measured(document: Mapping[str, Any], console: Console) -> None:
             console.print(f"Note: {escape(note)}", highlight=False)
         if section["notes"]:
             console.print()
+    if not details:
+        console.print("More tables, and how intervals are made: --details, --html, --json", highlight=False)
 
 
 def figure(section: Mapping[str, Any]) -> Drawing | None:
@@ -85,9 +98,28 @@ def cells(table: Mapping[str, Any]) -> Cells:
     signed = [column in _SIGNED for column in table["columns"]]
     decimals = _DECIMALS
     return [
-        [_cell(value, number, decimals, sign) for value, number, sign in zip(row, kinds, signed, strict=True)]
+        [
+            _cell(value, number and name not in _BLANK, decimals, sign)
+            for value, number, sign, name in zip(row, kinds, signed, table["columns"], strict=True)
+        ]
         for row in table["rows"]
     ]
+
+
+def _plain(table: Mapping[str, Any]) -> dict[str, Any]:
+    """A table for a first look: without the columns for a closer one, low and high as one interval, meanings last."""
+    columns, rows = list(table["columns"]), [list(row) for row in table["rows"]]
+    if "low" in columns and "high" in columns:
+        low, high = columns.index("low"), columns.index("high")
+        decimals = _DECIMALS
+        for row in rows:
+            ends = [formats.fixed(row[at], decimals, True) for at in (low, high) if row[at] is not None]
+            row[low] = f"{ends[0]} to {ends[1]}" if len(ends) == 2 else "undefined" if row[low - 1] is not None else ""
+        columns[low] = "95 % interval"
+    last = [name for name in ("meaning", "note", "reason") if name in columns]
+    order = [name for name in columns if name not in (*_CLOSER, "high", *last)] + last
+    at = [columns.index(name) for name in order]
+    return {**table, "columns": order, "rows": [[row[i] for i in at] for row in rows]}
 
 
 def _is_numeric(column: Sequence[Any]) -> bool:
@@ -106,7 +138,8 @@ def _cell(value: Any, number: bool, decimals: int, sign: bool) -> str:
 def _rich(table: Mapping[str, Any]) -> Table:
     shown = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for name, number in zip(table["columns"], numeric(table), strict=True):
-        shown.add_column(escape(name), justify="right" if number else "left", overflow="fold")
+        heading = name if " " in name else name.replace("_", " ")  # so that a narrow column breaks between words
+        shown.add_column(escape(heading), justify="right" if number else "left", overflow="fold")
     for row in cells(table)[:_SHOWN]:
         shown.add_row(*(escape(text.replace("\N{MINUS SIGN}", "-")) for text in row))
     return shown
@@ -129,6 +162,9 @@ def _document(document: Mapping[str, Any]) -> dict[str, Any]:
     return {"document": document}
 
 
+SHORT = Section(
+    "short", "In short", _document, "{% for sentence in document.in_short %}<p>{{ sentence }}</p>{% endfor %}"
+)
 ASKED = Section("measured", "Measured", _document, asset("measured/asked.html"))
 TERMS = Section("reading", "How to read this", _document, asset("measured/terms.html"))
 INPUTS = Section("provenance", "Provenance", _document, asset("measured/inputs.html"))
