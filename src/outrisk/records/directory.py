@@ -209,6 +209,7 @@ class StudyDirectory(Folder):
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
             self._own.touch()
         self.synthetic.mkdir(exist_ok=True)
+        files.write_bytes(self.folder / "log.jsonl", (self.work / "log.jsonl").read_bytes())  # pages point at it
 
     def close(self) -> Path:
         """End with everything in its place: nothing is kept to go on with."""
