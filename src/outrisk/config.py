@@ -33,7 +33,7 @@ from outrisk.problem.released import Released
 from outrisk.readers.values import file_of, resolve
 from outrisk.tabular import Written
 
-_OF_DATA = ("privacy", "attacks", "appetite")  # sections of a study that go with data
+_OF_DATA = ("privacy", "attacks", "appetite", "intruder", "register")  # sections of a study that go with data
 _MOST_NODES = 1_000_000  # entries of a YAML file, those that aliases repeat counted each time
 
 
@@ -188,6 +188,13 @@ class AttacksSection(_Section):
         return given if isinstance(given, dict | AttacksSection) else {"classifiers": _names(given)}
 
 
+class RegisterSection(_Section):
+    """What the intruder with a register knows: `keys` (default: the study's) of everybody in the data."""
+
+    keys: tuple[str, ...] = ()
+    known_for: Literal["all"] = "all"
+
+
 class StudyFile(_Section):
     """The content of a study file."""
 
@@ -204,6 +211,10 @@ class StudyFile(_Section):
     key_sizes: tuple[int, ...] = ()
     tau: float = Field(default=1.0, gt=0, le=1)
     appetite: Appetite = Appetite()
+    intruder: tuple[Literal["codebook", "register"], ...] = Field(default=("codebook", "register"), min_length=1)
+    register_: RegisterSection = Field(
+        default=RegisterSection(), alias="register"
+    )  # pydantic has a `register` of its own
     privacy: PrivacySection = PrivacySection()
     attacks: AttacksSection = AttacksSection()
     evolve: EvolveSection = EvolveSection()
@@ -220,12 +231,17 @@ class StudyFile(_Section):
                 raise ValueError("'codebook' is missing; add it: without 'data' it cannot be inferred")
             if self.holdout is not None:
                 raise ValueError("'holdout' goes with 'data'; a study of released values has neither")
-            asked = [name for name in _OF_DATA if name in self.model_fields_set]
+            given_here = {name.rstrip("_") for name in self.model_fields_set}
+            asked = [name for name in _OF_DATA if name in given_here]
             if asked:
                 raise ValueError(f"'{asked[0]}' goes with 'data'; without them no risk is measured")
             return self
         if self.records is not None:
             raise ValueError("'records' goes with released values; the 'data' are counted")
+        if "codebook" not in self.intruder or len(set(self.intruder)) < len(self.intruder):
+            raise ValueError("[intruder] names 'codebook', which is always assessed, and perhaps 'register', each once")
+        if "register" not in self.intruder and "register_" in self.model_fields_set:
+            raise ValueError("[register] goes with intruder: [codebook, register]; keep both or neither")
         missing = [name for name in ("keys", "target") if not getattr(self, name)]
         if missing:
             raise ValueError(f"'{missing[0]}' is missing; add it")
@@ -250,6 +266,11 @@ class Study:
         """Sizes of key sets; by default from 3 (or fewer, if there are fewer keys) to all."""
         keys = len(self.file.keys)
         return tuple(sorted(set(self.file.key_sizes))) or tuple(range(min(3, keys), keys + 1))
+
+    @property
+    def register_keys(self) -> tuple[str, ...]:
+        """What the register holds of everybody; by default the keys."""
+        return self.file.register_.keys or self.file.keys
 
     def codebook(self) -> Codebook | None:
         """The codebook that the study names, if it does."""
@@ -311,12 +332,16 @@ class Study:
 
     def resolved(self) -> dict[str, Any]:
         """The study as carried out, defaults filled in, for study.yaml."""
-        document = self.file.model_dump(mode="json")
+        document = self.file.model_dump(mode="json", by_alias=True)
         if self.file.data is None:  # neither keys nor target are needed
             document = {name: value for name, value in document.items() if value or name not in ("keys", "target")}
             document = {name: value for name, value in document.items() if name not in _OF_DATA}
         if self.file.keys:
             document["key_sizes"] = list(self.key_sizes)
+        if "register" in document.get("intruder", ()):
+            document["register"]["keys"] = list(self.register_keys)
+        else:
+            document.pop("register", None)
         document["study"]["runs"] = self.file.study.runs  # JSON would turn its levels into text
         document["evolve"] = {"preset": self.file.evolve.preset, "seed": self.file.evolve.seed} | {
             name: value
@@ -436,6 +461,7 @@ _SECTIONS: dict[str, type[BaseModel]] = {
     "data": DataSection,
     "holdout": DataSection,
     "appetite": Appetite,
+    "register": RegisterSection,
     "privacy": PrivacySection,
     "evolve": EvolveSection,
     "study": StudySection,
@@ -491,7 +517,7 @@ def _explain(error: ValidationError, document: object) -> str:
 def _known(place: Sequence[int | str], document: dict[str, Any]) -> list[str]:
     """Keys of the section at a place."""
     if not place:
-        return sorted(StudyFile.model_fields)
+        return sorted(field.alias or name for name, field in StudyFile.model_fields.items())
     if place[0] == "outputs":
         return sorted(REGISTRY[document["outputs"][place[1]]["kind"]].model_fields)
     return sorted(_SECTIONS[str(place[0])].model_fields)

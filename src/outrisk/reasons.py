@@ -19,6 +19,8 @@ REASONS: dict[str, str] = {
     "not_asked": "not among the privacy metrics that the study file asks for",
     "undefined": "undefined: {}",
     "failed": "failed: {}",
+    "nobody_unique": "nobody has keys of their own",
+    "nobody_confident": "nobody is guessed with a chance of 0.9 or more",
     "several": "{}",
 }
 

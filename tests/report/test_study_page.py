@@ -41,6 +41,8 @@ TABLES = {
     "findings.csv": schema.Finding,
     "differencing.csv": schema.Difference,
     "given.csv": schema.Given,
+    "register.csv": schema.Guessed,
+    "reliability.csv": schema.Reliability,
 }
 SIDES = ("Original", "Holdout", "Difference")
 CONVENTIONS = {"tcap_undefined": "non-matches undefined", "tcap_zero": "non-matches as zero"}

@@ -17,7 +17,7 @@ from outrisk.assess.study_run import StudyRun
 from outrisk.codebook import Codebook
 from outrisk.errors import ConfigError
 from outrisk.records.directory import RunDirectory
-from outrisk.records.schema import Decision, Risk
+from outrisk.records.schema import Decision, Guessed, Risk
 from outrisk.report.pages.study_page import copy_pages, render
 
 _LEADING = "tcap_undefined"  # the measure that the sentence is about
@@ -152,6 +152,15 @@ class Assessed:
         holders of a value of the target. `beyond`: people beyond those rightly inferred without being in the data.
         """
         return self.tables["people"]
+
+    @property
+    def register(self) -> pd.DataFrame:
+        """How often the target is guessed rightly by who holds a register of everybody's keys (register.csv).
+
+        Of people in the data, of people who are not, and the difference, with 95 % intervals; a row for each fold,
+        measure, and group of people (all, or those unique on their keys). Empty where it was not asked for.
+        """
+        return self.tables.get("register", pd.DataFrame(columns=[field.name for field in fields(Guessed)]))
 
     @property
     def codebook(self) -> Codebook:

@@ -38,6 +38,8 @@ def assess(
     key_sizes: Sequence[int] = (),
     tau: float = 1.0,
     appetite: Mapping[str, Any] | None = None,
+    intruder: Sequence[str] = ("codebook", "register"),
+    register: Mapping[str, Any] | None = None,
     privacy: Mapping[str, Any] | None = None,
     attacks: Sequence[str] | str | Mapping[str, Any] = (),
     evolve: Mapping[str, Any] | None = None,
@@ -62,14 +64,15 @@ def assess(
     holdout : records of the same population that were not used. Without them the halves of the data serve each other.
     codebook : the variables and their supports; without one it is inferred, and the result has it to be checked.
     decimals : printed digits after the point of outputs that do not say their own (counts have none).
-    rules, key_sizes, tau, appetite, privacy, attacks, evolve, runs, folds : as in a study file (docs/files.md).
+    rules, key_sizes, tau, appetite, intruder, register, privacy, attacks, evolve, runs, folds : as in a study file
+        (docs/files.md).
     seed : the same seed gives the same result, on any number of workers, and as a study file gives it.
     name, out, force : `out` is a run directory to be written, named as the study; without it nothing is written.
     workers, quiet : runs side by side (by default one a core); no progress.
 
     Returns
     -------
-    Assessed : its `sentence`, data frames `released`, `risk`, `key_sets`, `people`, and `report(path)`.
+    Assessed : its `sentence`, data frames `released`, `risk`, `key_sets`, `people`, `register`, and `report(path)`.
 
     Raises
     ------
@@ -84,11 +87,12 @@ def assess(
         "rules": list(rules),
         "key_sizes": list(key_sizes),
         "tau": tau,
+        "intruder": intruder if isinstance(intruder, str) else list(intruder),
         "attacks": attacks if isinstance(attacks, str | Mapping) else list(attacks),
         "evolve": {**(evolve or {}), "seed": seed},
         "study": {"runs": runs, "folds": list(folds)},
     }
-    sections = {"appetite": appetite, "privacy": privacy}
+    sections = {"appetite": appetite, "register": register, "privacy": privacy}
     settings |= {name: dict(section) for name, section in sections.items() if section is not None}
     frames = {"data": data} | ({} if holdout is None else {"holdout": holdout})
     study, records = study_of_session("outrisk.assess", frames, outputs, keys, target, codebook, decimals, settings)

@@ -27,6 +27,7 @@ from outrisk.assess.suite import over_runs
 from outrisk.assess.summary import matched_rows, risk_rows, summarise
 from outrisk.assess.verdict.log_entry import log_entry
 from outrisk.assess.verdict.of_study import reach
+from outrisk.assess.with_register import FoldGuessed, guess_folds, guessed_rows, register_of, reliability_rows
 from outrisk.codebook import Codebook
 from outrisk.config import Study
 from outrisk.errors import ConfigError, RiskError
@@ -44,6 +45,7 @@ from outrisk.records.schema import (
     Difference,
     Finding,
     Given,
+    Guessed,
     Identity,
     Input,
     Manifest,
@@ -51,6 +53,7 @@ from outrisk.records.schema import (
     MeanOfRuns,
     Measure,
     PeopleCount,
+    Reliability,
     Score,
     Slow,
     Snapshot,
@@ -187,6 +190,14 @@ class StudyRun:
         return Identity(study, inputs, versions() | {"code of outrisk": code_digest()})
 
     @cached_property
+    def guessed(self) -> list[FoldGuessed]:
+        """What an intruder with a register guesses, fold by fold; empty where that is not asked for, or runs lack."""
+        if "register" not in self.study.file.intruder or not self.whole:
+            return []
+        problems = {job.fold: job.problem for job in self.jobs}
+        return guess_folds(problems, self.study.register_keys, self.assessment.target, self.assessment.seed)
+
+    @cached_property
     def manifest(self) -> Manifest:
         """Where the results come from, and what they took; `interrupted` as long as there is no report."""
         found = versions()
@@ -233,6 +244,10 @@ class StudyRun:
         threshold = self.study.file.appetite.safe_threshold
         pairs = differencing.differences(self.assessment.outputs, self.assessment.original, threshold)
         directory.rows("differencing.csv", Difference, pairs)
+        if self.guessed:
+            directory.rows("register.csv", Guessed, guessed_rows(self.guessed))
+            directory.rows("reliability.csv", Reliability, reliability_rows(self.guessed))
+            directory.json("register.json", register_of(self.guessed, self.study.register_keys, self.assessment.target))
         self._decide(directory)
 
     def _decide(self, directory: RunFiles) -> None:
@@ -326,6 +341,10 @@ def _check_roles(study: Study, codebook: Codebook) -> None:
             f"{study.path}: [key_sizes] is {list(study.key_sizes)}: write each size once, from 1 to the number of keys "
             f"({len(keys)})"
         ) from None
+    try:
+        check_keys(codebook.names, study.register_keys, study.file.target)
+    except RiskError as error:
+        raise ConfigError(f"{study.path}: [register] {error}") from None
 
 
 def _suite(study: Study) -> suite.Suite:

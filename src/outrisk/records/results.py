@@ -19,11 +19,14 @@ from outrisk.records.schema import (
     Finding,
     Fold,
     Given,
+    Guessed,
     Level,
     Manifest,
     Matched,
     MeanOfRuns,
     PeopleCount,
+    Register,
+    Reliability,
     Risk,
     Run,
     Score,
@@ -130,6 +133,24 @@ class Results:
         """Groups that a subtraction of outputs isolates; none where the run has no such file."""
         path = self.directory / "differencing.csv"
         return files.read_rows(path, Difference) if path.is_file() else []
+
+    @cached_property
+    def register(self) -> Register | None:
+        """What an intruder with a register guesses; None where that was not asked for."""
+        path = self.directory / "register.json"
+        return files.read_document(path, Register) if path.is_file() else None
+
+    @cached_property
+    def guessed(self) -> list[Guessed]:
+        """How often guesses with a register are right; none where that was not asked for."""
+        path = self.directory / "register.csv"
+        return files.read_rows(path, Guessed) if path.is_file() else []
+
+    @cached_property
+    def reliability(self) -> list[Reliability]:
+        """Guesses with a register by their chance; none where that was not asked for."""
+        path = self.directory / "reliability.csv"
+        return files.read_rows(path, Reliability) if path.is_file() else []
 
 
 def read_run(directory: Path) -> Results:

@@ -235,6 +235,50 @@ class PeopleCount:
     reason: str = ""
 
 
+@dataclass(frozen=True)
+class Guessed:
+    """register.csv: how often guesses of the target are right that use a register of everybody's keys, on each side.
+
+    fold: empty for the mean over the folds of a level. people: `all`, or those `unique` on their keys on their side.
+    measure: right; baseline (always the commonest value); confident (guessed with a chance of 0.9 or more) and
+    confident_right (of these); tpr_01, tpr_001 (true claims made where at most 1 % or 0.1 % of the false ones are).
+    original, holdout, difference with 95 % intervals; n_original, n_holdout: people guessed about.
+    """
+
+    level: int
+    fold: str
+    people: str
+    measure: str
+    original: float
+    original_low: float
+    original_high: float
+    holdout: float
+    holdout_low: float
+    holdout_high: float
+    difference: float
+    low: float
+    high: float
+    n_original: int
+    n_holdout: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """reliability.csv: people by the chance of their likeliest value, in [low, high): how many, their mean chance, the
+    share of them guessed rightly.
+    """
+
+    level: int
+    fold: str
+    side: str
+    low: float
+    high: float
+    people: int
+    chance: float
+    right: float
+
+
 # ---------------------------------------------------------------- documents of a study
 
 
@@ -408,6 +452,50 @@ class Risk:
     levels: tuple[Level, ...]
     outright: str = ""  # what the outputs say outright, in a sentence
     terms: dict[str, str] = field(default_factory=dict)  # what measures of the suite measure, by name
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """An output of which numbers are not used, and why."""
+
+    output: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class RegisterFold:
+    """How the guesses with a register were made in one fold; `skipped` says why there are none.
+
+    equations: released numbers used. missed: by how many people the worst of them is missed; contradicted: no data set
+    of these people fits them. converged: whether the search ended by itself. guesser, predictor: who is right most
+    often about people in the data, and about people who are not.
+    """
+
+    level: int
+    fold: str
+    n_original: int
+    n_holdout: int
+    equations: int = 0
+    missed: Number = math.nan
+    contradicted: bool = False
+    converged: bool = False
+    seconds: Number = math.nan
+    guesser: str = ""
+    predictor: str = ""
+    skipped: str = ""
+    left_out: tuple[LeftOut, ...] = ()
+
+
+@dataclass(frozen=True)
+class Register:
+    """register.json: what an intruder with a register of everybody's keys guesses. level: of the sentence."""
+
+    keys: tuple[str, ...]
+    target: str
+    level: int
+    assumption: str
+    sentence: str
+    folds: tuple[RegisterFold, ...]
 
 
 # ---------------------------------------------------------------- the verdict of a study

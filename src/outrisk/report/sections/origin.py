@@ -20,6 +20,10 @@ _FILES = (
     (("measures.csv",), "the suite of measures for each run"),
     (("over_runs.csv",), "their means over runs, with intervals, for each fold and over the folds of a level"),
     (("figures/",), "the figures of both pages as files"),
+    (
+        ("register.csv", "reliability.csv", "register.json"),
+        "what an intruder with a register of everybody's keys guesses",
+    ),
     (("synthetic/",), "the synthetic data set of each run"),
 )
 

@@ -1,0 +1,206 @@
+"""The intruder with a register: what is guessed about everybody from the keys of everybody and the released numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from outrisk.assess.folds import Fold
+from outrisk.assess.run import groups_of
+from outrisk.errors import ProveError
+from outrisk.evolve.problem import Problem
+from outrisk.prove.programme import Programme, programme
+from outrisk.reconstruct.best_guesses import Guesses, best_guesses
+from outrisk.records.schema import Guessed, LeftOut, Register, RegisterFold, Reliability
+from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL
+from outrisk.risk.register.predictors import predictors
+from outrisk.risk.register.rightly import Attacked, Bin, Compared, compare, reliability, unique_rows
+
+RECONSTRUCTION = "reconstruction"  # the guesser who looks people up in the register
+CONTRADICTED = 0.5  # people: released numbers missed by more are not of the people of the register
+_MOST = 50_000  # people guessed about on a side; beyond, drawn at random
+
+
+@dataclass(frozen=True, eq=False)
+class FoldGuessed:
+    """What the intruder guesses of one fold; nothing where `facts.skipped` says why."""
+
+    facts: RegisterFold
+    compared: tuple[Compared, ...] = ()
+    bins: Mapping[str, tuple[Bin, ...]] | None = None
+
+
+def guess_folds(problems: Mapping[Fold, Problem], keys: Sequence[str], target: str, seed: int) -> list[FoldGuessed]:
+    """What the intruder guesses of each fold, from the release of that fold."""
+    with threadpool_limits(limits=1):  # the same on any machine
+        return [guess_fold(fold, problem, keys, target, seed) for fold, problem in problems.items()]
+
+
+def guess_fold(fold: Fold, problem: Problem, keys: Sequence[str], target: str, seed: int) -> FoldGuessed:
+    """Reconstruct the target of the people of a fold, and compare with people of its holdout.
+
+    Of the fold's records only the columns of `keys` go into the reconstruction. People of the holdout are guessed from
+    the same release by predictors that learn from the reconstruction; on each side the best guesser counts.
+    """
+    facts = RegisterFold(fold.level, fold.name, len(fold.original), len(fold.holdout) if fold.holdout else 0)
+    columns = [problem.codebook.index(name) for name in keys]
+    known = {name: fold.original.codes[:, at].astype(np.int64) for name, at in zip(keys, columns, strict=True)}
+    try:
+        of = programme(problem.codebook, problem.released, problem.n_records, known, [target], problem.rules)
+        left_out = tuple(LeftOut(name, reason) for name, reason in of.left_out.items())
+        facts = replace(facts, left_out=left_out, equations=sum(bool(origin) for origin in of.origin))
+        if not facts.equations:
+            return FoldGuessed(replace(facts, skipped="no released number is an equation in numbers of people"))
+        found = best_guesses(of, target)
+    except ProveError as error:
+        return FoldGuessed(replace(facts, skipped=str(error)))
+    sides = _sides(fold, of, found, columns, problem.codebook.index(target), seed)
+    best = {side: people.best() for side, people in sides.items()}
+    facts = replace(
+        facts,
+        missed=found.missed,
+        contradicted=found.missed > CONTRADICTED and found.converged,
+        converged=found.converged,
+        seconds=round(found.seconds, 3),
+        guesser=best[ORIGINAL],
+        predictor=best.get(HOLDOUT, ""),
+    )
+    bins = {side: tuple(reliability(each.chances[best[side]], each.truth)) for side, each in sides.items()}
+    return FoldGuessed(facts, tuple(compare(sides, groups_of(fold), seed)), bins)
+
+
+def _sides(
+    fold: Fold, of: Programme, found: Guesses, columns: Sequence[int], target: int, seed: int
+) -> dict[str, Attacked]:
+    """People attacked on each side, with the chances that every guesser gives them."""
+    rng = np.random.default_rng(seed)
+    records = {ORIGINAL: fold.original} | ({HOLDOUT: fold.holdout} if fold.holdout is not None else {})
+    keys = {side: each.codes[:, columns].astype(np.int64) for side, each in records.items()}
+    some = {side: np.sort(rng.permutation(len(each))[:_MOST]) for side, each in records.items()}
+    queries = np.concatenate([keys[side][some[side]] for side in records])
+    sizes = [of.codebook.sizes[at] for at in columns]
+    learnt = predictors(keys[ORIGINAL], found.chances, queries, sizes, seed)
+    n, sides = len(some[ORIGINAL]), {}
+    for side, part in ((ORIGINAL, slice(0, n)), (HOLDOUT, slice(n, None))):
+        if side in records:
+            chances = {RECONSTRUCTION: found.chances[some[side]]} if side == ORIGINAL else {}
+            sides[side] = Attacked(
+                chances | {name: each[part] for name, each in learnt.items()},
+                records[side].codes[some[side], target].astype(np.int64),
+                unique_rows(keys[side])[some[side]],
+                int(found.chances.sum(axis=0).argmax()),
+            )
+    return sides
+
+
+# ---------------------------------------------------------------- rows of the files
+
+
+def guessed_rows(folds: Sequence[FoldGuessed]) -> Iterator[Guessed]:
+    """Rows of register.csv: each fold's, and (fold empty) the means over the folds of a level."""
+    for level, part in groupby(folds, key=lambda each: each.facts.level):
+        own = [list(_rows(each)) for each in part if each.compared]
+        yield from (row for rows in own for row in rows)
+        yield from (_mean(level, rows) for rows in zip(*own, strict=True))
+
+
+def _rows(one: FoldGuessed) -> Iterator[Guessed]:
+    for row in one.compared:
+        yield Guessed(
+            level=one.facts.level,
+            fold=one.facts.fold,
+            people="unique" if row.unique else "all",
+            measure=row.measure,
+            original=row.original.value,
+            original_low=row.original.low,
+            original_high=row.original.high,
+            holdout=row.holdout.value,
+            holdout_low=row.holdout.low,
+            holdout_high=row.holdout.high,
+            difference=row.difference.value,
+            low=row.difference.low,
+            high=row.difference.high,
+            n_original=row.n_original,
+            n_holdout=row.n_holdout,
+            reason=row.difference.reason or row.original.reason,
+        )
+
+
+def _mean(level: int, rows: Sequence[Guessed]) -> Guessed:
+    """Mean over folds where the difference is defined, if it is in any; margins joined as of independent folds."""
+    compared = [row for row in rows if not math.isnan(row.difference)]
+    used = compared or [row for row in rows if not math.isnan(row.original)]
+    values: dict[str, Any] = {}
+    for name, low, high in _INTERVALS:
+        value = float(np.mean([getattr(row, name) for row in used])) if used else math.nan
+        margin = (
+            math.hypot(*((getattr(row, high) - getattr(row, low)) / 2 for row in used)) / len(used)
+            if used
+            else math.nan
+        )
+        values |= {name: value, low: value - margin, high: value + margin}
+    people = {name: sum(getattr(row, name) for row in rows) for name in ("n_original", "n_holdout")}
+    reason = next((row.reason for row in rows if row.reason), "")
+    if used and len(used) < len(rows):
+        reason = f"{len(rows) - len(used)} of {len(rows)} folds left out: {reason}"
+    return replace(rows[0], level=level, fold="", **values, **people, reason=reason)
+
+
+_INTERVALS = (
+    ("original", "original_low", "original_high"),
+    ("holdout", "holdout_low", "holdout_high"),
+    ("difference", "low", "high"),
+)
+
+
+def reliability_rows(folds: Sequence[FoldGuessed]) -> Iterator[Reliability]:
+    """Rows of reliability.csv."""
+    for one in folds:
+        for side, bins in (one.bins or {}).items():
+            for each in bins:
+                yield Reliability(
+                    one.facts.level, one.facts.fold, side, each.low, each.high, each.people, each.chance, each.right
+                )
+
+
+def register_of(folds: Sequence[FoldGuessed], keys: Sequence[str], target: str) -> Register:
+    """The content of register.json."""
+    rows = [row for row in guessed_rows(folds) if not row.fold and row.people == "all" and row.measure == "right"]
+    lead = next((row for row in rows if not math.isnan(row.difference)), rows[0] if rows else None)
+    facts = tuple(each.facts for each in folds)
+    return Register(
+        keys=tuple(keys),
+        target=target,
+        level=lead.level if lead else 0,
+        assumption=(
+            f"Assumed: the intruder knows who is in the data and {_and(keys)} of every one of them, the codebook and "
+            "the released numbers, and nothing else."
+        ),
+        sentence=_sentence(lead, facts, target),
+        folds=facts,
+    )
+
+
+def _and(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _sentence(lead: Guessed | None, facts: Sequence[RegisterFold], target: str) -> str:
+    if lead is None:
+        return f"Not measured: {facts[0].skipped}."
+    what = f"{target} guessed with a register is right for {lead.original:.3f} of people in the data"
+    if math.isnan(lead.difference):
+        return f"{what}; {lead.reason}."
+    difference, low, high = (
+        f"{value:+.3f}".replace("-0.000", "0.000") for value in (lead.difference, lead.low, lead.high)
+    )
+    return (
+        f"{what} and {lead.holdout:.3f} of people who are not, guessed from the same release: a marginal risk of "
+        f"{difference} (95 % interval {low} to {high})."
+    )

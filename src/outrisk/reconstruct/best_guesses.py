@@ -1,0 +1,131 @@
+"""How likely each value of the target is for each person, given released numbers and a register of everybody's keys.
+
+Of all ways to spread people over values that meet the released numbers, the one of largest entropy stands for the mean
+over the data sets that fit: of a group of m people with the same keys, the number with each value is m times a softmax
+of the released cells that they fall into. It is the maximum-likelihood fit of the log-linear model with a term for each
+released number (iterative proportional fitting gives the same; Csiszar, Annals of Probability 3, 1975), found here as
+the minimum of its convex dual.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import minimize
+
+from outrisk.errors import ProveError
+from outrisk.problem.blocks import Array
+from outrisk.prove.programme import Programme
+
+SLACK = 0.05  # people by which a released number may be missed at the price of about one unit of entropy
+_ITERATIONS = 1_500
+_MEMORY = 20  # steps that L-BFGS remembers
+
+
+@dataclass(frozen=True, eq=False)
+class Guesses:
+    """Chances of the values of the target, (n, levels), rows sum to 1; larger = surer.
+
+    missed: the largest distance of a released number from where it should lie, in people (its equation divided by its
+    largest coefficient): a fraction where data sets fit, near 1 or more where the register contradicts the release.
+    converged: whether the search ended by itself, not by its budget. seconds: what it took.
+    """
+
+    chances: Array
+    missed: float
+    converged: bool
+    seconds: float
+
+
+def best_guesses(of: Programme, target: str, seconds: float = 300.0, slack: float = SLACK) -> Guesses:
+    """The chance of each value of the target for each person (see the module); ProveError where none is possible.
+
+    Released numbers that are met within an interval count as met. `seconds`: the search ends after so many, with what
+    it has.
+    """
+    started = time.perf_counter()
+    dual = _Dual(of, slack)
+    stopped = False
+
+    def watch(_: Array) -> None:
+        nonlocal stopped
+        stopped = time.perf_counter() - started > seconds
+        if stopped:
+            raise StopIteration
+
+    found = minimize(
+        dual.value,
+        np.zeros(len(dual.ends)),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=dual.bounds,
+        callback=watch,
+        options={"maxiter": _ITERATIONS, "maxfun": 2 * _ITERATIONS, "maxcor": _MEMORY},
+    )
+    share, counts = dual.spread(found.x)
+    code = of.kinds[:, of.unknown.index(target)]
+    by_value = np.zeros((share.shape[0], of.codebook[target].size))
+    for value in range(by_value.shape[1]):
+        by_value[:, value] = share[:, code == value].sum(axis=1)
+    took = time.perf_counter() - started
+    return Guesses(by_value[of.groups], dual.missed(counts), bool(found.success), took)
+
+
+class _Dual:
+    """The dual of the entropy under the constraints of a programme, with a quadratic `price` of missing them.
+
+    A constraint with two different ends has a multiplier for each, of one sign; one whose ends agree has a free one.
+    """
+
+    def __init__(self, of: Programme, slack: float) -> None:
+        self.price = slack**2
+        self.shape, self.sizes = (len(of.sizes), of.n_kinds), of.sizes.astype(np.float64)
+        rows = np.flatnonzero([bool(origin) for origin in of.origin])  # the others say how large the groups are
+        scale = np.maximum(abs(of.matrix[rows]).max(axis=1).toarray().ravel(), 1e-12)
+        self.matrix = sparse.csr_array(sparse.diags_array(1.0 / scale) @ of.matrix[rows])
+        self.low, self.high = of.low[rows] / scale, of.high[rows] / scale
+        equal = self.low == self.high
+        up, down = np.flatnonzero(np.isfinite(self.low)), np.flatnonzero(np.isfinite(self.high) & ~equal)
+        self.row = np.concatenate([up, down])
+        self.sign = np.repeat([1.0, -1.0], [len(up), len(down)])
+        self.ends = np.concatenate([self.low[up], self.high[down]])
+        self.bounds = np.column_stack([np.where(equal[self.row], -np.inf, 0.0), np.full(len(self.row), np.inf)])
+        self.columns = sparse.csr_array(self.matrix.T)
+        possible = (of.most[: of.n_counts] > 0).reshape(self.shape)
+        if not possible.any(axis=1).all():
+            raise ProveError("the rules leave some people of the register no value at all; correct the rules")
+        self.base = np.where(possible, 0.0, -np.inf)
+
+    def value(self, multipliers: Array) -> tuple[float, Array]:
+        """The dual and its gradient."""
+        _, counts, level = self._spread(multipliers)
+        signed = self.sign * multipliers
+        value = level - float(signed @ self.ends) + 0.5 * self.price * float(multipliers @ multipliers)
+        gradient = self.sign * ((self.matrix @ counts)[self.row] - self.ends) + self.price * multipliers
+        return value, gradient
+
+    def spread(self, multipliers: Array) -> tuple[Array, Array]:
+        """Share of each kind in each group, (groups, kinds); and the programme's columns."""
+        share, counts, _ = self._spread(multipliers)
+        return share, counts
+
+    def missed(self, counts: Array) -> float:
+        """The largest distance of a constraint from its ends."""
+        values = self.matrix @ counts
+        return float(np.max(np.maximum(self.low - values, values - self.high), initial=0.0))
+
+    def _spread(self, multipliers: Array) -> tuple[Array, Array, float]:
+        by_row = np.bincount(self.row, self.sign * multipliers, minlength=self.matrix.shape[0])
+        pull = self.columns @ by_row
+        n = self.shape[0] * self.shape[1]
+        exponent = pull[:n].reshape(self.shape) + self.base
+        top = exponent.max(axis=1, keepdims=True)
+        share = np.exp(exponent - top)
+        total = share.sum(axis=1, keepdims=True)
+        share /= total
+        level = float(self.sizes @ (np.log(total) + top)[:, 0]) + float(np.logaddexp(0.0, pull[n:]).sum())
+        helpers = 1.0 / (1.0 + np.exp(-np.clip(pull[n:], -700.0, 700.0)))
+        return share, np.concatenate([(self.sizes[:, None] * share).ravel(), helpers]), level

@@ -1,0 +1,184 @@
+"""How often guesses with chances are right: accuracy, what is claimed at few false claims, and with confidence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outrisk.risk.attribution.definitions import Floats
+from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, SIDES
+from outrisk.risk.intervals.jackknife import NO_REPLICATES, Estimate, deal, estimate, undefined
+
+Codes = NDArray[np.int64]
+CONFIDENT = 0.9
+MEASURES = ("right", "baseline", "confident", "confident_right", "tpr_01", "tpr_001")
+EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)  # of the bins of a reliability diagram
+_SAME = 1e-9  # chances that differ by less are alike
+
+
+@dataclass(frozen=True, eq=False)
+class Attacked:
+    """People of one side: the chances (n, levels) that each guesser gives them, and what is true.
+
+    truth (n,): codes of the target. unique (n,): whether nobody else on this side has their keys. commonest: the value
+    that one who does not look at keys always guesses.
+    """
+
+    chances: Mapping[str, Floats]
+    truth: Codes
+    unique: NDArray[np.bool_]
+    commonest: int
+
+    def best(self) -> str:
+        """The guesser who is right most often (ties: the first)."""
+        return max(self.chances, key=lambda name: right(self.chances[name], self.truth))
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A measure on both sides, each by its best guesser, with 95 % intervals; NaN with a reason where undefined."""
+
+    measure: str
+    unique: bool  # of the people unique on their keys alone
+    original: Estimate
+    holdout: Estimate
+    difference: Estimate
+    n_original: int
+    n_holdout: int
+
+
+@dataclass(frozen=True)
+class Bin:
+    """One bin of a reliability diagram: people whose likeliest value has a chance in [low, high)."""
+
+    low: float
+    high: float
+    people: int
+    chance: float  # mean
+    right: float  # share guessed rightly
+
+
+def right(chances: Floats, truth: Codes) -> float:
+    """Share of people whose likeliest value is the true one; among equally likely values one is drawn. In [0, 1]."""
+    return float(_rightly(chances, truth).mean()) if len(truth) else math.nan
+
+
+def _rightly(chances: Floats, truth: Codes) -> Floats:
+    top = chances >= chances.max(axis=1, keepdims=True) - _SAME
+    return np.asarray(top[np.arange(len(truth)), truth] / top.sum(axis=1))
+
+
+def at_false_rate(chances: Floats, truth: Codes, rate: float) -> float:
+    """True positive rate at a false positive rate of at most `rate`: a claim is a person and a value whose chance is
+    above a threshold, the lowest at which at most the share `rate` of all false claims possible is made; of the true
+    claims possible, one a person, the share made. In [0, 1]; equal chances are claimed together or not at all.
+    """
+    if not len(truth):
+        return math.nan
+    true = np.zeros(chances.shape, np.bool_)
+    true[np.arange(len(truth)), truth] = True
+    false = np.sort(chances[~true])[::-1]
+    allowed = math.floor(rate * len(false))
+    threshold = false[allowed] if allowed < len(false) else -1.0
+    return float((chances[true] > threshold + _SAME).mean())
+
+
+def measured(measure: str, chances: Floats, truth: Codes) -> float:
+    """The value of one of MEASURES, in [0, 1], larger = riskier; NaN where nobody is there, or guessed confidently."""
+    if measure in ("right", "baseline"):
+        return right(chances, truth)
+    if measure.startswith("tpr"):
+        return at_false_rate(chances, truth, {"tpr_01": 0.01, "tpr_001": 0.001}[measure])
+    sure = chances.max(axis=1) >= CONFIDENT - _SAME
+    if measure == "confident":
+        return float(sure.mean()) if len(truth) else math.nan
+    return right(chances[sure], truth[sure])
+
+
+def reliability(chances: Floats, truth: Codes) -> list[Bin]:
+    """Bins of EDGES that hold anybody; the last includes 1."""
+    top, hits = chances.max(axis=1), _rightly(chances, truth)
+    place = np.clip(np.searchsorted(EDGES, top + _SAME, side="right") - 1, 0, len(EDGES) - 2)
+    return [
+        Bin(
+            EDGES[at],
+            EDGES[at + 1],
+            int((place == at).sum()),
+            float(top[place == at].mean()),
+            float(hits[place == at].mean()),
+        )
+        for at in np.unique(place)
+    ]
+
+
+def compare(sides: Mapping[str, Attacked], groups: int, seed: int) -> list[Compared]:
+    """Every measure, of everybody and of the people unique on their keys, on 'original' and perhaps 'holdout'.
+
+    Intervals: delete-a-group jackknife over the people of each side, the release and the guesser held fixed.
+    """
+    best = {side: people.best() for side, people in sides.items()}
+    found = []
+    for unique in (False, True):
+        some = {side: np.flatnonzero(people.unique | (not unique)) for side, people in sides.items()}
+        for measure in MEASURES:
+            runs = {side: _side(measure, sides[side], best[side], some[side], side, groups, seed) for side in sides}
+            found.append(_compared(measure, unique, runs, {side: len(rows) for side, rows in some.items()}))
+    return found
+
+
+def _side(
+    measure: str, people: Attacked, guesser: str, rows: Codes, side: str, groups: int, seed: int
+) -> tuple[float, Floats]:
+    """The measure and its jackknife replicates."""
+    chances, truth = people.chances[guesser][rows], people.truth[rows]
+    if measure == "baseline":
+        chances = np.eye(chances.shape[1])[np.full(len(rows), people.commonest)]
+    value = measured(measure, chances, truth)
+    n_groups = min(groups, len(rows))
+    if math.isnan(value) or n_groups < 2:
+        return value, NO_REPLICATES
+    without = []
+    for members in deal(len(rows), n_groups, seed, side):
+        kept = np.ones(len(rows), np.bool_)
+        kept[members] = False
+        without.append(measured(measure, chances[kept], truth[kept]))
+    return value, np.array(without)
+
+
+def _compared(
+    measure: str, unique: bool, runs: Mapping[str, tuple[float, Floats]], people: Mapping[str, int]
+) -> Compared:
+    alone = {side: _estimate(*runs[side], measure, people[side]) if side in runs else _NO_HOLDOUT for side in SIDES}
+    difference = _NO_HOLDOUT
+    if HOLDOUT in runs:
+        missing = next((side for side in SIDES if math.isnan(runs[side][0])), "")
+        difference = (
+            alone[missing]
+            if missing
+            else estimate([runs[ORIGINAL][0] - runs[HOLDOUT][0]], 1, 0, runs[ORIGINAL][1], runs[HOLDOUT][1])
+        )
+    return Compared(
+        measure, unique, alone[ORIGINAL], alone[HOLDOUT], difference, people[ORIGINAL], people.get(HOLDOUT, 0)
+    )
+
+
+_NO_HOLDOUT = undefined(1, "no holdout", "no_holdout")
+
+
+def _estimate(value: float, replicates: Floats, measure: str, people: int) -> Estimate:
+    if not math.isnan(value):
+        found = estimate([value], 1, 0, replicates, NO_REPLICATES)
+        return replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))
+    if not people:
+        return undefined(1, "nobody has keys of their own", "nobody_unique")
+    return undefined(1, f"nobody is guessed with a chance of {CONFIDENT} or more", "nobody_confident")
+
+
+def unique_rows(keys: Codes) -> NDArray[np.bool_]:
+    """Rows (n,) whose combination of codes (n, k) no other row has."""
+    _, place, counts = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
+    return np.asarray(counts[place.reshape(-1)] == 1)
