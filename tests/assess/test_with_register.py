@@ -51,7 +51,7 @@ def test_the_files_say_who_is_guessed_rightly_on_both_sides(written):
 
 
 def test_a_target_swapped_where_no_number_shows_it_changes_no_guess():
-    """Two people of the same keys trade values: the release is the same, and so are the guesses (intervals need not)."""
+    """Two people of the same keys trade values: the release is the same, and so are the guesses (not the intervals)."""
     frame = people(120, 9)
     frame.loc[[0, 1], ["age", "area", "sex"]] = [7, "n", 1]
     frame.loc[[0, 1], "ill"] = ["no", "yes"]
