@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 MOST_DECIMALS = 8  # that a program prints; a number with more is written at full precision
 _OF_EXACT = 6  # taken of numbers at full precision: no refit gives back all of their digits
+_TIE = 0.499  # of a last digit: what was rounded before is not rounded again
 _MARKS = re.compile(r'^[=\'"\s]+|["\'\s]+$')
 _STARS = re.compile(r"[*†‡+]+$")
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?\d+))?")
@@ -99,6 +100,9 @@ def as_given(number: Printed, decimals: int, significant: int = 0, own: bool = F
         half = number.half
     elif significant and abs(number.value) >= 10_000:
         half = 0.5 * 10.0 ** (math.floor(math.log10(abs(number.value))) + 1 - significant)
+    if abs(round(number.value, decimals) - number.value) > _TIE * 10.0**-decimals:
+        half = 0.5 * 10.0**-decimals
+        return f"{number.value - half:.12g} to {number.value + half:.12g}"
     if half > 0.5 * 10.0**-decimals:
         return f"{number.value - half:.12g} to {number.value + half:.12g}"
     return float(f"{number.value:.{decimals}f}")

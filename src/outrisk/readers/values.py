@@ -15,9 +15,12 @@ from outrisk.errors import OutputError
 from outrisk.outputs.base import Entry
 from outrisk.outputs.given import LABEL_COLUMNS, read_file_of_values
 from outrisk.outputs.regression.regression_entry import RegressionEntry
+from outrisk.outputs.smooth.survival import SurvivalEntry
 from outrisk.readers import r_output, spss_output, stata_output, statsmodels_summary
 from outrisk.readers.coefficients import Coefficients, entry_of_coefficients
+from outrisk.readers.cross_table import entries_of_cross_table
 from outrisk.readers.source import Source, read_source_of_values
+from outrisk.readers.survival_table import entry_of_survival_table
 from outrisk.readers.term_names import read_term
 
 _SUFFIXES = {"standard error": "standard_errors", "p-value": "p_values", "exp(b)": "coefficients"}
@@ -64,7 +67,7 @@ def resolve(entry: Entry, codebook: Codebook, position: int, folder: Path) -> li
         return [entry]
     if isinstance(entry, RegressionEntry):
         return [entry_of_coefficients(read_coefficients(source, model, place), entry, codebook, place)]
-    return entries_of_table(source, entry, codebook, place)
+    return entries_of_table(source, model, entry, codebook, place)
 
 
 def source_of(values: str, folder: Path, place: str) -> tuple[Source, int | None]:
@@ -132,6 +135,8 @@ def _of_mapping(entry: Entry, cells: Mapping[str, Any], codebook: Codebook, plac
     return entry_of_coefficients(Coefficients(tuple(rows.items()), single=single), entry, codebook, place)
 
 
-def entries_of_table(source: Source, entry: Entry, codebook: Codebook, place: str) -> list[Entry]:
+def entries_of_table(source: Source, model: int | None, entry: Entry, codebook: Codebook, place: str) -> list[Entry]:
     """The entry with the cells of a cross table or the times of a survival table; then those of its margins."""
-    raise OutputError(f"{place}: a table of kind {entry.kind} is not read from this form; give label and value")
+    if isinstance(entry, SurvivalEntry):
+        return [entry_of_survival_table(source, entry, codebook, place)]
+    return entries_of_cross_table(source, model, entry, codebook, place)

@@ -1,0 +1,127 @@
+"""Tables as grids of cells: which rows and columns are headers, which levels a cell belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from outrisk.errors import OutputError
+from outrisk.readers.printed_number import is_undefined, is_withheld
+from outrisk.readers.source import Grid
+
+STATISTICS = {
+    "mean": "mean",
+    "average": "mean",
+    "std": "sd",
+    "sd": "sd",
+    "std. deviation": "sd",
+    "sum": "sum",
+    "count": "count",
+    "n": "count",
+    "size": "count",
+    "median": "median",
+    "min": "min",
+    "minimum": "min",
+    "max": "max",
+    "maximum": "max",
+    "mode": "mode",
+    "mode_aggfunc": "mode",
+    "agg_mode": "mode",
+}
+_COUNTS = ("freq", "frequency", "count", "n", "counts", "value")
+_MOST_HEADERS = 6
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell: its levels, one an axis (as printed), the statistic that it is of ('' if it is not said), its text."""
+
+    levels: tuple[str, ...]
+    statistic: str
+    text: str
+
+
+@dataclass(frozen=True)
+class CellTable:
+    """A table by cells. axes: names of the variables, '' for one that the table does not name; rows first."""
+
+    axes: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    statistics: tuple[str, ...] = ()
+
+
+def lay_out(grid: Grid, names: Collection[str], row_axes: int | None, place: str) -> CellTable:
+    """The cells of a wide table (header lines, then rows that begin with levels) or of a long one.
+
+    `names`: of variables. `row_axes`: how many variables stand in the rows, if that is known.
+    """
+    if len(grid) < 2 or len(grid[0]) < 2:
+        raise OutputError(f"{place}: no table in it: it needs a header and rows")
+    header = grid[0]
+    last = header[-1].casefold()
+    if last in _COUNTS and len(header) > 1 and all(cell in names for cell in header[:-1]):
+        cells = tuple(Cell(tuple(row[:-1]), "", row[-1]) for row in grid[1:])
+        return CellTable(tuple(header[:-1]), cells)
+    index = _index_line(grid, names)
+    if index is not None:
+        return _with_index_line(grid, index)
+    return _one_header(grid, names, row_axes)
+
+
+def _index_line(grid: Grid, names: Collection[str]) -> int | None:
+    """The line of a pandas table that names its rows and nothing else, where there are several header lines."""
+    for number, row in enumerate(grid[:_MOST_HEADERS]):
+        k = _leading(row)
+        if number and 0 < k < len(row) and not any(row[k:]) and all(cell in names for cell in row[:k]):
+            return number
+    return None
+
+
+def _leading(row: Sequence[str]) -> int:
+    return next((number for number, cell in enumerate(row) if not cell), len(row))
+
+
+def _with_index_line(grid: Grid, index: int) -> CellTable:
+    """Header lines above the line of the rows' names: levels of column variables, statistics, the name of the value."""
+    k = _leading(grid[index])
+    axes, keep, statistic = list(grid[index][:k]), list[list[str]](), [""] * (len(grid[0]) - k)
+    for row in grid[:index]:
+        name = next((cell for cell in row[:k] if cell), "")
+        levels = row[k:]
+        if not name and all(level.casefold() in STATISTICS for level in levels):
+            statistic = [STATISTICS[level.casefold()] for level in levels]
+        elif name:
+            axes.append(name)
+            keep.append(levels)
+        elif len(set(levels)) > 1:
+            axes.append("")
+            keep.append(levels)
+    cells = tuple(
+        Cell((*row[:k], *(levels[at] for levels in keep)), statistic[at], row[k + at])
+        for row in grid[index + 1 :]
+        for at in range(len(row) - k)
+    )
+    return CellTable(tuple(axes), cells, tuple(dict.fromkeys(each for each in statistic if each)))
+
+
+def _one_header(grid: Grid, names: Collection[str], row_axes: int | None) -> CellTable:
+    """One header line: names of the row variables, then the levels of one column variable (or statistics)."""
+    header = grid[0]
+    unnamed = next((at for at, cell in enumerate(header) if cell and cell not in names), len(header) - 1)
+    k = row_axes or max(1, unnamed)
+    columns = header[k:]
+    row_names = tuple(cell if cell in names else "" for cell in header[:k])
+    if all(cell.casefold() in STATISTICS for cell in columns):
+        found = [STATISTICS[cell.casefold()] for cell in columns]
+        cells = [Cell(tuple(row[:k]), found[at], row[k + at]) for row in grid[1:] for at in range(len(columns))]
+        return CellTable(row_names, tuple(cells), tuple(dict.fromkeys(found)))
+    if len(columns) == 1 and columns[0] in names:  # the value's name, as pandas' pivot_table writes one statistic
+        return CellTable(row_names, tuple(Cell(tuple(row[:k]), "", row[k]) for row in grid[1:]))
+    body = [row for row in grid[1:] if any(row[k:]) or row[0]]
+    cells = [Cell((*row[:k], columns[at]), "", row[k + at]) for row in body for at in range(len(columns))]
+    return CellTable((*row_names, ""), tuple(cells))
+
+
+def is_blank(text: str) -> bool:
+    """Whether a cell holds no number: withheld, or none."""
+    return is_withheld(text) or is_undefined(text)

@@ -1,0 +1,181 @@
+"""Cross tables and survival tables in files: axes, levels, margins, withheld cells, digits; against a refit."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from fair import codebook, data, frame, study
+
+from outrisk.errors import OutputError
+
+COUNTS = {"kind": "frequencies", "by": ["occ", "religion"]}
+
+
+def table(folder, text, **entry):
+    """What a study reads off a table, beside what the data give: (released, refit) of each output."""
+    (folder / "table.csv").write_text(text, encoding="utf-8")
+    given = study({**COUNTS, **entry, "values": str(folder / "table.csv")}).given(codebook())
+    return [(released, released.recompute(data())) for released in given.values()]
+
+
+def crosstab(**options):
+    return pd.crosstab(frame()["occ"], frame()["religion"], **options)
+
+
+def test_a_wide_table_with_and_without_margins_and_turned(tmp_path):
+    for text in (
+        crosstab().to_csv(),
+        crosstab(margins=True).to_csv(),
+        crosstab(margins=True, margins_name="Total").to_csv(),
+        crosstab().T.to_csv(),
+        crosstab(margins=True).to_csv().replace(",", ";"),
+        crosstab(margins=True).to_csv(index_label=""),
+    ):
+        ((released, beside),) = table(tmp_path, text)
+        assert beside.matched.all() and len(released.low) == (35 if "All" in text or "Total" in text else 24)
+
+
+def test_a_long_table_and_one_of_several_variables(tmp_path):
+    long = frame().groupby(["occ", "religion"]).size().reset_index(name="Freq").to_csv(index=False)
+    ((released, beside),) = table(tmp_path, long)
+    assert beside.matched.all() and len(released.low) == 24
+    four = pd.crosstab([frame()["occ"], frame()["religion"]], [frame()["affair"], frame()["marriage"]]).to_csv()
+    ((released, beside),) = table(tmp_path, four, by=["occ", "religion", "affair", "marriage"])
+    assert beside.matched.all() and len(released.low) == 240
+
+
+def test_a_workbook(tmp_path):
+    pytest.importorskip("openpyxl")
+    with pd.ExcelWriter(tmp_path / "t.xlsx") as book:
+        pd.DataFrame({"a": [1]}).to_excel(book, sheet_name="notes")
+        crosstab(margins=True).to_excel(book, sheet_name="table")
+    given = study({**COUNTS, "values": f"{tmp_path / 't.xlsx'}#2"}).given(codebook())
+    assert all(released.recompute(data()).matched.all() for released in given.values())
+
+
+@pytest.mark.parametrize("mark", ["", "*", "c", "<10"])
+def test_withheld_cells(tmp_path, mark):
+    counts = crosstab()
+    text = counts.astype(object).where(counts >= 10, mark).to_csv()
+    ((released, beside),) = table(tmp_path, text)
+    hidden = (counts.to_numpy() < 10).sum()
+    assert hidden == 2 and (released.low != released.high).sum() == hidden and beside.matched.all()
+    withheld = released.high[released.low != released.high]
+    assert (withheld == (9 if mark == "<10" else np.inf)).all()
+
+
+def test_totals_of_the_printed_cells_alone_are_no_margins(tmp_path):
+    """What a program adds up after withholding says nothing of the records; taken for a margin it would be wrong."""
+    counts = crosstab()
+    shown = counts.where(counts >= 10)
+    shown["All"] = shown.sum(axis=1)
+    ((released, beside),) = table(tmp_path, shown.to_csv())
+    assert beside.matched.all() and not released.output.margins
+
+
+def test_a_margin_that_is_no_sum_is_refused(tmp_path):
+    counts = crosstab(margins=True)
+    counts.loc["managerial", 1] += 1
+    text = counts.to_csv()
+    with pytest.raises(OutputError, match=r"occ=managerial, religion=Total is 740, its cells add up to 741"):
+        table(tmp_path, text)
+
+
+def test_totals_of_the_rows_alone(tmp_path):
+    text = crosstab(margins=True).drop(index="All").to_csv()
+    (cells, beside), (totals, of_totals) = table(tmp_path, text)
+    assert not cells.output.margins and beside.matched.all()
+    assert totals.output.by == ("occ",) and of_totals.matched.all() and len(totals.low) == 6
+
+
+def test_rounded_counts_whose_half_may_go_either_way(tmp_path):
+    for base in (5, 10):
+        rounded = (base * (crosstab() / base).round()).astype(int)  # a half to the even multiple
+        ((_, beside),) = table(tmp_path, rounded.to_csv(), protection={"round_to": base})
+        assert beside.matched.all()
+
+
+@pytest.mark.parametrize(
+    ("normalize", "show"),
+    [("index", "row_percentages"), ("columns", "column_percentages"), ("all", "proportions")],
+)
+def test_shares_as_fractions_and_as_percentages(tmp_path, normalize, show):
+    shares = crosstab(normalize=normalize)
+    ((_, beside),) = table(tmp_path, shares.to_csv(), show=show)
+    assert beside.matched.all()
+    if show != "proportions":
+        ((released, beside),) = table(tmp_path, (100 * shares).round(1).astype(str).add("%").to_csv(), show=show)
+        assert beside.matched.all() and (released.decimals == 1).all()
+
+
+def test_thousands_are_separated(tmp_path):
+    text = crosstab().map(lambda count: f"{count:,}").to_csv()
+    assert table(tmp_path, text)[0][1].matched.all()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "occ,1,2,3,4\nmanagerial,1,2,3,4\npilot,1,2,3,4\nstudent,1,2,3,4\nbaker,1,2,3,4\n",
+            "'pilot' is no level of 'occ'",
+        ),
+        ("occ,1,2,3,4\nmanagerial,1,2,3,4\nmanagerial,1,2,3,4\n", "occ=managerial, religion=1 stands there twice"),
+        (
+            "occ,1,2,3,4\nmanagerial,1,two,3,4\n",
+            "the value of occ=managerial, religion=2 is 'two', which is not a number",
+        ),
+        ("occ\n", "no table in it"),
+        ("educ,1,2,3,4\n9,1,2,3,4\n", "the table is by educ, 'by' says"),
+    ],
+)
+def test_tables_that_do_not_fit_are_refused(tmp_path, text, message):
+    with pytest.raises(OutputError, match=message):
+        table(tmp_path, text)
+
+
+def test_means_with_their_margins_as_tables_of_their_own(tmp_path):
+    pivot = frame().pivot_table(
+        index=["occ"], columns=["affair"], values=["age"], aggfunc=["mean", "std", "count"], margins=True
+    )
+    found = table(
+        tmp_path,
+        pivot.to_csv(),
+        kind="magnitudes",
+        by=["occ", "affair"],
+        value="age",
+        statistics=["mean", "sd", "count"],
+    )
+    assert [released.output.by for released, _ in found] == [("occ", "affair"), ("occ",), ("affair",), ()]
+    assert all(beside.matched.all() for _, beside in found)
+
+
+@pytest.mark.parametrize(
+    ("aggfunc", "entry"),
+    [
+        ("median", {"kind": "quantiles", "value": "educ"}),
+        ("max", {"kind": "quantiles", "value": "educ", "quantiles": ["max"]}),
+        ("mean", {"kind": "magnitudes", "value": "educ"}),
+        ("std", {"kind": "magnitudes", "value": "educ", "statistics": ["sd"]}),
+        (lambda values: values.mode().iloc[0], {"kind": "mode", "variable": "educ"}),
+    ],
+    ids=["median", "max", "mean", "sd", "mode"],
+)
+def test_statistics_of_a_variable(tmp_path, aggfunc, entry):
+    text = crosstab(values=frame()["educ"], aggfunc=aggfunc).to_csv()
+    ((_, beside),) = table(tmp_path, text, **entry)
+    assert beside.matched.all()
+
+
+def test_a_survival_table(tmp_path):
+    from statsmodels.duration.survfunc import SurvfuncRight
+
+    fit = SurvfuncRight(frame()["yrs_married"], frame()["affair"])
+    entry = {"kind": "survival", "time": "yrs_married", "event": "affair"}
+    (tmp_path / "km.csv").write_text(fit.summary().to_csv())
+    given = study({**entry, "values": str(tmp_path / "km.csv")}).given(codebook())
+    (released,) = given.values()
+    assert released.recompute(data()).matched.all() and len(released.low) == 4 * 7
+    r = pd.DataFrame({"time": fit.surv_times, "n.risk": fit.n_risk, "n.event": fit.n_events, "estimate": fit.surv_prob})
+    (tmp_path / "km.csv").write_text(r.to_csv(index=False))
+    (released,) = study({**entry, "values": str(tmp_path / "km.csv")}).given(codebook()).values()
+    assert released.recompute(data()).matched.all() and len(released.low) == 3 * 7
