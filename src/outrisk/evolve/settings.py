@@ -33,7 +33,8 @@ class GeneticSettings:
     drawn (see start.py). mate_probability: chance that a pair of children swaps records. mate_share: chance that it
     swaps a given record. mutation: chance that a value is redrawn. fitness: mse; or chi2 (see weights.py).
 
-    Not printed in the paper. crowding: generations at first in which each child competes with its own parent alone.
+    Not printed in the paper. crowding: generations at first in which each child competes with its own parent alone
+    (when to stop: benchmarks/paper.py).
     tournament: of so many the fittest becomes a parent afterwards. survival: afterwards; comma, children and one elite
     candidate; plus, the best of parents and children. refresh: generations between refreshes of the linear map, which
     the paper, refitting every candidate, does not need.
@@ -122,7 +123,7 @@ PRESETS: dict[str, Settings] = {
         mate_share=0.1,
         mutation=SteppedRate(0.005, 3.0, 250),
         fitness="mse",
-        crowding=2000,
+        crowding=1600,
         tournament=4,
         survival="comma",
         refresh=10,
