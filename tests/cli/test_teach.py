@@ -239,3 +239,18 @@ def test_an_assessment_keeps_the_rules_too(tmp_path, capsys):
     (made,) = (tmp_path / "run" / "synthetic").iterdir()
     assert (pd.read_csv(made)["age"] > 0).all()
     assert (records()["age"] == 0).any()
+
+
+def test_the_page_shows_cross_tables_pictures_and_a_chance_relation(tmp_path, capsys):
+    other = {"kind": "frequencies", "by": ["sex"], "values": [70, 90]}
+    path, place = study(tmp_path, {"outputs": [TABLE, other]}), tmp_path / "course"
+    assert outrisk(capsys, "teach", path, "--copies", "2", "--out", place, "--workers", "1")[0] == 0
+    page = (place / "teaching.html").read_text(encoding="utf-8")
+    assert ": area by ill, as released</caption>" in page
+    assert '<th scope="row" class="label">n</th><td class="n">40</td><td class="n">20</td>' in page
+    assert page.count('<svg class="bars"') == len(CODEBOOK["variables"])
+    assert "An example of what not to find" in page and "In the other data sets, evolved from the same numbers" in page
+    chance = json.loads((place / "teaching.json").read_text(encoding="utf-8"))["chance"]
+    assert {chance["first"], chance["second"]} in ({"area", "sex"}, {"sex", "ill"}) and len(chance["p_values"]) == 2
+    assert (place / "read.do").read_text(encoding="utf-8").startswith("* synthetic")
+    assert (place / "read.R").read_text(encoding="utf-8").startswith("# synthetic")

@@ -691,6 +691,31 @@ class Relations:
 
 
 @dataclass(frozen=True)
+class Bars:
+    """Records of a synthetic data set at each value of a variable, or in each span of its values."""
+
+    name: str
+    labels: tuple[str, ...]
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Chance:
+    """A relation in synthetic data that no released number speaks of: where `first` is `group`, the `share` of records
+    with `second` at `value` is not the `usual` one. p_values: chi-squared, of each data set; tested: pairs looked at.
+    """
+
+    first: str
+    second: str
+    group: str
+    value: str
+    share: float
+    usual: float
+    p_values: tuple[float, ...]
+    tested: int
+
+
+@dataclass(frozen=True)
 class Teaching:
     """teaching.json: all that the page says and reproduced.csv does not."""
 
@@ -701,6 +726,8 @@ class Teaching:
     rules: tuple[str, ...]
     relations: Relations
     copies: tuple[TeachingCopy, ...]
+    bars: tuple[Bars, ...] = ()  # of the first data set
+    chance: Chance | None = None
     synthetic: bool = True
 
 

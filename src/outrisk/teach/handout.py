@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from outrisk.errors import EvolveError
+from outrisk.microdata import Microdata
 from outrisk.problem.released import Refit, agrees
 from outrisk.records.provenance import file_digest
 from outrisk.records.schema import ReleasedOutput, Reproduced, SyntheticFile, Teaching, TeachingCopy
 from outrisk.teach.course import Copy, Course
 from outrisk.teach.marked import read_marked
+from outrisk.teach.pictures import bars, chance_relation
 from outrisk.teach.relations import relations
 
 
@@ -58,14 +60,22 @@ def agreement(difference: float, decimals: int) -> float:
     return next((d for d in range(decimals, -1, -1) if agrees(difference, d)), math.nan)
 
 
-def document(course: Course, copies: Sequence[TeachingCopy], computed: bool, source: str) -> Teaching:
-    """The content of teaching.json. `computed`: the released numbers come from the study's own data."""
+def document(
+    course: Course, copies: Sequence[TeachingCopy], data: Sequence[Microdata], computed: bool, source: str
+) -> Teaching:
+    """The content of teaching.json.
+
+    `data`: the records of each copy. `computed`: the released numbers come from the study's own data.
+    """
+    tied = relations(course.codebook, course.released, course.rules)
     return Teaching(
         computed=computed,
         source=source,
         records=course.n_records,
         outputs=tuple(ReleasedOutput.of(released) for released in course.released),
         rules=tuple(rule.text for rule in course.rules),
-        relations=relations(course.codebook, course.released, course.rules),
+        relations=tied,
         copies=tuple(copies),
+        bars=bars(data[0]) if data else (),
+        chance=chance_relation(data, tied.absent) if data else None,
     )

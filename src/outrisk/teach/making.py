@@ -25,6 +25,7 @@ from outrisk.records.schema import Input, Reproduced, TeachingCopy, TeachingMani
 from outrisk.teach.course import Copy, Course, Watcher, make_copies
 from outrisk.teach.handout import check_files, document
 from outrisk.teach.marked import marked_codebook, write_marked
+from outrisk.teach.scripts import r_script, stata_script
 from outrisk.whole_files import write_text
 
 _MARK = "# synthetic: this belongs to synthetic teaching data; no record was collected from a person.\n"
@@ -80,10 +81,15 @@ class Making:
             rows += found
         computed = self.original is not None
         directory.rows("reproduced.csv", Reproduced, rows)
-        directory.json("teaching.json", document(course, checked, computed, study.file.source))
+        directory.json(
+            "teaching.json", document(course, checked, [copy.data for copy in self.copies], computed, study.file.source)
+        )
         records = {"records": None if computed else course.n_records}
         _write_marked_yaml(directory, "study.yaml", study.resolved() | records)
         _write_marked_yaml(directory, "codebook.yaml", codebook_to_dict(marked_codebook(course.codebook)))
+        first = f"synthetic/{study.file.name}_synthetic_{self.copies[0].number}.csv" if self.copies else ""
+        write_text(directory.folder / "read.do", stata_script(marked_codebook(course.codebook), first))
+        write_text(directory.folder / "read.R", r_script(marked_codebook(course.codebook), first))
         directory.json("manifest.json", self.manifest())
         directory.log("complete", copies=len(self.copies))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,10 +14,13 @@ from rich.console import Console
 from rich.markup import escape
 
 from outrisk.records import files
-from outrisk.records.schema import Relations, ReleasedOutput, Reproduced, Teaching, TeachingManifest
+from outrisk.records.schema import Bars, Relations, ReleasedOutput, Reproduced, Teaching, TeachingManifest
 from outrisk.report import formats
 from outrisk.report.compose import Head, Section, asset, compose, write_page
 
+_CELL = re.compile(r"([^=,]+)=([^=]*), ([^=,]+)=([^=]*)")  # a number of a table of two variables
+_MOST_COLUMNS = 12
+_WIDTH, _HEIGHT = 200, 30  # of a picture
 _SHOWN = 60  # numbers of an output on the page; the file has them all
 _STOPS = {
     "matched": "every number matched",
@@ -135,7 +139,10 @@ def _numbers(page: Page) -> dict[str, Any]:
 
 def _relations(page: Page) -> dict[str, Any]:
     names = list(page.codebook.get("variables", {}))
-    return {"teaching": page.teaching, "relations": _relation_rows(page.teaching.relations, names)}
+    chance = page.teaching.chance
+    p_values = [] if chance is None else [f"{p:.2g}" if p >= 0.001 else "below 0.001" for p in chance.p_values]
+    found = {"chance": chance, "p_first": p_values[0] if p_values else "", "p_others": p_values[1:]}
+    return {"teaching": page.teaching, "relations": _relation_rows(page.teaching.relations, names)} | found
 
 
 def _rules(page: Page) -> dict[str, Any]:
@@ -144,7 +151,24 @@ def _rules(page: Page) -> dict[str, Any]:
 
 
 def _variables(page: Page) -> dict[str, Any]:
-    return {"variables": [_variable(name, entry) for name, entry in page.codebook.get("variables", {}).items()]}
+    variables = [_variable(name, entry) for name, entry in page.codebook.get("variables", {}).items()]
+    pictures = {bars.name: _picture(bars) for bars in page.teaching.bars}
+    first = page.teaching.copies[0].copy_number if page.teaching.copies else 1
+    return {"variables": variables, "pictures": pictures, "first": first}
+
+
+def _picture(bars: Bars) -> dict[str, Any]:
+    """Bars of a variable, as rectangles, and in words."""
+    most, total = max(bars.counts), sum(bars.counts)
+    wide = max(3, min(14, _WIDTH // len(bars.counts)))
+    heights = [round(_HEIGHT * count / most, 1) for count in bars.counts]
+    said = [f"{label}: {formats.share(count / total)}" for label, count in zip(bars.labels, bars.counts, strict=True)]
+    return {
+        "width": wide * len(heights),
+        "bar": wide - 1,
+        "bars": [{"x": at * wide, "y": round(_HEIGHT - h + 2, 1), "height": h} for at, h in enumerate(heights)],
+        "words": "; ".join(said),
+    }
 
 
 def _making(page: Page) -> dict[str, Any]:
@@ -168,6 +192,25 @@ def _output(output: ReleasedOutput, page: Page) -> dict[str, Any]:
         "matched": len(rows) - len(missed),
         "to": formats.names([_places(each) for each in places]) if places else "–",
         "rows": shown,
+        "table": _cross_table(rows),
+    }
+
+
+def _cross_table(rows: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """The numbers of an output as a table of two variables, where each is called 'a=1, b=2'; else None."""
+    met = [_CELL.fullmatch(row["label"]) for row in rows]
+    places = [found.groups() for found in met if found is not None]
+    if len(places) < max(2, len(rows)) or len({(a, b) for a, _, b, _ in places}) > 1:
+        return None
+    lines, columns = (list(dict.fromkeys(place[at] for place in places)) for at in (1, 3))
+    if len(columns) > _MOST_COLUMNS or len(lines) > _SHOWN:
+        return None
+    cells = {(place[1], place[3]): row for place, row in zip(places, rows, strict=True)}
+    return {
+        "rows_are": places[0][0],
+        "columns_are": places[0][2],
+        "columns": columns,
+        "rows": [(line, [cells.get((line, column)) for column in columns]) for line in lines],
     }
 
 
