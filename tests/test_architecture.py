@@ -149,4 +149,4 @@ def test_each_column_of_a_run_file_stands_once():
             listed = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", [])
             words = {each.value for each in listed if isinstance(each, ast.Constant) and isinstance(each.value, str)}
             assert all(len(words & each) <= max(4, len(each) // 2) for each in columns), (path, node.lineno, words)
-    assert schema.Compared.__module__ == "outrisk.problem.released" and schema.Row.__module__ == "outrisk.result_row"
+    assert schema.Compared.__module__ == "outrisk.problem.refit" and schema.Row.__module__ == "outrisk.result_row"

@@ -22,6 +22,11 @@ REASONS: dict[str, str] = {
     "nobody_unique": "nobody has keys of their own",
     "nobody_confident": "nobody is guessed with a chance of 0.9 or more",
     "several": "{}",
+    "no_refit": "the refit gives no number: {}",
+    "coarse": "one record moves it by {} half last digits: few data sets of this size have it to its digits; where it "
+    "is within 1 % of its sampling error more digits hardly matter, else give more generations",
+    "out_of_time": "the run ended before it stood still: give it more time or generations",
+    "stood_still": "the search stood still, other numbers being in the way: another seed may do",
 }
 
 

@@ -160,7 +160,7 @@ def test_released_numbers_are_those_of_run_one(pages):
     for row in rows:
         assert number(row["Released"]) == pytest.approx(first.released[row["Number"]])
         assert number(row["Refit"]) == pytest.approx(first.refit[row["Number"]], abs=5e-6)
-        assert (row["Matched"] == "yes") == (str(first.matched[row["Number"]]).lower() == "true")
+        assert (row["Reproduced"] == "yes") == (str(first.matched[row["Number"]]).lower() == "true")
         differences = whole[whole.label == row["Number"]].difference
         low, high = (number(end) for end in row["Over 2 runs"].split(" to "))
         assert (low, high) == pytest.approx((differences.min(), differences.max()), abs=5e-6)

@@ -9,7 +9,7 @@ from outrisk.errors import EvolveError
 from outrisk.evolve.settings import preset
 from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, read_rules, released
-from outrisk.problem.released import Refit
+from outrisk.problem.refit import Refit
 from outrisk.teach.course import Copy, Course, make_copies
 from outrisk.teach.handout import agreement, check_files, reproduced_rows
 from outrisk.teach.marked import write_marked
@@ -116,7 +116,15 @@ def test_what_was_withheld_has_no_row():
         released(OUTPUTS[1], VALUES[1]),
     )
     numbers = np.array([10, 21, 41, 3, 25, np.nan]), np.array(VALUES[1])
-    rows = list(reproduced_rows(2, [Refit(*each) for each in zip(known, numbers, strict=True)]))
+    rows = list(
+        reproduced_rows(
+            2,
+            [
+                Refit(one, np.zeros((1, len(CODEBOOK.names)), np.uint16), each)
+                for one, each in zip(known, numbers, strict=True)
+            ],
+        )
+    )
     assert [row.label for row in rows[:5]] == [OUTPUTS[0].labels[k] for k in (0, 1, 2, 4, 5)]
     assert [row.matched for row in rows[:5]] == [True, False, False, True, False]
     assert [row.agrees for row in rows[:5]] == pytest.approx([0, np.nan, np.nan, 0, np.nan], nan_ok=True)

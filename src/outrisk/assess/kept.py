@@ -13,7 +13,7 @@ from typing import Any, get_type_hints
 from outrisk.assess.run import Job, RunResult
 from outrisk.microdata import Codes, Microdata
 from outrisk.problem.blocks import Array
-from outrisk.problem.released import Refit
+from outrisk.problem.refit import Refit
 from outrisk.records.directory import StudyDirectory
 
 
@@ -51,6 +51,6 @@ def kept(directory: StudyDirectory, job: Job) -> RunResult | None:
         return None
     values = {field.name: getattr(found, field.name) for field in fields(found)}
     pairs = zip(job.problem.released, found.refits, strict=True)
-    values["refits"] = [Refit(released, each.numbers, each.failure) for released, each in pairs]
+    values["refits"] = [Refit(released, found.synthetic, each.numbers, each.failure) for released, each in pairs]
     values["synthetic"] = Microdata(job.problem.codebook, found.synthetic)
     return RunResult(job=job, **values)

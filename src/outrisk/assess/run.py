@@ -20,7 +20,7 @@ from outrisk.evolve.loop import Generation, State, evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import Settings
 from outrisk.microdata import Microdata
-from outrisk.problem.released import Refit
+from outrisk.problem.refit import Refit
 from outrisk.records.schema import Place, Snapshot, Step
 from outrisk.risk.attribution.over_key_sets import Scores, score_coding
 from outrisk.risk.families import Question, measure

@@ -37,7 +37,7 @@ from outrisk.evolve.settings import LocalSearchSettings
 from outrisk.load import StudyData
 from outrisk.microdata import write_table
 from outrisk.outputs.base import Output
-from outrisk.problem.released import Refit
+from outrisk.problem.refit import Refit
 from outrisk.records.directory import StudyDirectory
 from outrisk.records.provenance import code_digest, data_digest, file_digest, flat, peak_memory_mb, versions
 from outrisk.records.schema import (

@@ -35,7 +35,7 @@ from outrisk.risk.privacy.registry import METRICS, Metric
 def matched_rows(result: RunResult) -> Iterator[Matched]:
     """Rows of matched.csv for one run: every number of which something was released."""
     place = vars(result.job.place)
-    yield from (Matched(**place, **vars(number)) for refit in result.refits for number in refit.rows())
+    yield from (Matched(**place, **vars(number)) for refit in result.refits for number in refit.rows(result.stop))
 
 
 def risk_rows(result: RunResult) -> Iterator[Score]:
@@ -109,6 +109,7 @@ def _run(result: RunResult) -> Run:
         mse=float(np.mean(difference**2)),
         largest_difference=float(np.max(np.abs(difference))),
         matched=sum(int(refit.matched.sum()) for refit in result.refits),
+        near=sum(int(refit.near.sum()) for refit in result.refits),
         numbers=len(difference),
         failures=tuple(refit.failure for refit in result.refits if refit.failure),
     )

@@ -9,7 +9,10 @@ import numpy as np
 
 from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.number_errors import Errors
+from outrisk.evolve.problem import Problem
 from outrisk.evolve.tuning import TUNING
+from outrisk.problem.blocks import Array
+from outrisk.problem.refit import NEAR
 
 
 @dataclass
@@ -24,6 +27,28 @@ class Standstill:
         if error < self.least * (1.0 - TUNING.gain):
             self.least, self.since = error, number
         return number - self.since
+
+
+@dataclass
+class Settled:
+    """The nearest data set so far of which every number is within 1 % of its sampling error, if there is one."""
+
+    problem: Problem
+    allowed: Array | None = None  # (total k,)
+    looked: int = 0
+    candidate: Candidate | None = None
+    errors: Errors | None = None
+
+    def see(self, number: int, candidate: Candidate, distances: Array, errors: Errors) -> bool:
+        """Take note of the data set of a generation, off by `distances` (total k,); returns whether there is one."""
+        if self.allowed is None or number - self.looked >= 8 * TUNING.stuck:  # they hardly change
+            near = NEAR * np.nan_to_num(self.problem.sampling_errors(candidate.codes))
+            self.allowed, self.looked = np.maximum(near, self.problem.tolerance), number
+        known = self.problem.known
+        within = bool((np.abs(distances) <= self.allowed)[known].all())
+        if within and (self.errors is None or errors.missed < self.errors.missed):
+            self.candidate, self.errors = deepcopy(candidate), errors
+        return self.candidate is not None
 
 
 @dataclass

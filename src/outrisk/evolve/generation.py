@@ -13,7 +13,7 @@ from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.number_errors import Errors
 from outrisk.evolve.state import State
 
-Stop = Literal["", "matched", "budget", "stalled"]
+Stop = Literal["", "matched", "near", "budget", "stalled"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from functools import partial
 import numpy as np
 
 from outrisk.evolve import moves
-from outrisk.evolve.acceptance import Nearest, Standstill
+from outrisk.evolve.acceptance import Nearest, Settled, Standstill
 from outrisk.evolve.candidate import Candidate, draw_candidate
 from outrisk.evolve.generation import Generation, Stop
 from outrisk.evolve.linear_map import Linear, linearise
@@ -54,6 +54,7 @@ class _Search:
         self.polish = _polish(problem, settings)
         self.schedule = Schedule(problem, settings)
         self.standstill, self.counting, self.nearest = Standstill(), Standstill(), Nearest()
+        self.settled = Settled(problem)
         if state:
             restore(self, state)
         self.linear: Linear = self._linearise()
@@ -67,7 +68,11 @@ class _Search:
             self.linear = replace(self.linear, informations=self.problem.informations(self.candidate.codes))
             stop, errors = self._judge(number)
             best, of_best = self.candidate, errors
-            if self.schedule.phase != "approach" and stop != "matched":
+            if stop == "near":
+                assert self.settled.candidate is not None
+                assert self.settled.errors is not None
+                best, of_best = self.settled.candidate, self.settled.errors
+            elif self.schedule.phase != "approach" and stop != "matched":
                 best, of_best = self.nearest.of(self.candidate, errors)
             fitness = {"best": self.linear.fitness(self.candidate.totals)}
             if not stop and self.schedule.approached(self.problem, errors, number - self.standstill.since):
@@ -137,10 +142,18 @@ class _Search:
             if errors.all_matched:
                 return "matched", errors
         waited = self.standstill.see(number, errors.off)
+        near = self._near(number, errors)
         if number == self.settings.generations:
-            return "budget", errors
-        stalled = 0 < self.settings.patience <= waited and not self.schedule.closing
-        return ("stalled" if stalled else ""), errors
+            return "near" if near else "budget", errors
+        patience = self.settings.patience / (2.0 if near else 1.0)
+        stalled = 0 < patience <= waited and not self.schedule.closing
+        return ("" if not stalled else "near" if near else "stalled"), errors
+
+    def _near(self, number: int, errors: Errors) -> bool:
+        """Whether some data set of the run has every number within 1 % of its sampling error."""
+        if self.schedule.phase in ("approach", "counts") or 2 * errors.matched < errors.numbers:
+            return False
+        return self.settled.see(number, self.candidate, self.linear.distances(self.candidate.totals), errors)
 
 
 def _polish(problem: Problem, settings: LocalSearchSettings) -> int:

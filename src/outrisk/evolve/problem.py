@@ -15,6 +15,7 @@ from outrisk.evolve.compiled.plan import build_plan
 from outrisk.evolve.compiled.sums import information_of, totals_of
 from outrisk.problem.blocks import Array, Mask
 from outrisk.problem.released import ROUNDING, ModelPart, Part, Released, TallyPart
+from outrisk.problem.sampling import sampling_errors
 
 SAFE = 0.999  # share of half a last digit within which a model's number counts as matched: its totals are linearised
 
@@ -111,6 +112,10 @@ class Problem:
     def totals(self, codes: Codes) -> Array:
         """All totals of a data set, exactly; shape (m,)."""
         return np.asarray(totals_of(self.plan, codes))
+
+    def sampling_errors(self, codes: Codes) -> Array:
+        """Of all numbers (total k,), from records that reproduce them; NaN where there is none."""
+        return np.concatenate([sampling_errors(output, codes) for output in self.released])
 
     def informations(self, codes: Codes) -> tuple[Array, ...]:
         """Information of each part's model on a data set; (0, 0) where there is none, or it is among the totals."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
@@ -17,6 +16,7 @@ from outrisk.problem.formulas import Formula, ModelSays
 
 if TYPE_CHECKING:
     from outrisk.microdata import Microdata
+    from outrisk.problem.refit import Refit
 
 ROUNDING = 1 + 1e-9  # what rounding of a double may add to half a last digit
 
@@ -52,8 +52,12 @@ class Bounded(Protocol):
 
     `numbers` are the published numbers (k,) recomputed from totals (m,), exactly; NaN where they are undefined.
     `bounds` translates ranges of the published numbers (k,) into ranges of totals, at the present totals. `formulas`
-    say of each of the k numbers how it follows from the totals.
+    say of each of the k numbers how it follows from the totals. differentiable: whether numbers change little by
+    little with their totals (a quantile does not: it jumps from value to value).
     """
+
+    @property
+    def differentiable(self) -> bool: ...  # noqa: D102
 
     def numbers(self, totals: Array) -> Array: ...  # noqa: D102
     def bounds(self, totals: Array, low: Array, high: Array) -> Bounds: ...  # noqa: D102
@@ -173,61 +177,9 @@ class Released:
 
     def recompute(self, data: Microdata) -> Refit:
         """The numbers from decoded records, beside the released ones; NaN, and why, where the refit fails."""
+        from outrisk.problem.refit import Refit  # which is made of what stands here
+
         try:
-            return Refit(self, self.refit(data))
+            return Refit(self, data.codes, self.refit(data))
         except OutputError as error:
-            return Refit(self, np.full(len(self.low), np.nan), str(error))
-
-
-@dataclass(frozen=True)
-class Compared:
-    """A released number (NaN where only the range from `low` to `high` is known) beside its refit.
-
-    difference: refit minus released, 0 within a known range. decimals: printed digits after the point. matched: the
-    difference is at most half a last digit.
-    """
-
-    output: str
-    label: str
-    released: float
-    low: float
-    high: float
-    refit: float
-    difference: float
-    decimals: int
-    matched: bool
-
-
-@dataclass(frozen=True, eq=False)
-class Refit:
-    """Released numbers beside the same numbers of some records: numbers (k,), and why they could not be computed."""
-
-    released: Released
-    numbers: Array
-    failure: str = ""
-
-    @cached_property
-    def differences(self) -> Array:
-        """Signed distance of each number of which something was released from where it should lie."""
-        return self.released.distance(self.numbers)[self.released.known]
-
-    @cached_property
-    def matched(self) -> NDArray[np.bool_]:
-        """Which of these numbers are right at their released precision."""
-        return self.released.is_matched(self.numbers)[self.released.known]
-
-    def rows(self) -> Iterator[Compared]:
-        """Every number of which something was released."""
-        released = self.released
-        for at, k in enumerate(np.flatnonzero(released.known)):
-            yield Compared(
-                output=released.name,
-                label=released.labels[k],
-                released=float(released.values[k]),
-                low=float(released.low[k]),
-                high=float(released.high[k]),
-                refit=float(self.numbers[k]),
-                difference=float(self.differences[at]),
-                decimals=int(released.decimals[k]),
-                matched=bool(self.matched[at]),
-            )
+            return Refit(self, data.codes, np.full(len(self.low), np.nan), str(error))

@@ -13,7 +13,8 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
-from outrisk.problem.released import Compared, Released
+from outrisk.problem.refit import Compared
+from outrisk.problem.released import Released
 from outrisk.result_row import Row
 
 Number = Annotated[float, BeforeValidator(lambda value: math.nan if value is None else value)]
@@ -410,6 +411,7 @@ class Run:
     mse: Number
     largest_difference: Number
     matched: int
+    near: int
     numbers: int
     failures: tuple[str, ...] = ()
 

@@ -64,7 +64,13 @@ def headlines(results: Results) -> list[Figure]:
         return []
     complete = sum(run.matched == run.numbers for run in results.runs)
     total = len(results.runs)
-    figures = [Figure("Runs that reproduced every released number", f"{complete} of {total}", "at printed precision")]
+    figures = [
+        Figure(
+            "Runs that reproduced every released number",
+            f"{complete} of {total}",
+            f"at printed precision; {_near(results.runs)}",
+        )
+    ]
     lead = results.lead
     if lead is None:
         own = find(next(fold for fold in results.risk.folds if fold.runs).estimates, LEADING, "original")
@@ -146,10 +152,17 @@ def _reproduced(runs: Sequence[Run]) -> str:
     how_many = f"Of these, {len(complete):,}" if complete else "Not one of these"
     return (
         f"{start}{how_many} reproduced all released numbers at their printed precision; in the worst run "
-        f"{least.matched:,} of {least.numbers:,} numbers were reproduced (MAE up to {formats.error(worst)}). Data that "
+        f"{least.matched:,} of {least.numbers:,} numbers were reproduced (MAE up to {formats.error(worst)}); "
+        f"{_near(runs)}. Data that "
         "come closer to the released numbers may give away more, so the risk stated here may be "
         "understated (see [[extrapolation]])."
     )
+
+
+def _near(runs: Sequence[Run]) -> str:
+    """In how many runs all numbers are within 1 % of their sampling error."""
+    near = sum(run.near == run.numbers for run in runs)
+    return f"within 1 % of their sampling error in {near:,} of {len(runs):,}"
 
 
 def _risk(results: Results) -> list[str]:

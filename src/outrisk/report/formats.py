@@ -12,7 +12,8 @@ CONVENTIONS = {"tcap_undefined": "non-matches undefined", "tcap_zero": "non-matc
 _MINUS = "\N{MINUS SIGN}"
 _LONGEST = 300  # characters of one setting
 _STOPS = {
-    "matched": "all numbers matched",
+    "matched": "all numbers at their digits",
+    "near": "all numbers within 1 % of their sampling error, and no further progress",
     "budget": "budget used up",
     "stalled": "no further progress",
     "time": "time limit reached",

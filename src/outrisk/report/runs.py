@@ -30,6 +30,7 @@ def fold_rows(results: Results) -> list[dict[str, str]]:
             "mae": formats.spread([formats.error(x) for x in _ordered([run.mae for run in fold.runs])]),
             "largest": formats.spread([formats.error(x) for x in _ordered([r.largest_difference for r in fold.runs])]),
             "matched": matched_range(fold.runs),
+            "near": near_range(fold.runs),
         }
         for fold in results.risk.folds
         if fold.runs
@@ -39,6 +40,11 @@ def fold_rows(results: Results) -> list[dict[str, str]]:
 def matched_range(runs: Sequence[Run]) -> str:
     """`9 of 9`, or `7 to 9 of 9`, over the runs of a fold."""
     return f"{formats.spread([f'{x:,}' for x in sorted(run.matched for run in runs)])} of {runs[0].numbers:,}"
+
+
+def near_range(runs: Sequence[Run]) -> str:
+    """The same of the numbers within 1 % of their sampling error."""
+    return f"{formats.spread([f'{x:,}' for x in sorted(run.near for run in runs)])} of {runs[0].numbers:,}"
 
 
 def _ordered(values: Sequence[float]) -> list[float]:

@@ -63,10 +63,10 @@ def _plain(text: str) -> str:
 def _errors(results: Results) -> Table:
     table = _table()
     table.add_column("Fold", no_wrap=True)
-    for name in ("Records", "Runs", "Error (MAE)", "Numbers matched"):
+    for name in ("Records", "Runs", "Error (MAE)", "At their digits", "Within 1 % of s.e."):
         table.add_column(name, justify="right")
     for row in fold_rows(results):
-        table.add_row(escape(row["fold"]), row["records"], row["runs"], _plain(row["mae"]), row["matched"])
+        table.add_row(escape(row["fold"]), row["records"], row["runs"], _plain(row["mae"]), row["matched"], row["near"])
     return table
 
 

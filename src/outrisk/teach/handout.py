@@ -8,7 +8,8 @@ from pathlib import Path
 
 from outrisk.errors import EvolveError
 from outrisk.microdata import Microdata
-from outrisk.problem.released import Refit, agrees
+from outrisk.problem.refit import Refit
+from outrisk.problem.released import agrees
 from outrisk.records.provenance import file_digest
 from outrisk.records.schema import ReleasedOutput, Reproduced, SyntheticFile, Teaching, TeachingCopy
 from outrisk.teach.course import Copy, Course
@@ -30,7 +31,7 @@ def check_files(course: Course, copy: Copy, files: Sequence[Path]) -> tuple[Teac
     if faults:
         raise EvolveError(f"copy {copy.number} {faults[0]}, a fault of OutRisk: please report it; nothing was written")
     refits = [released.recompute(back[0]) for released in course.released]
-    rows = list(reproduced_rows(copy.number, refits))
+    rows = list(reproduced_rows(copy.number, refits, copy.stop))
     checked = TeachingCopy(
         copy_number=copy.number,
         stop=copy.stop,
@@ -45,10 +46,10 @@ def check_files(course: Course, copy: Copy, files: Sequence[Path]) -> tuple[Teac
     return checked, rows
 
 
-def reproduced_rows(number: int, refits: Sequence[Refit]) -> Iterator[Reproduced]:
+def reproduced_rows(number: int, refits: Sequence[Refit], stop: str = "") -> Iterator[Reproduced]:
     """Rows of reproduced.csv for one copy: every number of which something was released."""
     for refit in refits:
-        for row in refit.rows():
+        for row in refit.rows(stop):
             yield Reproduced(copy=number, **vars(row), agrees=agreement(row.difference, row.decimals))
 
 

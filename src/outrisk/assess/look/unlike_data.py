@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from outrisk.assess.look.finding import DIFFERS, named, plural
-from outrisk.problem.released import Compared, Refit
+from outrisk.problem.refit import Compared, Refit
 from outrisk.records.schema import Finding
 
 

@@ -38,6 +38,7 @@ class Modal:
     points: Array
     size: int  # levels of the variable, its missing one included
     withholds: bool
+    differentiable = False
 
     def _counts(self, totals: Array) -> Array:
         return totals.reshape(-1, self.size)[:, : len(self.points)]

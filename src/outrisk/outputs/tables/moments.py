@@ -36,6 +36,7 @@ class Moments:
     withholds: bool
     spread: float = 1.0
     lightest: float = 1.0
+    differentiable = True
 
     @cached_property
     def order(self) -> tuple[str, ...]:

@@ -86,6 +86,7 @@ class Ranks:
     cuts: Sequence[Cut]
     half: float
     withholds: bool
+    differentiable = False
 
     @property
     def n_cells(self) -> int:

@@ -26,6 +26,7 @@ class Counts:
 
     number: NDArray[np.int64]
     spread: float = 1.0
+    differentiable = True
 
     def numbers(self, totals: Array) -> Array:
         """The totals, in the order of the numbers."""
@@ -63,6 +64,7 @@ class Shares:
     withholds: bool
     spread: float = 1.0
     lightest: float = 1.0
+    differentiable = True
 
     @cached_property
     def _summed(self) -> NDArray[np.int64]:

@@ -24,6 +24,7 @@ _WIDTH, _HEIGHT = 200, 30  # of a picture
 _SHOWN = 60  # numbers of an output on the page; the file has them all
 _STOPS = {
     "matched": "every number matched",
+    "near": "with every number within 1 % of its sampling error, when nothing more was gained",
     "budget": "at the end of its budget",
     "stalled": "when nothing more was gained",
 }

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from outrisk.reasons import sentence
 from outrisk.records.results import Results
 from outrisk.records.schema import Matched
 from outrisk.report import formats
@@ -110,6 +111,11 @@ def _number_rows(group: Sequence[Number]) -> list[dict[str, Any]]:
                 if undefined
                 else " to ".join(formats.fixed(end, more, sign=True) for end in ends),
                 "matched": row.matched,
+                "far": "none"
+                if math.isnan(row.sampling_error)
+                else formats.error(abs(row.difference) / row.sampling_error),
+                "near": row.near,
+                "why": sentence(row.reason, row.detail),
             }
         )
     return rows
@@ -122,6 +128,7 @@ def _summarise(name: str, group: Sequence[Number]) -> dict[str, Any]:
         "output": name,
         "numbers": len(group),
         "matched": sum(number.row.matched for number in group),
+        "near": sum(number.row.near for number in group),
         "mae": math.nan if undefined else sum(size) / len(size),
         "largest": math.nan if undefined else max(size),
     }

@@ -1,0 +1,213 @@
+"""Releases as people make them, over five seeds: python benchmarks/everyday.py [--only NAME] [--seeds N] [--quick]
+
+One run of preset `fast` on each release and seed, one core. Numbers are counted by refit: right at their printed
+digits, and within 1 % of their sampling error (or at their digits); the worst kind of output at its digits; processor
+seconds of the run; why it stopped. A release is made from a census excerpt (acs7.csv, 2019), from adult, or from
+statsmodels' `fair`; --data is the folder of the first two. --quick: two seeds, and the three releases that take least.
+--unmet lists the numbers that are not met.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from outputs import MIXED, peak_memory
+from pydantic import TypeAdapter
+from threadpoolctl import threadpool_limits
+
+from outrisk.config import OutputEntry, read_study
+from outrisk.evolve.loop import evolve
+from outrisk.evolve.problem import Problem
+from outrisk.evolve.settings import preset
+from outrisk.load import load_study_data
+from outrisk.microdata import Microdata, from_frame, infer_codebook
+from outrisk.outputs import release
+
+ROOT = Path(__file__).resolve().parents[1]
+CENSUS = "census/acs_us/acs7.csv"
+ADULT = "adult/adult.csv.gz"
+WITH_ERRORS = ["coefficients", "standard_errors"]
+LOGIT = "TENURE ~ AGE + C(AREA) + C(ETHGROUP) + C(LTILL) + C(MSTATUS) * C(SEX) + AGE:C(SEX) + I(AGE**2)"
+EVERYDAY = [
+    {"kind": "logit", "formula": LOGIT, "event": 1, "release": [*WITH_ERRORS, "log_likelihood"], "decimals": 6},
+    {"kind": "probit", "formula": "TENURE ~ AGE + C(SEX) + C(MSTATUS)", "event": 1, "where": "AGE >= 25",
+     "release": [*WITH_ERRORS, "p_values"]},
+    {"kind": "ols", "formula": "AGE ~ C(SEX) + C(MSTATUS) + C(LTILL)", "release": WITH_ERRORS},
+    {"kind": "frequencies", "by": ["AREA", "TENURE"]},
+    {"kind": "frequencies", "by": ["ETHGROUP", "TENURE"], "protection": {"threshold": 10}},
+    {"kind": "frequencies", "by": ["AREA", "MSTATUS"], "protection": {"round_to": 5}},
+    {"kind": "magnitudes", "value": "AGE", "by": ["MSTATUS"], "statistics": ["mean", "sd"]},
+]  # fmt: skip
+LARGE = [
+    {"kind": "logit", "event": ">50K", "release": WITH_ERRORS,
+     "formula": "income ~ age + hours + C(sex) + C(race) + C(marital) + C(workclass) + C(education)"},
+    {"kind": "frequencies", "by": ["education", "income"]},
+    {"kind": "frequencies", "by": ["marital", "race"], "where": "age >= 30"},
+]  # fmt: skip
+GROUPS = [
+    {"kind": "logit", "event": ">50K", "release": WITH_ERRORS,
+     "formula": "income ~ age + hours + C(sex) + C(marital) + C(workclass) + C(country)"},
+    {"kind": "frequencies", "by": ["education", "income"]},
+    {"kind": "frequencies", "by": ["marital", "workclass"]},
+    {"kind": "frequencies", "by": ["education", "marital"]},
+    {"kind": "frequencies", "by": ["education", "workclass"]},
+]  # fmt: skip
+PAPER = [
+    {"kind": "univariate", "variables": ["ETHGROUP", "LTILL", "MSTATUS", "SEX", "TENURE"]},
+    {"kind": "magnitudes", "value": "AGE", "by": ["TENURE"], "statistics": ["mean", "sd", "count"], "decimals": 1},
+    {"kind": "frequencies", "by": ["MSTATUS", "TENURE"]},
+    {"kind": "logit", "formula": "TENURE ~ AGE + C(SEX) + C(LTILL)", "event": 1, "decimals": 2,
+     "release": [*WITH_ERRORS, "p_values"]},
+    {"kind": "ols", "formula": "AGE ~ C(SEX) + C(LTILL) + TENURE", "release": [*WITH_ERRORS, "r2"], "decimals": 2},
+]  # fmt: skip
+
+
+def many():
+    """Twenty tables, twenty regressions and ten summaries of the census excerpt."""
+    names = ["AREA", "ETHGROUP", "LTILL", "MSTATUS", "SEX", "TENURE"]
+    pairs = [(one, two) for at, one in enumerate(names) for two in names[at + 1 :]]
+    tables = [{"kind": "frequencies", "by": list(by)} for by in pairs]
+    tables += [{"kind": "frequencies", "by": ["AGE", name]} for name in ("SEX", "TENURE", "LTILL")]
+    tables += [{"kind": "frequencies", "by": by} for by in (["LTILL", "SEX", "TENURE"], ["MSTATUS", "SEX", "TENURE"])]
+    designs = ["AGE + C(SEX)", "AGE + C(MSTATUS)", "C(ETHGROUP) + C(SEX)", "AGE + C(LTILL) + C(SEX)", "AGE + I(AGE**2)"]
+    fits = [
+        {"kind": kind, "formula": f"TENURE ~ {design}", "event": 1}
+        for kind in ("logit", "probit")
+        for design in designs
+    ]
+    fits += [
+        {"kind": "logit", "formula": f"LTILL ~ {design}", "event": 1}
+        for design in ("AGE + C(SEX)", "AGE + TENURE", "C(ETHGROUP) + AGE", "C(MSTATUS) + C(SEX)", "TENURE + C(SEX)")
+    ]
+    fits += [
+        {"kind": "ols", "formula": f"AGE ~ {design}"}
+        for design in ("C(SEX) + TENURE", "C(MSTATUS)", "C(LTILL) + C(SEX)", "C(ETHGROUP)", "TENURE + C(LTILL)")
+    ]
+    fits = [fit | {"release": WITH_ERRORS} for fit in fits]
+    sums = [{"kind": "magnitudes", "value": "AGE", "by": [name], "statistics": ["mean", "sd"]} for name in names]
+    sums += [
+        {"kind": "quantiles", "value": "AGE", "by": [name], "quantiles": [0.25, 0.5, 0.75]}
+        for name in ("SEX", "TENURE", "MSTATUS")
+    ]
+    sums.append({"kind": "correlations", "variables": ["AGE", "LTILL", "SEX", "TENURE"]})
+    return [*tables, *fits, *sums]
+
+
+def problem_of(frame, entries):
+    """What is asked: the released outputs of these records, and their codebook."""
+    codebook, _ = infer_codebook(frame.reset_index(drop=True))
+    data = from_frame(frame.reset_index(drop=True), codebook)
+    adapter = TypeAdapter(OutputEntry)
+    outputs = [o for at, entry in enumerate(entries, 1) for o in adapter.validate_python(entry).build(codebook, at)]
+    return Problem(codebook, len(data), tuple(release(output, data) for output in outputs))
+
+
+def census(folder, n, entries):
+    frame = pd.read_csv(folder / CENSUS)
+    frame = frame[frame["YEAR"] == 2019].drop(columns="YEAR")
+    frame["ETHGROUP"] = frame["ETHGROUP"].replace({5: 4, 6: 5, 7: 6})  # 32 people had 5
+    return problem_of(frame if n is None else frame.sample(n, random_state=1), entries)
+
+
+def adult(folder, n, names, entries):
+    frame = pd.read_csv(folder / ADULT).rename(
+        columns={"hours_per_week": "hours", "marital_status": "marital", "native_country": "country"}
+    )
+    rare = {"Married-AF-spouse": "Married-civ-spouse", "Never-worked": "?", "Without-pay": "?", "Preschool": "1st-4th"}
+    frame = frame.replace({"marital": rare, "workclass": rare, "education": rare})
+    most = frame["country"].value_counts().index[:9]
+    frame["country"] = frame["country"].where(frame["country"].isin(most), "Elsewhere")
+    frame = frame.replace("?", "Unknown")[names]
+    return problem_of(frame.sample(n, replace=True, random_state=1), entries)
+
+
+def fair(folder):
+    study = read_study(ROOT / "configs" / "fair-regressions.yaml")
+    data = load_study_data(study).original
+    return Problem(data.codebook, len(data), tuple(release(output, data) for output in study.outputs(data.codebook)))
+
+
+ADULTS = ["age", "hours", "sex", "race", "marital", "workclass", "education", "income"]
+BY_GROUP = ["age", "hours", "sex", "marital", "workclass", "education", "country", "income"]
+RELEASES = {
+    "paper 300": partial(census, n=300, entries=PAPER),
+    "fair regressions": fair,
+    "census 8,000": partial(census, n=8_000, entries=EVERYDAY),
+    "mixed 25,435": partial(census, n=None, entries=MIXED),
+    "many 25,435": partial(census, n=None, entries=many()),
+    "groups 100,000": partial(adult, n=100_000, names=BY_GROUP, entries=GROUPS),
+    "adult 200,000": partial(adult, n=200_000, names=ADULTS, entries=LARGE),
+}
+QUICK = ("paper 300", "fair regressions", "census 8,000")
+
+
+def run(problem, seed, seconds):
+    """The last generation of a run, and its processor seconds."""
+    started, last = time.thread_time(), None
+    for generation in evolve(problem, preset("fast"), np.random.default_rng(seed)):
+        last = generation
+        if seconds and time.thread_time() - started > seconds:
+            break
+    return last, time.thread_time() - started
+
+
+def row(problem, seed, seconds, unmet):
+    """Shares of the numbers at their digits, and within 1 % of sampling errors; processor seconds."""
+    generation, used = run(problem, seed, seconds)
+    synthetic = Microdata(problem.codebook, generation.codes)
+    refits = [released.recompute(synthetic) for released in problem.released]
+    matched, near = (np.concatenate([getattr(refit, what) for refit in refits]) for what in ("matched", "near"))
+    kinds = pd.DataFrame([(r.released.kind, r.matched.sum(), len(r.matched)) for r in refits]).groupby(0).sum()
+    worst = (kinds[1] / kinds[2]).idxmin()
+    print(
+        f"  seed {seed}: {matched.sum():,} of {len(matched):,} at their digits ({matched.mean():.3f}), "
+        f"{near.sum():,} within 1 %; least {worst} {kinds[1][worst] / kinds[2][worst]:.2f}; "
+        f"{used:.1f} s, generation {generation.number}, {generation.stop or 'cut off'}",
+        flush=True,
+    )
+    for one in (one for refit in refits for one in refit.rows(generation.stop) if unmet and not one.matched):
+        print(
+            f"      {one.output[:24]:24} {one.label[:40]:40} {one.released:12.6g} {one.refit:12.6g} "
+            f"{abs(one.difference) / one.sampling_error:8.3f} {one.reason} {one.detail}"
+        )
+    return matched.mean(), near.mean(), used
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", action="append", help="a release, by the start of its name (repeatable)")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--seconds", type=float, default=0.0, help="cut runs off after so many processor seconds")
+    parser.add_argument("--unmet", action="store_true", help="list the numbers that are not met")
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    given = parser.parse_args()
+    names = [n for n in RELEASES if not given.only or any(n.startswith(each) for each in given.only)]
+    for name in names:
+        if given.quick and name not in QUICK:
+            continue
+        problem = RELEASES[name](given.data)
+        first = evolve(problem, preset("fast"), np.random.default_rng(0))
+        next(first), next(first)  # compiled code and plan are there
+        print(f"{name}: {len(problem.released)} outputs, {int(problem.known.sum()):,} numbers")
+        found = [
+            row(problem, seed, given.seconds, given.unmet) for seed in range(1, (2 if given.quick else given.seeds) + 1)
+        ]
+        shares, near, seconds = zip(*found, strict=True)
+        print(
+            f"  median {statistics.median(shares):.3f}, least {min(shares):.3f} at their digits; within 1 % "
+            f"{statistics.median(near):.3f}, least {min(near):.3f}; "
+            f"{statistics.median(seconds):.1f} s, most {max(seconds):.1f}; peak {peak_memory():,.0f} MB",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    with threadpool_limits(1):
+        main()

@@ -1,0 +1,173 @@
+"""What each record adds to totals and, to first order, to the published numbers: its influence (Hampel 1974).
+
+Plain numpy over any records, with weights: what the compiled loops (evolve/compiled) do one edit at a time. Sampling
+errors (sampling.py) and calibrated starts (evolve/calibrated.py) are made of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, gammaln, log_ndtr, logsumexp
+
+from outrisk.problem.blocks import Array, Mask, Model, Tally, Weight, level_in
+
+Records = NDArray[np.uint16]  # codes (n, variables)
+_SLIGHT = 1e-9  # eigenvalues of a number's dependence on the information that are left out, of the largest
+_LARGEST = 700.0  # of an exponent
+
+
+@dataclass(frozen=True, eq=False)
+class TallyRecords:
+    """Some records as a tally sees them: the total that each adds to (n,), -1 for none, and what it adds (n,)."""
+
+    size: int
+    cell: NDArray[np.int64]
+    value: Array
+
+    def totals(self, times: Array) -> Array:
+        """Totals (size,) of the records, each taken so many times (n,)."""
+        used = self.cell >= 0
+        return np.asarray(np.bincount(self.cell[used], (self.value * times)[used], minlength=self.size), np.float64)
+
+
+def records_of_tally(block: Tally, codes: Records) -> TallyRecords:
+    """The records (n, variables) as a tally sees them."""
+    level = level_in(block.place, codes)
+    cell = level if block.cell is None else block.cell[level].astype(np.int64)
+    value = np.ones(len(codes)) if block.value is None else block.value[level]
+    times = _times(block.masks, block.weight, codes)
+    return TallyRecords(block.size, np.where(times != 0.0, cell, -1), value * times)
+
+
+@dataclass(frozen=True, eq=False)
+class ModelRecords:
+    """Some records as a model sees them, at its published coefficients.
+
+    rows (n, k): design. residual (n, E), curvature (n, E, E), likelihood (n,): first and minus second derivative of the
+    log-likelihood in the linear predictors, and the log-likelihood itself (ols: 1 and the squared residual). extra (n,
+    columns). weight (n,): 0 outside the model's subset.
+    """
+
+    model: Model
+    rows: Array
+    residual: Array
+    curvature: Array
+    likelihood: Array
+    extra: Array
+    weight: Array
+
+    @cached_property
+    def _triangle(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        return np.tril_indices(self.model.n_score)
+
+    def totals(self, times: Array) -> Array:
+        """Totals (m,) of the records, each taken so many times (n,), in the order of `Model`."""
+        times = times * self.weight
+        found = [(self.rows.T @ (self.residual * times[:, None])).T.ravel()]
+        if self.model.information:
+            found.append(self.information(times)[self._triangle])
+        if self.model.likelihood:
+            found.append(np.array([self.likelihood @ times]))
+        return np.concatenate([*found, times @ self.extra])
+
+    def information(self, times: Array) -> Array:
+        """Information (K, K) of the records, each taken so many times (n,), times the weights."""
+        rows, e = self.rows, range(self.residual.shape[1])
+        return np.block([[rows.T @ (rows * (self.curvature[:, i, j] * times)[:, None]) for j in e] for i in e])
+
+    def through(self, jacobian: Array) -> Array:
+        """What a record changes q numbers by, (n, q), where they change with the totals by `jacobian` (q, m)."""
+        K, k = self.model.n_score, self.rows.shape[1]
+        found = np.zeros((len(self.rows), len(jacobian)))
+        for e in range(self.residual.shape[1]):
+            found += self.residual[:, e : e + 1] * (self.rows @ jacobian[:, e * k : (e + 1) * k].T)
+        at = K + self.model.n_information
+        if self.model.information:
+            self._add_curved(found, jacobian[:, K:at])
+        if self.model.likelihood:
+            found += np.outer(self.likelihood, jacobian[:, at])
+            at += 1
+        found += self.extra @ jacobian[:, at:].T
+        return found * self.weight[:, None]
+
+    def _add_curved(self, found: Array, jacobian: Array) -> None:
+        """Add to `found` what comes by the information: a quadratic form of each number, mostly of rank one."""
+        size, k = self.model.n_score, self.rows.shape[1]
+        low, high = self._triangle
+        for number, slopes in enumerate(jacobian):
+            if not slopes.any():
+                continue
+            form = np.zeros((size, size))
+            form[low, high] = slopes / 2.0
+            form += form.T
+            values, vectors = np.linalg.eigh(form)
+            kept = np.abs(values) > _SLIGHT * np.abs(values).max()
+            for value, vector in zip(values[kept], vectors.T[kept], strict=True):
+                along = self.rows @ vector.reshape(-1, k).T  # (n, E)
+                if along.shape[1] == 1:
+                    found[:, number] += value * self.curvature[:, 0, 0] * along[:, 0] ** 2
+                else:
+                    found[:, number] += value * np.einsum("ni,nij,nj->n", along, self.curvature, along)
+
+
+def records_of_model(model: Model, codes: Records) -> ModelRecords:
+    """The records (n, variables) as a model sees them."""
+    k = model.coefficients.shape[1]
+    rows = np.zeros((len(codes), k))
+    for term in model.terms:
+        rows[:, term.columns] += term.rows[level_in(term.joint, codes)]
+    extra = np.zeros((len(codes), model.n_extra))
+    for term in model.extra:
+        extra[:, term.columns] += term.rows[level_in(term.joint, codes)]
+    eta = rows @ model.coefficients.T
+    if model.offset:
+        eta += model.offset[1][level_in(model.offset[0], codes)][:, None]
+    weight = _times(model.masks, model.weight, codes)
+    if model.family == "none":
+        none = np.zeros((len(codes), 0))
+        return ModelRecords(model, none, none, np.zeros((len(codes), 0, 0)), np.zeros(len(codes)), extra, weight)
+    y = model.response[level_in(model.place, codes)]
+    return ModelRecords(model, rows, *_derivatives(model.family, y, eta), extra, weight)
+
+
+def _times(masks: tuple[Mask, ...], weight: Weight | None, codes: Records) -> Array:
+    """How many times each record counts (n,): its weight, 0 outside a mask."""
+    times = np.ones(len(codes)) if weight is None else weight.by_code[codes[:, weight.variable]].astype(np.float64)
+    for mask in masks:
+        times = times * mask.include[level_in(mask.joint, codes)]
+    return np.asarray(times)
+
+
+def _derivatives(family: str, y: Array, eta: Array) -> tuple[Array, Array, Array]:
+    """Residual (n, E), curvature (n, E, E) and log-likelihood (n,) at responses (n,) and linear predictors (n, E)."""
+    if family == "mnlogit":
+        whole = np.hstack([np.zeros((len(eta), 1)), eta])
+        logs = whole - logsumexp(whole, axis=1, keepdims=True)
+        chance = np.exp(logs[:, 1:])
+        curvature = -chance[:, :, None] * chance[:, None, :]
+        every = np.arange(eta.shape[1])
+        curvature[:, every, every] += chance
+        took = y.astype(np.int64)
+        return (took[:, None] == every + 1) - chance, curvature, logs[np.arange(len(y)), took]
+    eta = eta[:, 0]
+    if family == "ols":
+        residual, curvature = y - eta, np.ones(len(y))
+        value = residual**2
+    elif family == "logit":
+        chance = expit(eta)
+        residual, curvature = y - chance, chance * (1.0 - chance)
+        value = y * eta - np.logaddexp(0.0, eta)
+    elif family == "probit":
+        sign = np.where(y > 0.5, 1.0, -1.0)
+        logs = log_ndtr(sign * eta)
+        residual = sign * np.exp(-(eta**2) / 2.0 - logs) / np.sqrt(2.0 * np.pi)
+        curvature, value = residual * (residual + eta), logs
+    else:
+        mean = np.exp(np.minimum(eta, _LARGEST))
+        residual, curvature = y - mean, mean
+        value = y * eta - mean - gammaln(y + 1.0)
+    return residual[:, None], curvature[:, None, None], value
