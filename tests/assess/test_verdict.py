@@ -17,7 +17,7 @@ from outrisk.assess.verdict.decide import Evidence, decide
 from outrisk.assess.verdict.from_folds import of_the_whole
 from outrisk.assess.verdict.looked_at import MOST, looked_at
 from outrisk.assess.verdict.reproduction import distance
-from outrisk.problem.released import Refit
+from outrisk.problem.refit import Refit
 from outrisk.records.results import read_run
 from outrisk.records.schema import VERDICTS, Decision, Dose, Finding, NotReproduced, PeopleCount, with_number
 
@@ -253,11 +253,11 @@ def test_a_table_is_reproduced_to_half_a_percent_and_a_number_to_its_last_digit(
     def refit(values, numbers, table, decimals=0):
         values, numbers = np.array(values, dtype=float), np.array(numbers, dtype=float)
         known = np.ones(len(values), dtype=bool)
-        output = SimpleNamespace(table=table)
+        output = SimpleNamespace(table=table, effort={"refits": 1})  # no sampling errors
         tolerance = np.full(len(values), 0.5 * 10.0**-decimals)
-        released = SimpleNamespace(known=known, values=values, output=output, tolerance=tolerance,
+        released = SimpleNamespace(known=known, low=values, values=values, output=output, tolerance=tolerance,
                                    distance=lambda found: found - values)  # fmt: skip
-        return Refit(released, numbers)
+        return Refit(released, np.zeros((1, 1), np.uint16), numbers)
 
     assert distance(refit([500, 500], [495, 505], ("a",))) == pytest.approx(1)  # 5 of 1,000 in another cell
     assert distance(refit([500, 500], [494, 506], ("a",))) > 1

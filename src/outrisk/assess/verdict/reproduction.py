@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from outrisk.assess.run import RunResult
-from outrisk.problem.released import Refit
+from outrisk.problem.refit import NEAR, Refit
 from outrisk.records.schema import NotReproduced
 
 MISPLACED = 0.005  # of the records of a table, at most
@@ -19,7 +19,8 @@ def not_reproduced(results: Sequence[RunResult]) -> tuple[NotReproduced, ...]:
     """Outputs that some run does not reproduce, each with its worst run.
 
     A table is reproduced where at most 0.5 % of what it counts stands in other cells (half the sum of the absolute
-    differences over the sum of the numbers), another output where every number is within one unit of its last digit.
+    differences over the sum of the numbers), another output where every number is within one unit of its last digit, or
+    within 1 % of its sampling error.
     """
     found = []
     for position, released in enumerate(results[0].job.problem.released if results else ()):
@@ -41,7 +42,8 @@ def distance(refit: Refit) -> float:
     if refit.released.output.table:
         total = float(np.nansum(np.abs(refit.released.values[refit.released.known])))
         return float(differences.sum()) / (2 * MISPLACED * total) if total else float(differences.sum())
-    return float((differences / refit.released.tolerance[refit.released.known]).max()) / _DIGITS
+    allowed = _DIGITS * refit.released.tolerance[refit.released.known]
+    return float((differences / np.fmax(allowed, NEAR * refit.sampling_errors)).max())
 
 
 def _row(refit: Refit, runs: int, table: bool) -> NotReproduced:
@@ -55,7 +57,7 @@ def _row(refit: Refit, runs: int, table: bool) -> NotReproduced:
         why = (
             f"more than {100 * MISPLACED:g} % of what the table counts stands in other cells"
             if table
-            else "a number is further away than one unit of its last digit"
+            else "a number is further away than one unit of its last digit, and than 1 % of its sampling error"
         )
     at = known[worst]
     return NotReproduced(
