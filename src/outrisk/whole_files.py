@@ -28,6 +28,9 @@ def whole(path: Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         draft.replace(path)
         sync_folder(path.parent)
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
     finally:
         with suppress(OSError):
             draft.unlink(missing_ok=True)

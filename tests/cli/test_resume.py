@@ -1,6 +1,5 @@
 """A study that was cut short goes on where it was, to the same results; or is refused, with what differs."""
 
-import csv
 import json
 from dataclasses import replace
 from threading import Event
@@ -9,6 +8,7 @@ import pytest
 import yaml
 from command import CODEBOOK, outrisk, records, refused, write_study
 from rich.console import Console
+from timeless import contents
 
 from outrisk.api import studies
 from outrisk.assess import study as studying
@@ -16,29 +16,6 @@ from outrisk.cli.commands import run
 from outrisk.records.provenance import versions
 
 RUNS = {"study": {"runs": {1: 1, 2: 2}, "folds": [1, 2]}}
-TIMES = {"seconds", "started", "peak_memory_mb"}  # names of columns and entries that hold times
-
-
-def without_times(path):
-    """What a file of a run directory says, but for times."""
-    if path.suffix == ".csv":
-        with path.open(newline="") as file:
-            return [{key: value for key, value in row.items() if key not in TIMES} for row in csv.DictReader(file)]
-    if path.suffix == ".json":
-        return _timeless(json.loads(path.read_text()))
-    return path.read_bytes()
-
-
-def _timeless(document):
-    if isinstance(document, dict):
-        return {key: _timeless(value) for key, value in document.items() if key not in TIMES}
-    return [_timeless(item) for item in document] if isinstance(document, list) else document
-
-
-def contents(place):
-    """Every file of a run directory but the log and pages, which tell times in passing, without times."""
-    paths = [path for path in sorted(place.rglob("*")) if path.is_file() and path.suffix not in (".jsonl", ".html")]
-    return {str(path.relative_to(place)): without_times(path) for path in paths}
 
 
 def cut_short(path, after, **arguments):

@@ -104,8 +104,15 @@ class StudyRun:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is not None and self.directory is not None:
-            self.directory.discard()
+        if error is None or self.directory is None:
+            return
+        kept = self.directory.folder if self.directory.keeps else None
+        self.directory.discard()
+        if isinstance(error, OSError) and kept is not None:
+            raise ConfigError(
+                f"{error.filename or kept}: {error.strerror or error}; {len(self.done)} of {len(self.jobs)} runs are "
+                f"kept in {kept}, and once that is mended the same command goes on"
+            ) from error
 
     def carry_out(self, halt: Event, watcher: Watcher, finished: Callable[[], None]) -> None:
         """Carry out the runs that are not done, each told as it ends; once `halt` is set, as it is at the time limit,
