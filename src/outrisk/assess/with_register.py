@@ -23,7 +23,6 @@ from outrisk.risk.register.predictors import predictors
 from outrisk.risk.register.rightly import Attacked, Bin, Compared, compare, reliability, unique_rows
 
 RECONSTRUCTION = "reconstruction"  # the guesser who looks people up in the register
-CONTRADICTED = 0.5  # people: released numbers missed by more are not of the people of the register
 _MOST = 50_000  # people guessed about on a side; beyond, drawn at random
 
 
@@ -65,7 +64,7 @@ def guess_fold(fold: Fold, problem: Problem, keys: Sequence[str], target: str, s
     facts = replace(
         facts,
         missed=found.missed,
-        contradicted=found.missed > CONTRADICTED and found.converged,
+        contradicted=found.contradicted,
         converged=found.converged,
         seconds=round(found.seconds, 3),
         guesser=best[ORIGINAL],

@@ -22,6 +22,7 @@ from outrisk.prove.programme import Programme
 
 SLACK = 0.05  # people by which a released number may be missed at the price of about one unit of entropy
 _ITERATIONS = 1_500
+_NEGATIVE = 1e-6  # a person: what arithmetic may take from an entropy of 0
 _MEMORY = 20  # steps that L-BFGS remembers
 
 
@@ -30,12 +31,13 @@ class Guesses:
     """Chances of the values of the target, (n, levels), rows sum to 1; larger = surer.
 
     missed: the largest distance of a released number from where it should lie, in people (its equation divided by its
-    largest coefficient): a fraction where data sets fit, near 1 or more where the register contradicts the release.
-    converged: whether the search ended by itself, not by its budget. seconds: what it took.
+    largest coefficient): a fraction where data sets fit. contradicted: no data set of these people fits the numbers:
+    the dual without its price, which no entropy is above, was found below 0. converged: whether the search ended by itself, not by its budget. seconds: what it took.
     """
 
     chances: Array
     missed: float
+    contradicted: bool
     converged: bool
     seconds: float
 
@@ -71,7 +73,8 @@ def best_guesses(of: Programme, target: str, seconds: float = 300.0, slack: floa
     for value in range(by_value.shape[1]):
         by_value[:, value] = share[:, code == value].sum(axis=1)
     took = time.perf_counter() - started
-    return Guesses(by_value[of.groups], dual.missed(counts), bool(found.success), took)
+    contradicted = dual.impossible or dual.bound(found.x) < -_NEGATIVE * (1.0 + len(of.groups))
+    return Guesses(by_value[of.groups], dual.missed(counts), contradicted, bool(found.success), took)
 
 
 class _Dual:
@@ -84,7 +87,10 @@ class _Dual:
         self.price = slack**2
         self.shape, self.sizes = (len(of.sizes), of.n_kinds), of.sizes.astype(np.float64)
         rows = np.flatnonzero([bool(origin) for origin in of.origin])  # the others say how large the groups are
-        scale = np.maximum(abs(of.matrix[rows]).max(axis=1).toarray().ravel(), 1e-12)
+        scale = abs(of.matrix[rows]).max(axis=1).toarray().ravel()
+        empty = scale == 0.0  # of nobody in the register
+        self.impossible = bool((empty & ((of.low[rows] > 0) | (of.high[rows] < 0))).any())
+        rows, scale = rows[~empty], scale[~empty]
         self.matrix = sparse.csr_array(sparse.diags_array(1.0 / scale) @ of.matrix[rows])
         self.low, self.high = of.low[rows] / scale, of.high[rows] / scale
         equal = self.low == self.high
@@ -111,6 +117,10 @@ class _Dual:
         """Share of each kind in each group, (groups, kinds); and the programme's columns."""
         share, counts, _ = self._spread(multipliers)
         return share, counts
+
+    def bound(self, multipliers: Array) -> float:
+        """What the entropy of no data set that fits exceeds."""
+        return self._spread(multipliers)[2] - float((self.sign * multipliers) @ self.ends)
 
     def missed(self, counts: Array) -> float:
         """The largest distance of a constraint from its ends."""

@@ -1,0 +1,200 @@
+"""What does an intruder guess who holds a register of everybody's keys? On a census excerpt beside the checkout.
+
+    python benchmarks/intruder.py [guesses] [--people 1000 2000 20000] [--ways 3 4]
+    python benchmarks/intruder.py logit         # a logit on the keys beside the one-way tables of the target
+    python benchmarks/intruder.py protected     # 2,000 people: the same tables, protected in several ways
+    python benchmarks/intruder.py null --draws 100 --people 1000
+
+Original: 2019; holdout: 2018; target: TENURE (own or rent); six keys, ages in single years. Released: all tables of the
+target by every set of 1 to `ways` - 1 keys. Beside the guesses stands the attack of Annamalai, Gadotti and Rocher
+(USENIX Security 2024) on the same tables: the linear programme that misses the counts least, its solution rounded.
+`null`: the tables are those of a third sample, the register is that of the original (all of 2019); the marginal risk is
+then 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from scipy.optimize import linprog
+
+from outrisk.assess.folds import Fold
+from outrisk.assess.with_register import guess_fold
+from outrisk.codebook import Codebook, Variable
+from outrisk.evolve.problem import Problem
+from outrisk.microdata import Microdata, from_frame
+from outrisk.outputs import Frequencies, logit_from_terms, release
+from outrisk.outputs.tables.protection import UNPROTECTED, Protection
+from outrisk.problem.released import Released
+from outrisk.prove.programme import programme
+
+PLACE = Path(__file__).resolve().parents[2] / "shared" / "data" / "census" / "acs_us" / "acs7.csv"
+TARGET = "TENURE"
+PROTECTIONS = {
+    "none": UNPROTECTED,
+    "counts under 10 withheld": Protection(threshold=10),
+    "counts under 10 withheld, zeros too": Protection(threshold=10, withhold_zeros=True),
+    "rounded to multiples of 5": Protection(round_to=5),
+    "rounded to multiples of 10": Protection(round_to=10),
+}
+HEAD = "| people | released | right, original | right, holdout | marginal risk (95 %) | guessed with 0.9: share, right | unique keys: right | TPR at FPR 0.01, 0.001 | seconds |"
+
+
+class Census:
+    """The records of both years under one codebook."""
+
+    def __init__(self) -> None:
+        frame = pd.read_csv(PLACE, dtype=str)
+        years, frame = frame.YEAR, frame.drop(columns="YEAR")
+        variables = (Variable(name, "categorical", tuple(sorted(frame[name].unique()))) for name in frame)
+        self.book = Codebook(tuple(variables))
+        self.keys = tuple(name for name in frame if name != TARGET)
+        self.years = {year: from_frame(frame[years == year], self.book) for year in ("2018", "2019")}
+
+    def some(self, year: str, n: int, seed: int) -> Microdata:
+        """So many people of a year, drawn at random."""
+        data = self.years[year]
+        return data.take(np.random.default_rng([seed, int(year)]).permutation(len(data))[:n])
+
+    def tables(self, data: Microdata, ways: int, protection: Protection = UNPROTECTED) -> list[Released]:
+        """All tables of the target by 1 to `ways` - 1 keys."""
+        names = [by for k in range(1, ways) for by in combinations(self.keys, k)]
+        return [
+            release(Frequencies(self.book, " x ".join(by), (*by, TARGET), protection=protection), data) for by in names
+        ]
+
+
+def guess(census: Census, original: Microdata, holdout: Microdata, released: list[Released], seed: int = 1):
+    """What the intruder guesses, as a study has it, and its processor seconds."""
+    fold = Fold(1, 0, "whole", original, holdout, "2018")
+    problem = Problem(census.book, len(original), tuple(released))
+    started = time.process_time()
+    found = guess_fold(fold, problem, census.keys, TARGET, seed)
+    return found, time.process_time() - started
+
+
+def row(n: int, what: str, found, seconds: float) -> str:
+    """A row under HEAD."""
+    if found.facts.skipped:
+        return f"| {n:,} | {what} | {found.facts.skipped} | | | | | | |"
+    by = {(each.measure, each.unique): each for each in found.compared}
+    right, sure, surely = by["right", False], by["confident", False], by["confident_right", False]
+    return (
+        f"| {n:,} | {what} | {right.original.value:.3f} | {right.holdout.value:.3f} | {right.difference.value:+.3f} "
+        f"({right.difference.low:+.3f} to {right.difference.high:+.3f}) | {sure.original.value:.2f}, "
+        f"{surely.original.value:.3f} | {by['right', True].original.value:.3f} | {by['tpr_01', False].original.value:.3f}, "
+        f"{by['tpr_001', False].original.value:.3f} | {found.facts.seconds:.1f} guesses, {seconds:.1f} cpu in all |"
+    )
+
+
+def linear_programme(census: Census, data: Microdata, released: list[Released]) -> tuple[float, float]:
+    """Share right of the attack of Annamalai and others, and its seconds: counts missed least in absolute terms."""
+    known = {name: data.codes[:, census.book.index(name)].astype(np.int64) for name in census.keys}
+    of = programme(census.book, released, len(data), known, [TARGET])
+    started = time.process_time()
+    rows = np.flatnonzero([bool(origin) for origin in of.origin])
+    groups = np.flatnonzero([not origin for origin in of.origin])[: len(of.sizes)]
+    counts, k = of.matrix[rows], len(rows)
+    slack = sparse.eye_array(k)
+    found = linprog(
+        np.concatenate([np.random.default_rng(1).random(of.matrix.shape[1]) * 1e-6, np.ones(2 * k)]),
+        A_eq=sparse.vstack(
+            [sparse.hstack([counts, slack, -slack]), sparse.hstack([of.matrix[groups], sparse.csr_array((len(groups), 2 * k))])],
+            format="csr",
+        ),
+        b_eq=np.concatenate([(of.low[rows] + of.high[rows]) / 2, of.low[groups]]),
+        bounds=(0, None),
+        method="highs",
+        options={"time_limit": 170.0},
+    )
+    if found.x is None:
+        return float("nan"), time.process_time() - started
+    share = found.x[: of.n_counts].reshape(len(of.sizes), of.n_kinds)
+    guessed = of.kinds[share.argmax(axis=1)[of.groups], 0]
+    truth = data.codes[:, census.book.index(TARGET)]
+    return float((guessed == truth).mean()), time.process_time() - started
+
+
+def guesses(census: Census, arguments: argparse.Namespace) -> None:
+    """The table of people and ways."""
+    print(HEAD.replace("| seconds |", "| seconds | linear programme: right, cpu seconds |"))
+    print("| --- " * 10 + "|")
+    for n in arguments.people:
+        for ways in arguments.ways:
+            original, holdout = census.some("2019", n, 1), census.some("2018", n, 1)
+            released = census.tables(original, ways)
+            line = row(n, f"{ways}-way", *guess(census, original, holdout, released))
+            beside = linear_programme(census, original, released) if arguments.programme else (float("nan"),) * 2
+            print(f"{line} {beside[0]:.3f}, {beside[1]:.1f} |", flush=True)
+    print(f"\nmost memory of the process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.1f} GB")
+
+
+def logit(census: Census, arguments: argparse.Namespace) -> None:
+    """A logit of the target on all keys as categories, and the one-way tables of the target."""
+    print(HEAD)
+    print("| --- " * 9 + "|")
+    for n in arguments.people:
+        original, holdout = census.some("2019", n, 1), census.some("2018", n, 1)
+        some = original.frame()
+        terms = [name for name in census.keys if name != "AGE"]
+        rare = [name for name in terms if some.groupby(name, observed=False)[TARGET].nunique().min() < 2]
+        terms = [name for name in terms if name not in rare]
+        tables = [release(Frequencies(census.book, by, (by, TARGET)), original) for by in terms]
+        for decimals in (3, 4):
+            model = logit_from_terms(census.book, "logit", TARGET, terms, {}, decimals)
+            line = row(n, f"logit on {'+'.join(terms)}, {decimals} decimals", *guess(census, original, holdout, [release(model, original)]))
+            print(line, flush=True)
+        print(row(n, "their one-way tables", *guess(census, original, holdout, tables)), flush=True)
+
+
+def protected(census: Census, arguments: argparse.Namespace) -> None:
+    """The same tables of 2,000 people, protected."""
+    print(HEAD)
+    print("| --- " * 9 + "|")
+    n, ways = arguments.people[0], arguments.ways[0]
+    original, holdout = census.some("2019", n, 1), census.some("2018", n, 1)
+    for name, protection in PROTECTIONS.items():
+        released = census.tables(original, ways, protection)
+        print(row(n, f"{ways}-way, {name}", *guess(census, original, holdout, released)), flush=True)
+
+
+def null(census: Census, arguments: argparse.Namespace) -> None:
+    """How often 0 lies in the interval where the release is of other people."""
+    n, ways = arguments.people[0], arguments.ways[0]
+    held, contradicted, values = 0, 0, []
+    for draw in range(arguments.draws):
+        three = census.some("2019", 3 * n, draw)
+        original, third, holdout = (three.take(np.arange(at * n, (at + 1) * n)) for at in range(3))
+        found, _ = guess(census, original, holdout, census.tables(third, ways), draw)
+        right = next(each for each in found.compared if each.measure == "right" and not each.unique)
+        held += right.difference.low <= 0 <= right.difference.high
+        contradicted += found.facts.contradicted
+        values.append(right.difference.value)
+    print(
+        f"{n:,} people, {ways}-way tables of other people: 0 within the interval of the marginal risk in {held} of "
+        f"{arguments.draws} draws (mean {np.mean(values):+.4f}, sd {np.std(values):.4f}); said to be contradicted: {contradicted}"
+    )
+
+
+def main() -> None:
+    """Print the tables asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    kinds = {each.__name__: each for each in (guesses, logit, protected, null)}
+    parser.add_argument("what", choices=list(kinds), nargs="?", default="guesses")
+    parser.add_argument("--people", type=int, nargs="+", default=[1000, 2000, 20000])
+    parser.add_argument("--ways", type=int, nargs="+", default=[3, 4], help="most variables of a table")
+    parser.add_argument("--programme", action=argparse.BooleanOptionalAction, default=True, help="the attack beside")
+    parser.add_argument("--draws", type=int, default=100)
+    arguments = parser.parse_args()
+    kinds[arguments.what](Census(), arguments)
+
+
+if __name__ == "__main__":
+    main()
