@@ -242,6 +242,8 @@ class StudyFile(_Section):
             raise ValueError("[intruder] names 'codebook', which is always assessed, and perhaps 'register', each once")
         if "register" not in self.intruder and "register_" in self.model_fields_set:
             raise ValueError("[register] goes with intruder: [codebook, register]; keep both or neither")
+        if self.appetite.intruder not in self.intruder:
+            raise ValueError("[appetite] intruder: register goes with intruder: [codebook, register]; give both")
         missing = [name for name in ("keys", "target") if not getattr(self, name)]
         if missing:
             raise ValueError(f"'{missing[0]}' is missing; add it")

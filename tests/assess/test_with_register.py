@@ -62,6 +62,20 @@ def test_a_target_swapped_where_no_number_shows_it_changes_no_guess():
     assert tables[0].equals(tables[1])
 
 
+def test_the_appetite_says_which_intruder_decides():
+    """A table that the codebook's intruder learns little from, and one who knows everybody's keys much."""
+    found = {
+        who: assess(people(), folds=[1, 2], appetite={"intruder": who, "people": 1000, "margin": 0.06}).decision
+        for who in ("codebook", "register")
+    }
+    for decision in found.values():
+        assert len(decision.intruders) == 1 and "guessed with a register is right for" in decision.intruders[0]
+    assert not [limit for limit in found["codebook"].limits if limit.measure == "register"]
+    (limit,) = [limit for limit in found["register"].limits if limit.measure == "register"]
+    assert limit.says == "above" and limit.keys == "age+area+sex"
+    assert found["register"].verdict == "marginal risk found"
+
+
 def test_without_a_register_nothing_is_guessed():
     assert assess(people(60), folds=[1], intruder=["codebook"]).register.empty
 
@@ -84,6 +98,7 @@ def test_outputs_that_are_no_equations_are_said_to_be_none(tmp_path):
         ({"register": {"key": ["age"]}}, r"\[register\] has unknown keys \['key'\]"),
         ({"intruder": ["register"]}, "names 'codebook'"),
         ({"intruder": ["burglar"]}, "intruder"),
+        ({"intruder": ["codebook"], "appetite": {"intruder": "register"}}, "give both"),
         ({"intruder": ["codebook"], "register": {"keys": ["age"]}}, r"\[register\] goes with"),
     ],
 )

@@ -27,7 +27,14 @@ from outrisk.assess.suite import over_runs
 from outrisk.assess.summary import matched_rows, risk_rows, summarise
 from outrisk.assess.verdict.log_entry import log_entry
 from outrisk.assess.verdict.of_study import reach
-from outrisk.assess.with_register import FoldGuessed, guess_folds, guessed_rows, register_of, reliability_rows
+from outrisk.assess.with_register import (
+    FoldGuessed,
+    guess_folds,
+    guessed_rows,
+    limit_of,
+    register_of,
+    reliability_rows,
+)
 from outrisk.codebook import Codebook
 from outrisk.config import Study
 from outrisk.errors import ConfigError, RiskError
@@ -260,7 +267,17 @@ class StudyRun:
     def _decide(self, directory: RunFiles) -> None:
         """Write the verdict, and what it rests on."""
         file = self.study.file
-        reached = reach(file.name, file.appetite, self.assessment, self.jobs, self.results, self.findings)
+        keys, target, margin = self.study.register_keys, self.assessment.target, file.appetite.margin
+        reached = reach(
+            file.name,
+            file.appetite,
+            self.assessment,
+            self.jobs,
+            self.results,
+            self.findings,
+            limit_of(self.guessed, keys, margin) if self.guessed else None,
+            register_of(self.guessed, keys, target).said if self.guessed else (),
+        )
         directory.rows("marginal.csv", Contrast, reached.contrasts)
         directory.rows("people.csv", PeopleCount, reached.people)
         directory.json("decision.json", reached.decision)

@@ -13,11 +13,12 @@ from threadpoolctl import threadpool_limits
 
 from outrisk.assess.folds import Fold
 from outrisk.assess.run import groups_of
+from outrisk.assess.verdict.decide import says
 from outrisk.errors import ProveError
 from outrisk.evolve.problem import Problem
 from outrisk.prove.programme import Programme, programme
 from outrisk.reconstruct.best_guesses import Guesses, best_guesses
-from outrisk.records.schema import Guessed, LeftOut, Register, RegisterFold, Reliability
+from outrisk.records.schema import Guessed, LeftOut, Limit, Register, RegisterFold, Reliability
 from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL
 from outrisk.risk.register.predictors import predictors
 from outrisk.risk.register.rightly import Attacked, Bin, Compared, compare, reliability, unique_rows
@@ -170,8 +171,7 @@ def reliability_rows(folds: Sequence[FoldGuessed]) -> Iterator[Reliability]:
 
 def register_of(folds: Sequence[FoldGuessed], keys: Sequence[str], target: str) -> Register:
     """The content of register.json."""
-    rows = [row for row in guessed_rows(folds) if not row.fold and row.people == "all" and row.measure == "right"]
-    lead = next((row for row in rows if not math.isnan(row.difference)), rows[0] if rows else None)
+    lead = _lead(folds)
     facts = tuple(each.facts for each in folds)
     return Register(
         keys=tuple(keys),
@@ -184,6 +184,20 @@ def register_of(folds: Sequence[FoldGuessed], keys: Sequence[str], target: str) 
         sentence=_sentence(lead, facts, target),
         folds=facts,
     )
+
+
+def _lead(folds: Sequence[FoldGuessed]) -> Guessed | None:
+    """How many are guessed rightly at the level of the largest folds with a holdout."""
+    rows = [row for row in guessed_rows(folds) if not row.fold and row.people == "all" and row.measure == "right"]
+    return next((row for row in rows if not math.isnan(row.difference)), rows[0] if rows else None)
+
+
+def limit_of(folds: Sequence[FoldGuessed], keys: Sequence[str], margin: float) -> Limit:
+    """The marginal risk to this intruder beside the margin; undefined where nothing is measured."""
+    lead = _lead(folds)
+    values = (lead.original, lead.holdout, lead.difference, lead.low, lead.high) if lead else (math.nan,) * 5
+    beside = says(values[3], values[4], margin)
+    return Limit("register", "people", "+".join(keys), *values, chance=math.nan, margin=margin, says=beside)
 
 
 def _and(names: Sequence[str]) -> str:

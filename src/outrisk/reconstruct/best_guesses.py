@@ -31,8 +31,9 @@ class Guesses:
     """Chances of the values of the target, (n, levels), rows sum to 1; larger = surer.
 
     missed: the largest distance of a released number from where it should lie, in people (its equation divided by its
-    largest coefficient): a fraction where data sets fit. contradicted: no data set of these people fits the numbers:
-    the dual without its price, which no entropy is above, was found below 0. converged: whether the search ended by itself, not by its budget. seconds: what it took.
+    largest coefficient): a fraction where data sets fit. contradicted: no data set of these people fits the numbers;
+    the dual without its price, which no entropy is above, was found below 0. converged: whether the search ended by
+    itself, not by its budget. seconds: what it took.
     """
 
     chances: Array

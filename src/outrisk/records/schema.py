@@ -499,6 +499,11 @@ class Register:
     sentence: str
     folds: tuple[RegisterFold, ...]
 
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What is found, and what is assumed, for a decision."""
+        return (f"Register: {self.sentence} {self.assumption}",)
+
 
 # ---------------------------------------------------------------- the verdict of a study
 

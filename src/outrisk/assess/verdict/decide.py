@@ -37,7 +37,9 @@ MEAN, ALL_KEYS, WORST, PEOPLE = "mean over key sets", "all keys", "worst key set
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """All that a verdict rests on. levels: that of the verdict first; none without a holdout. proved: people whose
-    target the intruder of the appetite can prove, and that in words.
+    target the intruder of the appetite can prove, and that in words. guessed: what an intruder with a register
+    guesses rightly, which counts where the appetite asks about this intruder. intruders: what is found of others than
+    that of the codebook, in sentences.
     """
 
     study: str
@@ -51,6 +53,8 @@ class Evidence:
     missed: tuple[NotReproduced, ...]
     runs_done: int
     proved: tuple[int, str] = (0, "")
+    guessed: Limit | None = None
+    intruders: tuple[str, ...] = ()
 
 
 def decide(evidence: Evidence) -> Decision:
@@ -88,6 +92,7 @@ def decide(evidence: Evidence) -> Decision:
         halves=facts.whole,
         dose=tuple(dose),
         outputs=tuple(of_outputs(evidence, certain)),
+        intruders=evidence.intruders,
     )
 
 
@@ -126,6 +131,8 @@ def limits_of(evidence: Evidence) -> list[Limit]:
     for row in evidence.people:
         if (row.level, row.inference, row.group) == (lead.level, "certain", EVERYBODY):
             found.append(_of_people(row, margin))
+    if evidence.guessed is not None and evidence.appetite.intruder == "register":
+        found.append(evidence.guessed)
     return found
 
 
@@ -143,7 +150,7 @@ def _limit(lead: LevelRisk, measure: str, over: str, k: int, margin: float) -> L
         high=high,
         chance=chance,
         margin=margin,
-        says=_says(low, high, margin),
+        says=says(low, high, margin),
     )
 
 
@@ -159,11 +166,12 @@ def _of_people(row: PeopleCount, margin: float) -> Limit:
         high=row.high,
         chance=math.nan,
         margin=margin,
-        says=_says(row.low, row.high, margin),
+        says=says(row.low, row.high, margin),
     )
 
 
-def _says(low: float, high: float, margin: float) -> str:
+def says(low: float, high: float, margin: float) -> str:
+    """Where the limits of a marginal risk stand beside the margin."""
     return ABOVE if low > margin else BELOW if high < margin else OPEN
 
 

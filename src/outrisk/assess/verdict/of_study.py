@@ -15,7 +15,7 @@ from outrisk.assess.verdict.decide import Evidence, decide
 from outrisk.assess.verdict.looked_at import looked_at, of_output
 from outrisk.assess.verdict.reproduction import not_reproduced
 from outrisk.records.provenance import seed_of
-from outrisk.records.schema import Contrast, Decision, Finding, PeopleCount
+from outrisk.records.schema import Contrast, Decision, Finding, Limit, PeopleCount
 
 _BRANCH = 3  # of the study's random tree: labels dealt at random
 
@@ -36,8 +36,13 @@ def reach(
     jobs: Sequence[Job],
     results: Sequence[RunResult],
     findings: Sequence[Finding],
+    guessed: Limit | None = None,
+    intruders: Sequence[str] = (),
 ) -> Reached:
-    """The verdict on what is done of a study; `results` may lack some of the jobs."""
+    """The verdict on what is done of a study; `results` may lack some of the jobs.
+
+    guessed, intruders: see `Evidence`.
+    """
     names, target = assessment.original.codebook.names, assessment.target
     released = jobs[0].problem.released
     sets = looked_at(assessment.keys, target, released, names)
@@ -55,6 +60,8 @@ def reach(
         people=people,
         missed=not_reproduced(leading),
         runs_done=len(results),
+        guessed=guessed,
+        intruders=tuple(intruders),
     )
     return Reached(decide(evidence), tuple(row for level in levels for row in level.rows()), people)
 

@@ -118,6 +118,7 @@ def words(limit: Limit, target: str) -> str:
         "attribution": f"{place}what the release tells of {target} is worth",
         "existence": f"{place}that the release shows who there is of these keys is worth",
         "dcap": f"{place}{target} is guessed rightly with a probability that is by",
+        "register": f"knowing {keys} of everybody, {target} is guessed rightly for a share of people that is by",
         "right": f"{place}all that the release shows agrees with {target} of a share of people that is by",
     }.get(
         limit.measure, f"knowing all keys, {target} is inferred rightly run after run for a share of people that is by"
