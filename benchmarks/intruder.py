@@ -88,11 +88,12 @@ def row(n: int, what: str, found, seconds: float) -> str:
         return f"| {n:,} | {what} | {found.facts.skipped} | | | | | | |"
     by = {(each.measure, each.unique): each for each in found.compared}
     right, sure, surely = by["right", False], by["confident", False], by["confident_right", False]
+    unique, rates = by["right", True].original.value, [by[name, False].original.value for name in ("tpr_01", "tpr_001")]
     return (
         f"| {n:,} | {what} | {right.original.value:.3f} | {right.holdout.value:.3f} | {right.difference.value:+.3f} "
         f"({right.difference.low:+.3f} to {right.difference.high:+.3f}) | {sure.original.value:.2f}, "
-        f"{surely.original.value:.3f} | {by['right', True].original.value:.3f} | "
-        f"{by['tpr_01', False].original.value:.3f}, {by['tpr_001', False].original.value:.3f} | {found.facts.seconds:.1f} guesses, {seconds:.1f} cpu in all |"
+        f"{surely.original.value:.3f} | {unique:.3f} | {rates[0]:.3f}, {rates[1]:.3f} | "
+        f"{found.facts.seconds:.1f} guesses, {seconds:.1f} cpu in all |"
     )
 
 
