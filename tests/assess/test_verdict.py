@@ -319,3 +319,25 @@ def test_people_are_counted_with_and_without_themselves():
     holders = rows["certain", "t = 0"]
     assert (holders.people_original, holders.right_original, holders.right_holdout) == (3, 3, 1)
     assert everybody.low < everybody.difference < everybody.high
+
+
+# ---------------------------------------------------------------- a holdout that is given
+
+
+@pytest.mark.parametrize(("n", "crossed", "n_holdout"), [(500, True, 400), (330, True, 330), (200, False, 200)])
+def test_a_given_holdout_is_crossed_where_it_is_large_enough(n, crossed, n_holdout):
+    result = assess(people(400), [LIGHT], folds=[1, 2], holdout=people(n, seed=9), key_sizes=[3])
+    basis = result.decision.basis
+    assert (basis.level, basis.crossed, basis.n_original, basis.n_holdout) == (1, crossed, 400, n_holdout)
+    assert basis.runs == 2 and {dose.level for dose in result.decision.dose} == {1, 2}
+    assert set(result.tables["matched"]["fold"]) == {"whole", "1", "2"}  # what the holdout would release is no result
+    assert set(result.risk["level"]) == {1, 2} and len(result._risk.folds) == 3
+    assert result.decision.halves == ""
+
+
+def test_a_holdout_that_the_outputs_cannot_be_computed_from_is_used_as_it_is():
+    table = {"kind": "frequencies", "by": ["sex", "ill"], "where": "area == 's'"}
+    held = people(400, seed=9)
+    held = held[held["area"] != "s"]
+    basis = assess(people(300), [LIGHT, table], folds=[1], holdout=held).decision.basis
+    assert not basis.crossed and basis.n_holdout == len(held)

@@ -12,7 +12,8 @@ from outrisk.errors import ConfigError
 from outrisk.microdata import Microdata
 from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, Coding, code_microdata
 
-WHOLE = "whole"
+WHOLE, SWAPPED = "whole", "holdout"
+_LEAST = 0.8  # of the records of the data, for a holdout to be crossed with them
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +26,7 @@ class Fold:
     original: Microdata
     holdout: Microdata | None
     holdout_name: str
+    swapped: bool = False  # the given holdout in the place of the data, so that the marginal risk can be crossed
 
     @cached_property
     def coding(self) -> Coding:
@@ -56,6 +58,17 @@ def make_folds(
             sibling_name, sibling = parts[index ^ 1]
             folds.append(Fold(level, index, name, original.take(rows), original.take(sibling), f"fold {sibling_name}"))
     return folds
+
+
+def swapped(whole: Fold, rng: np.random.Generator) -> Fold | None:
+    """The whole with data and given holdout in each other's place; None where the holdout is too small for that.
+
+    Of a larger holdout as many records are drawn as the data have: the risk of a release depends on their number.
+    """
+    if whole.holdout is None or len(whole.holdout) < _LEAST * len(whole.original):
+        return None
+    rows = rng.permutation(len(whole.holdout))[: len(whole.original)]
+    return Fold(1, 1, SWAPPED, whole.holdout.take(np.sort(rows)), whole.original, f"fold {WHOLE}", swapped=True)
 
 
 def _halve(rows: np.ndarray, level: int, name: str) -> Iterator[tuple[str, np.ndarray]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
@@ -11,7 +12,7 @@ import joblib
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from outrisk.assess.folds import Fold, make_folds
+from outrisk.assess.folds import Fold, make_folds, swapped
 from outrisk.assess.run import Job, KeySets, RunResult, Watcher, perform
 from outrisk.assess.suite.of_run import Suite
 from outrisk.errors import OutputError, RiskError
@@ -64,14 +65,10 @@ def plan_jobs(
     """
     rng = np.random.default_rng(seed_of(assessment.seed, [_FOLDS]))
     folds = make_folds(assessment.original, assessment.holdout, list(assessment.runs), rng)
-    n_runs = sum(assessment.runs[fold.level] for fold in folds)
+    problems = dict(_problems(assessment, folds, rng))
+    n_runs = sum(assessment.runs[fold.level] for fold in problems)
     jobs = []
-    for fold in folds:
-        _try_measures(assessment, fold)
-        problem = Problem(
-            assessment.original.codebook, len(fold.original), tuple(_release(assessment, fold)), assessment.rules
-        )
-        _ = problem.plan
+    for fold, problem in problems.items():
         for run in range(1, assessment.runs[fold.level] + 1):
             jobs.append(
                 Job(
@@ -80,18 +77,39 @@ def plan_jobs(
                     problem=problem,
                     settings=assessment.settings,
                     seed=seed_of(assessment.seed, [_RUNS, fold.level, fold.index, run]),
-                    key_sets=assessment.sets,
+                    key_sets=[assessment.keys] if fold.swapped else assessment.sets,
                     keys=assessment.keys,
                     target=assessment.target,
                     tau=assessment.tau,
                     jackknife_seed=assessment.seed,
-                    suite=assessment.suite,
+                    suite=Suite(metrics=()) if fold.swapped else assessment.suite,
                     workers=max(1, workers // n_runs),
                     time_limit=time_limit,
                     folder=folder,
                 )
             )
     return jobs
+
+
+def _problem(assessment: Assessment, fold: Fold) -> Problem:
+    """What a fold's evolution is asked for; its measures are tried."""
+    _try_measures(assessment, fold)
+    released = tuple(_release(assessment, fold))
+    problem = Problem(assessment.original.codebook, len(fold.original), released, assessment.rules)
+    _ = problem.plan
+    return problem
+
+
+def _problems(
+    assessment: Assessment, folds: Sequence[Fold], rng: np.random.Generator
+) -> Iterator[tuple[Fold, Problem]]:
+    """Every fold, and after the whole the given holdout in its place, where the outputs can be computed from that."""
+    for fold in folds:
+        yield fold, _problem(assessment, fold)
+        other = swapped(fold, rng) if fold.level == 1 else None
+        if other is not None:
+            with suppress(OutputError, RiskError):
+                yield other, _problem(assessment, other)
 
 
 def _try_measures(assessment: Assessment, fold: Fold) -> None:
@@ -114,7 +132,8 @@ def _try_measures(assessment: Assessment, fold: Fold) -> None:
 def _release(assessment: Assessment, fold: Fold) -> Iterator[Released]:
     for output in assessment.outputs:
         try:
-            given = assessment.given.get(output.name) if fold.level == 1 else None
+            whole = fold.level == 1 and not fold.swapped
+            given = assessment.given.get(output.name) if whole else None
             yield given or release(output, fold.original)
         except OutputError as error:
             if fold.level == 1:

@@ -166,7 +166,12 @@ class StudyRun:
 
     @property
     def results(self) -> list[RunResult]:
-        """Results of the runs that have ended, in the order of the runs."""
+        """Results of the runs that have ended, in the order of the runs; of the data and their folds."""
+        return [result for result in self.ended if not result.job.fold.swapped]
+
+    @property
+    def ended(self) -> list[RunResult]:
+        """The same, and those of the given holdout in the place of the data."""
         return [self.done[job] for job in self.jobs if job in self.done]
 
     @property
@@ -208,7 +213,7 @@ class StudyRun:
         """What an intruder with a register guesses, fold by fold; empty where that is not asked for, or runs lack."""
         if "register" not in self.study.file.intruder or not self.whole:
             return []
-        problems = {job.fold: job.problem for job in self.jobs}
+        problems = {job.fold: job.problem for job in self.jobs if not job.fold.swapped}
         return guess_folds(problems, self.study.register_keys, self.assessment.target, self.assessment.seed)
 
     @cached_property
@@ -273,7 +278,7 @@ class StudyRun:
             file.appetite,
             self.assessment,
             self.jobs,
-            self.results,
+            self.ended,
             self.findings,
             limit_of(self.guessed, keys, margin) if self.guessed else None,
             register_of(self.guessed, keys, target).said if self.guessed else (),

@@ -9,6 +9,7 @@ from itertools import groupby
 
 import numpy as np
 
+from outrisk.assess.folds import SWAPPED
 from outrisk.assess.run import RunResult
 from outrisk.assess.verdict.looked_at import LookedAt
 from outrisk.records.schema import Contrast
@@ -119,12 +120,15 @@ def pairings_of(results: Sequence[RunResult]) -> tuple[Pairing, ...]:
     folds = {name: list(runs) for name, runs in groupby(results, key=lambda result: result.job.fold.name)}
     found, used = list[Pairing](), set[str]()
     for name, runs in folds.items():
-        fold, sibling = runs[0].job.fold, runs[0].job.fold.holdout_name.removeprefix("fold ")
-        if name in used or fold.holdout is None:
+        fold = runs[0].job.fold
+        sibling = SWAPPED if fold.level == 1 else fold.holdout_name.removeprefix("fold ")
+        if name in used or fold.holdout is None or fold.swapped:
             continue
         used |= {name, sibling}
-        theirs = [result.synthetic for result in folds.get(sibling, [])]
-        found.append(Pairing(fold.original, fold.holdout, [result.synthetic for result in runs], theirs))
+        theirs = folds.get(sibling, [])
+        holdout = theirs[0].job.fold.original if theirs else fold.holdout
+        released = ([result.synthetic for result in each] for each in (runs, theirs))
+        found.append(Pairing(fold.original, holdout, *released))
     return tuple(found)
 
 

@@ -39,7 +39,7 @@ def reach(
     guessed: Limit | None = None,
     intruders: Sequence[str] = (),
 ) -> Reached:
-    """The verdict on what is done of a study; `results` may lack some of the jobs.
+    """The verdict on what is done of a study; `results` may lack some of the jobs, and has those of swapped folds.
 
     guessed, intruders: see `Evidence`.
     """
@@ -47,7 +47,7 @@ def reach(
     released = jobs[0].problem.released
     sets = looked_at(assessment.keys, target, released, names)
     levels = risk_by_level(results, sets, appetite.measure, seed_of(assessment.seed, [_BRANCH]))
-    people = tuple(people_rows(results))
+    people = tuple(people_rows([result for result in results if not result.job.fold.swapped]))
     leading = _leading(results, levels[0].level if levels else None)
     evidence = Evidence(
         study=name,
