@@ -133,10 +133,33 @@ def test_prove_says_how_many_and_writes_who_only_where_asked(tmp_path, capsys):
     groups = people.groupby(["age", "area", "sex"]).ill
     alone = groups.transform("nunique") == 1
     assert f"the outputs prove ill of {alone.sum()} of 160 people" in said
-    assert "Not used: logit 2 (numbers of a model (logit) are not linear)" in said
+    assert f"{alone.sum()} people: table age x area x sex x ill" in said
     proved = pd.read_csv(tmp_path / "proved.csv")
     assert proved.record.tolist() == people.index[alone].tolist()
     assert proved.value.tolist() == people.ill[alone].tolist()
+
+
+@pytest.mark.parametrize(
+    ("changes", "options", "said"),
+    [
+        ({"keys": ["age", "ill"]}, (), "ill"),
+        ({"keys": ["age", "height"]}, (), "height"),
+        ({}, ("--known-for", 0), "known_for is 0: write a share"),
+        ({}, ("--known-for", 0.001), "of 160 people that is nobody"),
+    ],
+)
+def test_a_question_that_cannot_be_put_to_prove(tmp_path, capsys, changes, options, said):
+    assert said in refused(capsys, "prove", write_study(tmp_path, changes), *options)
+
+
+def test_prove_asks_a_part_of_the_people_or_knows_a_part_of_them(tmp_path, capsys):
+    full = {"kind": "frequencies", "by": ["age", "area", "sex", "ill"]}
+    path = write_study(tmp_path, {"outputs": [full]})
+    for options, whom in ((("--sample", 20), "20 people asked about"), (("--known-for", 0.5), "80 of 160 people")):
+        code, out, err = outrisk(capsys, "prove", path, *options, "--csv", tmp_path / "proved.csv")
+        assert (code, err) == (0, "") and whom in " ".join(out.split())
+        proved = pd.read_csv(tmp_path / "proved.csv")
+        assert proved.value.tolist() == records().ill[proved.record].tolist()
 
 
 def test_prove_without_data_finds_whole_records(tmp_path, capsys):

@@ -138,6 +138,13 @@ class Assessed:
         return self.tables["findings"]
 
     @property
+    def certain(self) -> pd.DataFrame:
+        """Whose target the outputs prove to an intruder who knows everybody's keys: `record`, the row's position, and
+        `value`. Never written: it names people.
+        """
+        return self._run.certain.certain
+
+    @property
     def key_sets(self) -> pd.DataFrame:
         """Each measure of each key set, side and run (risk.csv)."""
         return self.tables["risk"]

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from outrisk.api.studies import study_of_session
+from outrisk.assess.certain_people import certain_people
 from outrisk.codebook import Codebook
 from outrisk.config import Study, read_study
-from outrisk.errors import ConfigError, ProveError
+from outrisk.errors import ConfigError
 from outrisk.load import load_study_data
 from outrisk.microdata import Microdata
-from outrisk.outputs import release
-from outrisk.prove.certain_claims import CertainRecords, Claims, certain_records, certain_values
-from outrisk.prove.programme import Programme, programme
+from outrisk.prove.certain_claims import CertainRecords, certain_records
+from outrisk.prove.programme import Programme, drawn, programme
 from outrisk.risk.coding.classes import check_keys
 
 
@@ -26,18 +29,54 @@ class Proof:
     """What is certain, in words and as a table.
 
     sentence: the answer. certain: with a register, `record` (the row's position among the records kept, from 0) and
-    `value` proved; without one, the records that every data set holds, with their `number`. left_out: outputs of which
-    numbers were not used, with the reason. seconds: what the programmes took.
+    `value` proved; without one, the records that every data set holds, with their `number`. by_outputs: with a
+    register, for each such record the `outputs` that prove its value (joined by '; '), and whether no fewer do
+    (`smallest`). left_out: outputs of which numbers were not used, with the reason. seconds: what it took.
     """
 
     sentence: str
     certain: pd.DataFrame
     left_out: dict[str, str]
     seconds: float
+    by_outputs: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     def __repr__(self) -> str:
         """The sentence."""
         return self.sentence
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How a question is put: known_for, the share of people in the register, drawn at random by `seed`; sample, how
+    many of them are asked about (None: all); time_limit in seconds; tell is given what there is to know before.
+    """
+
+    known_for: float = 1.0
+    sample: int | None = None
+    time_limit: float = 120.0
+    seed: int = 1
+    tell: Callable[[str], None] = lambda text: None
+
+    def checked(self) -> Asked:
+        """Itself; ConfigError for what cannot be."""
+        if not 0.0 < self.known_for <= 1.0:
+            raise ConfigError(f"known_for is {self.known_for:g}: write a share of the people, above 0 and up to 1")
+        if self.sample is not None and self.sample < 1:
+            raise ConfigError(f"sample is {self.sample}: write how many people are asked about, from 1")
+        if not self.time_limit > 0:
+            raise ConfigError(f"time_limit is {self.time_limit:g}: write seconds, above 0")
+        return self
+
+    def people(self, n: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Who of n people is in the register, and who of these is asked about, (n,) each."""
+        known = drawn(n, self.known_for, self.seed)
+        if not known.any():
+            raise ConfigError(f"known_for is {self.known_for:g}: of {n:,} people that is nobody")
+        asked = known.copy()
+        if self.sample is not None and self.sample < known.sum():
+            order = np.random.default_rng([self.seed, 0x5A3]).permutation(np.flatnonzero(known))
+            asked[order[self.sample :]] = False
+        return known, asked
 
 
 def prove(
@@ -49,7 +88,10 @@ def prove(
     codebook: Codebook | None = None,
     decimals: int | None = None,
     rules: Sequence[str] = (),
-    seconds: float = 120.0,
+    known_for: float = 1.0,
+    sample: int | None = None,
+    time_limit: float = 120.0,
+    seed: int = 1,
 ) -> Proof:
     """Prove whose target outputs give away to an intruder who knows the keys of everybody in the data.
 
@@ -57,12 +99,15 @@ def prove(
     ----------
     data : the records (n, variables) behind the outputs.
     outputs, keys, target, codebook, decimals, rules : as of `outrisk.assess`.
-    seconds : time for it; what is proved by then is told.
+    known_for : share of the people whose keys are known, drawn at random by `seed`; of the others nothing is known.
+    sample : ask about so many people only, drawn at random by `seed`: for data that are too large to ask about all.
+    time_limit : seconds for it; what is proved by then is told.
 
     Returns
     -------
     Proof : its `sentence`; `certain`, a data frame with `record` (the row's position) and `value`, a row for each
-        person whose target is the same in every data set that fits the released numbers and the keys; `left_out`.
+        person whose target is the same in every data set that fits the released numbers and the keys; `by_outputs`,
+        the outputs that prove it; `left_out`.
 
     Raises
     ------
@@ -72,55 +117,47 @@ def prove(
     --------
     >>> outrisk.prove(df, [pd.crosstab([df.age, df.area], df.ill)], keys=["age", "area"], target="ill").certain
     """
-    settings = {"name": "study", "rules": list(rules)}
+    settings: dict[str, Any] = {"name": "study", "rules": list(rules)}
     study, records = study_of_session(
         "outrisk.prove", {"data": data}, outputs, keys, target, codebook, decimals, settings
     )
-    return _values(study, records.original, seconds)
+    return _values(study, records.original, Asked(known_for, sample, time_limit, seed).checked())
 
 
-def prove_study(path: Path, seconds: float = 120.0) -> Proof:
+def prove_study(path: Path, asked: Asked) -> Proof:
     """What the outputs of a study prove: to an intruder who holds a register of everybody's keys and lacks the target.
 
     A study without data has no register: then the records that every data set which fits its numbers holds.
     ProveError where no data set fits, or the question is too large.
     """
+    asked = asked.checked()
     study = read_study(path)
     if study.file.data is None:
-        return _records(study, seconds)
+        return _records(study, asked.time_limit)
     data = load_study_data(study).original
-    return _values(study, data, seconds)
+    return _values(study, data, asked)
 
 
-def _values(study: Study, data: Microdata, seconds: float) -> Proof:
-    file, codebook = study.file, data.codebook
+def _values(study: Study, data: Microdata, asked: Asked) -> Proof:
+    file, codebook, started = study.file, data.codebook, time.perf_counter()
     check_keys(codebook.names, file.keys, file.target)
-    known = {name: data.codes[:, codebook.index(name)].astype(np.int64) for name in file.keys}
-    released = [release(output, data) for output in study.outputs(codebook)]
     rules = [rule.mask for rule in study.rules(codebook)]
-    of = programme(codebook, released, len(data), known, [file.target], rules)
-    claims = certain_values(of, file.target, seconds)
-    truth = data.codes[:, codebook.index(file.target)]
-    wrong = int(((claims.value >= 0) & (claims.value != truth)).sum())
-    if wrong:
-        raise ProveError(f"{wrong:,} claims are not true of the data: this is a fault of OutRisk; please report it")
-    labels = codebook[file.target].labels
-    at = np.flatnonzero(claims.value >= 0)
-    certain = pd.DataFrame({"record": at, "value": [labels[value] for value in claims.value[at].tolist()]})
-    return Proof(_of_values(claims, certain, file.target, file.keys), certain, dict(of.left_out), claims.seconds)
-
-
-def _of_values(claims: Claims, certain: pd.DataFrame, target: str, keys: tuple[str, ...]) -> str:
-    n = len(claims.value)
-    more = " The time ran out: there may be more." if claims.state == "out of time" else ""
-    intruder = f"an intruder who knows {', '.join(keys)} of everybody in the data"
-    if certain.empty:
-        return f"To {intruder}, the outputs prove {target} of none of {n:,} people.{more}"
-    counts = certain["value"].value_counts()
-    values = ", ".join(f"{value}: {number:,}" for value, number in counts.items())
-    share = f"{len(certain):,} of {n:,} people ({100 * len(certain) / n:.1f} %)"
-    same = f"it is the same in every data set that fits ({values})"
-    return f"To {intruder}, the outputs prove {target} of {share}: {same}.{more}"
+    known, some = asked.people(len(data))
+    found = certain_people(
+        study.outputs(codebook),
+        data,
+        file.keys,
+        file.target,
+        rules=rules,
+        known=known,
+        asked=some,
+        seconds=asked.time_limit,
+        most_entries=np.inf,
+        seed=asked.seed,
+        tell=asked.tell,
+    )
+    seconds = time.perf_counter() - started
+    return Proof(found.summary.sentence, found.certain, dict(found.summary.left_out), seconds, found.by_outputs)
 
 
 def _records(study: Study, seconds: float) -> Proof:

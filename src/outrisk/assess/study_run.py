@@ -14,6 +14,7 @@ from threading import Event, Timer
 from types import TracebackType
 from typing import Any, Protocol
 
+from outrisk.assess.certain_people import CertainPeople, certain_in_study
 from outrisk.assess.checkpoint import Checkpoints
 from outrisk.assess.kept import keep as keep_run
 from outrisk.assess.kept import kept as kept_run
@@ -192,6 +193,14 @@ class StudyRun:
         return with_differences(found, self.beside_data)
 
     @cached_property
+    def certain(self) -> CertainPeople:
+        """What the outputs prove to an intruder who knows everybody's keys."""
+        of = self.assessment
+        return certain_in_study(
+            of.outputs, of.original, self.study.register_keys, of.target, of.rules, None, list(of.given.values())
+        )
+
+    @cached_property
     def beside_data(self) -> list[Refit]:
         """The released numbers that the study gives, beside what the data give."""
         return [released.recompute(self.assessment.original) for released in self.assessment.given.values()]
@@ -267,6 +276,8 @@ class StudyRun:
             directory.rows("register.csv", Guessed, guessed_rows(self.guessed))
             directory.rows("reliability.csv", Reliability, reliability_rows(self.guessed))
             directory.json("register.json", register_of(self.guessed, self.study.register_keys, self.assessment.target))
+        if "register" in self.study.file.intruder:
+            directory.json("certain.json", self.certain.summary)
         self._decide(directory)
 
     def _decide(self, directory: RunFiles) -> None:
@@ -282,12 +293,19 @@ class StudyRun:
             self.findings,
             limit_of(self.guessed, keys, margin) if self.guessed else None,
             register_of(self.guessed, keys, target).said if self.guessed else (),
+            self._proved(),
         )
         directory.rows("marginal.csv", Contrast, reached.contrasts)
         directory.rows("people.csv", PeopleCount, reached.people)
         directory.json("decision.json", reached.decision)
         day, made_by = self.manifest.started.partition("T")[0], f"OutRisk {self.manifest.outrisk}"
         directory.text("decision.md", log_entry(reached.decision, reached.people, day, made_by))
+
+    def _proved(self) -> tuple[int, str]:
+        """People whose target the intruder of the appetite can prove, and that in words."""
+        if self.study.file.appetite.intruder != "register" or "register" not in self.study.file.intruder:
+            return 0, ""
+        return self.certain.summary.proved, self.certain.summary.sentence
 
     def write_synthetic(self, folder: Path) -> None:
         """Write the synthetic data of every run."""

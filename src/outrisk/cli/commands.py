@@ -142,13 +142,18 @@ def prove(
     study: Annotated[
         Path, typer.Argument(metavar="STUDY.yaml", help="The study whose outputs are taken as equations.")
     ],
-    seconds: Annotated[float, typer.Option(min=1, help="Time for it; what is proved by then is told.")] = 120.0,
+    time_limit: Annotated[float, typer.Option(min=1, help="Seconds for it; what is proved by then is told.")] = 120.0,
     csv: Annotated[Path | None, typer.Option(help="Write who is proved to this file, to be kept inside.")] = None,
+    sample: Annotated[int | None, typer.Option(min=1, help="Ask about so many people only, drawn at random.")] = None,
+    known_for: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of the people whose keys are known, drawn at random.")
+    ] = 1.0,
+    seed: Annotated[int, typer.Option(min=0, help="Of what is drawn.")] = 1,
 ) -> int:
     """Prove whose target the outputs give away to an intruder who knows everybody's keys. No evolution."""
     from outrisk.cli.prove import prove as prove_outputs
 
-    return _stoppable(lambda: prove_outputs(study, seconds, csv))
+    return _stoppable(lambda: prove_outputs(study, time_limit, csv, sample, known_for, seed))
 
 
 @app.command(cls=Spread)

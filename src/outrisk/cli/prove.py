@@ -7,20 +7,40 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from outrisk.api.proving import prove_study
+from outrisk.api.proving import Asked, Proof, prove_study
 
 _SHOWN = 20
+_SETS = 8
 
 
-def prove(path: Path, seconds: float, csv: Path | None) -> int:
+def prove(path: Path, time_limit: float, csv: Path | None, sample: int | None, known_for: float, seed: int) -> int:
     """Print what the outputs of a study prove; returns the exit code."""
-    proof = prove_study(path, seconds)
+    aside = Console(stderr=True, highlight=False)
+    asked = Asked(known_for, sample, time_limit, seed, lambda text: aside.print(escape(text)))
+    proof = prove_study(path, asked)
     console = Console(highlight=False)
     console.print(escape(proof.sentence))
     if "number" in proof.certain and not proof.certain.empty:
         console.print(escape(proof.certain.head(_SHOWN).to_string(index=False)))
+    _print_sets(proof, console)
     for name, reason in proof.left_out.items():
         console.print(escape(f"Not used: {name} ({reason}). Claims hold without it; with it there may be more."))
     if csv is not None:
         proof.certain.to_csv(csv, index=False)
     return 0
+
+
+def _print_sets(proof: Proof, console: Console) -> None:
+    """The sets of outputs that prove values, most people first."""
+    if proof.by_outputs.empty:
+        return
+    sets = proof.by_outputs.groupby("outputs")["smallest"].agg(["size", "all"]).sort_values("size", ascending=False)
+    console.print("Proved by (no fewer outputs do, unless said):")
+    for outputs, row in sets.head(_SETS).iterrows():
+        note = "" if row["all"] else " (perhaps fewer would do)"
+        console.print(
+            escape(f"  {row['size']:,} people: {str(outputs).replace('; ', ' with ') or 'the keys alone'}{note}")
+        )
+    if len(sets) > _SETS:
+        rest = int(sets["size"].iloc[_SETS:].sum())
+        console.print(f"  {rest:,} people: {len(sets) - _SETS:,} further sets of outputs")

@@ -18,15 +18,22 @@ from outrisk.prove.programme import Programme
 
 ONE = 1.0 - 1e-4  # a number of people below this is 0
 INTEGER = 20_000  # columns up to which counts are taken as whole in the programme, not only in what follows from it
+_MIXED = 600  # the same where coefficients are not whole either: means, percentages, regressions
 
 State = Literal["complete", "out of time"]
 Extra = tuple[sparse.csr_array, Array, Array, int]  # rows, their ends, and how many 0/1 helpers they have behind
 
 
 class Solver:
-    """Constraints of a programme, or `rows` in their place, under many objectives."""
+    """Constraints of a programme, or `rows` in their place, under many objectives.
 
-    def __init__(self, of: Programme, seconds: float, rows: Extra | None = None, solved: int = 0) -> None:
+    Counts are whole numbers in it up to 20,000 columns, or, where the coefficients are not, up to 600: beyond, such a
+    programme may take for ever. `whole`: up to 20,000 whatever the coefficients.
+    """
+
+    def __init__(
+        self, of: Programme, seconds: float, rows: Extra | None = None, solved: int = 0, whole: bool = False
+    ) -> None:
         self.of, self.solved = of, solved
         self.state: State = "complete"
         self.started = time.perf_counter()
@@ -35,7 +42,8 @@ class Solver:
         self.rows = [LinearConstraint(matrix, low, high)]
         self.most = np.concatenate([of.most, np.ones(helpers)])
         self.integer = np.ones(len(self.most), dtype=np.int64)
-        if len(self.most) > INTEGER:
+        even = bool((of.matrix.data == np.round(of.matrix.data)).all())
+        if len(self.most) > (INTEGER if even or whole else _MIXED):
             self.integer[: of.n_columns] = 0
 
     @property

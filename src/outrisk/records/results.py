@@ -12,6 +12,7 @@ from typing import Any
 from outrisk.errors import ConfigError
 from outrisk.records import files
 from outrisk.records.schema import (
+    Certain,
     Contrast,
     Decision,
     Difference,
@@ -121,6 +122,12 @@ class Results:
         """What the outputs say outright, the worst first; None where the run has no such file."""
         path = self.directory / "findings.csv"
         return files.read_rows(path, Finding) if path.is_file() else None
+
+    @cached_property
+    def certain(self) -> Certain | None:
+        """What the outputs prove to an intruder with a register; None where the run has no such file."""
+        path = self.directory / "certain.json"
+        return files.read_document(path, Certain) if path.is_file() else None
 
     @cached_property
     def given(self) -> list[Given]:

@@ -637,6 +637,41 @@ class Decision:
     intruders: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Proof:
+    """Outputs that together prove the target of so many people; smallest: no fewer outputs prove it of any of them."""
+
+    outputs: tuple[str, ...]
+    people: int
+    smallest: bool
+
+
+@dataclass(frozen=True)
+class Certain:
+    """certain.json: what the release proves to an intruder with a register; counts of people, never who they are.
+
+    state: "complete", "out of time" (there may be more), "skipped" (too large for a study) or "no data set fits" (the
+    numbers contradict each other or the records). people: in the data; known: in the register; asked: of them, asked
+    about; proved, with how many of each value (`values`); narrowed: not proved, but some values ruled out. left_out:
+    outputs of which numbers were not used, and why. sharp: no claim is missed.
+    """
+
+    state: str
+    sentence: str
+    assumption: str
+    keys: tuple[str, ...]
+    target: str
+    people: int
+    known: int
+    asked: int = 0
+    proved: int = 0
+    narrowed: int = 0
+    values: dict[str, int] = field(default_factory=dict)
+    proofs: tuple[Proof, ...] = ()
+    left_out: dict[str, str] = field(default_factory=dict)
+    sharp: bool = False
+
+
 # ---------------------------------------------------------------- teaching data
 
 

@@ -38,10 +38,11 @@ def reach(
     findings: Sequence[Finding],
     guessed: Limit | None = None,
     intruders: Sequence[str] = (),
+    proved: tuple[int, str] = (0, ""),
 ) -> Reached:
     """The verdict on what is done of a study; `results` may lack some of the jobs, and has those of swapped folds.
 
-    guessed, intruders: see `Evidence`.
+    guessed, intruders, proved: see `Evidence`.
     """
     names, target = assessment.original.codebook.names, assessment.target
     released = jobs[0].problem.released
@@ -62,6 +63,7 @@ def reach(
         runs_done=len(results),
         guessed=guessed,
         intruders=tuple(intruders),
+        proved=proved,
     )
     return Reached(decide(evidence), tuple(row for level in levels for row in level.rows()), people)
 

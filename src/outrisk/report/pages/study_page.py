@@ -16,6 +16,7 @@ from outrisk.report.sections import (
     against_holdout,
     answer,
     as_released,
+    certain_values,
     generations,
     key_sizes,
     known_keys,
@@ -32,6 +33,7 @@ DETAILS = "details.html"
 
 SECTIONS: list[Section[Results]] = [
     outright.SECTION,
+    certain_values.SECTION,
     answer.SECTION,
     what_was_assessed.SECTION,
     as_released.SECTION,

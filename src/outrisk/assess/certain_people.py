@@ -1,0 +1,198 @@
+"""What the release proves about people to somebody who holds a register of their keys: certain claims, in a study."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from outrisk.errors import ProveError
+from outrisk.microdata import Microdata
+from outrisk.outputs.base import Output, release
+from outrisk.problem.blocks import Mask
+from outrisk.problem.released import Released
+from outrisk.prove.certain_claims import Claims, certain_values
+from outrisk.prove.programme import Programme, programme
+from outrisk.prove.proofs import ProvingSet, smallest_proofs
+from outrisk.records.schema import Certain, Proof
+
+MOST_ENTRIES = 2_000_000  # entries of a programme's constraints that a study takes up by itself
+_BYTES = 1_500.0  # memory an entry takes, HiGHS's share included
+
+
+@dataclass(frozen=True, eq=False)
+class CertainPeople:
+    """What is proved, `summary`, and of whom.
+
+    value (n,): the code of the target proved for each record; -1 where none is. proofs: sets of outputs with the
+    positions, among `register` (the records in it), of the people whose value they prove.
+    """
+
+    summary: Certain
+    value: NDArray[np.int64]
+    labels: tuple[str, ...]
+    register: NDArray[np.int64]
+    proofs: tuple[ProvingSet, ...] = ()
+
+    @cached_property
+    def certain(self) -> pd.DataFrame:
+        """`record` (the row's position, from 0) and the `value` proved, a row a person."""
+        at = np.flatnonzero(self.value >= 0)
+        return pd.DataFrame({"record": at, "value": [self.labels[code] for code in self.value[at].tolist()]})
+
+    @cached_property
+    def by_outputs(self) -> pd.DataFrame:
+        """`record`, the `outputs` that prove its value (joined by '; '), and whether no fewer do (`smallest`)."""
+        rows = [
+            (int(self.register[person]), "; ".join(each.outputs), bool(smallest))
+            for each in self.proofs
+            for person, smallest in zip(each.people, each.smallest, strict=True)
+        ]
+        return pd.DataFrame(sorted(rows), columns=["record", "outputs", "smallest"])
+
+
+def certain_people(
+    outputs: Sequence[Output],
+    original: Microdata,
+    keys: Sequence[str],
+    target: str,
+    *,
+    rules: Sequence[Mask] = (),
+    known: NDArray[np.bool_] | None = None,
+    asked: NDArray[np.bool_] | None = None,
+    released: Sequence[Released] | None = None,
+    seconds: float = 60.0,
+    most_entries: float = MOST_ENTRIES,
+    seed: int = 0,
+    tell: Callable[[str], None] = lambda text: None,
+) -> CertainPeople:
+    """Whose target the outputs prove to an intruder who knows the keys of everybody, or of those `known` (n,).
+
+    `asked` (n,): those of them who are asked about (None: all). `released`: the outputs as released, where they are
+    not those of the records. Nothing is tried, and the summary says so, where the constraints have more than
+    `most_entries` entries. `tell` hears beforehand of a question that will take long. ProveError where no data set
+    fits, or the question is too large; and where a claim is not true of the records though the outputs were computed
+    from them, which would be a fault of OutRisk.
+    """
+    codebook, n = original.codebook, len(original)
+    register = np.arange(n) if known is None else np.flatnonzero(known)
+    codes = original.codes[register].astype(np.int64)
+    given = {name: codes[:, codebook.index(name)] for name in keys}
+    numbers = [release(output, original) for output in outputs] if released is None else list(released)
+    of = programme(codebook, numbers, n, given, [target], rules)
+    facts = _Facts(tuple(keys), target, n, len(register))
+    labels = tuple(codebook[target].labels)
+    if of.matrix.nnz > most_entries:
+        summary = facts.skipped(of)
+        return CertainPeople(summary, np.full(n, -1), labels, register)
+    if of.matrix.nnz > MOST_ENTRIES / 4:
+        tell(facts.size(of))
+    of_register = None if asked is None else asked[register]
+    truth = codes[:, codebook.index(target)]
+    claims = certain_values(of, target, seconds, seed, of_register, truth if released is None else None)
+    wrong = int(((claims.value >= 0) & (claims.value != truth)).sum())
+    if wrong and released is None:
+        raise ProveError(f"{wrong:,} claims are not true of the data: this is a fault of OutRisk; please report it")
+    proofs = smallest_proofs(of, target, claims, seconds / 2) if claims.proved else []
+    value = np.full(n, -1)
+    value[register] = claims.value
+    return CertainPeople(facts.summary(of, claims, proofs, labels), value, labels, register, tuple(proofs))
+
+
+def certain_in_study(
+    outputs: Sequence[Output],
+    original: Microdata,
+    keys: Sequence[str],
+    target: str,
+    rules: Sequence[Mask],
+    known: NDArray[np.bool_] | None,
+    released: Sequence[Released],
+) -> CertainPeople:
+    """As `certain_people`; what cannot be told is said in the summary. `released`: outputs as a study gives them."""
+    n = len(original)
+    by_name = {one.name: one for one in released}
+    numbers = None
+    if by_name:
+        numbers = [by_name.get(output.name) or release(output, original) for output in outputs]
+    try:
+        return certain_people(outputs, original, keys, target, rules=rules, known=known, released=numbers)
+    except ProveError as error:
+        message = str(error)
+        state = "no data set fits" if message.startswith("no data set fits") else "skipped"
+        facts = _Facts(tuple(keys), target, n, n if known is None else int(known.sum()))
+        summary = Certain(
+            state, f"{message[0].upper()}{message[1:]}.", facts.assumption, tuple(keys), target, n, facts.known
+        )
+        return CertainPeople(summary, np.full(n, -1), tuple(original.codebook[target].labels), np.arange(n))
+
+
+@dataclass(frozen=True)
+class _Facts:
+    keys: tuple[str, ...]
+    target: str
+    n: int
+    known: int
+
+    @property
+    def assumption(self) -> str:
+        whom = "everybody in the data" if self.known == self.n else f"{self.known:,} of {self.n:,} people in the data"
+        return f"an intruder who knows {', '.join(self.keys)} of {whom}, and nobody's {self.target}"
+
+    def size(self, of: Programme) -> str:
+        columns, rows, entries = of.matrix.shape[1], of.matrix.shape[0], of.matrix.nnz
+        return (
+            f"{columns:,} unknowns, {rows:,} constraints, {entries:,} entries: this may take many minutes and about "
+            f"{max(0.2, entries * _BYTES / 1e9):.1f} GB; --sample N asks about N people only, drawn at random"
+        )
+
+    def skipped(self, of: Programme) -> Certain:
+        columns, entries = of.matrix.shape[1], of.matrix.nnz
+        sentence = (
+            f"Not tried here: certain claims about {self.target} are a programme of {columns:,} unknowns and "
+            f"{entries:,} entries; `outrisk prove` takes its own time for it, and `--sample` asks about fewer people."
+        )
+        return self._certain("skipped", sentence, of, asked=0)
+
+    def summary(self, of: Programme, claims: Claims, proofs: Sequence[ProvingSet], labels: Sequence[str]) -> Certain:
+        codes, counts = np.unique(claims.value[claims.value >= 0], return_counts=True)
+        values = {labels[code]: int(count) for code, count in zip(codes.tolist(), counts.tolist(), strict=True)}
+        asked = int(claims.asked.sum())
+        return self._certain(
+            claims.state,
+            self._sentence(claims, values, asked),
+            of,
+            asked=asked,
+            proved=claims.proved,
+            narrowed=claims.narrowed,
+            values=values,
+            proofs=tuple(Proof(each.outputs, len(each.people), bool(each.smallest.all())) for each in proofs),
+            sharp=claims.sharp,
+        )
+
+    def _certain(self, state: str, sentence: str, of: Programme, **more: object) -> Certain:
+        return Certain(
+            state=state,
+            sentence=sentence,
+            assumption=self.assumption,
+            keys=self.keys,
+            target=self.target,
+            people=self.n,
+            known=self.known,
+            left_out=dict(of.left_out),
+            **more,  # type: ignore[arg-type]
+        )
+
+    def _sentence(self, claims: Claims, values: dict[str, int], asked: int) -> str:
+        more = " The time ran out: there may be more." if claims.state == "out of time" else ""
+        drawn = f"{asked:,} people asked about" if asked < self.n else f"{self.n:,} people"
+        if not values:
+            return f"To {self.assumption}, the outputs prove {self.target} of none of {drawn}.{more}"
+        told = ", ".join(f"{value}: {number:,}" for value, number in values.items())
+        share = f"{claims.proved:,} of {drawn} ({100 * claims.proved / asked:.1f} %)"
+        narrowed = f" Of {claims.narrowed:,} more, some values are ruled out." if claims.narrowed else ""
+        same = f"it is the same in every data set that fits ({told})"
+        return f"To {self.assumption}, the outputs prove {self.target} of {share}: {same}.{narrowed}{more}"
