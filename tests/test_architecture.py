@@ -64,7 +64,9 @@ ALLOWED = {
     "report": {"errors", "reasons", "records", "report", "whole_files"},
     "progress": {"evolve"},
     "readers": {*BASE, "microdata", "outputs", "problem", "readers"},
+    "acro": {*BASE, "appetite", "expressions", "microdata", "outputs", "problem", "readers", "acro"},
     "api": {
+        "acro",
         *BASE,
         "__version__",
         "microdata",

@@ -34,6 +34,7 @@ from outrisk.readers.values import file_of, resolve
 from outrisk.tabular import Written
 
 _OF_DATA = ("privacy", "attacks", "appetite", "intruder", "register")  # sections of a study that go with data
+_BLANK = "???"  # what `outrisk init` could not know
 _MOST_NODES = 1_000_000  # entries of a YAML file, those that aliases repeat counted each time
 
 
@@ -200,6 +201,7 @@ class StudyFile(_Section):
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     source: str = ""
+    acro: str = ""
     data: DataSection | None = None
     holdout: DataSection | None = None
     records: int | None = Field(default=None, ge=1)
@@ -353,6 +355,17 @@ class Study:
         return document
 
 
+def _blank(part: object, place: str) -> str:
+    """Where a study has something that is still to be filled in; '' where it has not."""
+    if isinstance(part, Mapping):
+        items: list[tuple[str, object]] = [(f".{name}", each) for name, each in part.items()]
+    elif isinstance(part, list | tuple):
+        items = [(f" {number}", each) for number, each in enumerate(part, start=1)]
+    else:
+        return place.strip(". ") if part == _BLANK else ""
+    return next((found for more, each in items if (found := _blank(each, place + more))), "")
+
+
 def read_study(
     path: Path,
     seed: int | None = None,
@@ -388,6 +401,9 @@ def study_of(document: object, path: Path, trust: bool = False) -> Study:
         raise ConfigError(f"{path}: {_explain(error, document)}") from None
     except EvolveError as error:
         raise ConfigError(f"{path}: {error}") from None
+    blank = _blank(document, "")
+    if blank:
+        raise ConfigError(f"{path}: [{blank}] is still {_BLANK}: it could not be known; fill it in, or take it out")
     study = Study(file, path, trust)
     study.refuse_code()
     return study

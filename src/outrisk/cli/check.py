@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 
+from outrisk.api.acro_folders import faults_of
 from outrisk.api.looking import look_at_study
 
 
@@ -20,6 +21,19 @@ def check_study(path: Path, inside: bool, trust: bool) -> int:
         certain = ", certain" if each.certain else ""
         concerned = f": {each.people:,} people" if each.people else ""
         console.print(f"\n[bold]{number}. {escape(each.output)}[/bold] ({each.rule}{certain}){concerned}")
+        for text in (each.what, each.places, each.advice):
+            if text:
+                console.print(Padding(escape(text), (0, 0, 0, 3)))
+    return 0
+
+
+def check_folder(folder: Path) -> int:
+    """Print what is wrong with a folder of ACRO by itself, the worst first; returns the exit code."""
+    sentence, faults = faults_of(folder)
+    console = Console(highlight=False)
+    console.print(escape(sentence))
+    for number, each in enumerate(faults, start=1):
+        console.print(f"\n[bold]{number}. {escape(each.output)}[/bold] ({each.rule})")
         for text in (each.what, each.places, each.advice):
             if text:
                 console.print(Padding(escape(text), (0, 0, 0, 3)))

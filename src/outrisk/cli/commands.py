@@ -125,15 +125,19 @@ def assess(
 
 @app.command()
 def check(
-    study: Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The study whose outputs are looked at.")],
+    study: Annotated[
+        Path, typer.Argument(metavar="STUDY.yaml|FOLDER", help="The study, or the ACRO folder, that is looked at.")
+    ],
     inside: Annotated[
         bool, typer.Option("--inside", help="Name the small cells that only a subtraction of two outputs shows.")
     ] = False,
     trust: Annotated[bool, typer.Option("--trust", help="Run the study's own functions (kind: custom).")] = False,
 ) -> int:
     """Look at what outputs say outright: small cells, groups with one answer, dominance. No evolution."""
-    from outrisk.cli.check import check_study
+    from outrisk.cli.check import check_folder, check_study
 
+    if study.is_dir():
+        return _stoppable(lambda: check_folder(study))
     return _stoppable(lambda: check_study(study, inside, trust))
 
 
@@ -212,7 +216,9 @@ def measure(
 
 @app.command(cls=Spread)
 def init(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="The records: CSV, Parquet, Stata, SPSS or Excel.")],
+    records: Annotated[
+        Path | None, typer.Argument(metavar="DATA", help="The records: CSV, Parquet, Stata, SPSS or Excel.")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Study file to write (default: <data>.yaml beside the data).")
     ] = None,
@@ -231,13 +237,24 @@ def init(
     sep: Annotated[str, typer.Option(help="Separator of a CSV, such as ';' or 'tab' (else found out).")] = "",
     decimal: Annotated[str, typer.Option(help="Decimal mark of a CSV, '.' or ',' (else found out).")] = "",
     encoding: Annotated[str, typer.Option(help="Encoding of a CSV, such as cp1252 (else found out).")] = "",
+    acro: Annotated[Path | None, typer.Option(help="A folder of ACRO, whose outputs become the study.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="With --acro: the records, to settle what the folder lacks.")
+    ] = None,
 ) -> int:
     """Write a starter study and a codebook that points at nobody, for a person to correct."""
-    from outrisk.cli.init import start_study
+    from outrisk.cli.init import start_acro_study, start_study
 
+    if acro is not None:
+        found = data or records
+        return _stoppable(
+            lambda: start_acro_study(acro, found, out, force, (sep, decimal, encoding), keys or [], target)
+        )
+    if records is None:
+        raise typer.BadParameter("name the file with the records, or a folder with --acro")
     return _stoppable(
         lambda: start_study(
-            data,
+            records,
             out,
             force,
             sep,

@@ -8,8 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
-from outrisk.api import starter
+from outrisk.api import acro_folders, starter
 from outrisk.errors import ConfigError
 
 
@@ -39,6 +43,31 @@ def start_study(
         sys.stdout.write(f"{line}\n")
     then = f"outrisk assess {study}" if started.target else f"name the target in {study}"
     sys.stdout.write(f"Wrote {study} and {codebook}; correct what is marked CHECK, then: {then}\n")
+    return 0
+
+
+def start_acro_study(
+    folder: Path,
+    data: Path | None,
+    out: Path | None,
+    force: bool,
+    written: Sequence[str],
+    keys: Sequence[str],
+    target: str,
+) -> int:
+    """Write a study of an ACRO folder, and say what it covers."""
+    covered, files = acro_folders.start_acro_study(folder, data, out, force, written, keys, target)
+    console = Console(highlight=False)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for name in ("Output", "Coverage", "What, and why"):
+        table.add_column(name, overflow="fold")
+    for each in covered:
+        why = "; ".join([*each.blanks, *each.notes, *([each.agreement] if each.agreement else [])])
+        table.add_row(escape(each.result.key), each.state, escape(why))
+    console.print(table)
+    console.print(escape(acro_folders.covered_in_short(covered)))
+    then = f"outrisk check {files[0]}, then outrisk assess {files[0]}"
+    sys.stdout.write(f"Wrote {', '.join(map(str, files))}. Next: {then}\n")
     return 0
 
 

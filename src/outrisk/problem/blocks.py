@@ -180,7 +180,7 @@ def spread_rows(term: Term, joint: Joint, sizes: Sequence[int]) -> Array:
 
 def levels_over(part: Joint, joint: Joint, sizes: Sequence[int]) -> NDArray[np.int64]:
     """Level in a joint at each level of a wider one that contains its variables."""
-    levels = np.indices([sizes[j] for j in joint.variables]).reshape(len(joint.variables), -1)
+    levels = np.indices([sizes[j] for j in joint.variables]).reshape(len(joint.variables), joint.size)
     own = np.zeros(joint.size, dtype=np.int64)
     for j, stride in zip(part.variables, part.strides, strict=True):
         own += levels[joint.variables.index(j)] * stride

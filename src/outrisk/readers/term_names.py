@@ -12,7 +12,7 @@ Factor = tuple[str, str]  # a variable or an expression, and a level ('' for the
 Term = tuple[Factor, ...]  # factors in a fixed order; () is the constant
 
 CONSTANTS = frozenset({"intercept", "(intercept)", "_cons", "const", "constant", "(constant)", "cons", "_intercept"})
-_BRACKETED = re.compile(r"(.+?)\[(?:T\.|S\.|D\.)?(.+)\]")  # C(v)[T.2], v[T.x], C(v, Treatment(reference=3))[T.1]
+_BRACKETED = re.compile(r"(.+)\[(?:T\.|S\.|D\.)?([^\[\]]+)\]")  # C(v)[T.2], v[T.x], C(v, Treatment(reference=3))[T.1]
 _WRAPPED = re.compile(r"(?:C|factor|as\.factor|ordered|relevel)\(\s*`?([^,()`]+?)`?\s*(?:,.*)?\)(.*)", re.S)
 _STATA = re.compile(r"(\d+|[A-Za-z]\w*)?(bn?|o|n)?\.(.+)")
 _CONTRAST = re.compile(r"(.+)\((\d+)\)")

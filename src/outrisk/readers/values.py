@@ -77,7 +77,16 @@ def source_of(values: str, folder: Path, place: str) -> tuple[Source, int | None
     name, _, model = values.rpartition("#")
     if name and model.isdigit() and not (folder / values).is_file():
         return read_source_of_values(folder / name), int(model)
-    return read_source_of_values(folder / values), None
+    return with_head(folder / values, read_source_of_values(folder / values)), None
+
+
+def with_head(path: Path, source: Source) -> Source:
+    """A model's coefficients with its head, where that stands in a file beside it, as ACRO writes NAME_0 and NAME_1."""
+    head = path.with_name(f"{path.name.removesuffix('_1.csv')}_0.csv")
+    if not path.name.endswith("_1.csv") or not head.is_file():
+        return source
+    above = read_source_of_values(head)
+    return Source(source.name, f"{above.text.rstrip()}\n{source.text}") if "Dep. Variable" in above.text else source
 
 
 def file_of(values: object, folder: Path) -> Path | None:

@@ -1,0 +1,157 @@
+"""`outrisk init --acro`: every output of a folder assessed, or said why not; what is open settled by the data."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "readers"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
+from command import outrisk, refused
+from fair import frame
+from sessions import write_session
+
+from outrisk.acro.command import read_command
+from outrisk.config import read_study
+from outrisk.load import load_study_data
+
+ROLES = ("--keys", "age", "--keys", "religion", "--keys", "educ", "--target", "affair")
+
+
+@pytest.fixture(scope="module")
+def fair_csv(tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "fair.csv"
+    frame().to_csv(path, index=False)
+    return path
+
+
+def covered(study):
+    """Coverage by output, from the file beside the study."""
+    text = study.with_name(f"{study.stem}.coverage.md").read_text()
+    rows = [re.split(r"(?<!\\) \| ", line.strip("| ")) for line in text.splitlines() if line.startswith("| ")][2:]
+    return {row[0]: (row[2], row[3] if len(row) > 3 else "") for row in rows}
+
+
+@pytest.mark.parametrize("old", [False, True], ids=["1.x", "0.4.x"])
+def test_a_folder_with_data_becomes_a_study_that_agrees(tmp_path, capsys, fair_csv, old):
+    folder = write_session(tmp_path / "session", frame(), old)
+    study = tmp_path / "study.yaml"
+    code, out, err = outrisk(capsys, "init", "--acro", folder, "--data", fair_csv, "--out", study, *ROLES)
+    assert code == 0, err
+    assert "6 outputs: 5 assessed, 0 need input, 1 not covered." in out
+    found = covered(study)
+    assert list(found) == ["one", "two", "hidden", "label_only", "model", "plot"]
+    assert "where: occ != 'student' (found by trying: every number agrees)" in found["two"][1]
+    assert "cut off" in found["model"][1] and "where: age >= 27" in found["model"][1]
+    assert found["plot"] == (
+        "not covered",
+        "a picture (histogram) holds no numbers that can be read; give its numbers as a table",
+    )
+    read = read_study(study)
+    original = load_study_data(read).original
+    given = read.given(original.codebook)
+    assert all(released.recompute(original).matched.all() for released in given.values())
+    hidden = given["hidden"]
+    assert (hidden.low != hidden.high).sum() == 6 and hidden.high[hidden.low != hidden.high].max() == 9
+    assert (given["label_only"].low == given["label_only"].high).all()  # by its cells, whatever its label says
+    _, said, _ = outrisk(capsys, "check", study)
+    assert "differs from the data" not in said and "two" in said and "difference of outputs" in said
+
+
+def test_without_data_what_is_open_is_blank_and_said(tmp_path, capsys):
+    folder = write_session(tmp_path / "session", frame())
+    study = tmp_path / "study.yaml"
+    code, out, _ = outrisk(capsys, "init", "--acro", folder, "--out", study)
+    assert code == 0 and "6 outputs: 3 assessed, 2 need input, 1 not covered." in out
+    text = study.read_text()
+    assert "# two: session.crosstab(some.religion, some.affair)" in text
+    assert "??? where: it is computed on 'some', not on 'df'; say on which records" in text
+    assert "[data.path] is still ???: it could not be known; fill it in" in refused(capsys, "check", study)
+    document = yaml.safe_load(text)
+    assert [entry["name"] for entry in document["outputs"]] == ["one", "hidden", "label_only"]
+
+
+def test_nothing_is_overwritten_and_folders_that_are_none_are_refused(tmp_path, capsys, fair_csv):
+    folder = write_session(tmp_path / "session", frame())
+    (tmp_path / "study.yaml").write_text("mine")
+    assert "exists; give --force" in refused(capsys, "init", "--acro", folder, "--out", tmp_path / "study.yaml")
+    assert "neither results.json nor results.xlsx" in refused(capsys, "init", "--acro", tmp_path)
+    assert "no such folder" in refused(capsys, "init", "--acro", tmp_path / "no")
+    (folder / "results.json").write_text('{"version": "1", "results": {"a": {"files": [{"name": "../x.csv"}]}}}')
+    assert "a file lies in the folder itself" in refused(capsys, "check", folder)
+    (folder / "results.json").write_text("{")
+    assert "not JSON" in refused(capsys, "check", folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("s.crosstab(df.a, df['b b'])", {"rows": ("a",), "columns": ("b b",)}),
+        (
+            "s.crosstab([df.a, df.c], [df.b], values=df.x, aggfunc=['mean', 'std'])",
+            {"rows": ("a", "c"), "aggfunc": ("mean", "std")},
+        ),
+        ("s.crosstab(df.a, df.b, normalize=True, margins=True)", {"normalize": "all", "margins": True}),
+        ('s.logitr("y ~ a", df[df.a > 3])', {"formula": "y ~ a", "where": "a > 3"}),
+        ('s.olsr("y ~ a", data=df[(df.a > 3) & (df["b"] != "x")])', {"where": "(a > 3 and b != 'x')"}),
+        ('s.olsr("y ~ a", df.query("a == 1"))', {"where": "a == 1"}),
+        ('s.olsr("y ~ a", df[df.a.map(f)])', {"where": "", "unread": ("df[df.a.map(f)]",)}),
+        ("s.logitr(", {"whole": False, "method": "logitr"}),
+        ("__import__('os').system('x')", {"rows": (), "formula": "x"}),
+        ("", {"whole": False}),
+    ],
+)
+def test_commands_are_read_and_never_run(text, expected):
+    found = read_command(text)
+    assert {name: getattr(found, name) for name in expected} == expected
+
+
+def test_the_fixture_end_to_end(shared, tmp_path, capsys, fair_csv):
+    """A real folder of acro 1.0.2: of 45 results at least 30 are assessed, every number beside the data."""
+    study = tmp_path / "fair.yaml"
+    folder = shared / "fixtures" / "acro_fair"
+    code, _, err = outrisk(capsys, "init", "--acro", folder, "--data", fair_csv, "--out", study, *ROLES)
+    assert code == 0, err
+    found = covered(study)
+    assert list(found) == list(json.loads((folder / "results.json").read_text())["results"])
+    by_state = {state: [name for name, (each, _) in found.items() if each == state] for state, _ in found.values()}
+    assert len(by_state["assessed"]) >= 30 and by_state["needs input"] == ["olsr_few"]
+    assert all("agree with the data" in found[name][1] for name in by_state["assessed"])
+    assert "the command was cut off" in found["logitr_over25"][1]
+    assert "where: age >= 27 (found by trying" in found["logitr_over25"][1]
+    assert all(why for name in (*by_state["not covered"], *by_state["needs input"]) for why in [found[name][1]])
+    _, said, _ = outrisk(capsys, "check", study)
+    said = " ".join(said.split())
+    assert "difference of outputs" in said and "xt_religion_affair minus xt_religion_affair_nostudent" in said
+
+
+def test_faults_of_the_fixture(shared, capsys):
+    code, out, _ = outrisk(capsys, "check", shared / "fixtures" / "acro_fair")
+    said = " ".join(out.split())
+    assert code == 0
+    assert "sup_occ_marriage_margins (not suppressed)" in said and "output_35 (not suppressed)" in said
+    assert "sup_occ_marriage (withheld cells recoverable)" in said and "occ=professional, marriage=1: 1" in said
+    assert "xt_religion_affair minus xt_religion_affair_nostudent (difference of outputs)" in said
+    assert "olsr_few (degrees of freedom) 7 residual" in said and "logitr_over25 (command cut off)" in said
+    assert "(checksum)" not in said and "cannot be read" not in said
+
+
+def test_faults_of_a_folder_worst_first(tmp_path, capsys):
+    folder = write_session(tmp_path / "session", frame())
+    (folder / "one_0.csv").write_text((folder / "one_0.csv").read_text().replace("613", "612"))
+    (folder / "plot_0.png").unlink()
+    _, out, _ = outrisk(capsys, "check", folder)
+    said = " ".join(out.split())
+    order = [
+        "1. plot (file is missing)",
+        "2. one (checksum)",
+        "3. label_only (not suppressed)",
+        "4. hidden (withheld cells recoverable)",
+    ]
+    places = [said.index(each) for each in order]
+    assert places == sorted(places)
+    assert "6 of 6 withheld cells can be read off other outputs or totals (6 by label_only)" in said
+    assert "(degrees of freedom) 4 residual" in said
