@@ -129,7 +129,7 @@ LOGIT = {"kind": "logit", "formula": "a ~ b"}
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"nam": 1, "kees": 2}, r"unknown keys \['kees', 'nam'\]; known: \['appetite', 'attacks', 'codebook', 'data'"),
+        ({"nam": 1, "kees": 2}, r"unknown keys \['kees', 'nam'\]; known: \['acro', 'appetite', 'attacks', 'codebook'"),
         ({"data": {"path": "a", "pth": 1}}, r"\[data\] has unknown keys \['pth'\]; known: \['columns'"),
         ({"holdout": {"path": "a", "pth": 1}}, r"\[holdout\] has unknown keys \['pth'\]; known: \['columns'"),
         ({"evolve": {"generatons": 1}}, r"\[evolve\] has unknown keys \['generatons'\]; known: \['crowding', 'fit"),

@@ -11,10 +11,10 @@ from typing import Any
 import yaml
 
 from outrisk.acro.folder_faults import Fault, folder_faults
+from outrisk.acro.held_against_data import Verifier
 from outrisk.acro.proposed_entries import BLANK, Proposed, propose_entries
 from outrisk.acro.session import Session, read_session
 from outrisk.acro.study_of_session import coverage_text, in_short, quoted, study_text
-from outrisk.acro.verified import Verifier
 from outrisk.codebook import Codebook, Kind, Variable, codebook_to_dict, grid
 from outrisk.config import DataSection
 from outrisk.errors import ConfigError

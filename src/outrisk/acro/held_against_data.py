@@ -17,7 +17,7 @@ from outrisk.errors import OutRiskError
 from outrisk.microdata import Microdata
 from outrisk.outputs import REGISTRY, released_as_given
 from outrisk.outputs.base import Subset
-from outrisk.problem.released import Refit
+from outrisk.problem.refit import Refit
 from outrisk.readers.values import resolve
 
 _MOST_CANDIDATES = 60
