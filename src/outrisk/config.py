@@ -189,11 +189,24 @@ class AttacksSection(_Section):
         return given if isinstance(given, dict | AttacksSection) else {"classifiers": _names(given)}
 
 
+def _share_of_people(given: object) -> object:
+    if given != "all" and not (isinstance(given, int | float) and not isinstance(given, bool) and 0 < given <= 1):
+        raise ValueError("write 'all', or the share of people in the register, above 0 and at most 1")
+    return given
+
+
 class RegisterSection(_Section):
-    """What the intruder with a register knows: `keys` (default: the study's) of everybody in the data."""
+    """What the intruder with a register knows: `keys` (default: the study's) of everybody in the data, or of a share
+    of them, drawn at random.
+    """
 
     keys: tuple[str, ...] = ()
-    known_for: Literal["all"] = "all"
+    known_for: Annotated[Literal["all"] | float, BeforeValidator(_share_of_people)] = "all"
+
+    @property
+    def share(self) -> float:
+        """The share of the people in the data that the register holds."""
+        return 1.0 if self.known_for == "all" else float(self.known_for)
 
 
 class StudyFile(_Section):

@@ -76,6 +76,14 @@ def test_the_appetite_says_which_intruder_decides():
     assert found["register"].verdict == "marginal risk found"
 
 
+def test_a_partial_register_is_guessed_about_alone(tmp_path):
+    assess(people(), folds=[2], register={"known_for": 0.5}, out=tmp_path / "run")
+    rows = read_rows(tmp_path / "run" / "register.csv", schema.Guessed)
+    assert {(row.n_original, row.n_holdout) for row in rows if row.fold and row.people == "all"} == {(60, 120)}
+    document = json.loads((tmp_path / "run" / "register.json").read_text())
+    assert document["known_for"] == 0.5 and "50 % of them (drawn at random)" in document["assumption"]
+
+
 def test_without_a_register_nothing_is_guessed():
     assert assess(people(60), folds=[1], intruder=["codebook"]).register.empty
 
@@ -95,6 +103,8 @@ def test_outputs_that_are_no_equations_are_said_to_be_none(tmp_path):
     [
         ({"register": {"keys": ["age", "ill"]}}, "ill"),
         ({"register": {"keys": ["height"]}}, "height"),
+        ({"register": {"known_for": 0}}, "above 0 and at most 1"),
+        ({"register": {"known_for": True}}, "above 0 and at most 1"),
         ({"register": {"key": ["age"]}}, r"\[register\] has unknown keys \['key'\]"),
         ({"intruder": ["register"]}, "names 'codebook'"),
         ({"intruder": ["burglar"]}, "intruder"),

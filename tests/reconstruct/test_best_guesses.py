@@ -106,3 +106,26 @@ def test_rules_that_leave_nothing_are_refused():
     of = programme(BOOK, [release(Frequencies(BOOK, "t", ("age", "ill")), data)], 20, known, ["ill"], rules)
     with pytest.raises(ProveError, match="no value at all"):
         best_guesses(of, "ill")
+
+
+def test_a_partial_register_leaves_the_others_free():
+    """By hand: of 4 people 2 are in the register, both young; one of the 3 young is ill, and the old one is."""
+    data = from_frame(pd.DataFrame({"age": [0, 0, 0, 2], "area": list("nnnn"), "ill": [0, 0, 1, 1]}), BOOK)
+    table = release(Frequencies(BOOK, "table", ("age", "ill")), data)
+    of = programme(BOOK, [table], 4, {"age": data.codes[:2, 0].astype(np.int64)}, ["ill"])
+    found = best_guesses(of, "ill", slack=0.01)
+    assert found.chances.shape == (2, 2) and found.missed < 0.05
+    # x of the two are ill, and 1 - x young outside: entropies 2 h(x / 2) and that of outside shares (1 + x, 1 - x) / 2
+    x = np.linspace(0.001, 0.999, 9999)
+    inside = -2 * (x / 2 * np.log(x / 2) + (1 - x / 2) * np.log(1 - x / 2))
+    kinds = [x, 1 - x, np.ones_like(x)]  # outside: young and well, young and ill, old and ill
+    outside = -sum(k * np.log(np.maximum(k, 1e-300) / 2) for k in kinds)
+    assert abs(found.chances[0, 1] - x[(inside + outside).argmax()] / 2) < 0.01
+
+
+def test_nearly_everybody_in_the_register_is_nearly_as_good_as_all():
+    data = people(200, 8)
+    table = release(Frequencies(BOOK, "all", ("age", "area", "ill")), data)
+    some = {name: data.codes[:199, BOOK.index(name)].astype(np.int64) for name in ("age", "area")}
+    part = best_guesses(programme(BOOK, [table], 200, some, ["ill"]), "ill").chances
+    assert np.abs(part - guessed(data, [table]).chances[:199]).max() < 0.05

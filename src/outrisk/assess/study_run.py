@@ -46,6 +46,7 @@ from outrisk.load import StudyData
 from outrisk.microdata import write_table
 from outrisk.outputs.base import Output
 from outrisk.problem.refit import Refit
+from outrisk.prove.programme import drawn
 from outrisk.records.directory import StudyDirectory
 from outrisk.records.provenance import code_digest, data_digest, file_digest, flat, peak_memory_mb, versions
 from outrisk.records.schema import (
@@ -61,6 +62,7 @@ from outrisk.records.schema import (
     MeanOfRuns,
     Measure,
     PeopleCount,
+    Register,
     Reliability,
     Score,
     Slow,
@@ -195,9 +197,10 @@ class StudyRun:
     @cached_property
     def certain(self) -> CertainPeople:
         """What the outputs prove to an intruder who knows everybody's keys."""
-        of = self.assessment
+        of, share = self.assessment, self.study.file.register_.share
+        known = drawn(len(of.original), share, of.seed) if share < 1 else None
         return certain_in_study(
-            of.outputs, of.original, self.study.register_keys, of.target, of.rules, None, list(of.given.values())
+            of.outputs, of.original, self.study.register_keys, of.target, of.rules, known, list(of.given.values())
         )
 
     @cached_property
@@ -223,7 +226,10 @@ class StudyRun:
         if "register" not in self.study.file.intruder or not self.whole:
             return []
         problems = {job.fold: job.problem for job in self.jobs if not job.fold.swapped}
-        return guess_folds(problems, self.study.register_keys, self.assessment.target, self.assessment.seed)
+        register = self.study.file.register_
+        return guess_folds(
+            problems, self.study.register_keys, self.assessment.target, self.assessment.seed, register.share
+        )
 
     @cached_property
     def manifest(self) -> Manifest:
@@ -275,15 +281,21 @@ class StudyRun:
         if self.guessed:
             directory.rows("register.csv", Guessed, guessed_rows(self.guessed))
             directory.rows("reliability.csv", Reliability, reliability_rows(self.guessed))
-            directory.json("register.json", register_of(self.guessed, self.study.register_keys, self.assessment.target))
+            directory.json("register.json", self._register)
         if "register" in self.study.file.intruder:
             directory.json("certain.json", self.certain.summary)
         self._decide(directory)
 
+    @property
+    def _register(self) -> Register:
+        """The content of register.json."""
+        share = self.study.file.register_.share
+        return register_of(self.guessed, self.study.register_keys, self.assessment.target, share)
+
     def _decide(self, directory: RunFiles) -> None:
         """Write the verdict, and what it rests on."""
         file = self.study.file
-        keys, target, margin = self.study.register_keys, self.assessment.target, file.appetite.margin
+        keys, margin = self.study.register_keys, file.appetite.margin
         reached = reach(
             file.name,
             file.appetite,
@@ -292,7 +304,7 @@ class StudyRun:
             self.ended,
             self.findings,
             limit_of(self.guessed, keys, margin) if self.guessed else None,
-            register_of(self.guessed, keys, target).said if self.guessed else (),
+            self._register.said if self.guessed else (),
             self._proved(),
         )
         directory.rows("marginal.csv", Contrast, reached.contrasts)

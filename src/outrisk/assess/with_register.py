@@ -16,7 +16,8 @@ from outrisk.assess.run import groups_of
 from outrisk.assess.verdict.decide import says
 from outrisk.errors import ProveError
 from outrisk.evolve.problem import Problem
-from outrisk.prove.programme import Programme, programme
+from outrisk.microdata import Microdata
+from outrisk.prove.programme import Programme, drawn, programme
 from outrisk.reconstruct.best_guesses import Guesses, best_guesses
 from outrisk.records.schema import Guessed, LeftOut, Limit, Register, RegisterFold, Reliability
 from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL
@@ -36,21 +37,29 @@ class FoldGuessed:
     bins: Mapping[str, tuple[Bin, ...]] | None = None
 
 
-def guess_folds(problems: Mapping[Fold, Problem], keys: Sequence[str], target: str, seed: int) -> list[FoldGuessed]:
+def guess_folds(
+    problems: Mapping[Fold, Problem], keys: Sequence[str], target: str, seed: int, known_for: float = 1.0
+) -> list[FoldGuessed]:
     """What the intruder guesses of each fold, from the release of that fold."""
     with threadpool_limits(limits=1):  # the same on any machine
-        return [guess_fold(fold, problem, keys, target, seed) for fold, problem in problems.items()]
+        return [guess_fold(fold, problem, keys, target, seed, known_for) for fold, problem in problems.items()]
 
 
-def guess_fold(fold: Fold, problem: Problem, keys: Sequence[str], target: str, seed: int) -> FoldGuessed:
+def guess_fold(
+    fold: Fold, problem: Problem, keys: Sequence[str], target: str, seed: int, known_for: float = 1.0
+) -> FoldGuessed:
     """Reconstruct the target of the people of a fold, and compare with people of its holdout.
 
-    Of the fold's records only the columns of `keys` go into the reconstruction. People of the holdout are guessed from
-    the same release by predictors that learn from the reconstruction; on each side the best guesser counts.
+    Of the fold's records only the columns of `keys` go into the reconstruction, those of a share `known_for` of its
+    people, who are guessed about. People of the holdout are guessed from the same release by predictors that learn from
+    the reconstruction; on each side the best guesser counts.
     """
-    facts = RegisterFold(fold.level, fold.name, len(fold.original), len(fold.holdout) if fold.holdout else 0)
+    listed = np.flatnonzero(drawn(len(fold.original), known_for, seed))
+    facts = RegisterFold(fold.level, fold.name, len(listed), len(fold.holdout) if fold.holdout else 0)
+    if not len(listed):
+        return FoldGuessed(replace(facts, skipped="the register holds nobody"))
     columns = [problem.codebook.index(name) for name in keys]
-    known = {name: fold.original.codes[:, at].astype(np.int64) for name, at in zip(keys, columns, strict=True)}
+    known = {name: fold.original.codes[listed, at].astype(np.int64) for name, at in zip(keys, columns, strict=True)}
     try:
         of = programme(problem.codebook, problem.released, problem.n_records, known, [target], problem.rules)
         left_out = tuple(LeftOut(name, reason) for name, reason in of.left_out.items())
@@ -60,7 +69,7 @@ def guess_fold(fold: Fold, problem: Problem, keys: Sequence[str], target: str, s
         found = best_guesses(of, target)
     except ProveError as error:
         return FoldGuessed(replace(facts, skipped=str(error)))
-    sides = _sides(fold, of, found, columns, problem.codebook.index(target), seed)
+    sides = _sides(fold, fold.original.take(listed), of, found, columns, problem.codebook.index(target), seed)
     best = {side: people.best() for side, people in sides.items()}
     facts = replace(
         facts,
@@ -76,11 +85,11 @@ def guess_fold(fold: Fold, problem: Problem, keys: Sequence[str], target: str, s
 
 
 def _sides(
-    fold: Fold, of: Programme, found: Guesses, columns: Sequence[int], target: int, seed: int
+    fold: Fold, listed: Microdata, of: Programme, found: Guesses, columns: Sequence[int], target: int, seed: int
 ) -> dict[str, Attacked]:
     """People attacked on each side, with the chances that every guesser gives them."""
     rng = np.random.default_rng(seed)
-    records = {ORIGINAL: fold.original} | ({HOLDOUT: fold.holdout} if fold.holdout is not None else {})
+    records = {ORIGINAL: listed} | ({HOLDOUT: fold.holdout} if fold.holdout is not None else {})
     keys = {side: each.codes[:, columns].astype(np.int64) for side, each in records.items()}
     some = {side: np.sort(rng.permutation(len(each))[:_MOST]) for side, each in records.items()}
     queries = np.concatenate([keys[side][some[side]] for side in records])
@@ -169,16 +178,17 @@ def reliability_rows(folds: Sequence[FoldGuessed]) -> Iterator[Reliability]:
                 )
 
 
-def register_of(folds: Sequence[FoldGuessed], keys: Sequence[str], target: str) -> Register:
+def register_of(folds: Sequence[FoldGuessed], keys: Sequence[str], target: str, known_for: float = 1.0) -> Register:
     """The content of register.json."""
     lead = _lead(folds)
     facts = tuple(each.facts for each in folds)
     return Register(
         keys=tuple(keys),
         target=target,
+        known_for=known_for,
         level=lead.level if lead else 0,
         assumption=(
-            f"Assumed: the intruder knows who is in the data and {_and(keys)} of every one of them, the codebook and "
+            f"Assumed: the intruder knows who is in the data and {_and(keys)} of {_whom(known_for)}, the codebook and "
             "the released numbers, and nothing else."
         ),
         sentence=_sentence(lead, facts, target),
@@ -198,6 +208,10 @@ def limit_of(folds: Sequence[FoldGuessed], keys: Sequence[str], margin: float) -
     values = (lead.original, lead.holdout, lead.difference, lead.low, lead.high) if lead else (math.nan,) * 5
     beside = says(values[3], values[4], margin)
     return Limit("register", "people", "+".join(keys), *values, chance=math.nan, margin=margin, says=beside)
+
+
+def _whom(known_for: float) -> str:
+    return "every one of them" if known_for == 1 else f"{100 * known_for:g} % of them (drawn at random)"
 
 
 def _and(names: Sequence[str]) -> str:

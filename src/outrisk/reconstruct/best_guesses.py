@@ -13,6 +13,7 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import minimize
 
@@ -28,7 +29,7 @@ _MEMORY = 20  # steps that L-BFGS remembers
 
 @dataclass(frozen=True, eq=False)
 class Guesses:
-    """Chances of the values of the target, (n, levels), rows sum to 1; larger = surer.
+    """Chances of the values of the target, (people in the register, levels), rows sum to 1; larger = surer.
 
     missed: the largest distance of a released number from where it should lie, in people (its equation divided by its
     largest coefficient): a fraction where data sets fit. contradicted: no data set of these people fits the numbers;
@@ -44,7 +45,9 @@ class Guesses:
 
 
 def best_guesses(of: Programme, target: str, seconds: float = 300.0, slack: float = SLACK) -> Guesses:
-    """The chance of each value of the target for each person (see the module); ProveError where none is possible.
+    """The chance of each value of the target for each person in the register (see the module).
+
+    ProveError where no value at all is possible for somebody.
 
     Released numbers that are met within an interval count as met. `seconds`: the search ends after so many, with what
     it has.
@@ -82,6 +85,7 @@ class _Dual:
     """The dual of the entropy under the constraints of a programme, with a quadratic `price` of missing them.
 
     A constraint with two different ends has a multiplier for each, of one sign; one whose ends agree has a free one.
+    People outside the register are one more group (or several, see `Programme`), whose keys are unknown too.
     """
 
     def __init__(self, of: Programme, slack: float) -> None:
@@ -101,6 +105,9 @@ class _Dual:
         self.ends = np.concatenate([self.low[up], self.high[down]])
         self.bounds = np.column_stack([np.where(equal[self.row], -np.inf, 0.0), np.full(len(self.row), np.inf)])
         self.columns = sparse.csr_array(self.matrix.T)
+        self.outside = _outside(of)
+        self.outside_base = np.where(of.most[of.n_counts : of.n_columns] > 0, 0.0, -np.inf)
+        self.helpers = slice(of.n_columns, None)
         possible = (of.most[: of.n_counts] > 0).reshape(self.shape)
         if not possible.any(axis=1).all():
             raise ProveError("the rules leave some people of the register no value at all; correct the rules")
@@ -137,6 +144,34 @@ class _Dual:
         share = np.exp(exponent - top)
         total = share.sum(axis=1, keepdims=True)
         share /= total
-        level = float(self.sizes @ (np.log(total) + top)[:, 0]) + float(np.logaddexp(0.0, pull[n:]).sum())
-        helpers = 1.0 / (1.0 + np.exp(-np.clip(pull[n:], -700.0, 700.0)))
-        return share, np.concatenate([(self.sizes[:, None] * share).ravel(), helpers]), level
+        level = float(self.sizes @ (np.log(total) + top)[:, 0])
+        outside, more = self._of_outside(pull[n : self.helpers.start] + self.outside_base)
+        free = pull[self.helpers]
+        helpers = 1.0 / (1.0 + np.exp(-np.clip(free, -700.0, 700.0)))
+        level += more + float(np.logaddexp(0.0, free).sum())
+        return share, np.concatenate([(self.sizes[:, None] * share).ravel(), outside, helpers]), level
+
+    def _of_outside(self, exponent: Array) -> tuple[Array, float]:
+        """Numbers of people outside the register of each kind, and their part of the dual."""
+        counts, level = np.zeros(len(exponent)), 0.0
+        for at, people in self.outside:
+            top = float(exponent[at].max())
+            share = np.exp(exponent[at] - top)
+            total = float(share.sum())
+            counts[at] = people * share / total
+            level += people * (np.log(total) + top)
+        return counts, level
+
+
+def _outside(of: Programme) -> list[tuple[NDArray[np.int64], float]]:
+    """The columns (behind those of the register) of each group of people outside it, and how many these are.
+
+    The programme has a row without origin for each: how many people there are, in the register and outside.
+    """
+    found = []
+    for row in np.flatnonzero([not origin for origin in of.origin])[len(of.sizes) :]:
+        columns = of.matrix.indices[of.matrix.indptr[row] : of.matrix.indptr[row + 1]].astype(np.int64)
+        at = columns[(columns >= of.n_counts) & (columns < of.n_columns)] - of.n_counts
+        if len(at):
+            found.append((at, float(of.low[row] - of.sizes.sum())))
+    return found

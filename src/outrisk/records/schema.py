@@ -490,10 +490,14 @@ class RegisterFold:
 
 @dataclass(frozen=True)
 class Register:
-    """register.json: what an intruder with a register of everybody's keys guesses. level: of the sentence."""
+    """register.json: what an intruder with a register of everybody's keys guesses. level: of the sentence.
+
+    known_for: the share of the people in the data who are in the register; the others are not guessed about.
+    """
 
     keys: tuple[str, ...]
     target: str
+    known_for: float
     level: int
     assumption: str
     sentence: str
