@@ -40,6 +40,7 @@ _NEGATIVE = (
     -999,
     -9999,
 )
+_AMONG_TEXT = (*_NEGATIVE[8:], 99, 999, 9999)  # no text is one of these by chance
 _NINES = (9, 77, 88, 97, 98, 99, 777, 888, 997, 998, 999, 7777, 8888, 9997, 9998, 9999, 99999, 999999)
 
 
@@ -48,8 +49,12 @@ def suspected(column: pd.Series[Any]) -> list[str]:
     text = as_text(column).astype(str).str.strip()
     words = sorted({value for value in text.unique() if value.lower() in _WORDS})
     rest = column[~text.isin(words)]
-    if rest.empty or not reads_as_numbers(rest):
+    if rest.empty:
         return words
+    if not reads_as_numbers(rest):
+        written = pd.to_numeric(pd.Series(rest.unique(), dtype=object), errors="coerce")
+        codes = [f"{value:g}" for value in written.dropna() if value in _AMONG_TEXT]
+        return words + (sorted(codes) if written.isna().mean() > 0.5 else [])
     numbers = pd.to_numeric(as_text(rest).astype(str), errors="coerce").to_numpy(dtype=float)
     return words + [f"{code:g}" for code in _numbers(np.unique(numbers))]
 

@@ -64,9 +64,8 @@ def look_at(
     name = str(column.name)
     present = column[~gaps_of(column, MISSING_VALUES)]
     codes = suspected(present) if missing is None else [code for code in missing if _holds(present, code)]
-    taken, doubtful = codes, []
-    if missing is None and not _needed(present, codes, levels):
-        taken, doubtful = [], codes
+    taken = codes if missing is not None else _plainly(present, codes, levels)
+    doubtful = [code for code in codes if code not in taken]
     gone = _are(present, taken)
     left = present[~gone]
     base = Column(name, None, "", tuple(taken), tuple(doubtful))
@@ -87,10 +86,20 @@ def _has_time(column: pd.Series[Any]) -> bool:
     return type(column.iloc[0]).__name__ in ("date", "datetime", "time", "Timestamp", "timedelta")
 
 
-def _needed(present: pd.Series[Any], codes: list[str], levels: Mapping[str, str]) -> bool:
-    """Whether codes are plainly no values: text among numbers, or numbers out of place that no label explains."""
+def _plainly(present: pd.Series[Any], codes: list[str], levels: Mapping[str, str]) -> list[str]:
+    """Codes that are plainly no values: text among numbers, numbers out of place or among text."""
     rest = present[~_are(present, codes)]
-    return bool(codes) and not rest.empty and reads_as_numbers(rest) and not set(codes) & set(levels)
+    if rest.empty:
+        return []
+    numbers = reads_as_numbers(rest)
+    return [code for code in codes if code not in levels and (numbers or _is_number(code))]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False
 
 
 def _holds(column: pd.Series[Any], code: str) -> bool:
