@@ -1,9 +1,11 @@
 # make demo: install and run the quick start.  make test: the tests.  make lint: style, format and types.  make api: docs/api.md.
+# make docs: the site, into site/.  make wheelhouse: zips to install from without a network.  make picture: that of the README.
+# On Windows, and without make: docs/installation.md has the lines.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
-.PHONY: demo test lint bench api clean
+.PHONY: demo test lint bench api wheelhouse docs picture clean
 
 demo: .venv/installed
 	$(BIN)/outrisk assess configs/fair.yaml --force
@@ -12,17 +14,22 @@ test: .venv/installed-test
 	$(BIN)/python -m pytest
 
 lint: .venv/installed-lint
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks install docs
+	$(BIN)/ruff format --check src tests benchmarks install docs
 	$(BIN)/mypy
 
 bench: .venv/installed
-	$(BIN)/python benchmarks/engine.py
-	$(BIN)/python benchmarks/studies.py
-	$(BIN)/python benchmarks/outputs.py
-	$(BIN)/python benchmarks/privacy.py
-	$(BIN)/python benchmarks/disclosure.py
-	$(BIN)/python benchmarks/attacks.py
+	$(BIN)/python benchmarks/write_page.py
+
+wheelhouse: .venv/installed
+	$(BIN)/python install/wheelhouse.py
+
+docs: .venv/installed-docs
+	$(BIN)/python docs/make_glossary.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+picture: demo
+	$(BIN)/python docs/make_picture.py runs/fair/report.html
 
 api: .venv/installed
 	$(BIN)/python docs/make_api.py
@@ -44,4 +51,8 @@ clean:
 
 .venv/installed-lint: .venv/installed
 	$(PIP) --editable '.[lint]'
+	touch $@
+
+.venv/installed-docs: .venv/installed
+	$(PIP) --editable '.[docs]'
 	touch $@

@@ -63,9 +63,7 @@ def main():
     whole = from_frame(sars_like(), codebook)
     order = np.random.default_rng(5).permutation(len(whole))
     output = logit_from_terms(codebook, "logit", "TENURE", TERMS, {})
-    print(
-        "records  start       selection                   seed  MAE by refit each 250 generations; s, processor's s"
-    )
+    print("records  start       selection                   seed  MAE by refit each 250 generations; s, processor's s")
     for parts in (4,) if options.quick else (1, 2, 4):
         data = Microdata(codebook, whole.codes[order[: len(whole) // parts]])
         problem = problem_of(data, output)
