@@ -295,8 +295,14 @@ def teach(
 @app.command()
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")],
+    acro_copy: Annotated[
+        Path | None, typer.Option(help="Write an annotated copy of the run's ACRO session to this directory.")
+    ] = None,
+    acro: Annotated[Path | None, typer.Option(help="With --acro-copy: where the session's folder is now.")] = None,
 ) -> int:
-    """Render the report of a run again from its files."""
-    from outrisk.cli.report import render_again
+    """Render the report of a run again from its files; or hand it back as an annotated copy of its ACRO session."""
+    from outrisk.cli.report import copy_session, render_again
 
+    if acro_copy is not None:
+        return _stoppable(lambda: copy_session(run, acro_copy, acro))
     return _stoppable(lambda: render_again(run))
