@@ -16,7 +16,7 @@ Made from the docstrings by `make api`; a [notebook](notebook.ipynb) shows it at
 riskier; what is undefined is NaN with a reason. Errors are kinds of `outrisk.OutRiskError`, in one line. Nothing is
 written unless it is asked for.
 """
-FUNCTIONS = ("check", "prove", "assess", "measure", "teach", "init")
+FUNCTIONS = ("check", "prove", "follow", "assess", "measure", "teach", "init")
 CLASSES = (
     "outrisk.api.looking.Checked",
     "outrisk.api.proving.Proof",

@@ -5,7 +5,8 @@
 null: the release comes from people who are on neither side; how often a marginal risk is found, and what the intervals
 cover. dose: releases from one-way tables to the full table, crossed over two samples. planted: few people hidden among
 ordinary outputs (benchmarks/planted.py), by the verdict. starts: the same release reproduced from other first values.
-Needs the census excerpt in `shared` beside the checkout. Times are processor seconds of one thread.
+followed: whom the release is found to follow. Needs the census excerpt in `shared` beside the checkout. Times are
+processor seconds of one thread.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -22,9 +24,11 @@ from matplotlib.figure import Figure
 from pool import DOSES, KEYS, TARGET, Made, census, make, outputs, samples
 
 from outrisk.appetite import Appetite
+from outrisk.assess.following import Question, follow
 from outrisk.assess.look import look
 from outrisk.assess.verdict.decide import Evidence, is_told
 from outrisk.evolve.settings import preset
+from outrisk.outputs import Frequencies
 from outrisk.risk.attribution.definitions import key_sets
 from outrisk.risk.by_person.crossed import Contrasts, Pairing, contrasts, simultaneous
 from outrisk.risk.by_person.record_scores import MEASURES
@@ -136,6 +140,32 @@ def planted_rows(draws: int, people: int = 2000) -> Iterator[str]:
     yield f"| nothing: all cells hold 50 people or more | | {alarms} of 100 findings | 0 of 100 |"
 
 
+def followed_rows(draws: int, people: int = 1000) -> Iterator[str]:
+    """How often the release is found to follow the people who are planted, beside all two-way tables; and others."""
+    sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
+    import planted
+
+    names = ("area", "group", "sex", "age", "ill")
+    ordinary = [Frequencies(planted.BOOK, " x ".join(by), by) for by in combinations(names, 2)]
+
+    def nobody(rng: np.random.Generator, n: int) -> planted.Case:
+        """Nobody is planted."""
+        return planted.ordinary(), planted.data(planted.people(rng, n)), "", "", 0
+
+    for case in (nobody, planted.three_alike, planted.difference, planted.ten_ones):
+        found, all_found, tried, hit = 0, 0, 0, 0
+        for seed in range(draws):
+            released, records, _, _, number = case(np.random.default_rng(seed), people)
+            own = released[len(planted.ordinary()) :]
+            asked = Question(records, (*ordinary, *own), names[:-1], names[-1], preset("fast"), seed=seed)
+            answer = follow(asked)
+            tried, hit = tried + answer.tried, hit + answer.followed
+            found += answer.followed > 0
+            all_found += answer.followed >= number > 0
+        words = (case.__doc__ or "").rstrip(".")
+        yield f"| {words} | {found} of {draws} | {all_found} of {draws} | {hit:,} of {tried:,} |"
+
+
 def starts(size: Size) -> Iterator[str]:
     """The same two-way tables of the same two samples, reproduced from two starts."""
     codebook, frame = census(2019)
@@ -211,6 +241,7 @@ def page(size: Size, out: Path, command: str) -> str:
         "dose": "\n".join(rows),
         "planted": "\n".join(planted_rows(size.planted)),
         "starts": "\n".join(starts(size)),
+        "followed": "\n".join(followed_rows(size.planted)),
     }
     parts["seconds"] = f"{time.process_time() - began:.0f}"
     for name, value in parts.items():

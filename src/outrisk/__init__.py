@@ -1,7 +1,7 @@
 """OutRisk: is this statistical output safe to release?
 
-`check`, `prove`, `assess`, `measure`, `teach` and `init` do the work; the objects named like the kinds of a study file
-say what is to be released. All are loaded when they are first used, so that `import outrisk` is quick.
+`check`, `prove`, `follow`, `assess`, `measure`, `teach` and `init` do the work; the objects named like the kinds of a
+study file say what is to be released. All are loaded when they are first used, so that `import outrisk` is quick.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from outrisk.api.assessed import Assessed as Assessed
+    from outrisk.api.followed import follow as follow
     from outrisk.api.lessons import teach as teach
     from outrisk.api.looking import check as check
     from outrisk.api.measuring import measure as measure
@@ -47,6 +48,7 @@ _KINDS = (
 )
 _PLACES = {
     "check": "outrisk.api.looking",
+    "follow": "outrisk.api.followed",
     "measure": "outrisk.api.measuring",
     "init": "outrisk.api.starter",
     "Assessed": "outrisk.api.assessed",
@@ -57,6 +59,7 @@ _PLACES = {
 __all__ = [
     "assess",
     "check",
+    "follow",
     "init",
     "measure",
     "prove",

@@ -171,3 +171,26 @@ def test_prove_without_data_finds_whole_records(tmp_path, capsys):
     code, out, err = outrisk(capsys, "prove", tmp_path / "three.yaml")
     assert (code, err) == (0, "")
     assert "Exactly one data set fits the released numbers: all 3 records are proved" in " ".join(out.split())
+
+
+def test_follow_counts_people_and_names_nobody(tmp_path, capsys):
+    full = {"kind": "frequencies", "by": ["age", "area", "sex", "ill"]}
+    path = write_study(tmp_path, {"outputs": [full]})
+    code, out, err = outrisk(capsys, "follow", path, "--runs", "2", "--workers", "1")
+    assert (code, err) == (0, "")
+    said = " ".join(out.split())
+    groups = records().groupby(["age", "area", "sex"]).ill.agg(["size", "nunique"])
+    alone = int(groups.loc[(groups["nunique"] == 1) & (groups["size"] <= 10), "size"].sum())
+    assert f"Of 160 people, {alone} are in groups of at most 10 with one value of ill that 2 runs" in said
+    assert f"the inference followed {alone} of them" in said  # a table of all keys tells all of them
+    assert {place.suffix for place in tmp_path.iterdir()} <= {".yaml", ".csv"}  # nothing is written
+
+
+def test_follow_needs_data(tmp_path, capsys):
+    table = {"kind": "frequencies", "by": ["ill"], "values": [80, 80]}
+    path = write_study(tmp_path, {"outputs": [table], "records": 160, "keys": [], "target": ""})
+    document = yaml.safe_load(path.read_text())
+    for name in ("data", "keys", "target", "study"):
+        document.pop(name, None)
+    path.write_text(yaml.safe_dump(document))
+    assert "'data' is missing" in refused(capsys, "follow", path)

@@ -160,6 +160,23 @@ def prove(
     return _stoppable(lambda: prove_outputs(study, time_limit, csv, sample, known_for, seed))
 
 
+@app.command()
+def follow(
+    study: Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The study whose outputs are released again.")],
+    runs: Annotated[int, typer.Option(min=1, help="Runs of evolution on each release; 5 or more.")] = 5,
+    rounds: Annotated[
+        int, typer.Option(min=1, help="How often values are changed, of 5 % of the records at most.")
+    ] = 1,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed in place of the study's.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Runs at a time (default: one a core).")] = None,
+    trust: Annotated[bool, typer.Option("--trust", help="Run the study's own functions (kind: custom).")] = False,
+) -> int:
+    """Ask whom the outputs follow: change the values of few people, release again, and see what is inferred then."""
+    from outrisk.cli.follow import follow as follow_people
+
+    return _stoppable(lambda: follow_people(study, runs, rounds, seed, workers, trust))
+
+
 @app.command(cls=Spread)
 def measure(
     original: Annotated[Path, typer.Option(help="Original records, CSV or Parquet.")],
