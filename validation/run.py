@@ -1,6 +1,6 @@
 """Does the verdict work? Measured, and written to docs/validation.md with its figure.
 
-    python validation/run.py [--quick] [--out docs]
+    python validation/run.py [--size full|middle|quick] [--out docs]
 
 null: the release comes from people who are on neither side; how often a marginal risk is found, and what the intervals
 cover. dose: releases from one-way tables to the full table, crossed over two samples. planted: few people hidden among
@@ -50,11 +50,14 @@ class Size:
     runs: int
     seconds: float
     permutations: int
-    planted: int
+    planted: int  # draws of each
+    followed: int  # draws of each
 
 
-FULL = Size({1000: 12, 5000: 4}, ("logit", "two-way", "three-way"), 60, DOSES, 3, 2.0, 499, 40)
-QUICK = Size({1000: 4}, ("logit", "two-way"), 6, ("one-way", "logit", "two-way", "three-way"), 2, 1.0, 99, 5)
+FULL = Size({1000: 12, 5000: 4}, ("logit", "two-way", "three-way"), 60, DOSES, 3, 2.0, 499, 40, 40)
+MIDDLE = Size({1000: 6, 5000: 2}, ("logit", "two-way", "three-way"), 20, DOSES, 3, 1.0, 199, 40, 10)
+QUICK = Size({1000: 4}, ("logit", "two-way"), 6, ("one-way", "logit", "two-way", "three-way"), 2, 1.0, 99, 5, 2)
+SIZES = {"full": FULL, "middle": MIDDLE, "quick": QUICK}
 
 
 def says(found: Contrasts, margin: float) -> str:
@@ -241,7 +244,7 @@ def page(size: Size, out: Path, command: str) -> str:
         "dose": "\n".join(rows),
         "planted": "\n".join(planted_rows(size.planted)),
         "starts": "\n".join(starts(size)),
-        "followed": "\n".join(followed_rows(size.planted)),
+        "followed": "\n".join(followed_rows(size.followed)),
     }
     parts["seconds"] = f"{time.process_time() - began:.0f}"
     for name, value in parts.items():
@@ -252,11 +255,12 @@ def page(size: Size, out: Path, command: str) -> str:
 def main() -> None:
     """Measure, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a few draws of each, in minutes; written to --out")
+    parser.add_argument("--size", choices=list(SIZES), default="full", help="how many draws of each")
+    parser.add_argument("--quick", action="store_const", const="quick", dest="size", help="the same as --size quick")
     parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parents[1] / "docs")
     arguments = parser.parse_args()
-    command = "python validation/run.py" + (" --quick" if arguments.quick else "")
-    text = page(QUICK if arguments.quick else FULL, arguments.out, command)
+    command = "python validation/run.py" + ("" if arguments.size == "full" else f" --size {arguments.size}")
+    text = page(SIZES[arguments.size], arguments.out, command)
     (arguments.out / "validation.md").write_text(text, encoding="utf-8")
     print(text)
 
