@@ -43,6 +43,7 @@ TABLES = {
     "given.csv": schema.Given,
     "register.csv": schema.Guessed,
     "reliability.csv": schema.Reliability,
+    "recurring.csv": schema.Recurring,
 }
 SIDES = ("Original", "Holdout", "Difference")
 CONVENTIONS = {"tcap_undefined": "non-matches undefined", "tcap_zero": "non-matches as zero"}

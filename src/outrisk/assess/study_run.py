@@ -21,6 +21,7 @@ from outrisk.assess.kept import kept as kept_run
 from outrisk.assess.look import differences as differencing
 from outrisk.assess.look import in_a_sentence, look
 from outrisk.assess.look.unlike_data import with_differences
+from outrisk.assess.recurrence import recurring_rows
 from outrisk.assess.run import Job, RunResult, Watcher
 from outrisk.assess.study import Assessment, carry_out, in_order, plan_jobs
 from outrisk.assess.suite import of_run as suite
@@ -62,6 +63,7 @@ from outrisk.records.schema import (
     MeanOfRuns,
     Measure,
     PeopleCount,
+    Recurring,
     Register,
     Reliability,
     Score,
@@ -278,6 +280,7 @@ class StudyRun:
         threshold = self.study.file.appetite.safe_threshold
         pairs = differencing.differences(self.assessment.outputs, self.assessment.original, threshold)
         directory.rows("differencing.csv", Difference, pairs)
+        directory.rows("recurring.csv", Recurring, recurring_rows(results, self.assessment.seed))
         if self.guessed:
             directory.rows("register.csv", Guessed, guessed_rows(self.guessed))
             directory.rows("reliability.csv", Reliability, reliability_rows(self.guessed))

@@ -26,6 +26,7 @@ from outrisk.records.schema import (
     Matched,
     MeanOfRuns,
     PeopleCount,
+    Recurring,
     Register,
     Reliability,
     Risk,
@@ -152,6 +153,12 @@ class Results:
         """How often guesses with a register are right; none where that was not asked for."""
         path = self.directory / "register.csv"
         return files.read_rows(path, Guessed) if path.is_file() else []
+
+    @cached_property
+    def recurring(self) -> list[Recurring]:
+        """Records that recur over runs; none where the run has no such file."""
+        path = self.directory / "recurring.csv"
+        return files.read_rows(path, Recurring) if path.is_file() else []
 
     @cached_property
     def reliability(self) -> list[Reliability]:

@@ -265,6 +265,33 @@ class Guessed:
 
 
 @dataclass(frozen=True)
+class Recurring:
+    """recurring.csv: records that recur over the runs of a fold, ranked by how often; are they those of people in it?
+
+    of: `all variables`, or `keys and target`. runs: how many synthetic data sets. top: the k first in rank; recurs:
+    share of the runs that hold the k-th. original, holdout, null: share of the top k that is in the data, in as many
+    people of the holdout, in as many records of the same one-way distributions without any relation; difference:
+    original - holdout with its 95 % interval over the k records. area_...: mean share of the top 1 to k.
+    """
+
+    level: int
+    fold: str
+    of: str
+    runs: int
+    top: int
+    recurs: float
+    original: float
+    holdout: float
+    null: float
+    difference: float
+    low: float
+    high: float
+    area_original: float
+    area_holdout: float
+    area_null: float
+
+
+@dataclass(frozen=True)
 class Reliability:
     """reliability.csv: people by the chance of their likeliest value, in [low, high): how many, their mean chance, the
     share of them guessed rightly.

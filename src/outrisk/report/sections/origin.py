@@ -20,6 +20,7 @@ _FILES = (
     (("measures.csv",), "the suite of measures for each run"),
     (("over_runs.csv",), "their means over runs, with intervals, for each fold and over the folds of a level"),
     (("figures/",), "the figures of both pages as files"),
+    (("recurring.csv",), "records that recur from run to run, and whether they are in the data"),
     (
         ("register.csv", "reliability.csv", "register.json"),
         "what an intruder with a register of everybody's keys guesses",
