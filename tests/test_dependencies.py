@@ -14,7 +14,7 @@ MODULES = {
     "scikit-learn": "sklearn",
     "pydantic-core": "pydantic_core",
 }  # where the module is not called as its package
-EXTRAS = {"parquet", "spss", "excel"}
+EXTRAS = {"parquet", "spss", "excel", "dask"}
 
 
 def needed(requirements):

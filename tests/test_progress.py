@@ -1,19 +1,80 @@
 """What a study says while it is at work."""
 
 import io
+import re
+import time
+from types import SimpleNamespace
 
 import pytest
 from numba import njit
 from rich.console import Console
 
-from outrisk.progress import Progress
+from outrisk import progress as progress_module
+from outrisk.progress import Outlook, Progress, in_words
 
 
 @pytest.mark.parametrize(("quiet", "times"), [(False, 1), (True, 0)])
 def test_compiling_is_told_once_without_a_terminal_and_not_where_quiet_is_asked_for(quiet, times):
     said = io.StringIO()
-    with Progress("runs", 1, Console(file=said, quiet=quiet)):
+    with Progress("runs", Outlook(1, 0, 1, 10), Console(file=said, quiet=quiet)):
         for added in (1, 2):
             assert njit(lambda x, added=added: x + added)(1) == 1 + added
     njit(lambda x: x + 3)(1)
     assert said.getvalue().count("compiling, once") == times
+
+
+def generation(number, matched=97, numbers=100):
+    return SimpleNamespace(number=number, errors=SimpleNamespace(matched=matched, numbers=numbers))
+
+
+def test_time_left_is_a_bound_at_first_and_then_a_mean():
+    outlook = Outlook(total=9, done=1, side_by_side=2, budget=100)
+    assert outlook.left(0.0) is None
+    outlook.heard("a", 1, 0.5, 0.0)
+    outlook.heard("b", 1, 0.5, 0.0)
+    assert outlook.left(1.0) is None  # one generation tells nothing
+    outlook.heard("a", 10, 0.9, 5.0)
+    # a generation takes 0.5 s, a run at most 50 s; six wait, two have 45 s to go; two at a time
+    assert outlook.left(5.0) == (pytest.approx((6 * 50 + 2 * 45) / 2), True)
+    outlook.finished("a", 1.0, 8.0)
+    assert outlook.left(10.0) == (pytest.approx((6 * 8 + 0.8) / 2), False)
+    assert outlook.share == pytest.approx((1.0 + 0.5) / 2)
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(0.2, "1 s"), (89, "89 s"), (100, "2 min"), (6000, "1.7 h")])
+def test_a_time_that_is_not_known_to_the_second(seconds, words):
+    assert in_words(seconds) == words
+
+
+def test_the_line_has_sixty_columns_on_a_terminal_and_says_the_three_things():
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=200)
+    outlook = Outlook(total=120_000, done=100_000, side_by_side=2, budget=4000)
+    with Progress("data sets", outlook, console) as progress:
+        progress.heard("a", generation(1))
+        progress.finished("a", 0.97, 30.0)
+    shown = [re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", line) for line in re.split(r"[\r\n]", screen.getvalue())]
+    assert max(map(len, shown)) <= 60
+    assert any("data sets 100001 of 120000, 83.3 h left, 97 % of numb" in line for line in shown)
+
+
+def test_without_a_terminal_a_line_a_minute_and_nothing_where_quiet(monkeypatch):
+    monkeypatch.setattr(progress_module, "EVERY", 0.05)
+    for quiet in (False, True):
+        said = io.StringIO()
+        with Progress("runs", Outlook(4, 0, 2, 10), Console(file=said, quiet=quiet)) as progress:
+            progress.heard("a", generation(1))
+            progress.finished("a", 0.97, 4.0)
+            time.sleep(0.3)
+        lines = said.getvalue().splitlines()
+        assert set(lines) == (set() if quiet else {"runs 1 of 4, 6 s left, 97 % of numbers reproduced"}), lines
+
+
+@pytest.mark.parametrize(("took", "times"), [(5.0, 0), (50.0, 1)])
+def test_a_forecast_once_and_only_of_what_takes_long(took, times):
+    said = io.StringIO()
+    forecast = "about {:.0f} s, {}".format
+    with Progress("runs", Outlook(4, 0, 1, 10), Console(file=said), forecast) as progress:
+        progress.finished("a", 1.0, took)
+        progress.finished("b", 1.0, took)
+    assert said.getvalue().splitlines() == ["about 150 s, False"] * times

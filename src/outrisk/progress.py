@@ -1,16 +1,26 @@
-"""Progress of a study on a terminal; where there is none, silent but for a line when code is compiled."""
+"""Progress of a study: a line on a terminal, elsewhere a line a minute; a forecast; a word when code is compiled."""
 
 from __future__ import annotations
 
+import math
 import threading
 import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from types import TracebackType
 
 from numba.core import event
 from rich import progress as bars
 from rich.console import Console
+from rich.markup import escape
 
 from outrisk.evolve.loop import Generation
+
+COLUMNS = 60  # of the line of progress
+EVERY = 60.0  # seconds between its lines where there is no terminal
+_FEW = 3  # generations that tell how long all of them take
+_SOON = 5.0  # seconds after which these are asked, if no run has ended
+_LONG = 30.0  # seconds from which a forecast is worth a line
 
 
 class _Compiling(event.Listener):  # type: ignore[misc]
@@ -28,56 +38,179 @@ class _Compiling(event.Listener):  # type: ignore[misc]
         pass
 
 
-class Progress:
-    """One bar over all evolutions, `what` they are called: how many are done, the error of the one heard of last,
-    generations a second, time left.
+class _Line:
+    """One line of at most 60 columns: on a terminal it stands at the foot and changes; else there is one a minute."""
+
+    def __init__(self, console: Console) -> None:
+        self._console, self._text = console, ""
+        self._status = console.status("") if console.is_terminal and not console.quiet else None
+        self._ended = threading.Event()
+        self._shown = 0.0
+
+    def start(self) -> None:
+        if self._status is not None:
+            self._status.start()
+        elif not self._console.quiet:
+            threading.Thread(target=self._every_minute, daemon=True).start()
+
+    def stop(self) -> None:
+        self._ended.set()
+        if self._status is not None:
+            self._status.stop()
+
+    def show(self, text: str, at_once: bool = False) -> None:
+        """Change the line; on a terminal a few times a second at most."""
+        self._text, now = text[: COLUMNS - 2], time.monotonic()  # a turning mark and a space stand before it
+        if self._status is not None and (at_once or now - self._shown > 0.2):
+            self._shown = now
+            self._status.update(escape(self._text))
+
+    def _every_minute(self) -> None:
+        while not self._ended.wait(EVERY):
+            if self._text:
+                self._console.print(escape(self._text), highlight=False, soft_wrap=True)
+
+
+@dataclass
+class Outlook:
+    """How long runs will take, from those that have ended and from the generations of those under way.
+
+    total: runs in all; done: those that had ended before. side_by_side: how many go at a time. budget: generations that
+    a run has at most. Times are seconds of any one clock.
     """
 
-    def __init__(self, what: str, total: int, console: Console) -> None:
-        self._bar = bars.Progress(
-            bars.TextColumn("{task.description}"),
-            bars.BarColumn(bar_width=24),
-            bars.MofNCompleteColumn(),
-            bars.TextColumn("{task.fields[state]}"),
-            bars.TextColumn("left"),
-            bars.TimeRemainingColumn(compact=True, elapsed_when_finished=True),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
-        self._task = self._bar.add_task(what, total=total, state="")
-        self._lock = threading.Lock()
-        self._generations, self._started, self._shown = 0, time.perf_counter(), 0.0
+    total: int
+    done: int
+    side_by_side: int
+    budget: int
+    begun: dict[str, float] = field(default_factory=dict)  # runs under way, and when they were heard of first
+    generations: dict[str, int] = field(default_factory=dict)
+    took: list[float] = field(default_factory=list)  # runs that have ended
+    shares: dict[str, float] = field(default_factory=dict)  # of numbers reproduced, by run
+
+    def heard(self, name: str, generation: int, share: float, now: float) -> None:
+        """Hear of a generation of a run."""
+        self.begun.setdefault(name, now)
+        self.generations[name], self.shares[name] = generation, share
+
+    def finished(self, name: str, share: float, seconds: float) -> None:
+        """Hear that a run has ended, which took so many seconds."""
+        self.begun.pop(name, None)
+        self.generations.pop(name, None)
+        self.shares[name] = share
+        self.done += 1
+        self.took.append(seconds)
+
+    def left(self, now: float) -> tuple[float, bool] | None:
+        """Seconds left, and whether they are a bound: before a run has ended, what all generations would take. None as
+        long as nothing is known.
+        """
+        waiting = self.total - self.done - len(self.begun)
+        going = [max(now - since, 1e-3) for since in self.begun.values()]
+        if self.took:
+            mean = sum(self.took) / len(self.took)
+            work = waiting * mean + sum(max(mean - elapsed, 0.1 * mean) for elapsed in going)
+            return work / max(1, min(self.side_by_side, self.total - self.done)), False
+        known = [
+            (now - since, self.generations[name])
+            for name, since in self.begun.items()
+            if self.generations[name] >= _FEW and now > since
+        ]
+        if not known:
+            return None
+        run = max(elapsed / generation for elapsed, generation in known) * self.budget
+        work = waiting * run + sum(max(run - elapsed, 0.0) for elapsed in going)
+        return work / max(1, min(self.side_by_side, self.total - self.done)), True
+
+    @property
+    def share(self) -> float | None:
+        """Share of the numbers reproduced, mean over the runs heard of."""
+        return sum(self.shares.values()) / len(self.shares) if self.shares else None
+
+    def line(self, what: str, now: float) -> str:
+        """All of it in 58 columns."""
+        parts = [f"{what} {self.done} of {self.total}"]
+        left = self.left(now)
+        if left is not None and self.done < self.total:
+            parts.append(f"{'at most ' if left[1] else ''}{in_words(left[0])} left")
+        if self.share is not None:
+            parts.append(f"{math.floor(100 * self.share)} % of numbers reproduced")
+        return ", ".join(parts)
+
+
+def in_words(seconds: float) -> str:
+    """A time that is not known to the second."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+class Progress:
+    """How far the evolutions are, `what` they are called: how many are done, time left, numbers reproduced; and once,
+    when enough is known, a forecast, where it is of half a minute or more.
+    """
+
+    def __init__(
+        self, what: str, outlook: Outlook, console: Console, forecast: Callable[[float, bool], str] | None = None
+    ) -> None:
+        self._what, self._outlook, self._console, self._forecast = what, outlook, console, forecast
+        self._line, self._lock, self._started = _Line(console), threading.Lock(), time.perf_counter()
         self._compiling = _Compiling(console)
 
     def __enter__(self) -> Progress:
         event.register("numba:compile", self._compiling)
-        if not self._bar.disable:
-            self._bar.start()
+        self._line.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         event.unregister("numba:compile", self._compiling)
-        if not self._bar.disable:
-            self._bar.stop()
+        self._line.stop()
 
     def heard(self, name: str, generation: Generation) -> None:
         """Hear of a generation (from any thread) of the evolution of a name."""
+        errors = generation.errors
         with self._lock:
-            self._generations += 1
-            now = time.perf_counter()
-            if now - self._shown < 0.1:
-                return
-            self._shown = now
-            rate = self._generations / (now - self._started)
-        state = f"{name}: error {generation.errors.mae:.2g}, {rate:,.0f} generations/s"
-        self._bar.update(self._task, state=state)
+            share = errors.matched / errors.numbers if errors.numbers else 1.0
+            self._outlook.heard(name, generation.number, share, time.perf_counter())
+            self._tell(False)
 
-    def finished(self) -> None:
-        """Hear that an evolution has ended."""
-        self._bar.advance(self._task)
+    def finished(self, name: str, share: float, seconds: float) -> None:
+        """Hear that an evolution has ended, of which this share of numbers is reproduced, after so many seconds."""
+        with self._lock:
+            self._outlook.finished(name, share, seconds)
+            self._tell(True)
+
+    def _tell(self, ended: bool) -> None:
+        now = time.perf_counter()
+        self._line.show(self._outlook.line(self._what, now), ended)
+        left = self._outlook.left(now) if self._forecast and (ended or now - self._started > _SOON) else None
+        if left is not None and self._forecast is not None:
+            said = self._forecast(*left) if left[0] >= _LONG else ""
+            self._forecast = None
+            if said:
+                self._console.print(escape(said), highlight=False, soft_wrap=True)
+
+
+class Stages:
+    """What goes on after the last evolution."""
+
+    def __init__(self, console: Console) -> None:
+        self._line = _Line(console)
+
+    def __enter__(self) -> Stages:
+        self._line.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._line.stop()
+
+    def say(self, what: str) -> None:
+        """Say what begins."""
+        self._line.show(what, at_once=True)
 
 
 class MetricProgress:

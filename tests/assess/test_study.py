@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 
+from outrisk.assess.backends import run_all
 from outrisk.assess.run import perform
-from outrisk.assess.study import Assessment, carry_out, plan_jobs
+from outrisk.assess.study import Assessment, plan_jobs
 from outrisk.assess.summary import matched_rows, risk_rows, summarise
 from outrisk.codebook import Codebook, Variable
 from outrisk.datasets import sars_codebook, sars_like
@@ -48,7 +49,7 @@ def small(n=1200, runs=None, **changes):
 def results_of(assessment, folder, workers=1):
     folder.mkdir(exist_ok=True)
     jobs = plan_jobs(assessment, workers)
-    results = carry_out(jobs, workers, Event(), None, lambda result: None)
+    results = run_all(jobs, workers, Event(), None, lambda result: None)
     for result in results:
         write_table(result.synthetic, folder / result.job.file)
     return results
@@ -164,7 +165,7 @@ def test_a_halted_run_is_not_kept(done, tmp_path):
     jobs = plan_jobs(assessment, 1)
     halt = Event()
     halt.set()
-    assert carry_out(jobs, 1, halt, None, lambda result: None) == []
+    assert run_all(jobs, 1, halt, None, lambda result: None) == []
     assert perform(jobs[0], halt) is None
     assert not list(tmp_path.iterdir())
     empty = asdict(summarise(assessment, jobs, []))

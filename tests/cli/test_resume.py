@@ -11,7 +11,7 @@ from rich.console import Console
 from timeless import contents
 
 from outrisk.api import studies
-from outrisk.assess import study as studying
+from outrisk.assess import backends
 from outrisk.cli.commands import run
 from outrisk.records.provenance import versions
 
@@ -24,7 +24,7 @@ def cut_short(path, after, **arguments):
     halt, ended = Event(), []
     made.__enter__()
 
-    def end():
+    def end(result):
         ended.append(1)
         if len(ended) == after:
             halt.set()
@@ -46,8 +46,8 @@ def test_it_ends_as_if_undisturbed(tmp_path, capsys, monkeypatch, undisturbed, a
     path, place = write_study(tmp_path, RUNS), tmp_path / "runs" / "small"
     assert len(cut_short(path, after).done) == after
     carried = []
-    perform = studying.perform
-    monkeypatch.setattr(studying, "perform", lambda job, *rest: (carried.append(job.name), perform(job, *rest))[1])
+    perform = backends.perform
+    monkeypatch.setattr(backends, "perform", lambda job, *rest: (carried.append(job.name), perform(job, *rest))[1])
     code, _, err = outrisk(capsys, "assess", path, "--out", place, "--quiet")
     assert (code, err) == (0, "")
     assert len(carried) == 5 - after  # none of those that had ended
@@ -111,7 +111,7 @@ def test_results_of_before_stay_until_the_new_ones_are_whole(tmp_path, capsys, u
     before = contents(place)
     made = studies.prepare_study(path, place, True, 1, None)
     with made:
-        made.carry_out(Event(), lambda *heard: None, lambda: None)
+        made.carry_out(Event(), lambda *heard: None, lambda result: None)
         assert {name: text for name, text in contents(place).items() if "unfinished" not in name} == before
         made.done.popitem()
         studies.write_study(made)  # stopped: not whole
@@ -150,7 +150,7 @@ def test_a_long_run_goes_on_from_its_checkpoint(tmp_path, capsys, preset):
                 halt.set()
 
         with made:
-            made.carry_out(halt, watch, lambda: None)
+            made.carry_out(halt, watch, lambda result: None)
             studies.write_study(made)
     assert len(heard) == len(set(heard)) and len(heard) > 45  # no generation twice
     assert contents(tmp_path / "runs" / "small") == contents(tmp_path / "whole")

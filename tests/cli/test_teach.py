@@ -88,8 +88,8 @@ def test_progress_on_a_terminal_alone(tmp_path, capsys, monkeypatch, command):
     terminal = partial(Console, file=screen, force_terminal=True, width=120)
     monkeypatch.setattr(f"outrisk.cli.{command}.Console", terminal)
     assert outrisk(capsys, command, path, "--out", tmp_path / "run")[0] == 0
-    what, name = ("data sets", "data set 1") if command == "teach" else ("runs", "fold whole, run 1")
-    assert what in screen.getvalue() and f"{name}: error" in screen.getvalue()
+    what = "data sets" if command == "teach" else "runs"
+    assert f"{what} 1 of 1" in screen.getvalue() and "% of numbers reproduced" in screen.getvalue()
     screen.truncate(0)
     assert outrisk(capsys, command, path, "--out", tmp_path / "quiet", "--quiet")[0] == 0
     assert not screen.getvalue()

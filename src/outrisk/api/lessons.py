@@ -20,11 +20,12 @@ from outrisk.errors import ConfigError
 from outrisk.evolve.loop import Generation
 from outrisk.load import encode_frames, load_study_data
 from outrisk.microdata import FEW, MISSING_VALUES
-from outrisk.progress import Progress
+from outrisk.progress import Outlook, Progress
 from outrisk.records.directory import RunDirectory
 from outrisk.records.schema import Reproduced
 from outrisk.report.pages.teaching_page import render_teaching
 from outrisk.tabular import check_parquet
+from outrisk.teach.course import Copy
 from outrisk.teach.handout import reproduced_rows
 from outrisk.teach.making import Making, prepare
 
@@ -169,10 +170,17 @@ def make(making: Making, halt: Event, console: Console) -> None:
     """Evolve the copies, their progress told on `console`."""
 
     def watch(number: int, generation: Generation) -> None:
+        seen[number] = generation.errors.matched / max(1, generation.errors.numbers)
         progress.heard(f"data set {number}", generation)
 
-    with Progress("data sets", making.course.copies, console) as progress:
-        making.make(halt, watch, progress.finished)
+    def end(copy: Copy) -> None:
+        found = seen.get(copy.number, 0.0)
+        progress.finished(f"data set {copy.number}", found, copy.seconds)
+
+    course, seen = making.course, dict[int, float]()
+    outlook = Outlook(course.copies, 0, min(making.workers, course.copies), course.settings.generations)
+    with Progress("data sets", outlook, console) as progress:
+        making.make(halt, watch, end)
 
 
 def write_teaching(making: Making, parquet: bool) -> Path:

@@ -13,15 +13,18 @@ from rich.console import Console
 from outrisk.api.assessed import Assessed
 from outrisk.api.checks_of_frames import check_frame
 from outrisk.api.entries import check_sources, entry_of, numbered
+from outrisk.assess.backends import connect
 from outrisk.assess.folds import Fold
+from outrisk.assess.run import RunResult
 from outrisk.assess.study_run import StudyRun, prepare
 from outrisk.codebook import Codebook
 from outrisk.config import Study, read_study, study_of
 from outrisk.evolve.loop import Generation
 from outrisk.load import StudyData, encode_frames, load_study_data
 from outrisk.microdata import FEW, MISSING_VALUES
-from outrisk.progress import Progress
+from outrisk.progress import Outlook, Progress, Stages, in_words
 from outrisk.records.directory import StudyDirectory
+from outrisk.records.provenance import peak_memory_mb
 from outrisk.report.pages.study_page import render
 
 
@@ -50,6 +53,8 @@ def assess(
     out: str | Path | None = None,
     force: bool = False,
     workers: int | None = None,
+    time_limit: float | None = None,
+    run_time_limit: float | None = None,
     quiet: bool = False,
 ) -> Assessed:
     """Assess outputs that are to be released: evolve synthetic data that reproduce them, measure what these give away.
@@ -69,6 +74,8 @@ def assess(
     seed : the same seed gives the same result, on any number of workers, and as a study file gives it.
     name, out, force : `out` is a run directory to be written, named as the study; without it nothing is written.
     workers, quiet : runs side by side (by default one a core); no progress.
+    time_limit, run_time_limit : seconds, after which the study ends with the runs that have ended, and after which the
+        evolution of a run ends where it is. Without them nothing depends on time.
 
     Returns
     -------
@@ -90,7 +97,12 @@ def assess(
         "intruder": intruder if isinstance(intruder, str) else list(intruder),
         "attacks": attacks if isinstance(attacks, str | Mapping) else list(attacks),
         "evolve": {**(evolve or {}), "seed": seed},
-        "study": {"runs": runs, "folds": list(folds)},
+        "study": {
+            "runs": runs,
+            "folds": list(folds),
+            "time_limit": time_limit,
+            "run_time_limit": run_time_limit,
+        },
     }
     sections = {"appetite": appetite, "register": register, "privacy": privacy}
     settings |= {name: dict(section) for name, section in sections.items() if section is not None}
@@ -99,9 +111,10 @@ def assess(
     directory = None if out is None else StudyDirectory(Path(out), force)
     run = prepare(study, records, directory, workers)
     with run:
-        carry_out(run, Event(), Console(stderr=True, quiet=quiet))
+        console = Console(stderr=True, quiet=quiet)
+        carry_out(run, Event(), console)
         if directory is not None:
-            write_study(run)
+            write_study(run, console=console)
     return Assessed(run)
 
 
@@ -142,14 +155,19 @@ def prepare_study(
     trust: bool = False,
     time_limit: float | None = None,
     run_time_limit: float | None = None,
+    backend: str = "threads",
+    address: str | None = None,
 ) -> StudyRun:
     """A study file made ready to be carried out (see `StudyRun`), to be written into `out` (None: runs/<name>).
 
-    `trust`: the study's own functions may be run. The time limits take the place of the study's.
+    `trust`: the study's own functions may be run. The time limits take the place of the study's. `backend`, `address`:
+    where runs are carried out (see docs/clusters.md).
     """
     study = read_study(path, seed, trust, time_limit, run_time_limit)
     directory = StudyDirectory(out or Path("runs") / study.file.name, force)
-    return prepare(study, load_study_data(study), directory, workers)
+    run = prepare(study, load_study_data(study), directory, workers)
+    run.backend = connect(backend, address)
+    return run
 
 
 def carry_out(study: StudyRun, halt: Event, console: Console) -> None:
@@ -158,8 +176,32 @@ def carry_out(study: StudyRun, halt: Event, console: Console) -> None:
     def watch(fold: Fold, run: int, generation: Generation) -> None:
         progress.heard(f"fold {fold.name}, run {run}", generation)
 
-    with Progress("runs", len(study.jobs), console) as progress:
-        study.carry_out(halt, watch, progress.finished)
+    def end(result: RunResult) -> None:
+        matched = [int(refit.matched.sum()) for refit in result.refits]
+        share = sum(matched) / max(1, sum(len(refit.matched) for refit in result.refits))
+        progress.finished(f"fold {result.job.fold.name}, run {result.job.run}", share, result.seconds)
+
+    def forecast(seconds: float, bound: bool) -> str:
+        return foretold(study, seconds, bound)
+
+    outlook = Outlook(len(study.jobs), len(study.done), study.workers, study.assessment.settings.generations)
+    with Progress("runs", outlook, console, forecast) as progress:
+        study.carry_out(halt, watch, end)
+
+
+def foretold(study: StudyRun, seconds: float, bound: bool) -> str:
+    """What a study will take, in a line: time, memory, and what would make it shorter."""
+    left, limit = len(study.jobs) - len(study.done), study.study.file.study.time_limit
+    memory = peak_memory_mb()
+    parts = [f"Forecast: {'at most' if bound else 'about'} {in_words(seconds)} for {left} runs"]
+    parts += [f", {memory:,.0f} MB of memory" if memory else ""]
+    if limit is not None and limit < seconds:
+        share = "some" if bound else f"about {max(1, int(left * limit / seconds))}"
+        parts += [f"; the time limit of {in_words(limit)} ends it after {share} of them"]
+    generations = study.assessment.settings.generations
+    parts += [f". Shorter with more --workers than {study.workers}, fewer runs or folds, fewer generations than "]
+    parts += [f"{generations}, or a --run-time-limit; Ctrl-C keeps what is done."]
+    return "".join(parts)
 
 
 def _at_once(render: Callable[[], object]) -> bool:
@@ -167,19 +209,27 @@ def _at_once(render: Callable[[], object]) -> bool:
     return True
 
 
-def write_study(run: StudyRun, rendering: Callable[[Callable[[], object]], bool] = _at_once) -> tuple[Path, bool]:
+def write_study(
+    run: StudyRun,
+    rendering: Callable[[Callable[[], object]], bool] = _at_once,
+    console: Console | None = None,
+) -> tuple[Path, bool]:
     """Write what is done of a study into its directory: where that is now, and whether the report was rendered.
 
     `rendering` is given what renders the report of a whole study, and says whether that came to its end. Results of a
-    study before stay where this one is not whole.
+    study before stay where this one is not whole. What goes on is told on `console`.
     """
     directory = run.directory
     assert directory is not None
-    if run.done and (run.whole or run.late or not directory.replaces):
-        directory.begin_results()
-        run.write(directory)
-        run.write_synthetic(directory.synthetic)
-    rendered = (run.whole or run.late) and rendering(lambda: render(directory.folder))
+    with Stages(console or Console(quiet=True)) as stages:
+        if run.done and (run.whole or run.late or not directory.replaces):
+            directory.begin_results()
+            stages.say("all runs done; working out what they say together")
+            run.write(directory)
+            stages.say("all runs done; writing the synthetic data")
+            run.write_synthetic(directory.synthetic)
+        stages.say("all runs done; rendering the report")
+        rendered = (run.whole or run.late) and rendering(lambda: render(directory.folder))
     if rendered and run.whole:
         run.complete(directory)
         return directory.close(), True

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event
 
-import joblib
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from outrisk.assess.folds import Fold, make_folds, swapped
-from outrisk.assess.run import Job, KeySets, RunResult, Watcher, perform
+from outrisk.assess.run import Job, KeySets
 from outrisk.assess.suite.of_run import Suite
 from outrisk.errors import OutputError, RiskError
 from outrisk.evolve.problem import Problem
@@ -141,36 +138,8 @@ def _release(assessment: Assessment, fold: Fold) -> Iterator[Released]:
             raise OutputError(f"{error} (in fold {fold.name} of {fold.level}; fewer folds may do)") from None
 
 
-def carry_out(
-    jobs: Sequence[Job], workers: int, halt: Event, watcher: Watcher | None, finished: Callable[[RunResult], None]
-) -> list[RunResult]:
-    """Run all jobs on `workers` threads (compiled loops release Python's lock); results in the order of the jobs.
-
-    `finished` is called in this thread as each run ends. Runs that were halted are left out. Results do not depend on
-    the number of workers.
-    """
-    results: dict[tuple[int, str, int], RunResult] = {}
-    with threadpool_limits(limits=1):  # linear algebra in one thread: the runs already fill the cores
-        outcomes = joblib.Parallel(n_jobs=workers, prefer="threads", return_as="generator_unordered")(
-            joblib.delayed(_guarded)(job, halt, watcher) for job in jobs
-        )
-        for result in outcomes:
-            if result is not None:
-                results[_key(result.job)] = result
-                finished(result)
-    return [results[_key(job)] for job in jobs if _key(job) in results]
-
-
 def in_order(jobs: Sequence[Job]) -> list[Job]:
     """The runs in the order they are carried out in: those that say what the risk is come first, so that a study which
     is stopped can say it: of the largest folds with a holdout, all folds by turns; of folds without, at the end.
     """
     return sorted(jobs, key=lambda job: (job.fold.holdout is None, job.fold.level, job.run, job.fold.index))
-
-
-def _guarded(job: Job, halt: Event, watcher: Watcher | None) -> RunResult | None:
-    return None if halt.is_set() else perform(job, halt, watcher)
-
-
-def _key(job: Job) -> tuple[int, str, int]:
-    return job.fold.level, job.fold.name, job.run

@@ -14,6 +14,7 @@ from threading import Event, Timer
 from types import TracebackType
 from typing import Any, Protocol
 
+from outrisk.assess.backends import THREADS, Backend, run_all
 from outrisk.assess.certain_people import CertainPeople, certain_in_study
 from outrisk.assess.checkpoint import Checkpoints
 from outrisk.assess.kept import keep as keep_run
@@ -23,7 +24,7 @@ from outrisk.assess.look import in_a_sentence, look
 from outrisk.assess.look.unlike_data import with_differences
 from outrisk.assess.recurrence import recurring_rows
 from outrisk.assess.run import Job, RunResult, Watcher
-from outrisk.assess.study import Assessment, carry_out, in_order, plan_jobs
+from outrisk.assess.study import Assessment, in_order, plan_jobs
 from outrisk.assess.suite import of_run as suite
 from outrisk.assess.suite import over_runs
 from outrisk.assess.summary import matched_rows, risk_rows, summarise
@@ -100,6 +101,7 @@ class StudyRun:
     clock: float = field(default_factory=time.perf_counter)
     done: dict[Job, RunResult] = field(default_factory=dict)
     late: bool = False  # the time limit has ended the study
+    backend: Backend = THREADS
 
     def __enter__(self) -> StudyRun:
         """Begin the run directory, or go on with it: runs that it keeps are done. It is left as it is if the block ends
@@ -116,6 +118,7 @@ class StudyRun:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.backend.close()
         if error is None or self.directory is None:
             return
         kept = self.directory.folder if self.directory.keeps else None
@@ -126,7 +129,7 @@ class StudyRun:
                 f"kept in {kept}, and once that is mended the same command goes on"
             ) from error
 
-    def carry_out(self, halt: Event, watcher: Watcher, finished: Callable[[], None]) -> None:
+    def carry_out(self, halt: Event, watcher: Watcher, finished: Callable[[RunResult], None]) -> None:
         """Carry out the runs that are not done, each told as it ends; once `halt` is set, as it is at the time limit,
         those that have not ended are left out. OSError where a run cannot be kept, those under way having been halted.
         ConfigError where the time limit is up before a run has ended.
@@ -142,14 +145,14 @@ class StudyRun:
                     halt.set()
                     return
             self.done[result.job] = result
-            finished()
+            finished(result)
 
         jobs = [job for job in in_order(self.jobs) if job not in self.done]
         searches = [(job.problem, job.settings) for job in jobs if isinstance(job.settings, LocalSearchSettings)]
         if searches:
             compile_ahead(any(tightens(*each) for each in searches))
         with _deadline(None if limit is None else limit - (time.perf_counter() - self.clock), halt) as up:
-            carry_out(jobs, self.workers, halt, watcher, end)
+            run_all(jobs, self.workers, halt, watcher, end, self.backend)
         self.late = up.is_set() and not self.whole
         if failed:
             raise failed[0]

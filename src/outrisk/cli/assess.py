@@ -24,16 +24,19 @@ def run_study(
     trust: bool,
     time_limit: float | None = None,
     run_time_limit: float | None = None,
+    backend: str = "threads",
+    address: str | None = None,
 ) -> int:
     """Carry out a study and write its run directory; returns the exit code (130 if it was interrupted)."""
-    run = studies.prepare_study(path, out, force, workers, seed, trust, time_limit, run_time_limit)
+    run = studies.prepare_study(path, out, force, workers, seed, trust, time_limit, run_time_limit, backend, address)
     halt = Event()
     with undisturbed(), run:
+        console = Console(stderr=True, quiet=quiet)
         with halting(halt):
-            studies.carry_out(run, halt, Console(stderr=True, quiet=quiet))
+            studies.carry_out(run, halt, console)
         if not run.done and not run.keeps:
             raise KeyboardInterrupt
-        place, rendered = studies.write_study(run, _unless_broken)
+        place, rendered = studies.write_study(run, _unless_broken, console)
     if not rendered:
         sys.stderr.write(
             f"outrisk: stopped; {len(run.done)} of {len(run.jobs)} runs are kept in {place}, and the same command "

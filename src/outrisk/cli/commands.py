@@ -32,6 +32,14 @@ class Rare(StrEnum):
     drop = "drop"
 
 
+class Backend(StrEnum):
+    """Where runs are carried out."""
+
+    threads = "threads"
+    loky = "loky"
+    dask = "dask"
+
+
 app = typer.Typer(
     name="outrisk",
     help="Measure the disclosure risk of released statistical outputs.",
@@ -114,13 +122,21 @@ def assess(
     run_time_limit: Annotated[
         float | None, typer.Option(min=0, metavar="SECONDS", help="End the evolution of each run then.")
     ] = None,
+    backend: Annotated[
+        Backend, typer.Option(help="Where runs are carried out: threads, processes (loky), or a dask cluster.")
+    ] = Backend.threads,
+    address: Annotated[str | None, typer.Option(help="Of the dask scheduler, tcp://HOST:8786.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no summary; errors only.")] = False,
     trust: Annotated[bool, typer.Option("--trust", help="Run the study's own functions (kind: custom).")] = False,
 ) -> int:
     """Assess the outputs of a study: evolve, refit, measure, report. An unfinished study goes on where it was."""
     from outrisk.cli.assess import run_study
 
-    return _stoppable(lambda: run_study(study, out, force, workers, seed, quiet, trust, time_limit, run_time_limit))
+    return _stoppable(
+        lambda: run_study(
+            study, out, force, workers, seed, quiet, trust, time_limit, run_time_limit, backend.value, address
+        )
+    )
 
 
 @app.command()

@@ -59,11 +59,11 @@ class Making:
         if error is not None and self.directory is not None:
             self.directory.discard()
 
-    def make(self, halt: Event, watcher: Watcher, finished: Callable[[], None]) -> None:
+    def make(self, halt: Event, watcher: Watcher, finished: Callable[[Copy], None]) -> None:
         """Evolve all copies, each told as it ends; once `halt` is set, those that have not ended are left out."""
         for copy in make_copies(self.course, self.workers, halt, watcher):
             self.copies.append(copy)
-            finished()
+            finished(copy)
             if self.directory is not None:
                 self.directory.log("copy", copy=copy.number, stop=copy.stop, seconds=round(copy.seconds, 3))
         self.copies.sort(key=lambda copy: copy.number)

@@ -10,7 +10,7 @@ from markupsafe import escape
 from outrisk.records.results import Results, read_run
 from outrisk.report import findings
 from outrisk.report.compose import Behind, Head, Section, composed, write_page
-from outrisk.report.drawing import drawings_as_files
+from outrisk.report.drawing import FOLDER, drawings_as_files
 from outrisk.report.page_one import beside_margin, each_output, told_outright, verdict_line, who_decides
 from outrisk.report.sections import (
     against_holdout,
@@ -71,6 +71,7 @@ def render(directory: Path) -> Path:
     an earlier report is then left as it was. Same files, same bytes.
     """
     results = read_run(Path(directory))
+    (results.directory / FOLDER).mkdir(exist_ok=True)  # before the pages list what is there
     behind = composed(_head(results, "Details of the assessment"), SECTIONS, results, beside=True)
     names = Behind(DETAILS, behind.names)
     head = _head(results, "Disclosure risk of released outputs")

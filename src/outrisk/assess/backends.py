@@ -1,0 +1,192 @@
+"""Where runs are carried out: on threads, in processes, or on a dask cluster. Each is a plain job of data, by joblib.
+
+The results are the same bytes wherever they are computed. Threads share the compiled code and the data, and tell of
+every generation; processes and clusters tell of runs that have ended.
+"""
+
+from __future__ import annotations
+
+import queue
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, replace
+from threading import Event
+from typing import Any
+
+import joblib
+from threadpoolctl import threadpool_limits
+
+from outrisk.assess.run import Job, RunResult, Watcher, perform
+from outrisk.errors import ConfigError
+from outrisk.records.provenance import code_digest, versions
+
+BACKENDS = ("threads", "loky", "dask")
+_ANSWER = 10.0  # seconds that a scheduler has to answer
+_LOOK = 0.1  # seconds between looks whether the runs are halted
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A backend, ready to carry out runs. client: of dask's scheduler."""
+
+    name: str = "threads"
+    client: Any = None
+
+    def close(self) -> None:
+        """Let go of the cluster."""
+        if self.client is not None:
+            self.client.close()
+
+
+THREADS = Backend()
+
+
+def connect(name: str, address: str | None) -> Backend:
+    """A backend of this name; ConfigError where it is not installed, or no scheduler answers at the address, or its
+    workers have another OutRisk than this one.
+    """
+    if name not in BACKENDS:
+        raise ConfigError(f"--backend is '{name}': it must be one of {list(BACKENDS)}")
+    if (address is None) == (name == "dask"):
+        raise ConfigError("--backend dask and --address go together: the address of the scheduler, tcp://HOST:8786")
+    if name != "dask":
+        return Backend(name)
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ConfigError("--backend dask is not installed; pip install 'outrisk[dask]'") from None
+    try:
+        client = Client(address, timeout=_ANSWER, set_as_default=False)
+    except (OSError, ValueError) as error:  # TimeoutError is an OSError
+        raise ConfigError(f"--address {address}: no dask scheduler answers there ({_short(error)})") from None
+    try:
+        _check_workers(client, str(address))
+    except BaseException:
+        client.close()
+        raise
+    return Backend(name, client)
+
+
+def _check_workers(client: Any, address: str) -> None:
+    """ConfigError where a worker cannot carry out runs, or would by other code."""
+    try:
+        found = client.run(_code)
+    except Exception as error:  # whatever a worker says
+        raise ConfigError(f"--address {address}: a worker has no OutRisk that runs ({_short(error)})") from None
+    if not found:
+        raise ConfigError(f"--address {address}: the scheduler has no workers; start some")
+    own = _code()
+    for worker, code in found.items():
+        other = [f"{name} is {code.get(name)}, here {own[name]}" for name in own if code.get(name) != own[name]]
+        if other:
+            raise ConfigError(f"--address {address}: worker {worker} has other code: {'; '.join(other[:2])}")
+
+
+def _code() -> dict[str, str]:
+    return versions() | {"code of outrisk": code_digest()[:12]}
+
+
+def _short(error: BaseException) -> str:
+    return " ".join(str(error).split())[:120] or type(error).__name__
+
+
+def outcomes(
+    jobs: Sequence[Job], workers: int, halt: Event, watcher: Watcher | None, backend: Backend
+) -> Iterator[RunResult]:
+    """The results of all jobs, each as it ends; those that `halt` has cut short are left out."""
+    if not jobs:
+        return
+    if backend.name == "threads":
+        with threadpool_limits(limits=1):  # linear algebra in one thread: the runs already fill the cores
+            parallel = joblib.Parallel(n_jobs=workers, prefer="threads", return_as="generator_unordered")
+            for result in parallel(joblib.delayed(_guarded)(job, halt, watcher) for job in jobs):
+                if result is not None:
+                    yield result
+        return
+    for at, result in _elsewhere(jobs, workers, halt, backend):
+        yield replace(result, job=jobs[at])
+
+
+def _guarded(job: Job, halt: Event, watcher: Watcher | None) -> RunResult | None:
+    return None if halt.is_set() else perform(job, halt, watcher)
+
+
+def _elsewhere(jobs: Sequence[Job], workers: int, halt: Event, backend: Backend) -> Iterator[tuple[int, RunResult]]:
+    """The results of jobs carried out in other processes. A thread waits for them, so that this one can see `halt`."""
+    found: queue.Queue[tuple[int, RunResult] | BaseException | None] = queue.Queue()
+
+    def wait() -> None:
+        try:
+            with _placed(backend, workers):
+                parallel = joblib.Parallel(n_jobs=workers, return_as="generator_unordered")
+                for each in parallel(joblib.delayed(_carried)(at, job) for at, job in enumerate(jobs)):
+                    found.put(each)
+            found.put(None)
+        except BaseException as error:
+            found.put(error)
+
+    thread = threading.Thread(target=wait, daemon=True)
+    thread.start()
+    ended = False
+    try:
+        while not ended and not (halt.is_set() and found.empty()):
+            with suppress(queue.Empty):
+                each = found.get(timeout=_LOOK)
+                ended = each is None or isinstance(each, BaseException)
+                if isinstance(each, BaseException):
+                    raise each
+                if each is not None:
+                    yield each
+    finally:
+        if not ended:
+            _abort(backend)
+
+
+def _placed(backend: Backend, workers: int) -> AbstractContextManager[Any]:
+    """Where joblib carries out what it is given in this block."""
+    if backend.name == "dask":
+        with backend.client.as_current():
+            return joblib.parallel_config(backend="dask")  # type: ignore[no-any-return]
+    return joblib.parallel_config(backend="loky") if backend.name == "loky" else nullcontext()
+
+
+def _abort(backend: Backend) -> None:
+    """End runs under way: their last checkpoints stay."""
+    with suppress(Exception):
+        if backend.name == "loky":
+            from joblib.externals.loky import get_reusable_executor
+
+            get_reusable_executor().shutdown(wait=False, kill_workers=True)
+        backend.close()
+
+
+def _carried(at: int, job: Job) -> tuple[int, RunResult]:
+    """A job carried out in a process of its own: its number, and the result without the job, which need not travel."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits
+    with threadpool_limits(limits=1):
+        result = perform(job)
+    assert result is not None
+    return at, replace(result, job=None)  # type: ignore[arg-type]
+
+
+def run_all(
+    jobs: Sequence[Job],
+    workers: int,
+    halt: Event,
+    watcher: Watcher | None,
+    finished: Callable[[RunResult], None],
+    backend: Backend = THREADS,
+) -> list[RunResult]:
+    """Run all jobs, `workers` side by side; results in the order of the jobs.
+
+    `finished` is called in this thread as each run ends. Runs that were halted are left out. Results do not depend on
+    the number of workers, nor on the backend.
+    """
+    results: dict[Job, RunResult] = {}
+    for result in outcomes(jobs, workers, halt, watcher, backend):
+        results[result.job] = result
+        finished(result)
+    return [results[job] for job in jobs if job in results]

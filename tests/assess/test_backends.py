@@ -1,0 +1,84 @@
+"""Threads, processes and a dask cluster: the same bytes; and what is told where one of them is not there."""
+
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
+from command import outrisk, refused, write_study
+from timeless import contents
+
+from outrisk.assess import backends
+
+RUNS = {"study": {"runs": 2, "folds": [1, 2]}, "privacy": {"metrics": []}}
+
+
+def alike(place):
+    """The files but for the manifest, which says how many workers there were."""
+    return {name: content for name, content in contents(place).items() if name != "manifest.json"}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    distributed = pytest.importorskip("distributed")
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "host": "127.0.0.1"}
+    with distributed.LocalCluster(processes=True, silence_logs=50, **options) as found:
+        yield found
+
+
+@pytest.mark.slow
+def test_the_same_bytes_on_threads_processes_and_a_cluster(tmp_path, capsys, cluster):
+    path = write_study(tmp_path, RUNS)
+    ways = {
+        "one": ("--workers", 1),
+        "two": ("--workers", 2),
+        "loky": ("--backend", "loky", "--workers", 2),
+        "dask": ("--backend", "dask", "--address", cluster.scheduler_address, "--workers", 2),
+    }
+    for name, options in ways.items():
+        code, _, err = outrisk(capsys, "assess", path, "--out", tmp_path / name, "--quiet", *options)
+        assert code == 0, (name, err)
+    first = alike(tmp_path / "one")
+    assert len([name for name in first if name.startswith("synthetic/")]) == 6
+    for name in ways:
+        pages = {".html", ".md"}  # say how many workers there were
+        found = alike(tmp_path / name)
+        assert found.keys() == first.keys()
+        assert not [at for at in first if found[at] != first[at] and Path(at).suffix not in pages], name
+
+
+def test_a_cluster_that_is_not_there(tmp_path, capsys, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(backends, "_ANSWER", 0.5)
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{nobody.getsockname()[1]}"
+        path = write_study(tmp_path, RUNS)
+        message = refused(capsys, "assess", path, "--out", tmp_path / "run", "--backend", "dask", "--address", address)
+    assert f"--address {address}: no dask scheduler answers there" in message
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_cluster_of_other_code_is_refused(tmp_path, capsys, monkeypatch, cluster):
+    monkeypatch.setattr(backends, "versions", lambda: {"outrisk": "9.9"})
+    path = write_study(tmp_path, RUNS)
+    options = ("--backend", "dask", "--address", cluster.scheduler_address)
+    assert "has other code: outrisk is 0.1.0, here 9.9" in refused(capsys, "assess", path, *options)
+
+
+def test_what_is_not_installed(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    path = write_study(tmp_path, RUNS)
+    message = refused(capsys, "assess", path, "--backend", "dask", "--address", "tcp://127.0.0.1:1")
+    assert "--backend dask is not installed; pip install 'outrisk[dask]'" in message
+
+
+@pytest.mark.parametrize("options", [("--backend", "dask"), ("--backend", "loky", "--address", "tcp://x:1")])
+def test_an_address_goes_with_dask(tmp_path, capsys, options):
+    assert "go together" in refused(capsys, "assess", write_study(tmp_path, RUNS), *options)
+
+
+def test_a_backend_that_is_none(tmp_path, capsys):
+    assert "'threads', 'loky', 'dask'" in refused(capsys, "assess", write_study(tmp_path, RUNS), "--backend", "mpi")
