@@ -30,7 +30,7 @@ ALLOWED = {
     "reconstruct": {*BASE, "problem", "prove", "reconstruct"},
     "prove": {*BASE, "microdata", "problem", "prove"},
     "config": {*BASE, "expressions", "appetite", "microdata", "problem", "outputs", "evolve", "readers", "tabular"},
-    "load": {*BASE, "expressions", "microdata", "config", "datasets", "tabular"},
+    "load": {*BASE, "expressions", "microdata", "config", "datasets", "propose", "tabular"},
     "assess": {
         *BASE,
         "appetite",

@@ -127,6 +127,20 @@ def test_census_of_two_years(tmp_path, shared):
         assert published[label] == pytest.approx(value, abs=1.01e-6), label
 
 
+def test_a_codebook_that_is_inferred_names_nobody(tmp_path, caplog):
+    n = 60
+    frame = pd.DataFrame({"a": [1, 2] * 30, "t": [0, 1, 1] * 20, "note": [f"said {i}" for i in range(n)]})
+    frame["id"], frame["seen"] = range(5_000, 5_000 + n), pd.date_range("2001-12-01", periods=n).astype(str)
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    document = {"name": "x", "data": {"path": "x.csv"}, "keys": ["a"], "target": "t"}
+    document["outputs"] = [{"kind": "frequencies", "by": ["a"]}]
+    with caplog.at_level("INFO", "outrisk"):
+        assert load_study_data(study_of(document, tmp_path / "x.yaml")).original.codebook.names == ["a", "t"]
+    assert "columns note, id, seen point at single people" in caplog.text
+    named = load_study_data(study_of(document | {"keys": ["a", "id"]}, tmp_path / "x.yaml")).original
+    assert named.codebook.names == ["a", "t", "id"]  # it is what the study is about
+
+
 def test_single_columns_are_recoded_as_the_study_says(tmp_path):
     (tmp_path / "s.codebook.yaml").write_text(
         yaml.safe_dump(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,8 +18,11 @@ from outrisk.config import DataSection, Study
 from outrisk.errors import ConfigError, DataError, ExpressionError
 from outrisk.expressions import read_expression
 from outrisk.microdata import Microdata, from_frame, infer_codebook, typed, unlisted
+from outrisk.propose.one_column import points_at_people
 from outrisk.tabular import read_table
 from outrisk.tabular.recoded import with_gaps, with_years
+
+_LOG = logging.getLogger("outrisk")
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +46,30 @@ def load_study_data(study: Study) -> StudyData:
     frames = {"data": _prepare(file.data, study.folder, codebook, "data")}
     if file.holdout:
         frames["holdout"] = _prepare(file.holdout, study.folder, codebook, "holdout")
+    if codebook is None:
+        frames = _without_identifiers(frames, study)
     missing = {"data": file.data.missing_values}
     if file.holdout:
         missing["holdout"] = file.holdout.missing_values
     return encode_frames(frames, codebook, missing)
+
+
+def _without_identifiers(frames: Mapping[str, pd.DataFrame], study: Study) -> dict[str, pd.DataFrame]:
+    """The records without columns that point at single people and that the study does not name.
+
+    The codebook that is inferred from the others is written beside the results and counts as public.
+    """
+    named = str(study.file.model_dump(include={"outputs", "rules", "keys", "target"}))
+    data = frames["data"]
+    unnamed = [name for name in data.columns if not re.search(rf"(?<!\w){re.escape(str(name))}(?!\w)", named)]
+    gone = [name for name in unnamed if points_at_people(data[name])]
+    if gone:
+        _LOG.info(
+            "columns %s point at single people and stay out of the codebook, which counts as public; "
+            "'outrisk init' writes one that points at nobody",
+            ", ".join(map(str, gone)),
+        )
+    return {source: frame.drop(columns=gone, errors="ignore") for source, frame in frames.items()}
 
 
 def encode_frames(

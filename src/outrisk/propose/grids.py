@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from keyword import iskeyword
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from outrisk.codebook import Kind, Variable, grid
 
 _FINE = 1_001  # values of a grid at the digits that are written
 _COARSE = 500  # about so many where numbers must be rounded
+_LEAST_STEP = 1e-8
 _DIGITS = 4  # after the point, at most
 
 
@@ -35,7 +37,7 @@ class Grid:
 
     def expression(self, name: str) -> str:
         """How data are brought to the grid; empty where they are on it."""
-        text = name if name.isidentifier() else f"`{name}`"
+        text = name if name.isidentifier() and not iskeyword(name) else f"`{name}`"
         if self.topped:
             text = f"minimum(maximum({text}, {_plain(self.low)}), {_plain(self.high)})"
         if self.rounded:
@@ -64,7 +66,7 @@ def grid_of(numbers: NDArray[np.float64], threshold: int) -> Grid:
     step = 10.0**-digits if digits is not None else 0.0
     fine = step > 0 and (high_end - low_end) / step < _FINE
     if not fine:
-        step = max(_nice((high_end - low_end) / _COARSE), step)
+        step = max(_nice((high_end - low_end) / _COARSE), step, _LEAST_STEP)
     return Grid(round(low_end, 9), round(high_end, 9), round(step, 9), not fine, far_low or far_high)
 
 

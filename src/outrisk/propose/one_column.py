@@ -82,6 +82,17 @@ def look_at(
     return found or _category(base, left, rules, gaps, levels, label)
 
 
+def points_at_people(column: pd.Series[Any]) -> bool:
+    """Whether most values of a column are of few people: an identifier, free text, exact dates.
+
+    Of fewer than 20 records that cannot be told.
+    """
+    if len(column) < _FEW_VALUES:
+        return False
+    found = look_at(column, Rules(_FEW_CODES, "keep"), (), {}, "", "")
+    return found.year or "identifier" in found.why or "dates" in found.why
+
+
 def _has_time(column: pd.Series[Any]) -> bool:
     return type(column.iloc[0]).__name__ in ("date", "datetime", "time", "Timestamp", "timedelta")
 
@@ -154,6 +165,8 @@ def _numbers(
         why = f"a number of {len(values)} values, each of {rules.threshold} people or more"
         return replace(base, variable=Variable(base.name, kind, support, gaps, label), why=why)
     grid = grid_of(numbers, rules.threshold)
+    if grid.expression(base.name) and "`" in base.name:
+        return replace(base, why="a number to be rounded whose name has a backtick; rename it")
     variable = grid.variable(base.name, gaps, label)
     said = f"a number, on a grid of {len(variable.values):,} values with round ends"
     said += ", to which the data are rounded" if grid.rounded else ""

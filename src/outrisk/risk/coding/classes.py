@@ -186,7 +186,8 @@ def check_keys(known: Sequence[str], keys: Sequence[str], target: str) -> None:
         raise RiskError(f"keys {list(keys)}: {repeated} repeated; name each key once")
     unknown = [key for key in keys if key not in known]
     if unknown:
-        raise RiskError(f"keys: no variable {unknown[0]!r}; known: {list(known)}")
+        apart = "; separate names by blanks" if "," in unknown[0] else ""
+        raise RiskError(f"keys: no variable {unknown[0]!r}; known: {list(known)}{apart}")
     if target not in known:
         raise RiskError(f"target: no variable {target!r}; known: {list(known)}")
     if target in keys:
