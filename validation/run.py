@@ -55,7 +55,7 @@ class Size:
 
 
 FULL = Size({1000: 12, 5000: 4}, ("logit", "two-way", "three-way"), 60, DOSES, 3, 2.0, 499, 40, 40)
-MIDDLE = Size({1000: 6, 5000: 2}, ("logit", "two-way", "three-way"), 20, DOSES, 3, 1.0, 199, 40, 10)
+MIDDLE = Size({1000: 4, 5000: 2}, ("logit", "two-way", "three-way"), 12, DOSES, 3, 1.0, 199, 40, 5)
 QUICK = Size({1000: 4}, ("logit", "two-way"), 6, ("one-way", "logit", "two-way", "three-way"), 2, 1.0, 99, 5, 2)
 SIZES = {"full": FULL, "middle": MIDDLE, "quick": QUICK}
 

@@ -9,12 +9,11 @@ import numpy as np
 
 from outrisk.assess.run import RunResult
 from outrisk.problem.blocks import Array
-from outrisk.problem.refit import Refit
+from outrisk.problem.refit import NEAR, Refit
 from outrisk.records.schema import NotReproduced
 
 MISPLACED = 0.005  # of the records of a table, at most
 _DIGITS = 2.0  # half units of the last printed digit that other numbers may be away
-_ERRORS = 0.1  # sampling errors that they may be away
 
 
 def not_reproduced(results: Sequence[RunResult]) -> tuple[NotReproduced, ...]:
@@ -22,7 +21,7 @@ def not_reproduced(results: Sequence[RunResult]) -> tuple[NotReproduced, ...]:
 
     A table is reproduced where at most 0.5 % of what it counts stands in other cells (half the sum of the absolute
     differences over the sum of the numbers), another output where every number is within one unit of its last digit, or
-    within a tenth of its sampling error.
+    within 1 % of its sampling error.
     """
     found = []
     for position, released in enumerate(results[0].job.problem.released if results else ()):
@@ -50,7 +49,7 @@ def distance(refit: Refit) -> float:
 def _allowed(refit: Refit) -> Array:
     """How far each number may be away."""
     digits = _DIGITS * refit.released.tolerance[refit.released.known]
-    return np.asarray(np.fmax(digits, _ERRORS * refit.sampling_errors))
+    return np.asarray(np.fmax(digits, NEAR * refit.sampling_errors))
 
 
 def _row(refit: Refit, runs: int, table: bool) -> NotReproduced:
@@ -64,7 +63,7 @@ def _row(refit: Refit, runs: int, table: bool) -> NotReproduced:
         why = (
             f"more than {100 * MISPLACED:g} % of what the table counts stands in other cells"
             if table
-            else "a number is further away than one unit of its last digit, and than a tenth of its sampling error"
+            else "a number is further away than one unit of its last digit, and than 1 % of its sampling error"
         )
     at = known[worst]
     return NotReproduced(
