@@ -5,13 +5,14 @@ import re
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "readers"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
 from command import outrisk, refused
-from fair import frame
+from fair import OCCUPATIONS, frame
 from sessions import write_session
 
 from outrisk.acro.command import read_command
@@ -107,6 +108,83 @@ def test_nothing_is_overwritten_and_folders_that_are_none_are_refused(tmp_path, 
 def test_commands_are_read_and_never_run(text, expected):
     found = read_command(text)
     assert {name: getattr(found, name) for name in expected} == expected
+
+
+def test_a_session_in_a_workbook(tmp_path, capsys, fair_csv):
+    """As acro's finalise("...", "xlsx") lays sheets out: command, summary, checks, values; merged headers."""
+    book = pytest.importorskip("openpyxl").Workbook()
+    (tmp_path / "session").mkdir()
+    folder = write_session(tmp_path / "other", frame())
+    described = book.active
+    described.title = "description"
+    described.append(["Sheet", "Command", "Summary"])
+    four = pd.crosstab([frame()["occ"], frame()["religion"]], [frame()["affair"], frame()["marriage"]])
+    tables = {
+        "one": ("s.crosstab(df.religion, df.affair)", [line.split(",") for line in _lines(folder / "one_0.csv")]),
+        "four": ("s.crosstab([df.occ, df.religion], [df.affair, df.marriage])", _merged(four)),
+        "hidden": ("s.crosstab(df.occ, df.marriage)", [line.split(",") for line in _lines(folder / "hidden_0.csv")]),
+        "model": ('s.logitr("affair ~ age + C(religion)", df[df.age > 25])', None),
+    }
+    for name, (command, rows) in tables.items():
+        described.append([name, command, "summary"])
+        sheet = book.create_sheet(name)
+        for row in ([None, 0], ["Command", command], ["Summary", "x"], [None]):
+            sheet.append(row)
+        blocks = [_checks(rows), rows] if rows else [_csv(folder / "model_0.csv"), _csv(folder / "model_1.csv")]
+        for block in blocks:
+            for row in [*block, [None]]:
+                sheet.append([_number(cell) for cell in row])
+    book.save(tmp_path / "session" / "results.xlsx")
+    study = tmp_path / "study.yaml"
+    code, out, err = outrisk(capsys, "init", "--acro", tmp_path / "session", "--data", fair_csv, "--out", study, *ROLES)
+    assert code == 0 and "4 outputs: 4 assessed" in out, (out, err)
+    read = read_study(study)
+    original = load_study_data(read).original
+    given = read.given(original.codebook)
+    assert all(released.recompute(original).matched.all() for released in given.values())
+    hidden = given["hidden"]
+    assert len(given["four"].low) == 240 and (hidden.low != hidden.high).sum() == 6 and hidden.high.max() > 9
+    assert hidden.high[hidden.low != hidden.high].max() == 9
+
+
+def _lines(path):
+    return path.read_text().splitlines()
+
+
+def _csv(path):
+    return [line.split(",") for line in _lines(path)]
+
+
+def _number(cell):
+    try:
+        return float(cell) if cell not in (None, "") else None
+    except ValueError:
+        return cell
+
+
+def _checks(rows):
+    """The block of checks above a table: ok, or the check that a cell fails."""
+    found = []
+    for row in rows:
+        cells = [_number(cell) for cell in row]
+        data = sum(isinstance(cell, float) for cell in cells) > 1 and not isinstance(cells[0], type(None))
+        data = data or (len(row) > 2 and cells[0] in OCCUPATIONS.values())
+        failed = ["ok" if isinstance(cell, float) else "MinimumThresholdCheck; " for cell in cells[1:]]
+        found.append([row[0], *failed] if data and row[0] not in ("religion", "occ", "") else row)
+    return found
+
+
+def _merged(table):
+    """Header and row levels as a sheet with merged cells has them: each once."""
+    text = [line.split(",") for line in table.to_csv().splitlines()]
+    head, body = text[0], text[3:]
+    text[0] = head[:2] + [
+        cell if cell != before else "" for cell, before in zip(head[2:], ["", *head[2:-1]], strict=True)
+    ]
+    firsts = [row[0] for row in body]
+    for row, before in zip(body[1:], firsts[:-1], strict=True):
+        row[0] = "" if row[0] == before else row[0]
+    return text
 
 
 def test_the_fixture_end_to_end(shared, tmp_path, capsys, fair_csv):

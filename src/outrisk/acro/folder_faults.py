@@ -59,7 +59,7 @@ def folder_faults(session: Session) -> list[Fault]:
 def _files(session: Session) -> Iterator[Fault]:
     """Files that are listed and not there, not listed, or not what their checksum says."""
     listed = {name.partition("#")[0]: result.key for result in session.results for name in result.files}
-    for name, key in listed.items():
+    for name, key in listed.items():  # a sheet of a workbook is named behind '#'
         if not (session.folder / name).is_file():
             yield Fault("file is missing", key, f"The file {name} is listed and is not in the folder.")
     sums = session.folder / "checksums"
@@ -101,7 +101,7 @@ def _of_result(session: Session, result: Result) -> Iterator[Fault]:
             f"{result.dof:g} residual degrees of freedom; at least {least} are asked for.",
             advice="Fit it on more records, or with fewer terms.",
         )
-    if result.type != "table" or result.mitigation not in ("suppress", "round"):
+    if session.workbook or result.type != "table" or result.mitigation not in ("suppress", "round"):
         return
     try:
         if result.mitigation == "suppress":

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from outrisk.acro.command import read_command
 from outrisk.appetite import Appetite
 from outrisk.errors import ConfigError, first_line
-from outrisk.readers.source import Source, read_source_of_values
+from outrisk.readers.source import Grid, Source, acro_blocks, read_source_of_values
+from outrisk.readers.values import source_of
 
 OWN = "-DONT_RELEASE"  # ends the names of what a tool adds for checkers
 _CHECK_NAMES = {"threshold": "MinimumThresholdCheck", "p-ratio": "PPercentCheck", "nk-rule": "NKCheck"}  # 0.4.x
@@ -70,7 +73,7 @@ class Session:
 
     def source(self, result: Result, file: str = "") -> Source:
         """The cells of an output, or of one of its files."""
-        return read_source_of_values(self.folder / (file or result.files[0]))
+        return source_of(file or result.files[0], self.folder, result.key)[0]
 
 
 def is_session(folder: Path) -> bool:
@@ -177,5 +180,30 @@ def _of_workbook(path: Path) -> list[Result]:
         regression = any(cell.strip() in ("Dep. Variable:", "No. Observations:") for row in grid for cell in row)
         kind = "regression" if regression else "table"
         method = command.partition("(")[0].rpartition(".")[2]
-        found.append(Result(name, kind, method, command=command, files=(f"{path.name}#{number}",)))
+        cells = {} if regression else _flagged(acro_blocks(grid), command)
+        found.append(
+            Result(
+                name,
+                kind,
+                method,
+                "suppress" if cells else "none",
+                command=command,
+                files=(f"{path.name}#{number}",),
+                cells=cells,
+            )
+        )
     return found
+
+
+def _flagged(blocks: list[Grid], command: str) -> dict[str, frozenset[tuple[int, int]]]:
+    """Cells that a sheet's block of checks says to fail one, by check."""
+    if len(blocks) < 2:
+        return {}
+    k = max(1, len(read_command(command).rows))
+    body = [row[k:] for row in blocks[0] if any(cell.strip() == "ok" or "Check" in cell for cell in row[k:])]
+    found: dict[str, set[tuple[int, int]]] = {}
+    for number, row in enumerate(body):
+        for at, cell in enumerate(row):
+            for check in re.findall(r"\w+Check", cell):
+                found.setdefault(check, set()).add((number, at))
+    return {name: frozenset(cells) for name, cells in found.items()}

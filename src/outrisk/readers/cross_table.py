@@ -37,15 +37,13 @@ class Arranged:
     notes: tuple[str, ...] = ()
 
 
-def entries_of_cross_table(
-    source: Source, sheet: int | None, entry: Entry, codebook: Codebook, place: str
-) -> list[Entry]:
+def entries_of_cross_table(source: Source, entry: Entry, codebook: Codebook, place: str) -> list[Entry]:
     """The entry with the numbers of the table's cells; then its margins, where they are tables of their own."""
-    return read_cross_table(source, sheet, entry, codebook, place)[0]
+    return read_cross_table(source, entry, codebook, place)[0]
 
 
 def read_cross_table(
-    source: Source, sheet: int | None, entry: Entry, codebook: Codebook, place: str
+    source: Source, entry: Entry, codebook: Codebook, place: str
 ) -> tuple[list[Entry], tuple[str, ...]]:
     """As `entries_of_cross_table`, with notes on what was left out."""
     makers: dict[type[Entry], Callable[..., tuple[list[Entry], tuple[str, ...]]]] = {
@@ -59,16 +57,9 @@ def read_cross_table(
         raise OutputError(f"{place}: a table of kind {entry.kind} is not read from cells; give label and value")
     if getattr(entry, "ways", None) is not None or bool(getattr(entry, "weight", None)):
         raise OutputError(f"{place}: one file holds one table without weights; leave 'ways' and 'weight' out")
-    grid = source.grid if sheet is None or not source.sheets else _sheet(source, sheet, place)
-    table = lay_out(grid, codebook.names, None, place)
+    table = lay_out(source.grid, codebook.names, None, place)
     arranged = arrange(table, tuple(getattr(entry, "by", ())), codebook, source.comma, place)
     return maker(arranged, entry, codebook, place)
-
-
-def _sheet(source: Source, number: int, place: str) -> list[list[str]]:
-    if not 1 <= number <= len(source.sheets):
-        raise OutputError(f"{place}: no sheet {number}; it has {len(source.sheets)}")
-    return Source(source.name, "", (source.sheets[number - 1],)).grid
 
 
 # ---------------------------------------------------------------- axes and levels

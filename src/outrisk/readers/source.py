@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
 from outrisk.errors import DataError, first_line
@@ -82,6 +83,49 @@ def read_source_of_values(path: Path) -> Source:
     if "\0" in text:
         raise DataError(f"{path}: not a text; give released numbers as CSV, text, HTML or xlsx")
     return Source(str(path), text)
+
+
+def one_sheet(source: Source, number: int, place: str) -> Source:
+    """A sheet of a workbook, from 1, as delimited text; of a sheet of ACRO what stands below its command."""
+    if not 1 <= number <= len(source.sheets):
+        raise DataError(f"{place}: {source.name} has no sheet {number}; it has {len(source.sheets)}")
+    blocks = acro_blocks(source.sheets[number - 1][1])
+    grid = source.sheets[number - 1][1]
+    if blocks:
+        model = any(cell == "Dep. Variable:" for block in blocks for row in block for cell in row)
+        grid = [row for block in blocks for row in block] if model else _spread(blocks[-1])
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(grid)
+    return Source(source.name, text.getvalue())
+
+
+def acro_blocks(grid: Grid) -> list[Grid]:
+    """Blocks of rows of a sheet that ACRO wrote, below its command and summary; none of another sheet."""
+    if len(grid) < 3 or [row[0] for row in grid[1:3] if row] != ["Command", "Summary"]:
+        return []
+    blocks: list[Grid] = [[]]
+    for row in grid[3:]:
+        if any(cell.strip() for cell in row):
+            blocks[-1].append(row)
+        elif blocks[-1]:
+            blocks.append([])
+    return [block for block in blocks if block]
+
+
+def _spread(grid: Grid) -> Grid:
+    """A table with merged headers written out: levels repeated to the right and down."""
+    filled = [list(row) for row in grid]
+    for number, row in enumerate(grid[:6]):
+        k = next((at for at, cell in enumerate(row) if not cell), len(row))
+        if number and 0 < k < len(row) and not any(row[k:]):
+            for above in filled[:number]:
+                for at in range(k + 1, len(above)):
+                    above[at] = above[at] or above[at - 1]
+            for before, after in pairwise(filled[number + 1 :]):
+                for at in range(k - 1):
+                    after[at] = after[at] or before[at]
+            break
+    return filled
 
 
 def _sheets(path: Path) -> list[tuple[str, Grid]]:

@@ -19,7 +19,7 @@ from outrisk.outputs.smooth.survival import SurvivalEntry
 from outrisk.readers import r_output, spss_output, stata_output, statsmodels_summary
 from outrisk.readers.coefficients import Coefficients, entry_of_coefficients
 from outrisk.readers.cross_table import entries_of_cross_table
-from outrisk.readers.source import Source, read_source_of_values
+from outrisk.readers.source import Source, one_sheet, read_source_of_values
 from outrisk.readers.survival_table import entry_of_survival_table
 from outrisk.readers.term_names import read_term
 
@@ -67,7 +67,7 @@ def resolve(entry: Entry, codebook: Codebook, position: int, folder: Path) -> li
         return [entry]
     if isinstance(entry, RegressionEntry):
         return [entry_of_coefficients(read_coefficients(source, model, place), entry, codebook, place)]
-    return entries_of_table(source, model, entry, codebook, place)
+    return entries_of_table(source, entry, codebook, place)
 
 
 def source_of(values: str, folder: Path, place: str) -> tuple[Source, int | None]:
@@ -76,8 +76,10 @@ def source_of(values: str, folder: Path, place: str) -> tuple[Source, int | None
         return Source(f"{place} the pasted text", values), None
     name, _, model = values.rpartition("#")
     if name and model.isdigit() and not (folder / values).is_file():
-        return read_source_of_values(folder / name), int(model)
-    return with_head(folder / values, read_source_of_values(folder / values)), None
+        source = read_source_of_values(folder / name)
+        return (one_sheet(source, int(model), place), None) if source.sheets else (source, int(model))
+    source = read_source_of_values(folder / values)
+    return one_sheet(source, 1, place) if source.sheets else with_head(folder / values, source), None
 
 
 def with_head(path: Path, source: Source) -> Source:
@@ -144,8 +146,8 @@ def _of_mapping(entry: Entry, cells: Mapping[str, Any], codebook: Codebook, plac
     return entry_of_coefficients(Coefficients(tuple(rows.items()), single=single), entry, codebook, place)
 
 
-def entries_of_table(source: Source, model: int | None, entry: Entry, codebook: Codebook, place: str) -> list[Entry]:
+def entries_of_table(source: Source, entry: Entry, codebook: Codebook, place: str) -> list[Entry]:
     """The entry with the cells of a cross table or the times of a survival table; then those of its margins."""
     if isinstance(entry, SurvivalEntry):
         return [entry_of_survival_table(source, entry, codebook, place)]
-    return entries_of_cross_table(source, model, entry, codebook, place)
+    return entries_of_cross_table(source, entry, codebook, place)

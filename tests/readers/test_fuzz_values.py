@@ -1,0 +1,54 @@
+"""Mutated tables of released numbers: a clear error or numbers, never a traceback (OUTRISK_FUZZ=n for more)."""
+
+import os
+import random
+
+import numpy as np
+import pytest
+from fair import PRINTED, codebook, study
+
+from outrisk.errors import OutRiskError
+
+BITS = [
+    "", '"', ",", ";", "\n", "(", ")", "[", "#", "*", "-", "nan", "inf", "1e999", "9" * 40, "<b>", "\x00", "=cmd|x",
+    "__import__('os')", "C(", "I(", "[T.", "::", "|", "%", "é", "..", "../x", "{{7*7}}", "\t", "<10", "All", "Total",
+]  # fmt: skip
+FORMULA = "affair ~ age + C(religion) + C(occ)"
+COUNTS = "occ,1,2,3,4,All\nmanagerial,124,256,277,83,740\nstudent,10,18,7,6,41\nAll,134,274,284,89,781\n"
+
+
+def mutated(text, rng):
+    for _ in range(rng.choice((1, 1, 2, 5))):
+        lines = text.split("\n")
+        at = rng.randrange(len(text) + 1)
+        end = min(len(text), at + rng.choice((0, 1, 2, 20)))
+        text = rng.choice(
+            (
+                text[:at] + rng.choice(BITS) + text[end:],
+                text[:at] + text[end:],
+                "\n".join([*lines, lines[rng.randrange(len(lines))]]),
+                "\n".join(line for number, line in enumerate(lines) if number != at % len(lines)),
+            )
+        )
+        text = text or " "
+    return text
+
+
+@pytest.mark.parametrize("seed", range(int(os.environ.get("OUTRISK_FUZZ", "20"))))
+def test_a_clear_error_or_numbers(tmp_path, seed):
+    rng = random.Random(seed)
+    files = sorted(PRINTED.iterdir())
+    file = files[seed % len(files)]
+    table = seed % 5 == 0
+    text = mutated(COUNTS if table else file.read_text(encoding="utf-8"), rng)
+    path = tmp_path / ("counts.csv" if table else file.name)
+    path.write_text(text, encoding="utf-8", newline="")
+    entry = {"kind": "frequencies", "by": ["occ", "religion"]} if table else {"kind": "logit", "formula": FORMULA}
+    message, given = "", {}
+    try:
+        given = study({**entry, "values": str(path)}).given(codebook())
+    except OutRiskError as error:
+        message = str(error)
+    assert (message or given) and "\n" not in message and len(message) < 2_000
+    for released in given.values():
+        assert len(released.low) and not np.isnan(released.low).any() and (released.low <= released.high).all()
