@@ -63,6 +63,7 @@ SHORT = {
     "SVD": "singular value decomposition",
     "SVG": "a format of drawings",
     "SVM": "support vector machine, a classifier",
+    "TLS": "transport layer security: encrypted connections",
     "TRE": "trusted research environment: where researchers work with data that must not leave",
     "UTF": "Unicode transformation format: how text is written in bytes",
     "WEAP": "within equivalence class attribution probability: the share of a synthetic record's class with its target",
