@@ -51,6 +51,8 @@ SHORT = {
     "NaN": "not a number: undefined, and said to be so",
     "NN": "nearest neighbour",
     "PNG": "a format of pictures",
+    "PNAS": "Proceedings of the National Academy of Sciences of the USA, in a source",
+    "USA": "United States of America",
     "PODS": "the ACM symposium on Principles of Database Systems, in a source",
     "README": "the page of the repository that is read first",
     "RUN": "a run directory that you name",
