@@ -40,9 +40,15 @@ class FoldGuessed:
 def guess_folds(
     problems: Mapping[Fold, Problem], keys: Sequence[str], target: str, seed: int, known_for: float = 1.0
 ) -> list[FoldGuessed]:
-    """What the intruder guesses of each fold, from the release of that fold."""
+    """What the intruder guesses from the release of each of the largest folds with a holdout, and of larger ones."""
+    held_out = [fold.level for fold in problems if fold.holdout is not None]
+    last = min(held_out, default=max(fold.level for fold in problems))
     with threadpool_limits(limits=1):  # the same on any machine
-        return [guess_fold(fold, problem, keys, target, seed, known_for) for fold, problem in problems.items()]
+        return [
+            guess_fold(fold, problem, keys, target, seed, known_for)
+            for fold, problem in problems.items()
+            if fold.level <= last
+        ]
 
 
 def guess_fold(
@@ -76,7 +82,6 @@ def guess_fold(
         missed=found.missed,
         contradicted=found.contradicted,
         converged=found.converged,
-        seconds=round(found.seconds, 3),
         guesser=best[ORIGINAL],
         predictor=best.get(HOLDOUT, ""),
     )

@@ -9,7 +9,6 @@ the minimum of its convex dual.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +21,9 @@ from outrisk.problem.blocks import Array
 from outrisk.prove.programme import Programme
 
 SLACK = 0.05  # people by which a released number may be missed at the price of about one unit of entropy
-_ITERATIONS = 1_500
+_STEPS = (150, 1_500)  # least and most steps of the search
+_WORK = 2e9  # coefficients of the programme times steps, between these
+_FALL = 1e-7  # relative, of the dual in a step, at which the search ends
 _NEGATIVE = 1e-6  # a person: what arithmetic may take from an entropy of 0
 _MEMORY = 20  # steps that L-BFGS remembers
 
@@ -34,51 +35,40 @@ class Guesses:
     missed: the largest distance of a released number from where it should lie, in people (its equation divided by its
     largest coefficient): a fraction where data sets fit. contradicted: no data set of these people fits the numbers;
     the dual without its price, which no entropy is above, was found below 0. converged: whether the search ended by
-    itself, not by its budget. seconds: what it took.
+    itself, not by its budget.
     """
 
     chances: Array
     missed: float
     contradicted: bool
     converged: bool
-    seconds: float
 
 
-def best_guesses(of: Programme, target: str, seconds: float = 300.0, slack: float = SLACK) -> Guesses:
+def best_guesses(of: Programme, target: str, slack: float = SLACK) -> Guesses:
     """The chance of each value of the target for each person in the register (see the module).
 
     ProveError where no value at all is possible for somebody.
 
-    Released numbers that are met within an interval count as met. `seconds`: the search ends after so many, with what
-    it has.
+    Released numbers that are met within an interval count as met. A large programme gets fewer steps, so that the
+    search ends within minutes, and after as many on any machine.
     """
-    started = time.perf_counter()
     dual = _Dual(of, slack)
-    stopped = False
-
-    def watch(_: Array) -> None:
-        nonlocal stopped
-        stopped = time.perf_counter() - started > seconds
-        if stopped:
-            raise StopIteration
-
+    steps = int(np.clip(_WORK / max(1, of.matrix.nnz), *_STEPS))
     found = minimize(
         dual.value,
         np.zeros(len(dual.ends)),
         jac=True,
         method="L-BFGS-B",
         bounds=dual.bounds,
-        callback=watch,
-        options={"maxiter": _ITERATIONS, "maxfun": 2 * _ITERATIONS, "maxcor": _MEMORY},
+        options={"maxiter": steps, "maxfun": 2 * steps, "maxcor": _MEMORY, "ftol": _FALL},
     )
     share, counts = dual.spread(found.x)
     code = of.kinds[:, of.unknown.index(target)]
     by_value = np.zeros((share.shape[0], of.codebook[target].size))
     for value in range(by_value.shape[1]):
         by_value[:, value] = share[:, code == value].sum(axis=1)
-    took = time.perf_counter() - started
     contradicted = dual.impossible or dual.bound(found.x) < -_NEGATIVE * (1.0 + len(of.groups))
-    return Guesses(by_value[of.groups], dual.missed(counts), contradicted, bool(found.success), took)
+    return Guesses(by_value[of.groups], dual.missed(counts), contradicted, bool(found.success))
 
 
 class _Dual:

@@ -508,7 +508,6 @@ class RegisterFold:
     missed: Number = math.nan
     contradicted: bool = False
     converged: bool = False
-    seconds: Number = math.nan
     guesser: str = ""
     predictor: str = ""
     skipped: str = ""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from outrisk.risk.attribution.definitions import Floats
 
 Codes = NDArray[np.int64]
-MOST = 50_000  # people learnt from; beyond, drawn at random
+MOST = 20_000  # people learnt from; beyond, drawn at random
 _LIGHT = 1e-6  # records of less weight are left out
 
 
