@@ -75,6 +75,15 @@ def test_rounding_is_no_difference_and_one_digit_more_is(tmp_path, capsys):
             assert f"age: released {values['age']:.3f}, the data give {right['age']:.3f}" in " ".join(out.split())
 
 
+def test_what_is_withheld_is_not_told_by_the_comparison(tmp_path, capsys):
+    """Neither a withheld count nor more digits than were released stand in the run directory."""
+    hidden = counts() | {"area=n, ill=yes": "0 to 99"}
+    run = assessed(tmp_path, capsys, hidden)
+    rows = pd.read_csv(run / "given.csv").set_index("label")
+    assert pd.isna(rows.loc["area=n, ill=yes", "refit"]) and rows.loc["area=n, ill=yes", "matched"]
+    assert (rows.drop("area=n, ill=yes")["refit"] == rows.drop("area=n, ill=yes")["released"]).all()
+
+
 @pytest.mark.parametrize("values", [[1, 2], {"area=n, ill=yes": "many"}])
 def test_values_that_cannot_be_read_are_refused(tmp_path, capsys, values):
     code, _, err = outrisk(capsys, "check", write_study(tmp_path, {"outputs": [TABLE | {"values": values}]}))

@@ -21,7 +21,7 @@ from outrisk.assess.kept import keep as keep_run
 from outrisk.assess.kept import kept as kept_run
 from outrisk.assess.look import differences as differencing
 from outrisk.assess.look import in_a_sentence, look
-from outrisk.assess.look.unlike_data import with_differences
+from outrisk.assess.look.unlike_data import shown, with_differences
 from outrisk.assess.recurrence import recurring_rows
 from outrisk.assess.run import Job, RunResult, Watcher
 from outrisk.assess.study import Assessment, in_order, plan_jobs
@@ -276,7 +276,7 @@ class StudyRun:
         directory.rows("over_runs.csv", MeanOfRuns, over_runs.over_runs(results))
         directory.rows("findings.csv", Finding, self.findings)
         if self.assessment.given:
-            rows = (Given(**vars(row)) for refit in self.beside_data for row in refit.rows())
+            rows = (shown(row) for refit in self.beside_data for row in refit.rows())
             directory.rows("given.csv", Given, rows)
         outright = in_a_sentence(self.findings, len(self.assessment.outputs))
         directory.json("risk.json", replace(summarise(self.assessment, self.jobs, results), outright=outright))

@@ -55,6 +55,8 @@ def entry_of_coefficients(
 
     OutputError, with the names on both sides, where table and formula are not of one model.
     """
+    if not any(texts.get("coefficients", "").strip() for _, texts in table.rows):
+        raise OutputError(f"{place}: there are no coefficients in it")
     if table.kind and table.kind != entry.kind:
         raise OutputError(f"{place}: the table is of a {table.kind}, the output says kind: {entry.kind}; correct it")
     if entry.kind == "mnlogit":

@@ -80,6 +80,8 @@ def _esttab(source: Source, model: int | None) -> Coefficients:
     notes = " ".join(" ".join(row) for row in grid if _is_note(row)).casefold()
     second = "standard_errors" if "standard errors in" in notes else "p_values" if "p-values in" in notes else ""
     body = [row for row in grid[1:] if not _is_note(row)]
+    if not body:
+        raise OutputError(f"{source.name}: it has a header and no coefficients")
     rows, bases, single = list[tuple[str, dict[str, str]]](), list[str](), dict[str, str]()
     response = body[0][at] if body and not body[0][0] and not _brackets(body[0][at]) else ""
     for row, after in zip(body, [*body[1:], [""] * len(grid[0])], strict=True):

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from pydantic import ValidationError
+
 from outrisk.codebook import Codebook, format_value
 from outrisk.errors import OutputError
 from outrisk.outputs.base import Entry
@@ -54,6 +56,15 @@ def resolve(entry: Entry, codebook: Codebook, position: int, folder: Path) -> li
     are tables of their own. OutRiskError in one line names the place.
     """
     place = f"[outputs {position}.values]"
+    try:
+        return _resolved(entry, codebook, position, folder, place)
+    except ValidationError as error:  # what a table says is no setting of an output
+        fault = error.errors()[0]
+        where = ".".join(map(str, fault["loc"]))
+        raise OutputError(f"{place}: the table's {where} cannot be that of an output: {fault['msg']}") from None
+
+
+def _resolved(entry: Entry, codebook: Codebook, position: int, folder: Path, place: str) -> list[Entry]:
     if isinstance(entry.values, Mapping):
         return [_of_mapping(entry, entry.values, codebook, place)]
     if not isinstance(entry.values, str):

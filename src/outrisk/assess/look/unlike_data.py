@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from outrisk.assess.look.finding import DIFFERS, named, plural
 from outrisk.problem.refit import Compared, Refit
-from outrisk.records.schema import Finding
+from outrisk.records.schema import Finding, Given
 
 
 def with_differences(findings: Sequence[Finding], refits: Sequence[Refit]) -> list[Finding]:
@@ -46,6 +47,21 @@ _ADVICE = (
     "Ask which records, codes and model the released numbers are of; they are assessed as they are given, and the "
     "measures of risk are those of the data."
 )
+
+
+def shown(row: Compared) -> Given:
+    """A released number beside what the data give, told to no more than is released.
+
+    To the printed digits where they agree, two more where they do not; within a range that was released in place of a
+    number (a withheld cell) the number itself is not told: NaN.
+    """
+    if row.matched:
+        refit = math.nan if row.low != row.high else row.released
+        return Given(**{**vars(row), "refit": refit, "difference": 0.0})
+    found = {
+        name: round(value, row.decimals + 2) for name, value in (("refit", row.refit), ("difference", row.difference))
+    }
+    return Given(**{**vars(row), **found})
 
 
 def _size(row: Compared) -> float:
