@@ -55,7 +55,7 @@ def test_the_line_has_sixty_columns_on_a_terminal_and_says_the_three_things():
         progress.finished("a", 0.97, 30.0)
     shown = [re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", line) for line in re.split(r"[\r\n]", screen.getvalue())]
     assert max(map(len, shown)) <= 60
-    assert any("data sets 100001 of 120000, 83.3 h left, 97 % of numb" in line for line in shown)
+    assert any("data sets 100001 of 120000, 83.3 h left, 97 % reproduced" in line for line in shown)
 
 
 def test_without_a_terminal_a_line_a_minute_and_nothing_where_quiet(monkeypatch):

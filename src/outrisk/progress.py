@@ -133,9 +133,11 @@ class Outlook:
         left = self.left(now)
         if left is not None and self.done < self.total:
             parts.append(f"{'at most ' if left[1] else ''}{in_words(left[0])} left")
-        if self.share is not None:
-            parts.append(f"{math.floor(100 * self.share)} % of numbers reproduced")
-        return ", ".join(parts)
+        if self.share is None:
+            return ", ".join(parts)
+        share = f"{math.floor(100 * self.share)} %"
+        whole = ", ".join([*parts, f"{share} of numbers reproduced"])
+        return whole if len(whole) <= COLUMNS - 2 else ", ".join([*parts, f"{share} reproduced"])
 
 
 def in_words(seconds: float) -> str:
