@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -24,7 +25,15 @@ from pydantic_core import PydanticCustomError
 
 from outrisk.appetite import Appetite
 from outrisk.codebook import Codebook, codebook_from_dict
-from outrisk.errors import CodebookError, ConfigError, EvolveError, ExpressionError, did_you_mean, first_line
+from outrisk.errors import (
+    CodebookError,
+    ConfigError,
+    EvolveError,
+    ExpressionError,
+    OutRiskError,
+    did_you_mean,
+    first_line,
+)
 from outrisk.evolve.settings import Settings, preset
 from outrisk.expressions import read_expression
 from outrisk.microdata import MISSING_VALUES
@@ -33,7 +42,8 @@ from outrisk.problem.released import Released
 from outrisk.readers.values import file_of, resolve
 from outrisk.tabular import Written
 
-_OF_DATA = ("privacy", "attacks", "appetite", "intruder", "register")  # sections of a study that go with data
+# sections of a study that go with data
+_OF_DATA = ("privacy", "attacks", "appetite", "intruder", "register", "contributions", "released")
 _BLANK = "???"  # what `outrisk init` could not know
 _MOST_NODES = 1_000_000  # entries of a YAML file, those that aliases repeat counted each time
 
@@ -209,6 +219,17 @@ class RegisterSection(_Section):
         return 1.0 if self.known_for == "all" else float(self.known_for)
 
 
+class ContributionsSection(_Section):
+    """What each output adds to the risk of all; `runs` on the release of each subset of outputs.
+
+    leave_one_out: by default for few outputs, where there may be a risk to be shared. shapley: of at most eight.
+    """
+
+    leave_one_out: bool | None = None
+    shapley: bool = False
+    runs: int = Field(default=1, ge=1)
+
+
 class StudyFile(_Section):
     """The content of a study file."""
 
@@ -220,6 +241,7 @@ class StudyFile(_Section):
     records: int | None = Field(default=None, ge=1)
     codebook: str = ""
     outputs: tuple[OutputEntry, ...] = Field(min_length=1)
+    released: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
     keys: tuple[str, ...] = Field(default=(), min_length=1)
     target: str = ""
@@ -232,6 +254,7 @@ class StudyFile(_Section):
     )  # pydantic has a `register` of its own
     privacy: PrivacySection = PrivacySection()
     attacks: AttacksSection = AttacksSection()
+    contributions: ContributionsSection = ContributionsSection()
     evolve: EvolveSection = EvolveSection()
     study: StudySection = StudySection()
 
@@ -267,11 +290,15 @@ class StudyFile(_Section):
 
 @dataclass(frozen=True)
 class Study:
-    """A study file with the place it was read from; `trust`: whether code of the study's own may be run."""
+    """A study file with the place it was read from; `trust`: whether code of the study's own may be run.
+
+    earlier: studies whose outputs are already released; theirs come before its own, under their names.
+    """
 
     file: StudyFile
     path: Path
     trust: bool = False
+    earlier: tuple[Study, ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -294,13 +321,26 @@ class Study:
         return read_codebook(self.folder / self.file.codebook) if self.file.codebook else None
 
     def outputs(self, codebook: Codebook) -> list[Output]:
-        """All outputs, in the order of the file; each has a name of its own."""
-        outputs = [output for _, built in self._built(codebook) for output in built]
+        """All outputs, those already released first, in the order of the files; each has a name of its own."""
+        own = [output for _, built in self._built(codebook) for output in built]
+        outputs = [*self.outputs_of_earlier(codebook), *own]
         names = [output.name for output in outputs]
         repeated = next((name for name in names if names.count(name) > 1), None)
         if repeated is not None:
             raise ConfigError(f"{self.path.name}: two outputs are called '{repeated}'; give each its own 'name'")
         return outputs
+
+    def outputs_of_earlier(self, codebook: Codebook) -> list[Output]:
+        """Outputs already released, named after their studies; ConfigError where they cannot be those of a codebook."""
+        found = []
+        for study in self.earlier:
+            try:
+                outputs = study.outputs(codebook)
+            except OutRiskError as error:
+                raise ConfigError(f"{study.path}, already released, does not fit {self.path.name}: {error}") from None
+            named = [replace(output, name=f"{study.file.name}: {output.name}") for output in outputs]
+            found += named
+        return found
 
     def released(self, codebook: Codebook) -> list[Released]:
         """All outputs with the values that the study gives."""
@@ -313,12 +353,19 @@ class Study:
 
     def given(self, codebook: Codebook) -> dict[str, Released]:
         """The outputs that the study gives values of, by name; the others are computed from its data."""
-        return {
+        own = {
             released.name: released
             for entry, built in self._built(codebook)
             if entry.values is not None
             for released in released_as_given(built, entry.values, self.folder)
         }
+        outputs = {output.name: output for output in self.outputs_of_earlier(codebook)}
+        before = {
+            f"{study.file.name}: {name}": released
+            for study in self.earlier
+            for name, released in study.given(codebook).items()
+        }
+        return {name: replace(released, output=outputs[name]) for name, released in before.items()} | own
 
     @property
     def files_of_values(self) -> list[Path]:
@@ -385,11 +432,12 @@ def read_study(
     trust: bool = False,
     time_limit: float | None = None,
     run_time_limit: float | None = None,
+    released: Sequence[Path] = (),
 ) -> Study:
     """Read and check a study file; ConfigError in one line names the place.
 
-    `seed` and the time limits (seconds) take the place of the file's. Nothing that the file says is run, but for the
-    functions of `custom` outputs where `trust` allows it.
+    `seed` and the time limits (seconds) take the place of the file's; `released` comes to what the file says is
+    already released. Nothing that the file says is run, but for the functions of `custom` outputs where `trust` allows.
     """
     document = _read_yaml(path)
     places = (
@@ -402,7 +450,17 @@ def read_study(
             section = document.setdefault(name, {})
             if isinstance(section, dict):
                 section[key] = value
+    if released and isinstance(document, dict):
+        names = [os.path.relpath(each.resolve(), path.resolve().parent) for each in released]
+        given = document.get("released", [])
+        document["released"] = [*given, *names] if isinstance(given, list) else given
     return study_of(document, path, trust)
+
+
+def is_study(path: Path) -> bool:
+    """Whether a YAML file is a study: a mapping with outputs. ConfigError where it cannot be read."""
+    document = _read_yaml(path)
+    return isinstance(document, dict) and "outputs" in document
 
 
 def study_of(document: object, path: Path, trust: bool = False) -> Study:
@@ -417,9 +475,26 @@ def study_of(document: object, path: Path, trust: bool = False) -> Study:
     blank = _blank(document, "")
     if blank:
         raise ConfigError(f"{path}: [{blank}] is still {_BLANK}: it could not be known; fill it in, or take it out")
-    study = Study(file, path, trust)
+    study = Study(file, path, trust, _earlier(file, path, trust))
     study.refuse_code()
     return study
+
+
+def _earlier(file: StudyFile, path: Path, trust: bool) -> tuple[Study, ...]:
+    """The studies already released, each once, with those that were before them."""
+    found: dict[Path, Study] = {}
+    waiting = [(path.parent / name) for name in file.released]
+    while waiting:
+        place = waiting.pop(0)
+        known = place.resolve()
+        if known == path.resolve():
+            raise ConfigError(f"{path}: [released] names the study itself; name those that are already out")
+        if known not in found:
+            document = _read_yaml(place)
+            before = document.pop("released", []) if isinstance(document, dict) else []
+            found[known] = study_of(document, place, trust)
+            waiting += [place.parent / str(name) for name in (before if isinstance(before, list) else [])]
+    return tuple(found.values())
 
 
 def read_codebook(path: Path) -> Codebook:
@@ -494,6 +569,7 @@ _SECTIONS: dict[str, type[BaseModel]] = {
     "appetite": Appetite,
     "register": RegisterSection,
     "privacy": PrivacySection,
+    "contributions": ContributionsSection,
     "evolve": EvolveSection,
     "study": StudySection,
 }

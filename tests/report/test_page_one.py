@@ -1,5 +1,6 @@
 """Page one of the report: short, whole, legible, and its files beside it."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -57,7 +58,8 @@ def test_it_is_short(firsts, name):
 
 
 def test_it_stays_short_however_much_there_is_to_say(crowded):
-    assert len(words(crowded[1]).split()) <= MOST_WORDS
+    said = words(crowded[1]).split()
+    assert len(said) <= MOST_WORDS
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium here")
@@ -110,15 +112,37 @@ def test_what_it_says_of_an_output_is_what_the_files_say(firsts):
     folder, text = firsts["halves"]
     (rows,) = [rows for section, _, rows in Page(text).tables if section == "outputs"]
     shown = {row[0]: row for row in rows[1:]}
+    decided = {each["name"]: each for each in json.loads((folder / "decision.json").read_text())["outputs"]}
     matched = pd.read_csv(folder / "matched.csv")
     matched = matched[matched.level == 2]
+    assert set(shown) == set(decided) == set(matched.output)
     for name, group in matched.groupby("output"):
         least = group.groupby(["fold", "run"]).matched.agg(["sum", "size"]).sort_values("sum").iloc[0]
         every = least["sum"] == least["size"]
-        assert shown[name][3] == (
-            "all, in every run" if every else f"{least['sum']} of {least['size']} in the worst run"
-        )
-        assert int(shown[name][2]) == least["size"]
+        assert shown[name][2] == ("all" if every else f"{least['sum']} of {least['size']}")
+        assert int(shown[name][1]) == least["size"]
+        assert shown[name][3].startswith(decided[name]["verdict"].removesuffix("x"))
+
+
+def test_its_verdict_is_that_of_the_decision_and_its_people_those_of_the_file(firsts):
+    folder, text = firsts["halves"]
+    decision = json.loads((folder / "decision.json").read_text())
+    page = words(text)
+    assert re.sub(r"\s+", " ", decision["sentence"]) in page
+    assert decision["settle"][0].split(".")[0][:60] in page
+    people = pd.read_csv(folder / "people.csv")
+    people = people[(people.level == decision["basis"]["level"]) & (people.inference == "certain")].set_index("group")
+    (rows,) = [rows for section, _, rows in Page(text).tables if section == "people"]
+    for row in rows[1:]:
+        assert (int(row[1]), int(row[2])) == tuple(people.loc[row[0], ["people_original", "right_original"]])
+
+
+def test_a_directory_without_a_decision_still_has_a_page(firsts, tmp_path):
+    place = altered(firsts["holdout"][0], tmp_path / "run")
+    for name in ("decision.json", "people.csv", "marginal.csv"):
+        (place / name).unlink()
+    page = words(render(place).read_text(encoding="utf-8"))
+    assert "On the whole data, read against a holdout" in page and "TCAP" in page
 
 
 def test_an_interrupted_study_says_so(firsts, tmp_path):
@@ -129,5 +153,6 @@ def test_an_interrupted_study_says_so(firsts, tmp_path):
         risk["folds"], risk["levels"] = [], []
 
     place = altered(firsts["halves"][0], tmp_path / "none", manifest_json=cut, risk_json=none)
+    (place / "decision.json").unlink()
     page = words(render(place).read_text(encoding="utf-8"))
     assert "interrupted after 2 of 6 planned runs" in page and "Not measured" in page

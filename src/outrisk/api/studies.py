@@ -18,7 +18,8 @@ from outrisk.assess.folds import Fold
 from outrisk.assess.run import RunResult
 from outrisk.assess.study_run import StudyRun, prepare
 from outrisk.codebook import Codebook
-from outrisk.config import Study, read_study, study_of
+from outrisk.config import Study, is_study, read_study, study_of
+from outrisk.errors import ConfigError
 from outrisk.evolve.loop import Generation
 from outrisk.load import StudyData, encode_frames, load_study_data
 from outrisk.microdata import FEW, MISSING_VALUES
@@ -157,17 +158,33 @@ def prepare_study(
     run_time_limit: float | None = None,
     backend: str = "threads",
     address: str | None = None,
+    released: Sequence[Path] = (),
 ) -> StudyRun:
     """A study file made ready to be carried out (see `StudyRun`), to be written into `out` (None: runs/<name>).
 
     `trust`: the study's own functions may be run. The time limits take the place of the study's. `backend`, `address`:
-    where runs are carried out (see docs/clusters.md).
+    where runs are carried out (see docs/clusters.md). `released`: studies (or folders of them) whose outputs are
+    already released, besides those that the file names.
     """
-    study = read_study(path, seed, trust, time_limit, run_time_limit)
+    study = read_study(path, seed, trust, time_limit, run_time_limit, studies_at(path, released))
     directory = StudyDirectory(out or Path("runs") / study.file.name, force)
     run = prepare(study, load_study_data(study), directory, workers)
     run.backend = connect(backend, address)
     return run
+
+
+def studies_at(path: Path, places: Sequence[Path]) -> list[Path]:
+    """Study files by their names, or all in a folder but `path` itself; ConfigError where there are none."""
+    found: list[Path] = []
+    for place in places:
+        if not place.is_dir():
+            found.append(place)
+            continue
+        inside = [each for each in sorted(place.glob("*.y*ml")) if is_study(each) and each.resolve() != path.resolve()]
+        if not inside:
+            raise ConfigError(f"{place}: no study file in this folder; name the files, or another folder")
+        found += inside
+    return found
 
 
 def carry_out(study: StudyRun, halt: Event, console: Console) -> None:
@@ -187,6 +204,11 @@ def carry_out(study: StudyRun, halt: Event, console: Console) -> None:
     outlook = Outlook(len(study.jobs), len(study.done), study.workers, study.assessment.settings.generations)
     with Progress("runs", outlook, console, forecast) as progress:
         study.carry_out(halt, watch, end)
+    wanted = [] if halt.is_set() else study.wanted_subsets
+    if wanted:
+        outlook = Outlook(len(wanted), 0, study.workers, study.assessment.settings.generations)
+        with Progress("subsets of outputs", outlook, console) as progress:
+            study.contribute(halt, progress.finished)
 
 
 def foretold(study: StudyRun, seconds: float, bound: bool) -> str:

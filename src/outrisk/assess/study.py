@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from outrisk.assess.contributions.combinations import Wish
 from outrisk.assess.folds import Fold, make_folds, swapped
 from outrisk.assess.run import Job, KeySets
 from outrisk.assess.suite.of_run import Suite
@@ -30,7 +31,8 @@ _FOLDS, _RUNS = 0, 1  # branches of the study's random tree
 class Assessment:
     """What is to be assessed, and how. `runs` gives the number of runs for each level of folds.
 
-    given: outputs by name whose released numbers are known; the whole data are taken to have released these.
+    given: outputs by name whose released numbers are known; the whole data are taken to have released these. n_earlier:
+    the first outputs, which are already released. wish: what is to be said of each output.
     """
 
     original: Microdata
@@ -46,6 +48,8 @@ class Assessment:
     rules: tuple[Mask, ...] = ()
     suite: Suite = field(default_factory=Suite)
     given: Mapping[str, Released] = field(default_factory=dict)
+    n_earlier: int = 0
+    wish: Wish = field(default_factory=Wish)
 
     @property
     def sets(self) -> KeySets:

@@ -17,6 +17,11 @@ from typing import Any, Protocol
 from outrisk.assess.backends import THREADS, Backend, run_all
 from outrisk.assess.certain_people import CertainPeople, certain_in_study
 from outrisk.assess.checkpoint import Checkpoints
+from outrisk.assess.contributions.combinations import Wish
+from outrisk.assess.contributions.contributed import Asked, ask, places_of, worths
+from outrisk.assess.contributions.contributed import rows as rows_of
+from outrisk.assess.contributions.earlier import check_earlier
+from outrisk.assess.contributions.subset_runs import Kept, SubsetJob, carry_out_subsets
 from outrisk.assess.kept import keep as keep_run
 from outrisk.assess.kept import kept as kept_run
 from outrisk.assess.look import differences as differencing
@@ -29,7 +34,7 @@ from outrisk.assess.suite import of_run as suite
 from outrisk.assess.suite import over_runs
 from outrisk.assess.summary import matched_rows, risk_rows, summarise
 from outrisk.assess.verdict.log_entry import log_entry
-from outrisk.assess.verdict.of_study import reach
+from outrisk.assess.verdict.of_study import Reached, reach
 from outrisk.assess.with_register import (
     FoldGuessed,
     guess_folds,
@@ -52,7 +57,9 @@ from outrisk.prove.programme import drawn
 from outrisk.records.directory import StudyDirectory
 from outrisk.records.provenance import code_digest, data_digest, file_digest, flat, peak_memory_mb, versions
 from outrisk.records.schema import (
+    NOT_FOUND,
     Contrast,
+    Contribution,
     Difference,
     Finding,
     Given,
@@ -102,6 +109,9 @@ class StudyRun:
     done: dict[Job, RunResult] = field(default_factory=dict)
     late: bool = False  # the time limit has ended the study
     backend: Backend = THREADS
+    asked: Asked | None = None  # what is to be said of each output
+    subsets: dict[str, Kept] = field(default_factory=dict)  # evolutions of subsets of outputs that have ended
+    _reached: tuple[int, Reached] | None = None  # by how many runs, and what
 
     def __enter__(self) -> StudyRun:
         """Begin the run directory, or go on with it: runs that it keeps are done. It is left as it is if the block ends
@@ -111,6 +121,8 @@ class StudyRun:
             self.directory.open(self.identity)
             found = {job: kept_run(self.directory, job) for job in self.jobs}
             self.done = {job: result for job, result in found.items() if result is not None}
+            asked = {job.name: self.directory.kept(job.name, Kept) for job in (self.asked.jobs if self.asked else ())}
+            self.subsets = {name: kept for name, kept in asked.items() if kept is not None}
             facts = {"runs": len(self.jobs), "kept": len(self.done), "workers": self.workers}
             self.directory.log("started", study=self.study.file.name, seed=self.assessment.seed, **facts)
         return self
@@ -173,6 +185,40 @@ class StudyRun:
         return found
 
     @property
+    def wanted_subsets(self) -> list[SubsetJob]:
+        """The evolutions that say what each output adds and have not ended; known once all runs have. Where the study
+        file says nothing of it, none if there is no marginal risk to be shared.
+        """
+        if self.asked is None or not self.all_runs:
+            return []
+        if self.asked.unasked and self.reached.decision.verdict == NOT_FOUND:
+            return []
+        return [job for job in self.asked.jobs if job.name not in self.subsets]
+
+    def contribute(self, halt: Event, finished: Callable[[str, float, float], None]) -> None:
+        """Evolve the subsets of outputs that are wanted, each told as it ends: its name, the share of its numbers that
+        is reproduced, and its seconds. Those that were kept are done. Ends as `carry_out` does.
+        """
+        failed, limit = list[OSError](), self.study.file.study.time_limit
+
+        def end(job: SubsetJob, found: Kept) -> None:
+            try:
+                if self.directory is not None:
+                    self.directory.keep(job.name, found, Kept)
+            except OSError as error:
+                failed.append(error)
+                halt.set()
+                return
+            self.subsets[job.name] = found
+            finished(job.name, found.share, found.seconds)
+
+        with _deadline(None if limit is None else limit - (time.perf_counter() - self.clock), halt) as up:
+            carry_out_subsets(self.wanted_subsets, self.workers, halt, end)
+        self.late = up.is_set() and not self.whole
+        if failed:
+            raise failed[0]
+
+    @property
     def results(self) -> list[RunResult]:
         """Results of the runs that have ended, in the order of the runs; of the data and their folds."""
         return [result for result in self.ended if not result.job.fold.swapped]
@@ -188,9 +234,14 @@ class StudyRun:
         return self.directory is not None and self.directory.keeps
 
     @property
-    def whole(self) -> bool:
-        """Whether all runs have ended."""
+    def all_runs(self) -> bool:
+        """Whether all runs on all outputs have ended."""
         return len(self.done) == len(self.jobs)
+
+    @property
+    def whole(self) -> bool:
+        """Whether all runs have ended, those of subsets of outputs too."""
+        return self.all_runs and not self.wanted_subsets
 
     @cached_property
     def findings(self) -> list[Finding]:
@@ -228,7 +279,7 @@ class StudyRun:
     @cached_property
     def guessed(self) -> list[FoldGuessed]:
         """What an intruder with a register guesses, fold by fold; empty where that is not asked for, or runs lack."""
-        if "register" not in self.study.file.intruder or not self.whole:
+        if "register" not in self.study.file.intruder or not self.all_runs:
             return []
         problems = {job.fold: job.problem for job in self.jobs if not job.fold.swapped}
         register = self.study.file.register_
@@ -291,6 +342,34 @@ class StudyRun:
         if "register" in self.study.file.intruder:
             directory.json("certain.json", self.certain.summary)
         self._decide(directory)
+        self._write_contributions(directory)
+
+    @property
+    def reached(self) -> Reached:
+        """The verdict on what is done."""
+        file, ended = self.study.file, self.ended
+        keys, margin = self.study.register_keys, file.appetite.margin
+        if self._reached is None or self._reached[0] != len(ended):
+            found = reach(
+                file.name,
+                file.appetite,
+                self.assessment,
+                self.jobs,
+                ended,
+                self.findings,
+                limit_of(self.guessed, keys, margin) if self.guessed else None,
+                self._register.said if self.guessed else (),
+                self._proved(),
+            )
+            self._reached = len(ended), found
+        return self._reached[1]
+
+    def _write_contributions(self, directory: RunFiles) -> None:
+        """Write what each output adds, where all that it takes is done."""
+        if self.asked is not None and self.subsets and self.whole:
+            places = places_of(self.reached.decision, self.reached.key_sets)
+            found = worths(self.asked, self.ended, self.subsets, places)
+            directory.rows("contributions.csv", Contribution, rows_of(self.asked, found, places))
 
     @property
     def _register(self) -> Register:
@@ -300,19 +379,7 @@ class StudyRun:
 
     def _decide(self, directory: RunFiles) -> None:
         """Write the verdict, and what it rests on."""
-        file = self.study.file
-        keys, margin = self.study.register_keys, file.appetite.margin
-        reached = reach(
-            file.name,
-            file.appetite,
-            self.assessment,
-            self.jobs,
-            self.ended,
-            self.findings,
-            limit_of(self.guessed, keys, margin) if self.guessed else None,
-            self._register.said if self.guessed else (),
-            self._proved(),
-        )
+        reached = self.reached
         directory.rows("marginal.csv", Contrast, reached.contrasts)
         directory.rows("people.csv", PeopleCount, reached.people)
         directory.json("decision.json", reached.decision)
@@ -361,10 +428,12 @@ def prepare(study: Study, data: StudyData, directory: StudyDirectory | None, wor
 
     `workers` is how many runs go side by side (None: one a core).
     """
+    check_earlier(study, data)
     assessment = assessment_of(study, data)
     workers = workers or os.cpu_count() or 1
     jobs = plan_jobs(assessment, workers, study.file.study.run_time_limit, directory.checkpoints if directory else None)
-    return StudyRun(study, data, assessment, jobs, min(workers, len(jobs)), directory)
+    asked = ask(assessment.wish, jobs, assessment.n_earlier, assessment.seed)
+    return StudyRun(study, data, assessment, jobs, min(workers, len(jobs)), directory, asked=asked)
 
 
 def _slow(output: Output) -> Slow:
@@ -389,6 +458,8 @@ def assessment_of(study: Study, data: StudyData) -> Assessment:
         rules=tuple(rule.mask for rule in study.rules(codebook)),
         suite=_suite(study),
         given=study.given(codebook),
+        n_earlier=len(study.outputs_of_earlier(codebook)),
+        wish=Wish(**file.contributions.model_dump()),
     )
 
 
@@ -427,6 +498,7 @@ def _inputs(study: Study, data: StudyData) -> list[Input]:
     inputs: list[Input] = []
     if study.path.is_file():
         inputs.append(Input("study", study.path.name, file_digest(study.path)))
+    inputs += [Input("released", each.path.name, file_digest(each.path)) for each in study.earlier]
     if study.file.codebook:
         inputs.append(Input("codebook", study.file.codebook, file_digest(study.folder / study.file.codebook)))
     inputs += [Input("values", path.name, file_digest(path)) for path in study.files_of_values]

@@ -67,13 +67,14 @@ def summarise(assessment: Assessment, jobs: Sequence[Job], results: Sequence[Run
         _fold(list(runs))
         for _, runs in groupby(results, key=lambda result: (result.job.fold.level, result.job.fold.index))
     ]
+    names = assessment.original.codebook.names
     return Risk(
         target=assessment.target,
         keys=tuple(assessment.keys),
         key_sizes=tuple(assessment.key_sizes),
         tau=assessment.tau,
         largest=len(assessment.keys),
-        outputs=tuple(ReleasedOutput.of(released) for released in jobs[0].problem.released),
+        outputs=tuple(ReleasedOutput.of(released, names) for released in jobs[0].problem.released),
         folds=tuple(folds),
         terms={METRICS[name].row_name: _meaning(METRICS[name]) for name in assessment.suite.metrics},
         levels=tuple(_level(level, list(parts)) for level, parts in groupby(folds, key=lambda fold: fold.level)),

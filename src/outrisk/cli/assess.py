@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Event
 
@@ -26,9 +26,11 @@ def run_study(
     run_time_limit: float | None = None,
     backend: str = "threads",
     address: str | None = None,
+    released: Sequence[Path] = (),
 ) -> int:
     """Carry out a study and write its run directory; returns the exit code (130 if it was interrupted)."""
-    run = studies.prepare_study(path, out, force, workers, seed, trust, time_limit, run_time_limit, backend, address)
+    more = (time_limit, run_time_limit, backend, address, released)
+    run = studies.prepare_study(path, out, force, workers, seed, trust, *more)
     halt = Event()
     with undisturbed(), run:
         console = Console(stderr=True, quiet=quiet)

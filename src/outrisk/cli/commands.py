@@ -109,7 +109,7 @@ def _root(
         typer.echo(context.get_help())
 
 
-@app.command()
+@app.command(cls=Spread)
 def assess(
     study: Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The study to carry out.")],
     out: Annotated[Path | None, typer.Option(help="Directory to write (default: runs/<name>).")] = None,
@@ -128,15 +128,15 @@ def assess(
     address: Annotated[str | None, typer.Option(help="Of the dask scheduler, tcp://HOST:8786.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no summary; errors only.")] = False,
     trust: Annotated[bool, typer.Option("--trust", help="Run the study's own functions (kind: custom).")] = False,
+    released: Annotated[
+        list[Path] | None, typer.Option(help="Studies, or folders of them, whose outputs are already released.")
+    ] = None,
 ) -> int:
     """Assess the outputs of a study: evolve, refit, measure, report. An unfinished study goes on where it was."""
     from outrisk.cli.assess import run_study
 
-    return _stoppable(
-        lambda: run_study(
-            study, out, force, workers, seed, quiet, trust, time_limit, run_time_limit, backend.value, address
-        )
-    )
+    more = (time_limit, run_time_limit, backend.value, address, released or [])
+    return _stoppable(lambda: run_study(study, out, force, workers, seed, quiet, trust, *more))
 
 
 @app.command()

@@ -14,6 +14,7 @@ from outrisk.records import files
 from outrisk.records.schema import (
     Certain,
     Contrast,
+    Contribution,
     Decision,
     Difference,
     Estimate,
@@ -117,6 +118,12 @@ class Results:
         """By person, in counts; none where the run has no such file."""
         path = self.directory / "people.csv"
         return files.read_rows(path, PeopleCount) if path.is_file() else []
+
+    @cached_property
+    def contributions(self) -> list[Contribution]:
+        """What each output adds; none where that was not asked for."""
+        path = self.directory / "contributions.csv"
+        return files.read_rows(path, Contribution) if path.is_file() else []
 
     @cached_property
     def findings(self) -> list[Finding] | None:

@@ -8,11 +8,13 @@ docs/files.md says the same to readers.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
 from pydantic import BeforeValidator
 
+from outrisk.problem.blocks import variables as variables_of
 from outrisk.problem.refit import Compared
 from outrisk.problem.released import Released
 from outrisk.result_row import Row
@@ -307,6 +309,28 @@ class Reliability:
     right: float
 
 
+@dataclass(frozen=True)
+class Contribution:
+    """contributions.csv: what an output adds to the marginal risk, or (output empty) what all outputs give away.
+
+    what: `together` (of all outputs), `emerges` (of all less the sum of each alone), `alone` (of this output alone),
+    `adds` (of all less that of all but this one), `share` (its Shapley value), `new outputs add` (of all less that of
+    those already released). measure, over, keys: where risk is looked at, as in decision.json. value with its standard
+    error and 95 % interval for itself, larger = riskier. reproduced: whether all runs behind it met every number.
+    """
+
+    output: str
+    what: str
+    measure: str
+    over: str
+    keys: str
+    value: float
+    low: float
+    high: float
+    standard_error: float
+    reproduced: bool
+
+
 # ---------------------------------------------------------------- documents of a study
 
 
@@ -362,7 +386,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class ReleasedOutput:
-    """One released output: how many numbers, how many of them withheld, its share of the fitness."""
+    """One released output: how many numbers, how many of them withheld, its share of the fitness, its variables."""
 
     name: str
     kind: str
@@ -370,13 +394,23 @@ class ReleasedOutput:
     notes: Text = ""
     withheld: int = 0
     importance: float = 1.0
+    variables: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, released: Released) -> ReleasedOutput:
-        """What is said of an output."""
+    def of(cls, released: Released, names: Sequence[str] = ()) -> ReleasedOutput:
+        """What is said of an output; `names` are those of the codebook's variables, in its order."""
+        used = sorted({at for block in released.blocks for at in variables_of(block)}) if names else []
         known = int(released.known.sum())
         withheld = len(released.low) - known
-        return cls(released.name, released.kind, known, released.output.notes, withheld, released.importance)
+        return cls(
+            released.name,
+            released.kind,
+            known,
+            released.output.notes,
+            withheld,
+            released.importance,
+            tuple(names[at] for at in used),
+        )
 
     @property
     def words(self) -> str:

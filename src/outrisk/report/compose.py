@@ -118,7 +118,9 @@ def _environment(names: Sequence[str], behind: Behind | None = None) -> Environm
     )
     shown = (formats.share, formats.signed, formats.points, formats.interval, formats.error, formats.count)
     others = (formats.seconds, formats.names, formats.plural, formats.level_name, formats.file_name, formats.stop)
-    page.filters.update({function.__name__: function for function in (*shown, *others)})
+    page.filters.update(
+        {function.__name__: function for function in (*shown, *others, formats.whole, formats.first_capital)}
+    )
     places = {name: (f"#{name}", "", number) for number, name in enumerate(names, start=1)}
     if behind is not None:
         more = {name: (f"{behind.file}#{name}", "details, ", at) for at, name in enumerate(behind.names, start=1)}

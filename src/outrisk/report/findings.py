@@ -35,7 +35,7 @@ def in_short(results: Results) -> list[str]:
 
 def briefly(results: Results) -> list[str]:
     """The answer in two or three paragraphs: what is certain first, then what was measured."""
-    said = [_assessed(results)]
+    said = [assessed(results)]
     if results.risk.outright:
         said.append(formats.cut(results.risk.outright, _MOST_WORDS))
     if not results.runs:
@@ -51,11 +51,11 @@ def _unbroken(text: str) -> str:
 def _paragraphs(results: Results) -> list[str]:
     if not results.runs:
         return [
-            _assessed(results),
+            assessed(results),
             "No run has finished, so nothing can be said yet about how well the released numbers can be reproduced or "
             "about the risk of releasing them. That is missing evidence, not evidence of a low risk.",
         ]
-    return [_assessed(results), _reproduced(results.runs), *_risk(results), _decision(results)]
+    return [assessed(results), _reproduced(results.runs), *_risk(results), _decision(results)]
 
 
 def headlines(results: Results) -> list[Figure]:
@@ -119,7 +119,8 @@ def warnings(results: Results) -> list[str]:
     return found
 
 
-def _assessed(results: Results) -> str:
+def assessed(results: Results) -> str:
+    """What was assessed, and what an intruder is taken to know, in two sentences."""
     risk = results.risk
     numbers = formats.plural(sum(output.numbers for output in risk.outputs), "released number")
     kinds = formats.names(sorted({output.kind for output in risk.outputs}))

@@ -107,6 +107,16 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else many}"
 
 
+def whole(value: float) -> str:
+    """A number of people with its sign where it is negative; what rounds to nothing has none."""
+    return fixed(value, 0).replace("<1", "0")
+
+
+def first_capital(text: str) -> str:
+    """With a capital letter at the start, the rest as it is."""
+    return text[:1].upper() + text[1:]
+
+
 def cut(text: str, most: int) -> str:
     """The first words of a text, and an ellipsis where there are more."""
     words = text.split()

@@ -22,11 +22,12 @@ _BRANCH = 3  # of the study's random tree: labels dealt at random
 
 @dataclass(frozen=True)
 class Reached:
-    """The decision with the rows of marginal.csv and people.csv behind it."""
+    """The decision with the rows of marginal.csv and people.csv behind it; key_sets: those of the study's keys."""
 
     decision: Decision
     contrasts: tuple[Contrast, ...]
     people: tuple[PeopleCount, ...]
+    key_sets: tuple[tuple[str, ...], ...]
 
 
 def reach(
@@ -47,6 +48,7 @@ def reach(
     names, target = assessment.original.codebook.names, assessment.target
     released = jobs[0].problem.released
     sets = looked_at(assessment.keys, target, released, names)
+    own = tuple(each.keys for each in sets if not each.about)
     levels = risk_by_level(results, sets, appetite.measure, seed_of(assessment.seed, [_BRANCH]))
     people = tuple(people_rows([result for result in results if not result.job.fold.swapped]))
     leading = _leading(results, levels[0].level if levels else None)
@@ -65,7 +67,7 @@ def reach(
         intruders=tuple(intruders),
         proved=proved,
     )
-    return Reached(decide(evidence), tuple(row for level in levels for row in level.rows()), people)
+    return Reached(decide(evidence), tuple(row for level in levels for row in level.rows()), people, own)
 
 
 def _leading(results: Sequence[RunResult], level: int | None) -> list[RunResult]:

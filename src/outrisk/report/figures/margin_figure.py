@@ -15,6 +15,7 @@ from outrisk.report.figures.study_figures import MARKERS, drawing_of, style
 
 _WIDTH = 4.7  # inches: at 400 px a text of 9.5 points is no smaller than 10 px
 _FONT = 9.5
+_GROUND = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}  # of a row's name: no line goes through it
 
 
 class Interval(Protocol):
@@ -33,7 +34,7 @@ class Interval(Protocol):
 def margin_figure(rows: Sequence[Interval], margin: float) -> Drawing:
     """A row an interval, its name above it; the margin as a line, and what lies beyond it shaded (NaN: no margin)."""
     with style("margin"):
-        figure = Figure(figsize=(_WIDTH, 0.85 + 0.46 * len(rows)), layout="constrained")
+        figure = Figure(figsize=(_WIDTH, 0.85 + 0.42 * len(rows)), layout="constrained")
         axes = figure.subplots()
         ends = [end for row in rows for end in (row.low, row.high, row.value) if math.isfinite(end)]
         low, high = min([0.0, *ends]), max([0.0, *ends, *([margin * 1.2] if math.isfinite(margin) else [])])
@@ -47,7 +48,7 @@ def margin_figure(rows: Sequence[Interval], margin: float) -> Drawing:
                 axes.plot([row.low, row.high], [at, at], color=colour, lw=1.8, solid_capstyle="butt")
             axes.plot(row.value, at, marker=MARKERS["marginal"], ms=5.5, color=colour)
             words = f"{row.label}: {formats.signed(row.value)}"
-            axes.text(low - room, at - 0.3, words, fontsize=_FONT, color=INK, va="bottom", ha="left")
+            axes.text(low - room, at - 0.3, words, fontsize=_FONT, color=INK, va="bottom", ha="left", bbox=_GROUND)
         axes.axvline(0, color=QUIET, lw=0.9)
         if math.isfinite(margin):
             axes.axvspan(margin, high + room, color=COLOURS["holdout"], alpha=0.12, lw=0)

@@ -1,4 +1,4 @@
-"""The marginal risk as a picture."""
+"""The marginal risk beside the margin, as a picture."""
 
 from __future__ import annotations
 
@@ -8,9 +8,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from outrisk.records.results import Results, marginal
+from outrisk.records.schema import Limit
 from outrisk.report import formats
 from outrisk.report.compose import Section, asset
 from outrisk.report.drawing import Drawing
+
+_LONGEST = 44  # characters of a row's name
+_MEANING = {
+    "attribution": "what the people of the same keys in the synthetic data tell of the target, beyond how common each "
+    "value is",
+    "existence": "what it is worth to see whether the synthetic data have anybody with a person's keys",
+    "dcap": "the chance of guessing the target rightly from the synthetic people with the same keys (differential "
+    "correct attribution probability)",
+    "right": "whether all synthetic people with the same keys have the person's value of the target",
+}
 
 
 @dataclass(frozen=True)
@@ -24,22 +35,62 @@ class Shown:
 
 
 def content(results: Results) -> dict[str, Any]:
-    """The picture, and why there is none."""
+    """The picture, or why there is none."""
+    if results.decision is None:
+        return _before(results)
+    limits = _shown(results.decision.limits)
+    margin = results.decision.held_against.margin
+    basis = results.decision.basis
+    rows = [Shown(_label(limit), limit.difference, limit.low, limit.high) for limit in limits]
+    return {
+        "drawing": _drawing(rows, margin) if rows else None,
+        "why": "" if basis else "there is no holdout to compare with, no people of the same population left out",
+        "basis": basis,
+        "margin": margin,
+        "meanings": [(name, _MEANING[name]) for name in _MEANING if any(limit.measure == name for limit in limits)],
+    }
+
+
+def _shown(limits: Sequence[Limit]) -> list[Limit]:
+    """Those that are defined; all keys are left out where they are the worst key set."""
+    worst = {(limit.measure, limit.keys) for limit in limits if limit.over == "worst key set"}
+    return [
+        limit
+        for limit in limits
+        if math.isfinite(limit.difference) and not (limit.over == "all keys" and (limit.measure, limit.keys) in worst)
+    ]
+
+
+def _label(limit: Limit) -> str:
+    over = {"people": "people inferred rightly"}.get(limit.over, f"{limit.measure}, {limit.over}")
+    keys = f" ({limit.keys.replace('+', ', ')})" if limit.keys and limit.over == "worst key set" else ""
+    text = over + keys
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _before(results: Results) -> dict[str, Any]:
+    """Of a run directory without a decision: the paper's measure, and no margin."""
     lead = results.lead
-    if lead is None:
-        return {"drawing": None, "why": "there is no holdout to compare with"}
-    rows = []
-    for measure, convention in formats.CONVENTIONS.items():
-        found = marginal(lead, measure)
-        if not math.isnan(found.value):
-            rows.append(Shown(f"TCAP, {convention}", found.value, found.low, found.high))
-    return {"drawing": _drawing(rows) if rows else None, "why": marginal(lead).reason or "nothing is defined"}
+    found = {} if lead is None else {name: marginal(lead, name) for name in formats.CONVENTIONS}
+    rows = [
+        Shown(f"TCAP, {formats.CONVENTIONS[name]}", each.value, each.low, each.high)
+        for name, each in found.items()
+        if math.isfinite(each.value)
+    ]
+    tcap = "targeted correct attribution probability: how often a synthetic record without doubt is right"
+    return {
+        "drawing": _drawing(rows, math.nan) if rows else None,
+        "why": "there is no holdout to compare with" if lead is None else "nothing is defined",
+        "basis": None,
+        "margin": math.nan,
+        "meanings": [("TCAP", tcap)] if rows else [],
+    }
 
 
-def _drawing(rows: Sequence[Shown]) -> Drawing:
+def _drawing(rows: Sequence[Shown], margin: float) -> Drawing:
     from outrisk.report.figures import margin_figure  # matplotlib takes a second to import: only here
 
-    return margin_figure.margin_figure(rows, math.nan)
+    return margin_figure.margin_figure(rows, margin)
 
 
-SECTION = Section("margin", "Marginal risk", content, asset("one/margin.html"))
+SECTION = Section("margin", "Marginal risk beside the margin", content, asset("one/margin.html"))

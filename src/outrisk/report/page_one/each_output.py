@@ -1,37 +1,49 @@
-"""A row per output: what was found in it, and whether the synthetic data reproduce it."""
+"""A row per output: its verdict and why, how well it was reproduced, and what it adds to the others."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from outrisk.records.results import Results
-from outrisk.records.schema import Finding, Matched
+from outrisk.records.schema import Contribution, Finding, Matched, with_number
 from outrisk.report import formats
 from outrisk.report.compose import Section, asset
 
-_ROWS = 12
-_WORDS = 6  # of an output's name
+_ROWS = 7
+_WORDS = {"name": 6, "why": 9}
+_WORST_FIRST = ("disclosive", "marginal risk found", "not reproduced", "cannot tell")
 
 
 @dataclass(frozen=True)
 class OutputRow:
-    """An output as page one shows it; people: of the findings that are certain, else of all; worst: the finding."""
+    """An output as page one shows it."""
 
     name: str
-    kind: str
     numbers: int
     matched: str
-    worst: Finding | None
+    verdict: str
+    why: str
+    adds: str
 
 
 def content(results: Results) -> dict[str, Any]:
-    """Rows of the outputs, those with the worst findings first."""
-    rows = sorted(output_rows(results), key=_worst_first)
+    """Rows of the outputs, the worst first."""
+    rows = sorted(output_rows(results), key=lambda row: _rank(row.verdict))
+    adding = [row for row in results.contributions if row.what in ("adds", "new outputs add")]
+    place = place_of(results)
+    together = [row for row in _at(results.contributions, place) if row.what in ("emerges", "new outputs add")]
     return {
-        "rows": [(formats.cut(row.name, _WORDS), row) for row in rows[:_ROWS]],
+        "rows": [(row, {name: formats.cut(getattr(row, name), most) for name, most in _WORDS.items()}) for row in rows][
+            :_ROWS
+        ],
         "left_out": len(rows) - _ROWS,
-        "looked": results.findings is not None,
+        "decided": results.decision is not None,
+        "adding": bool(adding),
+        "place": place,
+        "together": {row.what: said(row) for row in together},
     }
 
 
@@ -40,16 +52,50 @@ def output_rows(results: Results) -> list[OutputRow]:
     level = results.shown_level
     folds = results.folds_of(level) if level is not None else []
     matched = [row for fold in folds for row in results.matched(fold)]
-    return [
-        OutputRow(
-            name=output.name,
-            kind=output.kind,
-            numbers=output.numbers,
-            matched=_reproduced([row for row in matched if row.output == output.name]),
-            worst=_worst(results.findings or [], output.name),
+    decided = {each.name: each for each in results.decision.outputs} if results.decision else {}
+    added = {row.output: row for row in _at(results.contributions, place_of(results)) if row.what == "adds"}
+    rows = []
+    for output in results.risk.outputs:
+        name, worst = output.name, _worst(results.findings or [], output.name)
+        of = decided.get(name)
+        rows.append(
+            OutputRow(
+                name=name,
+                numbers=output.numbers,
+                matched=_reproduced([row for row in matched if row.output == name]),
+                verdict=with_number(of.verdict, of.up_to) if of else "",
+                why=of.reason if of else _found(worst),
+                adds=said(added[name]) if name in added else "",
+            )
         )
-        for output in results.risk.outputs
-    ]
+    return rows
+
+
+def place_of(results: Results) -> tuple[str, str, str] | None:
+    """Measure, over and keys at which contributions are shown: those of the limit that the verdict turns on."""
+    places = {(row.measure, row.over, row.keys) for row in results.contributions}
+    limits = results.decision.limits if results.decision else ()
+    known = [limit for limit in limits if (limit.measure, limit.over, limit.keys) in places]
+    if not known:
+        return min(places, default=None)
+    turns = max(known, key=lambda limit: (limit.low > limit.margin, limit.high))
+    return turns.measure, turns.over, turns.keys
+
+
+def _at(rows: Sequence[Contribution], place: tuple[str, str, str] | None) -> list[Contribution]:
+    return [row for row in rows if (row.measure, row.over, row.keys) == place]
+
+
+def said(row: Contribution) -> str:
+    """A contribution with its interval, and a mark where it rests on numbers that were not reproduced."""
+    if math.isnan(row.value):
+        return formats.UNDEFINED
+    ends = f"{formats.signed(row.value)} ({formats.interval(row.low, row.high, sign=True)})"
+    return ends if row.reproduced else f"{ends}*"
+
+
+def _rank(verdict: str) -> int:
+    return _WORST_FIRST.index(verdict) if verdict in _WORST_FIRST else len(_WORST_FIRST)
 
 
 def _reproduced(rows: list[Matched]) -> str:
@@ -60,20 +106,16 @@ def _reproduced(rows: list[Matched]) -> str:
     for row in rows:
         runs.setdefault((row.fold, row.run), []).append(row.matched)
     least = min(runs.values(), key=lambda met: sum(met) / len(met))
-    if all(least):
-        return "all, in every run"
-    return f"{sum(least):,} of {len(least):,} in the worst run"
+    return "all" if all(least) else f"{sum(least):,} of {len(least):,}"
 
 
 def _worst(findings: list[Finding], output: str) -> Finding | None:
-    """The first finding that is about this output, alone or in a pair; they stand the worst first."""
-    alone = [finding for finding in findings if finding.output == output]
-    return next(iter(alone), None)
+    """The first finding about this output; they stand the worst first."""
+    return next((finding for finding in findings if finding.output == output), None)
 
 
-def _worst_first(row: OutputRow) -> tuple[bool, bool, int]:
-    worst = row.worst
-    return (worst is None, not (worst and worst.certain), -(worst.people if worst else 0))
+def _found(worst: Finding | None) -> str:
+    return f"{worst.rule}: {formats.plural(worst.people, 'person')}" if worst else ""
 
 
 SECTION = Section("outputs", "Output by output", content, asset("one/outputs.html"))

@@ -9,8 +9,8 @@ from outrisk.records.schema import Finding
 from outrisk.report import formats
 from outrisk.report.compose import Section, asset
 
-_ROWS = 5
-_WORDS = {"output": 8, "what": 30, "advice": 14}
+_ROWS = 4
+_WORDS = {"output": 7, "what": 22, "advice": 10}
 
 
 def content(results: Results) -> dict[str, Any] | None:

@@ -11,11 +11,20 @@ from outrisk.records.results import Results, read_run
 from outrisk.report import findings
 from outrisk.report.compose import Behind, Head, Section, composed, write_page
 from outrisk.report.drawing import FOLDER, drawings_as_files
-from outrisk.report.page_one import beside_margin, each_output, told_outright, verdict_line, who_decides
+from outrisk.report.page_one import (
+    beside_margin,
+    by_person,
+    each_output,
+    told_outright,
+    verdict_line,
+    what_would_change,
+    who_decides,
+)
 from outrisk.report.sections import (
     against_holdout,
     answer,
     as_released,
+    by_output,
     certain_values,
     generations,
     key_sizes,
@@ -37,6 +46,7 @@ SECTIONS: list[Section[Results]] = [
     certain_values.SECTION,
     answer.SECTION,
     what_was_assessed.SECTION,
+    by_output.SECTION,
     as_released.SECTION,
     reproduced.SECTION,
     generations.SECTION,
@@ -57,8 +67,10 @@ SECTIONS: list[Section[Results]] = [
 FIRST: list[Section[Results]] = [
     verdict_line.SECTION,
     told_outright.SECTION,
+    by_person.SECTION,
     beside_margin.SECTION,
     each_output.SECTION,
+    what_would_change.SECTION,
     who_decides.SECTION,
 ]
 

@@ -12,7 +12,10 @@ _INPUTS = {"study": "Study file", "data": "Data", "holdout": "Holdout", "codeboo
 _FILES = (
     (("study.yaml", "codebook.yaml"), "the study as carried out, and the codebook used"),
     (("manifest.json", "log.jsonl"), "versions, seeds, digests, status; what happened when"),
+    (("decision.json", "decision.md"), "the verdict with what it rests on; the same for the log of decisions"),
     (("findings.csv",), "what the outputs say outright"),
+    (("marginal.csv", "people.csv"), "the marginal risk by measure and key set; by person, in counts"),
+    (("contributions.csv",), "what each output adds"),
     (("matched.csv",), "each released number beside its refit"),
     (("trajectory.csv", "snapshots.csv"), "the error generation by generation; error and risk at points of each run"),
     (("risk.csv", "risk.json"), "every measure for every key set; the averages with their intervals, extrapolations"),

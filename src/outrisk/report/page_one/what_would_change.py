@@ -1,0 +1,20 @@
+"""What would settle the verdict or change it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from outrisk.records.results import Results
+from outrisk.report import formats
+from outrisk.report.compose import Section, asset
+
+_ITEMS, _WORDS = 3, 22
+
+
+def content(results: Results) -> dict[str, Any] | None:
+    """The advice of the decision; None where there is none."""
+    settle = results.decision.settle if results.decision else ()
+    return {"advice": [formats.cut(each, _WORDS) for each in settle[:_ITEMS]]} if settle else None
+
+
+SECTION = Section("change", "What would change the verdict", content, asset("one/change.html"))
