@@ -52,6 +52,7 @@ SHORT = {
     "NN": "nearest neighbour",
     "PNG": "a format of pictures",
     "PNAS": "Proceedings of the National Academy of Sciences of the USA, in a source",
+    "USENIX": "an association for computing systems, in a source",
     "USA": "United States of America",
     "PODS": "the ACM symposium on Principles of Database Systems, in a source",
     "README": "the page of the repository that is read first",
