@@ -16,7 +16,7 @@ PAGES = sorted(DOCS.glob("*.md"))
 TEMPLATES = sorted((ROOT / "src" / "outrisk" / "report" / "templates").rglob("*.html"))
 NAMES = {  # of people, programs and machines; words that are marks in files
     *("AMD", "CHECK", "ConfigError", "CPython", "DeLong", "EPYC", "HiGHS", "McFadden", "MIT", "OutRisk"),
-    *("OutRiskError", "OpenSAFELY", "PowerShell", "SDMetrics", "TENURE", "VERSION", "VisionofBritain", "macOS", "DataFrame"),
+    *("OutRiskError", "OpenSAFELY", "PowerShell", "SDMetrics", "TENURE", "VERSION", "VisionofBritain", "macOS"),
 }  # fmt: skip
 
 
