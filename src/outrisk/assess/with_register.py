@@ -40,14 +40,14 @@ class FoldGuessed:
 def guess_folds(
     problems: Mapping[Fold, Problem], keys: Sequence[str], target: str, seed: int, known_for: float = 1.0
 ) -> list[FoldGuessed]:
-    """What the intruder guesses from the release of each of the largest folds with a holdout, and of larger ones."""
+    """What the intruder guesses from the release of each of the largest folds with a holdout, else of the smallest."""
     held_out = [fold.level for fold in problems if fold.holdout is not None]
     last = min(held_out, default=max(fold.level for fold in problems))
     with threadpool_limits(limits=1):  # the same on any machine
         return [
             guess_fold(fold, problem, keys, target, seed, known_for)
             for fold, problem in problems.items()
-            if fold.level <= last
+            if fold.level == last
         ]
 
 
