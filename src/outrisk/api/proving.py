@@ -20,7 +20,9 @@ from outrisk.errors import ConfigError
 from outrisk.load import load_study_data
 from outrisk.microdata import Microdata
 from outrisk.prove.certain_claims import CertainRecords, certain_records
+from outrisk.prove.few_people import FewPeople, few_people
 from outrisk.prove.programme import Programme, drawn, programme
+from outrisk.prove.what_must_go import in_words, what_must_go
 from outrisk.risk.coding.classes import check_keys
 
 
@@ -161,16 +163,37 @@ def _values(study: Study, data: Microdata, asked: Asked) -> Proof:
 
 
 def _records(study: Study, seconds: float) -> Proof:
-    codebook = study.codebook()
-    if codebook is None or study.file.records is None:
+    codebook, n = study.codebook(), study.file.records
+    if codebook is None or n is None:
         raise ConfigError(f"{study.path}: 'records' is missing; add how many records the released numbers are of")
+    started = time.perf_counter()
     released = study.released(codebook)
     rules = [rule.mask for rule in study.rules(codebook)]
-    of = programme(codebook, released, study.file.records, rules=rules)
+    few = few_people(codebook, released, n, rules)
+    data, alone = (
+        few.data_sets(np.ones(len(few.statistics), dtype=np.bool_), most=2) if few else (np.zeros((0, n)), False)
+    )
+    if few and alone and len(data) == 1:
+        return _only_one(few, data[0], codebook, seconds, started)
+    of = programme(codebook, released, n, rules=rules)
     found = certain_records(of, seconds)
     columns = {name: [codebook[name].labels[code] for code in found.kinds[:, at]] for at, name in enumerate(of.unknown)}
     certain = pd.DataFrame(columns).assign(number=found.number)
-    return Proof(_of_records(found, of, study.file.records), certain, dict(of.left_out), found.seconds)
+    return Proof(_of_records(found, of, n), certain, dict(of.left_out), time.perf_counter() - started)
+
+
+def _only_one(few: FewPeople, data: NDArray[np.int64], codebook: Codebook, seconds: float, started: float) -> Proof:
+    """The one data set that fits, and which numbers must go so that nobody is proved."""
+    kinds, number = np.unique(data, return_counts=True)
+    columns = {
+        name: [codebook[name].labels[code] for code in few.kinds[kinds, at]] for at, name in enumerate(few.names)
+    }
+    must_go = what_must_go(few, data, seconds)
+    said = (
+        f"Exactly one data set fits the released numbers: all {few.n:,} records are proved, from the numbers alone. "
+        f"{in_words(few, must_go)}"
+    )
+    return Proof(said, pd.DataFrame(columns).assign(number=number), {}, time.perf_counter() - started)
 
 
 def _of_records(found: CertainRecords, of: Programme, n: int) -> str:

@@ -22,29 +22,42 @@ def constrain_tallies(
 
     `printed` (k,): the number itself, NaN where a range was released. Why some are not among them, '' where all are.
     """
-    reason = ""
     totals = totals_of(part.blocks, seen)
     formulas = part.map.formulas(part.n_numbers)
+    constrain_formulas(rows, totals, formulas, low, high, printed, origin, first)
+    reason = ""
+    for k, formula in enumerate(formulas):
+        if formula.kind == "rank" and np.isfinite(printed[k]):
+            reason = _rank(rows, totals, formula, (low[k], high[k]), seen, origin, first + k) or reason
+        elif formula.kind == "rank" and (np.isfinite(low[k]) or np.isfinite(high[k])):
+            reason = "a range of a quantile is not taken up"
+    return reason
+
+
+def constrain_formulas(
+    rows: Rows,
+    totals: sparse.csr_array,
+    formulas: Sequence[Formula],
+    low: Array,
+    high: Array,
+    printed: Array,
+    origin: str,
+    first: int,
+) -> None:
+    """Add the constraints of numbers that are linear without a helper: all but quantiles."""
     at = {kind: [k for k, each in enumerate(formulas) if each.kind == kind] for kind in {f.kind for f in formulas}}
     if plain := at.get("total"):
         place = np.array([int(formulas[k].totals[0]) for k in plain])
         rows.add(sparse.csr_array(totals[place]), low[plain], high[plain], origin, first + np.array(plain))
     if shares := at.get("ratio"):
-        _ratios(
-            rows, totals, [formulas[k] for k in shares], low[shares], high[shares], origin, first + np.array(shares)
-        )
-    for k in at.get("rank", []):
-        if np.isfinite(printed[k]):
-            reason = _rank(rows, totals, formulas[k], (low[k], high[k]), seen, origin, first + k) or reason
-        elif np.isfinite(low[k]) or np.isfinite(high[k]):
-            reason = "a range of a quantile is not taken up"
+        numbers = first + np.array(shares)
+        _ratios(rows, totals, [formulas[k] for k in shares], low[shares], high[shares], origin, numbers)
     for k in at.get("deviation", []):
         if np.isfinite(low[k]) or np.isfinite(high[k]):
             _deviation(rows, totals, formulas, k, low, high, origin, first + k)
     for k in at.get("mode", []):
         if np.isfinite(printed[k]):
             _mode(rows, totals, formulas[k], printed[k], origin, first + k)
-    return reason
 
 
 def _ratios(
