@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from outrisk.report.comparison import compare as compare_directories
 from outrisk.report.pages.study_page import render
 from outrisk.report.pages.teaching_page import is_teaching, render_teaching, teaching_summary
 from outrisk.report.terminal import summary
@@ -19,3 +20,8 @@ def render_page(place: Path) -> Path:
 def show(place: Path, console: Console) -> None:
     """Print the summary of a directory."""
     (teaching_summary if is_teaching(place) else summary)(place, console)
+
+
+def compare(one: Path, other: Path, console: Console) -> None:
+    """Print two run directories side by side."""
+    compare_directories(one, other, console)

@@ -326,6 +326,17 @@ def teach(
 
 
 @app.command()
+def compare(
+    one: Annotated[Path, typer.Argument(metavar="RUN1", help="A run directory.")],
+    other: Annotated[Path, typer.Argument(metavar="RUN2", help="Another, of the same target and keys.")],
+) -> int:
+    """Put two runs side by side: verdicts, findings, outputs, and marginal risks with their difference."""
+    from outrisk.cli.compare import compare_runs
+
+    return _stoppable(lambda: compare_runs(one, other))
+
+
+@app.command()
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")],
     acro_copy: Annotated[

@@ -1,0 +1,44 @@
+"""Two runs side by side."""
+
+import json
+import math
+
+import pandas as pd
+import pytest
+from pages import altered
+
+from outrisk.cli.commands import run
+from outrisk.records.results import read_run
+from outrisk.report.comparison import changes
+
+
+def test_two_runs_of_different_outputs(assessed, tmp_path, capsys):
+    def moved(rows):
+        for row in rows:
+            row["difference"] = str(float(row["difference"] or "nan") + 0.25)
+
+    one = assessed["halves"]
+    place = altered(one, tmp_path / "second", risk_json=lambda risk: risk["outputs"][0].update(name="renamed"),
+                    marginal_csv=moved)  # fmt: skip
+    rows = list(changes(read_run(one), read_run(place)))
+    contrasts = pd.read_csv(one / "marginal.csv", keep_default_na=False)
+    level = json.loads((one / "decision.json").read_text())["basis"]["level"]
+    assert len(rows) >= 2
+    for label, before, after, low, high in rows:
+        measure, _, keys = label.partition(", ")
+        at = "" if keys == "mean over key sets" else keys.replace(", ", "+")
+        found = contrasts[(contrasts.level == level) & (contrasts.measure == measure) & (contrasts["keys"] == at)]
+        (row,) = found.itertuples()
+        assert (before, after) == pytest.approx((float(row.difference), float(row.difference) + 0.25))
+        half = 1.959963984540054 * math.sqrt(2) * float(row.standard_error)
+        assert (low, high) == pytest.approx((0.25 - half, 0.25 + half))
+    assert run(["compare", str(one), str(place)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "1 output only in" in said and "renamed" in said and "+0.250" in said
+
+
+def test_what_cannot_be_compared_is_said(assessed, tmp_path, capsys):
+    for place, why in ((assessed["odd"], "compare runs with the same target and keys"), (tmp_path, "not a run")):
+        assert run(["compare", str(assessed["halves"]), str(place)]) == 2
+        error = capsys.readouterr().err
+        assert why in error and error.count("\n") == 1
