@@ -110,7 +110,8 @@ class _Search:
         temperature = self.settings.temperature * schedule.cooling if schedule.phase == "together" else 0.0
         found = moves.anneal(child, linear, temperature, rng) if schedule.phase == "together" else 0
         few = found < TUNING.few * problem.n_records
-        if few or schedule.waits or number % max(1, self.polish // TUNING.beside) == 0:
+        every = max(1, self.polish // TUNING.beside[schedule.near_at_once])
+        if few or schedule.waits or number % every == 0:
             moves.descend_with_swaps(child, linear, self.polish, temperature, rng)
 
     def _count(self, number: int) -> None:

@@ -4,7 +4,8 @@ A search that weighed every number by its last digit from the start would get st
 (homotopy: Allgower and Georg 1990): a series of fitness functions, the first easy to lower, the last zero where every
 number is right, each begun where the one before ended. The phases:
 
-approach: by sampling errors (chi2), until numbers are near. counts: tables of counts alone, where a model stands beside
+approach: by sampling errors (chi2), until numbers are near; left out after a calibrated start, which counts alone would
+undo as well. counts: tables of counts alone, where a model stands beside
 them. together: all other numbers tighten from their sampling errors to their digits, while swaps are annealed. apart:
 numbers at their digits and by their sampling errors in turn, and those that are still off gain weight (penalty weights
 that are raised where a constraint is not met: Morris 1993, "breakout"). Where one of the last two phases stands still,
@@ -17,6 +18,7 @@ from typing import Literal
 
 import numpy as np
 
+from outrisk.evolve.calibrated import applies
 from outrisk.evolve.number_errors import Errors
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import LocalSearchSettings
@@ -45,8 +47,9 @@ class Schedule:
         self.step = settings.tighten if tightens(problem, settings) else 0.0
         self.crowded = self.step > 0.0 and len(problem.parts) > 1  # outputs stand in each other's way
         self.near = settings.near if models else np.inf
-        self.phase: Phase = "approach"
-        self.fitness: Fitness = settings.fitness
+        self.near_at_once = self.crowded and settings.start == "calibrated" and applies(problem)
+        self.phase: Phase = "together" if self.near_at_once else "approach"
+        self.fitness: Fitness = "tightening" if self.near_at_once else settings.fitness
         self.tightness, self.cooling = 0.0, 1.0
         self.emphasis = np.ones(len(problem.tolerance))
         self.waits, self.left = True, np.inf

@@ -131,7 +131,7 @@ PRESETS: dict[str, Settings] = {
     ),
     "fast": LocalSearchSettings(
         generations=400,
-        start="released",
+        start="calibrated",
         fitness="chi2",
         near=1.2,
         visits=2.0,

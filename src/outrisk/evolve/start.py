@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, gammaln, ndtr, softmax
 
+from outrisk.evolve.calibrated import applies, draw_calibrated
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.problem import Problem
 from outrisk.problem.blocks import Array, Model, level_in
@@ -235,8 +236,17 @@ def _empty(n: int, sizes: Sequence[int]) -> Codes:
     return np.empty((n, len(sizes)), np.uint16)
 
 
+def calibrated(problem: Problem) -> Draw:
+    """As `from_released`, calibrated to all released numbers where regressions stand beside other outputs (see
+    calibrated.py).
+    """
+    draw = from_released(problem)
+    return partial(draw_calibrated, problem, draw) if applies(problem) else draw
+
+
 STARTS: dict[str, Callable[[Problem], Draw]] = {
     "uniform": uniform,
     "univariate": univariate,
     "released": from_released,
+    "calibrated": calibrated,
 }

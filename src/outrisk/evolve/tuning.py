@@ -20,7 +20,8 @@ class Tuning:
     counting: float = 0.25  # share of the generations in which counts may come first (ablation: no counts first)
     # How much is looked at in a generation (local_search.py)
     shares: tuple[float, ...] = (1.0, 2.0, 0.5, 0.15)  # of `polish`: tables, with models, models, one model (outputs)
-    beside: int = 44_000  # visits a generation, on the average, beside batches of swaps (ablation: none beside swaps)
+    beside: tuple[int, int] = (44_000, 4_000)  # visits a generation, on the average, beside batches of swaps (ablation:
+    # none beside swaps), and after a calibrated start (everyday)
     few: float = 0.02  # swaps a record below which local search does all of it (by hand)
     least_visits: int = 5_000  # however few the records (benchmarks/small.py: 20,000 reach no more)
     most_visits: int = 400_000  # however many the records: weights are looked at in between (by hand)

@@ -90,11 +90,12 @@ class TallyPart:
 
 @dataclass(frozen=True, eq=False)
 class ModelPart:
-    """Consecutive published numbers of an output that follow from a model."""
+    """Consecutive published numbers of an output that follow from a model; `errors`: those that are standard errors."""
 
     model: Model
     map: Smooth
     n_numbers: int
+    errors: tuple[int, ...] = ()
 
     @property
     def blocks(self) -> tuple[Model, ...]:

@@ -74,7 +74,8 @@ class Tables:
             self.kind != "ols" or self.has_constant,
             self._shift,
         )
-        return ModelPart(model, newton, len(published))
+        errors = dict(self.release.layout(len(coefficients))).get("standard_errors", slice(0, 0))
+        return ModelPart(model, newton, len(published), tuple(range(errors.start, errors.stop)))
 
     @cached_property
     def _largest(self) -> Array:

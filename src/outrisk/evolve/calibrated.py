@@ -1,0 +1,215 @@
+"""A start that is calibrated to the released numbers, as survey statisticians calibrate weights to known totals.
+
+A pool of records is drawn as start `released` says. Their weights are tilted, w exp(u'theta), so that weighted totals
+meet the released numbers (Deville and Särndal 1992: of all weights that do, these are nearest to the first in relative
+entropy). First come cells of tables and the scores of regressions at their published coefficients, which are linear in
+the weights: Newton's method on a convex function. Then all other numbers, to first order by each record's influence
+(problem/influence.py), in small steps; standard errors by 1/SE^2, which is nearly linear in the weights. Records are
+drawn from the sorted pool by systematic sampling (Madow 1949), which leaves little to chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from outrisk.evolve.compiled.layout import Codes
+from outrisk.evolve.problem import Problem
+from outrisk.problem.blocks import Array
+from outrisk.problem.influence import ModelRecords, TallyRecords, records_of_model, records_of_tally
+from outrisk.problem.released import ModelPart, TallyPart
+
+_POOL = (20_000, 60_000)  # records in the pool: at least, at most; between them as many as are to be drawn
+_LINEAR, _STEPS = 12, 24  # steps with what is linear in the weights alone, and with all numbers
+_MOST = 500  # numbers at most, and
+_RECORDS = (1_000, 300_000)  # records at least and at most, where it was measured to gain (benchmarks/everyday.py)
+_SLACK = 3e-3  # of its standard deviation over samples of the pool: as near as this is near enough for a start
+_FAR = 0.05  # relative entropy of new weights to old ones, at most, in a step that is right to first order
+_STILL = 0.05  # change of a log weight below which nothing more is gained
+_LEAP = 30.0  # of a log weight, at most, in a step of Newton's method
+
+
+def applies(problem: Problem) -> bool:
+    """Whether a start is calibrated: regressions stand beside other outputs, none of which has a slow path, and numbers
+    and records are as many as it was measured to gain with.
+    """
+    models = any(isinstance(part, ModelPart) and part.model.n_score for part in problem.parts)
+    slow = any(output.output.effort for output in problem.released)
+    sized = _RECORDS[0] <= problem.n_records <= _RECORDS[1] and int(problem.known.sum()) <= _MOST
+    return models and len(problem.parts) > 1 and not slow and sized
+
+
+def draw_calibrated(
+    problem: Problem, draw: Callable[[int, np.random.Generator], Codes], n: int, rng: np.random.Generator
+) -> Codes:
+    """Draw n records (n, variables) from a pool drawn as `draw` says, calibrated to all released numbers."""
+    if n != problem.n_records:  # a few again that broke a rule
+        return draw(n, rng)
+    codes = draw(max(_POOL[0], min(n, _POOL[1])), rng)
+    weights = Pool(problem, codes).calibrated()
+    order = np.lexsort(codes.T)
+    steps = np.cumsum(weights[order])
+    at = (np.arange(n) + rng.random()) * (steps[-1] / n)
+    picked = codes[order[np.minimum(np.searchsorted(steps, at), len(order) - 1)]]
+    return np.asarray(picked[rng.permutation(n)])
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """Equations of the weights: influence of each record, dense (N, d) and then sparse (N, s); what is missing, and
+    what may be (d + s,).
+    """
+
+    dense: Array
+    thin: sparse.csr_matrix
+    missing: Array
+    slack: Array
+
+    def along(self, theta: Array) -> Array:
+        """Change of the log weights (N,)."""
+        d = self.dense.shape[1]
+        return np.asarray(self.dense @ theta[:d] + self.thin @ theta[d:])
+
+    def step(self, weights: Array) -> Array:
+        """Newton's step theta (d + s,): missing over covariance, both scaled."""
+        weighted = self.dense * weights[:, None]
+        own, mixed = self.dense.T @ weighted, np.asarray(self.thin.T @ weighted)
+        thin = (self.thin.T @ self.thin.multiply(weights[:, None]).tocsr()).toarray()
+        covariance = np.block([[own, mixed.T], [mixed, thin]])
+        spread = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+        slack = np.maximum(self.slack, _SLACK * spread)
+        scale = np.hypot(spread, slack)
+        covariance /= np.outer(scale, scale)
+        covariance[np.diag_indices_from(covariance)] += (slack / scale) ** 2
+        return np.asarray(np.linalg.solve(covariance, self.missing / scale) / scale)
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Records (N, variables) to be weighted."""
+
+    problem: Problem
+    codes: Codes
+
+    def calibrated(self) -> Array:
+        """Weights (N,) that add up to the number of records."""
+        n = self.problem.n_records
+        weights = np.full(len(self.codes), n / len(self.codes))
+        for most, every in ((_LINEAR, False), (_STEPS, True)):
+            for _ in range(most):
+                asked = self._asked(weights, every)
+                theta = asked.step(weights)
+                move = asked.along(theta)
+                if not np.isfinite(move).all():
+                    return weights
+                share = _short(weights, move) if every else _descending(weights, move, float(theta @ asked.missing))
+                weights = weights * np.exp(share * move)
+                weights *= n / weights.sum()
+                if share == 1.0 and np.abs(move).max() < _STILL:
+                    break
+        return weights
+
+    @cached_property
+    def _seen(self) -> list[ModelRecords | list[TallyRecords]]:
+        """The records as each part sees them."""
+        return [
+            records_of_model(part.model, self.codes)
+            if isinstance(part, ModelPart)
+            else [records_of_tally(block, self.codes) for block in part.blocks]
+            for part in self.problem.parts
+        ]
+
+    @cached_property
+    def _members(self) -> list[sparse.csr_matrix]:
+        """What each record adds to the totals of each part that is made of tallies; empty for another."""
+        return [
+            sparse.csr_matrix((len(self.codes), 0))
+            if isinstance(seen, ModelRecords)
+            else sparse.hstack([_sparse(each) for each in seen], format="csr")
+            for seen in self._seen
+        ]
+
+    def _asked(self, weights: Array, every: bool) -> _Asked:
+        """The equations at these weights; `every`: those too that are not linear in them."""
+        dense: list[tuple[Array, Array, Array]] = []
+        thin: list[tuple[sparse.csr_matrix, Array, Array]] = []
+        for (part, _, which, _), seen, member in zip(self.problem.slices, self._seen, self._members, strict=True):
+            if isinstance(part, ModelPart) and isinstance(seen, ModelRecords):
+                dense += self._of_model(part, which, seen, weights, every)
+            elif isinstance(part, TallyPart):
+                thin.append(self._of_tallies(part, which, member, weights))
+        none = np.zeros((len(weights), 0))
+        left = [np.zeros(0), *(each[1] for each in (*dense, *thin))]
+        slack = [np.zeros(0), *(each[2] for each in (*dense, *thin))]
+        return _Asked(
+            np.hstack([none, *(each[0] for each in dense)]),
+            sparse.hstack([sparse.csr_matrix(none), *(each[0] for each in thin)], format="csr"),
+            np.concatenate(left),
+            np.concatenate(slack),
+        )
+
+    def _of_tallies(
+        self, part: TallyPart, which: slice, member: sparse.csr_matrix, weights: Array
+    ) -> tuple[sparse.csr_matrix, Array, Array]:
+        """Totals go to the middle of their range, those with one end to it if they are beyond."""
+        totals = np.asarray(member.T @ weights)
+        bounds = part.map.bounds(totals, self.problem.low[which], self.problem.high[which])
+        both = np.isfinite(bounds.low) & np.isfinite(bounds.high)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            middle, half = (bounds.low + bounds.high) / 2.0, (bounds.high - bounds.low) / 2.0
+            missing = np.where(both, middle, np.clip(totals, bounds.low, bounds.high)) - totals
+            digit = self.problem.tolerance[which][bounds.number] / np.abs(bounds.unit)
+        use = (bounds.unit != 0.0) & np.isfinite(missing) & (both | (missing != 0.0))
+        return member[:, use], missing[use], (np.where(both, half, 0.0) + digit)[use]
+
+    def _of_model(
+        self, part: ModelPart, which: slice, seen: ModelRecords, weights: Array, every: bool
+    ) -> Iterator[tuple[Array, Array, Array]]:
+        """The scores, which the coefficients are met by; then all other numbers."""
+        totals, K, half = seen.totals(weights), part.model.n_score, self.problem.tolerance[which]
+        information = seen.information(weights * seen.weight) if K else np.zeros((0, 0))
+        if K:
+            score = seen.residual[:, :, None] * seen.rows[:, None, :] * seen.weight[:, None, None]
+            yield score.reshape(len(weights), K), -totals[:K], np.diag(information) * half[:K]
+            totals[:K] = 0.0
+        if K and not every:
+            return
+        information = np.zeros((0, 0)) if part.model.information else information
+        numbers = part.map.numbers(totals, information)
+        jacobian = part.map.jacobian(totals, information)
+        jacobian[:, :K] = 0.0
+        aim = np.clip(numbers, self.problem.low[which], self.problem.high[which])
+        missing = aim - numbers
+        with np.errstate(invalid="ignore", divide="ignore"):
+            errors = list(part.errors)
+            missing[errors] = (numbers / 2.0 * (1.0 - (numbers / aim) ** 2))[errors]
+        use = self.problem.known[which] & np.isfinite(missing) & (jacobian != 0.0).any(axis=1)
+        use[:K] = False
+        yield seen.through(jacobian[use]), missing[use], half[use]
+
+
+def _sparse(seen: TallyRecords) -> sparse.csr_matrix:
+    used = np.flatnonzero(seen.cell >= 0)
+    return sparse.csr_matrix((seen.value[used], (used, seen.cell[used])), shape=(len(seen.cell), seen.size))
+
+
+def _descending(weights: Array, move: Array, gain: float) -> float:
+    """The share of a step of Newton's method at which the convex function falls enough (Armijo's rule)."""
+    start = float(weights.sum())
+    tilt = float(weights @ move) + gain  # of the linear part
+    share = min(1.0, _LEAP / max(float(np.abs(move).max()), 1e-300))
+    while share > 1e-9 and float(weights @ np.exp(share * move)) - share * tilt > start - 0.1 * share * gain:
+        share /= 2.0
+    return share
+
+
+def _short(weights: Array, move: Array) -> float:
+    """The share of a step that leaves the weights near the old ones, in relative entropy."""
+    part, share = weights / weights.sum(), min(1.0, _LEAP / max(float(np.abs(move).max()), 1e-300))
+    while float(part @ (np.expm1(np.minimum(share * move, 50.0)) - share * move)) > _FAR:
+        share *= 0.8
+    return share

@@ -1,0 +1,99 @@
+"""A calibrated start meets the released numbers, as an independent refit has them, before any search."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from pydantic import TypeAdapter
+
+from outrisk.config import OutputEntry
+from outrisk.evolve.calibrated import Pool, applies, draw_calibrated
+from outrisk.evolve.candidate import draw_candidate
+from outrisk.evolve.loop import evolve
+from outrisk.evolve.problem import Problem
+from outrisk.evolve.settings import preset
+from outrisk.evolve.start import STARTS, calibrated, from_released
+from outrisk.microdata import Microdata, from_frame, infer_codebook
+from outrisk.outputs import release
+
+LOGIT = {"kind": "logit", "formula": "ill ~ age + C(town)", "event": 1, "release": ["coefficients", "standard_errors"]}
+OLS = {"kind": "ols", "formula": "age ~ C(town)", "release": ["coefficients", "standard_errors", "r2"]}
+TABLE = {"kind": "frequencies", "by": ["town", "sex"]}
+MEANS = {"kind": "magnitudes", "value": "age", "by": ["sex"], "statistics": ["mean", "sd"]}
+
+
+def people(n, seed=1):
+    rng = np.random.default_rng(seed)
+    town, sex = rng.choice(4, n, p=[0.6, 0.25, 0.1, 0.05]), rng.integers(0, 2, n)
+    age = np.clip(rng.normal(30 + 5 * town + 4 * sex, 9), 0, 79).astype(int)
+    ill = (rng.random(n) < 1 / (1 + np.exp(3.0 - 0.06 * age + 0.5 * (town == 2)))).astype(int)
+    return pd.DataFrame({"town": town, "sex": sex, "age": age, "ill": ill})
+
+
+def problem_of(frame, *entries):
+    codebook, _ = infer_codebook(pd.concat([people(5_000, 7), frame]))
+    adapter = TypeAdapter(OutputEntry)
+    outputs = [
+        each for at, entry in enumerate(entries, 1) for each in adapter.validate_python(entry).build(codebook, at)
+    ]
+    data = from_frame(frame, codebook)
+    return Problem(codebook, len(data), tuple(release(output, data) for output in outputs))
+
+
+def far(problem, draw, seed=3):
+    """Differences of all numbers from the released ones, in sampling errors, by refit."""
+    candidate = draw_candidate(problem, draw, np.random.default_rng(seed))
+    refits = [each.recompute(Microdata(problem.codebook, candidate.codes)) for each in problem.released]
+    return np.concatenate([np.abs(refit.differences) / refit.sampling_errors for refit in refits])
+
+
+def test_drawn_records_are_near_every_released_number_before_any_search():
+    problem = problem_of(people(3_000), LOGIT, OLS, TABLE, MEANS)
+    before, after = (far(problem, start(problem)) for start in (from_released, calibrated))
+    assert np.mean(after) < 0.5 < np.mean(before) / 4
+    assert after.max() < 3.0
+
+
+def test_weights_meet_what_is_linear_in_them():
+    problem = problem_of(people(3_000), LOGIT, TABLE)
+    codes = from_released(problem)(20_000, np.random.default_rng(1))
+    pool = Pool(problem, codes)
+    weights = pool.calibrated()
+    assert weights.min() >= 0.0 and weights.sum() == pytest.approx(3_000)
+    model, table = pool._seen
+    score = model.totals(weights)[: model.model.n_score]
+    spread = np.sqrt(np.diag(model.information(weights)))
+    assert np.abs(score / spread).max() < 0.05  # in standard errors of the coefficients
+    cells = table[0].totals(weights)
+    assert np.abs(cells - problem.released[1].values).max() < 1.0
+
+
+def test_the_same_seed_draws_the_same_records():
+    problem = problem_of(people(1_500), LOGIT, TABLE)
+    one, again, other = (
+        draw_candidate(problem, calibrated(problem), np.random.default_rng(seed)).codes for seed in (1, 1, 2)
+    )
+    assert (one == again).all() and (one != other).any()
+
+
+def test_it_applies_where_regressions_stand_beside_other_outputs():
+    frame = people(1_200)
+    assert applies(problem_of(frame, LOGIT, TABLE)) and not applies(problem_of(people(300), LOGIT, TABLE))
+    assert not applies(problem_of(frame, LOGIT)) and not applies(problem_of(frame, TABLE, MEANS))
+    assert STARTS[preset("fast").start] is calibrated
+
+
+@pytest.mark.parametrize("n", [7, 60])
+def test_few_people_and_empty_cells(n):
+    """Undefined numbers, cells without anybody, one value of a variable: records are drawn all the same."""
+    frame = people(400, 5).sort_values("age").head(n).assign(sex=lambda each: np.arange(n) % 2)
+    frame["ill"] = (np.arange(n) % 3 == 0).astype(int)
+    table = {"kind": "frequencies", "by": ["town", "sex", "ill"]}
+    problem = problem_of(frame, {**LOGIT, "formula": "ill ~ age"}, table, MEANS)
+    codes = draw_calibrated(problem, from_released(problem), n, np.random.default_rng(1))
+    assert codes.shape == (n, 4) and (codes < np.array(problem.codebook.sizes)).all()
+
+
+def test_a_run_begins_near_and_ends_nearer():
+    problem = problem_of(people(1_000), LOGIT, TABLE, MEANS)
+    found = list(evolve(problem, preset("fast", generations=30), np.random.default_rng(1)))
+    assert found[-1].errors.missed < found[0].errors.missed
