@@ -60,7 +60,7 @@ SWITCHES = {  # operator: settings, constants of the tuning, and (place, name, w
         {},
         [(moves, name, kicked(getattr(moves, name))) for name in ("descend", "descend_with_swaps")],
     ),
-    "no local search beside swaps": ({}, {"beside": 1e-9}, []),
+    "no local search beside swaps": ({}, {"beside": (1e-9, 1e-9)}, []),
     "no exchanges": ({}, {}, [(moves.exchanges, "exchange", lambda *_: (0, 0))]),
     "no counts first": ({}, {}, [(Problem, "counts", PropertyMock(return_value=None))]),
     "no tightening": ({"tighten": 0.0}, {}, []),

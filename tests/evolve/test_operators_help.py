@@ -94,4 +94,4 @@ def test_a_start_from_the_released_tables(pairs):
 
 def test_local_search_beside_batches_of_swaps(mixed):
     """Batches of swaps keep the tables as they are, and few records have partners: they alone do not arrive."""
-    assert run(mixed, generations=200)[1] < run(mixed, tuned(beside=1e-9, few=0.0), generations=200)[1]
+    assert run(mixed, generations=200)[1] < run(mixed, tuned(beside=(1e-9, 1e-9), few=0.0), generations=200)[1]

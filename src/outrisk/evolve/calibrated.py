@@ -19,18 +19,10 @@ from scipy import sparse
 
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.problem import Problem
+from outrisk.evolve.tuning import CALIBRATION
 from outrisk.problem.blocks import Array
 from outrisk.problem.influence import ModelRecords, TallyRecords, records_of_model, records_of_tally
 from outrisk.problem.released import ModelPart, TallyPart
-
-_POOL = (20_000, 60_000)  # records in the pool: at least, at most; between them as many as are to be drawn
-_LINEAR, _STEPS = 12, 24  # steps with what is linear in the weights alone, and with all numbers
-_MOST = 500  # numbers at most, and
-_RECORDS = (1_000, 300_000)  # records at least and at most, where it was measured to gain (benchmarks/everyday.py)
-_SLACK = 3e-3  # of its standard deviation over samples of the pool: as near as this is near enough for a start
-_FAR = 0.05  # relative entropy of new weights to old ones, at most, in a step that is right to first order
-_STILL = 0.05  # change of a log weight below which nothing more is gained
-_LEAP = 30.0  # of a log weight, at most, in a step of Newton's method
 
 
 def applies(problem: Problem) -> bool:
@@ -39,7 +31,10 @@ def applies(problem: Problem) -> bool:
     """
     models = any(isinstance(part, ModelPart) and part.model.n_score for part in problem.parts)
     slow = any(output.output.effort for output in problem.released)
-    sized = _RECORDS[0] <= problem.n_records <= _RECORDS[1] and int(problem.known.sum()) <= _MOST
+    sized = (
+        CALIBRATION.records[0] <= problem.n_records <= CALIBRATION.records[1]
+        and int(problem.known.sum()) <= CALIBRATION.numbers
+    )
     return models and len(problem.parts) > 1 and not slow and sized
 
 
@@ -49,7 +44,7 @@ def draw_calibrated(
     """Draw n records (n, variables) from a pool drawn as `draw` says, calibrated to all released numbers."""
     if n != problem.n_records:  # a few again that broke a rule
         return draw(n, rng)
-    codes = draw(max(_POOL[0], min(n, _POOL[1])), rng)
+    codes = draw(max(CALIBRATION.pool[0], min(n, CALIBRATION.pool[1])), rng)
     weights = Pool(problem, codes).calibrated()
     order = np.lexsort(codes.T)
     steps = np.cumsum(weights[order])
@@ -81,7 +76,7 @@ class _Asked:
         thin = (self.thin.T @ self.thin.multiply(weights[:, None]).tocsr()).toarray()
         covariance = np.block([[own, mixed.T], [mixed, thin]])
         spread = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
-        slack = np.maximum(self.slack, _SLACK * spread)
+        slack = np.maximum(self.slack, CALIBRATION.slack * spread)
         scale = np.hypot(spread, slack)
         covariance /= np.outer(scale, scale)
         covariance[np.diag_indices_from(covariance)] += (slack / scale) ** 2
@@ -99,7 +94,7 @@ class Pool:
         """Weights (N,) that add up to the number of records."""
         n = self.problem.n_records
         weights = np.full(len(self.codes), n / len(self.codes))
-        for most, every in ((_LINEAR, False), (_STEPS, True)):
+        for most, every in zip(CALIBRATION.steps, (False, True), strict=True):
             for _ in range(most):
                 asked = self._asked(weights, every)
                 theta = asked.step(weights)
@@ -109,7 +104,7 @@ class Pool:
                 share = _short(weights, move) if every else _descending(weights, move, float(theta @ asked.missing))
                 weights = weights * np.exp(share * move)
                 weights *= n / weights.sum()
-                if share == 1.0 and np.abs(move).max() < _STILL:
+                if share == 1.0 and np.abs(move).max() < CALIBRATION.still:
                     break
         return weights
 
@@ -201,7 +196,7 @@ def _descending(weights: Array, move: Array, gain: float) -> float:
     """The share of a step of Newton's method at which the convex function falls enough (Armijo's rule)."""
     start = float(weights.sum())
     tilt = float(weights @ move) + gain  # of the linear part
-    share = min(1.0, _LEAP / max(float(np.abs(move).max()), 1e-300))
+    share = min(1.0, CALIBRATION.leap / max(float(np.abs(move).max()), 1e-300))
     while share > 1e-9 and float(weights @ np.exp(share * move)) - share * tilt > start - 0.1 * share * gain:
         share /= 2.0
     return share
@@ -209,7 +204,7 @@ def _descending(weights: Array, move: Array, gain: float) -> float:
 
 def _short(weights: Array, move: Array) -> float:
     """The share of a step that leaves the weights near the old ones, in relative entropy."""
-    part, share = weights / weights.sum(), min(1.0, _LEAP / max(float(np.abs(move).max()), 1e-300))
-    while float(part @ (np.expm1(np.minimum(share * move, 50.0)) - share * move)) > _FAR:
+    part, share = weights / weights.sum(), min(1.0, CALIBRATION.leap / max(float(np.abs(move).max()), 1e-300))
+    while float(part @ (np.expm1(np.minimum(share * move, 50.0)) - share * move)) > CALIBRATION.stride:
         share *= 0.8
     return share

@@ -20,8 +20,7 @@ class Tuning:
     counting: float = 0.25  # share of the generations in which counts may come first (ablation: no counts first)
     # How much is looked at in a generation (local_search.py)
     shares: tuple[float, ...] = (1.0, 2.0, 0.5, 0.15)  # of `polish`: tables, with models, models, one model (outputs)
-    beside: tuple[int, int] = (44_000, 4_000)  # visits a generation, on the average, beside batches of swaps (ablation:
-    # none beside swaps), and after a calibrated start (everyday)
+    beside: tuple[float, float] = (44_000, 4_000)  # mean visits beside swaps; if calibrated (ablation, everyday)
     few: float = 0.02  # swaps a record below which local search does all of it (by hand)
     least_visits: int = 5_000  # however few the records (benchmarks/small.py: 20,000 reach no more)
     most_visits: int = 400_000  # however many the records: weights are looked at in between (by hand)
@@ -62,3 +61,20 @@ class SmallTuning:
 
 
 SMALL = SmallTuning()
+
+
+@dataclass(frozen=True)
+class CalibrationTuning:
+    """The constants of a calibrated start (calibrated.py); "everyday" is benchmarks/everyday.py."""
+
+    records: tuple[int, int] = (1_000, 300_000)  # at least, at most: where it gained (everyday)
+    numbers: int = 500  # at most (everyday: not measured beyond)
+    pool: tuple[int, int] = (20_000, 60_000)  # records at least, at most; between them as many as are drawn (everyday)
+    steps: tuple[int, int] = (12, 24)  # at most, with what is linear in the weights, and with all numbers (everyday)
+    slack: float = 3e-3  # of a standard deviation over samples of the pool: as near is near enough (by hand)
+    stride: float = 0.05  # relative entropy of new weights to old ones in a step; 0.2 diverges (everyday)
+    still: float = 0.05  # change of a log weight below which nothing more is gained (by hand)
+    leap: float = 30.0  # of a log weight, at most, in a step: a guard of the arithmetic (by hand)
+
+
+CALIBRATION = CalibrationTuning()
