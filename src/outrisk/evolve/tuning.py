@@ -67,7 +67,7 @@ SMALL = SmallTuning()
 class CalibrationTuning:
     """The constants of a calibrated start (calibrated.py); "everyday" is benchmarks/everyday.py."""
 
-    records: tuple[int, int] = (1_000, 300_000)  # at least, at most: where it gained (everyday)
+    records: tuple[int, int] = (1_000, 30_000)  # at least, at most: about where it gained (everyday)
     numbers: int = 500  # at most (everyday: not measured beyond)
     pool: tuple[int, int] = (20_000, 60_000)  # records at least, at most; between them as many as are drawn (everyday)
     steps: tuple[int, int] = (12, 24)  # at most, with what is linear in the weights, and with all numbers (everyday)
