@@ -115,7 +115,7 @@ def test_a_run_directory_leads_with_the_look(tmp_path, capsys):
     ("changes", "said"),
     [
         ({"appetite": {"safe_threshold": 0}}, "safe_threshold"),
-        ({"appetite": {"threshold": 5}}, r"unknown keys \['threshold'\]; known: \['safe_dof_threshold'"),
+        ({"appetite": {"threshold": 5}}, r"unknown keys \['threshold'\]; known: \['intruder', 'margin'"),
         ({"appetite": {"safe_nk_k": 2}}, "safe_nk_k"),
     ],
 )
