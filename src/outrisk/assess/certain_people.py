@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,6 +21,7 @@ from outrisk.prove.proofs import ProvingSet, smallest_proofs
 from outrisk.records.schema import Certain, Proof
 
 MOST_ENTRIES = 2_000_000  # entries of a programme's constraints that a study takes up by itself
+_INTEGER = 2_000  # columns up to which a study takes counts as whole: seconds; `outrisk prove` goes further
 _BYTES = 1_500.0  # memory an entry takes, HiGHS's share included
 
 
@@ -67,6 +68,7 @@ def certain_people(
     released: Sequence[Released] | None = None,
     seconds: float = 60.0,
     most_entries: float = MOST_ENTRIES,
+    integer: int | None = None,
     seed: int = 0,
     tell: Callable[[str], None] = lambda text: None,
 ) -> CertainPeople:
@@ -74,7 +76,8 @@ def certain_people(
 
     `asked` (n,): those of them who are asked about (None: all). `released`: the outputs as released, where they are
     not those of the records. Nothing is tried, and the summary says so, where the constraints have more than
-    `most_entries` entries. `tell` hears beforehand of a question that will take long. ProveError where no data set
+    `most_entries` entries; `integer`: columns up to which counts are taken as whole (None: as many as `Programme`
+    says), beyond which claims may be missed. `tell` hears beforehand of a question that will take long. ProveError where no data set
     fits, or the question is too large; and where a claim is not true of the records though the outputs were computed
     from them, which would be a fault of OutRisk.
     """
@@ -84,6 +87,7 @@ def certain_people(
     given = {name: codes[:, codebook.index(name)] for name in keys}
     numbers = [release(output, original) for output in outputs] if released is None else list(released)
     of = programme(codebook, numbers, n, given, [target], rules)
+    of = of if integer is None else replace(of, integer=integer)
     facts = _Facts(tuple(keys), target, n, len(register))
     labels = tuple(codebook[target].labels)
     if of.matrix.nnz > most_entries:
@@ -119,7 +123,9 @@ def certain_in_study(
     if by_name:
         numbers = [by_name.get(output.name) or release(output, original) for output in outputs]
     try:
-        return certain_people(outputs, original, keys, target, rules=rules, known=known, released=numbers)
+        return certain_people(
+            outputs, original, keys, target, rules=rules, known=known, released=numbers, integer=_INTEGER
+        )
     except ProveError as error:
         message = str(error)
         state = "no data set fits" if message.startswith("no data set fits") else "skipped"
@@ -187,7 +193,9 @@ class _Facts:
         )
 
     def _sentence(self, claims: Claims, values: dict[str, int], asked: int) -> str:
-        more = " The time ran out: there may be more." if claims.state == "out of time" else ""
+        more = "" if claims.sharp else " There may be more: not all that the numbers say was used."
+        if claims.state == "out of time":
+            more = " The time ran out: there may be more."
         drawn = f"{asked:,} people asked about" if asked < self.n else f"{self.n:,} people"
         if not values:
             return f"To {self.assumption}, the outputs prove {self.target} of none of {drawn}.{more}"

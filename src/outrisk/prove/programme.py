@@ -38,7 +38,8 @@ class Programme:
     u; then come kinds of people outside the register, then 0/1 helpers. codes (kinds of records, variables): what each
     column of records is, -1 for a variable that the column leaves open. origin, number (rows,): the output of each
     constraint, and which of its numbers it comes from (-1: none). released: all outputs. left_out: outputs of which
-    numbers are not among the constraints, with the reason.
+    numbers are not among the constraints, with the reason. integer: columns up to which counts are taken as whole in
+    the programme, not only in what follows from it.
     """
 
     codebook: Codebook
@@ -55,6 +56,7 @@ class Programme:
     number: NDArray[np.int64]
     released: tuple[Released, ...]
     left_out: Mapping[str, str]
+    integer: int = 20_000
 
     @property
     def n_kinds(self) -> int:

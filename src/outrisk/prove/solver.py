@@ -17,8 +17,7 @@ from outrisk.prove.contradiction import contradiction
 from outrisk.prove.programme import Programme
 
 ONE = 1.0 - 1e-4  # a number of people below this is 0
-INTEGER = 20_000  # columns up to which counts are taken as whole in the programme, not only in what follows from it
-_MIXED = 600  # the same where coefficients are not whole either: means, percentages, regressions
+_MIXED = 600  # columns up to which counts are taken as whole where coefficients are not whole either: means, percentages, regressions
 
 State = Literal["complete", "out of time"]
 Extra = tuple[sparse.csr_array, Array, Array, int]  # rows, their ends, and how many 0/1 helpers they have behind
@@ -27,8 +26,8 @@ Extra = tuple[sparse.csr_array, Array, Array, int]  # rows, their ends, and how 
 class Solver:
     """Constraints of a programme, or `rows` in their place, under many objectives.
 
-    Counts are whole numbers in it up to 20,000 columns, or, where the coefficients are not, up to 600: beyond, such a
-    programme may take for ever. `whole`: up to 20,000 whatever the coefficients.
+    Counts are whole numbers in it up to the programme's `integer` columns, or, where the coefficients are not, up to
+    600: beyond, it may take for ever. `whole`: up to `integer` whatever the coefficients.
     """
 
     def __init__(
@@ -43,7 +42,7 @@ class Solver:
         self.most = np.concatenate([of.most, np.ones(helpers)])
         self.integer = np.ones(len(self.most), dtype=np.int64)
         even = bool((of.matrix.data == np.round(of.matrix.data)).all())
-        if len(self.most) > (INTEGER if even or whole else _MIXED):
+        if len(self.most) > (of.integer if even or whole else min(of.integer, _MIXED)):
             self.integer[: of.n_columns] = 0
 
     @property
