@@ -20,7 +20,10 @@ def whole(path: Path) -> Iterator[Path]:
     if path.exists() and not path.is_file():
         yield path
         return
-    path = path.resolve() if path.is_symlink() else path
+    if path.is_symlink():
+        with suppress(FileNotFoundError):  # the file it points at is then made
+            path.stat()  # OSError where links lead in a circle
+        path = Path(os.path.realpath(path))
     draft = draft_of(path)
     try:
         yield draft

@@ -77,9 +77,9 @@ def certain_people(
     `asked` (n,): those of them who are asked about (None: all). `released`: the outputs as released, where they are
     not those of the records. Nothing is tried, and the summary says so, where the constraints have more than
     `most_entries` entries; `integer`: columns up to which counts are taken as whole (None: as many as `Programme`
-    says), beyond which claims may be missed. `tell` hears beforehand of a question that will take long. ProveError where no data set
-    fits, or the question is too large; and where a claim is not true of the records though the outputs were computed
-    from them, which would be a fault of OutRisk.
+    says), beyond which claims may be missed. `tell` hears beforehand of a question that will take long. ProveError
+    where no data set fits, or the question is too large; and where a claim is not true of the records though the
+    outputs were computed from them, which would be a fault of OutRisk.
     """
     codebook, n = original.codebook, len(original)
     register = np.arange(n) if known is None else np.flatnonzero(known)

@@ -76,10 +76,10 @@ def certain_values(
     """The people whose target is the same in every data set that fits, with its value (see `_proved`).
 
     `asked` (m,): people who are asked about, all by default. `fitting` (m,): codes of the target in some data set that
-    is known to fit; it only saves time. Sound: the released numbers being those of the data, a
-    claim is true of them. It is sharp, no claim is missed, where the programme is in whole numbers (up to
-    `Programme.integer` columns) and its outputs are linear; and in small studies (see `Verifier`) whatever they are, as then a data set
-    that refutes a claim is held against the outputs themselves. `seconds` in all; ProveError where no data set fits.
+    is known to fit; it only saves time. Sound: the released numbers being those of the data, a claim is true of them.
+    It is sharp, no claim is missed, where the programme is in whole numbers (up to `Programme.integer` columns) and its
+    outputs are linear; and in small studies (see `Verifier`) whatever they are, as then a data set that refutes a claim
+    is held against the outputs themselves. `seconds` in all; ProveError where no data set fits.
     """
     solver = Solver(of, seconds)
     verifier = Verifier(of)
