@@ -17,7 +17,7 @@ from outrisk.prove.contradiction import contradiction
 from outrisk.prove.programme import Programme
 
 ONE = 1.0 - 1e-4  # a number of people below this is 0
-_MIXED = 600  # columns up to which counts are taken as whole where coefficients are not: means, percentages, regressions
+_MIXED = 600  # columns with counts as whole numbers where coefficients are not: means, percentages, regressions
 
 State = Literal["complete", "out of time"]
 Extra = tuple[sparse.csr_array, Array, Array, int]  # rows, their ends, and how many 0/1 helpers they have behind
