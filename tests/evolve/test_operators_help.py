@@ -59,12 +59,13 @@ def pairs(people):
 
 @pytest.fixture(scope="module")
 def mixed(people):
-    """Two regressions with standard errors, beside tables."""
+    """Two regressions with standard errors, beside tables and means."""
     parts = {"release": ["coefficients", "standard_errors"], "decimals": 3}
     entries = [
         {"kind": "logit", "formula": "TENURE ~ AGE + SEX + LTILL", "event": 1, **parts},
         {"kind": "ols", "formula": "AGE ~ C(SEX) + C(LTILL)", **parts},
         *({"kind": "frequencies", "by": by} for by in (["SEX", "TENURE"], ["MSTATUS", "SEX"], ["AREAP", "LTILL"])),
+        {"kind": "magnitudes", "value": "AGE", "by": ["MSTATUS"]},
     ]
     adapter = TypeAdapter(OutputEntry)
     outputs = [adapter.validate_python(entry).build(people.codebook, at)[0] for at, entry in enumerate(entries)]
