@@ -260,6 +260,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parents[1] / "docs")
     arguments = parser.parse_args()
     command = "python validation/run.py" + ("" if arguments.size == "full" else f" --size {arguments.size}")
+    arguments.out.mkdir(parents=True, exist_ok=True)
     text = page(SIZES[arguments.size], arguments.out, command)
     (arguments.out / "validation.md").write_text(text, encoding="utf-8")
     print(text)
