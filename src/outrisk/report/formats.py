@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
@@ -118,9 +119,13 @@ def first_capital(text: str) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """The first words of a text, and an ellipsis where there are more."""
+    """The first words of a text, whole sentences if one fits, and an ellipsis where there are more."""
     words = text.split()
-    return text if len(words) <= most else " ".join(words[:most]).rstrip(",;:.") + " …"
+    if len(words) <= most:
+        return text
+    first = " ".join(words[:most])
+    sentences = re.match(r".*[^.][.](?= [A-Z])", first)
+    return (sentences[0] if sentences else first.rstrip(",;:.")) + " …"
 
 
 def fold_name(level: int, fold: str) -> str:

@@ -42,8 +42,8 @@ def of_the_whole(dose: Sequence[Dose]) -> str:
     first, *more = [each for each in dose if (each.measure, each.keys) == (dose[0].measure, dose[0].keys)]
     start = (
         f"This was measured on folds of {first.n_records:,} records, 1 in {first.level} of the data: the same outputs "
-        "of all records rest on fuller cells and tell less of each person, so that what is not found in folds is not "
-        "to be expected of the whole, and what is found there is likely to be more than the whole gives away"
+        "of all records rest on fuller cells and tell less of each person. So what is not found in folds is not to be "
+        "expected of the whole, and what is found there is likely to be more than the whole gives away"
     )
     smaller = next((each for each in more if each.level == 2 * first.level), None)
     if smaller is None:

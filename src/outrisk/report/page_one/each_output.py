@@ -13,7 +13,7 @@ from outrisk.report import formats
 from outrisk.report.compose import Section, asset
 
 _ROWS = 7
-_WORDS = {"name": 6, "why": 9}
+_WORDS = {"name": 6, "why": 9}  # of each where all rows are taken; more where there are fewer
 _WORST_FIRST = ("disclosive", "marginal risk found", "not reproduced", "cannot tell")
 
 
@@ -35,10 +35,10 @@ def content(results: Results) -> dict[str, Any]:
     adding = [row for row in results.contributions if row.what in ("adds", "new outputs add")]
     place = place_of(results)
     together = [row for row in _at(results.contributions, place) if row.what in ("emerges", "new outputs add")]
+    shown = rows[:_ROWS]
+    room = {name: most * _ROWS // max(1, len(shown)) for name, most in _WORDS.items()}
     return {
-        "rows": [(row, {name: formats.cut(getattr(row, name), most) for name, most in _WORDS.items()}) for row in rows][
-            :_ROWS
-        ],
+        "rows": [(row, {name: formats.cut(getattr(row, name), most) for name, most in room.items()}) for row in shown],
         "left_out": len(rows) - _ROWS,
         "decided": results.decision is not None,
         "adding": bool(adding),

@@ -10,7 +10,7 @@ from outrisk.report import formats
 from outrisk.report.compose import Section, asset
 
 _ROWS = 4
-_WORDS = {"output": 7, "what": 22, "advice": 10}
+_WORDS = {"output": 7, "what": 22, "advice": 10}  # of each where all rows are taken; more where there are fewer
 
 
 def content(results: Results) -> dict[str, Any] | None:
@@ -19,14 +19,14 @@ def content(results: Results) -> dict[str, Any] | None:
     if rows is None:
         return None
     return {
-        "rows": [(row, _cut(row)) for row in rows[:_ROWS]],
+        "rows": [(row, _cut(row, _ROWS / min(len(rows), _ROWS))) for row in rows[:_ROWS]],
         "left_out": len(rows) - _ROWS,
         "sentence": results.risk.outright,
     }
 
 
-def _cut(row: Finding) -> dict[str, str]:
-    return {name: formats.cut(getattr(row, name), most) for name, most in _WORDS.items()}
+def _cut(row: Finding, room: float) -> dict[str, str]:
+    return {name: formats.cut(getattr(row, name), int(most * room)) for name, most in _WORDS.items()}
 
 
 SECTION = Section("told", "What the release says outright", content, asset("one/told.html"))

@@ -14,7 +14,8 @@ _ITEMS, _WORDS = 3, 22
 def content(results: Results) -> dict[str, Any] | None:
     """The advice of the decision; None where there is none."""
     settle = results.decision.settle if results.decision else ()
-    return {"advice": [formats.cut(each, _WORDS) for each in settle[:_ITEMS]]} if settle else None
+    shown = settle[:_ITEMS]
+    return {"advice": [formats.cut(each, _WORDS * _ITEMS // len(shown)) for each in shown]} if shown else None
 
 
 SECTION = Section("change", "What would change the verdict", content, asset("one/change.html"))

@@ -10,7 +10,7 @@ from outrisk.report.compose import Section, asset
 
 _FILES = ("decision.md", "decision.json", "findings.csv", "people.csv", "marginal.csv", "contributions.csv")
 _TABLES = ("matched.csv", "risk.csv", "differencing.csv", "over_runs.csv")
-_INTRUDERS, _WORDS = 2, 32  # sentences on other intruders, and words of each
+_INTRUDERS, _WORDS = 2, 40  # sentences on other intruders, and words of each
 _KNOWS = {"codebook": "the released numbers and the codebook", "register": "also everybody's keys"}
 
 
