@@ -12,6 +12,7 @@ from outrisk.reasons import REASONS, sentence
 
 SHARE = "share"  # unit of all measures so far
 RISKIER = "larger = riskier"
+NORMAL = 1.959963984540054  # standard errors on each side of a 95 % interval
 _NAN = math.nan
 
 

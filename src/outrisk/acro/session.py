@@ -76,11 +76,6 @@ class Session:
         return source_of(file or result.files[0], self.folder, result.key)[0]
 
 
-def is_session(folder: Path) -> bool:
-    """Whether a folder looks like one of ACRO."""
-    return folder.is_dir() and any((folder / name).is_file() for name in ("results.json", "results.xlsx"))
-
-
 def read_session(folder: Path) -> Session:
     """The session of a folder; ConfigError, in one line, for what is none."""
     if not folder.is_dir():

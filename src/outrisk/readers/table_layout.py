@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from outrisk.errors import OutputError
-from outrisk.readers.printed_number import is_undefined, is_withheld
 from outrisk.readers.source import Grid
 
 STATISTICS = {
@@ -120,8 +119,3 @@ def _one_header(grid: Grid, names: Collection[str], row_axes: int | None) -> Cel
     body = [row for row in grid[1:] if any(row[k:]) or row[0]]
     cells = [Cell((*row[:k], columns[at]), "", row[k + at]) for row in body for at in range(len(columns))]
     return CellTable((*row_names, ""), tuple(cells))
-
-
-def is_blank(text: str) -> bool:
-    """Whether a cell holds no number: withheld, or none."""
-    return is_withheld(text) or is_undefined(text)

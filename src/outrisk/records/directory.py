@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -186,15 +186,6 @@ class StudyDirectory(Folder):
     def kept(self, name: str, kind: type[Kind]) -> Kind | None:
         """A value that was kept; None where there is none, or its files are not as they were written."""
         return read_stored(self.work / "runs" / name, kind)
-
-    def once(self, name: str, kind: type[Kind], make: Callable[[], Kind]) -> Kind:
-        """What `make` returns, kept: it is not made again when the study goes on."""
-        found = self.kept(name, kind)
-        if found is None:
-            self.keep(name, make(), kind)
-            found = self.kept(name, kind)
-        assert found is not None
-        return found
 
     @property
     def keeps(self) -> bool:

@@ -95,83 +95,80 @@ class Results:
             raise files.broken(path, "a measure of a key set stands there twice")
         return rows
 
+    def _rows(self, name: str, kind: type[files.Kind]) -> list[files.Kind] | None:
+        """The rows of a file that not every run has; None where this one has not."""
+        path = self.directory / name
+        return files.read_rows(path, kind) if path.is_file() else None
+
+    def _document(self, name: str, kind: type[files.Kind]) -> files.Kind | None:
+        """The document of a file that not every run has; None where this one has not."""
+        path = self.directory / name
+        return files.read_document(path, kind) if path.is_file() else None
+
     @cached_property
     def means(self) -> list[MeanOfRuns]:
         """Means over runs of the measures of all families; none where the run has no such file."""
-        path = self.directory / "over_runs.csv"
-        return files.read_rows(path, MeanOfRuns) if path.is_file() else []
+        return self._rows("over_runs.csv", MeanOfRuns) or []
 
     @cached_property
     def decision(self) -> Decision | None:
         """The verdict; None where the run has no such file."""
-        path = self.directory / "decision.json"
-        return files.read_document(path, Decision) if path.is_file() else None
+        return self._document("decision.json", Decision)
 
     @cached_property
     def contrasts(self) -> list[Contrast]:
         """The marginal risk by measure and key set; none where the run has no such file."""
-        path = self.directory / "marginal.csv"
-        return files.read_rows(path, Contrast) if path.is_file() else []
+        return self._rows("marginal.csv", Contrast) or []
 
     @cached_property
     def people(self) -> list[PeopleCount]:
         """By person, in counts; none where the run has no such file."""
-        path = self.directory / "people.csv"
-        return files.read_rows(path, PeopleCount) if path.is_file() else []
+        return self._rows("people.csv", PeopleCount) or []
 
     @cached_property
     def contributions(self) -> list[Contribution]:
         """What each output adds; none where that was not asked for."""
-        path = self.directory / "contributions.csv"
-        return files.read_rows(path, Contribution) if path.is_file() else []
+        return self._rows("contributions.csv", Contribution) or []
 
     @cached_property
     def findings(self) -> list[Finding] | None:
         """What the outputs say outright, the worst first; None where the run has no such file."""
-        path = self.directory / "findings.csv"
-        return files.read_rows(path, Finding) if path.is_file() else None
+        return self._rows("findings.csv", Finding)
 
     @cached_property
     def certain(self) -> Certain | None:
         """What the outputs prove to an intruder with a register; None where the run has no such file."""
-        path = self.directory / "certain.json"
-        return files.read_document(path, Certain) if path.is_file() else None
+        return self._document("certain.json", Certain)
 
     @cached_property
     def given(self) -> list[Given]:
         """Released numbers that the study gives beside what the data give; none where it gives none."""
-        path = self.directory / "given.csv"
-        return files.read_rows(path, Given) if path.is_file() else []
+        return self._rows("given.csv", Given) or []
 
     @cached_property
     def differences(self) -> list[Difference]:
         """Groups that a subtraction of outputs isolates; none where the run has no such file."""
-        path = self.directory / "differencing.csv"
-        return files.read_rows(path, Difference) if path.is_file() else []
+        return self._rows("differencing.csv", Difference) or []
 
     @cached_property
     def register(self) -> Register | None:
         """What an intruder with a register guesses; None where that was not asked for."""
-        path = self.directory / "register.json"
-        return files.read_document(path, Register) if path.is_file() else None
+        return self._document("register.json", Register)
 
     @cached_property
     def guessed(self) -> list[Guessed]:
         """How often guesses with a register are right; none where that was not asked for."""
-        path = self.directory / "register.csv"
-        return files.read_rows(path, Guessed) if path.is_file() else []
+        return self._rows("register.csv", Guessed) or []
 
     @cached_property
     def recurring(self) -> list[Recurring]:
         """Records that recur over runs; none where the run has no such file."""
-        path = self.directory / "recurring.csv"
-        return files.read_rows(path, Recurring) if path.is_file() else []
+        return self._rows("recurring.csv", Recurring) or []
 
     @cached_property
     def reliability(self) -> list[Reliability]:
         """Guesses with a register by their chance; none where that was not asked for."""
-        path = self.directory / "reliability.csv"
-        return files.read_rows(path, Reliability) if path.is_file() else []
+        return self._rows("reliability.csv", Reliability) or []
 
 
 def read_run(directory: Path) -> Results:

@@ -77,13 +77,13 @@ def composed(
     record: Record,
     *,
     behind: Behind | None = None,
-    frame: str = "page.html",
+    numbered: bool = True,
     beside: bool = False,
 ) -> Composed:
     """A page with what is to be kept beside it.
 
-    frame: the template around the sections. behind: where sections stand that this page refers to and does not have.
-    beside: whether figures will stand beside the page as files, so that it links to them.
+    numbered: whether sections have numbers, and links at the top. behind: where sections stand that this page refers to
+    and does not have. beside: whether figures will stand beside the page as files, so that it links to them.
     """
     contents = [(section, section.content(record)) for section in sections]
     shown = [(section, content) for section, content in contents if content is not None]
@@ -98,7 +98,7 @@ def composed(
     page.globals["draw"] = draw
     bodies = [(section, Markup(page.from_string(section.template).render(content))) for section, content in shown]
     css = Markup(asset("style.css"))  # our own file
-    text = page.from_string(asset(frame)).render(head=head, sections=bodies, css=css)
+    text = page.from_string(asset("page.html")).render(head=head, sections=bodies, css=css, numbered=numbered)
     return Composed(text, tuple(drawings), names)
 
 

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.assess.contributions.combinations import Combination, Subset
+from outrisk.result_row import NORMAL
 from outrisk.risk.by_person.crossed import Pairing, person_contrasts
 from outrisk.risk.by_person.record_scores import MEASURES
 
 Floats = NDArray[np.float64]
-_NORMAL = 1.959963984540054  # of a 95 % interval
 _WIDER, _FULLY = 0.4, 0.1  # as for the verdict: margins of error are up to 40 % wider, from a risk of 0.1 on
 
 
@@ -117,5 +117,5 @@ def estimate(combination: Combination, worths: Mapping[Subset, Worth], between_r
     runs = sum(weight**2 / len(worth.by_run) for weight, worth in terms) * np.nan_to_num(between_runs)
     wider = 1 + _WIDER * np.minimum(np.abs(value) / _FULLY, 1.0)
     error = np.sqrt(sampling * wider**2 + runs)
-    margin = _NORMAL * error
+    margin = NORMAL * error
     return Estimated(value, error, value - margin, value + margin, all(worth.met for _, worth in terms))

@@ -22,12 +22,11 @@ from scipy.special import stdtrit
 from outrisk.assess.run import RunResult
 from outrisk.reasons import sentence
 from outrisk.records.schema import MeanOfRuns
-from outrisk.result_row import Row
+from outrisk.result_row import NORMAL, Row
 from outrisk.risk.privacy.metrics import BETWEEN
 
 _NEEDLESS = "asked about a sample"  # what the study says by itself
 _LEVEL = 0.95
-_Z = 1.959963984540054
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ class Mean:
     def _margin(self, sampling: float) -> float:
         variance = sampling + self.between
         if not self.between > 0:
-            return _Z * math.sqrt(variance)
+            return NORMAL * math.sqrt(variance)
         ratio = variance / self.between  # may be beyond what a power allows; a product becomes infinite
         degrees = self.degrees * ratio * ratio
         return float(stdtrit(degrees, (1 + _LEVEL) / 2)) * math.sqrt(variance)
@@ -69,7 +68,7 @@ def mean_of_runs(runs: Sequence[tuple[float, float, float]]) -> Mean:
     below, above = np.maximum(values - known[:, 1], 0), np.maximum(known[:, 2] - values, 0)
     n = len(known)
     between = float(values.var(ddof=1)) / n if n > 1 else 0.0
-    sampling = (float(below.mean() / _Z) ** 2, float(above.mean() / _Z) ** 2)
+    sampling = (float(below.mean() / NORMAL) ** 2, float(above.mean() / NORMAL) ** 2)
     return Mean(float(values.mean()), sampling, between, n - 1)
 
 

@@ -87,7 +87,7 @@ def render(directory: Path) -> Path:
     behind = composed(_head(results, "Details of the assessment"), SECTIONS, results, beside=True)
     names = Behind(DETAILS, behind.names)
     head = _head(results, "Disclosure risk of released outputs")
-    first = composed(head, FIRST, results, behind=names, frame="page_one.html", beside=True)
+    first = composed(head, FIRST, results, behind=names, numbered=False, beside=True)
     drawings_as_files((*first.drawings, *behind.drawings), results.directory)
     write_page(results.directory / DETAILS, behind.text)
     return write_page(results.directory / "report.html", first.text)

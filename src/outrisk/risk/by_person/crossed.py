@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from outrisk.errors import RiskError
 from outrisk.microdata import Microdata
+from outrisk.result_row import NORMAL
 from outrisk.risk.by_person.record_scores import MEASURES, Floats, record_scores
 from outrisk.risk.coding.classes import Coding, Positions, code_microdata, cross
 
 _PEOPLE = "people"
-_NORMAL = 1.959963984540054  # of a 95 % interval
 _WIDER, _FULLY = 0.4, 0.1  # margins of error are up to 40 % wider, from a marginal risk of 0.1 on
 _PERMUTED_AT_ONCE = 64
 
@@ -66,7 +66,7 @@ class Contrasts:
 
     def interval(self) -> tuple[Floats, Floats]:
         """95 % limits of each difference for itself."""
-        margin = _NORMAL * self.standard_error
+        margin = NORMAL * self.standard_error
         return self.difference - margin, self.difference + margin
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-_NORMAL = 1.959963984540054
+from outrisk.result_row import NORMAL
 
 
 def paired_interval(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> tuple[float, float]:
@@ -19,5 +19,5 @@ def paired_interval(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> tupl
     n = len(first) + 2
     only_first, only_second = (int((a & ~b).sum()) + 0.5 for a, b in ((first, second), (second, first)))
     difference = (only_first - only_second) / n
-    margin = _NORMAL * math.sqrt(only_first + only_second - (only_first - only_second) ** 2 / n) / n
+    margin = NORMAL * math.sqrt(only_first + only_second - (only_first - only_second) ** 2 / n) / n
     return max(difference - margin, -1.0), min(difference + margin, 1.0)

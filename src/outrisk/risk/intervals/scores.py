@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from outrisk.result_row import NORMAL
 from outrisk.risk.neighbours.exact import Floats
 
 Interval = tuple[float, float]
 UNKNOWN: Interval = (math.nan, math.nan)
 _LEVEL = 0.95
-_Z = 1.959963984540054
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +54,9 @@ def mean(values: Floats, table: str, **counts: float) -> Score:
 
 def wilson(hits: float, n: int) -> Interval:
     """Wilson's interval for a share of n."""
-    p, z2 = hits / n, _Z**2
+    p, z2 = hits / n, NORMAL**2
     middle = (p + z2 / (2 * n)) / (1 + z2 / n)
-    margin = _Z / (1 + z2 / n) * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n))
+    margin = NORMAL / (1 + z2 / n) * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n))
     return max(0.0, min(middle - margin, p)), min(1.0, max(middle + margin, p))
 
 

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.microdata import Microdata
+from outrisk.result_row import NORMAL
 from outrisk.risk.attribution.definitions import Floats
 from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL
 
 NULL = "null"
-_Z = 1.959963984540054
 Ids = NDArray[np.int64]
 
 
@@ -109,7 +109,7 @@ def _top(k: int, recurs: Floats, found: Mapping[str, NDArray[np.bool_]]) -> Top:
         each = found[ORIGINAL][:k].astype(float) - found[HOLDOUT][:k]
         difference = float(each.mean())
         if k > 1:
-            margin = _Z * float(each.std(ddof=1)) / math.sqrt(k)
+            margin = NORMAL * float(each.std(ddof=1)) / math.sqrt(k)
             low, high = max(difference - margin, -1.0), min(difference + margin, 1.0)
     return Top(
         k,
