@@ -99,7 +99,7 @@ def dominated(rng: np.random.Generator, n: int) -> Case:
     codes[:12, PAY] = 1
     codes[0, PAY] = 10_000
     table = Magnitudes(BOOK, "pay by area", "pay", ("area", "group"), ("sum",))
-    return [*ordinary(), table], data(codes), "dominance", "pay by area", 2
+    return [*ordinary(), table], data(codes), "dominance", "pay by area", 1
 
 
 def listing(rng: np.random.Generator, n: int) -> Case:

@@ -26,7 +26,8 @@ class Appetite(BaseModel):
 
     What a verdict is held against (docs/verdict.md has the reasons of the defaults). margin: the largest marginal risk
     that is accepted, of each of the measures in `measure`. people: the largest number of people told for certain that
-    is accepted. intruder: who is asked about, `codebook` (knows the codebook and the release) or `register` (knows
+    is accepted. rules_are_disclosive: whether people of findings that are not certain (small cells and the like) count
+    among these. intruder: who is asked about, `codebook` (knows the codebook and the release) or `register` (knows
     everybody's keys, too).
     """
 
@@ -45,4 +46,5 @@ class Appetite(BaseModel):
         "existence",
     )
     people: int = Field(default=0, ge=0)
+    rules_are_disclosive: bool = False
     intruder: Intruder = "codebook"

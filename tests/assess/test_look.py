@@ -160,6 +160,17 @@ def test_dominance_by_hand(weight):
     data = records((0, 0, 0, 90, 1), (0, 0, 0, weight, 1), (0, 0, 0, 1, 10))
     found = by_rule(Magnitudes(CODEBOOK, "pay", "pay", ("area",), ("sum",)), data)
     assert found["dominance"].places == "area=a: 12 records, (n, k)"
+    assert (found["dominance"].certain, found["dominance"].people) == (False, 2)
+
+
+@pytest.mark.parametrize(("statistic", "digits", "certain"), [("sum", 0, True), ("mean", 1, True), ("mean", 0, False)])
+def test_the_second_largest_has_the_largest_to_within_p(statistic, digits, certain):
+    """Of 90, 2 and 1 six times: 98 less 2 is 96, 6 off; 10 % of 90 are 9; a mean to units is 4 off in all."""
+    data = records((0, 0, 0, 90, 1), (0, 0, 0, 2, 1), (0, 0, 0, 1, 6))
+    table = Magnitudes(CODEBOOK, "pay", "pay", ("area",), (statistic,), digits=(digits,))
+    found = by_rule(table, data)["dominance"]
+    assert (found.certain, found.people, found.about) == (certain, 1, "pay" if certain else "")
+    assert ("pay of 1 person can be worked out to within 10 %" in found.what) == certain
 
 
 def test_a_dummy_for_one_person():

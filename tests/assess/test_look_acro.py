@@ -92,9 +92,10 @@ def test_dominance(fair, acro, key, statistic):
     assert {at for at, broken in rules.items() if "p %" in broken} == flagged(acro, key, "PPercentCheck") - zeros
     few = {divmod(labels.index(cell.label), 5) for cell in cells if len(cell.values) < APPETITE.safe_threshold}
     assert few == flagged(acro, key, "MinimumThresholdCheck") - {(2, 0)}, "the cell without anybody has no mean"
-    by_rule = {finding.rule: finding for finding in look([table], fair, APPETITE)}
+    found = look([table], fair, APPETITE)
+    by_rule = {finding.rule: finding for finding in found}
     dominated = (flagged(acro, key, "NKCheck") | flagged(acro, key, "PPercentCheck")) - zeros
-    assert by_rule["dominance"].cells == len(dominated)
+    assert sum(finding.cells for finding in found if finding.rule == "dominance") == len(dominated)
     assert by_rule["small cells"].cells == len(few)
     assert by_rule["same answer"].cells >= len(zeros) > 0
 

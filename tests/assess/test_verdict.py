@@ -213,6 +213,17 @@ WIDE = [Level([-0.1, -0.1, 0.01], [0.02, 0.2, 0.02])]
         ({"findings": [replace(CERTAIN, about="a")]}, "no marginal risk found, up to x"),  # a key: known already
         ({"findings": [replace(CERTAIN, about="income")]}, "disclosive"),
         ({"findings": [replace(CERTAIN, certain=False)]}, "no marginal risk found, up to x"),
+        (
+            {"findings": [replace(CERTAIN, certain=False)], "appetite": Appetite(rules_are_disclosive=True)},
+            "disclosive",
+        ),
+        (
+            {
+                "findings": [Finding("not looked at", False, "x", 0, 3, "")],
+                "appetite": Appetite(rules_are_disclosive=True),
+            },
+            "no marginal risk found, up to x",
+        ),
         ({"proved": (2, "To an intruder, two are proved.")}, "disclosive"),
         ({"appetite": Appetite(margin=0.02)}, "cannot tell"),
     ],
@@ -227,6 +238,18 @@ def test_the_first_of_the_five_that_holds(changes, verdict):
 def test_what_is_not_certain_is_counted_in_the_sentence():
     decision = decide(evidence(findings=[replace(CERTAIN, certain=False, rule="small cells")]))
     assert decision.rules_broken == 1 and decision.sentence.endswith("1 further finding (small cells).")
+
+
+def test_the_sentence_says_how_surely_and_which_rules():
+    dominated = replace(CERTAIN, rule="dominance", people=1, about="pay")
+    assert "tells pay of 1 person to within 10 % (“x”)." in decide(evidence(findings=[dominated])).sentence
+    both = decide(evidence(findings=[CERTAIN, dominated])).sentence
+    assert "tells t, pay of 4 people for certain or to within 10 %" in both
+    rule = replace(CERTAIN, certain=False, rule="small cells", people=7)
+    strict = Appetite(rules_are_disclosive=True)
+    assert decide(evidence(findings=[rule], appetite=strict)).sentence == (
+        "Disclosive: it breaks rules of the environment (small cells) for 7 people (“x”)."
+    )
 
 
 def test_more_runs_are_advised_where_the_search_brings_the_width():

@@ -138,9 +138,10 @@ class Finding:
     """findings.csv: one thing that outputs say outright, or a rule that one of them breaks.
 
     rule: which. certain: whether readers of the release learn a value of people who belong to a group
-    they can name, without any doubt; about: of which variable. output: the name of the output, or of two. cells: cells,
-    coefficients or times concerned. people: records of the original concerned, each once; larger = riskier. what: in a
-    sentence. places: the first of the cells, as the output itself names them. advice: what would mend it.
+    they can name, without any doubt (of dominance: to within the share of the p % rule); about: of which variable.
+    output: the name of the output, or of two. cells: cells, coefficients or times concerned. people: records of the
+    original concerned, each once; larger = riskier. what: in a sentence. places: the first
+    of the cells, as the output itself names them. advice: what would mend it.
     """
 
     rule: str
@@ -669,6 +670,7 @@ class Held:
     measures: tuple[str, ...]
     people: int
     intruder: str
+    rules_are_disclosive: bool = False
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from outrisk.records.schema import Finding
 
 Array = NDArray[np.float64]
 Summary = Magnitudes | Quantiles | Mode
+DOMINANCE = "dominance"
 _KINDS = (Magnitudes, Quantiles, Mode)
 
 
@@ -100,33 +101,78 @@ def dominance(output: Output, data: Microdata, appetite: Appetite, target: str) 
     """Sums and means of which few people make up most: the (n, k) rule and the p % rule, on absolute values.
 
     (n, k): the n largest contributions are more than the share k of the total. p %: what is left without the two
-    largest is less than the share p of the largest, so that the second can tell the largest to within p.
+    largest is less than the share p of the largest, so that the second can tell the largest to within p: where the
+    printed digits do not blur that and no value is below 0 it is certain. People: the fewest who break the rule.
     """
     if not isinstance(output, Magnitudes) or not {"mean", "sum"} & set(output.statistics):
         return
     found = [(cell, rules) for cell in cells_of(output, data) if (rules := broken_rules(cell, appetite))]
-    if found:
-        found.sort(key=lambda row: len(row[0].values))
-        yield Finding(
-            "dominance",
+    within = [row for row in found if "p %" in row[1] and _is_told(row[0], output, appetite.safe_pratio_p)]
+    if within:
+        yield _dominated(
+            output,
+            within,
+            appetite,
+            True,
+            f"{output.value} of {people(len(within))} can be worked out to within {100 * appetite.safe_pratio_p:g} % "
+            f"by the second largest contributor of the cell ({plural(len(within), 'cell')}; p % rule).",
+        )
+    others = [row for row in found if row not in within]
+    if others:
+        yield _dominated(
+            output,
+            others,
+            appetite,
             False,
-            output.name,
-            len(found),
-            sum(min(len(cell.values), 2) for cell, _ in found),
-            f"In {plural(len(found), 'cell')} few people make up most of {output.value}: the (n, k) rule with "
+            f"In {plural(len(others), 'cell')} few people make up most of {output.value}: the (n, k) rule with "
             f"n = {appetite.safe_nk_n} and k = {appetite.safe_nk_k:g}, or the p % rule with p = "
             f"{appetite.safe_pratio_p:g}, is broken.",
-            named(
-                [f"{cell.label}: {plural(len(cell.values), 'record')}, {' and '.join(rules)}" for cell, rules in found]
-            ),
-            "Merge these cells with others, withhold them (and a second cell of the row where totals are printed), or "
-            "top-code the variable.",
         )
+
+
+def _dominated(
+    output: Magnitudes, rows: list[tuple[Cell, list[str]]], appetite: Appetite, certain: bool, what: str
+) -> Finding:
+    rows = sorted(rows, key=lambda row: len(row[0].values))
+    return Finding(
+        DOMINANCE,
+        certain,
+        output.name,
+        len(rows),
+        sum(1 if "p %" in rules else _fewest(cell, appetite.safe_nk_k) for cell, rules in rows),
+        what,
+        named([f"{cell.label}: {plural(len(cell.values), 'record')}, {' and '.join(rules)}" for cell, rules in rows]),
+        "Merge these cells with others, withhold them (and a second cell of the row where totals are printed), or "
+        "top-code the variable.",
+        output.value if certain else "",
+    )
+
+
+def _contributions(cell: Cell) -> Array:
+    """The largest first, without their signs."""
+    return np.sort(np.abs(cell.values * cell.weights))[::-1]
+
+
+def _fewest(cell: Cell, share: float) -> int:
+    """How many of the largest contributions make up more than a share of the total."""
+    part = np.cumsum(_contributions(cell))
+    return int(np.argmax(part > share * part[-1])) + 1
+
+
+def _is_told(cell: Cell, output: Magnitudes, share: float) -> bool:
+    """Whether the printed number, less the second largest contribution, is the largest to within a share of it."""
+    part = _contributions(cell)
+    slack = [
+        0.5 * 10.0**-digits * (cell.weights.sum() if statistic == "mean" else 1.0)
+        for statistic, digits in zip(output.statistics, output.decimals[: len(output.statistics)], strict=True)
+        if statistic in ("mean", "sum")
+    ]
+    return len(part) > 1 and bool((cell.values >= 0).all()) and part[2:].sum() + min(slack) < share * part[0]
 
 
 def broken_rules(cell: Cell, appetite: Appetite) -> list[str]:
     """Which dominance rules a cell breaks; none where its total is 0."""
-    part = np.sort(np.abs(cell.values * cell.weights))[::-1]
+    part = _contributions(cell)
     total = float(part.sum())
     if total <= 0:
         return []

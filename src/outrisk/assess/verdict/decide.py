@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from outrisk.appetite import Appetite
+from outrisk.assess.look.finding import DIFFERS, NOT_SEEN
 from outrisk.assess.people import EVERYBODY
 from outrisk.assess.verdict import wording
 from outrisk.assess.verdict.by_level import PERMUTATIONS, LevelRisk
@@ -80,7 +81,11 @@ def decide(evidence: Evidence) -> Decision:
         target=evidence.target,
         keys=evidence.keys,
         held_against=Held(
-            evidence.appetite.margin, evidence.appetite.measure, evidence.appetite.people, evidence.appetite.intruder
+            evidence.appetite.margin,
+            evidence.appetite.measure,
+            evidence.appetite.people,
+            evidence.appetite.intruder,
+            evidence.appetite.rules_are_disclosive,
         ),
         people=people,
         rules_broken=len(broken),
@@ -97,8 +102,11 @@ def decide(evidence: Evidence) -> Decision:
 
 
 def is_told(finding: Finding, evidence: Evidence) -> bool:
-    """Whether a finding is certain, and about something that the intruder is not taken to know already."""
-    return finding.certain and finding.people > 0 and finding.about not in evidence.keys
+    """Whether a finding counts for 'disclosive': it is certain (or the environment's rules are to decide), and about
+    something that the intruder is not taken to know already.
+    """
+    counts = finding.certain or (evidence.appetite.rules_are_disclosive and finding.rule not in (NOT_SEEN, DIFFERS))
+    return counts and finding.people > 0 and finding.about not in evidence.keys
 
 
 def _verdict(evidence: Evidence, people: int, limits: Sequence[Limit]) -> str:

@@ -35,7 +35,7 @@ def _lines(decision: Decision, people: tuple[PeopleCount, ...], when: str, made_
     yield f"- Question: {_text(decision.target)} of a person whose {_text(', '.join(decision.keys))} are known"
     yield (
         f"- Held against: margin {held.margin:g} ({', '.join(held.measures)}); people told for certain: "
-        f"{held.people:,}; intruder: {held.intruder}"
+        f"{held.people:,}{' (or by rules that are not certain)' * held.rules_are_disclosive}; intruder: {held.intruder}"
     )
     if decision.basis:
         basis = decision.basis

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from outrisk.assess.look.contributions import DOMINANCE
+from outrisk.assess.look.finding import people
 from outrisk.records.schema import CANNOT_TELL, DISCLOSIVE, FOUND, NOT_FOUND, NOT_REPRODUCED, Finding, Limit
 from outrisk.risk.by_person.record_scores import MEASURES
 
@@ -50,14 +52,30 @@ def _disclosive(facts: Facts) -> str:
     evidence = facts.evidence
     if not facts.certain:
         return f"Disclosive: {evidence.proved[1]}"
-    about = ", ".join(dict.fromkeys(finding.about or "a value" for finding in facts.certain))
+    certain = [finding for finding in facts.certain if finding.certain]
     outputs = list(dict.fromkeys(finding.output for finding in facts.certain))
     more = f" and {len(outputs) - 1:,} more" if len(outputs) > 1 else ""
-    told = sum(finding.people for finding in facts.certain)
-    people = "1 person" if told == 1 else f"{told:,} people"
     allowed = f", more than the {evidence.appetite.people:,} of the appetite" if evidence.appetite.people else ""
     proofs = f" {evidence.proved[1]}" if evidence.proved[0] else ""
-    return f"Disclosive: the release tells {about} of {people} for certain (“{outputs[0]}”{more}){allowed}.{proofs}"
+    said = []
+    if certain:
+        about = ", ".join(dict.fromkeys(finding.about or "a value" for finding in certain))
+        said.append(f"the release tells {about} of {_people(certain)} {_how_surely(certain, evidence)}")
+    if len(certain) < len(facts.certain):
+        others = [finding for finding in facts.certain if not finding.certain]
+        rules = ", ".join(dict.fromkeys(finding.rule for finding in others))
+        said.append(f"it breaks rules of the environment ({rules}) for {_people(others)}")
+    return f"Disclosive: {', and '.join(said)} (“{outputs[0]}”{more}){allowed}.{proofs}"
+
+
+def _people(findings: Sequence[Finding]) -> str:
+    return people(sum(finding.people for finding in findings))
+
+
+def _how_surely(certain: Sequence[Finding], evidence: Evidence) -> str:
+    near = f"to within {100 * evidence.appetite.safe_pratio_p:g} %"
+    dominated = [finding.rule == DOMINANCE for finding in certain]
+    return near if all(dominated) else f"for certain or {near}" if any(dominated) else "for certain"
 
 
 def _found(facts: Facts) -> str:
