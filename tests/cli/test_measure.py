@@ -105,7 +105,7 @@ def test_a_codebook_makes_text_and_numbers_one(files, tmp_path, capsys):
         ({"more": ["--key-sizes", "two"]}, "Invalid value for '--key-sizes'"),
         ({"more": ["--metrics", "DCR"]}, "--metrics is about the privacy metrics; give --privacy too"),
         ({"more": ["--privacy", "--metrics", "CDR"]}, "no metric 'CDR'; known: ['ZCAP', 'GCAP',"),
-        ({"more": ["--encoding", "ordinal"]}, "--encoding is about the classifiers; give --attacks too"),
+        ({"more": ["--keys-as", "ordinal"]}, "--keys-as is about the classifiers; give --attacks too"),
         ({"more": ["--privacy", "--sample", "1"]}, "Invalid value for '--sample'"),
         ({"more": ["--colour"]}, "--colour"),
     ],
@@ -129,7 +129,7 @@ def test_key_sizes_and_attacks_are_the_python_interface_too(files, tmp_path, cap
         "1",
         "2",
         "--attacks",
-        "--encoding",
+        "--keys-as",
         "ordinal",
         "--json",
         out,
@@ -154,6 +154,31 @@ def test_key_sizes_and_attacks_are_the_python_interface_too(files, tmp_path, cap
     renamed = [frame.rename(columns={"accuracy_original": "original"}) for frame in guesses]
     check_each_and_mean(parts["attacks"][0], pd.concat(renamed), "classifier")
     assert page.read_text().count("<svg ") == 3
+
+
+def test_every_file_is_read_as_it_is_said_to_be_written(files, tmp_path, capsys):
+    plain = tmp_path / "plain.json"
+    held = ["--holdout", files["holdout"]]
+    frames = {
+        path: pd.read_csv(path).assign(town="Köln", weight=lambda table: table["age"] + 0.5) for path in files.values()
+    }
+    for path, frame in frames.items():
+        frame.to_csv(path, index=False)
+    assert outrisk(capsys, *arguments(files, *held, "--json", plain))[0] == 0
+    for path, frame in frames.items():
+        frame.to_csv(path, index=False, sep="|", decimal=",", encoding="utf-16")
+    said = tmp_path / "said.json"
+    more = [*held, "--sep", "|", "--decimal", ",", "--encoding", "utf-16", "--json", said]
+    assert outrisk(capsys, *arguments(files, *more))[::2] == (0, "")  # nothing found out, so no note
+    one, other = (json.loads(path.read_text())["sections"] for path in (plain, said))
+    assert one == other
+    assert "'age'" in refused(capsys, *arguments(files, "--sep", ";"))
+    frames[files["original"]].to_stata(tmp_path / "original.dta", write_index=False)
+    mixed = files | {"original": tmp_path / "original.dta"}
+    assert outrisk(capsys, *arguments(mixed, *more, "--json", said))[0] == 0  # said of those that are CSV
+    assert json.loads(said.read_text())["sections"] == one
+    none = dict.fromkeys(files, tmp_path / "original.dta")
+    assert "leave them out for Stata" in refused(capsys, *arguments(none, "--sep", ";"))
 
 
 def test_privacy_metrics_are_the_python_interface_too(files, tmp_path, capsys):

@@ -27,7 +27,7 @@ from outrisk.progress import MetricProgress
 from outrisk.records.files import plain
 from outrisk.records.provenance import file_digest
 from outrisk.report.pages.measured_page import render_measured, show_measured
-from outrisk.tabular import read_table
+from outrisk.tabular import Written, is_delimited, read_table
 from outrisk.whole_files import write_text
 
 _WIDTH = 120  # of the plain text
@@ -174,45 +174,52 @@ def measure_files(
     targets: Sequence[str],
     key_sizes: Sequence[int],
     attacks: bool,
-    encoding: str | None,
+    keys_as: str | None,
     privacy: bool,
     metrics: Sequence[str],
     sample: int | None,
     time_limit: float | None,
     codebook: Path | None,
     group_keys: int | None,
+    written: tuple[str, str, str],
     outputs: Sequence[Path],
 ) -> Measured:
-    """Measure records in files; `outputs` are files that will be written, and are checked before anything else."""
+    """Measure records in files.
+
+    `written` (separator, decimal mark, encoding) is of those that are CSV; `outputs` are files that will be written,
+    and are checked before anything else.
+    """
     inputs = [("original", original), *(("synthetic", path) for path in synthetic)]
     inputs += [(what, path) for what, path in (("holdout", holdout), ("codebook", codebook)) if path is not None]
     _check_outputs(outputs, [path for _, path in inputs])
     for option, given in (("--metrics", metrics), ("--sample", sample), ("--time-limit", time_limit)):
         if given not in (None, []) and not privacy:
             raise ConfigError(f"{option} is about the privacy metrics; give --privacy too")
-    if encoding is not None and not attacks:
-        raise ConfigError("--encoding is about the classifiers; give --attacks too")
+    if keys_as is not None and not attacks:
+        raise ConfigError("--keys-as is about the classifiers; give --attacks too")
     chosen = metric_names(metrics)
     known = read_codebook(codebook) if codebook is not None else None
+    records = [original, *synthetic, *([holdout] if holdout is not None else [])]
+    plain_text = [path for path in records if is_delimited(path)] or records
+
+    def read(path: Path) -> pd.DataFrame:
+        return typed(read_table(path, Written(*written) if path in plain_text else None), known)
+
     with MetricProgress(Console(stderr=True)) as progress:
         request = Request(
-            original=_read(original, known),
-            synthetic=tuple(_read(path, known) for path in synthetic),
-            holdout=_read(holdout, known) if holdout is not None else None,
+            original=read(original),
+            synthetic=tuple(read(path) for path in synthetic),
+            holdout=read(holdout) if holdout is not None else None,
             keys=tuple(keys),
             target=target,
             targets=tuple(targets),
             key_sizes=tuple(key_sizes),
-            attacks=(encoding or "nominal") if attacks else "",
+            attacks=(keys_as or "nominal") if attacks else "",
             privacy=Privacy(chosen, sample, time_limit) if privacy else None,
             codebook=known,
             group_keys=group_keys,
         )
         return _measured(request, progress, inputs)
-
-
-def _read(path: Path, codebook: Codebook | None) -> pd.DataFrame:
-    return typed(read_table(path), codebook)
 
 
 def _check_outputs(outputs: Sequence[Path], inputs: Sequence[Path]) -> None:

@@ -159,7 +159,8 @@ class _Facts:
         columns, entries = of.matrix.shape[1], of.matrix.nnz
         sentence = (
             f"Not tried here: certain claims about {self.target} are a programme of {columns:,} unknowns and "
-            f"{entries:,} entries; `outrisk prove` takes its own time for it, and `--sample` asks about fewer people."
+            f"{entries:,} entries; `outrisk prove` takes its own time for it, and with a number of people after "
+            "`outrisk prove --sample` it asks about fewer."
         )
         return self._certain("skipped", sentence, of, asked=0)
 

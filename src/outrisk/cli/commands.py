@@ -17,7 +17,7 @@ from outrisk.cli.spread import Spread
 from outrisk.errors import OutRiskError
 
 
-class Encoding(StrEnum):
+class KeysAs(StrEnum):
     """How classifiers take keys."""
 
     nominal = "nominal"
@@ -47,6 +47,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+_SEP = "Separator of a CSV, such as ';' or 'tab' (else found out)."
+_DECIMAL = "Decimal mark of a CSV, '.' or ',' (else found out)."
+_ENCODING = "Encoding of a CSV, such as cp1252 (else found out)."
 _ClickError: type[Exception] = typer.BadParameter.__mro__[2]  # typer re-exports click's errors only in part
 
 
@@ -169,11 +172,12 @@ def prove(
         float, typer.Option(min=0, max=1, help="Share of the people whose keys are known, drawn at random.")
     ] = 1.0,
     seed: Annotated[int, typer.Option(min=0, help="Of what is drawn.")] = 1,
+    trust: Annotated[bool, typer.Option("--trust", help="Run the study's own functions (kind: custom).")] = False,
 ) -> int:
     """Prove whose target the outputs give away to an intruder who knows everybody's keys. No evolution."""
     from outrisk.cli.prove import prove as prove_outputs
 
-    return _stoppable(lambda: prove_outputs(study, time_limit, csv, sample, known_for, seed))
+    return _stoppable(lambda: prove_outputs(study, time_limit, csv, sample, known_for, seed, trust))
 
 
 @app.command()
@@ -195,7 +199,7 @@ def follow(
 
 @app.command(cls=Spread)
 def measure(
-    original: Annotated[Path, typer.Option(help="Original records, CSV or Parquet.")],
+    original: Annotated[Path, typer.Option(help="Original records: CSV, Parquet, Stata, SPSS or Excel.")],
     synthetic: Annotated[list[Path], typer.Option(help="Synthetic records; several files: several syntheses.")],
     keys: Annotated[list[str], typer.Option(help="Variables that an intruder knows.")],
     target: Annotated[str, typer.Option(help="Variable that the intruder wants to learn.")],
@@ -203,8 +207,8 @@ def measure(
     targets: Annotated[list[str] | None, typer.Option(help="Further targets, to be compared.")] = None,
     key_sizes: Annotated[list[int] | None, typer.Option(help="CAP family over all key sets of these sizes.")] = None,
     attacks: Annotated[bool, typer.Option("--attacks", help="Train classifiers on the synthetic data.")] = False,
-    encoding: Annotated[
-        Encoding | None, typer.Option(help="Keys that classifiers learn from, as categories or as numbers.")
+    keys_as: Annotated[
+        KeysAs | None, typer.Option(help="Keys that classifiers learn from, as categories or as numbers.")
     ] = None,
     privacy: Annotated[bool, typer.Option("--privacy", help="Privacy metrics for synthetic data.")] = False,
     metrics: Annotated[list[str] | None, typer.Option(help="Only these privacy metrics.")] = None,
@@ -214,6 +218,9 @@ def measure(
     group_keys: Annotated[
         int | None, typer.Option(min=1, help="Intervals that numeric keys are grouped into (default: not grouped).")
     ] = None,
+    sep: Annotated[str, typer.Option(help=_SEP)] = "",
+    decimal: Annotated[str, typer.Option(help=_DECIMAL)] = "",
+    encoding: Annotated[str, typer.Option(help=_ENCODING)] = "",
     details: Annotated[
         bool, typer.Option("--details", help="Show all tables and columns, as how intervals are made.")
     ] = False,
@@ -233,13 +240,14 @@ def measure(
             targets=targets or [],
             key_sizes=key_sizes or [],
             attacks=attacks,
-            encoding=encoding.value if encoding else None,
+            keys_as=keys_as.value if keys_as else None,
             privacy=privacy,
             metrics=metrics or [],
             sample=sample,
             time_limit=time_limit,
             codebook=codebook,
             group_keys=group_keys,
+            written=(sep, decimal, encoding),
             details=details,
             json_file=json,
             html_file=html,
@@ -267,9 +275,9 @@ def init(
         Rare | None, typer.Option(help="Levels of few people: kept, merged (default) or their records dropped.")
     ] = None,
     threshold: Annotated[int, typer.Option(min=1, help="People that a level needs.")] = 10,
-    sep: Annotated[str, typer.Option(help="Separator of a CSV, such as ';' or 'tab' (else found out).")] = "",
-    decimal: Annotated[str, typer.Option(help="Decimal mark of a CSV, '.' or ',' (else found out).")] = "",
-    encoding: Annotated[str, typer.Option(help="Encoding of a CSV, such as cp1252 (else found out).")] = "",
+    sep: Annotated[str, typer.Option(help=_SEP)] = "",
+    decimal: Annotated[str, typer.Option(help=_DECIMAL)] = "",
+    encoding: Annotated[str, typer.Option(help=_ENCODING)] = "",
     acro: Annotated[Path | None, typer.Option(help="A folder of ACRO, whose outputs become the study.")] = None,
     data: Annotated[
         Path | None, typer.Option(help="With --acro: the records, to settle what the folder lacks.")

@@ -13,11 +13,13 @@ _SHOWN = 20
 _SETS = 8
 
 
-def prove(path: Path, time_limit: float, csv: Path | None, sample: int | None, known_for: float, seed: int) -> int:
+def prove(
+    path: Path, time_limit: float, csv: Path | None, sample: int | None, known_for: float, seed: int, trust: bool
+) -> int:
     """Print what the outputs of a study prove; returns the exit code."""
     aside = Console(stderr=True, highlight=False)
     asked = Asked(known_for, sample, time_limit, seed, lambda text: aside.print(escape(text)))
-    proof = prove_study(path, asked)
+    proof = prove_study(path, asked, trust)
     console = Console(highlight=False)
     console.print(escape(proof.sentence))
     if "number" in proof.certain and not proof.certain.empty:

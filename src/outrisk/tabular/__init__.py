@@ -12,7 +12,7 @@ from outrisk.tabular.delimited import read_delimited
 from outrisk.tabular.package_files import ENDINGS, check_parquet
 from outrisk.tabular.table import Table, Written
 
-__all__ = ["Table", "Written", "check_parquet", "read_source", "read_table"]
+__all__ = ["Table", "Written", "check_parquet", "is_delimited", "read_source", "read_table"]
 
 _LOG = logging.getLogger("outrisk")
 
@@ -20,6 +20,11 @@ _LOG = logging.getLogger("outrisk")
 def read_table(path: Path, written: Written | None = None) -> pd.DataFrame:
     """The records of a file, as `read_source` has them."""
     return read_source(path, written).frame
+
+
+def is_delimited(path: Path) -> bool:
+    """Whether a file is read as CSV."""
+    return path.suffix.lower() not in ENDINGS
 
 
 def read_source(path: Path, written: Written | None = None) -> Table:

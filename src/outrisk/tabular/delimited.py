@@ -108,8 +108,8 @@ def _check_widths(path: Path, encoding: str, sep: str) -> None:
             if row and len(row) != width:
                 raise DataError(
                     f"{path}: record {number:,} has {len(row)} cells and the header {width}; give it as many "
-                    f"(cells are separated by {SEPARATORS.get(sep, repr(sep))}; --sep, or 'sep' in the study's 'data', "
-                    "says another)"
+                    f"(cells are separated by {SEPARATORS.get(sep, repr(sep))}; another is said by 'sep' in the "
+                    "study's 'data', `outrisk init --sep` or `outrisk measure --sep`)"
                 )
 
 
