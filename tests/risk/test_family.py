@@ -14,7 +14,7 @@ from outrisk.errors import RiskError
 from outrisk.risk import cap, code_frames, cross, tcap
 from outrisk.risk.attribution import nearest as hamming
 from outrisk.risk.attribution.nearest import nearest_keys, same_keys
-from outrisk.risk.intervals.closed import RunningMean, interval, sample
+from outrisk.risk.intervals.closed import RunningMeans, interval, sample
 
 KEYS = ("a", "b", "c")
 LEVELS = (*"vwxyz", None)
@@ -240,9 +240,20 @@ def test_tcap_has_an_interval_and_a_baseline():
     assert (math.isnan(alone.low), alone.interval_reason) == (True, "no holdout")
 
 
-def test_running_mean_of_nothing():
-    with pytest.raises(RiskError, match="no key sets"):
-        RunningMean().mean()
+def test_running_means_are_plain_means_of_samples_one_by_one():
+    rng = np.random.default_rng(3)
+    weights, parts, alone = rng.integers(1, 4, 6).astype(float), [RunningMeans(), RunningMeans()], []
+    for part in (0, 0, 1):
+        scores, counted = rng.random((3, 6)), rng.integers(0, 2, (3, 6)).astype(float)
+        used = np.array([True, part == 1, False])
+        parts[part].add(sample(scores, weights, counted), used)
+        alone += [(m, sample(scores[m], weights, counted[m])) for m in np.flatnonzero(used)]
+    for m in range(2):
+        expected = [one for at, one in alone if at == m]
+        found = RunningMeans.mean(parts, m)
+        assert found.center == pytest.approx(np.mean([one.center for one in expected]))
+        np.testing.assert_allclose(found.influence, np.mean([one.influence for one in expected], axis=0), atol=1e-15)
+    assert RunningMeans.mean(parts, 2) is None
 
 
 PEOPLE = frame([("v", "v", "v", "yes"), ("w", "w", "w", "no")])

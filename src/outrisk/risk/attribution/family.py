@@ -6,8 +6,7 @@ data, CODASPY 2020); WEAP and TCAP those of Taub and Elliot (The synthetic data 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +27,7 @@ from outrisk.risk.attribution.definitions import (
 from outrisk.risk.attribution.marginals import (
     TCAP_MEASURES,
     RecordMeans,
+    RecordScores,
     family_rows,
     marginal_frame,
     summary_frame,
@@ -144,18 +144,19 @@ def measures(nearest: bool = True) -> list[str]:
     return [*lookups, *(f"R_{name}_{ties}" for name in lookups for ties in TIES), *TCAP_MEASURES]
 
 
-def record_scores(equivalence: Equivalence, exact: Lookup, near: Lookup | None) -> dict[str, tuple[Floats, Floats]]:
-    """Score of an attacked record in each cell, and whether it counts (0 or 1); arrays of shape (n_cells,).
-
-    A measure is the sum of scores over the records attacked, divided by the number of them that count.
-    """
+def record_scores(equivalence: Equivalence, exact: Lookup, near: Lookup | None) -> RecordScores:
+    """What an attacked record in each cell scores by each measure but TCAP's."""
     everyone = np.ones(len(equivalence.cell_class))
     met = (exact.size > 0)[equivalence.cell_class].astype(float)
-    found = {}
-    for name, lookup, counted in (("0CAP", exact, everyone), ("ICAP", exact, met), ("GCAP", near, everyone)):
-        for measure, score in _scores(equivalence, lookup).items() if lookup is not None else ():
-            found[measure.format(name)] = (score, counted)
-    return found
+    by_keys = _scores(equivalence, exact)
+    lookups = [("0CAP", by_keys, everyone), ("ICAP", by_keys, met)]
+    if near is not None:
+        lookups.append(("GCAP", _scores(equivalence, near), everyone))
+    return RecordScores(
+        tuple(measure.format(name) for name, scores, _ in lookups for measure in scores),
+        np.array([score for _, scores, _ in lookups for score in scores.values()]),
+        np.array([counted for _, scores, counted in lookups for _ in scores]),
+    )
 
 
 def _scores(equivalence: Equivalence, lookup: Lookup) -> dict[str, Floats]:
@@ -174,16 +175,12 @@ def _row(
     keys: tuple[str, ...],
     side: str,
     equivalence: Equivalence,
-    scores: Mapping[str, tuple[Floats, Floats]],
+    scores: RecordScores,
     near: Lookup | None,
     tau: float,
 ) -> dict[str, object]:
     """One row of `CapResult.per_set`."""
     counts, n_records = equivalence.counts[side], equivalence.n_records(side)
-    values = {}
-    for measure, (score, counted) in scores.items():
-        total = float(counts @ counted)
-        values[measure] = float(counts @ score) / total if total else math.nan
     targeted = targeted_attribution(equivalence, side, tau)
     in_class = equivalence.class_counts[side]
     unmatched = int(in_class[equivalence.class_counts[SYNTHETIC] == 0].sum())
@@ -197,7 +194,7 @@ def _row(
         "n_records": n_records,
         "n_synthetic": equivalence.n_records(SYNTHETIC),
         "non_matches": unmatched,
-        **values,
+        **scores.values(counts),
         **({} if near is None else _distances(in_class, near)),
         "CAP_self": cap_original(equivalence, side),
         "mean_WEAP": mean_weap(equivalence),

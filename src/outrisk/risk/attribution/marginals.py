@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -13,8 +13,8 @@ import pandas as pd
 from outrisk.reasons import sentence
 from outrisk.risk.attribution.definitions import Floats
 from outrisk.risk.attribution.over_key_sets import Scores, marginal, score_coding, some
-from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, Coding, Positions
-from outrisk.risk.intervals.closed import RunningMean, interval, sample
+from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, SIDES, Coding, Counts, Positions
+from outrisk.risk.intervals.closed import RunningMeans, interval, sample
 from outrisk.risk.rows import AGRESTI_CAFFO, ALL, JACKKNIFE, Row
 
 TCAP_MEASURES = ("TCAP_undefined", "TCAP_zero")
@@ -22,46 +22,99 @@ _HITTMEIR = "Hittmeir, Mayer and Ekelhart (2020)"
 _TAUB = "Taub and Elliot (2019)"
 
 
+@dataclass(frozen=True, eq=False)
+class RecordScores:
+    """What an attacked record in each cell scores by m measures, and whether it counts (0 or 1).
+
+    A measure is the sum of scores over the records attacked, divided by the number of them that count.
+    """
+
+    measures: tuple[str, ...]  # (m,)
+    score: Floats  # (m, n_cells)
+    counted: Floats  # (m, n_cells)
+
+    def values(self, counts: Counts) -> dict[str, float]:
+        """The measures of a table with so many records in each cell (n_cells,); NaN where none counts."""
+        sums, totals = self.score @ counts, self.counted @ counts
+        found = np.divide(sums, totals, out=np.full(len(sums), math.nan), where=totals > 0)
+        return dict(zip(self.measures, found.tolist(), strict=True))
+
+
 class RecordMeans:
     """Running means of record scores over the key sets of each size on which both sides are defined."""
 
     def __init__(self, sides: Sequence[str]) -> None:
         self.sides = sides
-        self._means: dict[tuple[int, str, str], RunningMean] = defaultdict(RunningMean)
+        self.measures: tuple[str, ...] = ()
+        self._means: dict[tuple[int, str], RunningMeans] = defaultdict(RunningMeans)
 
     def add(
-        self,
-        size: int,
-        scores: Mapping[str, tuple[Floats, Floats]],
-        cells: Mapping[str, Positions],
-        weights: Mapping[str, Floats],
+        self, size: int, scores: RecordScores, cells: Mapping[str, Positions], weights: Mapping[str, Floats]
     ) -> None:
-        """Take in a key set: scores by cell, and for each side the cells and weights of its distinct records."""
-        for measure, (score, counted) in scores.items():
-            counts = {side: counted[cells[side]] for side in self.sides}
-            if all(counts[side].any() for side in self.sides):
-                for side in self.sides:
-                    self._means[size, measure, side].add(sample(score[cells[side]], weights[side], counts[side]))
+        """Take in a key set, and for each side the cells and weights of its distinct records."""
+        self.measures = scores.measures
+        counted = {side: scores.counted[:, cells[side]] for side in self.sides}
+        used = np.all([each.any(axis=1) for each in counted.values()], axis=0)
+        for side in self.sides:
+            self._means[size, side].add(sample(scores.score[:, cells[side]], weights[side], counted[side]), used)
 
     def interval(self, measure: str, sizes: Sequence[int]) -> tuple[float, float]:
         """95 % interval of the marginal over the key sets of these sizes; NaN where none is defined."""
-        sides = {side: RunningMean() for side in (ORIGINAL, HOLDOUT)}
-        for side, total in sides.items():
-            for size in sizes:
-                if (part := self._means.get((size, measure, side))) is not None:
-                    total.add(part.mean(), part.n)
-        if not sides[ORIGINAL].n:
+        at = self.measures.index(measure)
+        found = [RunningMeans.mean([self._means[size, side] for size in sizes], at) for side in SIDES]
+        if found[0] is None or found[1] is None:
             return math.nan, math.nan
-        return interval(sides[ORIGINAL].mean(), sides[HOLDOUT].mean())
+        return interval(found[0], found[1])
+
+
+class _Table:
+    """The rows of `CapResult.per_set` of one table attacked, as numbers column by column."""
+
+    def __init__(self, per_set: pd.DataFrame, side: str) -> None:
+        self._rows, self._side = per_set[per_set["attacked"] == side], side
+        self._columns: dict[str, Floats] = {}
+
+    def __getitem__(self, column: str) -> Floats:
+        if column not in self._columns:
+            self._columns[column] = self._rows[column].to_numpy(dtype=float)
+        return self._columns[column]
+
+    @property
+    def n_records(self) -> int:
+        return int(self["n_records"][0])
+
+    def by_size(self) -> list[tuple[str, Positions]]:
+        """Positions of the rows of each size, and those of all together where there are several sizes."""
+        sizes = self["size"]
+        return [(f"{size:g}", np.flatnonzero(sizes == size)) for size in dict.fromkeys(sizes.tolist())] + [
+            (ALL, np.arange(len(sizes)))
+        ]
+
+    def baseline(self, measure: str) -> float:
+        """It depends on the target alone, so that all key sets have the same; WEAP is about synthetic records only."""
+        if measure == "mean_WEAP":
+            return math.nan
+        return float(self["baseline_R" if measure.startswith("R_") else "baseline"][0])
+
+    def why(self, measure: str, at: Positions) -> tuple[str, str] | None:
+        """Code and side of the first reason found why a measure is undefined; None where it is defined."""
+        undefined = at[np.isnan(self[measure][at])]
+        if not len(undefined):
+            return None
+        code = "no_match"
+        if measure in TCAP_MEASURES:
+            code = "certain_unmatched" if self["certain"][undefined[0]] else "nothing_certain"
+        return code, self._side
 
 
 def summary_frame(per_set: pd.DataFrame, measures: Sequence[str]) -> pd.DataFrame:
     """Mean and standard deviations over key sets (see `CapResult.summary`)."""
     rows = []
-    for side, of_side in per_set.groupby("attacked", sort=False):
-        for label, part in _by_size(of_side):
+    for side in dict.fromkeys(per_set["attacked"]):
+        table = _Table(per_set, side)
+        for label, at in table.by_size():
             for measure in [*measures, "mean_WEAP"]:
-                values = part[measure].to_numpy(dtype=float)
+                values = table[measure][at]
                 defined = values[~np.isnan(values)]
                 rows.append(
                     {
@@ -74,8 +127,8 @@ def summary_frame(per_set: pd.DataFrame, measures: Sequence[str]) -> pd.DataFram
                         "sd_sample": defined.std(ddof=1) if len(defined) > 1 else math.nan,
                         "n_sets": len(values),
                         "n_defined": len(defined),
-                        "baseline": _baseline(part, measure),
-                        "reason": "" if len(defined) else sentence(*(_why(part, measure) or ("never_both", ""))),
+                        "baseline": table.baseline(measure),
+                        "reason": "" if len(defined) else sentence(*(table.why(measure, at) or ("never_both", ""))),
                     }
                 )
     return pd.DataFrame(rows)
@@ -88,31 +141,30 @@ def family_rows(
 
     With a holdout the means are over the key sets where both sides are defined; `scores` are the jackknife's.
     """
-    original = per_set[per_set["attacked"] == ORIGINAL].reset_index(drop=True)
-    holdout = per_set[per_set["attacked"] == HOLDOUT].reset_index(drop=True)
+    original, holdout = (_Table(per_set, side) for side in SIDES)
     rows = []
-    for label, part in _by_size(original):
+    for label, at in original.by_size():
         for measure in measures:
             row = Row(
-                family="cap", measure=measure, size=label, target=target, baseline=_baseline(part, measure),
-                sets=len(part), n_original=int(part["n_records"].iloc[0]),
+                family="cap", measure=measure, size=label, target=target, baseline=original.baseline(measure),
+                sets=len(at), n_original=original.n_records,
             )  # fmt: skip
-            own = part[measure].to_numpy(dtype=float)
+            own = original[measure][at]
             if scores is None:
                 rows.append(replace(row, original=_mean(own), defined=int((~np.isnan(own)).sum()), reason="no_holdout"))
                 continue
-            of_holdout = holdout.loc[part.index]
-            row = replace(row, n_holdout=int(of_holdout["n_records"].iloc[0]))
-            other = of_holdout[measure].to_numpy(dtype=float)
+            row = replace(row, n_holdout=holdout.n_records)
+            other = holdout[measure][at]
             both = ~np.isnan(own - other)
             if not both.any():  # each side alone still says what it can
-                reason, detail = _why(part, measure) or _why(of_holdout, measure) or ("never_both", "")
+                reason, detail = original.why(measure, at) or holdout.why(measure, at) or ("never_both", "")
                 rows.append(replace(row, original=_mean(own), holdout=_mean(other), reason=reason, detail=detail))
                 continue
             if measure in TCAP_MEASURES:
-                method, (low, high, reason) = JACKKNIFE, tcap_interval(some(scores, part.index.to_numpy()), measure)
+                method, (low, high, reason) = JACKKNIFE, tcap_interval(some(scores, at), measure)
             else:
-                method, (low, high), reason = AGRESTI_CAFFO, means.interval(measure, sorted(set(part["size"]))), ""
+                sizes = sorted(set(original["size"][at].tolist()))
+                method, (low, high), reason = AGRESTI_CAFFO, means.interval(measure, sizes), ""
             rows.append(
                 replace(
                     row,
@@ -152,12 +204,6 @@ def marginal_frame(rows: Sequence[Row]) -> pd.DataFrame:
     )
 
 
-def _by_size(part: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """The rows of each size, and those of all together where there are several sizes."""
-    parts = [(str(size), rows) for size, rows in part.groupby("size", sort=False)]
-    return [*parts, (ALL, part)]
-
-
 def tcap_scores(
     coding: Coding, sets: Sequence[tuple[str, ...]], target: str, tau: float, groups: int, seed: int
 ) -> Scores | None:
@@ -182,24 +228,6 @@ def tcap_interval(scores: Scores | None, measure: str = "TCAP_undefined") -> tup
 
 def _definition(measure: str) -> str:
     return _TAUB if measure.startswith("TCAP") or measure == "mean_WEAP" else _HITTMEIR
-
-
-def _baseline(part: pd.DataFrame, measure: str) -> float:
-    """It depends on the target alone, so that all key sets have the same; WEAP is about synthetic records only."""
-    if measure == "mean_WEAP":
-        return math.nan
-    return float(part["baseline_R" if measure.startswith("R_") else "baseline"].iloc[0])
-
-
-def _why(part: pd.DataFrame, measure: str) -> tuple[str, str] | None:
-    """Code and side of the first reason found why a measure is undefined; None where it is defined."""
-    undefined = part.loc[part[measure].isna()]
-    if not len(undefined):
-        return None
-    first, code = undefined.iloc[0], "no_match"
-    if measure in TCAP_MEASURES:
-        code = "certain_unmatched" if first["certain"] else "nothing_certain"
-    return code, str(first["attacked"])
 
 
 def _mean(values: Floats) -> float:

@@ -15,7 +15,6 @@ from outrisk.reasons import sentence
 from outrisk.risk.attribution.definitions import (
     Attribution,
     Floats,
-    attribute,
     baseline,
     certain_cells,
     check_tau,
@@ -30,6 +29,7 @@ from outrisk.risk.coding.classes import (
     SIDES,
     SYNTHETIC,
     Coding,
+    Counts,
     Equivalence,
     Positions,
     check_keys,
@@ -90,7 +90,7 @@ def score_coding(
     """`score` on tables under one coding, 'synthetic', 'original' and perhaps 'holdout'."""
     check_tau(tau)
     sides = [side for side in SIDES if side in coding.lengths]
-    members = {side: deal(coding.lengths[side], groups, seed, side) for side in sides}
+    group_of = {side: _group_of(deal(coding.lengths[side], groups, seed, side)) for side in sides}
     values = {(measure, side): np.full(len(sets), math.nan) for measure in MEASURES for side in sides}
     replicates = {at: np.full((len(sets), groups), math.nan) for at in values}
     weap = np.empty(len(sets))
@@ -110,7 +110,7 @@ def score_coding(
             for measure, value in zip(MEASURES, row, strict=True):
                 values[measure, side][k] = value
             if groups:
-                without = replicate(equivalence, side, members[side], tau)
+                without = replicate(equivalence, side, group_of[side], groups, tau)
                 for measure in MEASURES:
                     replicates[measure, side][k] = without[measure]
     return Scores(
@@ -126,30 +126,47 @@ def score_coding(
     )
 
 
-def replicate(equivalence: Equivalence, side: str, members: Sequence[Positions], tau: float) -> dict[str, Floats]:
-    """Each measure recomputed without the side's records of each group in turn; arrays of shape (groups,)."""
-    cells = certain_cells(equivalence, tau)
-    weights = equivalence.counts[SYNTHETIC][cells]
-    counts, totals = equivalence.counts[side][cells], equivalence.class_totals(side)[cells]
-    classes, n_classes = equivalence.cell_class[cells], len(equivalence.class_counts[side])
-    n_cells, certain = len(equivalence.cell_class), int(weights.sum())
-    share = shares(equivalence, SYNTHETIC)
-    share_total = float(equivalence.counts[side] @ share)
-    by_target = np.bincount(equivalence.cell_target, weights=equivalence.counts[side])
-    without = {measure: np.full(len(members), math.nan) for measure in MEASURES}
+def _group_of(members: Sequence[Positions]) -> Positions:
+    """The jackknife group of each record, shape (n_records,)."""
+    group_of = np.empty(sum(map(len, members)), dtype=np.intp)
     for group, rows in enumerate(members):
-        gone = equivalence.records[side][rows]
-        n_left = equivalence.n_records(side) - len(rows)
-        left = by_target - np.bincount(equivalence.cell_target[gone], minlength=len(by_target))
-        without["baseline"][group] = left @ left / n_left**2
-        without["dcap"][group] = (share_total - share[gone].sum()) / n_left
-        gone_from_class = np.bincount(equivalence.cell_class[gone], minlength=n_classes)[classes]
-        gone_from_cell = np.bincount(gone, minlength=n_cells)[cells]
-        correct, matched = attribute(weights, counts - gone_from_cell, totals - gone_from_class)
-        reduced = Attribution(correct, matched, certain, equivalence.n_records(SYNTHETIC))
-        without["tcap_undefined"][group] = reduced.tcap_undefined
-        without["tcap_zero"][group] = reduced.tcap_zero
-    return without
+        group_of[rows] = group
+    return group_of
+
+
+def replicate(equivalence: Equivalence, side: str, group_of: Positions, groups: int, tau: float) -> dict[str, Floats]:
+    """Each measure recomputed without the side's records of each group in turn; arrays of shape (groups,).
+
+    group_of (n_records,): the group of each record.
+    """
+    of_record = equivalence.records[side]
+
+    def left(code: Positions, counts: Counts) -> Counts:
+        """What is left of counts (n,), of records by a code below n, without each group: shape (groups, n)."""
+        gone = np.bincount(group_of * len(counts) + code, minlength=groups * len(counts))
+        return counts - gone.reshape(groups, len(counts))
+
+    by_target = np.bincount(equivalence.cell_target, weights=equivalence.counts[side])
+    in_cell, n_left = left(of_record, equivalence.counts[side]), len(of_record) - np.bincount(group_of)
+    in_class = left(equivalence.cell_class[of_record], equivalence.class_counts[side])
+    with_target = left(equivalence.cell_target[of_record], by_target)
+    cells = certain_cells(equivalence, tau)
+    totals = in_class[:, equivalence.cell_class[cells]]
+    weights = equivalence.counts[SYNTHETIC][cells].astype(float)
+    met = totals > 0
+    correct = np.divide(in_cell[:, cells], totals, out=np.zeros(totals.shape), where=met) @ weights
+    return {
+        "tcap_undefined": _ratios(correct, met @ weights),
+        "tcap_zero": _ratios(correct, np.full(groups, weights.sum())),
+        "dcap": in_cell @ shares(equivalence, SYNTHETIC) / n_left,
+        "baseline": np.square(with_target).sum(axis=1) / n_left**2,
+    }
+
+
+def _ratios(numerators: Floats, denominators: Floats) -> Floats:
+    """NaN where a denominator is 0."""
+    found = np.full(len(numerators), math.nan)
+    return np.asarray(np.divide(numerators, denominators, out=found, where=denominators > 0))
 
 
 def average(scores: Scores, measure: str, side: str, both: bool = False) -> Estimate:

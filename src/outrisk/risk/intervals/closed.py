@@ -9,13 +9,12 @@ a width where every record scores the same.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
-
-from outrisk.errors import RiskError
 
 Floats = NDArray[np.float64]
 LEVEL = 0.95
@@ -24,49 +23,57 @@ _ADDED = np.array([0.0, 1.0])  # scores of the two records added to a sample
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """One side: each record's influence on the mean, and that mean with the two added records."""
+    """One side: each record's influence on a mean, and that mean with the two added records; or m such means."""
 
-    center: float
-    influence: Floats  # (n_rows + 2,)
+    center: Floats  # () or (m,)
+    influence: Floats  # (n_rows + 2,) or (m, n_rows + 2)
     weights: Floats  # (n_rows + 2,) records that each row stands for
 
     @property
     def variance(self) -> float:
-        """Sampling variance of the mean."""
+        """Sampling variance of the one mean."""
         return float(self.weights @ np.square(self.influence)) / float(self.weights.sum()) ** 2
 
 
 def sample(scores: Floats, weights: Floats, counted: Floats | None = None) -> Sample:
-    """Mean score over the records that count; `counted` (n_rows,) is 1 for these, by default for all of them."""
-    weights, scores = np.append(weights, [1.0, 1.0]), np.append(scores, _ADDED)
-    counted = np.ones(len(scores)) if counted is None else np.append(counted, [1.0, 1.0])
-    total = float(weights @ counted)
-    center = float(weights @ (scores * counted)) / total
-    return Sample(center, (scores - center) * counted * (float(weights.sum()) / total), weights)
+    """Mean score over the records that count; scores (n_rows,), or (m, n_rows) for m means at once.
+
+    `counted`, of the shape of the scores, is 1 for records that count; by default all do.
+    """
+    counted = np.ones(scores.shape) if counted is None else counted
+    added = np.broadcast_to(_ADDED, (*scores.shape[:-1], 2))
+    scores, counted = np.concatenate([scores, added], -1), np.concatenate([counted, np.ones(added.shape)], -1)
+    weights = np.append(weights, [1.0, 1.0])
+    total = counted @ weights
+    center = (scores * counted) @ weights / total
+    return Sample(center, (scores - center[..., None]) * counted * (weights.sum() / total)[..., None], weights)
 
 
-class RunningMean:
-    """Plain mean of means over the same records, one added at a time; how they vary together is kept."""
+class RunningMeans:
+    """Plain means of m means over the same records, one of each added at a time; how they vary together is kept."""
 
     def __init__(self) -> None:
-        self.n, self._center, self._influence, self._weights = 0, 0.0, np.zeros(1), np.zeros(1)
+        self._n, self._center, self._influence, self._weights = (np.zeros(1) for _ in range(4))
 
-    def add(self, one: Sample, times: int = 1) -> None:
-        """Take one mean in, with the weight of `times` means."""
-        self.n += times
-        self._center += times * one.center
-        self._influence = self._influence + times * one.influence
+    def add(self, one: Sample, used: NDArray[np.bool_]) -> None:
+        """Take one of each mean in, of those that are `used` (m,)."""
+        self._n = self._n + used
+        self._center = self._center + used * one.center
+        self._influence = self._influence + used[:, None] * one.influence
         self._weights = one.weights
 
-    def mean(self) -> Sample:
-        """The mean of what was added; RiskError if nothing was."""
-        if not self.n:
-            raise RiskError("no key sets to average")
-        return Sample(self._center / self.n, self._influence / self.n, self._weights)
+    @staticmethod
+    def mean(parts: Sequence[RunningMeans], at: int) -> Sample | None:
+        """The mean of what was added to the mean at this position of all parts; None if nothing was."""
+        n = sum(part._n[at] for part in parts)
+        if not n:
+            return None
+        center, influence = sum(part._center[at] for part in parts), sum(part._influence[at] for part in parts)
+        return Sample(np.asarray(center / n), np.asarray(influence / n), parts[0]._weights)
 
 
 def interval(original: Sample, holdout: Sample) -> tuple[float, float]:
     """95 % interval of original minus holdout, within [-1, 1]."""
-    center = original.center - holdout.center
+    center = float(original.center - holdout.center)
     margin = float(ndtri((1 + LEVEL) / 2)) * math.sqrt(original.variance + holdout.variance)
     return max(center - margin, -1.0), min(center + margin, 1.0)
