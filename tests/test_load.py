@@ -31,7 +31,7 @@ def test_where_derive_drop_columns_in_this_order(tmp_path):
     }
     found = load_study_data(study(tmp_path, data))
     assert found.original.frame().to_dict("list") == {"c": [6, 2, 4], "old": [1, 0, 1], "t": [0, 1, 1]}
-    assert found.guesses["c"].startswith("integer: 3 values seen, 2 to 6")
+    assert found.guesses["c"] == "a number, on a grid of 7 values with round ends"  # 2, 4 and 6 are of one person each
     assert found.holdout is None
 
 
@@ -137,8 +137,9 @@ def test_a_codebook_that_is_inferred_names_nobody(tmp_path, caplog):
     with caplog.at_level("INFO", "outrisk"):
         assert load_study_data(study_of(document, tmp_path / "x.yaml")).original.codebook.names == ["a", "t"]
     assert "columns note, id, seen point at single people" in caplog.text
-    named = load_study_data(study_of(document | {"keys": ["a", "id"]}, tmp_path / "x.yaml")).original
-    assert named.codebook.names == ["a", "t", "id"]  # it is what the study is about
+    for key, why in (("id", "points at single people"), ("note", "points at single people")):
+        with pytest.raises(DataError, match=f"column '{key}' {why}.*name one: 'outrisk init'"):
+            load_study_data(study_of(document | {"keys": ["a", key]}, tmp_path / "x.yaml"))
 
 
 def test_single_columns_are_recoded_as_the_study_says(tmp_path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,8 +16,8 @@ from outrisk.codebook import Codebook
 from outrisk.config import DataSection, Study
 from outrisk.errors import ConfigError, DataError, ExpressionError
 from outrisk.expressions import read_expression
-from outrisk.microdata import Microdata, from_frame, infer_codebook, typed, unlisted
-from outrisk.propose.one_column import points_at_people
+from outrisk.microdata import FEW, Microdata, from_frame, infer_codebook, typed, unlisted
+from outrisk.propose.inferred import infer
 from outrisk.tabular import read_table
 from outrisk.tabular.recoded import with_gaps, with_years
 
@@ -46,47 +45,48 @@ def load_study_data(study: Study) -> StudyData:
     frames = {"data": _prepare(file.data, study.folder, codebook, "data")}
     if file.holdout:
         frames["holdout"] = _prepare(file.holdout, study.folder, codebook, "holdout")
-    if codebook is None:
-        frames = _without_identifiers(frames, study)
     missing = {"data": file.data.missing_values}
     if file.holdout:
         missing["holdout"] = file.holdout.missing_values
-    return encode_frames(frames, codebook, missing)
-
-
-def _without_identifiers(frames: Mapping[str, pd.DataFrame], study: Study) -> dict[str, pd.DataFrame]:
-    """The records without columns that point at single people and that the study does not name.
-
-    The codebook that is inferred from the others is written beside the results and counts as public.
-    """
-    named = str(study.file.model_dump(include={"outputs", "rules", "keys", "target"}))
-    data = frames["data"]
-    unnamed = [name for name in data.columns if not re.search(rf"(?<!\w){re.escape(str(name))}(?!\w)", named)]
-    gone = [name for name in unnamed if points_at_people(data[name])]
-    if gone:
-        _LOG.info(
-            "columns %s point at single people and stay out of the codebook, which counts as public; "
-            "'outrisk init' writes one that points at nobody",
-            ", ".join(map(str, gone)),
-        )
-    return {source: frame.drop(columns=gone, errors="ignore") for source, frame in frames.items()}
+    return encode_frames(frames, codebook, missing, named_by(study))
 
 
 def encode_frames(
     frames: Mapping[str, pd.DataFrame],
     codebook: Codebook | None,
     missing_values: Mapping[str, Sequence[str]],
+    named: str = "",
     few: int = 0,
 ) -> StudyData:
-    """Encode the records of 'data' and, where there is one, 'holdout'; without a codebook it is inferred from both
-    (`few`: see `infer_codebook`).
+    """Encode the records of 'data' and, where there is one, 'holdout'; without a codebook it is inferred from both.
+
+    It is written beside the results and counts as public: columns that tell of single people stay out of it, unless
+    the text `named` has their names (see `propose.inferred.infer`). `few`: see `infer_codebook`.
     """
     guesses: dict[str, str] = {}
     if codebook is None:
         both = pd.concat(frames.values(), ignore_index=True) if len(frames) > 1 else frames["data"]
-        codebook, guesses = infer_codebook(both, missing_values["data"], "data", few)
+        inferred = infer(both, named, missing_values["data"], "data", few)
+        codebook, guesses = inferred.codebook, inferred.guesses
+        frames = {name: inferred.fitted(frame, missing_values[name]) for name, frame in frames.items()}
+        if inferred.left_out:
+            _LOG.info(
+                "columns %s point at single people and stay out of the codebook, which counts as public; "
+                "'outrisk init' writes one that points at nobody",
+                ", ".join(inferred.left_out),
+            )
     found = {name: from_frame(frame, codebook, missing_values[name], name) for name, frame in frames.items()}
     return StudyData(found["data"], found.get("holdout"), guesses)
+
+
+def named_by(study: Study) -> str:
+    """What a study says of columns, as text."""
+    return str(study.file.model_dump(include={"outputs", "rules", "keys", "target", "register"}))
+
+
+def exactly(frame: pd.DataFrame, codebook: Codebook | None) -> Microdata:
+    """Records with every value as it is, never to be written; a codebook is inferred where there is none."""
+    return from_frame(frame, codebook or infer_codebook(frame, few=FEW)[0])
 
 
 def _prepare(section: DataSection, folder: Path, codebook: Codebook | None, source: str) -> pd.DataFrame:

@@ -197,15 +197,16 @@ def infer_codebook(
     guesses: dict[str, str] = {}
     variables = []
     for name in frame.columns:
-        variable, guess = _infer_variable(str(name), frame[name], missing_values, source, few)
+        variable, guess = infer_variable(str(name), frame[name], missing_values, source, few)
         variables.append(variable)
         guesses[variable.name] = guess
     return Codebook(tuple(variables)), guesses
 
 
-def _infer_variable(
+def infer_variable(
     name: str, column: pd.Series[Any], missing_values: Sequence[str], source: str, few: int
 ) -> tuple[Variable, str]:
+    """What `infer_codebook` proposes for one column."""
     gaps = gaps_of(column, missing_values)
     present = column[~gaps]
     missing = bool(gaps.any())

@@ -18,7 +18,7 @@ from outrisk.codebook import Codebook
 from outrisk.config import read_study, study_of
 from outrisk.errors import ConfigError
 from outrisk.evolve.loop import Generation
-from outrisk.load import encode_frames, load_study_data
+from outrisk.load import encode_frames, exactly, load_study_data
 from outrisk.microdata import FEW, MISSING_VALUES
 from outrisk.progress import Outlook, Progress
 from outrisk.records.directory import RunDirectory
@@ -129,14 +129,16 @@ def teach(
         document |= {"codebook": "codebook"}
     else:
         check_frame(data, "data")
-        original = encode_frames({"data": data}, codebook, {"data": MISSING_VALUES}, FEW).original
-        found = [entry_of(output, position, data, original, decimals) for position, output in numbered(outputs)]
+        exact = exactly(data, codebook)
+        found = [entry_of(output, position, data, exact, decimals) for position, output in numbered(outputs)]
         entries = [entry for entry, _ in found]
+        named = str([*entries, *rules])
+        original = encode_frames({"data": data}, codebook, {"data": MISSING_VALUES}, named, FEW).original
         first, *_, last = original.codebook.names  # a study with data has keys and a target; they play no part here
         document |= {"data": {"path": "data frame"}, "keys": [first], "target": last}
     study = study_of(document | {"outputs": entries}, Path("outrisk.teach"))
     if original is not None:
-        check_sources(study, original, [source for _, source in found])
+        check_sources(study, exact, [source for _, source in found])
     making = prepare(study, original, records, copies, None, workers, codebook)
     with making:
         make(making, Event(), Console(stderr=True, quiet=quiet))

@@ -21,7 +21,7 @@ from outrisk.codebook import Codebook
 from outrisk.config import Study, is_study, read_study, study_of
 from outrisk.errors import ConfigError
 from outrisk.evolve.loop import Generation
-from outrisk.load import StudyData, encode_frames, load_study_data
+from outrisk.load import StudyData, encode_frames, exactly, load_study_data, named_by
 from outrisk.microdata import FEW, MISSING_VALUES
 from outrisk.progress import Outlook, Progress, Stages, in_words
 from outrisk.records.directory import StudyDirectory
@@ -132,9 +132,9 @@ def study_of_session(
     """A study, and its records, of what a session gives: frames `data` and perhaps `holdout`; outputs checked."""
     for what, frame in frames.items():
         check_frame(frame, what)
-    records = encode_frames(dict(frames), codebook, dict.fromkeys(frames, MISSING_VALUES), FEW)
     data = frames["data"]
-    found = [entry_of(output, position, data, records.original, decimals) for position, output in numbered(outputs)]
+    exact = exactly(data, codebook)
+    found = [entry_of(output, position, data, exact, decimals) for position, output in numbered(outputs)]
     document: dict[str, Any] = {
         **settings,
         **{what: {"path": "data frame"} for what in frames},
@@ -143,8 +143,8 @@ def study_of_session(
         "target": target,
     }
     study = study_of(document, Path(place))
-    check_sources(study, records.original, [source for _, source in found])
-    return study, records
+    check_sources(study, exact, [source for _, source in found])
+    return study, encode_frames(frames, codebook, dict.fromkeys(frames, MISSING_VALUES), named_by(study), FEW)
 
 
 def prepare_study(

@@ -45,10 +45,11 @@ class Grid:
         return text if self.rounded or self.topped else ""
 
 
-def grid_of(numbers: NDArray[np.float64], threshold: int) -> Grid:
+def grid_of(numbers: NDArray[np.float64], threshold: int, fine: int = _FINE, coarse: int = _COARSE) -> Grid:
     """A grid over numbers (n,). Its ends are round; no end is a value held by fewer than `threshold` people but 0.
 
     A few numbers far out do not stretch it: it then ends near the `threshold` greatest, or least, and they are cut.
+    Numbers whose digits need fewer than `fine` points stay as they are; others are rounded to about `coarse`.
     """
     ordered = np.sort(numbers)
     most = max(1, min(threshold, len(ordered) // 20))
@@ -64,10 +65,10 @@ def grid_of(numbers: NDArray[np.float64], threshold: int) -> Grid:
         low_end = max(low_end, 0.0)
     digits = _digits(numbers)
     step = 10.0**-digits if digits is not None else 0.0
-    fine = step > 0 and (high_end - low_end) / step < _FINE
-    if not fine:
-        step = max(_nice((high_end - low_end) / _COARSE), step, _LEAST_STEP)
-    return Grid(round(low_end, 9), round(high_end, 9), round(step, 9), not fine, far_low or far_high)
+    exact = step > 0 and (high_end - low_end) / step < fine
+    if not exact:
+        step = max(_nice((high_end - low_end) / coarse), step, _LEAST_STEP)
+    return Grid(round(low_end, 9), round(high_end, 9), round(step, 9), not exact, far_low or far_high)
 
 
 def _clear(end: float, further: float, ordered: NDArray[np.float64], threshold: int) -> float:

@@ -82,14 +82,14 @@ def look_at(
     return found or _category(base, left, rules, gaps, levels, label)
 
 
-def points_at_people(column: pd.Series[Any]) -> bool:
-    """Whether most values of a column are of few people: an identifier, free text, exact dates.
+def points_at_people(column: pd.Series[Any], threshold: int = _FEW_CODES) -> bool:
+    """Whether most values of a column are of fewer than `threshold` people: an identifier, free text, exact dates.
 
     Of fewer than 20 records that cannot be told.
     """
     if len(column) < _FEW_VALUES:
         return False
-    found = look_at(column, Rules(_FEW_CODES, "keep"), (), {}, "", "")
+    found = look_at(column, Rules(threshold, "keep"), (), {}, "", "")
     return found.year or "identifier" in found.why or "dates" in found.why
 
 
