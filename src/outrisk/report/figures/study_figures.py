@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 from matplotlib.transforms import blended_transform_factory
 from numpy.typing import NDArray
 
@@ -235,6 +235,7 @@ def _log_scale(axes: Axes, which: str, values: Floats, floor: float) -> None:
     (axes.set_yscale if which == "y" else axes.set_xscale)("log")
     (axes.set_ylim if which == "y" else axes.set_xlim)(floor / 1.6, top * 1.8)
     axis.set_major_locator(FixedLocator(ticks))
+    axis.set_minor_locator(NullLocator())  # they would be laid out, and are not drawn
     axis.set_major_formatter(FuncFormatter(lambda at, _: "0" if at <= floor * 1.01 else formats.error(at)))
 
 
@@ -247,7 +248,10 @@ def _thin(rows: Sequence[Row], most: int) -> Sequence[Row]:
 
 def drawing_of(figure: Figure, name: str, description: str, raster: bool = False) -> Drawing:
     """A figure of matplotlib as a figure of a page, without metadata; with a raster image where that is asked for."""
-    stream = io.StringIO()
+    stream, layout = io.StringIO(), figure.get_layout_engine()
+    if layout is not None:  # once; saving would draw everything for it, and then again
+        layout.execute(figure)
+        figure.set_layout_engine(None)
     figure.savefig(stream, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     found = re.search(r'<svg[^>]*?viewBox="0 0 ([\d.]+) ([\d.]+)"[^>]*>(.*)</svg>', stream.getvalue(), flags=re.DOTALL)
     if found is None:
