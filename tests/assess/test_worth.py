@@ -63,7 +63,7 @@ def test_releases_are_compared_person_by_person():
     value = sides[0].mean(axis=0) - sides[1].mean(axis=0)
     np.testing.assert_allclose(found.value, value, atol=1e-6)
     sampling = sum(side.astype(float).var(axis=0, ddof=1) / len(side) for side in sides)
-    wider = 1 + 0.4 * np.minimum(np.abs(value) / 0.1, 1)
+    wider = 1 + 0.4 * np.clip((np.abs(value) / np.sqrt(sampling) - 2) / 6, 0, 1)
     expected = np.sqrt(sampling * wider**2 + between * (1 / 2 + 1 / 2))
     np.testing.assert_allclose(found.standard_error, expected, rtol=1e-4)
     np.testing.assert_allclose(found.high - found.value, 1.959963984540054 * expected, rtol=1e-4)

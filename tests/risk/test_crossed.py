@@ -106,9 +106,52 @@ def test_the_sampling_error_is_that_of_leaving_out_each_record_in_turn():
         n = len(getattr(pairing, side))
         replicates = np.array([without(side, record) for record in range(n)])
         variance = variance + (n - 1) / n * ((replicates - replicates.mean(axis=0)) ** 2).sum(axis=0)
-    added = 0.5 / 60 / 59 + 0.5 / 50 / 49  # two people more a side
-    wider = 1 + 0.4 * np.minimum(np.abs(found.difference) / 0.1, 1)
-    np.testing.assert_allclose(found.standard_error, np.sqrt(variance + added) * wider, rtol=1e-4)
+    reach = reach_of(people_contrasts(pairing))
+    added = 2 * reach**2 * (1 / 60 / 59 + 1 / 50 / 49)
+    error = np.sqrt(variance + added)
+    wider = 1 + 0.4 * np.clip((np.abs(found.difference) / error - 2) / 6, 0, 1)
+    assert wider.max() > 1
+    np.testing.assert_allclose(found.standard_error, error * wider, rtol=1e-4)
+
+
+def people_contrasts(pairing):
+    """Everybody's contrast at every key set and as their mean, (people, measures, sets + 1), one key set at a time."""
+    each = [np.vstack(person_contrasts(pairing, [keys], "t")) for keys in SETS]
+    return np.stack([*each, np.mean(each, axis=0)], axis=2)
+
+
+def reach_of(people):
+    """How far off the two people are that are added to each side."""
+    farthest = np.abs(people).max(axis=0)
+    return np.where(farthest > 0, np.minimum(farthest, 0.5), 0.5)
+
+
+def test_what_people_and_runs_share_is_counted_once():
+    """Two-way clustering by hand: the variance of people, and that between runs, less that of people within runs."""
+    rng = np.random.default_rng(9)
+    runs = [draw(60, rng, 0.1) for _ in range(3)], [draw(50, rng, 0.9) for _ in range(2)]
+    pairing = Pairing(draw(60, rng), draw(50, rng), *runs)
+    found = contrasts(pairing, SETS, "t", permutations=0)
+    alone = [
+        [people_contrasts(Pairing(pairing.original, pairing.holdout, [run], [runs[1 - side][0]])) for run in runs[side]]
+        for side in (0, 1)
+    ]
+    mean = people_contrasts(pairing)
+    sampling = mean[:60].var(axis=0, ddof=1) / 60 + mean[60:].var(axis=0, ddof=1) / 50
+    reach = reach_of(mean)
+    sampling += 2 * reach**2 * (1 / 60 / 59 + 1 / 50 / 49)
+    between, shared = 0.0, 0.0
+    for of_release in alone:
+        k = len(of_release)
+        risks = [each[:60].mean(axis=0) - each[60:].mean(axis=0) for each in of_release]
+        between += np.var(risks, axis=0, ddof=1) / k
+        apart = np.array(of_release) - np.mean(of_release, axis=0)
+        for part, n in ((apart[:, :60], 60), (apart[:, 60:], 50)):
+            shared += part.var(axis=1, ddof=1).sum(axis=0) / (k - 1) / k / n
+    wider = 1 + 0.4 * np.clip((np.abs(found.difference) / np.sqrt(sampling) - 2) / 6, 0, 1)
+    expected = np.sqrt(sampling * wider**2 + np.maximum(between - shared, 0))
+    np.testing.assert_allclose(found.standard_error, expected, rtol=1e-4)
+    assert (between > shared).any() and (between < shared).any()
 
 
 def test_permutation_deals_the_same_people_anew():

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from outrisk.assess.contributions.combinations import Combination, Subset
 from outrisk.result_row import NORMAL
-from outrisk.risk.by_person.crossed import Pairing, person_contrasts
+from outrisk.risk.by_person.crossed import Pairing, person_contrasts, widened
 from outrisk.risk.by_person.record_scores import MEASURES
 
 Floats = NDArray[np.float64]
-_WIDER, _FULLY = 0.4, 0.1  # as for the verdict: margins of error are up to 40 % wider, from a risk of 0.1 on
 
 
 @dataclass(frozen=True)
@@ -115,7 +114,8 @@ def estimate(combination: Combination, worths: Mapping[Subset, Worth], between_r
         value += (sides[0].mean(axis=0) - sides[1].mean(axis=0)) / n_pairs
         sampling += sum(side.var(axis=0, ddof=1) / len(side) for side in sides) / n_pairs**2
     runs = sum(weight**2 / len(worth.by_run) for weight, worth in terms) * np.nan_to_num(between_runs)
-    wider = 1 + _WIDER * np.minimum(np.abs(value) / _FULLY, 1.0)
+    with np.errstate(invalid="ignore"):  # no sampling error and no risk: nobody differs
+        wider = np.nan_to_num(widened(value, np.sqrt(sampling)), nan=1.0)
     error = np.sqrt(sampling * wider**2 + runs)
     margin = NORMAL * error
     return Estimated(value, error, value - margin, value + margin, all(worth.met for _, worth in terms))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import permutations
+from itertools import permutations, product
 
 import numpy as np
 import pandas as pd
@@ -141,12 +141,13 @@ def in_words(codebook: Codebook, pair: Pair) -> str:
 
 
 def _tables(first: Sequence[Output], second: Sequence[Output]) -> list[tuple[str, str, tuple[str, ...]]]:
-    """Names of two outputs and the variables of the table that their difference is; the finest of them only."""
+    """Names of two outputs, of one kind if there are such, and the variables of the table that their difference is; the
+    finest of them only.
+    """
     found: dict[frozenset[str], tuple[str, str, tuple[str, ...]]] = {}
-    for one in first:
-        for other in second:
-            common = tuple(name for name in one.table if name in other.table)
-            found.setdefault(frozenset(common), (one.name, other.name, common))
+    for one, other in sorted(product(first, second), key=lambda pair: pair[0].kind != pair[1].kind):
+        common = tuple(name for name in one.table if name in other.table)
+        found.setdefault(frozenset(common), (one.name, other.name, common))
     return [row for variables, row in found.items() if not any(variables < finer for finer in found)]
 
 

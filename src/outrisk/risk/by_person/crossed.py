@@ -22,7 +22,8 @@ from outrisk.risk.by_person.record_scores import MEASURES, Floats, record_scores
 from outrisk.risk.coding.classes import Coding, Positions, code_microdata, cross
 
 _PEOPLE = "people"
-_WIDER, _FULLY = 0.4, 0.1  # margins of error are up to 40 % wider, from a marginal risk of 0.1 on
+_WIDER, _FROM, _TO = 0.4, 2.0, 8.0  # errors are up to 40 % larger, between so many of them from 0
+_HALF = 0.5
 _PERMUTED_AT_ONCE = 64
 
 
@@ -47,7 +48,8 @@ class Contrasts:
 
     own, other: mean scores of people by releases they are in, and are not in; difference: own - other, the marginal
     risk. standard_error: of sampling the people (the jackknife that leaves out a record at a time, which for a
-    difference of means has a closed form) and of the runs' chance; runs_share: the runs' part of its square.
+    difference of means has a closed form) and of the runs' chance beyond it; runs_share: the part of its square that
+    more runs would lessen.
     null_error: the standard error under exchanged labels. permuted: differences with labels exchanged at random,
     (permutations, n_measures, n_sets + 1).
     """
@@ -97,8 +99,7 @@ def contrasts(
 
     People with the same values are scored once: O(runs x sets x records + permutations x people x sets).
     """
-    means, contrast, members, _ = _scored(pairing, sets, target, tau, n_mean)
-    return _of_scores(pairing, means, contrast, members, permutations, seed)
+    return _of_scores(pairing, _scored(pairing, sets, target, tau, n_mean), permutations, seed)
 
 
 def person_contrasts(
@@ -109,34 +110,69 @@ def person_contrasts(
     The marginal risk is the mean of d over the original less that over the holdout; so two releases of the same people
     are compared by the differences of their d, person by person.
     """
-    _, contrast, _, pattern = _scored(pairing, sets, target, tau, None)
-    mine, theirs = np.split(contrast[pattern, :, -1], [len(pairing.original)])
+    scored = _scored(pairing, sets, target, tau, None)
+    mine, theirs = np.split(scored.contrast[scored.pattern, :, -1], [len(pairing.original)])
     return mine, theirs
 
 
-def _scored(
-    pairing: Pairing, sets: Sequence[tuple[str, ...]], target: str, tau: float, n_mean: int | None
-) -> tuple[Floats, NDArray[np.float32], Floats, Positions]:
-    """Mean scores by run and side, contrasts by pattern, people of each side by pattern, and everybody's pattern."""
+@dataclass(frozen=True, eq=False)
+class _Scored:
+    """means: scores by run and side, (runs, 2, n_measures, n_sets + 1). contrast: by pattern, the own release less the
+    other. both: variance of the difference that comes from people and runs together. members: people of each side by
+    pattern; pattern: everybody's.
+    """
+
+    means: Floats
+    contrast: NDArray[np.float32]
+    both: Floats
+    members: Floats
+    pattern: Positions
+
+
+def _scored(pairing: Pairing, sets: Sequence[tuple[str, ...]], target: str, tau: float, n_mean: int | None) -> _Scored:
     if not sets:
         raise RiskError("no key sets to score; give at least one")
     names = list(dict.fromkeys([*(key for keys in sets for key in keys), target]))
     patterns, members, pattern = _patterns(pairing, names)
     coding, weights = _coding(pairing, patterns, names)
+    weight = np.array(list(weights.values()))
     n_mean = len(sets) if n_mean is None else n_mean
     shape = (len(MEASURES), len(sets) + 1)
     means = np.zeros((len(weights), 2, *shape))  # of a run's data, over a side's people
     contrast = np.zeros((len(patterns), *shape), dtype=np.float32)  # own release less the other's
+    both = np.zeros(shape)
+    over_sets = np.zeros((len(weights), len(patterns), len(MEASURES)))
     sizes = members.sum(axis=1, keepdims=True)
     for k, keys in enumerate(sets):
         equivalence = cross(coding, keys, target)
-        for run, (table, weight) in enumerate(weights.items()):
-            found = record_scores(equivalence, table, _PEOPLE, tau)
-            means[run, :, :, k] = members @ found / sizes
-            contrast[:, :, k] += (weight * found).astype(np.float32)
+        found = np.stack([record_scores(equivalence, table, _PEOPLE, tau) for table in weights])
+        means[..., k] = members @ found / sizes
+        contrast[:, :, k] = np.tensordot(weight, found, axes=1)
+        both[:, k] = _people_by_runs(found, weight, members)
+        if k < n_mean:
+            over_sets += found / n_mean
     means[..., -1] = means[..., :n_mean].mean(axis=-1)
     contrast[..., -1] = contrast[..., :n_mean].mean(axis=-1)
-    return means, contrast, members, pattern
+    both[:, -1] = _people_by_runs(over_sets, weight, members)
+    return _Scored(means, contrast, both, members, pattern)
+
+
+def _people_by_runs(scores: Floats, weight: Floats, members: Floats) -> Floats:
+    """Variance of the difference from what runs score people differently by, (n_measures,).
+
+    scores: (runs, n_patterns, n_measures). It is in the variance of sampling the people, and in that between runs, too.
+    """
+    variance = np.zeros(scores.shape[-1])
+    for of_side in (weight > 0, weight < 0):
+        runs = scores[of_side]
+        if len(runs) < 2:
+            continue
+        apart = runs - runs.mean(axis=0)
+        for side in members:
+            n = side.sum()
+            squares = side @ (apart**2).sum(axis=0) - n * ((side @ apart / n) ** 2).sum(axis=0)
+            variance += weight[of_side][0] ** 2 * len(runs) / (len(runs) - 1) * squares / (n - 1) / n
+    return variance
 
 
 def _patterns(pairing: Pairing, names: Sequence[str]) -> tuple[Microdata, Floats, Positions]:
@@ -164,15 +200,10 @@ def _coding(pairing: Pairing, patterns: Microdata, names: Sequence[str]) -> tupl
     return code_microdata(tables, names), weights
 
 
-def _of_scores(
-    pairing: Pairing,
-    means: Floats,
-    contrast: NDArray[np.float32],
-    members: Floats,
-    permutations: int,
-    seed: int,
-) -> Contrasts:
-    ours, theirs = np.split(means, [len(pairing.of_original)])
+def _of_scores(pairing: Pairing, scored: _Scored, permutations: int, seed: int) -> Contrasts:
+    """The variance is that of people and of runs, less what is in both (Cameron, Gelbach and Miller, 2011)."""
+    contrast, members = scored.contrast, scored.members
+    ours, theirs = np.split(scored.means, [len(pairing.of_original)])
     own, other = ours[:, 0].mean(axis=0), ours[:, 1].mean(axis=0)
     by_run = [ours[:, 0] - ours[:, 1]]
     if pairing.crossed:
@@ -180,29 +211,38 @@ def _of_scores(
         by_run = [by_run[0] / 2, (theirs[:, 1] - theirs[:, 0]) / 2]
     of_runs = sum(np.var(runs, axis=0, ddof=1) / len(runs) if len(runs) > 1 else 0.0 for runs in by_run)
     sampling = sum(_variance(contrast, side) / side.sum() for side in members)
-    wider = 1 + _WIDER * np.minimum(np.abs(own - other) / _FULLY, 1.0)
-    variance = sampling * wider**2 + of_runs
+    variance = sampling * widened(own - other, np.sqrt(sampling)) ** 2 + np.maximum(of_runs - scored.both, 0.0)
     everybody = members.sum(axis=0)
     null = _variance(contrast, everybody) * (1 / members.sum(axis=1)).sum()
     return Contrasts(
         own=own,
         other=other,
         standard_error=np.sqrt(variance),
-        runs_share=of_runs / variance,
+        runs_share=np.minimum(of_runs / variance, 1.0),
         null_error=np.sqrt(null),
         permuted=_permuted(contrast, members, permutations, seed),
     )
 
 
+def widened(difference: Floats, error: Floats) -> Floats:
+    """By how much an error of sampling the people is made larger: where the risk is many errors from 0, people of a
+    class share their fate, and leaving out one at a time shows too little (docs/validation.md has the coverage).
+    """
+    return np.asarray(1 + _WIDER * np.clip((np.abs(difference) / error - _FROM) / (_TO - _FROM), 0.0, 1.0))
+
+
 def _variance(contrast: NDArray[np.float32], members: Floats) -> Floats:
-    """Variance over people, with two more of them half a unit above and below the mean (see `intervals.closed`).
+    """Variance over people, with two more of them above and below the mean (see `intervals.closed`), as far as anybody
+    is from 0, half a unit at most, and half a unit where nobody is from 0.
 
     So it is never 0: nobody told rightly among few people is not a risk of exactly 0.
     """
     flat, n = contrast.reshape(len(contrast), -1).astype(float), members.sum()
+    farthest = np.abs(flat).max(axis=0)
+    reach = np.where(farthest > 0, np.minimum(farthest, _HALF), _HALF)
     mean = members @ flat / n
     squares = np.maximum(members @ flat**2 - n * mean**2, 0.0)
-    return np.asarray(((squares + 0.5) / (n - 1)).reshape(contrast.shape[1:]))
+    return np.asarray(((squares + 2 * reach**2) / (n - 1)).reshape(contrast.shape[1:]))
 
 
 def _permuted(contrast: NDArray[np.float32], members: Floats, permutations: int, seed: int) -> NDArray[np.float32]:
