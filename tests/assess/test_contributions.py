@@ -8,7 +8,9 @@ import pandas as pd
 import pytest
 import yaml
 
+import outrisk
 from outrisk.cli.commands import run
+from outrisk.config import read_codebook
 
 CODEBOOK = {
     "variables": {
@@ -183,3 +185,51 @@ def test_subsets_are_kept_and_gone_on_with(place, monkeypatch):
     assert run(command) == 0
     assert len(calls) == len(first) + 2 and calls[3:] != first[:2]
     np.testing.assert_array_equal(table(out).value, whole)
+
+
+def few_of_the_south(place):
+    """An old table of all but two of the people of the south, and a new one of all: apart, two people, both ill."""
+    frame = pd.read_csv(place / "people.csv")
+    frame = frame[frame.area != "s"].reset_index(drop=True)
+    frame.loc[:1, ["area", "ill"]] = "s", "yes"
+    frame.to_csv(place / "people.csv", index=False)
+    old = written(place, "old", outputs=[{**LIGHT, "where": "area == 'n' or area == 'w'"}])
+    return written(place, "new", outputs=[LIGHT]), old
+
+
+@pytest.mark.parametrize("command", ["check", "prove"])
+def test_old_and_new_are_looked_at_and_proved_from_together(place, capsys, command):
+    new, old = few_of_the_south(place)
+    assert run([command, str(new)]) == 0
+    alone = capsys.readouterr().out
+    assert run([command, str(new), "--released", str(old)]) == 0
+    together = capsys.readouterr().out
+    if command == "check":
+        assert "by sex minus old: by sex" in together and "minus" not in alone
+    else:
+        assert "ill of none of 75 people" in " ".join(alone.split()) and "ill of 2 of 75" in " ".join(together.split())
+    assert run([command, str(new), "--released", str(place / "none")]) == 2
+
+
+def test_a_session_names_what_is_released_as_the_commands_do(place):
+    new, old = few_of_the_south(place)
+    frame = pd.read_csv(place / "people.csv")
+    codebook = read_codebook(place / "codebook.yaml")
+    asked = {"outputs": [LIGHT], "keys": STUDY["keys"], "target": "ill", "codebook": codebook, "released": [old]}
+    found = outrisk.check(frame, **asked).findings
+    assert (found.rule == "difference of outputs").sum() == 1
+    assert found[found.rule == "difference of outputs"].people.tolist() == [2]
+    proof = outrisk.prove(frame, **asked)
+    assert len(proof.certain) == 2 and set(frame.area[proof.certain.record]) == {"s"}
+    settings = {"runs": 2, "folds": [2], "privacy": {"metrics": []}, "workers": 1, "quiet": True, "seed": 3}
+    result = outrisk.assess(
+        frame, **asked, **settings, key_sizes=[2, 3], evolve={"generations": 30},
+        contributions={"leave_one_out": True},
+    )  # fmt: skip
+    rows = result.tables["contributions"]
+    assert {"together", "new outputs add", "alone", "adds"} <= set(rows.what)
+    assert result.verdict == "disclosive"
+    with pytest.raises(outrisk.OutRiskError, match="give a list of study files or folders"):
+        outrisk.check(frame, **{**asked, "released": str(old)})
+    with pytest.raises(outrisk.OutRiskError, match="other people"):
+        outrisk.check(frame.head(50), **asked)

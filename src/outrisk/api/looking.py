@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from outrisk.api.studies import study_of_session
+from outrisk.api.studies import already_out, studies_at, study_of_session
+from outrisk.assess.contributions.earlier import check_earlier
 from outrisk.assess.look import Finding, in_a_sentence, look
 from outrisk.assess.look.unlike_data import with_differences
 from outrisk.codebook import Codebook
 from outrisk.config import Study, read_study
 from outrisk.errors import ConfigError
-from outrisk.load import load_study_data
-from outrisk.microdata import Microdata
+from outrisk.load import StudyData, load_study_data
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +39,7 @@ def check(
     codebook: Codebook | None = None,
     decimals: int | None = None,
     appetite: Mapping[str, float] | None = None,
+    released: Sequence[str | Path] = (),
     inside: bool = False,
 ) -> Checked:
     """Look at what outputs say outright: groups with one answer, small cells, dominance. Seconds, no evolution.
@@ -48,6 +49,7 @@ def check(
     data : the records (n, variables) behind the outputs.
     outputs, keys, target, codebook, decimals : as of `outrisk.assess`.
     appetite : the environment's rules, by ACRO's names, such as {"safe_threshold": 10} (docs/direct-look.md).
+    released : study files, or folders of them, whose outputs are already released: looked at with the new ones.
     inside : name the small cells that only a subtraction of two outputs shows.
 
     Returns
@@ -62,29 +64,34 @@ def check(
     --------
     >>> outrisk.check(df, [pd.crosstab(df.area, df.ill)], keys=["age", "area"], target="ill").findings
     """
-    settings = {"name": "study", "appetite": dict(appetite or {})}
+    settings = {"name": "study", "appetite": dict(appetite or {}), **already_out("outrisk.check", released)}
     study, records = study_of_session(
         "outrisk.check", {"data": data}, outputs, keys, target, codebook, decimals, settings
     )
-    sentence, found = _look(study, records.original, inside)
+    sentence, found = _look(study, records, inside)
     return Checked(
         sentence, pd.DataFrame([asdict(each) for each in found], columns=[field.name for field in fields(Finding)])
     )
 
 
-def look_at_study(path: Path, inside: bool = False, trust: bool = False) -> tuple[str, list[Finding]]:
+def look_at_study(
+    path: Path, inside: bool = False, trust: bool = False, released: Sequence[Path] = ()
+) -> tuple[str, list[Finding]]:
     """What the outputs of a study say outright: a sentence, and the findings, the worst first.
 
     `inside`: cells that only a subtraction of two outputs shows are named too. `trust`: the study's own functions may
-    be run. ConfigError for a study without data.
+    be run. `released`: studies whose outputs are already released, besides those it names. ConfigError for a study
+    without data.
     """
-    study = read_study(path, trust=trust)
+    study = read_study(path, trust=trust, released=studies_at(path, released))
     if study.file.data is None:
         raise ConfigError(f"{path}: 'data' is missing; add it: what released numbers say is read off with the records")
-    return _look(study, load_study_data(study).original, inside)
+    return _look(study, load_study_data(study), inside)
 
 
-def _look(study: Study, original: Microdata, inside: bool) -> tuple[str, list[Finding]]:
+def _look(study: Study, data: StudyData, inside: bool) -> tuple[str, list[Finding]]:
+    check_earlier(study, data)
+    original = data.original
     outputs = study.outputs(original.codebook)
     refits = [released.recompute(original) for released in study.given(original.codebook).values()]
     findings = with_differences(look(outputs, original, study.file.appetite, study.file.target, inside), refits)

@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from outrisk.api.studies import study_of_session
+from outrisk.api.studies import already_out, studies_at, study_of_session
 from outrisk.assess.certain_people import certain_people
+from outrisk.assess.contributions.earlier import check_earlier
 from outrisk.codebook import Codebook
 from outrisk.config import Study, read_study
 from outrisk.errors import ConfigError
@@ -90,6 +91,7 @@ def prove(
     codebook: Codebook | None = None,
     decimals: int | None = None,
     rules: Sequence[str] = (),
+    released: Sequence[str | Path] = (),
     known_for: float = 1.0,
     sample: int | None = None,
     time_limit: float = 120.0,
@@ -101,6 +103,7 @@ def prove(
     ----------
     data : the records (n, variables) behind the outputs.
     outputs, keys, target, codebook, decimals, rules : as of `outrisk.assess`.
+    released : study files, or folders of them, whose outputs are already released: equations beside the new ones.
     known_for : share of the people whose keys are known, drawn at random by `seed`; of the others nothing is known.
     sample : ask about so many people only, drawn at random by `seed`: for data that are too large to ask about all.
     time_limit : seconds for it; what is proved by then is told.
@@ -119,25 +122,28 @@ def prove(
     --------
     >>> outrisk.prove(df, [pd.crosstab([df.age, df.area], df.ill)], keys=["age", "area"], target="ill").certain
     """
-    settings: dict[str, Any] = {"name": "study", "rules": list(rules)}
+    settings: dict[str, Any] = {"name": "study", "rules": list(rules), **already_out("outrisk.prove", released)}
     study, records = study_of_session(
         "outrisk.prove", {"data": data}, outputs, keys, target, codebook, decimals, settings
     )
+    check_earlier(study, records)
     return _values(study, records.original, Asked(known_for, sample, time_limit, seed).checked())
 
 
-def prove_study(path: Path, asked: Asked, trust: bool = False) -> Proof:
+def prove_study(path: Path, asked: Asked, trust: bool = False, released: Sequence[Path] = ()) -> Proof:
     """What the outputs of a study prove: to an intruder who holds a register of everybody's keys and lacks the target.
 
     A study without data has no register: then the records that every data set which fits its numbers holds.
+    `released`: studies whose outputs are already released, besides those it names.
     ProveError where no data set fits, or the question is too large.
     """
     asked = asked.checked()
-    study = read_study(path, trust=trust)
+    study = read_study(path, trust=trust, released=studies_at(path, released))
     if study.file.data is None:
         return _records(study, asked.time_limit)
-    data = load_study_data(study).original
-    return _values(study, data, asked)
+    data = load_study_data(study)
+    check_earlier(study, data)
+    return _values(study, data.original, asked)
 
 
 def _values(study: Study, data: Microdata, asked: Asked) -> Proof:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Event
@@ -45,6 +46,8 @@ def assess(
     intruder: Sequence[str] = ("codebook", "register"),
     register: Mapping[str, Any] | None = None,
     privacy: Mapping[str, Any] | None = None,
+    contributions: Mapping[str, Any] | None = None,
+    released: Sequence[str | Path] = (),
     attacks: Sequence[str] | str | Mapping[str, Any] = (),
     evolve: Mapping[str, Any] | None = None,
     runs: int | Mapping[int, int] = 3,
@@ -70,8 +73,10 @@ def assess(
     holdout : records of the same population that were not used. Without them the halves of the data serve each other.
     codebook : the variables and their supports; without one it is inferred, and the result has it to be checked.
     decimals : printed digits after the point of outputs that do not say their own (counts have none).
-    rules, key_sizes, tau, appetite, intruder, register, privacy, attacks, evolve, runs, folds : as in a study file
-        (docs/files.md).
+    rules, key_sizes, tau, appetite, intruder, register, privacy, contributions, attacks, evolve, runs, folds : as in a
+        study file (docs/files.md).
+    released : study files, or folders of them, whose outputs are already released of the same people: the verdict is
+        then of all together, and `tables["contributions"]` has what the new ones add.
     seed : the same seed gives the same result, on any number of workers, and as a study file gives it.
     name, out, force : `out` is a run directory to be written, named as the study; without it nothing is written.
     workers, quiet : runs side by side (by default one a core); no progress.
@@ -105,7 +110,8 @@ def assess(
             "run_time_limit": run_time_limit,
         },
     }
-    sections = {"appetite": appetite, "register": register, "privacy": privacy}
+    sections = {"appetite": appetite, "register": register, "privacy": privacy, "contributions": contributions}
+    settings |= already_out("outrisk.assess", released)
     settings |= {name: dict(section) for name, section in sections.items() if section is not None}
     frames = {"data": data} | ({} if holdout is None else {"holdout": holdout})
     study, records = study_of_session("outrisk.assess", frames, outputs, keys, target, codebook, decimals, settings)
@@ -171,6 +177,14 @@ def prepare_study(
     run = prepare(study, load_study_data(study), directory, workers)
     run.backend = connect(backend, address)
     return run
+
+
+def already_out(place: str, released: Sequence[str | Path]) -> dict[str, list[str]]:
+    """The setting of a study of a session that names what is already released."""
+    if isinstance(released, str | Path):
+        raise ConfigError(f"{place}: released is {str(released)!r}; give a list of study files or folders")
+    found = studies_at(Path(place), [Path(each) for each in released])
+    return {"released": [os.path.relpath(each) for each in found]}
 
 
 def studies_at(path: Path, places: Sequence[Path]) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -12,9 +13,9 @@ from outrisk.api.acro_folders import faults_of
 from outrisk.api.looking import look_at_study
 
 
-def check_study(path: Path, inside: bool, trust: bool) -> int:
+def check_study(path: Path, inside: bool, trust: bool, released: Sequence[Path]) -> int:
     """Print what the outputs of a study say outright, the worst first; returns the exit code."""
-    sentence, findings = look_at_study(path, inside, trust)
+    sentence, findings = look_at_study(path, inside, trust, released)
     console = Console(highlight=False)
     console.print(escape(sentence))
     for number, each in enumerate(findings, start=1):

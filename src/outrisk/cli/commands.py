@@ -14,7 +14,7 @@ import typer
 from outrisk import __version__
 from outrisk.cli import STOPPED
 from outrisk.cli.spread import Spread
-from outrisk.errors import OutRiskError
+from outrisk.errors import ConfigError, OutRiskError
 
 
 class KeysAs(StrEnum):
@@ -112,6 +112,11 @@ def _root(
         typer.echo(context.get_help())
 
 
+Released = Annotated[
+    list[Path] | None, typer.Option(help="Studies, or folders of them, whose outputs are already released.")
+]
+
+
 @app.command(cls=Spread)
 def assess(
     study: Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The study to carry out.")],
@@ -131,9 +136,7 @@ def assess(
     address: Annotated[str | None, typer.Option(help="Of the dask scheduler, tcp://HOST:8786.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no summary; errors only.")] = False,
     trust: Annotated[bool, typer.Option("--trust", help="Run the study's own functions (kind: custom).")] = False,
-    released: Annotated[
-        list[Path] | None, typer.Option(help="Studies, or folders of them, whose outputs are already released.")
-    ] = None,
+    released: Released = None,
 ) -> int:
     """Assess the outputs of a study: evolve, refit, measure, report. An unfinished study goes on where it was."""
     from outrisk.cli.assess import run_study
@@ -142,7 +145,7 @@ def assess(
     return _stoppable(lambda: run_study(study, out, force, workers, seed, quiet, trust, *more))
 
 
-@app.command()
+@app.command(cls=Spread)
 def check(
     study: Annotated[
         Path, typer.Argument(metavar="STUDY.yaml|FOLDER", help="The study, or the ACRO folder, that is looked at.")
@@ -151,16 +154,19 @@ def check(
         bool, typer.Option("--inside", help="Name the small cells that only a subtraction of two outputs shows.")
     ] = False,
     trust: Annotated[bool, typer.Option("--trust", help="Run the study's own functions (kind: custom).")] = False,
+    released: Released = None,
 ) -> int:
     """Look at what outputs say outright: small cells, groups with one answer, dominance. No evolution."""
     from outrisk.cli.check import check_folder, check_study
 
     if study.is_dir():
+        if released:
+            raise ConfigError(f"{study}: --released goes with a study; make one of the folder (outrisk init --acro)")
         return _stoppable(lambda: check_folder(study))
-    return _stoppable(lambda: check_study(study, inside, trust))
+    return _stoppable(lambda: check_study(study, inside, trust, released or []))
 
 
-@app.command()
+@app.command(cls=Spread)
 def prove(
     study: Annotated[
         Path, typer.Argument(metavar="STUDY.yaml", help="The study whose outputs are taken as equations.")
@@ -173,11 +179,14 @@ def prove(
     ] = 1.0,
     seed: Annotated[int, typer.Option(min=0, help="Of what is drawn.")] = 1,
     trust: Annotated[bool, typer.Option("--trust", help="Run the study's own functions (kind: custom).")] = False,
+    released: Released = None,
 ) -> int:
     """Prove whose target the outputs give away to an intruder who knows everybody's keys. No evolution."""
     from outrisk.cli.prove import prove as prove_outputs
 
-    return _stoppable(lambda: prove_outputs(study, time_limit, csv, sample, known_for, seed, trust))
+    return _stoppable(
+        lambda: prove_outputs(study, time_limit, csv, sample, known_for, seed, trust, released or [])
+    )
 
 
 @app.command()

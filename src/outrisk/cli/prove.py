@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -14,12 +15,19 @@ _SETS = 8
 
 
 def prove(
-    path: Path, time_limit: float, csv: Path | None, sample: int | None, known_for: float, seed: int, trust: bool
+    path: Path,
+    time_limit: float,
+    csv: Path | None,
+    sample: int | None,
+    known_for: float,
+    seed: int,
+    trust: bool,
+    released: Sequence[Path],
 ) -> int:
     """Print what the outputs of a study prove; returns the exit code."""
     aside = Console(stderr=True, highlight=False)
     asked = Asked(known_for, sample, time_limit, seed, lambda text: aside.print(escape(text)))
-    proof = prove_study(path, asked, trust)
+    proof = prove_study(path, asked, trust, released)
     console = Console(highlight=False)
     console.print(escape(proof.sentence))
     if "number" in proof.certain and not proof.certain.empty:
