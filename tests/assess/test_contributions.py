@@ -212,7 +212,7 @@ def test_old_and_new_are_looked_at_and_proved_from_together(place, capsys, comma
 
 
 def test_a_session_names_what_is_released_as_the_commands_do(place):
-    new, old = few_of_the_south(place)
+    _, old = few_of_the_south(place)
     frame = pd.read_csv(place / "people.csv")
     codebook = read_codebook(place / "codebook.yaml")
     asked = {"outputs": [LIGHT], "keys": STUDY["keys"], "target": "ill", "codebook": codebook, "released": [old]}

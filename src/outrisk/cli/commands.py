@@ -184,9 +184,7 @@ def prove(
     """Prove whose target the outputs give away to an intruder who knows everybody's keys. No evolution."""
     from outrisk.cli.prove import prove as prove_outputs
 
-    return _stoppable(
-        lambda: prove_outputs(study, time_limit, csv, sample, known_for, seed, trust, released or [])
-    )
+    return _stoppable(lambda: prove_outputs(study, time_limit, csv, sample, known_for, seed, trust, released or []))
 
 
 @app.command()
