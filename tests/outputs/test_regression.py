@@ -441,3 +441,19 @@ def test_variables_with_names_of_one_letter_stand_in_terms():
     codebook = Codebook(tuple(Variable(name, "categorical", ("0", "1")) for name in ("a", "t", "my y")))
     output = logit_from_terms(codebook, "logit", "my y", ["a", "t"], {})
     assert output.labels == ["const", "a_1", "t_1"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("options", [{}, {"where": "age > 20", "weight": "w"}])
+def test_several_sets_of_records_are_refitted_as_one_by_one(kind, options):
+    output = regression(kind, **options)
+    nobody = Microdata(CODEBOOK, np.zeros((5, len(CODEBOOK.names)), np.uint16))  # of age 20, of weight 0
+    many = [random_data(1), nobody, random_data(2, 90), random_data(3, 200)]
+    found = list(output.refits(many))
+    assert isinstance(found[1], OutputError)
+    with pytest.raises(OutputError) as alone:
+        output.refit(nobody)
+    assert str(found[1]) == str(alone.value)
+    for at in (0, 2, 3):
+        np.testing.assert_array_equal(found[at], output.refit(many[at]))
+    assert [type(one) for one in output.refits([nobody])] == [OutputError]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
@@ -29,6 +29,7 @@ from outrisk.risk.rows import Row
 KeySets = Sequence[tuple[str, ...]]
 _STEP = 2.0  # a snapshot is taken each time the error has fallen by this factor
 _MOST_SNAPSHOTS = 40
+_TOGETHER = 100_000  # records that are decoded at once
 
 
 class Watcher(Protocol):
@@ -174,11 +175,9 @@ def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None)
     trace, stop = evolved
     snapshots: list[Snapshot] = []
     refits = list[Refit]()
-    for number, codes in trace.kept:
+    for number, synthetic, refits in _refitted(job, trace.kept):
         if halt is not None and halt.is_set():
             return None
-        synthetic = Microdata(job.problem.codebook, codes)
-        refits = [released.recompute(synthetic) for released in job.problem.released]
         snapshots.append(_snapshot(job, number, synthetic, refits))
     best = Microdata(job.problem.codebook, trace.kept[-1][1])
     coding, groups = job.fold.coding.beside(best), groups_of(job.fold)
@@ -214,6 +213,16 @@ def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None)
         best,
         _right(job, best),
     )
+
+
+def _refitted(job: Job, kept: Sequence[tuple[int, np.ndarray]]) -> Iterator[tuple[int, Microdata, list[Refit]]]:
+    """Each snapshot with the refits of all outputs, several at a time: decoding few records costs as much as many."""
+    step = max(1, _TOGETHER // job.problem.n_records)
+    for start in range(0, len(kept), step):
+        numbers, codes = zip(*kept[start : start + step], strict=True)
+        many = [Microdata(job.problem.codebook, each) for each in codes]
+        found = zip(*(released.recompute_all(many) for released in job.problem.released), strict=True)
+        yield from zip(numbers, many, map(list, found), strict=True)
 
 
 def _right(job: Job, best: Microdata) -> dict[str, Right]:

@@ -284,7 +284,12 @@ class StudyRun:
         problems = {job.fold: job.problem for job in self.jobs if not job.fold.swapped}
         register = self.study.file.register_
         return guess_folds(
-            problems, self.study.register_keys, self.assessment.target, self.assessment.seed, register.share
+            problems,
+            self.study.register_keys,
+            self.assessment.target,
+            self.assessment.seed,
+            register.share,
+            self.workers,
         )
 
     @cached_property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
@@ -38,17 +39,24 @@ class FoldGuessed:
 
 
 def guess_folds(
-    problems: Mapping[Fold, Problem], keys: Sequence[str], target: str, seed: int, known_for: float = 1.0
+    problems: Mapping[Fold, Problem],
+    keys: Sequence[str],
+    target: str,
+    seed: int,
+    known_for: float = 1.0,
+    workers: int = 1,
 ) -> list[FoldGuessed]:
-    """What the intruder guesses from the release of each of the largest folds with a holdout, else of the smallest."""
+    """What the intruder guesses from the release of each of the largest folds with a holdout, else of the smallest;
+    `workers` folds side by side.
+    """
     held_out = [fold.level for fold in problems if fold.holdout is not None]
     last = min(held_out, default=max(fold.level for fold in problems))
-    with threadpool_limits(limits=1):  # the same on any machine
-        return [
-            guess_fold(fold, problem, keys, target, seed, known_for)
-            for fold, problem in problems.items()
-            if fold.level == last
-        ]
+
+    def guess(fold: Fold) -> FoldGuessed:
+        return guess_fold(fold, problems[fold], keys, target, seed, known_for)
+
+    with threadpool_limits(limits=1), ThreadPoolExecutor(workers) as threads:  # the same on any machine
+        return list(threads.map(guess, [fold for fold in problems if fold.level == last]))
 
 
 def guess_fold(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
@@ -78,6 +78,18 @@ class Common:
     def sheet(self) -> Sheet | None:
         """It has no protection."""
         return None
+
+    def refits(self, many: Sequence[Microdata], start: Array | None = None) -> Iterator[Array | OutputError]:
+        """The refit of each of several sets of records, or why there is none, as it is asked for."""
+        for data in many:
+            try:
+                yield self.refit(data, start)
+            except OutputError as error:
+                yield error
+
+    def refit(self, data: Microdata, start: Array | None = None) -> Array:
+        """Its kind says."""
+        raise NotImplementedError
 
     def check(self, low: Array, high: Array) -> None:
         """Any numbers can come from it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,6 +13,7 @@ from outrisk.problem.blocks import Array
 if TYPE_CHECKING:
     import numpy as np
 
+    from outrisk.errors import OutputError
     from outrisk.microdata import Microdata
 
 
@@ -38,7 +39,8 @@ class Analysis(Protocol):
 
     Its numbers: `labels` name them, `decimals` (k,) are the printed digits after the point. `refit` computes them (k,)
     from decoded records with statsmodels or pandas, independently of the totals: NaN where one is undefined,
-    OutputError where all are; `start` (k,), published numbers, only sets where iterations begin. `check` raises
+    OutputError where all are; `start` (k,), published numbers, only sets where iterations begin. `refits` gives the
+    same for several sets of records of one codebook, one after the other, and the error in its place. `check` raises
     OutputError where published ranges (k,) cannot come from it. `counts` are all that they say about numbers of
     records. `effort`: what a slow path has taken so far, by name; empty for most.
     """
@@ -64,5 +66,8 @@ class Analysis(Protocol):
     @property
     def effort(self) -> Mapping[str, float]: ...  # noqa: D102
     def refit(self, data: Microdata, start: Array | None = None) -> Array: ...  # noqa: D102
+    def refits(  # noqa: D102
+        self, many: Sequence[Microdata], start: Array | None = None
+    ) -> Iterator[Array | OutputError]: ...
     def check(self, low: Array, high: Array) -> None: ...  # noqa: D102
     def counts(self, low: Array, high: Array) -> Iterable[RecordCounts]: ...  # noqa: D102

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
@@ -178,9 +179,14 @@ class Released:
 
     def recompute(self, data: Microdata) -> Refit:
         """The numbers from decoded records, beside the released ones; NaN, and why, where the refit fails."""
+        return next(self.recompute_all([data]))
+
+    def recompute_all(self, many: Sequence[Microdata]) -> Iterator[Refit]:
+        """`recompute` for several sets of records, one after the other."""
         from outrisk.problem.refit import Refit  # which is made of what stands here
 
-        try:
-            return Refit(self, data.codes, self.refit(data))
-        except OutputError as error:
-            return Refit(self, data.codes, np.full(len(self.low), np.nan), str(error))
+        for data, found in zip(many, self.output.refits(many, self.values), strict=True):
+            if isinstance(found, OutputError):
+                yield Refit(self, data.codes, np.full(len(self.low), np.nan), str(found))
+            else:
+                yield Refit(self, data.codes, found)

@@ -28,6 +28,11 @@ class Sample:
     offset: Array
     weights: Array | None = None
 
+    def part(self, begin: int, end: int) -> Sample:
+        """The records from one position to another."""
+        weights = None if self.weights is None else self.weights[begin:end]
+        return Sample(self.response[begin:end], self.design[begin:end], self.offset[begin:end], weights)
+
     @property
     def counts(self) -> Array:
         """How often each record counts, (n,)."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -190,7 +191,27 @@ class Regression(Common):
         undefined: a level has no records or is separated (the level is named), columns are collinear, the iterations
         do not converge.
         """
-        sample, frame = self.sample(data)
+        return self._numbers(*self.sample(data), start)
+
+    def refits(self, many: Sequence[Microdata], start: Array | None = None) -> Iterator[Array | OutputError]:
+        """The refit of each of several sets of records, or why there is none; their design is made at once."""
+        together = Microdata(self.codebook, np.concatenate([data.codes for data in many]))
+        try:
+            sample, frame = self.sample(together)
+        except OutputError:  # of one of them at least
+            yield from super().refits(many, start)
+            return
+        ends = np.searchsorted(frame.index.to_numpy(), np.cumsum([len(data) for data in many]))
+        for begin, end in pairwise([0, *ends.tolist()]):
+            try:
+                if begin == end:
+                    raise self._no_records
+                yield self._numbers(sample.part(begin, end), frame.iloc[begin:end], start)
+            except OutputError as error:
+                yield error
+
+    def _numbers(self, sample: Sample, frame: pd.DataFrame, start: Array | None) -> Array:
+        """The numbers of a sample, of the records of a frame."""
         K = len(self.coefficients)
         begin = None if start is None else self.release.coefficients(np.asarray(start, dtype=float), K)
         begin = begin if begin is not None and np.isfinite(begin).all() else None
@@ -223,11 +244,15 @@ class Regression(Common):
         if self.weight:
             frame = frame[frame[self.weight] > 0]
         if frame.empty:
-            raise OutputError(f"output '{self.name}': no records to fit it on; see 'where' and missing values")
+            raise self._no_records
         response, design = self._sides
         offset = self._offset.matrix(frame)[:, 0] if self._offset else np.zeros(len(frame))
         weights = frame[self.weight].to_numpy(dtype=float) if self.weight else None
         return Sample(response.of(frame), design.matrix(frame), offset, weights), frame
+
+    @property
+    def _no_records(self) -> OutputError:
+        return OutputError(f"output '{self.name}': no records to fit it on; see 'where' and missing values")
 
     def _groups(self, frame: pd.DataFrame) -> dict[str, NDArray[np.bool_]]:
         """The records of each level of each variable that enters as a category."""
