@@ -11,9 +11,8 @@ from matplotlib.ticker import MaxNLocator
 
 from outrisk.report import formats
 from outrisk.report.drawing import COLOURS, INK, QUIET, Drawing
-from outrisk.report.figures.study_figures import MARKERS, drawing_of, style
+from outrisk.report.figures.study_figures import MARKERS, WIDTH, drawing_of, style
 
-_WIDTH = 4.7  # inches: at 400 px a text of 9.5 points is no smaller than 10 px
 _FONT = 9.5
 _GROUND = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}  # of a row's name: no line goes through it
 
@@ -34,7 +33,7 @@ class Interval(Protocol):
 def margin_figure(rows: Sequence[Interval], margin: float) -> Drawing:
     """A row an interval, its name above it; the margin as a line, and what lies beyond it shaded (NaN: no margin)."""
     with style("margin"):
-        figure = Figure(figsize=(_WIDTH, 0.85 + 0.42 * len(rows)), layout="constrained")
+        figure = Figure(figsize=(WIDTH, 0.85 + 0.42 * len(rows)), layout="constrained")
         axes = figure.subplots()
         ends = [end for row in rows for end in (row.low, row.high, row.value) if math.isfinite(end)]
         low, high = min([0.0, *ends]), max([0.0, *ends, *([margin * 1.2] if math.isfinite(margin) else [])])

@@ -11,11 +11,10 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from outrisk.report.drawing import COLOURS, QUIET, Drawing
-from outrisk.report.figures.study_figures import MARKERS, drawing_of, style
+from outrisk.report.figures.study_figures import MARKERS, WIDTH, drawing_of, style
 
-_WIDTH = 7.4
-_ROW = 0.27
-_LONGEST = 28  # characters of a name on an axis
+_ROW = 0.32
+_LONGEST = 24  # characters of a name on an axis
 Row = dict[str, Any]
 
 
@@ -28,7 +27,7 @@ def targets_figure(table: Mapping[str, Any], name: str) -> Drawing | None:
     if not rows:
         return None
     with style(name):
-        figure = Figure(figsize=(_WIDTH, 1.1 + _ROW * len(rows)), layout="constrained")
+        figure = Figure(figsize=(WIDTH, 1.4 + _ROW * len(rows)), layout="constrained")
         axes = figure.subplots()
         for at, row in enumerate(rows):
             axes.plot([row["synthetic"], row["original"]], [at, at], color=QUIET, lw=0.9, zorder=1)
@@ -49,19 +48,19 @@ def targets_figure(table: Mapping[str, Any], name: str) -> Drawing | None:
             handles.append(
                 Line2D([], [], ls="", marker=MARKERS["holdout"], color=COLOURS["holdout"], mfc="white", label="holdout")
             )
-        figure.legend(handles=handles, loc="outside lower left", ncols=3)
+        figure.legend(handles=handles, loc="outside lower left")
         return drawing_of(figure, name, "Attribute disclosure by target, in rising order")
 
 
 def against_figure(table: Mapping[str, Any], name: str) -> Drawing | None:
-    """Each measure of original and holdout, and beside them the difference with its interval."""
+    """Each measure of original and holdout, and below them the difference with its interval."""
     rows = [row for row in _rows(table) if row["original"] is not None or row["holdout"] is not None]
     rows = [row for row in rows if row.get("synthesis") in (None, "mean")]  # of several synthetic tables the mean
     if not rows:
         return None
     with style(name):
-        figure = Figure(figsize=(_WIDTH, 1.1 + _ROW * len(rows)), layout="constrained")
-        left, right = figure.subplots(1, 2, sharey=True, width_ratios=[1.25, 1])
+        figure = Figure(figsize=(WIDTH, 1.8 + 2 * _ROW * len(rows)), layout="constrained")
+        left, right = figure.subplots(2, 1, sharey=True)
         for at, row in enumerate(rows):
             for side, shift in (("original", -0.14), ("holdout", 0.14)):
                 if row[side] is not None:
@@ -82,7 +81,7 @@ def against_figure(table: Mapping[str, Any], name: str) -> Drawing | None:
                    mfc=COLOURS[side] if side == "original" else "white")
             for side, label in (("original", "people in the data"), ("holdout", "people not in the data (holdout)"))
         ]  # fmt: skip
-        figure.legend(handles=handles, loc="outside lower left", ncols=2)
+        figure.legend(handles=handles, loc="outside lower left")
         return drawing_of(figure, name, "Measures of original and holdout, and their difference")
 
 
@@ -92,7 +91,7 @@ def worst_figure(table: Mapping[str, Any], name: str) -> Drawing | None:
     if not rows:
         return None
     with style(name):
-        figure = Figure(figsize=(_WIDTH, 1.1 + _ROW * len(rows)), layout="constrained")
+        figure = Figure(figsize=(WIDTH, 1.4 + _ROW * len(rows)), layout="constrained")
         axes = figure.subplots()
         for at, row in enumerate(rows):
             if row.get("original_low") is not None and row.get("original_high") is not None:
@@ -106,7 +105,7 @@ def worst_figure(table: Mapping[str, Any], name: str) -> Drawing | None:
             Line2D([], [], marker=MARKERS["original"], color=COLOURS["original"], label="original"),
             Line2D([], [], ls="", marker="|", ms=9, mew=1.6, color=QUIET, label="worst case: a resample released"),
         ]
-        figure.legend(handles=handles, loc="outside lower left", ncols=2)
+        figure.legend(handles=handles, loc="outside lower left")
         return drawing_of(figure, name, "Measures of the original, and their value in the worst case")
 
 
@@ -126,7 +125,7 @@ def _target_name(row: Row) -> str:
     name = str(row["target"])
     name = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
     flags = ["1-way"] * bool(row["check_1way"]) + ["2-way"] * bool(row["check_2way"])
-    return f"{name} (check {' and '.join(flags)})" if flags else name
+    return f"{name}\n(check {' and '.join(flags)})" if flags else name
 
 
 def _name_rows(axes: Axes, names: list[str]) -> None:

@@ -28,20 +28,20 @@ Row = TypeVar("Row")
 
 MARKERS = {"original": "o", "holdout": "s", "marginal": "D"}
 NAMES = {"original": "people in the data", "holdout": "people not in the data (holdout)"}
-_WIDTH = 7.4
+WIDTH = 4.7  # inches: at 400 px a text of 9.5 points is no smaller than 10 px
 _MOST_POINTS = 1500  # drawn in one figure, thinned evenly beyond
 _MOST_LINE_POINTS = 8000
 _STYLE: dict[str, Any] = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],  # lays out; the style sheet sets the reader's own, narrower, sans-serif
-    "font.size": 8.5,
+    "font.size": 9.5,
     "axes.edgecolor": QUIET,
     "axes.labelcolor": INK,
     "axes.linewidth": 0.7,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.titlesize": 9,
+    "axes.titlesize": 9.5,
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
     "axes.grid": True,
@@ -74,8 +74,8 @@ def error_figure(trajectory: Sequence[Step], snapshots: Sequence[Snapshot]) -> D
     most = max(20, _MOST_LINE_POINTS // max(1, len(lines)))
     points = _thin(snapshots, _MOST_POINTS)
     with style("error"):
-        figure = Figure(figsize=(_WIDTH, 2.9), layout="constrained")
-        panels = figure.subplots(1, len(levels), sharey=True, squeeze=False)[0]
+        figure = Figure(figsize=(WIDTH, 0.6 + 1.9 * len(levels)), layout="constrained")
+        panels = figure.subplots(len(levels), 1, sharey=True, squeeze=False)[:, 0]
         for axes, level in zip(panels, levels, strict=True):
             name = formats.level_name(level)
             axes.set_title(name[0].upper() + name[1:])
@@ -86,10 +86,10 @@ def error_figure(trajectory: Sequence[Step], snapshots: Sequence[Snapshot]) -> D
             own = [row for row in points if row.level == level]
             axes.plot(*_points(own, floor), ls="", marker="o", ms=2.6, mew=0, color=INK)
             axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
-            axes.set_xlabel("generation")
-        panels[0].set_ylabel("MAE (log scale)")
+            axes.set_ylabel("MAE (log scale)")
+        panels[-1].set_xlabel("generation")
         handles = [
-            Line2D([], [], color=QUIET, lw=0.9, label="one run (running totals)"),
+            Line2D([], [], color=QUIET, lw=0.9, label="one run"),
             Line2D([], [], ls="", marker="o", ms=3, color=INK, label="full refit"),
         ]
         figure.legend(handles=handles, loc="outside lower center", ncols=2)
@@ -97,13 +97,13 @@ def error_figure(trajectory: Sequence[Step], snapshots: Sequence[Snapshot]) -> D
 
 
 def contrast_figure(rows: Sequence[Contrast], name: str) -> Drawing | None:
-    """Original and holdout with their intervals, and beside them the difference with its interval, a row a fold."""
+    """Original and holdout with their intervals, and below them the difference with its interval, a row a fold."""
     shown = [row for row in rows if not math.isnan(row.original.value) or not math.isnan(row.holdout.value)]
     if not shown:
         return None
     with style(name):
-        figure = Figure(figsize=(_WIDTH, 0.95 + 0.27 * len(shown)), layout="constrained")
-        left, right = figure.subplots(1, 2, sharey=True, width_ratios=[1.25, 1])
+        figure = Figure(figsize=(WIDTH, 1.6 + 0.5 * len(shown)), layout="constrained")
+        left, right = figure.subplots(2, 1, sharey=True)
         for at, row in enumerate(shown):
             _interval(left, row.original, at - 0.14, "original", row.average)
             _interval(left, row.holdout, at + 0.14, "holdout", row.average)
@@ -111,7 +111,7 @@ def contrast_figure(rows: Sequence[Contrast], name: str) -> Drawing | None:
             if math.isnan(row.marginal.value):
                 middle = blended_transform_factory(right.transAxes, right.transData)
                 right.text(0.5, at, row.gap or formats.UNDEFINED, transform=middle, ha="center",
-                           va="center", color=QUIET, fontsize=8.5, clip_on=True, zorder=3,
+                           va="center", color=QUIET, clip_on=True, zorder=3,
                            bbox={"facecolor": "white", "edgecolor": "none", "pad": 2})  # fmt: skip
         left.set_yticks(range(len(shown)), [row.name for row in shown])
         left.set_ylim(len(shown) - 0.5, -0.5)
@@ -126,27 +126,29 @@ def contrast_figure(rows: Sequence[Contrast], name: str) -> Drawing | None:
         else:
             right.axvline(0, color=INK, lw=0.9)
         handles = [_handle(side, label) for side, label in NAMES.items()]
-        figure.legend(handles=handles, loc="outside lower left", ncols=2)
+        figure.legend(handles=handles, loc="outside lower left")
         return drawing_of(figure, name, "Correct attribution of original and holdout, and their difference, by fold")
 
 
 def extrapolation_figure(
     panels: Sequence[tuple[str, Sequence[Snapshot], Sequence[Extrapolation]]], measure: str, name: str
 ) -> Drawing | None:
-    """Risk against error, a row a fold: the fit on its own linear axis, and the same points and line on a log axis."""
+    """Risk against error, two panels a fold: the fit on its own linear axis, the same points and line on a log axis."""
     panels = [panel for panel in panels if any(math.isfinite(row.mae) for row in panel[1])]
     if not panels:
         return None
     with style(name):
-        figure = Figure(figsize=(_WIDTH, 0.55 + 2.35 * len(panels)), layout="constrained")
-        grid = figure.subplots(len(panels), 2, sharey="row", squeeze=False)
-        for (linear, log), (title, rows, fits) in zip(grid, panels, strict=True):
+        figure = Figure(figsize=(WIDTH, 0.9 + 3.6 * len(panels)), layout="constrained")
+        grid = figure.subplots(2 * len(panels), 1)
+        for linear, log, (title, rows, fits) in zip(grid[::2], grid[1::2], panels, strict=True):
+            log.sharey(linear)
             values = np.array([row.mae for row in rows])
             floor = _floor(values)
             _log_scale(log, "x", values, floor)
             linear.set_title(f"{title[0].upper()}{title[1:]}: as fitted")
-            log.set_title("The same points and line, log scale")
+            log.set_title("The same, log scale")
             linear.set_ylabel("TCAP")
+            log.set_ylabel("TCAP")
             some = _thin(rows, _MOST_POINTS // len(panels) // 2)
             errors = np.array([row.mae for row in some])
             for side in NAMES:
@@ -163,7 +165,7 @@ def extrapolation_figure(
             log.set_xlabel("MAE (log scale; 0 at the left edge)")
         handles = [_handle(side, label) for side, label in NAMES.items()]
         handles.append(Line2D([], [], color=QUIET, lw=1.4, label="fitted line, value at zero error"))
-        figure.legend(handles=handles, loc="outside lower center", ncols=3)
+        figure.legend(handles=handles, loc="outside lower left")
         return drawing_of(figure, name, "Correct attribution against error of the released numbers")
 
 
