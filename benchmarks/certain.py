@@ -40,7 +40,6 @@ def main() -> None:
     parser.add_argument("--people", type=int, nargs="+", default=[1000, 2000, 5000])
     parser.add_argument("--ways", type=int, default=4, help="most variables of a table, the target among them")
     parser.add_argument("--protection", choices=list(PROTECTIONS), default="none")
-    parser.add_argument("--seconds", type=float, default=120.0)
     arguments = parser.parse_args()
     frame = pd.read_csv(PLACE, dtype=str)
     frame = frame[frame.YEAR == "2019"].drop(columns="YEAR")
@@ -60,7 +59,7 @@ def main() -> None:
         started = time.perf_counter()
         of = programme(book, released, n, known, [TARGET])
         built = time.perf_counter() - started
-        claims = certain_values(of, TARGET, arguments.seconds)
+        claims = certain_values(of, TARGET)
         truth = data.codes[:, book.index(TARGET)]
         wrong = int(((claims.value >= 0) & (claims.value != truth)).sum())
         rows, columns = of.matrix.shape

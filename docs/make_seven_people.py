@@ -33,7 +33,7 @@ def main() -> None:
         {name: labels[at][code] for at, (name, code) in enumerate(zip(few.names, row, strict=True))}
         for row in few.kinds[found[0]].tolist()
     ]
-    must_go = what_must_go(few, found[0], 600.0)
+    must_go = what_must_go(few, found[0])
     (DOCS / "seven-people-found.svg").write_text(picture_of_people(people), encoding="utf-8")
     (DOCS / "seven-people-must-go.svg").write_text(picture_of_numbers(few, must_go), encoding="utf-8")
 

@@ -64,7 +64,7 @@ ALLOWED = {
     "report": {"errors", "reasons", "records", "report", "whole_files"},
     "progress": {"evolve"},
     "readers": {*BASE, "microdata", "outputs", "problem", "readers"},
-    "acro": {*BASE, "appetite", "expressions", "microdata", "outputs", "problem", "readers", "acro"},
+    "acro": {*BASE, "appetite", "expressions", "microdata", "outputs", "problem", "prove", "readers", "acro"},
     "api": {
         "acro",
         *BASE,

@@ -231,5 +231,5 @@ def test_faults_of_a_folder_worst_first(tmp_path, capsys):
     ]
     places = [said.index(each) for each in order]
     assert places == sorted(places)
-    assert "6 of 6 withheld cells can be read off other outputs or totals (6 by label_only)" in said
+    assert "6 of 6 withheld cells follow from label_only" in said
     assert "(degrees of freedom) 4 residual" in said

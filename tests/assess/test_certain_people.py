@@ -69,6 +69,18 @@ def test_a_sample_of_people_has_the_answers_of_all(proof):
     assert len(merged) == len(found.certain) and (merged.value == merged.value_all).all()
 
 
+def test_cells_that_no_output_prints_are_bounded():
+    frame = people()
+    guarded = outrisk.Frequencies(["area", "ill"], name="guarded", protection={"threshold": 20})
+    found = outrisk.prove(frame, [guarded, outrisk.Frequencies(["area", "ill"])], keys=KEYS, target="ill").cells
+    hidden = found[found.table == "guarded"]
+    assert len(hidden) and hidden.recovered.all() and (hidden.outputs == "table area x ill").all()
+    counts = frame.groupby(["area", "ill"]).size()
+    assert dict(zip(hidden.cell, hidden.low, strict=True)) == {
+        f"area={area}, ill={ill}": count for (area, ill), count in counts.items() if count < 20
+    }
+
+
 def test_in_a_study_claims_decide_where_the_intruder_has_a_register(proof, tmp_path):
     certain = {}
     for intruder in ("codebook", "register"):

@@ -1,5 +1,7 @@
 """The direct look finds what is certain, names it, and is silent where a release says nothing outright."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import statsmodels.api as sm
@@ -228,3 +230,24 @@ def test_the_sentence_says_the_worst_first_and_never_that_all_is_well():
     broken = [finding for finding in certain if not finding.certain]
     assert in_a_sentence(broken, 1).startswith("The direct look found nothing that is certain about people")
     assert "it proves nothing beyond that" in in_a_sentence([], 3)
+
+
+def test_small_cells_of_a_table_that_was_not_released_follow_from_three_that_were():
+    rows = [(0, 0, 0)] * 4 + [(0, 1, 1)] * 3 + [(1, 1, 0)] * 19 + [(1, 1, 1)] * 15 + [(2, 0, 0)] * 30
+    data = records(*(((*row, 0, 1)) for row in rows))
+    tables = [Frequencies(CODEBOOK, " x ".join(by), by) for by in (("area", "sex"), ("area", "ill"), ("sex", "ill"))]
+    found = [each for each in look(tables, data, APPETITE, "ill", inside=True) if each.rule == "table not released"]
+    assert [(each.cells, each.people) for each in found] == [(2, 7)]
+    assert found[0].places == "area=a, sex=m, ill=yes: 3; area=a, sex=f, ill=no: 4"
+    assert "area x sex x ill was not released; 2 cells of fewer than 10 records follow exactly" in found[0].what
+    unnamed = [each for each in look(tables, data, APPETITE, "ill") if each.rule == "table not released"]
+    assert unnamed[0].places == ""
+
+
+def test_what_is_too_large_to_be_bounded_is_said():
+    data = by_area((50, 4), (30, 20), (25, 40))
+    book = replace(data.codebook, variables=(*data.codebook.variables, Variable("x", "integer", tuple(range(200)))))
+    wide = Microdata(book, np.column_stack([data.codes, np.zeros(len(data), np.uint16)]))
+    tables = [Frequencies(book, "one", ("area", "x")), Frequencies(book, "two", ("ill", "x"))]
+    (found,) = [each for each in look(tables, wide, APPETITE) if each.rule == "not bounded"]
+    assert found.places == "area x ill x x" and "too many cells" in found.what

@@ -80,7 +80,7 @@ def test_the_seven_people_are_the_only_ones():
 def test_the_numbers_of_one_group_must_go_and_only_of_that_one():
     few = seven()
     data = few.data_sets(np.ones(len(few.statistics), dtype=bool))[0][0]
-    found = what_must_go(few, data, 300.0)
+    found = what_must_go(few, data)
     assert found.complete and found.size == 1
     (answer,) = found.answers
     words = {each.words for each in few.statistics if each.about in answer}

@@ -44,7 +44,7 @@ class CountTable:
         return found
 
     @cached_property
-    def _true_totals(self) -> dict[Key, float]:
+    def true_totals(self) -> dict[Key, float]:
         """Totals that are of all records: not those that add up the printed cells of a table with withheld ones."""
         found = {}
         for key, count in self.totals.items():
@@ -52,32 +52,6 @@ class CountTable:
             printed = sum(each for each in inside if each is not None)
             if count is not None and (None not in inside or abs(count - printed) > 0.5):
                 found[key] = count
-        return found
-
-    def solved(self, tables: Sequence[CountTable]) -> dict[Key, float]:
-        """Withheld cells that are the only unknown of a total: its own, or a coarser table's of the same records."""
-        cells, totals = dict(self.cells), dict(self._true_totals)
-        for other in tables:
-            if other is self or other.rounded or other.where != self.where or not set(other.by) < set(self.by):
-                continue
-            for key, count in other.cells.items():
-                levels = dict(zip(other.by, key, strict=True))
-                if count is not None:
-                    totals.setdefault(tuple(levels.get(name, "") for name in self.by), count)
-        found: dict[Key, float] = {}
-        again = True
-        while again:
-            again = False
-            for total, count in totals.items():
-                inside = [cell for cell in cells if _within(cell, total)]
-                unknown = [cell for cell in inside if cells[cell] is None]
-                known = sum(each for cell in inside if (each := cells[cell]) is not None)
-                settled = {unknown[0]: count - known} if len(unknown) == 1 else {}
-                if len(unknown) > 1 and abs(count - known) < 0.5:
-                    settled = dict.fromkeys(unknown, 0.0)
-                for cell, value in settled.items():
-                    cells[cell] = found[cell] = value
-                    again = True
         return found
 
 

@@ -11,6 +11,7 @@ from outrisk.acro.command import read_command
 from outrisk.acro.count_tables import CountTable, count_tables
 from outrisk.acro.proposed_entries import data_corner, flagged_texts
 from outrisk.acro.session import OWN, Result, Session
+from outrisk.acro.withheld_counts import recovered
 from outrisk.errors import OutRiskError
 from outrisk.readers.printed_number import read_printed
 
@@ -166,32 +167,18 @@ def _places(table: CountTable, cells: Mapping[tuple[str, ...], float]) -> str:
 
 
 def _recoverable(tables: Sequence[CountTable]) -> Iterator[Fault]:
-    """Withheld counts that other outputs print, or that totals and finer tables give back."""
+    """Withheld counts that follow from other cells, totals and outputs."""
     for table in tables:
-        hidden = {key for key, count in table.cells.items() if count is None}
+        hidden = [key for key, count in table.cells.items() if count is None]
         if not hidden:
             continue
-        found: dict[tuple[str, ...], float] = {}
-        sources: dict[str, int] = {}
-        for other in tables:
-            if other.rounded or other.where != table.where or not set(table.by) <= set(other.by):
-                continue
-            told = other.summed(table.by)
-            new = {key: count for key in hidden - set(found) if (count := told.get(key)) is not None}
-            if other is not table and new:
-                found |= new
-                sources[other.key] = len(new)
-        own = table.solved(tables)
-        new = {key: count for key, count in own.items() if key in hidden and key not in found}
-        if new:
-            found |= new
-            sources["totals"] = len(new)
+        found, outputs = recovered(table, tables)
         if found:
-            by = ", ".join(f"{number} by {name}" for name, number in sources.items())
+            by = ", ".join("its own cells and totals" if name == table.key else name for name in outputs)
             yield Fault(
                 "withheld cells recoverable",
                 table.key,
-                f"{len(found)} of {len(hidden)} withheld cells can be read off other outputs or totals ({by}).",
+                f"{len(found)} of {len(hidden)} withheld cells follow from {by}.",
                 len(found),
                 _places(table, found),
                 "Withhold them in every output that tells them.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,11 @@ from outrisk.config import Study, read_study
 from outrisk.errors import ConfigError
 from outrisk.load import load_study_data
 from outrisk.microdata import Microdata
+from outrisk.outputs import release
+from outrisk.problem.blocks import Mask
+from outrisk.problem.released import Released
+from outrisk.prove.budget import Budget
+from outrisk.prove.cell_bounds import audit
 from outrisk.prove.certain_claims import CertainRecords, certain_records
 from outrisk.prove.few_people import FewPeople, few_people
 from outrisk.prove.programme import Programme, drawn, programme
@@ -34,7 +39,10 @@ class Proof:
     sentence: the answer. certain: with a register, `record` (the row's position among the records kept, from 0) and
     `value` proved; without one, the records that every data set holds, with their `number`. by_outputs: with a
     register, for each such record the `outputs` that prove its value (joined by '; '), and whether no fewer do
-    (`smallest`). left_out: outputs of which numbers were not used, with the reason. seconds: what it took.
+    (`smallest`). left_out: outputs of which numbers were not used, with the reason. seconds: what it took. cells: what
+    tables say without a register of counts that are not printed: `table`, `released` (whether an output withholds the
+    cell; else the table was not released), `cell`, and `low` and `high`, between which all data sets that fit have it;
+    `recovered`, `narrowed`, and the `outputs` that recover it. of_cells: that in words.
     """
 
     sentence: str
@@ -42,6 +50,8 @@ class Proof:
     left_out: dict[str, str]
     seconds: float
     by_outputs: pd.DataFrame = field(default_factory=pd.DataFrame)
+    cells: pd.DataFrame = field(default_factory=pd.DataFrame)
+    of_cells: str = ""
 
     def __repr__(self) -> str:
         """The sentence."""
@@ -51,12 +61,13 @@ class Proof:
 @dataclass(frozen=True)
 class Asked:
     """How a question is put: known_for, the share of people in the register, drawn at random by `seed`; sample, how
-    many of them are asked about (None: all); time_limit in seconds; tell is given what there is to know before.
+    many of them are asked about (None: all); time_limit in seconds (None: work is
+    bounded, on any machine alike, and no clock is looked at); tell is given what there is to know before.
     """
 
     known_for: float = 1.0
     sample: int | None = None
-    time_limit: float = 120.0
+    time_limit: float | None = None
     seed: int = 1
     tell: Callable[[str], None] = lambda text: None
 
@@ -66,9 +77,14 @@ class Asked:
             raise ConfigError(f"known_for is {self.known_for:g}: write a share of the people, above 0 and up to 1")
         if self.sample is not None and self.sample < 1:
             raise ConfigError(f"sample is {self.sample}: write how many people are asked about, from 1")
-        if not self.time_limit > 0:
+        if self.time_limit is not None and not self.time_limit > 0:
             raise ConfigError(f"time_limit is {self.time_limit:g}: write seconds, above 0")
         return self
+
+    @property
+    def budget(self) -> Budget:
+        """Work and time that proofs may take."""
+        return Budget(seconds=np.inf if self.time_limit is None else self.time_limit)
 
     def people(self, n: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Who of n people is in the register, and who of these is asked about, (n,) each."""
@@ -94,7 +110,7 @@ def prove(
     released: Sequence[str | Path] = (),
     known_for: float = 1.0,
     sample: int | None = None,
-    time_limit: float = 120.0,
+    time_limit: float | None = None,
     seed: int = 1,
 ) -> Proof:
     """Prove whose target outputs give away to an intruder who knows the keys of everybody in the data.
@@ -106,13 +122,14 @@ def prove(
     released : study files, or folders of them, whose outputs are already released: equations beside the new ones.
     known_for : share of the people whose keys are known, drawn at random by `seed`; of the others nothing is known.
     sample : ask about so many people only, drawn at random by `seed`: for data that are too large to ask about all.
-    time_limit : seconds for it; what is proved by then is told.
+    time_limit : seconds for it; what is proved by then is told. Without one the work is bounded, so that two runs
+        never differ.
 
     Returns
     -------
     Proof : its `sentence`; `certain`, a data frame with `record` (the row's position) and `value`, a row for each
         person whose target is the same in every data set that fits the released numbers and the keys; `by_outputs`,
-        the outputs that prove it; `left_out`.
+        the outputs that prove it; `cells`, bounds of counts that no output prints; `left_out`.
 
     Raises
     ------
@@ -140,7 +157,7 @@ def prove_study(path: Path, asked: Asked, trust: bool = False, released: Sequenc
     asked = asked.checked()
     study = read_study(path, trust=trust, released=studies_at(path, released))
     if study.file.data is None:
-        return _records(study, asked.time_limit)
+        return _records(study, asked)
     data = load_study_data(study)
     check_earlier(study, data)
     return _values(study, data.original, asked)
@@ -159,16 +176,19 @@ def _values(study: Study, data: Microdata, asked: Asked) -> Proof:
         rules=rules,
         known=known,
         asked=some,
-        seconds=asked.time_limit,
+        budget=asked.budget,
         most_entries=np.inf,
         seed=asked.seed,
         tell=asked.tell,
     )
     seconds = time.perf_counter() - started
-    return Proof(found.summary.sentence, found.certain, dict(found.summary.left_out), seconds, found.by_outputs)
+    proof = Proof(found.summary.sentence, found.certain, dict(found.summary.left_out), seconds, found.by_outputs)
+    given = study.given(codebook)
+    released = [given.get(output.name) or release(output, data) for output in study.outputs(codebook)]
+    return _with_cells(proof, study, codebook, released, len(data), rules)
 
 
-def _records(study: Study, seconds: float) -> Proof:
+def _records(study: Study, asked: Asked) -> Proof:
     codebook, n = study.codebook(), study.file.records
     if codebook is None or n is None:
         raise ConfigError(f"{study.path}: 'records' is missing; add how many records the released numbers are of")
@@ -180,21 +200,46 @@ def _records(study: Study, seconds: float) -> Proof:
         few.data_sets(np.ones(len(few.statistics), dtype=np.bool_), most=2) if few else (np.zeros((0, n)), False)
     )
     if few and alone and len(data) == 1:
-        return _only_one(few, data[0], codebook, seconds, started)
+        return _only_one(few, data[0], codebook, asked.budget, started)
     of = programme(codebook, released, n, rules=rules)
-    found = certain_records(of, seconds)
+    found = certain_records(of, asked.budget)
     columns = {name: [codebook[name].labels[code] for code in found.kinds[:, at]] for at, name in enumerate(of.unknown)}
     certain = pd.DataFrame(columns).assign(number=found.number)
-    return Proof(_of_records(found, of, n), certain, dict(of.left_out), time.perf_counter() - started)
+    proof = Proof(_of_records(found, of, n), certain, dict(of.left_out), time.perf_counter() - started)
+    return _with_cells(proof, study, codebook, released, n, rules)
 
 
-def _only_one(few: FewPeople, data: NDArray[np.int64], codebook: Codebook, seconds: float, started: float) -> Proof:
+def _with_cells(
+    proof: Proof, study: Study, codebook: Codebook, released: Sequence[Released], n: int, rules: Sequence[Mask]
+) -> Proof:
+    """A proof with what tables say of cells that they do not print."""
+    small = study.file.appetite.safe_threshold
+    found = audit(codebook, released, n, rules, study.file.target, small=small)
+    rows = [
+        {
+            "table": each.table.name,
+            "released": bool(each.table.output),
+            "cell": each.table.labels[q],
+            "low": int(each.low[q]),
+            "high": int(each.high[q]),
+            "recovered": bool(each.recovered[q]),
+            "narrowed": bool(each.narrowed[q]),
+            "outputs": "; ".join(each.outputs) if each.recovered[q] else "",
+        }
+        for each in found.tables
+        for q in range(len(each.low))
+    ]
+    columns = ["table", "released", "cell", "low", "high", "recovered", "narrowed", "outputs"]
+    return replace(proof, cells=pd.DataFrame(rows, columns=columns), of_cells=found.sentence)
+
+
+def _only_one(few: FewPeople, data: NDArray[np.int64], codebook: Codebook, budget: Budget, started: float) -> Proof:
     """The one data set that fits, and which numbers must go so that nobody is proved."""
     kinds, number = np.unique(data, return_counts=True)
     columns = {
         name: [codebook[name].labels[code] for code in few.kinds[kinds, at]] for at, name in enumerate(few.names)
     }
-    must_go = what_must_go(few, data, seconds)
+    must_go = what_must_go(few, data, budget)
     said = (
         f"Exactly one data set fits the released numbers: all {few.n:,} records are proved, from the numbers alone. "
         f"{in_words(few, must_go)}"
@@ -203,7 +248,7 @@ def _only_one(few: FewPeople, data: NDArray[np.int64], codebook: Codebook, secon
 
 
 def _of_records(found: CertainRecords, of: Programme, n: int) -> str:
-    more = " The time ran out: there may be more." if found.state == "out of time" else ""
+    more = " It was stopped early: there may be more." if found.state == "stopped early" else ""
     number = int(found.number.sum())
     if found.complete:
         return f"Exactly one data set fits the released numbers: all {n:,} records are proved, from the numbers alone."

@@ -15,6 +15,7 @@ from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output, release
 from outrisk.problem.blocks import Mask
 from outrisk.problem.released import Released
+from outrisk.prove.budget import Budget
 from outrisk.prove.certain_claims import Claims, certain_values
 from outrisk.prove.programme import Programme, programme
 from outrisk.prove.proofs import ProvingSet, smallest_proofs
@@ -66,7 +67,7 @@ def certain_people(
     known: NDArray[np.bool_] | None = None,
     asked: NDArray[np.bool_] | None = None,
     released: Sequence[Released] | None = None,
-    seconds: float = 60.0,
+    budget: Budget | None = None,
     most_entries: float = MOST_ENTRIES,
     integer: int | None = None,
     seed: int = 0,
@@ -97,11 +98,13 @@ def certain_people(
         tell(facts.size(of))
     of_register = None if asked is None else asked[register]
     truth = codes[:, codebook.index(target)]
-    claims = certain_values(of, target, seconds, seed, of_register, truth if released is None else None)
+    budget = budget or Budget()
+    proving, sets = budget.part(0.7), budget.part(0.3)
+    claims = certain_values(of, target, proving, seed, of_register, truth if released is None else None)
     wrong = int(((claims.value >= 0) & (claims.value != truth)).sum())
     if wrong and released is None:
         raise ProveError(f"{wrong:,} claims are not true of the data: this is a fault of OutRisk; please report it")
-    proofs = smallest_proofs(of, target, claims, seconds / 2) if claims.proved else []
+    proofs = smallest_proofs(of, target, claims, sets) if claims.proved else []
     value = np.full(n, -1)
     value[register] = claims.value
     return CertainPeople(facts.summary(of, claims, proofs, labels), value, labels, register, tuple(proofs))
@@ -195,8 +198,8 @@ class _Facts:
 
     def _sentence(self, claims: Claims, values: dict[str, int], asked: int) -> str:
         more = "" if claims.sharp else " There may be more: not all that the numbers say was used."
-        if claims.state == "out of time":
-            more = " The time ran out: there may be more."
+        if claims.state == "stopped early":
+            more = " It was stopped early: there may be more."
         drawn = f"{asked:,} people asked about" if asked < self.n else f"{self.n:,} people"
         if not values:
             return f"To {self.assumption}, the outputs prove {self.target} of none of {drawn}.{more}"

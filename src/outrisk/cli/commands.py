@@ -171,7 +171,9 @@ def prove(
     study: Annotated[
         Path, typer.Argument(metavar="STUDY.yaml", help="The study whose outputs are taken as equations.")
     ],
-    time_limit: Annotated[float, typer.Option(min=1, help="Seconds for it; what is proved by then is told.")] = 120.0,
+    time_limit: Annotated[
+        float | None, typer.Option(min=1, help="Seconds for it; what is proved by then is told. Without: as much work.")
+    ] = None,
     csv: Annotated[Path | None, typer.Option(help="Write who is proved to this file, to be kept inside.")] = None,
     sample: Annotated[int | None, typer.Option(min=1, help="Ask about so many people only, drawn at random.")] = None,
     known_for: Annotated[

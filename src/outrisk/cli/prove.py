@@ -16,7 +16,7 @@ _SETS = 8
 
 def prove(
     path: Path,
-    time_limit: float,
+    time_limit: float | None,
     csv: Path | None,
     sample: int | None,
     known_for: float,
@@ -33,6 +33,8 @@ def prove(
     if "number" in proof.certain and not proof.certain.empty:
         console.print(escape(proof.certain.head(_SHOWN).to_string(index=False)))
     _print_sets(proof, console)
+    if proof.of_cells:
+        console.print(escape(proof.of_cells))
     for name, reason in proof.left_out.items():
         console.print(escape(f"Not used: {name} ({reason}). Claims hold without it; with it there may be more."))
     if csv is not None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from outrisk.problem.blocks import Array
+from outrisk.prove.budget import Budget
 from outrisk.prove.programme import Programme
 from outrisk.prove.solver import ONE, Solver, State
 from outrisk.prove.verified import Verifier
@@ -24,8 +25,8 @@ class Claims:
     """What is the same in every data set which fits.
 
     value (m,): the code of the target that is proved for each person of the register; -1 where none is. possible (m,
-    levels): values that are not proved to be wrong. asked (m,): who was asked about. state: "out of time" where some
-    claims were left untried, so that there may be more. sharp: no claim is missed (but for time). seconds: what it
+    levels): values that are not proved to be wrong. asked (m,): who was asked about. state: "stopped early" where some
+    claims were left untried, so that there may be more. sharp: no claim is missed (but for that). seconds: what it
     took. solved: programmes solved.
     """
 
@@ -68,7 +69,7 @@ class CertainRecords:
 def certain_values(
     of: Programme,
     target: str,
-    seconds: float = 60.0,
+    budget: Budget | None = None,
     seed: int = 0,
     asked: NDArray[np.bool_] | None = None,
     fitting: Positions | None = None,
@@ -79,9 +80,10 @@ def certain_values(
     is known to fit; it only saves time. Sound: the released numbers being those of the data, a claim is true of them.
     It is sharp, no claim is missed, where the programme is in whole numbers (up to `Programme.integer` columns) and its
     outputs are linear; and in small studies (see `Verifier`) whatever they are, as then a data set that refutes a claim
-    is held against the outputs themselves. `seconds` in all; ProveError where no data set fits.
+    is held against the outputs themselves. Nothing beyond the `budget` is tried; ProveError where no data set fits.
     """
-    solver = Solver(of, seconds)
+    budget = budget or Budget()
+    solver = Solver(of, budget)
     verifier = Verifier(of)
     here = np.ones(len(of.groups), dtype=np.bool_) if asked is None else asked
     code = of.kinds[:, of.unknown.index(target)]
@@ -113,21 +115,22 @@ def certain_values(
     left = possible.sum(axis=1)
     value = np.where((left == 1) & here, possible.argmax(axis=1), -1)
     sharp = solver.whole and (verifier.exact or not of.left_out)
-    return Claims(value.astype(np.int64), possible, here, solver.state, sharp, solver.seconds, solver.solved)
+    return Claims(value.astype(np.int64), possible, here, solver.state, sharp, budget.seconds, solver.solved)
 
 
 def _data_set(solver: Solver, verifier: Verifier, objective: Array) -> Array | None:
-    """A data set that fits, as large in the objective as the time did for; None where none was found."""
-    while solver.left > 0:
+    """A data set that fits, as large in the objective as the budget did for; None where none was found."""
+    while not solver.budget.over:
         found = solver.maximise(objective)
         if found.x is None or not verifier.refuses(solver, found.x):
             return None if found.x is None else np.asarray(found.x)
     return None
 
 
-def certain_records(of: Programme, seconds: float = 120.0) -> CertainRecords:
+def certain_records(of: Programme, budget: Budget | None = None) -> CertainRecords:
     """Without a register: the records that are in every data set which fits (see `_proved`)."""
-    plain, verifier = Solver(of, seconds, whole=True), Verifier(None)
+    budget = budget or Budget()
+    plain, verifier = Solver(of, budget, whole=True), Verifier(None)
     found = plain.maximise(np.zeros(of.n_counts))
     here = np.flatnonzero(found.x[: of.n_counts] > 0.5) if found.x is not None else np.zeros(0, np.int64)
     # A 0/1 helper for each kind found, 1 where there is any such record: a claim is refuted where it is 0.
@@ -136,7 +139,7 @@ def certain_records(of: Programme, seconds: float = 120.0) -> CertainRecords:
     matrix = sparse.block_array([[of.matrix, None], [link, -float(of.sizes.sum()) * sparse.eye_array(k)]], format="csr")
     none = np.zeros(k)
     low, high = np.concatenate([of.low, none - np.inf]), np.concatenate([of.high, none])
-    solver = Solver(of, plain.left, (sparse.csr_array(matrix), low, high, k), plain.solved, whole=True)
+    solver = Solver(of, budget, (sparse.csr_array(matrix), low, high, k), plain.solved, whole=True)
 
     def refuted(some: Positions) -> Array:
         objective = np.zeros(n_columns + k)
@@ -150,14 +153,14 @@ def certain_records(of: Programme, seconds: float = 120.0) -> CertainRecords:
     number = np.ones(len(proved), dtype=np.int64)
     if found.x is not None:
         for at, kind in enumerate(here[proved]):
-            if found.x[kind] > 1.5 and plain.left > 0:
+            if found.x[kind] > 1.5 and not budget.over:
                 objective = np.zeros(of.n_counts)
                 objective[kind] = -1.0
                 number[at] = max(1, int(np.ceil(-plain.bound(plain.maximise(objective)) - 1e-4)))
     kinds = of.kinds[here[proved] % of.n_kinds]
     whole = int(number.sum()) == int(of.sizes.sum())
-    state: State = "out of time" if found.x is None else solver.state
-    return CertainRecords(kinds, number, whole, state, plain.seconds, plain.solved + solver.solved)
+    state: State = "stopped early" if found.x is None else solver.state
+    return CertainRecords(kinds, number, whole, state, budget.seconds, plain.solved + solver.solved)
 
 
 def _proved(
@@ -178,8 +181,8 @@ def _proved(
     done = np.zeros(n_claims, dtype=np.bool_)
     sets = [candidates] if len(candidates) else []
     while sets:
-        if solver.left <= 0:
-            solver.state = "out of time"
+        if solver.budget.over:
+            solver.state = "stopped early"
             break
         some = sets.pop()
         found = solver.maximise(refuted(some))
@@ -195,5 +198,5 @@ def _proved(
         elif len(some) > 1:
             sets += [some[: len(some) // 2], some[len(some) // 2 :]]
         elif found.status != 0:
-            solver.state = "out of time"
+            solver.state = "stopped early"
     return done

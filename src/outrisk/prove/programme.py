@@ -88,27 +88,29 @@ def programme(
     known: Mapping[str, Codes] | None = None,
     wanted: Sequence[str] = (),
     rules: Sequence[Mask] = (),
+    most_columns: int | None = None,
 ) -> Programme:
     """The programme of released numbers of n_records people.
 
     `known`: codes (m,) of the variables of a register, of everybody in it; m may be less than n_records. `wanted`:
     variables that are asked about, unknown or not in any output. An output whose variables would make more than
-    `MOST_COLUMNS` kinds of records is left out. ProveError where that holds for the wanted variables alone.
+    `most_columns` (`MOST_COLUMNS`) kinds of records is left out. ProveError where that holds for the wanted variables
+    alone.
     """
-    known = dict(known or {})
+    known, most_columns = dict(known or {}), most_columns or MOST_COLUMNS
     left_out: dict[str, str] = {}
     used = {codebook.index(name) for name in wanted}
     kept: list[Released] = []
     for one in sorted(released, key=lambda one: len(_named(one) - used)):
         names = {codebook.variables[j].name for j in _named(one) | used}
-        if _columns(codebook, names, known, n_records) > MOST_COLUMNS:
+        if _columns(codebook, names, known, n_records) > most_columns:
             left_out[one.name] = "its variables make too many kinds of records"
             continue
         used |= _named(one)
         kept.append(one)
     used |= {j for rule in rules for j in rule.joint.variables if {*rule.joint.variables} <= used}
     names = {codebook.variables[j].name for j in used}
-    if _columns(codebook, names, known, n_records) > MOST_COLUMNS:
+    if _columns(codebook, names, known, n_records) > most_columns:
         raise ProveError(
             f"{sorted(names - set(known))} make too many kinds of records to be asked about together; "
             "give some of them as keys, or band them in the codebook"

@@ -8,7 +8,6 @@ Ignatiev, Previti, Liffiton and Marques-Silva, CP 2015). Data sets found for one
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +16,7 @@ from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from outrisk.problem.blocks import Array
+from outrisk.prove.budget import Budget
 from outrisk.prove.certain_claims import Claims
 from outrisk.prove.programme import Programme
 from outrisk.prove.solver import ONE, Solver, only
@@ -26,7 +26,7 @@ from outrisk.prove.solver import ONE, Solver, only
 class ProvingSet:
     """Outputs that together prove values of people: `people`, their positions in the register.
 
-    smallest (people,): whether fewer outputs do not prove the person's value; else the time did not do to tell.
+    smallest (people,): whether fewer outputs do not prove the person's value; else the budget did not do to tell.
     """
 
     outputs: tuple[str, ...]
@@ -47,8 +47,8 @@ class _Pool:
 
 
 class _Proofs:
-    def __init__(self, of: Programme, target: str, claims: Claims, seconds: float) -> None:
-        self.of, self.until = of, time.perf_counter() + seconds
+    def __init__(self, of: Programme, target: str, claims: Claims, budget: Budget) -> None:
+        self.of, self.budget = of, budget
         self.names = [name for name in dict.fromkeys(of.origin) if name]
         self.code = of.kinds[:, of.unknown.index(target)]
         G = len(of.sizes)
@@ -59,16 +59,12 @@ class _Proofs:
         self.against = (self.code != self.value[:, None]).astype(float) * self.claimed[:, None]  # (G, U)
         self.pool = _Pool()
 
-    @property
-    def left(self) -> float:
-        return self.until - time.perf_counter()
-
     def proved(self, names: tuple[str, ...], groups: NDArray[np.int64]) -> NDArray[np.bool_] | None:
-        """Which claims of groups these outputs prove; None where the time does not do."""
-        solver = Solver(only(self.of, names), self.left)
+        """Which claims of groups these outputs prove; None where the budget does not do."""
+        solver = Solver(only(self.of, names), self.budget)
         done, sets = np.zeros(len(self.of.sizes), dtype=np.bool_), [groups]
         while sets:
-            if self.left <= 0:
+            if self.budget.over:
                 return None
             some = sets.pop()
             objective = np.zeros_like(self.against)
@@ -116,9 +112,9 @@ class _Proofs:
         return np.flatnonzero(found.x > 0.5) if found.x is not None else np.arange(len(self.names))
 
 
-def smallest_proofs(of: Programme, target: str, claims: Claims, seconds: float = 30.0) -> list[ProvingSet]:
-    """Sets of outputs that prove the claims, most people first; people whom the time did not do for are in none."""
-    run = _Proofs(of, target, claims, seconds)
+def smallest_proofs(of: Programme, target: str, claims: Claims, budget: Budget) -> list[ProvingSet]:
+    """Sets of outputs that prove the claims, most people first; people whom the budget did not do for are in none."""
+    run = _Proofs(of, target, claims, budget)
     open_ = np.flatnonzero(run.claimed)
     by: dict[tuple[str, ...], list[int]] = {}
     for name in [(), *((name,) for name in run.names)]:
@@ -128,7 +124,7 @@ def smallest_proofs(of: Programme, target: str, claims: Claims, seconds: float =
         if done.any():
             by[name] = np.flatnonzero(done).tolist()
             open_ = open_[~done[open_]]
-    while len(open_) and run.left > 0:
+    while len(open_) and not budget.over:
         group = int(open_[0])
         chosen = tuple(run.names[k] for k in run.least(group))
         done = run.proved(chosen, open_[:1]) if chosen not in by else None

@@ -1,8 +1,7 @@
-"""One set of constraints under many objectives, within a time."""
+"""One set of constraints under many objectives, within a budget."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
@@ -13,13 +12,15 @@ from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, milp
 
 from outrisk.errors import ProveError
 from outrisk.problem.blocks import Array
+from outrisk.prove.budget import Budget
 from outrisk.prove.contradiction import contradiction
 from outrisk.prove.programme import Programme
 
 ONE = 1.0 - 1e-4  # a number of people below this is 0
+_DIAGNOSIS = 60.0  # seconds in which to say which numbers contradict each other
 _MIXED = 600  # columns with counts as whole numbers where coefficients are not: means, percentages, regressions
 
-State = Literal["complete", "out of time"]
+State = Literal["complete", "stopped early"]
 Extra = tuple[sparse.csr_array, Array, Array, int]  # rows, their ends, and how many 0/1 helpers they have behind
 
 
@@ -31,12 +32,10 @@ class Solver:
     """
 
     def __init__(
-        self, of: Programme, seconds: float, rows: Extra | None = None, solved: int = 0, whole: bool = False
+        self, of: Programme, budget: Budget, rows: Extra | None = None, solved: int = 0, whole: bool = False
     ) -> None:
-        self.of, self.solved = of, solved
+        self.of, self.budget, self.solved = of, budget, solved
         self.state: State = "complete"
-        self.started = time.perf_counter()
-        self.until = self.started + seconds
         matrix, low, high, helpers = rows or (of.matrix, of.low, of.high, 0)
         self.rows = [LinearConstraint(matrix, low, high)]
         self.most = np.concatenate([of.most, np.ones(helpers)])
@@ -46,14 +45,9 @@ class Solver:
             self.integer[: of.n_columns] = 0
 
     @property
-    def seconds(self) -> float:
-        """Seconds since the start."""
-        return time.perf_counter() - self.started
-
-    @property
-    def left(self) -> float:
-        """Seconds left."""
-        return self.until - time.perf_counter()
+    def entries(self) -> int:
+        """Entries of the constraints."""
+        return sum(int(each.A.nnz) for each in self.rows)
 
     @property
     def whole(self) -> bool:
@@ -70,14 +64,15 @@ class Solver:
             constraints=self.rows,
             bounds=Bounds(0.0, self.most),
             integrality=self.integer,
-            options={"time_limit": max(self.left, 0.1)},
+            options=self.budget.options(self.entries),
         )
+        self.budget.charge(self.entries, found)
         if found.status == 2:
-            raise ProveError(contradiction(self.of, max(self.left, 20.0)).sentence)
+            raise ProveError(contradiction(self.of, _DIAGNOSIS).sentence)
         return found
 
     def bound(self, found: OptimizeResult) -> float:
-        """What no data set that fits exceeds; infinite where the time did not do to find one."""
+        """What no data set that fits exceeds; infinite where the budget did not do to find one."""
         if self.integer.any():
             dual = found.mip_dual_bound
             return -float(dual) if dual is not None and np.isfinite(dual) else np.inf

@@ -8,7 +8,6 @@ is an answer. Data sets that were found on the way answer many questions again w
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -16,9 +15,11 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from outrisk.prove.budget import Budget
 from outrisk.prove.few_people import MOST_NODES, FewPeople
 
 Flags = NDArray[np.bool_]
+_SEARCHES = 2_000  # in all; a clock is looked at only where a user set one
 _QUICK = 300_000  # branches by which a number is seen not to be needed in a proof
 
 
@@ -26,7 +27,7 @@ _QUICK = 300_000  # branches by which a number is seen not to be needed in a pro
 class MustGo:
     """Answers, each a set of what numbers are about (`Statistic.about`), all of the same, smallest size.
 
-    complete: these are all smallest sets; else the time did not do, and no smaller set than `size` does. proofs: sets
+    complete: these are all smallest sets; else it was stopped early, and no smaller set than `size` does. proofs: sets
     of statistics that each prove some record. questions: data sets asked for, searched: those
     of them that took a search.
     """
@@ -44,7 +45,7 @@ class _Asked:
     """Whether numbers prove a kind of record, by search or by what was found before."""
 
     of: FewPeople
-    until: float
+    budget: Budget
     data: list[NDArray[np.int64]] = field(default_factory=list)
     has: list[Flags] = field(default_factory=list)
     questions: int = 0
@@ -63,7 +64,7 @@ class _Asked:
         for data, has in zip(reversed(self.data), reversed(self.has), strict=True):
             if has[active].all() and kind not in data:
                 return False
-        if time.perf_counter() > self.until:
+        if self.searched >= _SEARCHES or self.budget.over:
             raise TimeoutError
         self.searched += 1
         allowed = np.ones(len(self.of.kinds), dtype=np.bool_)
@@ -75,12 +76,12 @@ class _Asked:
         return True if ended else None
 
 
-def what_must_go(of: FewPeople, data: NDArray[np.int64], seconds: float = 120.0) -> MustGo:
+def what_must_go(of: FewPeople, data: NDArray[np.int64], budget: Budget | None = None) -> MustGo:
     """The smallest sets without which no record of `data` (n,), that fits, is proved.
 
     Numbers about the same people go or stay together.
     """
-    asked = _Asked(of, time.perf_counter() + seconds)
+    asked = _Asked(of, budget or Budget())
     asked.keep(data)
     about = np.array([statistic.about for statistic in of.statistics])
     kinds, S = np.unique(data), int(about.max()) + 1

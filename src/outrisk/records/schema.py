@@ -716,7 +716,7 @@ class Proof:
 class Certain:
     """certain.json: what the release proves to an intruder with a register; counts of people, never who they are.
 
-    state: "complete", "out of time" (there may be more), "skipped" (too large for a study) or "no data set fits" (the
+    state: "complete", "stopped early" (there may be more), "skipped" (too large for a study) or "no data set fits" (the
     numbers contradict each other or the records). people: in the data; known: in the register; asked: of them, asked
     about; proved, with how many of each value (`values`); narrowed: not proved, but some values ruled out. left_out:
     outputs of which numbers were not used, and why. sharp: no claim is missed.

@@ -9,8 +9,9 @@ from outrisk.assess.look.contributions import dominance, equal_values, extremes,
 from outrisk.assess.look.differences import subtracted
 from outrisk.assess.look.finding import NOT_SEEN, in_a_sentence
 from outrisk.assess.look.fits import curves, degrees_of_freedom, few_behind, few_in_correlation
+from outrisk.assess.look.not_printed import not_printed
 from outrisk.assess.look.same_answer import empty_cells, same_answer
-from outrisk.assess.look.small_cells import recoverable, small_cells
+from outrisk.assess.look.small_cells import small_cells
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
 from outrisk.records.schema import Finding
@@ -24,7 +25,6 @@ RULES: tuple[Rule, ...] = (
     extremes,
     small_cells,
     few_records,
-    recoverable,
     dominance,
     few_behind,
     degrees_of_freedom,
@@ -44,12 +44,13 @@ def look(
     """What outputs computed from these records say outright: certain findings first, of these the target's,
     then the most people first.
 
-    Every rule goes over every output, then over pairs of outputs that can be subtracted. Findings name cells of the
-    outputs themselves; what only a subtraction shows is counted, and named with `inside`. An output that no rule can
-    read is a finding too.
+    Every rule goes over every output, then over pairs of outputs that can be subtracted, then over all tables together.
+    Findings name cells of the outputs themselves; what only a subtraction shows is counted, and named with `inside`. An
+    output that no rule can read is a finding too.
     """
     found = [finding for output in outputs for rule in RULES for finding in rule(output, original, appetite, target)]
     found += subtracted(outputs, original, appetite, target, inside)
+    found += not_printed(outputs, original, appetite, target, inside)
     found += [
         Finding(NOT_SEEN, False, output.name, 0, 0, f"No rule can read an output of kind {output.kind}.")
         for output in outputs

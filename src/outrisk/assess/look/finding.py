@@ -8,6 +8,8 @@ from outrisk.records.schema import Finding
 
 NOT_SEEN = "not looked at"
 DIFFERS = "differs from the data"
+NOT_BOUNDED = "not bounded"
+_NO_RULE = (NOT_SEEN, DIFFERS, NOT_BOUNDED)
 SHOWN = 8  # cells of an output that a finding names
 
 
@@ -30,7 +32,7 @@ def plural(number: int, word: str) -> str:
 def in_a_sentence(findings: Sequence[Finding], n_outputs: int) -> str:
     """What a look found, the worst first: certain things, then rules broken; never that a release is harmless."""
     certain = [finding for finding in findings if finding.certain]
-    others = [finding for finding in findings if not finding.certain and finding.rule not in (NOT_SEEN, DIFFERS)]
+    others = [finding for finding in findings if not finding.certain and finding.rule not in _NO_RULE]
     unseen = sum(finding.rule == NOT_SEEN for finding in findings)
     more = f" {plural(unseen, 'output')} could not be looked at." if unseen else ""
     differing = sum(finding.rule == DIFFERS for finding in findings)
@@ -51,5 +53,6 @@ def in_a_sentence(findings: Sequence[Finding], n_outputs: int) -> str:
         return f"The direct look found nothing that is certain about people who can be named, but {broken}{more}"
     return (
         f"The direct look at {plural(n_outputs, 'output')} found no small cell, no group with one answer and no broken "
-        f"rule. It looks at each output, and at pairs that can be subtracted; it proves nothing beyond that.{more}"
+        f"rule. It looks at each output, at pairs that can be subtracted, and at what tables together say of cells "
+        f"that they do not print; it proves nothing beyond that.{more}"
     )

@@ -1,4 +1,4 @@
-"""Cells of few records in frequency tables, and withheld cells that the margins give back."""
+"""Cells of few records in frequency tables, and what withholding them takes."""
 
 from __future__ import annotations
 
@@ -41,31 +41,6 @@ def small_cells(output: Output, data: Microdata, appetite: Appetite, target: str
     )
 
 
-def recoverable(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Finding]:
-    """Withheld counts that are the only unknown of a row or column whose total is printed."""
-    if not (isinstance(output, Frequencies) and output.margins and output.show == "counts" and not output.weight):
-        return
-    told = told_by(output, data)
-    hidden = output.protection.hides(told.counts.ravel().astype(np.float64)).reshape(told.counts.shape)
-    if not hidden.any() or output.protection.round_to or output.protection.top_code is not None:
-        return
-    found = hidden & ~_left(told.counts, hidden, output.protection.threshold or 0, output.protection.withhold_zeros)
-    if not found.any():
-        return
-    yield Finding(
-        "withheld cells recoverable",
-        False,
-        output.name,
-        int(found.sum()),
-        int(told.counts[found].sum()),
-        f"{plural(int(found.sum()), 'withheld cell')} of {int(hidden.sum()):,} can be worked out by subtracting the "
-        "other cells from a printed total.",
-        named(told.labels(found)),
-        f"Withhold {plural(_secondary(told.counts, hidden), 'further cell')} (secondary suppression), or leave the "
-        "totals out.",
-    )
-
-
 def _as_shares(table: Frequencies, told: Told) -> str:
     """Whether shares give the counts behind them away, in words; '' for counts."""
     if table.show == "counts":
@@ -93,28 +68,12 @@ def _advice(told: Told, small: Flags, threshold: int, margins: bool) -> str:
         parts.append(f"without {name} {of_small if fewest else 'no small cell remains'}")
     parts.append(f"withhold {plural(int(small.sum()), 'cell')}")
     if margins and len(told.by) > 1:
-        parts[-1] += f" and {_secondary(told.counts, small):,} more, or the totals give them back"
+        parts[-1] += f" and {secondary(told.counts, small):,} more, or the totals give them back"
     text = "; or ".join(["merge levels", *parts])
     return text[0].upper() + text[1:] + "."
 
 
-def _left(counts: Counts, hidden: Flags, threshold: int, zeros: bool) -> Flags:
-    """Withheld cells that stay unknown when every line with one unknown cell and a printed total is solved.
-
-    A total is printed unless it is itself below the threshold.
-    """
-    unknown = hidden.copy()
-    while True:
-        before = int(unknown.sum())
-        for axis in range(counts.ndim):
-            total = counts.sum(axis=axis, keepdims=True)
-            printed = (total >= threshold) | ((total == 0) & (not zeros))
-            unknown &= ~(unknown & (unknown.sum(axis=axis, keepdims=True) == 1) & printed)
-        if int(unknown.sum()) == before:
-            return unknown
-
-
-def _secondary(counts: Counts, hidden: Flags) -> int:
+def secondary(counts: Counts, hidden: Flags) -> int:
     """Further cells to withhold until no line with a total has a single unknown: the smallest of each line in turn."""
     chosen = hidden.copy()
     while True:

@@ -1,0 +1,121 @@
+"""Counts that a release does not print and that follow from it: withheld cells, and tables that were not released."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from outrisk.appetite import Appetite
+from outrisk.assess.look.finding import NOT_BOUNDED, named, plural
+from outrisk.assess.look.small_cells import secondary
+from outrisk.assess.look.told import told_by
+from outrisk.errors import ProveError
+from outrisk.microdata import Microdata
+from outrisk.outputs.base import Output, release
+from outrisk.outputs.tables.frequencies import Frequencies
+from outrisk.prove.cell_bounds import NARROW, CellBounds, audit
+from outrisk.records.schema import Finding
+
+_NAMED = 4  # outputs that a finding names
+
+
+def not_printed(
+    outputs: Sequence[Output], data: Microdata, appetite: Appetite, target: str, inside: bool = False
+) -> Iterator[Finding]:
+    """Withheld cells that can be worked out, small cells of tables not released that follow, and what was not asked.
+
+    The number of all records is taken as known only where a table prints it. Cells that only several outputs together
+    tell are named with `inside` alone.
+    """
+    tables = [output for output in outputs if output.table or output.kind == "magnitudes"]
+    if not tables:
+        return
+    threshold = appetite.safe_threshold
+    try:
+        found = audit(data.codebook, [release(one, data) for one in tables], None, (), target, small=threshold)
+    except ProveError as error:
+        yield Finding(NOT_BOUNDED, False, "all tables", 0, 0, f"Cells were not bounded: {error}.")
+        return
+    by_name = {output.name: output for output in tables}
+    for bounds in found.tables:
+        if bounds.recovered.any() or bounds.narrowed.any():
+            if bounds.table.output:
+                yield _withheld(bounds, by_name[bounds.table.output], data, inside)
+            else:
+                yield _not_released(bounds, threshold, inside)
+    for reason in dict.fromkeys(found.not_asked.values()):
+        names = [name for name, why in found.not_asked.items() if why == reason]
+        what = f"Cells of {plural(len(names), 'table')} withheld or not released were not bounded: {reason}."
+        yield Finding(NOT_BOUNDED, False, "tables together", 0, 0, what, named(names))
+
+
+def _withheld(bounds: CellBounds, output: Output, data: Microdata, inside: bool) -> Finding:
+    number, alone = int(bounds.recovered.sum()), bounds.outputs == (output.name,)
+    cell = "withheld or rounded cell"
+    by = "by subtracting its other cells from printed totals" if alone else f"from {_listed(bounds.outputs)}"
+    exactly = f"{plural(number, cell)} of {len(bounds.low):,} can be worked out {by}" if number else ""
+    advice = ""
+    if number:
+        advice = _secondary_advice(output, data) if alone else "Withhold the same cells in all outputs that tell them."
+    return Finding(
+        "withheld cells recoverable",
+        False,
+        output.name,
+        number,
+        _people(bounds),
+        f"{_and_narrowed(exactly, bounds, cell)}.",
+        _places(bounds) if alone or inside else "",
+        advice,
+    )
+
+
+def _secondary_advice(output: Output, data: Microdata) -> str:
+    """How many further cells must go so that the totals of a table do not give the withheld ones back."""
+    more = "further cells"
+    if isinstance(output, Frequencies) and output.protection.threshold is not None:
+        told = told_by(output, data)
+        hidden = output.protection.hides(told.counts.ravel().astype(np.float64)).reshape(told.counts.shape)
+        more = plural(secondary(told.counts, hidden), "further cell")
+    return f"Withhold {more} (secondary suppression), or leave the totals out."
+
+
+def _not_released(bounds: CellBounds, threshold: int, inside: bool) -> Finding:
+    number, name = int(bounds.recovered.sum()), bounds.table.name
+    follow = "follows" if number == 1 else "follow"
+    what = f"{plural(number, 'cell')} of fewer than {threshold} records {follow} exactly" if number else ""
+    return Finding(
+        "table not released",
+        False,
+        " with ".join(bounds.outputs) if number else name,
+        number,
+        _people(bounds),
+        f"The table {name} was not released; {_and_narrowed(what, bounds, 'small cell')}.",
+        _places(bounds) if inside else "",
+        f"Leave out one of them, or merge levels of {', '.join(bounds.table.variables)}." if number else "",
+    )
+
+
+def _people(bounds: CellBounds) -> int:
+    """People in recovered cells, totals left aside."""
+    inside = bounds.recovered & (bounds.table.total < bounds.table.blocks[0].size)
+    return int(bounds.low[inside].sum())
+
+
+def _and_narrowed(what: str, bounds: CellBounds, word: str) -> str:
+    more = int(bounds.narrowed.sum())
+    if not more:
+        return what
+    few = f"{plural(more, word)} {'is' if more == 1 else 'are'} known to within {NARROW:.0%} of the most that fits"
+    return f"{what}; {few}" if what else few
+
+
+def _listed(outputs: Sequence[str]) -> str:
+    more = f" and {len(outputs) - _NAMED} more" if len(outputs) > _NAMED else ""
+    return ", ".join(outputs[:_NAMED]) + more
+
+
+def _places(bounds: CellBounds) -> str:
+    at = np.flatnonzero(bounds.recovered)
+    order = at[np.argsort(bounds.low[at], kind="stable")]
+    return named([f"{bounds.table.labels[q]}: {bounds.low[q]:,.0f}" for q in order.tolist()])

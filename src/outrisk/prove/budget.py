@@ -1,0 +1,47 @@
+"""How much work proofs may take: counted, so that two runs end alike; a clock besides is the user's own."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+WORK = 3e7  # a minute or a few
+_NODES = 3_000  # branches of one programme
+
+
+class Budget:
+    """Work that is left: entries of constraints, once for each programme and each branch of it; and seconds.
+
+    One budget may serve several solvers; `seconds` is infinite unless a user set a clock.
+    """
+
+    def __init__(self, work: float = WORK, seconds: float = np.inf) -> None:
+        self.work = work
+        self.started = time.perf_counter()
+        self.until = self.started + seconds
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is left."""
+        return self.work <= 0 or time.perf_counter() >= self.until
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self.started
+
+    def part(self, share: float) -> Budget:
+        """A budget of its own with a share of what is left."""
+        return Budget(share * max(self.work, 0.0), share * max(self.until - time.perf_counter(), 0.0))
+
+    def options(self, entries: int) -> dict[str, float]:
+        """What HiGHS is told for a programme of so many entries."""
+        nodes = int(np.clip(self.work / max(entries, 1), 1, _NODES))
+        left = self.until - time.perf_counter()
+        return {"node_limit": nodes} | ({"time_limit": max(left, 0.1)} if np.isfinite(left) else {})
+
+    def charge(self, entries: int, found: OptimizeResult) -> None:
+        """Take off what a programme took."""
+        self.work -= max(entries, 1) * (1.0 + float(found.get("mip_node_count") or 0.0))
