@@ -1,73 +1,95 @@
 """Whose value do tables prove, to an intruder who knows everybody's keys? On a census excerpt beside the checkout.
 
-    python benchmarks/certain.py [--people 1000 2000 5000] [--ways 4] [--protection threshold]
+    python benchmarks/certain.py [people] [--people 1000 2000 20000] [--ways 3 4]
+    python benchmarks/certain.py protected --people 1000 --ways 3     # the same tables, protected in several ways
+    python benchmarks/certain.py null --draws 20 --people 1000        # tables of other people
 
-Released are all tables of the target (tenure) by every set of 1 to `ways` - 1 of six keys, ages in years.
-`--protection`: none; threshold (cells of 1 to 9 records withheld, zeros shown); zeros (they are withheld too); round
-(counts to the nearest multiple of 5).
+Released are all tables of the target (tenure) by every set of 1 to `ways` - 1 of six keys, ages in years. Seconds are
+of the processor. `null`: the tables are those of a third sample, the register is that of the original.
 """
 
 from __future__ import annotations
 
 import argparse
+import resource
 import time
-from itertools import combinations
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
+from census import PROTECTIONS, TARGET, Census
 
-from outrisk.codebook import Codebook, Variable
-from outrisk.microdata import from_frame
-from outrisk.outputs import Frequencies, release
-from outrisk.outputs.tables.protection import UNPROTECTED, Protection
+from outrisk.errors import ProveError
+from outrisk.microdata import Microdata
+from outrisk.problem.released import Released
 from outrisk.prove.certain_claims import certain_values
-from outrisk.prove.programme import programme
 
-PLACE = Path(__file__).resolve().parents[2] / "shared" / "data" / "census" / "acs_us" / "acs7.csv"
-TARGET = "TENURE"
-PROTECTIONS = {
-    "none": UNPROTECTED,
-    "threshold": Protection(threshold=10),
-    "zeros": Protection(threshold=10, withhold_zeros=True),
-    "round": Protection(round_to=5),
-}
+HEAD = (
+    "| people | released | unknowns, constraints, entries | proved | narrowed | wrong | seconds to set up, to prove | |"
+)
+
+
+def row(census: Census, data: Microdata, released: list[Released], what: str) -> str:
+    """What is proved of everybody."""
+    started = time.process_time()
+    of = census.programme(data, released)
+    built = time.process_time() - started
+    claims = certain_values(of, TARGET)
+    wrong = int(((claims.value >= 0) & (claims.value != census.truth(data))).sum())
+    took = time.process_time() - started - built
+    rows, columns = of.matrix.shape
+    return (
+        f"| {len(data):,} | {what} | {columns:,}, {rows:,}, {of.matrix.nnz:,} | {claims.proved / len(data):.3f} | "
+        f"{claims.narrowed / len(data):.3f} | {wrong} | {built:.1f}, {took:.1f} | "
+        f"{claims.state}{', sharp' * claims.sharp} |"
+    )
+
+
+def people(census: Census, arguments: argparse.Namespace) -> None:
+    """A row for each number of people and ways."""
+    print(f"{HEAD}\n{'| --- ' * 8}|")
+    for n in arguments.people:
+        for ways in arguments.ways:
+            data = census.some("2019", n, 1)
+            print(row(census, data, census.tables(data, ways), f"{ways}-way"), flush=True)
+    print(f"\nmost memory of the process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB")
+
+
+def protected(census: Census, arguments: argparse.Namespace) -> None:
+    """A row for each protection."""
+    data, ways = census.some("2019", arguments.people[0], 1), arguments.ways[0]
+    print(f"{HEAD}\n{'| --- ' * 8}|")
+    for name, protection in PROTECTIONS.items():
+        print(row(census, data, census.tables(data, ways, protection), f"{ways}-way, {name}"), flush=True)
+
+
+def null(census: Census, arguments: argparse.Namespace) -> None:
+    """How often tables of other people are found to contradict the register, and by how many numbers it is said."""
+    n, ways, found, seconds = arguments.people[0], arguments.ways[0], 0, 0.0
+    said = ""
+    for draw in range(arguments.draws):
+        both = census.some("2019", 2 * n, draw)
+        original, third = (both.take(np.arange(at * n, (at + 1) * n)) for at in range(2))
+        started = time.process_time()
+        try:
+            certain_values(census.programme(original, census.tables(third, ways)), TARGET)
+        except ProveError as error:
+            found, said = found + 1, str(error)
+        seconds += time.process_time() - started
+    print(
+        f"{n:,} people, {ways}-way tables of other people: found to be impossible in {found} of {arguments.draws} "
+        f"draws, {seconds / arguments.draws:.1f} processor seconds each. The last: {said}"
+    )
 
 
 def main() -> None:
-    """Print a row for each number of people."""
+    """Print what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    kinds = {each.__name__: each for each in (people, protected, null)}
+    parser.add_argument("what", choices=list(kinds), nargs="?", default="people")
     parser.add_argument("--people", type=int, nargs="+", default=[1000, 2000, 5000])
-    parser.add_argument("--ways", type=int, default=4, help="most variables of a table, the target among them")
-    parser.add_argument("--protection", choices=list(PROTECTIONS), default="none")
+    parser.add_argument("--ways", type=int, nargs="+", default=[3, 4], help="most variables of a table")
+    parser.add_argument("--draws", type=int, default=20)
     arguments = parser.parse_args()
-    frame = pd.read_csv(PLACE, dtype=str)
-    frame = frame[frame.YEAR == "2019"].drop(columns="YEAR")
-    keys = [name for name in frame if name != TARGET]
-    protection = PROTECTIONS[arguments.protection]
-    print("| people | tables | columns, constraints | proved | wrong | seconds to build, to prove | |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
-    for n in arguments.people:
-        some = frame.sample(n, random_state=1).reset_index(drop=True)
-        variables = (Variable(name, "categorical", tuple(sorted(some[name].unique()))) for name in some)
-        data = from_frame(some, Codebook(tuple(variables)))
-        book = data.codebook
-        names = [by for ways in range(1, arguments.ways) for by in combinations(keys, ways)]
-        tables = [Frequencies(book, " x ".join(by), (*by, TARGET), protection=protection) for by in names]
-        released = [release(table, data) for table in tables]
-        known = {name: data.codes[:, book.index(name)].astype(np.int64) for name in keys}
-        started = time.perf_counter()
-        of = programme(book, released, n, known, [TARGET])
-        built = time.perf_counter() - started
-        claims = certain_values(of, TARGET)
-        truth = data.codes[:, book.index(TARGET)]
-        wrong = int(((claims.value >= 0) & (claims.value != truth)).sum())
-        rows, columns = of.matrix.shape
-        print(
-            f"| {n:,} | {len(tables)} | {columns:,}, {rows:,} | {claims.proved / n:.3f} | {wrong} | {built:.1f}, "
-            f"{claims.seconds:.1f} | {claims.state} |",
-            flush=True,
-        )
+    kinds[arguments.what](Census(), arguments)
 
 
 if __name__ == "__main__":

@@ -17,60 +17,22 @@ from __future__ import annotations
 import argparse
 import resource
 import time
-from itertools import combinations
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
+from census import PROTECTIONS, TARGET, Census
 from scipy.optimize import linprog
 
 from outrisk.assess.folds import Fold
 from outrisk.assess.with_register import guess_fold
-from outrisk.codebook import Codebook, Variable
 from outrisk.evolve.problem import Problem
-from outrisk.microdata import Microdata, from_frame
+from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, logit_from_terms, release
-from outrisk.outputs.tables.protection import UNPROTECTED, Protection
 from outrisk.problem.released import Released
-from outrisk.prove.programme import programme
 
-PLACE = Path(__file__).resolve().parents[2] / "shared" / "data" / "census" / "acs_us" / "acs7.csv"
-TARGET = "TENURE"
-PROTECTIONS = {
-    "none": UNPROTECTED,
-    "counts under 10 withheld": Protection(threshold=10),
-    "counts under 10 withheld, zeros too": Protection(threshold=10, withhold_zeros=True),
-    "rounded to multiples of 5": Protection(round_to=5),
-    "rounded to multiples of 10": Protection(round_to=10),
-}
 HEAD = (
     "| people | released | right, original | right, holdout | marginal risk (95 %) | guessed with 0.9: share, right "
     "| unique keys: right | TPR at FPR 0.01, 0.001 | processor seconds |"
 )
-
-
-class Census:
-    """The records of both years under one codebook."""
-
-    def __init__(self) -> None:
-        frame = pd.read_csv(PLACE, dtype=str)
-        years, frame = frame.YEAR, frame.drop(columns="YEAR")
-        variables = (Variable(name, "categorical", tuple(sorted(frame[name].unique()))) for name in frame)
-        self.book = Codebook(tuple(variables))
-        self.keys = tuple(name for name in frame if name != TARGET)
-        self.years = {year: from_frame(frame[years == year], self.book) for year in ("2018", "2019")}
-
-    def some(self, year: str, n: int, seed: int) -> Microdata:
-        """So many people of a year, drawn at random."""
-        data = self.years[year]
-        return data.take(np.random.default_rng([seed, int(year)]).permutation(len(data))[:n])
-
-    def tables(self, data: Microdata, ways: int, protection: Protection = UNPROTECTED) -> list[Released]:
-        """All tables of the target by 1 to `ways` - 1 keys."""
-        names = [by for k in range(1, ways) for by in combinations(self.keys, k)]
-        return [
-            release(Frequencies(self.book, " x ".join(by), (*by, TARGET), protection=protection), data) for by in names
-        ]
 
 
 def guess(census: Census, original: Microdata, holdout: Microdata, released: list[Released], seed: int = 1):
@@ -99,8 +61,7 @@ def row(n: int, what: str, found, seconds: float) -> str:
 
 def linear_programme(census: Census, data: Microdata, released: list[Released]) -> tuple[float, float]:
     """Share right of a vertex of the linear programme that holds all counts, and its processor seconds."""
-    known = {name: data.codes[:, census.book.index(name)].astype(np.int64) for name in census.keys}
-    of = programme(census.book, released, len(data), known, [TARGET])
+    of = census.programme(data, released)
     started = time.process_time()
     found = linprog(
         np.random.default_rng(1).random(of.matrix.shape[1]),
@@ -114,8 +75,7 @@ def linear_programme(census: Census, data: Microdata, released: list[Released]) 
         return float("nan"), time.process_time() - started
     share = found.x[: of.n_counts].reshape(len(of.sizes), of.n_kinds)
     guessed = of.kinds[share.argmax(axis=1)[of.groups], 0]
-    truth = data.codes[:, census.book.index(TARGET)]
-    return float((guessed == truth).mean()), time.process_time() - started
+    return float((guessed == census.truth(data)).mean()), time.process_time() - started
 
 
 def guesses(census: Census, arguments: argparse.Namespace) -> None:

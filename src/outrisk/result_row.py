@@ -1,4 +1,4 @@
-"""One result row for the measures of all families: what it is of, its value on each side, what it is read against.
+"""Result rows: of a measure, what it is of, its value on each side, what it is read against; of a ranking, its top.
 
 Shares stay shares in [0, 1]; percentages are made where people read them. Undefined is NaN, and `reason` says why.
 """
@@ -54,3 +54,24 @@ class Row:
     def sentence(self) -> str:
         """The reason in words; empty where nothing is missing."""
         return sentence(self.reason, self.detail)
+
+
+@dataclass(frozen=True)
+class Top:
+    """The top k records: how often the least of them recurs, and the share of them that is in each table.
+
+    top: k. recurs: share of the syntheses that hold the k-th record. original, holdout, null: match rates; difference:
+    original less holdout, with its 95 % interval over the k records. area_...: mean match rate of the top 1 to k.
+    """
+
+    top: int
+    recurs: float
+    original: float
+    holdout: float
+    null: float
+    difference: float
+    low: float
+    high: float
+    area_original: float
+    area_holdout: float
+    area_null: float

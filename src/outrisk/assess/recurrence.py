@@ -28,4 +28,4 @@ def recurring_rows(results: Sequence[RunResult], seed: int) -> Iterator[Recurrin
         for of, names in asked.items():
             tops = recurring([run.synthetic for run in some], job.fold.original, job.fold.holdout, names, seed)
             for top in tops:
-                yield Recurring(job.fold.level, job.fold.name, of, len(some), **asdict(top))
+                yield Recurring(level=job.fold.level, fold=job.fold.name, of=of, runs=len(some), **asdict(top))

@@ -22,7 +22,7 @@ from outrisk.problem.formulas import Formula
 from outrisk.problem.released import ROUNDING, Released, TallyPart
 from outrisk.prove.constraints import Columns, Rows, Seen, level_of, totals_of
 from outrisk.prove.of_tallies import constrain_formulas
-from outrisk.prove.people_search import search
+from outrisk.prove.people_search import Question, search
 
 MOST_PEOPLE = 16
 _MOST_KINDS = 20_000
@@ -92,8 +92,7 @@ class FewPeople:
         order = np.argsort(classes.ravel(), kind="stable")
         _, start = np.unique(classes.ravel()[order], return_index=True)
         slack = 1e-7 * (1.0 + np.abs(matrix).max(axis=0, initial=0.0))
-        found, ended = search(
-            self.n,
+        question = Question(
             np.ascontiguousarray(matrix[order]),
             self.low[rows] - slack,
             self.high[rows] + slack,
@@ -102,9 +101,8 @@ class FewPeople:
             np.ascontiguousarray(value[order]),
             self.share[ranks],
             self.printed[ranks] + np.array([-1e-9, 1e-9]),
-            most,
-            nodes,
         )
+        found, ended = search(self.n, question, most, nodes)
         return np.sort(kinds[order][found], axis=1), bool(ended)
 
     def has(self, data: Positions) -> NDArray[np.bool_]:

@@ -17,7 +17,7 @@ from pydantic import BeforeValidator
 from outrisk.problem.blocks import variables as variables_of
 from outrisk.problem.refit import Compared
 from outrisk.problem.released import Released
-from outrisk.result_row import Row
+from outrisk.result_row import Row, Top
 
 Number = Annotated[float, BeforeValidator(lambda value: math.nan if value is None else value)]
 Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
@@ -268,30 +268,21 @@ class Guessed:
 
 
 @dataclass(frozen=True)
-class Recurring:
-    """recurring.csv: records that recur over the runs of a fold, ranked by how often; are they those of people in it?
-
-    of: `all variables`, or `keys and target`. runs: how many synthetic data sets. top: the k first in rank; recurs:
-    share of the runs that hold the k-th. original, holdout, null: share of the top k that is in the data, in as many
-    people of the holdout, in as many records of the same one-way distributions without any relation; difference:
-    original - holdout with its 95 % interval over the k records. area_...: mean share of the top 1 to k.
-    """
+class RunsOfFold:
+    """The runs of a fold whose synthetic data are held against each other: how many, and by `of` which variables."""
 
     level: int
     fold: str
     of: str
     runs: int
-    top: int
-    recurs: float
-    original: float
-    holdout: float
-    null: float
-    difference: float
-    low: float
-    high: float
-    area_original: float
-    area_holdout: float
-    area_null: float
+
+
+@dataclass(frozen=True)
+class Recurring(Top, RunsOfFold):
+    """recurring.csv: records that recur over the runs of a fold, ranked by how often; are they those of people in it?
+
+    of: `all variables`, or `keys and target`. Other fields as of `Top`.
+    """
 
 
 @dataclass(frozen=True)

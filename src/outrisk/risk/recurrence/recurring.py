@@ -10,39 +10,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.microdata import Microdata
-from outrisk.result_row import NORMAL
+from outrisk.result_row import NORMAL, Top
 from outrisk.risk.attribution.definitions import Floats
 from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL
 
 NULL = "null"
 Ids = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Top:
-    """The top k records: how often the least of them recurs, and the share of them that is in each table.
-
-    top: k. recurs: share of the syntheses that hold the k-th record. original, holdout, null: match rates; difference:
-    original less holdout, with its 95 % interval over the k records. area_...: mean match rate of the top 1 to k.
-    """
-
-    top: int
-    recurs: float
-    original: float
-    holdout: float
-    null: float
-    difference: float
-    low: float
-    high: float
-    area_original: float
-    area_holdout: float
-    area_null: float
 
 
 def recurring(
