@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from outrisk.api.studies import already_out, studies_at, study_of_session
 from outrisk.assess.certain_people import certain_people
+from outrisk.assess.look.not_printed import tables_of
 from outrisk.assess.contributions.earlier import check_earlier
 from outrisk.codebook import Codebook
 from outrisk.config import Study, read_study
@@ -184,7 +185,7 @@ def _values(study: Study, data: Microdata, asked: Asked) -> Proof:
     seconds = time.perf_counter() - started
     proof = Proof(found.summary.sentence, found.certain, dict(found.summary.left_out), seconds, found.by_outputs)
     given = study.given(codebook)
-    released = [given.get(output.name) or release(output, data) for output in study.outputs(codebook)]
+    released = [given.get(output.name) or release(output, data) for output in tables_of(study.outputs(codebook))]
     return _with_cells(proof, study, codebook, released, len(data), rules)
 
 

@@ -28,7 +28,7 @@ def not_printed(
     The number of all records is taken as known only where a table prints it. Cells that only several outputs together
     tell are named with `inside` alone.
     """
-    tables = [output for output in outputs if output.table or output.kind == "magnitudes"]
+    tables = tables_of(outputs)
     if not tables:
         return
     threshold = appetite.safe_threshold
@@ -48,6 +48,11 @@ def not_printed(
         names = [name for name, why in found.not_asked.items() if why == reason]
         what = f"Cells of {plural(len(names), 'table')} withheld or not released were not bounded: {reason}."
         yield Finding(NOT_BOUNDED, False, "tables together", 0, 0, what, named(names))
+
+
+def tables_of(outputs: Sequence[Output]) -> list[Output]:
+    """Outputs that are tables of counts, shares, sums or means."""
+    return [output for output in outputs if output.table or output.kind == "magnitudes"]
 
 
 def _withheld(bounds: CellBounds, output: Output, data: Microdata, inside: bool) -> Finding:
