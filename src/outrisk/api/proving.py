@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from outrisk.api.studies import already_out, studies_at, study_of_session
 from outrisk.assess.certain_people import certain_people
-from outrisk.assess.look.not_printed import tables_of
 from outrisk.assess.contributions.earlier import check_earlier
+from outrisk.assess.look.not_printed import tables_of
 from outrisk.codebook import Codebook
 from outrisk.config import Study, read_study
 from outrisk.errors import ConfigError
