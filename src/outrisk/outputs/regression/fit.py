@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import statsmodels.api as sm
 from numpy.typing import NDArray
+from statsmodels.discrete.discrete_model import Logit, MNLogit, Poisson, Probit  # statsmodels.api imports all of it
+from statsmodels.genmod import families
+from statsmodels.genmod.generalized_linear_model import GLM
+from statsmodels.regression.linear_model import OLS, WLS
 from statsmodels.tools.sm_exceptions import PerfectSeparationError
 
 from outrisk.outputs.base import Array
@@ -46,7 +49,7 @@ def fit_ols(sample: Sample, has_constant: bool) -> Summary | None:
         return None
     weights = {} if sample.weights is None else {"weights": sample.weights}
     with np.errstate(all="ignore"):
-        fit = (sm.WLS if weights else sm.OLS)(sample.response, scaled, hasconst=has_constant, **weights).fit()
+        fit = (WLS if weights else OLS)(sample.response, scaled, hasconst=has_constant, **weights).fit()
         df = float(fit.df_resid) if fit.df_resid > 0 else np.nan
         total = fit.centered_tss if has_constant else fit.uncentered_tss
         r2 = float(fit.rsquared) if total > 0 else np.nan
@@ -104,19 +107,19 @@ def _maximise(kind: Kind, sample: Sample, begin: Array | None) -> tuple[Any, Arr
     y, X, weights = sample.response, sample.design, sample.weights
     if weights is not None and kind != "mnlogit":
         family = {
-            "logit": sm.families.Binomial(),
-            "probit": sm.families.Binomial(sm.families.links.Probit()),
-            "poisson": sm.families.Poisson(),
+            "logit": families.Binomial(),
+            "probit": families.Binomial(families.links.Probit()),
+            "poisson": families.Poisson(),
         }[kind]
-        model = sm.GLM(y, X, family=family, freq_weights=weights, offset=sample.offset)
+        model = GLM(y, X, family=family, freq_weights=weights, offset=sample.offset)
         fit = model.fit(start_params=begin, maxiter=200, tol=1e-10, tol_criterion="params")
         return model, np.asarray(fit.params) if fit.converged else None
     if kind == "mnlogit":
-        model = sm.MNLogit(y, X, check_rank=False) if weights is None else WeightedMNLogit(y, X, weights)
+        model = MNLogit(y, X, check_rank=False) if weights is None else WeightedMNLogit(y, X, weights)
     elif kind == "poisson":
-        model = sm.Poisson(y, X, offset=sample.offset, check_rank=False)
+        model = Poisson(y, X, offset=sample.offset, check_rank=False)
     else:
-        model = {"logit": sm.Logit, "probit": sm.Probit}[kind](y, X, check_rank=False)
+        model = {"logit": Logit, "probit": Probit}[kind](y, X, check_rank=False)
     model.raise_on_perfect_prediction = True  # an error that can be told, in place of a warning at every step
     fit = model.fit(disp=0, maxiter=100, start_params=begin, skip_hessian=True, warn_convergence=False)
     parameters = np.asarray(fit.params, dtype=float).ravel(order="F")
@@ -125,12 +128,12 @@ def _maximise(kind: Kind, sample: Sample, begin: Array | None) -> tuple[Any, Arr
 
 def _information(model: Any, parameters: Array) -> Array:
     """The observed information (K, K)."""
-    fixed = {"scale": 1.0, "observed": True} if isinstance(model, sm.GLM) else {}
+    fixed = {"scale": 1.0, "observed": True} if isinstance(model, GLM) else {}
     return -np.asarray(model.hessian(parameters, **fixed))
 
 
 def _log_likelihood(model: Any, parameters: Array) -> float:
-    return float(model.loglike(parameters, **({"scale": 1.0} if isinstance(model, sm.GLM) else {})))
+    return float(model.loglike(parameters, **({"scale": 1.0} if isinstance(model, GLM) else {})))
 
 
 def _identified(sample: Sample, information: Array) -> bool:

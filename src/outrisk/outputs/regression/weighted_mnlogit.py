@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import statsmodels.api as sm
+from statsmodels.discrete.discrete_model import MNLogit
 
 from outrisk.outputs.base import Array
 
@@ -27,7 +27,7 @@ class WeightedMNLogit:
     def __init__(self, response: Array, design: Array, weights: Array) -> None:
         outcomes = np.eye(int(response.max()) + 1)[response.astype(int)]
         self._groups = [
-            (weight, sm.MNLogit(outcomes[weights == weight], design[weights == weight], check_rank=False))
+            (weight, MNLogit(outcomes[weights == weight], design[weights == weight], check_rank=False))
             for weight in np.unique(weights)
         ]
         self._shape = (design.shape[1], outcomes.shape[1] - 1)
