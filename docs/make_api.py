@@ -36,7 +36,8 @@ def page() -> str:
     parts = [HEAD, *map(function, FUNCTIONS), "## Results\n", *map(results, CLASSES)]
     parts.append(
         "## Outputs\n\nObjects for every kind of output, with the arguments of a [study file](files.md);\n"
-        "those before `*` may go without their name. Fitted models of statsmodels and tables by\n"
+        "those before `*` may go without their name. Fitted models of statsmodels (of Cox's `PHReg`,\n"
+        "which is fitted afresh for every data set, to at most 2,000 combinations of values) and tables by\n"
         "`pandas.crosstab` are taken as they are.\n"
     )
     parts += [f"- `outrisk.{name}{arguments(getattr(outrisk, name))}`" for name in KINDS]

@@ -344,6 +344,24 @@ def test_a_model_of_any_other_kind_by_a_function_of_the_session(df, tmp_path):
         outrisk.check(df, [entry.document | {"function": "os:getcwd"}], keys=KEYS, target="ill")
 
 
+@pytest.mark.parametrize("how", ["formula", "strata", "arrays"])
+def test_a_cox_model_is_read_from_its_fit(df, how):
+    df = df.assign(weeks=1 + (np.arange(len(df)) * 7 + df["age"]) % 6, left=np.where(df["ill"] == 1, "yes", "no"))
+    if how == "arrays":
+        fit = PHReg(df["weeks"], df[["age", "sex"]], status=df["ill"], ties="efron").fit()
+    else:
+        strata, died = ({"strata": "sex"} if how == "strata" else {}), df["ill"]
+        df = df.drop(columns="ill")  # told by the level of a text alone
+        fit = PHReg.from_formula("weeks ~ age", df, status=died, **strata).fit()
+    settings = QUICK | {"evolve": {"generations": 1}, "folds": [1]}
+    result = outrisk.assess(df, fit, keys=["age", "sex"], target="area", **settings)
+    labels = [*fit.model.exog_names, *(f"SE of {name}" for name in fit.model.exog_names)]
+    assert result.released["label"].tolist() == labels
+    np.testing.assert_allclose(result.released["released"], [*fit.params, *fit.bse], atol=0.5e-4 + 1e-9)
+    with pytest.raises(OutRiskError, match="outputs 1: "):
+        outrisk.check(df.iloc[::-1].reset_index(drop=True), fit, keys=["age"], target="area")
+
+
 def test_check_and_prove_take_what_assess_takes(df):
     df = df.head(40)
     table = pd.crosstab([df.age, df.area, df.sex], df.ill)

@@ -15,6 +15,7 @@ from outrisk.outputs import REGISTRY, Regression
 from outrisk.outputs.base import Subset
 from outrisk.readers.crosstab import read_crosstab
 from outrisk.readers.fitted import check_fit, is_fit, read_fit
+from outrisk.readers.fitted_hazards import check_hazards, is_hazards, read_hazards
 
 Source = object | None  # a fit that is still to be checked
 
@@ -53,7 +54,8 @@ def entry_of(
     kept = Subset(data.codebook, str(given.get("where", "")), place).select(data.frame()).index
     if isinstance(source, pd.DataFrame | pd.Series):
         return read_crosstab(source, frame.iloc[kept], given, place, decimals), None
-    return _printed(read_fit(source, frame.iloc[kept], given, place), decimals), source
+    read = read_hazards if is_hazards(source) else read_fit
+    return _printed(read(source, frame.iloc[kept], given, place), decimals), source
 
 
 def _printed(entry: dict[str, Any], decimals: int | None) -> dict[str, Any]:
@@ -66,10 +68,12 @@ def _printed(entry: dict[str, Any], decimals: int | None) -> dict[str, Any]:
 
 
 def check_sources(study: Study, data: Microdata, sources: Sequence[Source]) -> None:
-    """OutRiskError unless each fit is of these records (see `check_fit`)."""
+    """OutRiskError unless each fit is of these records (see `check_fit` and `check_hazards`)."""
     for position, (source, entry) in enumerate(zip(sources, study.file.outputs, strict=True), start=1):
         if source is None:
             continue
         for output in entry.build(data.codebook, position):
-            assert isinstance(output, Regression)
-            check_fit(source, output, data, f"outputs {position}")
+            if isinstance(output, Regression):
+                check_fit(source, output, data, f"outputs {position}")
+            else:
+                check_hazards(source, output, data, f"outputs {position}")

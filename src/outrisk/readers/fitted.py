@@ -21,7 +21,7 @@ _FAMILIES = {
     ("Poisson", "Log"): "poisson",
     ("Gaussian", "Identity"): "ols",
 }
-_CLOSE = 0.1  # of a last printed digit: a fit that is further from the maximum would print other numbers now and then
+CLOSE = 0.1  # of a last printed digit: a fit that is further from the maximum would print other numbers now and then
 
 
 def is_fit(source: object) -> bool:
@@ -81,7 +81,7 @@ def _check_numbers(fit: Any, output: Regression, data: Microdata, places: list[i
         numbers = (numbers[places, :] if numbers.ndim > 1 else numbers[places]).ravel(order="F")
         if part == "coefficients" and output.release.exponentiate:
             numbers = np.exp(numbers)
-        far = np.abs(numbers - refit[at]) > _CLOSE * 10.0 ** -decimals[at].astype(float)
+        far = np.abs(numbers - refit[at]) > CLOSE * 10.0 ** -decimals[at].astype(float)
         if far.any():
             first = int(np.argmax(far))
             digits = decimals[at][first] + 2
@@ -109,7 +109,7 @@ def _kind(model: Any, place: str) -> str:
     if name in _MODELS:
         return _MODELS[name]
     raise OutputError(
-        f"{place}: a fitted {name} is not known; known are {', '.join(_MODELS)} and GLM; "
+        f"{place}: a fitted {name} is not known; known are {', '.join(_MODELS)}, GLM and PHReg; "
         "another one goes through outrisk.Custom with a function that fits it"
     )
 
@@ -124,7 +124,7 @@ def _formula(model: Any, records: pd.DataFrame, place: str) -> str:
 
 def _formula_of_arrays(model: Any, records: pd.DataFrame, place: str) -> str:
     """A formula whose design has the columns of the model's matrix: constants, columns of the records, dummies."""
-    response = _column(np.asarray(model.endog, dtype=float), str(model.endog_names), records)
+    response = column_of(np.asarray(model.endog, dtype=float), str(model.endog_names), records)
     if response is None:
         raise OutputError(
             f"{place}: the response of the fit is no column of the data, record by record; {_advice('')}; or fit it by "
@@ -132,13 +132,13 @@ def _formula_of_arrays(model: Any, records: pd.DataFrame, place: str) -> str:
         )
     terms, dummies = ["0"], dict[str, list[Any]]()
     for values, name in zip(np.asarray(model.exog, dtype=float).T, model.exog_names, strict=True):
-        column = _column(values, str(name), records.drop(columns=response))
+        column = column_of(values, str(name), records.drop(columns=response))
         if np.all(values == 1.0):
             terms[0] = "1"
         elif column is not None:
             terms.append(_quoted(column))
         else:
-            variable, level = _dummy(values, str(name), records.drop(columns=response), place)
+            variable, level = dummy_of(values, str(name), records.drop(columns=response), place)
             dummies.setdefault(variable, []).append(level)
     for variable, levels in dummies.items():
         left = [level for level in records[variable].dropna().unique() if level not in levels]
@@ -152,7 +152,7 @@ def _formula_of_arrays(model: Any, records: pd.DataFrame, place: str) -> str:
     return f"{_quoted(response)} ~ {' + '.join(terms)}"
 
 
-def _column(values: Array, name: str, records: pd.DataFrame) -> str | None:
+def column_of(values: Array, name: str, records: pd.DataFrame) -> str | None:
     """The column that has these values, by its name first; None if there is none."""
     if len(values) != len(records):
         return None
@@ -163,7 +163,7 @@ def _column(values: Array, name: str, records: pd.DataFrame) -> str | None:
     return None
 
 
-def _dummy(values: Array, name: str, records: pd.DataFrame, place: str) -> tuple[str, Any]:
+def dummy_of(values: Array, name: str, records: pd.DataFrame, place: str) -> tuple[str, Any]:
     """The variable and the level that a column of 0 and 1 stands for; variables that its name begins with first."""
     if np.isin(values, (0.0, 1.0)).all() and len(values) == len(records):
         for column in sorted(map(str, records.columns), key=lambda each: not name.startswith(each)):
@@ -202,7 +202,7 @@ def _numbers(model: Any, name: str, otherwise: float = 0.0) -> Array:
 
 def _expression(values: Array, records: pd.DataFrame, what: str) -> str:
     """A column of the records, or its logarithm, that has these values."""
-    column = _column(values, "", records)
+    column = column_of(values, "", records)
     if column is not None:
         return column
     with np.errstate(over="ignore"):
