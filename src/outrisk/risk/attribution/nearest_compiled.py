@@ -9,9 +9,9 @@ from numba import njit
 
 
 @njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def _largest(same: Any, start: Any, stop: Any) -> Any:
+def _largest(same: Any) -> Any:
     largest = np.uint8(0)
-    for j in range(start, stop):
+    for j in range(len(same)):
         largest = max(largest, same[j])
     return largest
 
@@ -53,12 +53,12 @@ def nearest(
         for k in range(len(rare)):
             for place in range(places[k, 0, i], places[k, 1, i]):
                 same[rare[k, place]] += np.uint8(1)
-        most = _largest(same, 0, n_points)
+        most = _largest(same)
         for t in range(n_targets):
             found[t] = 0
         for start in range(0, n_points, 256):
             stop = min(start + 256, n_points)
-            if _largest(same, start, stop) < most:
+            if _largest(same[start:stop]) < most:
                 continue
             for j in range(start, stop):
                 if same[j] == most:

@@ -79,7 +79,7 @@ def _cut(numbers, codes, costs, levels, power, order, starts):
     seen, values = np.zeros(most, np.int64), np.empty(len(order))
     ends = np.empty(len(order) + 1, np.int64)  # of the parts still to be cut, the leftmost last
     ends[0] = len(order)
-    left, start, n_blocks = 1, 0, 0
+    left, start, n_blocks = 1, np.int64(0), 0  # a plain 0 is a type of its own, for which `_select` is compiled again
     while left:
         stop = ends[left - 1]
         size = stop - start
