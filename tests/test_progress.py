@@ -2,6 +2,7 @@
 
 import io
 import re
+import sys
 import time
 from types import SimpleNamespace
 
@@ -68,6 +69,26 @@ def test_without_a_terminal_a_line_a_minute_and_nothing_where_quiet(monkeypatch)
             time.sleep(0.3)
         lines = said.getvalue().splitlines()
         assert set(lines) == (set() if quiet else {"runs 1 of 4, 6 s left, 97 % of numbers reproduced"}), lines
+
+
+def test_in_a_notebook_one_line_that_changes_where_it_stands(monkeypatch):
+    shown = []
+
+    def display(data, raw, display_id):
+        assert raw and display_id
+        shown.append(data["text/plain"])
+        return SimpleNamespace(update=lambda data, raw: shown.append(data["text/plain"]) if raw else None)
+
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
+    for quiet in (False, True):
+        console = Console(file=io.StringIO(), force_jupyter=True, quiet=quiet)
+        with Progress("runs", Outlook(2, 0, 1, 10), console) as progress:
+            progress.finished("a", 1.0, 2.0)
+            progress.finished("b", 0.5, 2.0)
+    assert shown == [
+        "runs 1 of 2, 2 s left, 100 % of numbers reproduced",
+        "runs 2 of 2, 75 % of numbers reproduced",
+    ]
 
 
 @pytest.mark.parametrize(("took", "times"), [(5.0, 0), (50.0, 1)])

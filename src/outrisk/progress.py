@@ -1,4 +1,6 @@
-"""Progress of a study: a line on a terminal, elsewhere a line a minute; a forecast; a word when code is compiled."""
+"""Progress of a study: a line on a terminal or in a notebook, elsewhere a line a minute; a forecast; a word when code
+is compiled.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,9 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import import_module
 from types import TracebackType
+from typing import Any
 
 from numba.core import event
 from rich import progress as bars
@@ -39,18 +43,22 @@ class _Compiling(event.Listener):  # type: ignore[misc]
 
 
 class _Line:
-    """One line of at most 60 columns: on a terminal it stands at the foot and changes; else there is one a minute."""
+    """One line of at most 60 columns: on a terminal it stands at the foot and changes, in a notebook where it stands;
+    else there is one a minute.
+    """
 
     def __init__(self, console: Console) -> None:
         self._console, self._text = console, ""
         self._status = console.status("") if console.is_terminal and not console.quiet else None
+        self._in_notebook = console.is_jupyter and not console.quiet
+        self._shown_in: Any = None  # IPython's handle of what stands in the notebook
         self._ended = threading.Event()
         self._shown = 0.0
 
     def start(self) -> None:
         if self._status is not None:
             self._status.start()
-        elif not self._console.quiet:
+        elif not self._console.quiet and not self._in_notebook:
             threading.Thread(target=self._every_minute, daemon=True).start()
 
     def stop(self) -> None:
@@ -61,9 +69,16 @@ class _Line:
     def show(self, text: str, at_once: bool = False) -> None:
         """Change the line; on a terminal a few times a second at most."""
         self._text, now = text[: COLUMNS - 2], time.monotonic()  # a turning mark and a space stand before it
-        if self._status is not None and (at_once or now - self._shown > 0.2):
-            self._shown = now
+        if (self._status is None and not self._in_notebook) or not (at_once or now - self._shown > 0.2):
+            return
+        self._shown = now
+        if self._status is not None:
             self._status.update(escape(self._text))
+        elif self._shown_in is not None:
+            self._shown_in.update({"text/plain": self._text}, raw=True)
+        else:
+            display = import_module("IPython.display").display  # which runs the notebook
+            self._shown_in = display({"text/plain": self._text}, raw=True, display_id=True)
 
     def _every_minute(self) -> None:
         while not self._ended.wait(EVERY):
