@@ -9,7 +9,7 @@ the minimum of its convex dual.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,14 @@ from scipy.optimize import minimize
 from outrisk.errors import ProveError
 from outrisk.problem.blocks import Array
 from outrisk.prove.programme import Programme
+from outrisk.reconstruct.settled import settled
 
 SLACK = 0.05  # people by which a released number may be missed at the price of about one unit of entropy
 _STEPS = (150, 1_500)  # least and most steps of the search
 _WORK = 2e9  # coefficients of the programme times steps, between these
-_FALL = 1e-7  # relative, of the dual in a step, at which the search ends
+_FALL = 3e-7  # relative, of the dual in a step, at which the search ends
 _NEGATIVE = 1e-6  # a person: what arithmetic may take from an entropy of 0
-_MEMORY = 20  # steps that L-BFGS remembers
+_MEMORY = 10  # steps that L-BFGS remembers
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +34,9 @@ class Guesses:
     """Chances of the values of the target, (people in the register, levels), rows sum to 1; larger = surer.
 
     missed: the largest distance of a released number from where it should lie, in people (its equation divided by its
-    largest coefficient): a fraction where data sets fit. contradicted: no data set of these people fits the numbers;
-    the dual without its price, which no entropy is above, was found below 0. converged: whether the search ended by
-    itself, not by its budget.
+    largest coefficient): a fraction where data sets fit. contradicted: no data set of these people fits the numbers:
+    bounds of counts left one no value, or the dual without its price, which no entropy is above, was found below 0.
+    converged: whether the search ended by itself, not by its budget.
     """
 
     chances: Array
@@ -52,23 +53,47 @@ def best_guesses(of: Programme, target: str, slack: float = SLACK) -> Guesses:
     Released numbers that are met within an interval count as met. A large programme gets fewer steps, so that the
     search ends within minutes, and after as many on any machine.
     """
+    alone = of.matrix.shape[1] == of.n_counts
+    first = settled(of) if alone else None
+    if first is None:
+        share, found = _spread(of, slack)
+        found = replace(found, contradicted=found.contradicted or alone)
+    else:
+        share = first.counts / of.sizes[:, None]
+        share[first.open], found = _spread(first.left, slack)
+    code = of.kinds[:, of.unknown.index(target)]
+    by_value = np.zeros((share.shape[0], of.codebook[target].size))
+    for value in range(by_value.shape[1]):
+        by_value[:, value] = share[:, code == value].sum(axis=1)
+    return replace(found, chances=by_value[of.groups])
+
+
+def _spread(of: Programme, slack: float) -> tuple[Array, Guesses]:
+    """Share of each kind in each group, (groups, kinds), and how the search ended."""
+    if not any(of.origin):
+        share = (of.most[: of.n_counts] > 0).reshape(len(of.sizes), of.n_kinds).astype(np.float64)
+        share /= share.sum(axis=1, keepdims=True)
+        return share, Guesses(share, 0.0, False, True)
     dual = _Dual(of, slack)
     steps = int(np.clip(_WORK / max(1, of.matrix.nnz), *_STEPS))
+    unit = dual.units()
+
+    def scaled(multipliers: Array) -> tuple[float, Array]:
+        value, gradient = dual.value(unit * multipliers)
+        return value, unit * gradient
+
     found = minimize(
-        dual.value,
+        scaled,
         np.zeros(len(dual.ends)),
         jac=True,
         method="L-BFGS-B",
         bounds=dual.bounds,
         options={"maxiter": steps, "maxfun": 2 * steps, "maxcor": _MEMORY, "ftol": _FALL},
     )
-    share, counts = dual.spread(found.x)
-    code = of.kinds[:, of.unknown.index(target)]
-    by_value = np.zeros((share.shape[0], of.codebook[target].size))
-    for value in range(by_value.shape[1]):
-        by_value[:, value] = share[:, code == value].sum(axis=1)
-    contradicted = dual.impossible or dual.bound(found.x) < -_NEGATIVE * (1.0 + len(of.groups))
-    return Guesses(by_value[of.groups], dual.missed(counts), contradicted, bool(found.success))
+    multipliers = unit * found.x
+    share, counts = dual.spread(multipliers)
+    contradicted = dual.impossible or dual.bound(multipliers) < -_NEGATIVE * (1.0 + len(of.groups))
+    return share, Guesses(share, dual.missed(counts), contradicted, bool(found.success))
 
 
 class _Dual:
@@ -110,6 +135,14 @@ class _Dual:
         value = level - float(signed @ self.ends) + 0.5 * self.price * float(multipliers @ multipliers)
         gradient = self.sign * ((self.matrix @ counts)[self.row] - self.ends) + self.price * multipliers
         return value, gradient
+
+    def units(self) -> Array:
+        """Units of the multipliers in which the dual bends about alike in all of them at 0."""
+        share = np.where(np.isfinite(self.base), 1.0, 0.0)
+        share /= share.sum(axis=1, keepdims=True)
+        bend = np.zeros(self.matrix.shape[1])
+        bend[: share.size] = (self.sizes[:, None] * share * (1.0 - share)).ravel()
+        return np.asarray(((self.matrix.power(2) @ bend)[self.row] + self.price) ** -0.5)
 
     def spread(self, multipliers: Array) -> tuple[Array, Array]:
         """Share of each kind in each group, (groups, kinds); and the programme's columns."""

@@ -1,0 +1,122 @@
+"""What the constraints settle one by one, before any search: bounds of counts, narrowed until nothing changes.
+
+A released 0 rules kinds out; a group with one kind left is settled; that settles further cells. In detailed tables of
+few people this settles nearly everybody, and what is left is small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from outrisk.problem.blocks import Array
+from outrisk.prove.programme import Programme
+
+_ROUNDS = 60
+_WHOLE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """The programme that is `left`, of the groups `open` (G,); counts (G, U) of the others, 0 where they are open."""
+
+    left: Programme
+    open: NDArray[np.bool_]
+    counts: Array
+
+
+def settled(of: Programme) -> Settled | None:
+    """A programme without what its constraints settle by themselves; None where they contradict each other.
+
+    Only for programmes of the register's people alone. Counts are whole, so that bounds are rounded inwards.
+    """
+    ends = _narrowed(of)
+    if ends is None:
+        return None
+    shape = (len(of.sizes), of.n_kinds)
+    least, most = (each.reshape(shape) for each in ends)
+    still = np.asarray((least < most).any(axis=1))
+    columns = np.flatnonzero(np.repeat(still, of.n_kinds))
+    fixed = np.where(still[:, None], 0.0, least)
+    known = of.matrix @ fixed.ravel()
+    matrix = sparse.csr_array(sparse.csc_array(of.matrix)[:, columns])
+    rows = np.flatnonzero(np.diff(matrix.indptr) > 0)
+    left = replace(
+        of,
+        groups=(np.cumsum(still) - 1)[of.groups],
+        sizes=of.sizes[still],
+        codes=of.codes[columns],
+        matrix=sparse.csr_array(matrix[rows]),
+        low=of.low[rows] - known[rows],
+        high=of.high[rows] - known[rows],
+        most=most.ravel()[columns],
+        origin=tuple(of.origin[row] for row in rows.tolist()),
+        number=of.number[rows],
+    )
+    merged = _merged(left) if of.n_kinds == 2 and len(columns) else left
+    return None if merged is None else Settled(merged, still, fixed)
+
+
+def _merged(of: Programme) -> Programme | None:
+    """The same with two kinds a group, in counts of the first alone, and equal constraints as one; None where two
+    contradict each other.
+
+    The second is the group's size less the first: of a cell's two counts one is left.
+    """
+    first, second = (sparse.csc_array(of.matrix)[:, at::2] for at in (0, 1))
+    rows = np.flatnonzero([bool(origin) for origin in of.origin])  # the others say how large the groups are
+    matrix = sparse.csr_array(first - second)[rows]
+    matrix.eliminate_zeros()
+    shift = (second @ of.sizes)[rows]
+    low, high = of.low[rows] - shift, of.high[rows] - shift
+    some = np.diff(matrix.indptr) > 0  # the others are of both kinds together
+    if ((low > _WHOLE) | (high < -_WHOLE))[~some].any():
+        return None
+    rows, matrix, low, high = rows[some], sparse.csr_array(matrix[np.flatnonzero(some)]), low[some], high[some]
+    sign = np.sign(matrix.data[matrix.indptr[:-1]])
+    low, high = np.where(sign > 0, low, -high), np.where(sign > 0, high, -low)
+    matrix = sparse.csr_array(sparse.diags_array(sign) @ matrix)
+    key = np.round(matrix @ np.random.default_rng(0).random(matrix.shape[1]), 9)  # equal rows have equal sums
+    _, at, place = np.unique(key, return_index=True, return_inverse=True)
+    least, most = np.full(len(at), -np.inf), np.full(len(at), np.inf)
+    np.maximum.at(least, place, low)
+    np.minimum.at(most, place, high)
+    if (least > most + _WHOLE).any():
+        return None
+    matrix = sparse.csr_array(matrix[at])
+    wide = sparse.csr_array((matrix.data, 2 * matrix.indices, matrix.indptr), shape=(len(at), of.matrix.shape[1]))
+    return replace(
+        of,
+        matrix=wide,
+        low=least,
+        high=np.maximum(least, most),
+        origin=tuple(of.origin[row] for row in rows[at].tolist()),
+        number=of.number[rows][at],
+    )
+
+
+def _narrowed(of: Programme) -> tuple[Array, Array] | None:
+    """Least and most of each count; None where one has none left."""
+    least, most = np.zeros(of.matrix.shape[1]), np.floor(of.most)
+    matrix = of.matrix
+    plain = np.bincount(np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)), matrix.data < 0) == 0
+    matrix = sparse.csr_array(matrix[np.flatnonzero(plain)])
+    low, high = of.low[plain], of.high[plain]
+    row, column, value = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)), matrix.indices, matrix.data
+    for _ in range(_ROUNDS):
+        below, above = matrix @ least, matrix @ most
+        if (below > high + _WHOLE).any() or (above < low - _WHOLE).any():
+            return None
+        up = np.floor(least[column] + (high - below)[row] / value + _WHOLE)
+        down = np.ceil(most[column] - (above - low)[row] / value - _WHOLE)
+        before = float(most.sum() - least.sum())
+        np.minimum.at(most, column, up)
+        np.maximum.at(least, column, down)
+        if (least > most).any():
+            return None
+        if float(most.sum() - least.sum()) == before:
+            break
+    return least, most
