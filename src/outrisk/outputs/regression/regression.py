@@ -195,7 +195,9 @@ class Regression(Common):
 
     def refits(self, many: Sequence[Microdata], start: Array | None = None) -> Iterator[Array | OutputError]:
         """The refit of each of several sets of records, or why there is none; their design is made at once."""
-        together = Microdata(self.codebook, np.concatenate([data.codes for data in many]))
+        together = (
+            many[0] if len(many) == 1 else Microdata(self.codebook, np.concatenate([data.codes for data in many]))
+        )
         try:
             sample, frame = self.sample(together)
         except OutputError:  # of one of them at least
