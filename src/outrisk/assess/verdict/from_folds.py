@@ -41,9 +41,9 @@ def of_the_whole(dose: Sequence[Dose]) -> str:
         return ""
     first, *more = [each for each in dose if (each.measure, each.keys) == (dose[0].measure, dose[0].keys)]
     start = (
-        f"This was measured on folds of {first.n_records:,} records, 1 in {first.level} of the data: the same outputs "
-        "of all records rest on fuller cells and tell less of each person. So what is not found in folds is not to be "
-        "expected of the whole, and what is found there is likely to be more than the whole gives away"
+        f"Measured on folds of {first.n_records:,} records, 1 in {first.level}. The whole has fuller cells and tells "
+        "less of each person: what is not found in folds is not to be expected of it, and what is found there is "
+        "likely more than it gives away"
     )
     smaller = next((each for each in more if each.level == 2 * first.level), None)
     if smaller is None:
