@@ -17,13 +17,15 @@ import time
 import numpy as np
 from census import PROTECTIONS, TARGET, Census
 
+from outrisk.assess.certain_people import gigabytes
 from outrisk.errors import ProveError
 from outrisk.microdata import Microdata
 from outrisk.problem.released import Released
 from outrisk.prove.certain_claims import certain_values
 
 HEAD = (
-    "| people | released | unknowns, constraints, entries | proved | narrowed | wrong | seconds to set up, to prove | |"
+    "| people | released | unknowns, constraints, entries | proved | narrowed | wrong | seconds: set up, prove "
+    "| most GB, forecast | |"
 )
 
 
@@ -36,27 +38,27 @@ def row(census: Census, data: Microdata, released: list[Released], what: str) ->
     wrong = int(((claims.value >= 0) & (claims.value != census.truth(data))).sum())
     took = time.process_time() - started - built
     rows, columns = of.matrix.shape
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     return (
         f"| {len(data):,} | {what} | {columns:,}, {rows:,}, {of.matrix.nnz:,} | {claims.proved / len(data):.3f} | "
         f"{claims.narrowed / len(data):.3f} | {wrong} | {built:.1f}, {took:.1f} | "
-        f"{claims.state}{', sharp' * claims.sharp} |"
+        f"{peak:.2f}, {gigabytes(of.matrix.nnz):.2f} | {claims.state}{', sharp' * claims.sharp} |"
     )
 
 
 def people(census: Census, arguments: argparse.Namespace) -> None:
     """A row for each number of people and ways."""
-    print(f"{HEAD}\n{'| --- ' * 8}|")
+    print(f"{HEAD}\n{'| --- ' * 9}|")
     for n in arguments.people:
         for ways in arguments.ways:
             data = census.some("2019", n, 1)
             print(row(census, data, census.tables(data, ways), f"{ways}-way"), flush=True)
-    print(f"\nmost memory of the process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB")
 
 
 def protected(census: Census, arguments: argparse.Namespace) -> None:
     """A row for each protection."""
     data, ways = census.some("2019", arguments.people[0], 1), arguments.ways[0]
-    print(f"{HEAD}\n{'| --- ' * 8}|")
+    print(f"{HEAD}\n{'| --- ' * 9}|")
     for name, protection in PROTECTIONS.items():
         print(row(census, data, census.tables(data, ways, protection), f"{ways}-way, {name}"), flush=True)
 

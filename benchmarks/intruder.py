@@ -3,6 +3,7 @@
     python benchmarks/intruder.py [guesses] [--people 1000 2000 20000] [--ways 3 4]
     python benchmarks/intruder.py logit         # a logit on the keys beside the one-way tables of the target
     python benchmarks/intruder.py protected     # 2,000 people: the same tables, protected in several ways
+    python benchmarks/intruder.py reliable --people 5000 --ways 3  # draws docs/reliability.svg
     python benchmarks/intruder.py null --draws 100 --people 1000
 
 Original: 2019; holdout: 2018; target: TENURE (own or rent); six keys, ages in single years. Released: all tables of the
@@ -17,6 +18,8 @@ from __future__ import annotations
 import argparse
 import resource
 import time
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from census import PROTECTIONS, TARGET, Census
@@ -29,6 +32,7 @@ from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, logit_from_terms, release
 from outrisk.problem.released import Released
 from outrisk.reconstruct.best_guesses import best_guesses
+from outrisk.report.figures.reliability_figure import reliability_figure
 
 _PATIENCE = 180.0  # seconds by the clock for the linear programme
 HEAD = (
@@ -131,6 +135,20 @@ def protected(census: Census, arguments: argparse.Namespace) -> None:
         print(row(n, f"{ways}-way, {name}", *guess(census, original, holdout, released)), flush=True)
 
 
+def reliable(census: Census, arguments: argparse.Namespace) -> None:
+    """Draw docs/reliability.svg: share guessed rightly by the chance of the guess."""
+    n, ways = arguments.people[0], arguments.ways[0]
+    original, holdout = census.some("2019", n, 1), census.some("2018", n, 1)
+    found, _ = guess(census, original, holdout, census.tables(original, ways))
+    bins: dict[float, dict[str, tuple[int, float, float]]] = {}
+    for side, each in (found.bins or {}).items():
+        for one in each:
+            bins.setdefault(one.low, {})[side] = (one.people, one.chance, one.right)
+            print(f"{side}: chance {one.chance:.3f}, right {one.right:.3f}, {one.people:,} people")
+    drawing = reliability_figure([bins[low] for low in sorted(bins)])
+    replace(drawing, png=None).write(Path(__file__).resolve().parents[1] / "docs")
+
+
 def null(census: Census, arguments: argparse.Namespace) -> None:
     """How often 0 lies in the interval where the release is of other people."""
     n, ways = arguments.people[0], arguments.ways[0]
@@ -153,7 +171,7 @@ def null(census: Census, arguments: argparse.Namespace) -> None:
 def main() -> None:
     """Print the tables asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    kinds = {each.__name__: each for each in (guesses, logit, protected, null)}
+    kinds = {each.__name__: each for each in (guesses, logit, protected, reliable, null)}
     parser.add_argument("what", choices=list(kinds), nargs="?", default="guesses")
     parser.add_argument("--people", type=int, nargs="+", default=[1000, 2000, 20000])
     parser.add_argument("--ways", type=int, nargs="+", default=[3, 4], help="most variables of a table")

@@ -1,10 +1,11 @@
 """Draw docs/seven-people-*.svg from what `outrisk prove configs/cacm.yaml` finds.
 
-python docs/make_seven_people.py
+python docs/make_seven_people.py             # --single: what must go of single numbers, in words
 """
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -33,6 +34,10 @@ def main() -> None:
         {name: labels[at][code] for at, (name, code) in enumerate(zip(few.names, row, strict=True))}
         for row in few.kinds[found[0]].tolist()
     ]
+    if "--single" in sys.argv:
+        single = what_must_go(few.number_by_number(), found[0])
+        print(f"single numbers: no set of fewer than {single.size} leaves nobody proved; all tried: {single.complete}")
+        return
     must_go = what_must_go(few, found[0])
     (DOCS / "seven-people-found.svg").write_text(picture_of_people(people), encoding="utf-8")
     (DOCS / "seven-people-must-go.svg").write_text(picture_of_numbers(few, must_go), encoding="utf-8")

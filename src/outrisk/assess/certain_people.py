@@ -23,7 +23,7 @@ from outrisk.records.schema import Certain, Proof
 
 MOST_ENTRIES = 2_000_000  # entries of a programme's constraints that a study takes up by itself
 _INTEGER = 2_000  # columns up to which a study takes counts as whole: seconds; `outrisk prove` goes further
-_BYTES = 1_500.0  # memory an entry takes, HiGHS's share included
+_BASE, _BYTES = 0.25, 300.0  # gigabytes before, and bytes an entry takes with HiGHS's share (benchmarks/certain.py)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +139,11 @@ def certain_in_study(
         return CertainPeople(summary, np.full(n, -1), tuple(original.codebook[target].labels), np.arange(n))
 
 
+def gigabytes(entries: int) -> float:
+    """Memory that a process takes for a programme of so many entries, as measured."""
+    return _BASE + entries * _BYTES / 1e9
+
+
 @dataclass(frozen=True)
 class _Facts:
     keys: tuple[str, ...]
@@ -155,7 +160,8 @@ class _Facts:
         columns, rows, entries = of.matrix.shape[1], of.matrix.shape[0], of.matrix.nnz
         return (
             f"{columns:,} unknowns, {rows:,} constraints, {entries:,} entries: this may take many minutes and about "
-            f"{max(0.2, entries * _BYTES / 1e9):.1f} GB; --sample N asks about N people only, drawn at random"
+            f"{gigabytes(entries):.1f} GB; --sample N asks about N people only, drawn at random: in less time, "
+            "with as much memory"
         )
 
     def skipped(self, of: Programme) -> Certain:

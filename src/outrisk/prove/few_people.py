@@ -9,7 +9,7 @@ is still open, and a branch ends where one of them cannot be as printed. Exact, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -66,6 +66,11 @@ class FewPeople:
     share: Array
     printed: Array
     asks: Positions
+
+    def number_by_number(self) -> FewPeople:
+        """The same, each number about people of its own: no two go together."""
+        alone = tuple(replace(each, about=at) for at, each in enumerate(self.statistics))
+        return replace(self, statistics=alone)
 
     def data_sets(
         self,

@@ -7,6 +7,7 @@ from typing import Any
 from outrisk.records.results import Results
 from outrisk.records.schema import Guessed
 from outrisk.report.compose import Section, asset
+from outrisk.report.drawing import Drawing
 
 _WORDS = {
     "right": "guessed rightly",
@@ -25,17 +26,25 @@ def content(results: Results) -> dict[str, Any] | None:
         return None
     rows = [row for row in results.guessed if row.level == found.level and not row.fold]
     folds = [fold for fold in found.folds if fold.level == found.level] or list(found.folds)
+    bins = _bins(results, found.level)
     return {
         "found": found,
         "folds": folds,
         "tables": {people: [row for row in rows if row.people == people] for people in ("all", "unique")},
         "words": _WORDS,
-        "bins": _bins(results, found.level),
+        "bins": bins,
+        "figure": _figure([sides for _, sides in bins]) if bins else None,
         "contradicted": [fold for fold in found.folds if fold.contradicted],
         "skipped": list(dict.fromkeys(fold.skipped for fold in folds if fold.skipped)),
         "left_out": list({(each.output, each.reason): each for fold in folds for each in fold.left_out}.values()),
         "held_out": any(_has_holdout(row) for row in rows),
     }
+
+
+def _figure(bins: list[dict[str, tuple[int, float, float]]]) -> Drawing:
+    from outrisk.report.figures import reliability_figure  # matplotlib takes a second to import: only here
+
+    return reliability_figure.reliability_figure(bins)
 
 
 def _has_holdout(row: Guessed) -> bool:

@@ -1,0 +1,43 @@
+"""Intervals over crossed halves: joined as of independent folds, they cover at least as often as they say."""
+
+import numpy as np
+
+from outrisk.assess.with_register import FoldGuessed, guessed_rows
+from outrisk.records.schema import RegisterFold
+from outrisk.risk.register.rightly import Attacked, compare
+
+N, GAIN, DRAWS = 60, 0.15, 80
+
+
+def side(rightly):
+    """People whose likeliest value is the true one (0) or not."""
+    chances = np.where(rightly[:, None], [0.8, 0.2], [0.2, 0.8])
+    return Attacked({"one": chances}, np.zeros(len(rightly), np.int64), np.ones(len(rightly), bool), 0)
+
+
+def difference(rng):
+    """The mean over both halves, each the original of one fold and the holdout of the other.
+
+    Some people are easy to guess from either release; those in the data are guessed a little better.
+    """
+    ease = rng.beta(1.0, 1.0, (2, N)) * (1 - GAIN)
+    folds = []
+    for own in (0, 1):
+        sides = {
+            "original": side(rng.random(N) < ease[own] + GAIN),
+            "holdout": side(rng.random(N) < ease[1 - own]),
+        }
+        facts = RegisterFold(2, f"half {own + 1}", N, N)
+        folds.append(FoldGuessed(facts, tuple(compare(sides, 20, int(rng.integers(1 << 30))))))
+    return next(row for row in guessed_rows(folds) if not row.fold and (row.people, row.measure) == ("all", "right"))
+
+
+def test_coverage_over_crossed_halves():
+    rng = np.random.default_rng(5)
+    rows = [difference(rng) for _ in range(DRAWS)]
+    covered = np.mean([row.low <= GAIN <= row.high for row in rows])
+    assert covered > 0.93
+    assert abs(np.mean([row.difference for row in rows]) - GAIN) < 0.02
+    half = np.mean([(row.high - row.low) / 2 for row in rows])
+    spread = 1.96 * np.std([row.difference for row in rows])
+    assert 0.9 < half / spread < 1.6  # too wide rather than too narrow: ease is shared by both releases
