@@ -146,6 +146,8 @@ LOGIT = {"kind": "logit", "formula": "a ~ b"}
         ({"outputs": [{"kind": "frequencies"}]}, "'outputs 1.by' is missing"),
         ({"outputs": [{"kind": "mean"}]}, r"\[outputs 1\] needs a kind, one of \['correlations', 'custom'"),
         ({"outputs": [{}]}, r"\[outputs 1\] needs a kind"),
+        ({"outputs": [{"kind": "crosstab"}]}, r"'crosstab' is none of them; did you mean 'frequencies'\?"),
+        ({"outputs": [{"kind": "Kaplan-Meier"}]}, r"did you mean 'survival'\?"),
         ({"outputs": ["logit"]}, r"\[outputs 1\] is 'logit': write a mapping"),
         ({"outputs": LOGIT}, r"\[outputs\] is {'formula': .*: write a list"),
         ({"outputs": []}, r"\[outputs\] is \[\]: list at least one"),

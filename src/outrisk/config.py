@@ -591,6 +591,19 @@ _WORDS = {  # pydantic's kinds of fault in this project's words
 }
 
 
+_ALSO_CALLED = {  # what other programs call a kind of output
+    **dict.fromkeys(("crosstab", "crosstable", "crosstabs", "xtab", "table", "contingency", "counts"), "frequencies"),
+    **dict.fromkeys(("logistic", "logisticregression", "binomial", "glm"), "logit"),
+    **dict.fromkeys(("multinomial", "mlogit", "multinom", "multinomiallogit"), "mnlogit"),
+    **dict.fromkeys(("linear", "regression", "lm", "leastsquares"), "ols"),
+    **dict.fromkeys(("mean", "means", "sum", "sums", "pivot", "pivottable", "aggregate"), "magnitudes"),
+    **dict.fromkeys(("median", "medians", "percentiles"), "quantiles"),
+    **dict.fromkeys(("kaplanmeier", "km", "survfunc", "survivalcurve"), "survival"),
+    **dict.fromkeys(("hist", "bars"), "histogram"),
+    **dict.fromkeys(("covariance", "covariances", "corr"), "correlations"),
+}
+
+
 def _explain(error: ValidationError, document: object) -> str:
     """The first fault of a study file, in one line."""
     if not isinstance(document, dict):
@@ -611,7 +624,9 @@ def _explain(error: ValidationError, document: object) -> str:
         return f"'{inside}' is missing; add it"
     if fault["type"] == "unknown_kind":
         given = fault["input"].get("kind", "") if isinstance(fault["input"], dict) else ""
-        none = f"; {given!r} is none of them{did_you_mean(given, REGISTRY)}" if given else ""
+        known = _ALSO_CALLED.get("".join(filter(str.isalpha, str(given).casefold())))
+        meant = f"; did you mean '{known}'?" if known else did_you_mean(given, REGISTRY)
+        none = f"; {given!r} is none of them{meant}" if given else ""
         return f"[{inside}] needs a kind, one of {sorted(REGISTRY)}{none}"
     message = fault["msg"].removeprefix("Value error, ").replace("Input should", "it must")
     if not place:

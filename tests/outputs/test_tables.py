@@ -40,7 +40,15 @@ def frequencies(draw_):
 def magnitudes(draw_):
     value = draw_(st.sampled_from(["age", "pay"]))
     statistics = draw_(st.permutations(["mean", "sum", "sd", "count"]))[: draw_(st.integers(1, 4))]
-    more = draw_(st.sampled_from([{}, {"top_code": 2.2}, *[{"round_to": 5}] * ("count" in statistics)]))
+    more = draw_(
+        st.sampled_from(
+            [
+                {},
+                {"top_code": 2.2},
+                *[{"round_to": 5}, {"round_to": 4, "random": True}] * bool({"count", "sum"} & set(statistics)),
+            ]
+        )
+    )
     protection = Protection(**draw_(thresholds), **more)
     return Magnitudes(
         CODEBOOK, "t", value, draw_(some_by), tuple(statistics), draw_(wheres), draw_(weights), (), protection
@@ -138,6 +146,9 @@ def written(output, values):
     hidden = np.zeros(k, bool) if records is None else rule.hides(records)[sheet.cell]
     numbers = rounded(values[:k], output.decimals[:k])
     numbers = np.where(sheet.count, rule.printed(numbers, hidden, output.name), numbers)
+    if sheet.sums is not None and rule.round_to:
+        low, high = output.publish(values)
+        numbers[sheet.sums] = (low[:k][sheet.sums] + high[:k][sheet.sums]) / 2
     words = np.where(hidden, "withheld", np.where(np.isnan(values[:k]), "undefined", ""))
     return [str(word) or repr(float(number)) for word, number in zip(words, numbers, strict=True)]
 

@@ -179,3 +179,106 @@ def test_a_survival_table(tmp_path):
     (tmp_path / "km.csv").write_text(r.to_csv(index=False))
     (released,) = study({**entry, "values": str(tmp_path / "km.csv")}).given(codebook()).values()
     assert released.recompute(data()).matched.all() and len(released.low) == 3 * 7
+
+
+def test_rounded_sums_are_ranges_and_totals_of_them_say_nothing(tmp_path):
+    sums = crosstab(values=frame()["affairs"], aggfunc="sum", margins=True)
+    shown = (5 * np.floor(sums.astype(float) / 5 + 0.5)).iloc[:-1, :-1]
+    entry = {"kind": "magnitudes", "value": "affairs", "statistics": ["sum"], "protection": {"round_to": 5}}
+    ((released, beside),) = table(tmp_path, shown.to_csv(), **entry)
+    known = released.high - released.low
+    assert beside.matched.all() and set(known[shown.notna().to_numpy().ravel()]) == {5.0}
+    added = shown.copy()
+    added["All"] = added.sum(axis=1)
+    ((again, _),) = table(tmp_path, added.to_csv(), **entry)
+    assert (again.low == released.low).all()  # the sums of rounded sums are left out
+    own = 5 * np.floor(sums.astype(float) / 5 + 0.5)  # margins that were rounded on their own
+    assert [each.output.by for each, _ in table(tmp_path, own.to_csv(), **entry)] == [
+        ("occ", "religion"),
+        ("occ",),
+        ("religion",),
+        (),
+    ]
+    wrong = shown.copy()
+    wrong.iloc[0, 0] += 10
+    ((_, differs),) = table(tmp_path, wrong.to_csv(), **entry)
+    assert (~differs.matched).sum() == 1
+
+
+@pytest.mark.parametrize("aggfunc", ["sum", "mean"])
+def test_withheld_sums_and_means_say_the_threshold_or_are_refused_without_one(tmp_path, aggfunc):
+    numbers = crosstab(values=frame()["affairs"], aggfunc=aggfunc)
+    few = crosstab() < 10
+    entry = {"kind": "magnitudes", "value": "affairs", "statistics": [aggfunc]}
+    ((released, beside),) = table(tmp_path, numbers.astype(object).mask(few, "<10").to_csv(), **entry)
+    assert released.output.protection.threshold == 10 and beside.matched.all()
+    assert np.isinf(released.high[: numbers.size][few.to_numpy().ravel()]).all()
+    with pytest.raises(OutputError, match="is withheld, and its table has no threshold; add its 'protection'"):
+        table(tmp_path, numbers.astype(object).mask(few, "*").to_csv(), **entry)
+    ((same, _),) = table(
+        tmp_path, numbers.astype(object).mask(few, "*").to_csv(), **entry, protection={"threshold": 10}
+    )
+    assert (same.low == released.low).all() and (same.high == released.high).all()
+
+
+def curves(by):
+    """Kaplan-Meier tables of each group, as R's tidy writes them, by the variables of `by`."""
+    from statsmodels.duration.survfunc import SurvfuncRight
+
+    found = []
+    for group, part in frame().groupby(by):
+        fit = SurvfuncRight(part["yrs_married"], part["affair"])
+        strata = ", ".join(f"{name}={level}" for name, level in zip(by, group, strict=True))
+        numbers = {
+            "n.risk": fit.n_risk,
+            "n.event": fit.n_events,
+            "estimate": fit.surv_prob,
+            "std.error": fit.surv_prob_se,
+        }
+        found.append(pd.DataFrame({"time": fit.surv_times, **numbers, "strata": strata}))
+    return pd.concat(found)
+
+
+def test_survival_curves_by_group(tmp_path):
+    entry = {"kind": "survival", "time": "yrs_married", "event": "affair", "by": ["religion"]}
+    entry["values"] = str(tmp_path / "km.csv")
+    strata = curves(["religion"])
+    columns = strata.assign(religion=strata["strata"].str[-1:]).drop(columns="strata")
+    for text in (strata.to_csv(index=False), columns.to_csv(), strata.to_csv(index=False, sep=";", decimal=",")):
+        (tmp_path / "km.csv").write_text(text)
+        (released,) = study(entry).given(codebook()).values()
+        assert len(released.low) == 4 * 4 * 7 and released.recompute(data()).matched.all()
+    wrong = strata.reset_index(drop=True)
+    wrong.loc[9, "estimate"] += 0.01
+    (tmp_path / "km.csv").write_text(wrong.to_csv(index=False))
+    (released,) = study(entry).given(codebook()).values()
+    assert (~released.recompute(data()).matched).sum() == 1
+    two = curves(["religion", "occ"])
+    (tmp_path / "km.csv").write_text(two.to_csv(index=False))
+    (released,) = study(entry | {"by": ["occ", "religion"]}).given(codebook()).values()
+    beside = released.recompute(data())
+    assert beside.matched.all() and len(released.low) == 6 * 4 * 4 * 7
+    absent = 6 * 4 * 7 - len(two)  # times that a group has nobody at
+    assert (released.high == np.inf).sum() >= 3 * absent > 0
+
+
+@pytest.mark.parametrize(
+    ("change", "by", "message"),
+    [
+        (lambda text: text, [], "has curves by 'religion=1' and others; say the variables with 'by'"),
+        (lambda text: text.replace("religion=3", "religion=7"), ["religion"], "'7' is no level of 'religion'"),
+        (lambda text: text, ["occ"], "'religion=1' is no level of 'occ'"),
+        (lambda text: text, ["occ", "religion"], "does not say of which occ a curve is"),
+        (
+            lambda text: text.replace("religion=2", "religion=1"),
+            ["religion"],
+            "stands there twice, religion=1; keep one",
+        ),
+        (lambda text: text.replace("\n2.5,", "\nsoon,", 1), ["religion"], "the time 'soon' is not a number"),
+    ],
+)
+def test_curves_that_do_not_fit_are_refused(tmp_path, change, by, message):
+    (tmp_path / "km.csv").write_text(change(curves(["religion"]).to_csv(index=False)))
+    entry = {"kind": "survival", "time": "yrs_married", "event": "affair", "by": by, "values": str(tmp_path / "km.csv")}
+    with pytest.raises(OutputError, match=message):
+        study(entry).given(codebook())

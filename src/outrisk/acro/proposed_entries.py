@@ -188,8 +188,8 @@ def _table(session: Session, result: Result, prefix: str) -> Proposed:
     if len(values) != 1 or not statistics:
         blank = "one variable a table" if values else "value: the variable of the cells is not known"
         return Proposed(result, "needs input", ({**base, "values": file},), (f"{BLANK} {blank}",))
-    if result.mitigation == "round":
-        why = f"{', '.join(statistics)} rounded to base {result.base}: only counts are read rounded"
+    if result.mitigation == "round" and not set(statistics) <= {"sum", "count"}:
+        why = f"{', '.join(statistics)} rounded to base {result.base}: only counts and sums are read rounded"
         return Proposed(result, "not covered", notes=(why,))
     entries = list[Mapping[str, Any]]()
     protection = _protection(session, result)

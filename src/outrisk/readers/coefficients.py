@@ -14,6 +14,7 @@ from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.regression_entry import RegressionEntry
 from outrisk.outputs.regression.release import NUMBERS
 from outrisk.problem.blocks import joint_over
+from outrisk.readers.equations import ALONE, equations_of, same_terms
 from outrisk.readers.printed_number import Printed, as_given, decimals_of, is_undefined, read_printed
 from outrisk.readers.table_formulas import formula_of, levels_in, with_levels
 from outrisk.readers.term_names import Term, counted_level, in_words, read_term
@@ -31,6 +32,7 @@ class Coefficients:
     own_digits: each number shows its own precision.
     kind, response: where the table says. last_reference: of counted contrasts (SPSS), the last level by default.
     robust: how the standard errors were computed, if not the plain way: they are then left out.
+    outcomes, base: of a mnlogit, the outcome that each row's equation is of, and the base (see `equations_of`).
     """
 
     rows: tuple[tuple[str, Mapping[str, str]], ...]
@@ -46,6 +48,8 @@ class Coefficients:
     last_reference: bool = True
     robust: str = ""
     comma: bool = False
+    outcomes: tuple[str, ...] = ()
+    base: str = ""
 
 
 def entry_of_coefficients(
@@ -59,21 +63,35 @@ def entry_of_coefficients(
         raise OutputError(f"{place}: there are no coefficients in it")
     if table.kind and table.kind != entry.kind:
         raise OutputError(f"{place}: the table is of a {table.kind}, the output says kind: {entry.kind}; correct it")
-    if entry.kind == "mnlogit":
-        raise OutputError(f"{place}: tables of a mnlogit are not read; give its values by their labels")
     response = _response(table, entry, codebook, place)
     names = _variables(entry, codebook, response)
     terms = [read_term(name, codebook, names, place) for name, _ in table.rows]
     bases = [read_term(name, codebook, names, place) for name in table.bases]
     terms, bases = _counted(terms, codebook, table), _counted(bases, codebook, table)
+    equations = {ALONE: list(range(len(terms)))}
+    if entry.kind == "mnlogit":
+        equations, base = equations_of(table.outcomes, table.base, response, codebook, place)
+        entry = entry.model_copy(update={"base": base})
+    for rows in equations.values():
+        _check_once([(table.rows[row][0], terms[row]) for row in rows], place)
+    same_terms(equations, terms, place)
+    first = [terms[row] for row in next(iter(equations.values()))]
+    model = _model(table, entry, codebook, response, first, bases, place)
+    built = model.build(codebook, 1)[0]
+    order = []
+    for rows in (equations[outcome] for outcome in built.outcomes[1:] or [ALONE]):
+        written = [(table.rows[row][0], terms[row]) for row in rows]
+        order += [rows[at] for at in _order(built, written, codebook, names, place)]
+    return _with_values(table, model, built, order, place)
+
+
+def _check_once(written: Sequence[tuple[str, Term]], place: str) -> None:
+    """OutputError where two rows of an equation are of one term."""
+    terms = [term for _, term in written]
     twice = next((term for term in terms if terms.count(term) > 1), None)
     if twice is not None:
-        written = [name for (name, _), term in zip(table.rows, terms, strict=True) if term == twice]
-        raise OutputError(f"{place}: {written} are all {in_words(twice)}; keep one")
-    model = _model(table, entry, codebook, response, terms, bases, place)
-    built = model.build(codebook, 1)[0]
-    order = _order(built, terms, table, codebook, names, place)
-    return _with_values(table, model, built, order, place)
+        names = [name for name, term in written if term == twice]
+        raise OutputError(f"{place}: {names} are all {in_words(twice)}; keep one")
 
 
 def _response(table: Coefficients, entry: RegressionEntry, codebook: Codebook, place: str) -> str:
@@ -209,24 +227,24 @@ def _decimals(table: Coefficients, entry: RegressionEntry, parts: Sequence[str])
 
 def _order(
     built: Regression,
-    terms: Sequence[Term],
-    table: Coefficients,
+    written: Sequence[tuple[str, Term]],
     codebook: Codebook,
     names: Sequence[str],
     place: str,
 ) -> list[int]:
-    """Which row of the table each column of the design is; OutputError unless they are the same."""
+    """Which of the rows written (name, term) each column of the design is; OutputError unless they are the same."""
     columns = [read_term(column, codebook, names, place) for column in built.columns]
-    for (name, _), term in zip(table.rows, terms, strict=True):
+    for name, term in written:
         if term not in columns:
             raise OutputError(
                 f"{place}: the table has '{name}' ({in_words(term)}), and the model {built.formula!r} has no such "
                 f"coefficient; its coefficients are {'; '.join(map(in_words, columns))}"
             )
+    terms = [term for _, term in written]
     absent = [in_words(column) for column in columns if column not in terms]
     if absent:
         raise OutputError(f"{place}: the table has no coefficient for {'; '.join(absent)}, which the model has; add it")
-    return [list(terms).index(column) for column in columns]
+    return [terms.index(column) for column in columns]
 
 
 def _with_values(

@@ -14,6 +14,7 @@ from outrisk.outputs.tables.counted import TOTAL
 from outrisk.outputs.tables.frequencies import FrequenciesEntry
 from outrisk.outputs.tables.magnitudes import MagnitudesEntry
 from outrisk.outputs.tables.mode import ModeEntry
+from outrisk.outputs.tables.protection import Protection
 from outrisk.outputs.tables.quantiles import QuantilesEntry
 from outrisk.readers.printed_number import Printed, as_given, decimals_of, is_undefined, is_withheld, read_printed
 from outrisk.readers.source import Source
@@ -291,9 +292,31 @@ def _one_sided(
 # ---------------------------------------------------------------- statistics of a variable
 
 
+def _with_threshold(entry: Any, texts: Mapping[str, Mapping[Key, str]], arranged: Arranged) -> Any:
+    """The entry with the threshold that cells such as `<10` tell, if it says no protection."""
+    marks = [read_printed(text, arranged.comma) for each in texts.values() for text in each.values()]
+    below = max((int(mark.value) for mark in marks if mark is not None and mark.below), default=0)
+    if below < 2 or "protection" in entry.model_fields_set:
+        return entry
+    return entry.model_copy(update={"protection": Protection(threshold=below)})
+
+
+def _add_up(texts: Mapping[str, Mapping[Key, str]], pattern: Sequence[bool], arranged: Arranged) -> bool:
+    """Whether the totals of a pattern are the sums of the cells as they are printed."""
+    for each in texts.values():
+        numbers = {key: read_printed(text, arranged.comma) for key, text in each.items()}
+        for key, total in numbers.items():
+            if tuple(level == TOTAL for level in key) == tuple(pattern) and total is not None:
+                inside = [cell for cell in numbers if TOTAL not in cell and _within(cell, key)]
+                printed = sum(found.value for cell in inside if (found := numbers[cell]) is not None)
+                if abs(total.value - printed) > _CLOSE:
+                    return False
+    return True
+
+
 def _blank(text: str | None, statistic: str, protected: bool) -> str | float:
     """What a cell without a number says: withheld, or of nobody."""
-    if text is not None and protected:
+    if text is not None and (protected or (text.strip() and not is_undefined(text))):
         return "withheld"
     return 0.0 if statistic in ("sum", "count") else "undefined"
 
@@ -307,8 +330,9 @@ def _of_statistics(
     place: str,
 ) -> tuple[list[Entry], tuple[str, ...]]:
     """An entry for the cells and one for each margin, of statistics by name in the file -> decimals changes inside."""
-    protected = entry.protection.threshold is not None
     texts = {name: _texts(arranged, statistics, name, place) for name in statistics}
+    entry = _with_threshold(entry, texts, arranged)
+    protected = entry.protection.threshold is not None
     keys = {key for each in texts.values() for key in each}
     patterns = sorted({tuple(level == TOTAL for level in key) for key in keys})
     notes: list[str] = []
@@ -321,6 +345,9 @@ def _of_statistics(
     for pattern in patterns:
         if any(pattern) and protected:
             notes.append("totals beside withheld cells are of the printed records alone; they are left out")
+            continue
+        if any(pattern) and entry.protection.round_to and _add_up(texts, pattern, arranged):
+            notes.append("totals that add up rounded cells say nothing more; they are left out")
             continue
         names = [name for name, total in zip(arranged.by, pattern, strict=True) if not total]
         part = {
@@ -348,7 +375,11 @@ def _of_statistics(
                 where = label(cell, name)
                 at = output.labels.index(where)
                 values[where] = (
-                    _blank(text, name, protected) if number is None else as_given(number, int(output.decimals[at]))
+                    _blank(text, name, protected)
+                    if number is None or number.below
+                    else _count(number, True, 0, 1.0, entry.protection.round_to)
+                    if name == "count"
+                    else as_given(number, int(output.decimals[at]))
                 )
         found.append(made.model_copy(update={"values": values}))
     return found, tuple(dict.fromkeys(notes))

@@ -1,4 +1,4 @@
-"""Coefficients out of R: `broom::tidy` and `coef(summary())` as CSV, and a printed summary of lm or glm."""
+"""Coefficients out of R: `broom::tidy` and `coef(summary())` as CSV, of nnet::multinom too; a summary of lm or glm."""
 
 from __future__ import annotations
 
@@ -29,13 +29,16 @@ _CLOSE = 0.02  # of a statistic, beside what estimate and standard error give
 
 
 def recognises(source: Source) -> bool:
-    """Whether it has a header with an estimate and a standard error."""
-    return _printed(source) is not None or (bool(source.grid) and _is_header(source.grid[0]))
+    """Whether it has a header with an estimate and a standard error, or is a matrix of outcomes by terms."""
+    return _printed(source) is not None or (bool(source.grid) and _is_header(source.grid[0])) or _is_matrix(source)
 
 
 def read(source: Source, model: int | None = None) -> Coefficients:
     """Coefficients by term; estimates that are exp(b) are known by their statistics."""
     at = _printed(source)
+    if at is None and _is_matrix(source):
+        return _matrix(source)
+    outcomes: tuple[str, ...] = ()
     if at is None:
         header = [_plain(cell) for cell in source.grid[0]]
         term = header.index("term") if "term" in header else 0
@@ -44,6 +47,8 @@ def read(source: Source, model: int | None = None) -> Coefficients:
             for row in source.grid[1:]
         ]
         single: dict[str, str] = {}
+        if "y.level" in header:  # broom::tidy of nnet::multinom
+            outcomes = tuple(row[header.index("y.level")] for row in source.grid[1:])
     else:
         rows, single = _printed_rows(source.lines[at + 1 :]), _facts(source.text)
     if not rows:
@@ -56,6 +61,30 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         exponentiated=ratios,
         own_digits=at is not None,
         comma=source.comma and at is None,
+        kind="mnlogit" if outcomes else "",
+        outcomes=outcomes,
+    )
+
+
+def _is_matrix(source: Source) -> bool:
+    """Whether it is the matrix that `coef(summary())` of nnet::multinom is: outcomes by terms."""
+    header = source.grid[0] if source.delimited and source.grid else []
+    return (
+        len(header) > 1
+        and _plain(header[1]) == "(intercept)"
+        and len(source.grid) > 2
+        and all(read_printed(cell, source.comma) is not None for row in source.grid[1:] for cell in row[1:])
+    )
+
+
+def _matrix(source: Source) -> Coefficients:
+    header = [cell.strip("\"'") for cell in source.grid[0]]
+    cells = [(row[0], name, cell) for row in source.grid[1:] for name, cell in zip(header[1:], row[1:], strict=True)]
+    return Coefficients(
+        tuple((name, {"coefficients": cell}) for _, name, cell in cells),
+        comma=source.comma,
+        kind="mnlogit",
+        outcomes=tuple(outcome for outcome, _, _ in cells),
     )
 
 

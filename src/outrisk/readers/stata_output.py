@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from outrisk.errors import OutputError
 from outrisk.readers.coefficients import Coefficients
@@ -12,11 +13,12 @@ from outrisk.readers.source import Source
 
 _RULE = re.compile(r"^-{5,}\+-{10,}\s*$")
 _HEAD = re.compile(
-    r"\|\s*(?:Robust\s*)?(Coefficient|Coef\.|Odds ratio|IRR|exp\(b\))\s+(?:std\. err\.|Std\. Err\.)", re.I
+    r"\|\s*(?:Robust\s*)?(Coefficient|Coef\.|Odds ratio|IRR|RRR|exp\(b\))\s+(?:std\. err\.|Std\. Err\.)", re.I
 )
-_RATIOS = ("odds ratio", "irr", "exp(b)")
+_RATIOS = ("odds ratio", "irr", "rrr", "exp(b)")
 _KINDS = (
     (r"^\s*Logistic regression", "logit"),
+    (r"^\s*Multinomial logistic regression", "mnlogit"),
     (r"^\s*Probit regression", "probit"),
     (r"^\s*Poisson regression", "poisson"),
     (r"^\s*Source \|\s+SS", "ols"),
@@ -82,35 +84,83 @@ def _esttab(source: Source, model: int | None) -> Coefficients:
     body = [row for row in grid[1:] if not _is_note(row)]
     if not body:
         raise OutputError(f"{source.name}: it has a header and no coefficients")
-    rows, bases, single = list[tuple[str, dict[str, str]]](), list[str](), dict[str, str]()
     response = body[0][at] if body and not body[0][0] and not _brackets(body[0][at]) else ""
-    for row, after in zip(body, [*body[1:], [""] * len(grid[0])], strict=True):
-        name, cell = row[0], row[at]
-        if not name or name.casefold() in _OTHERS or not cell:
-            continue
-        if name.casefold() in _SINGLE:
-            single[_SINGLE[name.casefold()]] = cell
-            continue
-        below = after[at] if not after[0] and _brackets(after[at]) else ""
-        value = read_printed(cell)
-        if re.match(r"\d+b", name) or (value is not None and value.value == 0 and below.strip("()[] ") in (".", "")):
-            bases.append(name) if not re.match(r"\d*o\.", name) else None
-        else:
-            texts = {"coefficients": cell} | ({second: below} if second and below else {})
-            rows.append((name, texts))
-    if not rows:
+    columns = _columns(body, models, at)
+    found = _Equations(second, len(columns) > 1)
+    for place, outcome in columns:
+        found.outcome = outcome
+        for row, after in zip(body, [*body[1:], [""] * len(grid[0])], strict=True):
+            found.take(row, place, after[place] if not after[0] and _brackets(after[place]) else "")
+    if not found.rows:
         raise OutputError(f"{source.name}: it has no coefficients")
     ratios = "exponentiated" in notes
+    outcomes, base = found.outcomes_and_base()
     return Coefficients(
-        tuple(rows),
-        tuple(bases),
-        single,
+        tuple((name, texts) for _, name, texts in found.rows),
+        found.reference_levels(base),
+        found.single,
         exponentiated=ratios,
         errors_of_ratios=ratios,
         response="" if " " in response else response,
         own_digits=True,
         comma=source.comma,
+        outcomes=outcomes,
+        base=base,
     )
+
+
+@dataclass
+class _Equations:
+    """Rows of a table by esttab, (outcome, name, texts), as they are met.
+
+    `second`: the part in brackets; `apart`: each equation has a column of its own.
+    """
+
+    second: str
+    apart: bool
+    outcome: str = ""
+    rows: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
+    bases: list[tuple[str, str]] = field(default_factory=list)
+    single: dict[str, str] = field(default_factory=dict)
+
+    def take(self, row: Sequence[str], at: int, below: str) -> None:
+        """Take a row with its cell in the column `at`, and what stands below it in brackets."""
+        name, cell = row[0], row[at]
+        if name and not any(row[1:]) and not self.apart:
+            self.outcome = name  # an equation's name stands alone in its row
+        if not name or name.casefold() in _OTHERS or not cell:
+            return
+        if name.casefold() in _SINGLE:
+            self.single[_SINGLE[name.casefold()]] = cell
+            return
+        value = read_printed(cell)
+        if re.match(r"\d+b", name) or (value is not None and value.value == 0 and below.strip("()[] ") in (".", "")):
+            self.bases.append((self.outcome, name))
+        else:
+            texts = {"coefficients": cell} | ({self.second: below} if self.second and below else {})
+            self.rows.append((self.outcome, name, texts))
+
+    def reference_levels(self, base: str) -> tuple[str, ...]:
+        """Levels whose coefficient is 0, outside the equation of the base."""
+        kept = [name for outcome, name in self.bases if not base or outcome != base]
+        return tuple(dict.fromkeys(name for name in kept if not re.match(r"\d*o\.", name)))
+
+    def outcomes_and_base(self) -> tuple[tuple[str, ...], str]:
+        """The outcome of each row, where there are several; the base is one whose equation is nothing but zeros."""
+        outcomes = [outcome for outcome, _, _ in self.rows]
+        if len(set(outcomes)) < 2:
+            return (), ""
+        empty = [outcome for outcome, _ in self.bases if outcome not in outcomes]
+        return tuple(outcomes), empty[0] if empty else ""
+
+
+def _columns(body: Sequence[Sequence[str]], models: Sequence[int], at: int) -> list[tuple[int, str]]:
+    """The columns of a model, with the outcome where each is an equation (esttab, unstack)."""
+    end = next((each for each in models if each > at), len(body[0]))
+    named = body[1] if len(body) > 1 and not body[1][0] and not any(map(_brackets, body[1][1:])) else []
+    if end - at > 1 and named and all(named[at:end]):
+        return [(column, named[column]) for column in range(at, end)]
+    return [(at, "")]
 
 
 def _brackets(cell: str) -> bool:
@@ -137,12 +187,18 @@ def _log(source: Source) -> Coefficients:
     level = re.search(r"\[(\d+(?:\.\d+)?)% conf", lines[heads[0]], re.I)
     rows, bases = list[tuple[str, dict[str, str]]](), list[str]()
     parts = ("coefficients", "standard_errors", "statistic", "p_values", "lower", "upper")
-    for name, cells in _rows_of_log(lines[heads[0] + 1 :]):
+    kind = next((kind for pattern, kind in _KINDS if re.search(pattern, "\n".join(lines), re.M)), "")
+    outcomes, base = list[str](), ""
+    for outcome, name, cells in _rows_of_log(lines[heads[0] + 1 :], kind == "mnlogit"):
+        if " ".join(cells) == "(base outcome)":
+            base = outcome
+            continue
         if cells[:1] and cells[-1] in ("(base)", "(empty)", "(omitted)"):
             bases += [name] if cells[-1] == "(base)" else []
             continue
         texts = {part: cell for part, cell in zip(parts, cells, strict=False) if part != "statistic"}
         rows.append((name, texts))
+        outcomes += [outcome] if kind == "mnlogit" else []
     text = "\n".join(lines)
     single = {}
     for fact, pattern in _FACTS.items():
@@ -158,28 +214,40 @@ def _log(source: Source) -> Coefficients:
         errors_of_ratios=ratios,
         own_digits=True,
         level=float(level[1]) / 100 if level else 0.95,
-        kind=next((kind for pattern, kind in _KINDS if re.search(pattern, text, re.M)), ""),
+        kind=kind,
         response=lines[heads[0]].partition("|")[0].strip(),
         robust="robust" if re.search(r"\bRobust\b", above) else "",
+        outcomes=tuple(outcomes),
+        base=base,
     )
 
 
-def _rows_of_log(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """Names and cells; a level under the name of its variable is named with it."""
-    above = ""
+def _rows_of_log(lines: Sequence[str], equations: bool) -> Iterator[tuple[str, str, list[str]]]:
+    """Outcome, name and cells; a level under the name of its variable is named with it.
+
+    With `equations` each rule begins one, whose outcome stands in the next line.
+    """
+    above, outcome, begins = "", "", False
     for line in lines:
         if re.match(r"^-{5,}", line) and not _RULE.match(line):
             return
+        if _RULE.match(line):
+            above, begins = "", equations
+            continue
         left, bar, right = line.partition("|")
         left, cells = left.strip(), right.split()
         if not bar:
             continue
-        if not cells:
+        if begins:
+            outcome, begins = left, False
+            if cells:
+                yield outcome, outcome, cells
+        elif not cells:
             above = left
         elif above and not left:
             continue
         else:
-            yield (_under(above, left) if above else left), cells
+            yield outcome, (_under(above, left) if above else left), cells
 
 
 def _under(above: str, level: str) -> str:

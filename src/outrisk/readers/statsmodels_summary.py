@@ -28,7 +28,7 @@ _SINGLE = {
 _KINDS = {"logit": "logit", "probit": "probit", "ols": "ols", "poisson": "poisson", "mnlogit": "mnlogit"}
 _FAMILIES = {"binomial": "logit", "gaussian": "ols", "poisson": "poisson"}
 _LABELS = r"Dep\. Variable|Dependent Variable|Model Family|Link Function|Model|No\. Observations|Covariance Type|"
-_PAIR = re.compile(rf"(?<!Adj\. )\b({_LABELS}Log-Likelihood|Pseudo R-squ(?:\.|ared)|R-squared):\s+(\S+)")
+_PAIR = re.compile(rf"(?<!Adj\. )(?<!Df )\b({_LABELS}Log-Likelihood|Pseudo R-squ(?:\.|ared)|R-squared):\s+(\S+)")
 _LIMIT = re.compile(r"\[?(0\.\d+)\]?")
 
 
@@ -43,24 +43,25 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     """Coefficients and what is said of the model; OutputError where there is no table of them."""
     rows = [_trimmed(row) for row in _rows(source)]
     at = [number for number, row in enumerate(rows) if _header(row)]
-    if len(at) > 1:
+    facts = dict(_facts(source, rows))
+    kind = facts.get("model", "").casefold()
+    if len(at) > 1 and kind != "mnlogit":
         raise OutputError(f"{source.name}: it has {len(at)} tables of coefficients; give each output its own file")
     header = [cell.strip().casefold() for cell in rows[at[0]]]
     limits = [number for number, cell in enumerate(header) if _LIMIT.fullmatch(cell)]
     names = {number: _COLUMNS[cell] for number, cell in enumerate(header) if cell in _COLUMNS}
     if len(limits) == 2:
         names |= dict(zip(limits, ("lower", "upper"), strict=True))
-    found = []
-    for row in (_joined(row, len(header)) for row in rows[at[0] + 1 :]):
-        texts = {part: row[number].strip() for number, part in names.items() if number < len(row)}
-        if not row[0].strip() or len(row) != len(header) or not re.search(r"\d|nan|inf", texts.get("coefficients", "")):
-            break
-        found.append((row[0].strip(), texts))
+    found, outcomes = [], list[str]()
+    for number, start in enumerate(at):
+        equation = _coefficients(rows[start + 1 :], len(header), names)
+        found += equation
+        # a summary2 counts the outcomes from 0, whatever they are called
+        outcome = f"#{number + 1}" if "coef." in header else rows[start][0].strip()
+        outcomes += [outcome] * len(equation)
     level = 1 - 2 * float(_LIMIT.fullmatch(header[limits[0]])[1]) if len(limits) == 2 else 0.95  # type: ignore[index]
-    facts = dict(_facts(source, rows))
     single = {_SINGLE[name]: text for name, text in facts.items() if name in _SINGLE}
     robust = facts.get("covariance type", "nonrobust").casefold()
-    kind = facts.get("model", "").casefold()
     return Coefficients(
         tuple(found),
         single=single,
@@ -69,7 +70,19 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         kind=_FAMILIES.get(facts.get("model family", "").casefold(), _KINDS.get(kind, "")),
         response=facts.get("dep. variable", facts.get("dependent variable", "")),
         robust="" if robust == "nonrobust" else robust,
+        outcomes=tuple(outcomes) if kind == "mnlogit" else (),
     )
+
+
+def _coefficients(rows: Sequence[list[str]], width: int, names: dict[int, str]) -> list[tuple[str, dict[str, str]]]:
+    """The rows below a header, up to the first that is none of them: name and texts by part (`names`: of columns)."""
+    found = []
+    for row in (_joined(row, width) for row in rows):
+        texts = {part: row[number].strip() for number, part in names.items() if number < len(row)}
+        if not row[0].strip() or len(row) != width or not re.search(r"\d|nan|inf", texts.get("coefficients", "")):
+            break
+        found.append((row[0].strip(), texts))
+    return found
 
 
 def _trimmed(row: Sequence[str]) -> list[str]:
@@ -107,9 +120,10 @@ def _printed_rows(lines: Sequence[str]) -> Iterator[list[str]]:
     for line in lines:
         text = re.sub(r"[─━═-]{5,}|={5,}", "", line).rstrip()
         if re.search(r"\bcoef\b\.?\s+std\s?\.?err", text, re.I):
-            cells = re.split(r"\s{2,}", re.sub(r"(?i)\bstd err\b", "std err", text.strip()))
+            before, coef, after = re.split(r"(?i)\b(coef\b\.?)", text, maxsplit=1)
+            cells = re.split(r"\s{2,}", f"{coef}{re.sub(r'(?i)std err', 'std err', after.rstrip())}")
             width = len(cells)
-            yield ["", *cells]
+            yield [before.strip(), *cells]
         elif width and text.strip():
             parts = text.rsplit(None, width)
             yield parts if len(parts) == width + 1 else [text]

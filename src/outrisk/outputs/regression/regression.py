@@ -91,7 +91,7 @@ class Regression(Common):
             self.release,
             design.terms(),
             response.table(),
-            max(1, len(self._outcomes) - 1),
+            max(1, len(self.outcomes) - 1),
             offset,
             self._weight,
             self._subset.masks() + self._complete,
@@ -224,12 +224,13 @@ class Regression(Common):
         else:
             fit = fit_likelihood(self.kind, sample, begin, null="pseudo_r2" in self.release.parts)
         if fit is None:
-            reason = why_not(self.kind, sample, self._column_labels, self._groups(frame), self._outcomes)
+            reason = why_not(self.kind, sample, self._column_labels, self._groups(frame), self.outcomes)
             raise OutputError(f"output '{self.name}': {reason}")
         return self.release.numbers(fit)
 
     @property
-    def _outcomes(self) -> list[str]:
+    def outcomes(self) -> list[str]:
+        """Outcomes of a mnlogit, the base first; none of other kinds."""
         response = self._sides[0]
         return response.outcomes if isinstance(response, OutcomeResponse) else []
 
@@ -237,7 +238,7 @@ class Regression(Common):
         """Whether the response alone rules a fit out, where statsmodels would fail in its own ways."""
         y = sample.response
         if self.kind == "mnlogit":
-            return len(np.unique(y)) < len(self._outcomes)
+            return len(np.unique(y)) < len(self.outcomes)
         return bool(y.max() == 0 if self.kind == "poisson" else y.min() == y.max())
 
     def sample(self, data: Microdata) -> tuple[Sample, pd.DataFrame]:

@@ -22,6 +22,7 @@ class Sheet:
     cell (k,): the cell of each number, where several statistics share one. count (k,): which are counts. real (k,):
     which exist only where there are records, as a mean does and a sum does not. protection: as it bears on the counts.
     whole: counts are numbers of records, not weighted. guarded: whether `known` ends with the numbers of records.
+    sums (k,): which are sums, rounded as counts are.
     """
 
     labels: Sequence[str]
@@ -31,6 +32,7 @@ class Sheet:
     real: Flags
     whole: bool
     guarded: bool
+    sums: Flags | None = None
 
     def fault(self, values: Array, withheld: Flags, undefined: Flags) -> str:
         """What contradicts the protection, in words; empty if nothing does. values (k,): NaN where there is none."""
@@ -45,8 +47,9 @@ class Sheet:
                 "or correct the protection",
             ),
             (
-                counted & ~multiple,
-                f"counts are rounded to base {base:g} (round_to); write a multiple of it, or correct the protection",
+                (counted | self._known_sums(values)) & ~multiple,
+                f"{'counts' if self.sums is None else 'counts and sums'} are rounded to base {base:g} (round_to); "
+                "write a multiple of it, or correct the protection",
             ),
             (
                 counted & ~rule.prints(values) & self.whole,
@@ -72,6 +75,8 @@ class Sheet:
         low, high = np.where(np.isnan(values), -np.inf, values), np.where(np.isnan(values), np.inf, values)
         least, most = self.protection.known(np.where(self.count, values, np.nan), self.whole)
         low, high = np.where(self.count, least, low), np.where(self.count, most, high)
+        half, rounded = self.protection.half_of_sums, self._known_sums(values)
+        low, high = np.where(rounded, low - half, low), np.where(rounded, high + half, high)
         if not self.guarded:
             return low, high
         exact = ~np.isnan(values)
@@ -87,6 +92,9 @@ class Sheet:
             np.concatenate([low, np.where(open_, 0.0, least)]),
             np.concatenate([high, np.where(open_, np.inf, most)]),
         )
+
+    def _known_sums(self, values: Array) -> Flags:
+        return np.zeros(len(values), np.bool_) if self.sums is None else self.sums & ~np.isnan(values)
 
     def _in_cell(self, which: Flags) -> Flags:
         """Cells with one of these numbers."""

@@ -56,8 +56,10 @@ class Magnitudes(Common):
         self.cells.number_of("value")
         if not self.statistics or len(set(self.statistics)) < len(self.statistics):
             raise self.cells.error(f"statistics: {list(self.statistics)} must name one or more different ones")
-        if self.protection.round_to and "count" not in self.statistics:
-            raise self.cells.error("round_to is of counts, and there are none among the statistics; set decimals")
+        if self.protection.round_to and not {"count", "sum"} & set(self.statistics):
+            raise self.cells.error(
+                "round_to is of counts and sums, and there are none among the statistics; set decimals"
+            )
 
     @cached_property
     def cells(self) -> Cells:
@@ -143,6 +145,9 @@ class Magnitudes(Common):
         if at >= 0:
             rule = self._rule
             low[:, at], high[:, at] = rule.known(rule.printed(table[:, at], hidden, self.name), not self.weight)
+        if "sum" in self.statistics and self.protection.round_to:
+            at = self.statistics.index("sum")
+            low[:, at], high[:, at] = self.protection.rounded_sums(table[:, at], hidden, self.name)
         if not self._guarded:
             return low.ravel(), high.ravel()
         return self.protection.with_presence(low.ravel(), high.ravel(), records)
@@ -159,6 +164,7 @@ class Magnitudes(Common):
             (kinds == "mean") | (kinds == "sd"),
             not self.weight,
             self._guarded,
+            kinds == "sum",
         )
 
     def counts(self, low: Array, high: Array) -> Iterator[RecordCounts]:

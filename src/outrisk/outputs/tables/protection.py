@@ -17,10 +17,10 @@ class Protection(BaseModel):
 
     threshold: cells with fewer records (unweighted) are withheld, all their numbers with them; a cell of no records is
     shown, unless `withhold_zeros`. With `known_threshold` (the default) a reader knows the rule: a withheld count is 1
-    to threshold - 1, and what is shown has at least threshold records. round_to: counts are rounded to multiples, a
-    half upwards; with `random` to the multiple below or above by chance, such that the mean is right (drawn from
-    `seed`). top_code: a count above it is given as 'top_code or more'; in tables of a numeric variable, its values
-    above it count as top_code.
+    to threshold - 1, and what is shown has at least threshold records. round_to: counts and sums are rounded to
+    multiples, a half upwards; with `random` to the multiple below or above by chance, such that the mean is right
+    (drawn from `seed`). top_code: a count above it is given as 'top_code or more'; in tables of a numeric variable, its
+    values above it count as top_code.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -51,7 +51,8 @@ class Protection(BaseModel):
             rule = "" if self.known_threshold else " (the rule is not published)"
             parts.append(f"cells of {lowest} to {self.threshold - 1} records withheld{rule}")
         if self.round_to is not None:
-            parts.append(f"counts {'randomly ' * self.random}rounded to base {self.round_to}")
+            what = "counts" if of_counts else "counts and sums"
+            parts.append(f"{what} {'randomly ' * self.random}rounded to base {self.round_to}")
         if self.top_code is not None:
             top = format_value(self.top_code)
             parts.append(f"counts above {top} given as {top} or more" if of_counts else f"values above {top} as {top}")
@@ -78,14 +79,26 @@ class Protection(BaseModel):
 
     def printed(self, counts: Array, hidden: NDArray[np.bool_], name: str) -> Array:
         """Counts (cells,) as they are printed, NaN where hidden. `name` sets the draws of random rounding apart."""
-        printed = np.asarray(counts, dtype=np.float64)
-        if self.round_to is not None:
-            base = float(self.round_to)
-            shift = np.full(len(counts), 0.5)
-            if self.random:
-                shift = np.random.default_rng([self.seed, zlib.crc32(name.encode())]).random(len(counts))
-            printed = base * np.floor(printed / base + shift)
-        return np.where(hidden, np.nan, self.top_coded(printed))
+        return np.where(hidden, np.nan, self.top_coded(self._to_base(np.asarray(counts, dtype=np.float64), name)))
+
+    def _to_base(self, numbers: Array, name: str) -> Array:
+        if self.round_to is None:
+            return numbers
+        base, shift = float(self.round_to), np.full(len(numbers), 0.5)
+        if self.random:
+            shift = np.random.default_rng([self.seed, zlib.crc32(name.encode())]).random(len(numbers))
+        return np.asarray(base * np.floor(numbers / base + shift), dtype=np.float64)
+
+    def rounded_sums(self, sums: Array, hidden: NDArray[np.bool_], name: str) -> tuple[Array, Array]:
+        """What a reader knows of sums (cells,) that are printed rounded: low, high."""
+        printed = self._to_base(sums, f"{name}: sum")
+        half = self.half_of_sums
+        return np.where(hidden, -np.inf, printed - half), np.where(hidden, np.inf, printed + half)
+
+    @property
+    def half_of_sums(self) -> float:
+        """How far a sum may be from the multiple that is printed."""
+        return float(self.round_to or 0) / (1 if self.random else 2)
 
     def top_coded(self, values: Array) -> Array:
         """Values, those above the top code as the top code; the shape they have."""
