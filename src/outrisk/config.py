@@ -110,6 +110,11 @@ class DataSection(_Section):
         return self
 
     @property
+    def rounded(self) -> list[str]:
+        """Columns that are rounded before anything is computed."""
+        return [name for name, text in self.derive.items() if "round(" in text]
+
+    @property
     def written(self) -> Written:
         """How the file is written, as far as the study says it."""
         return Written(self.sep, self.decimal, self.encoding)
@@ -624,8 +629,8 @@ def _explain(error: ValidationError, document: object) -> str:
         return f"'{inside}' is missing; add it"
     if fault["type"] == "unknown_kind":
         given = fault["input"].get("kind", "") if isinstance(fault["input"], dict) else ""
-        known = _ALSO_CALLED.get("".join(filter(str.isalpha, str(given).casefold())))
-        meant = f"; did you mean '{known}'?" if known else did_you_mean(given, REGISTRY)
+        usual = _ALSO_CALLED.get("".join(filter(str.isalpha, str(given).casefold())))
+        meant = f"; did you mean '{usual}'?" if usual else did_you_mean(given, REGISTRY)
         none = f"; {given!r} is none of them{meant}" if given else ""
         return f"[{inside}] needs a kind, one of {sorted(REGISTRY)}{none}"
     message = fault["msg"].removeprefix("Value error, ").replace("Input should", "it must")

@@ -60,6 +60,17 @@ def test_check_says_so_without_an_evolution(tmp_path, capsys):
     assert "differs from the data" in out and "released 999" in " ".join(out.split())
 
 
+def test_a_variable_that_the_study_rounds_is_named_first(tmp_path, capsys):
+    total = {"kind": "magnitudes", "value": "age", "by": ["area"], "statistics": ["sum"], "decimals": 0}
+    sums = records().groupby("area")["age"].sum()
+    values = {f"area={area}: sum of age": float(number) for area, number in sums.items()}
+    changes = {"outputs": [total | {"values": values}]}
+    assert "differs" not in outrisk(capsys, "check", write_study(tmp_path, changes))[1]
+    data = {"path": "small.csv", "derive": {"age": "round(age / 2) * 2"}}
+    _, out, _ = outrisk(capsys, "check", write_study(tmp_path, changes | {"data": data}))
+    assert "no more than that the study rounds age to the codebook's grid" in " ".join(out.split())
+
+
 def test_rounding_is_no_difference_and_one_digit_more_is(tmp_path, capsys):
     logit = {"kind": "logit", "name": "model", "formula": "ill ~ age", "decimals": 3}
     path = write_study(tmp_path, {"outputs": [logit]})

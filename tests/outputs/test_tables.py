@@ -40,15 +40,10 @@ def frequencies(draw_):
 def magnitudes(draw_):
     value = draw_(st.sampled_from(["age", "pay"]))
     statistics = draw_(st.permutations(["mean", "sum", "sd", "count"]))[: draw_(st.integers(1, 4))]
-    more = draw_(
-        st.sampled_from(
-            [
-                {},
-                {"top_code": 2.2},
-                *[{"round_to": 5}, {"round_to": 4, "random": True}] * bool({"count", "sum"} & set(statistics)),
-            ]
-        )
-    )
+    bases = [{"round_to": 5}] * bool({"count", "sum"} & set(statistics))
+    if "sum" in statistics and "count" not in statistics:  # chance is drawn for counts and sums apart
+        bases.append({"round_to": 4, "random": True})
+    more = draw_(st.sampled_from([{}, {"top_code": 2.2}, *bases]))
     protection = Protection(**draw_(thresholds), **more)
     return Magnitudes(
         CODEBOOK, "t", value, draw_(some_by), tuple(statistics), draw_(wheres), draw_(weights), (), protection
@@ -148,7 +143,8 @@ def written(output, values):
     numbers = np.where(sheet.count, rule.printed(numbers, hidden, output.name), numbers)
     if sheet.sums is not None and rule.round_to:
         low, high = output.publish(values)
-        numbers[sheet.sums] = (low[:k][sheet.sums] + high[:k][sheet.sums]) / 2
+        with np.errstate(invalid="ignore"):  # without ends where it is withheld
+            numbers[sheet.sums] = (low[:k][sheet.sums] + high[:k][sheet.sums]) / 2
     words = np.where(hidden, "withheld", np.where(np.isnan(values[:k]), "undefined", ""))
     return [str(word) or repr(float(number)) for word, number in zip(words, numbers, strict=True)]
 

@@ -25,7 +25,7 @@ from outrisk.propose.proposal import Wishes, propose
 from outrisk.tabular import Written, read_source
 from outrisk.whole_files import write_text
 
-_FINEST = 10_000  # points of a grid
+_FINEST = 60_000  # points of a grid
 
 
 def start_acro_study(

@@ -94,5 +94,6 @@ def _look(study: Study, data: StudyData, inside: bool) -> tuple[str, list[Findin
     original = data.original
     outputs = study.outputs(original.codebook)
     refits = [released.recompute(original) for released in study.given(original.codebook).values()]
-    findings = with_differences(look(outputs, original, study.file.appetite, study.file.target, inside), refits)
+    found = look(outputs, original, study.file.appetite, study.file.target, inside)
+    findings = with_differences(found, refits, study.file.data.rounded if study.file.data else ())
     return in_a_sentence(findings, len(outputs)), findings

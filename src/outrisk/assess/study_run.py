@@ -248,7 +248,7 @@ class StudyRun:
         """What the outputs say outright."""
         file = self.study.file
         found = look(self.assessment.outputs, self.assessment.original, file.appetite, file.target)
-        return with_differences(found, self.beside_data)
+        return with_differences(found, self.beside_data, file.data.rounded if file.data else ())
 
     @cached_property
     def certain(self) -> CertainPeople:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -12,13 +13,18 @@ from outrisk.problem.refit import Compared, Refit
 from outrisk.records.schema import Finding, Given
 
 
-def with_differences(findings: Sequence[Finding], refits: Sequence[Refit]) -> list[Finding]:
-    """Findings with those of released numbers that differ from the data, which stand behind what is certain."""
+def with_differences(
+    findings: Sequence[Finding], refits: Sequence[Refit], rounded: Sequence[str] = ()
+) -> list[Finding]:
+    """Findings with those of released numbers that differ from the data, which stand behind what is certain.
+
+    `rounded`: variables that the study rounds before anything is computed.
+    """
     certain = [finding for finding in findings if finding.certain]
-    return [*certain, *differing(refits), *(finding for finding in findings if not finding.certain)]
+    return [*certain, *_differing(refits, rounded), *(finding for finding in findings if not finding.certain)]
 
 
-def differing(refits: Sequence[Refit]) -> Iterator[Finding]:
+def _differing(refits: Sequence[Refit], rounded: Sequence[str]) -> Iterator[Finding]:
     """A finding for each output with a number that is not, to its last printed digit, what the data give."""
     for refit in refits:
         output = refit.released.name
@@ -39,7 +45,7 @@ def differing(refits: Sequence[Refit]) -> Iterator[Finding]:
                 f"{len(wrong):,} of {plural(len(rows), 'released number')} {differ} from what the data give, beyond "
                 f"rounding. The largest difference: {_words(wrong[0])}.",
                 named([_words(row) for row in wrong]),
-                _ADVICE,
+                _on_grid(refit, rounded) + _ADVICE,
             )
 
 
@@ -47,6 +53,18 @@ _ADVICE = (
     "Ask which records, codes and model the released numbers are of; they are assessed as they are given, and the "
     "measures of risk are those of the data."
 )
+
+
+def _on_grid(refit: Refit, rounded: Sequence[str]) -> str:
+    """That a difference may be one of rounding, where an output has a variable that the study rounds."""
+    said = " ".join([refit.released.output.notes, *refit.released.labels])
+    names = [name for name in rounded if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", said)]
+    if not names:
+        return ""
+    return (
+        f"It may be no more than that the study rounds {', '.join(names)} to the codebook's grid before anything is "
+        "computed (data: derive; 'outrisk init --acro' says so where it is). If not: "
+    )
 
 
 def shown(row: Compared) -> Given:
