@@ -43,6 +43,7 @@ from outrisk.readers.values import file_of, resolve
 from outrisk.tabular import Written
 
 # sections of a study that go with data
+_PATHS = {"path", "acro", "values", "function"}  # keys whose values are paths relative to the study file
 _OF_DATA = ("privacy", "attacks", "appetite", "intruder", "register", "contributions", "released")
 _BLANK = "???"  # what `outrisk init` could not know
 _MOST_NODES = 1_000_000  # entries of a YAML file, those that aliases repeat counted each time
@@ -418,6 +419,38 @@ class Study:
             if name in EvolveSection.model_fields
         }
         return document
+
+    def stored(self, place: Path, codebook: Codebook) -> dict[str, Any]:
+        """As `resolved`, such that it can be carried out from the folder `place`, where the codebook lies beside it.
+
+        Paths are as seen from there, and released numbers that were read from other programs' files stand in it.
+        """
+        document = self.resolved()
+        outputs = []
+        for position, entry in enumerate(self.file.outputs, start=1):
+            of_file = isinstance(entry.values, str)
+            for each in resolve(entry, codebook, position, self.folder) if of_file else [entry]:
+                outputs.append(each.model_dump(mode="json", by_alias=True))
+        for section in (*outputs, document, document.get("data") or {}, document.get("holdout") or {}):
+            for key in _PATHS & section.keys():
+                if isinstance(section[key], str) and "\n" not in section[key]:
+                    section[key] = self._seen_from(place, section[key])
+        document["released"] = [self._seen_from(place, each) for each in document.get("released", ())]
+        return document | {"outputs": outputs} | ({"codebook": "codebook.yaml"} if self.file.codebook else {})
+
+    def _seen_from(self, place: Path, text: str) -> str:
+        """A path relative to the study's folder, relative to another; as it is where nothing is there to be found."""
+        bare = text.rpartition("#")[0] or text.rpartition(":")[0]  # table.xlsx#2, file.py:function
+        if (
+            not text
+            or Path(text).is_absolute()
+            or not any((self.folder / each).exists() for each in (text, bare) if each)
+        ):
+            return text
+        try:
+            return Path(os.path.relpath((self.folder / text).absolute(), place.absolute())).as_posix()
+        except ValueError:  # another drive
+            return text
 
 
 def _blank(part: object, place: str) -> str:

@@ -44,7 +44,7 @@ def _session_of(results: Results, run: Path) -> Path:
     said = str(results.study.get("acro") or "")
     if not said:
         raise ConfigError(f"{run}: its study is of no ACRO session; name the folder with --acro")
-    for place in (Path(), run.resolve().parent, run.resolve().parent.parent):
+    for place in (run, Path(), run.resolve().parent, run.resolve().parent.parent):
         if (place / said).is_dir():
             return place / said
     raise ConfigError(f"{run}: the ACRO session {said} is not there; name its folder with --acro")

@@ -321,8 +321,10 @@ class StudyRun:
         results = self.results
         directory.json("manifest.json", self.manifest)
         directory.log("written", runs=len(results))
-        directory.yaml("study.yaml", self.study.resolved())
-        directory.codebook(self.assessment.original.codebook)
+        codebook = self.assessment.original.codebook
+        stored = self.study.stored(directory.folder, codebook) if isinstance(directory, StudyDirectory) else None
+        directory.yaml("study.yaml", stored or self.study.resolved())
+        directory.codebook(codebook)
         directory.rows("matched.csv", Matched, (row for result in results for row in matched_rows(result)))
         directory.rows("trajectory.csv", Step, (row for result in results for row in result.trajectory))
         directory.rows("snapshots.csv", Snapshot, (row for result in results for row in result.snapshots))
