@@ -43,14 +43,16 @@ def study(folder, changes=None, codebook=None):
 
 def test_teaching_data_from_released_numbers_alone(tmp_path, capsys):
     path, place = study(tmp_path, {"rules": RULES, "source": "A paper & its <tables>, 1999"}), tmp_path / "course"
-    code, out, err = outrisk(capsys, "teach", path, "--copies", "2", "--out", place, "--parquet", "--workers", "2")
+    code, out, err = outrisk(
+        capsys, "teach", path, "--copies", "2", "--out", place, "--parquet", "--dta", "--workers", "2"
+    )
     assert (code, err) == (0, "")
     assert "2 synthetic data sets of 160 records; 6 of 6 released numbers reproduced" in out
     assert "In no output: age and sex" in out
     assert not list(tmp_path.glob(".*"))
-    names = [f"small_synthetic_{k}.{ending}" for k in (1, 2) for ending in ("csv", "parquet")]
+    names = [f"small_synthetic_{k}.{ending}" for k in (1, 2) for ending in ("csv", "dta", "parquet")]
     assert sorted(file.name for file in (place / "synthetic").iterdir()) == names
-    frames = [pd.read_csv(place / "synthetic" / name) for name in names[::2]]
+    frames = [pd.read_csv(place / "synthetic" / name) for name in names[::3]]
     assert (frames[0] != frames[1]).any(axis=None)
     codebook = read_codebook(place / "codebook.yaml")
     assert codebook.names == [*CODEBOOK["variables"], "synthetic"]
@@ -60,8 +62,10 @@ def test_teaching_data_from_released_numbers_alone(tmp_path, capsys):
         assert (frame["synthetic"] == 1).all()
         assert not ((frame["age"] == 0) & (frame["sex"] == 2)).any()
         assert not ((frame["area"] == "w") & (frame["age"] == 4)).any()
-    for name in names:
+    for name in (name for name in names if not name.endswith("dta")):
         assert len(from_frame(read_table(place / "synthetic" / name), codebook)) == 160
+    stata = [pd.read_stata(place / "synthetic" / name) for name in names[1::3]]
+    assert all((one["area"].astype(str) == other["area"]).all() for one, other in zip(stata, frames, strict=True))
     rows = pd.read_csv(place / "reproduced.csv")
     assert len(rows) == 12 and rows["matched"].all() and (rows["refit"] == rows["released"]).all()
     for name in ("study.yaml", "codebook.yaml"):

@@ -27,6 +27,7 @@ from outrisk.report.pages.teaching_page import render_teaching
 from outrisk.tabular import check_parquet
 from outrisk.teach.course import Copy
 from outrisk.teach.handout import reproduced_rows
+from outrisk.teach.labelled_files import LABELLED, check_labelled
 from outrisk.teach.making import Making, prepare
 
 
@@ -64,12 +65,16 @@ class Taught:
     def _repr_html_(self) -> str:
         return f"<p>{html.escape(repr(self))}</p>"
 
-    def write(self, out: str | Path, force: bool = False, parquet: bool = False) -> Path:
-        """Write the copies, marked as synthetic, with their page, as `outrisk teach` does; returns the directory."""
+    def write(self, out: str | Path, force: bool = False, more: Sequence[str] = ()) -> Path:
+        """Write the copies, marked as synthetic, with their page, as `outrisk teach` does; returns the directory.
+
+        `more`: what they are written as beside CSV, of '.parquet', '.dta' and '.sav'.
+        """
+        _check_endings(more, self._making.course.codebook)
         directory = RunDirectory(Path(out), force)
         directory.open()
         try:
-            self._making.write(directory, parquet)
+            self._making.write(directory, more)
             render_teaching(directory.folder)
         except BaseException:
             directory.discard()
@@ -154,18 +159,28 @@ def prepare_teaching(
     workers: int | None,
     seed: int | None,
     trust: bool = False,
-    parquet: bool = False,
+    more: Sequence[str] = (),
 ) -> Making:
     """A study file made ready for teaching data, to be written into `out` (None: runs/<name>-teaching).
 
-    `trust`: the study's own functions may be run. `parquet`: the copies will be written as Parquet too.
+    `trust`: the study's own functions may be run. `more`: what the copies are written as beside CSV.
     """
-    if parquet:
-        check_parquet("--parquet")
     study = read_study(path, seed, trust)
     directory = RunDirectory(out or Path("runs") / f"{study.file.name}-teaching", force)
     original = load_study_data(study).original if study.file.data is not None else None
-    return prepare(study, original, records, copies, directory, workers)
+    making = prepare(study, original, records, copies, directory, workers)
+    _check_endings(more, making.course.codebook)
+    return making
+
+
+def _check_endings(more: Sequence[str], codebook: Codebook) -> None:
+    """OutRiskError where copies cannot be written with one of these endings."""
+    unknown = [ending for ending in more if ending not in (".parquet", *LABELLED)]
+    if unknown:
+        raise ConfigError(f"more: {unknown[0]!r} is none of '.parquet', '.dta', '.sav'")
+    if ".parquet" in more:
+        check_parquet("--parquet")
+    check_labelled(codebook, more)
 
 
 def make(making: Making, halt: Event, console: Console) -> None:
@@ -185,10 +200,10 @@ def make(making: Making, halt: Event, console: Console) -> None:
         making.make(halt, watch, end)
 
 
-def write_teaching(making: Making, parquet: bool) -> Path:
+def write_teaching(making: Making, more: Sequence[str]) -> Path:
     """Write the copies with their page: where they are now."""
     directory = making.directory
     assert directory is not None
-    making.write(directory, parquet)
+    making.write(directory, more)
     render_teaching(directory.folder)
     return directory.close()

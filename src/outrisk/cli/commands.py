@@ -329,6 +329,8 @@ def teach(
     out: Annotated[Path | None, typer.Option(help="Directory to write (default: runs/<name>-teaching).")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the directory if it exists.")] = False,
     parquet: Annotated[bool, typer.Option("--parquet", help="Write Parquet beside CSV.")] = False,
+    dta: Annotated[bool, typer.Option("--dta", help="Write Stata files with value labels beside CSV.")] = False,
+    sav: Annotated[bool, typer.Option("--sav", help="Write SPSS files with value labels beside CSV.")] = False,
     workers: Annotated[int | None, typer.Option(min=1, help="Copies at a time (default: one a core).")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed in place of the study's.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No summary; errors only.")] = False,
@@ -337,9 +339,8 @@ def teach(
     """Make synthetic teaching data from a codebook and released numbers alone."""
     from outrisk.cli.teach import make_teaching_data
 
-    return _stoppable(
-        lambda: make_teaching_data(study, records, copies, out, force, parquet, workers, seed, quiet, trust)
-    )
+    more = tuple(ending for ending, on in ((".parquet", parquet), (".dta", dta), (".sav", sav)) if on)
+    return _stoppable(lambda: make_teaching_data(study, records, copies, out, force, more, workers, seed, quiet, trust))
 
 
 @app.command()

@@ -17,21 +17,21 @@ def make_teaching_data(
     copies: int,
     out: Path | None,
     force: bool,
-    parquet: bool,
+    more: tuple[str, ...],
     workers: int | None,
     seed: int | None,
     quiet: bool,
     trust: bool,
 ) -> int:
     """Evolve the copies, write them, check what was written, and render the page; returns the exit code."""
-    making = lessons.prepare_teaching(path, records, copies, out, force, workers, seed, trust, parquet)
+    making = lessons.prepare_teaching(path, records, copies, out, force, workers, seed, trust, more)
     halt = Event()
     with undisturbed(), making:
         with halting(halt):
             lessons.make(making, halt, Console(stderr=True, quiet=quiet))
         if len(making.copies) < copies:
             raise KeyboardInterrupt
-        place = lessons.write_teaching(making, parquet)
+        place = lessons.write_teaching(making, more)
     if not quiet:
         rendering.show(place, Console())
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -68,7 +68,7 @@ class Making:
                 self.directory.log("copy", copy=copy.number, stop=copy.stop, seconds=round(copy.seconds, 3))
         self.copies.sort(key=lambda copy: copy.number)
 
-    def write(self, directory: RunDirectory, parquet: bool) -> None:
+    def write(self, directory: RunDirectory, more: Sequence[str]) -> None:
         """Write the copies, read them back and check them; and every other file but the page.
 
         EvolveError if what was written differs from the copies, or breaks a rule.
@@ -76,7 +76,7 @@ class Making:
         course, study = self.course, self.study
         checked, rows = list[TeachingCopy](), list[Reproduced]()
         for copy in self.copies:
-            facts, found = check_files(course, copy, self._write_copy(directory, copy, parquet))
+            facts, found = check_files(course, copy, self._write_copy(directory, copy, more))
             checked.append(facts)
             rows += found
         computed = self.original is not None
@@ -85,7 +85,7 @@ class Making:
             "teaching.json", document(course, checked, [copy.data for copy in self.copies], computed, study.file.source)
         )
         records = {"records": None if computed else course.n_records}
-        _write_marked_yaml(directory, "study.yaml", study.resolved() | records)
+        _write_marked_yaml(directory, "study.yaml", study.stored(directory.final, course.codebook) | records)
         _write_marked_yaml(directory, "codebook.yaml", codebook_to_dict(marked_codebook(course.codebook)))
         first = f"synthetic/{study.file.name}_synthetic_{self.copies[0].number}.csv" if self.copies else ""
         write_text(directory.folder / "read.do", stata_script(marked_codebook(course.codebook), first))
@@ -93,12 +93,11 @@ class Making:
         directory.json("manifest.json", self.manifest())
         directory.log("complete", copies=len(self.copies))
 
-    def _write_copy(self, directory: RunDirectory, copy: Copy, parquet: bool) -> list[Path]:
-        """Write the records of a copy, marked as synthetic."""
+    def _write_copy(self, directory: RunDirectory, copy: Copy, more: Sequence[str]) -> list[Path]:
+        """Write the records of a copy, marked as synthetic, as CSV and with these endings."""
         name = self.study.file.name
         facts = {"synthetic": True, "study": name, "copy": copy.number, "seed": self.course.seed}
-        endings = [".csv", *([".parquet"] if parquet else [])]
-        files = [directory.synthetic / f"{name}_synthetic_{copy.number}{ending}" for ending in endings]
+        files = [directory.synthetic / f"{name}_synthetic_{copy.number}{ending}" for ending in (".csv", *more)]
         for file in files:
             write_marked(copy.data, file, facts | {"outrisk": __version__})
         return files

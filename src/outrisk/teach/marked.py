@@ -17,6 +17,7 @@ from outrisk.codebook import Codebook, Variable
 from outrisk.errors import ConfigError
 from outrisk.microdata import Microdata, from_frame, write_table
 from outrisk.tabular import read_table
+from outrisk.teach.labelled_files import LABELLED, decoded, write_labelled
 from outrisk.whole_files import whole
 
 MARK = "synthetic"
@@ -31,9 +32,12 @@ def marked_codebook(codebook: Codebook) -> Codebook:
 
 
 def write_marked(data: Microdata, path: Path, facts: dict[str, Any]) -> None:
-    """Write records with the mark, as CSV or, by the ending, Parquet with `facts` in its metadata."""
+    """Write records with the mark, as CSV or, by the ending, Stata, SPSS, or Parquet with `facts` in its metadata."""
     codes = np.hstack([data.codes, np.zeros((len(data), 1), dtype=data.codes.dtype)])
     marked = Microdata(marked_codebook(data.codebook), codes)
+    if path.suffix in LABELLED:
+        write_labelled(marked, path)
+        return
     if path.suffix != ".parquet":
         write_table(marked, path)
         return
@@ -48,4 +52,5 @@ def write_marked(data: Microdata, path: Path, facts: dict[str, Any]) -> None:
 
 def read_marked(path: Path, codebook: Codebook) -> Microdata:
     """The records of a written file, without the mark."""
-    return from_frame(read_table(path), codebook, source=path.name)
+    frame = read_table(path)
+    return from_frame(decoded(frame, codebook) if path.suffix in LABELLED else frame, codebook, source=path.name)

@@ -13,7 +13,7 @@ _WHOLE = re.compile(r"-?\d{1,9}")
 
 def stata_script(codebook: Codebook, file: str) -> str:
     """A do-file: import, variable labels, value labels; text becomes a labelled number in codebook order."""
-    texts = [at for at, each in enumerate(codebook.variables, 1) if each.kind == "categorical" and not _coded(each)]
+    texts = [at for at, each in enumerate(codebook.variables, 1) if each.kind == "categorical" and not coded(each)]
     as_text = f" stringcols({' '.join(map(str, texts))})" if texts else ""
     lines = [
         "* synthetic: reads synthetic teaching data; no record was collected from a person",
@@ -31,13 +31,13 @@ def stata_script(codebook: Codebook, file: str) -> str:
 
 def _stata_levels(variable: Variable, number: int) -> list[str]:
     """Value labels of whole numbers as they are, of text as numbers from 1."""
-    coded, name, labels = _coded(variable), variable.name, f"labels{number}"
-    if coded and not variable.descriptions:
+    whole, name, labels = coded(variable), variable.name, f"labels{number}"
+    if whole and not variable.descriptions:
         return []
-    codes = variable.values if coded else range(1, len(variable.values) + 1)
-    said = zip(codes, _meanings(variable), strict=True)
+    codes = variable.values if whole else range(1, len(variable.values) + 1)
+    said = zip(codes, meanings(variable), strict=True)
     lines = [f"label define {labels} {code} {_stata(text)}, add" for code, text in said]
-    if coded:
+    if whole:
         return [*lines, f"label values {name} {labels}"]
     made = f"coded{number}"
     lines.append(f"generate {made} = .")
@@ -57,19 +57,19 @@ def r_script(codebook: Codebook, file: str) -> str:
     for variable in codebook.variables:
         place = f"data[[{_r(variable.name)}]]"
         if variable.kind == "categorical":
-            levels, labels = (", ".join(map(_r, texts)) for texts in (variable.values, _meanings(variable)))
+            levels, labels = (", ".join(map(_r, texts)) for texts in (variable.values, meanings(variable)))
             lines.append(f"{place} <- factor({place}, levels = c({levels}), labels = c({labels}))")
         if variable.label:
             lines.append(f'attr({place}, "label") <- {_r(variable.label)}')
     return "\n".join(lines) + "\n"
 
 
-def _coded(variable: Variable) -> bool:
+def coded(variable: Variable) -> bool:
     """Whether the levels are whole numbers, which Stata can label as they are."""
     return all(_WHOLE.fullmatch(value) and str(int(value)) == value for value in variable.values)
 
 
-def _meanings(variable: Variable) -> list[str]:
+def meanings(variable: Variable) -> list[str]:
     """What each level is called, each once: its description, or itself."""
     pairs = list(zip(variable.descriptions or variable.values, variable.values, strict=True))
     found = [text or value for text, value in pairs]
