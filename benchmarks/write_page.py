@@ -22,6 +22,10 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 COMMANDS = {
     "engine": ["benchmarks/engine.py"],
     "studies": ["benchmarks/studies.py"],
+    "planted": ["benchmarks/planted.py"],
+    "small": ["benchmarks/small.py", "--people", "7"],
+    "everyday": ["benchmarks/everyday.py"],
+    "intruder": ["benchmarks/intruder.py"],
     "outputs": ["benchmarks/outputs.py"],
     "privacy": ["benchmarks/privacy.py"],
     "disclosure": ["benchmarks/disclosure.py"],
@@ -42,18 +46,32 @@ def printed(text: str) -> dict[str, str]:
 def written(text: str, found: dict[str, str]) -> str:
     """The page with these parts."""
     parts = [f"### {name}\n\n{found[name]}" for name in COMMANDS if name in found]
-    body = "\n\n".join(parts) or "Not run on this version yet: `make bench`."
+    body = "\n\n".join(parts) or "None is run yet: `make bench`."
     return f"{text[: text.index(BEGIN)]}{BEGIN}\n{body}\n{text[text.index(END) :]}"
+
+
+def commit() -> str:
+    """The version of the sources; nothing where there is no git."""
+    try:
+        done = subprocess.run(
+            ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return f" ({done.stdout.strip()})"
 
 
 def run(name: str) -> str:
     """One benchmark: its conditions, and what it printed."""
     began, load = time.perf_counter(), os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
+    before = os.times()
     done = subprocess.run([sys.executable, *COMMANDS[name]], cwd=ROOT, capture_output=True, text=True, check=True)
+    after = os.times()
+    processor = after.children_user + after.children_system - before.children_user - before.children_system
     conditions = (
-        f"`python {' '.join(COMMANDS[name])}`, {datetime.now(UTC):%Y-%m-%d}, OutRisk {__version__}, Python "
+        f"`python {' '.join(COMMANDS[name])}`, {datetime.now(UTC):%Y-%m-%d}, OutRisk {__version__}{commit()}, Python "
         f"{platform.python_version()}, {platform.system()} {platform.machine()}, {os.cpu_count()} cores, load "
-        f"{load:.1f} at the start, {time.perf_counter() - began:.0f} s in all."
+        f"{load:.1f} at the start, {time.perf_counter() - began:.0f} s in all, {processor:.0f} processor seconds."
     )
     return f"{conditions}\n\n```\n{done.stdout.strip()}\n```"
 
