@@ -22,6 +22,7 @@ PRINTED_BY = {  # the commands that can print a module's messages
     "api/studies.py": ("assess",),
     "assess/backends.py": ("assess",),
     "assess/certain_people.py": ("prove",),
+    "assess/look/unlike_data.py": ("assess", "check"),
     "cli/assess.py": ("assess",),
     "cli/init.py": ("init",),
     "config.py": ("assess", "check", "prove", "follow", "teach"),
@@ -35,6 +36,7 @@ PRINTED_BY = {  # the commands that can print a module's messages
     "report/templates/teaching/relations.html": ("teach",),
     "risk/synthpop/disclosure.py": ("measure",),
     "tabular/delimited.py": ("assess", "check", "prove", "follow", "teach", "init", "measure"),
+    "teach/labelled_files.py": ("teach",),
     "teach/making.py": ("teach",),
 }
 NO_MESSAGES = {"report/drawing.py"}  # names of colours in a style sheet
