@@ -175,6 +175,21 @@ def test_the_second_largest_has_the_largest_to_within_p(statistic, digits, certa
     assert ("pay of 1 person can be worked out to within 10 %" in found.what) == certain
 
 
+def test_rounded_sums_tell_nobody_for_certain():
+    """Base 4 leaves each sum open by 2, so 90 is told to 8; base 10 leaves it open by 5, and no value for certain."""
+    data = records((0, 0, 0, 90, 1), (0, 0, 0, 2, 1), (0, 0, 0, 1, 6), (1, 0, 0, 0, 7))
+
+    def summed(base):
+        protection = Protection(round_to=base) if base else Protection()
+        return by_rule(
+            Magnitudes(CODEBOOK, "pay", "pay", ("area",), ("sum",), digits=(0,), protection=protection), data
+        )
+
+    assert (summed(0)["same answer"].people, summed(0)["dominance"].certain) == (7, True)
+    assert "same answer" not in summed(4) and summed(4)["dominance"].certain
+    assert "same answer" not in summed(10) and not summed(10)["dominance"].certain
+
+
 def test_a_dummy_for_one_person():
     data = records((0, 0, 0, 10, 50), (1, 0, 0, 20, 50), (0, 1, 0, 12, 50), (1, 1, 0, 22, 50), (2, 0, 0, 77, 1))
     model = Regression(CODEBOOK, "pay", "ols", "pay ~ C(area) + C(sex)")

@@ -137,7 +137,7 @@ def test_a_long_run_goes_on_from_its_checkpoint(tmp_path, capsys, preset):
     sizes = {"generations": 30, "patience": 0} if preset == "fast" else {"generations": 30, "population": 4}
     changes = {"study": {"runs": 1, "folds": [1, 2]}, "evolve": {"preset": preset, **sizes}}
     path = write_study(tmp_path, changes)
-    assert outrisk(capsys, "assess", path, "--out", tmp_path / "whole", "--workers", 1, "--quiet")[0] == 0
+    assert outrisk(capsys, "assess", path, "--out", tmp_path / "runs" / "whole", "--workers", 1, "--quiet")[0] == 0
     heard = []
     for limit in (12, 45, 1000):
         made = studies.prepare_study(path, tmp_path / "runs" / "small", False, 1, None)
@@ -155,4 +155,4 @@ def test_a_long_run_goes_on_from_its_checkpoint(tmp_path, capsys, preset):
                 made.contribute(halt, lambda *heard: None)
             studies.write_study(made)
     assert len(heard) == len(set(heard)) and len(heard) > 45  # no generation twice
-    assert contents(tmp_path / "runs" / "small") == contents(tmp_path / "whole")
+    assert contents(tmp_path / "runs" / "small") == contents(tmp_path / "runs" / "whole")

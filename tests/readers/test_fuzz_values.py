@@ -14,7 +14,23 @@ BITS = [
     "__import__('os')", "C(", "I(", "[T.", "::", "|", "%", "é", "..", "../x", "{{7*7}}", "\t", "<10", "All", "Total",
 ]  # fmt: skip
 FORMULA = "affair ~ age + C(religion) + C(occ)"
+OUTCOMES = "religion ~ age + C(occ) + children"
 COUNTS = "occ,1,2,3,4,All\nmanagerial,124,256,277,83,740\nstudent,10,18,7,6,41\nAll,134,274,284,89,781\n"
+CURVES = "time,n.risk,n.event,estimate,std.error,strata\n" + "".join(
+    f"{time},{90 - 20 * at},{4 + at},{0.9 - 0.2 * at:.4f},{0.02 + 0.01 * at:.4f},religion={level}\n"
+    for level in (1, 2, 3, 4)
+    for at, time in enumerate((0.5, 2.5, 6, 9))
+)
+SUMS = "occ,1,2,3,4\nmanagerial,125,255,<10,85\nstudent,10,20,5,5\nunskilled,*,35,40,\n"
+TABLES = {  # by the last digit of the seed
+    0: (COUNTS, {"kind": "frequencies", "by": ["occ", "religion"]}),
+    3: (CURVES, {"kind": "survival", "time": "yrs_married", "event": "affair", "by": ["religion"]}),
+    7: (
+        SUMS,
+        {"kind": "magnitudes", "value": "affairs", "by": ["occ", "religion"], "statistics": ["sum"]}
+        | {"protection": {"round_to": 5, "threshold": 10}},
+    ),
+}
 
 
 def mutated(text, rng):
@@ -39,11 +55,11 @@ def test_a_clear_error_or_numbers(tmp_path, seed):
     rng = random.Random(seed)
     files = sorted(PRINTED.iterdir())
     file = files[seed % len(files)]
-    table = seed % 5 == 0
-    text = mutated(COUNTS if table else file.read_text(encoding="utf-8"), rng)
-    path = tmp_path / ("counts.csv" if table else file.name)
-    path.write_text(text, encoding="utf-8", newline="")
-    entry = {"kind": "frequencies", "by": ["occ", "religion"]} if table else {"kind": "logit", "formula": FORMULA}
+    several = any(word in file.name for word in ("mlogit", "mnlogit", "multinom"))
+    model = {"kind": "mnlogit", "formula": OUTCOMES} if several else {"kind": "logit", "formula": FORMULA}
+    text, entry = TABLES.get(seed % 10, (file.read_text(encoding="utf-8"), model))
+    path = tmp_path / ("table.csv" if seed % 10 in TABLES else file.name)
+    path.write_text(mutated(text, rng), encoding="utf-8", newline="")
     message, given = "", {}
     try:
         given = study({**entry, "values": str(path)}).given(codebook())

@@ -168,11 +168,15 @@ def _delimited(text: str) -> tuple[Grid, str]:
 
 
 def _even(grid: Grid) -> Grid:
-    rows = [[cell.strip() for cell in row] for row in grid if any(cell.strip() for cell in row)]
+    rows = [[_in_a_line(cell) for cell in row] for row in grid if any(cell.strip() for cell in row)]
     width = max(map(len, rows), default=0)
     if width * len(rows) > _MOST_CELLS:
         raise DataError(f"a table of {width:,} by {len(rows):,} cells is too large for released numbers")
     return [row + [""] * (width - len(row)) for row in rows]
+
+
+def _in_a_line(cell: str) -> str:
+    return " ".join(line.strip() for line in cell.splitlines()).strip()
 
 
 class _Tables(HTMLParser):

@@ -162,8 +162,9 @@ def _fewest(cell: Cell, share: float) -> int:
 def _is_told(cell: Cell, output: Magnitudes, share: float) -> bool:
     """Whether the printed number, less the second largest contribution, is the largest to within a share of it."""
     part = _contributions(cell)
+    rounding = output.protection.half_of_sums
     slack = [
-        0.5 * 10.0**-digits * (cell.weights.sum() if statistic == "mean" else 1.0)
+        0.5 * 10.0**-digits * cell.weights.sum() if statistic == "mean" else max(0.5 * 10.0**-digits, rounding)
         for statistic, digits in zip(output.statistics, output.decimals[: len(output.statistics)], strict=True)
         if statistic in ("mean", "sum")
     ]
@@ -217,6 +218,8 @@ def equal_values(output: Output, data: Microdata, appetite: Appetite, target: st
     """
     if not isinstance(output, Magnitudes | Quantiles):
         return
+    if isinstance(output, Magnitudes) and output.protection.round_to and not {"mean", "sd"} & set(output.statistics):
+        return  # what rounded sums show is not the value
     ends = np.array(output.codebook[output.value].values, dtype=np.float64)[[0, -1]]
     spread = "sd" in output.statistics if isinstance(output, Magnitudes) else {0.0, 1.0} <= set(output.probabilities)
     mean = isinstance(output, Magnitudes) and bool({"mean", "sum"} & set(output.statistics))
