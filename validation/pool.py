@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 
+import kept
 import numpy as np
 import pandas as pd
 
@@ -19,11 +21,17 @@ from outrisk.evolve.settings import Settings, preset
 from outrisk.microdata import Microdata, from_frame, infer_codebook
 from outrisk.outputs import Frequencies, Regression
 from outrisk.outputs.base import Output, release
+from outrisk.risk.attribution.definitions import key_sets
+from outrisk.risk.by_person.crossed import Contrasts, Pairing, contrasts
+from outrisk.risk.by_person.record_scores import MEASURES
 
 EXCERPT = Path(__file__).resolve().parents[2] / "shared" / "data" / "census" / "acs_us" / "acs7.csv"
 KEYS = ("AREA", "AGE", "ETHGROUP", "LTILL", "MSTATUS", "SEX")
 TARGET = "TENURE"
 VARIABLES = (*KEYS, TARGET)
+SETS = key_sets(KEYS, range(1, 7))
+JUDGED = ("attribution", "existence")
+AT = [MEASURES.index(measure) for measure in JUDGED]
 LOGITS = (
     "TENURE ~ AGE + C(MSTATUS) + SEX + LTILL",
     "LTILL ~ AGE + C(MSTATUS) + SEX + TENURE",
@@ -32,17 +40,33 @@ LOGITS = (
 DOSES = ("one-way", "logit", "three logits", "two-way", "three-way", "four-way", "full table")
 
 
-def census(year: int) -> tuple[Codebook, pd.DataFrame]:
-    """The people of a year in random order, ages in groups of ten years; a codebook of both years."""
+@cache
+def census() -> tuple[Codebook, dict[int, Microdata]]:
+    """The people of each year in random order, ages in groups of ten years; a codebook of both years."""
     frame = pd.read_csv(EXCERPT)
     frame["AGE"] = frame["AGE"] // 10
     codebook, _ = infer_codebook(frame[list(VARIABLES)])
-    chosen = frame.loc[frame["YEAR"] == year, list(VARIABLES)]
-    return codebook, chosen.sample(frac=1.0, random_state=1).reset_index(drop=True)
+    years = {
+        year: from_frame(
+            frame.loc[frame["YEAR"] == year, list(VARIABLES)].sample(frac=1.0, random_state=1).reset_index(drop=True),
+            codebook,
+        )
+        for year in (2018, 2019)
+    }
+    return codebook, years
 
 
-def outputs(codebook: Codebook, dose: str) -> list[Output]:
+def dealt(n: int, number: int, seed: Sequence[int]) -> list[Microdata]:
+    """Disjoint samples of n people of both years, dealt at random."""
+    codebook, years = census()
+    everybody = np.vstack([people.codes for people in years.values()])
+    order = np.random.default_rng(list(seed)).permutation(len(everybody))[: n * number]
+    return [Microdata(codebook, everybody[part]) for part in np.split(order, number)]
+
+
+def outputs(dose: str) -> list[Output]:
     """What is released, by its name in DOSES."""
+    codebook, _ = census()
     if dose in ("logit", "three logits"):
         formulas = LOGITS[:1] if dose == "logit" else LOGITS
         return [
@@ -63,6 +87,7 @@ class Made:
 
 
 def make(
+    name: str,
     people: Microdata,
     released: Sequence[Output],
     runs: int,
@@ -70,21 +95,26 @@ def make(
     seed: int,
     settings: Settings | None = None,
 ) -> Made:
-    """Evolve some runs on the release of a sample, each for at most so many processor seconds."""
-    problem = Problem(people.codebook, len(people), tuple(release(output, people) for output in released))
-    found, reproduced = [], 0
-    for run in range(runs):
-        started = time.thread_time()
-        for generation in evolve(problem, settings or preset("fast"), np.random.default_rng([seed, run])):
-            if generation.stop or time.thread_time() - started > seconds:
-                break
-        found.append(Microdata(people.codebook, generation.codes))
-        refits = [each.recompute(found[-1]) for each in problem.released]
-        reproduced += all(distance(refit) <= 1 for refit in refits)
-    return Made(people, found, reproduced)
+    """Evolve some runs on the release of a sample, each for at most so many processor seconds; kept by name."""
+
+    def evolved() -> dict[str, np.ndarray]:
+        problem = Problem(people.codebook, len(people), tuple(release(output, people) for output in released))
+        found, reproduced = [], 0
+        for run in range(runs):
+            started = time.thread_time()
+            for generation in evolve(problem, settings or preset("fast"), np.random.default_rng([seed, run])):
+                if generation.stop or time.thread_time() - started > seconds:
+                    break
+            found.append(Microdata(people.codebook, generation.codes))
+            refits = [each.recompute(found[-1]) for each in problem.released]
+            reproduced += all(distance(refit) <= 1 for refit in refits)
+        return {"codes": np.array([each.codes for each in found]), "reproduced": np.array(reproduced)}
+
+    held = kept.arrays(f"{name}-{runs}-{seconds:g}", evolved)
+    return Made(people, [Microdata(people.codebook, codes) for codes in held["codes"]], int(held["reproduced"]))
 
 
-def samples(codebook: Codebook, frame: pd.DataFrame, n: int, number: int) -> list[Microdata]:
-    """Disjoint samples of n people."""
-    parts = [frame.iloc[start : start + n].reset_index(drop=True) for start in range(0, len(frame) - n + 1, n)]
-    return [from_frame(part, codebook) for part in parts[:number]]
+def crossed(of: Sequence[Made], people: Sequence[Microdata], permutations: int, seed: int) -> Contrasts:
+    """Two samples' synthetic data scored on two samples of people, the same or others."""
+    pairing = Pairing(people[0], people[1], of[0].synthetic, of[1].synthetic)
+    return contrasts(pairing, SETS, TARGET, permutations=permutations, seed=seed)
