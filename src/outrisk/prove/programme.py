@@ -183,9 +183,9 @@ def _build(
 
 
 def _kinds(codebook: Codebook, names: Sequence[str]) -> Codes:
-    """Every combination of codes of some variables, (kinds, variables)."""
-    kinds = np.array(list(product(*(range(codebook[name].size) for name in names))), dtype=np.int64)
-    return kinds.reshape(-1, len(names))
+    """Every combination of codes of some variables, (kinds, variables); of none, one."""
+    kinds = list(product(*(range(codebook[name].size) for name in names)))
+    return np.array(kinds, dtype=np.int64).reshape(len(kinds), len(names))
 
 
 @dataclass(frozen=True, eq=False)
