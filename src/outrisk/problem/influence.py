@@ -98,20 +98,23 @@ class ModelRecords:
         """Add to `found` what comes by the information: a quadratic form of each number, mostly of rank one."""
         size, k = self.model.n_score, self.rows.shape[1]
         low, high = self._triangle
-        for number, slopes in enumerate(jacobian):
-            if not slopes.any():
-                continue
+        vectors, values, numbers = [np.zeros((0, size))], [np.zeros(0)], [np.zeros(0, np.intp)]
+        for number in np.flatnonzero(jacobian.any(axis=1)):
             form = np.zeros((size, size))
-            form[low, high] = slopes / 2.0
+            form[low, high] = jacobian[number] / 2.0
             form += form.T
-            values, vectors = np.linalg.eigh(form)
-            kept = np.abs(values) > _SLIGHT * np.abs(values).max()
-            for value, vector in zip(values[kept], vectors.T[kept], strict=True):
-                along = self.rows @ vector.reshape(-1, k).T  # (n, E)
-                if along.shape[1] == 1:
-                    found[:, number] += value * self.curvature[:, 0, 0] * along[:, 0] ** 2
-                else:
-                    found[:, number] += value * np.einsum("ni,nij,nj->n", along, self.curvature, along)
+            value, vector = np.linalg.eigh(form)
+            kept = np.abs(value) > _SLIGHT * np.abs(value).max()
+            vectors.append(vector.T[kept])
+            values.append(value[kept])
+            numbers.append(np.full(int(kept.sum()), number))
+        every = np.concatenate(vectors)
+        add = np.zeros((len(every), len(jacobian)))
+        add[np.arange(len(every)), np.concatenate(numbers)] = np.concatenate(values)
+        along = [self.rows @ every[:, at : at + k].T for at in range(0, size, k)]  # of each equation (n, vectors)
+        for i, one in enumerate(along):
+            for j, other in enumerate(along):
+                found += self.curvature[:, i, j, None] * ((one * other) @ add)
 
 
 def records_of_model(model: Model, codes: Records) -> ModelRecords:
