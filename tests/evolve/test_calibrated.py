@@ -77,7 +77,7 @@ def test_the_same_seed_draws_the_same_records():
 
 def test_it_applies_where_regressions_stand_beside_other_outputs():
     frame = people(1_200)
-    assert applies(problem_of(frame, LOGIT, TABLE)) and not applies(problem_of(people(300), LOGIT, TABLE))
+    assert applies(problem_of(frame, LOGIT, TABLE)) and not applies(problem_of(people(150), LOGIT, TABLE))
     assert not applies(problem_of(frame, LOGIT)) and not applies(problem_of(frame, TABLE, MEANS))
     assert STARTS[preset("fast").start] is calibrated
 

@@ -95,4 +95,10 @@ def test_a_start_from_the_released_tables(pairs):
 
 def test_local_search_beside_batches_of_swaps(mixed):
     """Batches of swaps keep the tables as they are, and few records have partners: they alone do not arrive."""
-    assert run(mixed, generations=200)[1] < run(mixed, tuned(beside=(1e-9, 1e-9), few=0.0), generations=200)[1]
+    plain = {"generations": 200, "start": "released"}
+    assert run(mixed, **plain)[1] < run(mixed, tuned(beside=(1e-9, 1e-9), few=0.0), **plain)[1]
+
+
+def test_closing_in_by_balanced_batches_of_swaps(mixed):
+    """From a calibrated start, all numbers at once: so many are met by no search that makes a swap on its own."""
+    assert run(mixed, generations=60)[1] < run(mixed, generations=60, start="released")[1]

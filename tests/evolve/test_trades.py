@@ -25,7 +25,7 @@ SEEDS = st.integers(0, 10_000)
 def drawn(problem, codes, totals, rng, most=200):
     linear = linearise(problem, codes, totals, "tightening")
     residual, _ = linear.slopes(totals)
-    return linear, residual, trades.draw(problem.plan, codes, *linear.arrays, len(residual), most, rng)
+    return linear, residual, trades.draw(problem.plan, codes, *linear.arrays, len(residual), most, False, rng)
 
 
 def changes_of(found, m, residual):

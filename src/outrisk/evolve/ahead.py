@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from outrisk.codebook import Codebook, Variable
-from outrisk.evolve.compiled import climb, profiles, sums, trades
+from outrisk.evolve.compiled import climb, cube, profiles, sums, trades
 from outrisk.evolve.compiled.layout import Plan
 from outrisk.evolve.compiled.plan import build_plan
 from outrisk.problem.blocks import Model, Term, joint_over
 
-_SWAPS: tuple[Any, ...] = (trades.draw, trades.anneal)
+_SWAPS: tuple[Any, ...] = (trades.draw, trades.anneal, cube.fly, cube.land)
 _ENTRIES: tuple[Any, ...] = (climb.visit_all, sums.add_all, sums.information_of, profiles.profiles_of, *_SWAPS)
 
 
@@ -58,8 +58,10 @@ def _visits() -> None:
 def _batches() -> None:
     plan, codes, totals, none = _smallest()
     rng = np.random.default_rng(0)
-    found = trades.draw(plan, codes, totals, totals, totals, none, none, 1, 1, rng)
+    found = trades.draw(plan, codes, totals, totals, totals, none, none, 1, 1, False, rng)
     trades.anneal(found, np.zeros(1), totals, totals, totals, totals, 1.0, 1.0, 0, rng)
+    cube.fly(np.zeros((1, 1)), np.zeros(1), np.zeros(1, np.int64), rng)
+    cube.land(np.zeros((1, 1)), np.zeros(1, np.bool_), np.zeros(1), 1.0, 1, rng)
 
 
 def _sums() -> None:

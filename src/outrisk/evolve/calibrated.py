@@ -5,7 +5,7 @@ meet the released numbers (Deville and Särndal 1992: of all weights that do, th
 entropy). First come cells of tables and the scores of regressions at their published coefficients, which are linear in
 the weights: Newton's method on a convex function. Then all other numbers, to first order by each record's influence
 (problem/influence.py), in small steps; standard errors by 1/SE^2, which is nearly linear in the weights. Records are
-drawn from the sorted pool by systematic sampling (Madow 1949), which leaves little to chance.
+drawn by balanced sampling (balance.py), so that all numbers stay nearly as they are.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from outrisk.evolve.balance import balanced
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.tuning import CALIBRATION
+from outrisk.evolve.tuning import CALIBRATION, CLOSING
 from outrisk.problem.blocks import Array
 from outrisk.problem.influence import ModelRecords, TallyRecords, records_of_model, records_of_tally
 from outrisk.problem.released import ModelPart, TallyPart
@@ -44,13 +45,20 @@ def draw_calibrated(
     """Draw n records (n, variables) from a pool drawn as `draw` says, calibrated to all released numbers."""
     if n != problem.n_records:  # a few again that broke a rule
         return draw(n, rng)
-    codes = draw(max(CALIBRATION.pool[0], min(n, CALIBRATION.pool[1])), rng)
-    weights = Pool(problem, codes).calibrated()
-    order = np.lexsort(codes.T)
-    steps = np.cumsum(weights[order])
-    at = (np.arange(n) + rng.random()) * (steps[-1] / n)
-    picked = codes[order[np.minimum(np.searchsorted(steps, at), len(order) - 1)]]
-    return np.asarray(picked[rng.permutation(n)])
+    least, enough, most = CALIBRATION.pool
+    codes = draw(min(most, max(least, n, min(20 * n, enough))), rng)
+    pool = Pool(problem, codes)
+    weights = pool.calibrated()
+    times = np.floor(weights)
+    shares = weights - times
+    rows = pool.rows(weights)
+    rows /= np.maximum(np.sqrt(shares @ rows**2), 1e-300)
+    taken, _ = balanced(rows, shares, shares @ rows, np.lexsort(codes.T), 0, rng)
+    times = (times + taken).astype(np.int64)
+    short = n - int(times.sum())  # the number of records is one of what is balanced, and off by a few
+    times += rng.multinomial(max(short, 0), weights / weights.sum())
+    picked = np.repeat(codes, times, axis=0)
+    return np.asarray(picked[rng.permutation(len(picked))[:n]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +88,8 @@ class _Asked:
         scale = np.hypot(spread, slack)
         covariance /= np.outer(scale, scale)
         covariance[np.diag_indices_from(covariance)] += (slack / scale) ** 2
-        return np.asarray(np.linalg.solve(covariance, self.missing / scale) / scale)
+        missing = np.where(spread > CALIBRATION.felt * self.slack, self.missing, 0.0)
+        return np.asarray(np.linalg.solve(covariance, missing / scale) / scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +103,8 @@ class Pool:
         """Weights (N,) that add up to the number of records."""
         n = self.problem.n_records
         weights = np.full(len(self.codes), n / len(self.codes))
-        for most, every in zip(CALIBRATION.steps, (False, True), strict=True):
+        linear, few, many = CALIBRATION.steps
+        for most, every in ((linear, False), (few if n <= CLOSING.small else many, True)):
             for _ in range(most):
                 asked = self._asked(weights, every)
                 theta = asked.step(weights)
@@ -107,6 +117,11 @@ class Pool:
                 if share == 1.0 and np.abs(move).max() < CALIBRATION.still:
                     break
         return weights
+
+    def rows(self, weights: Array) -> Array:
+        """What each record adds to the number of records and, to first order, to all numbers, (N, 1 + d + s)."""
+        asked = self._asked(weights, True)
+        return np.hstack([np.ones((len(weights), 1)), asked.dense, asked.thin.toarray()])
 
     @cached_property
     def _seen(self) -> list[ModelRecords | list[TallyRecords]]:

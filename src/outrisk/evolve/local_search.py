@@ -21,6 +21,7 @@ import numpy as np
 from outrisk.evolve import moves
 from outrisk.evolve.acceptance import Nearest, Settled, Standstill
 from outrisk.evolve.candidate import Candidate, draw_candidate
+from outrisk.evolve.closing import Closing, close_in
 from outrisk.evolve.generation import Generation, Stop
 from outrisk.evolve.linear_map import Linear, linearise
 from outrisk.evolve.number_errors import Errors
@@ -29,7 +30,7 @@ from outrisk.evolve.schedule import Schedule
 from outrisk.evolve.settings import LocalSearchSettings
 from outrisk.evolve.start import STARTS
 from outrisk.evolve.state import State, restore, state_of
-from outrisk.evolve.tuning import TUNING
+from outrisk.evolve.tuning import CLOSING, TUNING
 from outrisk.problem.released import ModelPart
 
 
@@ -51,13 +52,21 @@ class _Search:
         self.problem, self.settings, self.rng = problem, settings, rng
         self.candidate = state.candidate if state else draw_candidate(problem, STARTS[settings.start](problem), rng)
         self.spare = deepcopy(self.candidate)
-        self.polish = _polish(problem, settings)
         self.schedule = Schedule(problem, settings)
         self.standstill, self.counting, self.nearest = Standstill(), Standstill(), Nearest()
-        self.settled = Settled(problem)
+        self.settled, self.closing = Settled(problem), Closing()
         if state:
             restore(self, state)
         self.linear: Linear = self._linearise()
+
+    @property
+    def polish(self) -> int:
+        """Visits in a generation after the approach."""
+        parts = self.problem.parts
+        models = sum(isinstance(part, ModelPart) for part in parts)
+        share = TUNING.shares[0 if not models else 1 if models < len(parts) else 2 if models > 1 else 3]
+        visits = round(share * self.settings.polish * self.problem.n_records)
+        return min(TUNING.most_visits, max(TUNING.least_visits, visits))
 
     def run(self, first: int) -> Iterator[Generation]:
         """The generations from `first` on, each yielded when all is ready for the next, so that its state is whole."""
@@ -83,8 +92,17 @@ class _Search:
             if stop:
                 return
 
+    def _begin_anew(self, number: int) -> None:
+        """Another start, after generation `number`; the nearest data set so far is kept (multistart)."""
+        self.candidate = draw_candidate(self.problem, STARTS[self.settings.start](self.problem), self.rng)
+        self.schedule, self.closing = (
+            Schedule(self.problem, self.settings),
+            Closing(began=number, starts=self.closing.starts + 1),
+        )
+        self.standstill = Standstill(since=number)
+
     def _advance(self, number: int) -> None:
-        if self.schedule.phase == "counts":
+        if self.schedule.phase in ("counts", "closing"):
             return
         far = np.abs(self.linear.distances(self.candidate.totals)) / self.problem.tolerance
         left = self.linear.fitness(self.candidate.totals) / len(far)
@@ -94,6 +112,9 @@ class _Search:
         """One generation: a copy is changed, and goes on if it is no worse."""
         if self.schedule.phase == "counts":
             self._count(number)
+            return
+        if self.schedule.phase == "closing":
+            self._close(number)
             return
         child = self.spare
         child.become(self.candidate)
@@ -129,8 +150,32 @@ class _Search:
             self.schedule.phase, self.schedule.fitness = "together", "tightening"
         self.linear = self._linearise()
 
-    def _linearise(self) -> Linear:
-        schedule, at = self.schedule, self.candidate
+    def _close(self, number: int) -> None:
+        """One generation of closing in: tables of counts are mended first, then all else is balanced."""
+        at, child, closing = self.candidate, self.spare, self.closing
+        child.become(at)
+        equations = closing.look(self.linear, at, True)
+        out = (at.totals < self.linear.low) | (at.totals > self.linear.high)
+        if number - closing.began <= CLOSING.mending and (out & equations.kept).any():
+            moves.descend_with_swaps(child, self.linear, self.problem.n_records, 0.0, self.rng)
+            child.totals = self.problem.totals(child.codes)
+            self.candidate, self.spare = child, at
+            return
+        closing.tighten(equations)
+        close_in(child, equations, self.linear, closing, self.rng)
+        after = closing.look(self._linearise(child), child, False)
+        gained = closing.merit(after) < closing.merit(equations)
+        closing.learn(gained)
+        if gained:
+            self.candidate, self.spare = child, at
+        again = closing.starts < CLOSING.starts or self.problem.n_records <= CLOSING.small
+        if closing.ended and again and self.settled.candidate is None:
+            self._begin_anew(number)
+        elif closing.ended:
+            self.schedule.closed(number, CLOSING.after)
+
+    def _linearise(self, candidate: Candidate | None = None) -> Linear:
+        schedule, at = self.schedule, candidate or self.candidate
         return linearise(self.problem, at.codes, at.totals, schedule.fitness, schedule.emphasis, schedule.tightness)
 
     def _judge(self, number: int) -> tuple[Stop, Errors]:
@@ -155,10 +200,3 @@ class _Search:
         if self.schedule.phase in ("approach", "counts") or 2 * errors.matched < errors.numbers:
             return False
         return self.settled.see(number, self.candidate, self.linear.distances(self.candidate.totals), errors)
-
-
-def _polish(problem: Problem, settings: LocalSearchSettings) -> int:
-    """Visits in a generation after the approach."""
-    models = sum(isinstance(part, ModelPart) for part in problem.parts)
-    share = TUNING.shares[0 if not models else 1 if models < len(problem.parts) else 2 if models > 1 else 3]
-    return min(TUNING.most_visits, max(TUNING.least_visits, round(share * settings.polish * problem.n_records)))

@@ -52,7 +52,7 @@ def anneal(candidate: Candidate, linear: Linear, temperature: float, rng: np.ran
     what tables see, no record in two of them (compiled/trades.py). Returns how many swaps were found.
     """
     residual, _ = linear.slopes(candidate.totals)
-    found = trades.draw(linear.problem.plan, candidate.codes, *linear.arrays, len(residual), TUNING.batch, rng)
+    found = trades.draw(linear.problem.plan, candidate.codes, *linear.arrays, len(residual), TUNING.batch, False, rng)
     totals = candidate.totals.copy()
     hot, cold = (heat * temperature for heat in TUNING.heats)
     made = trades.anneal(found, residual, totals, *linear.ranges, hot, cold, TUNING.sweeps, rng)

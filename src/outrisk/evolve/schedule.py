@@ -4,12 +4,12 @@ A search that weighed every number by its last digit from the start would get st
 (homotopy: Allgower and Georg 1990): a series of fitness functions, the first easy to lower, the last zero where every
 number is right, each begun where the one before ended. The phases:
 
-approach: by sampling errors (chi2), until numbers are near; left out after a calibrated start, which counts alone would
-undo as well. counts: tables of counts alone, where a model stands beside
-them. together: all other numbers tighten from their sampling errors to their digits, while swaps are annealed. apart:
-numbers at their digits and by their sampling errors in turn, and those that are still off gain weight (penalty weights
-that are raised where a constraint is not met: Morris 1993, "breakout"). Where one of the last two phases stands still,
-the other takes over.
+approach: by sampling errors (chi2), until numbers are near. counts: tables of counts alone, where a model stands beside
+them. closing, instead of both after a calibrated start: all numbers by what they miss (see closing.py). together: all
+other numbers tighten from their sampling errors to their digits, while swaps are annealed. apart: numbers at their
+digits and by their sampling errors in turn, and those that are still off gain weight (penalty weights that are raised
+where a constraint is not met: Morris 1993, "breakout"). Where one of the last two phases stands still, the other takes
+over.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from outrisk.evolve.calibrated import applies
 from outrisk.evolve.number_errors import Errors
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import LocalSearchSettings
-from outrisk.evolve.tuning import TUNING
+from outrisk.evolve.tuning import CLOSING, TUNING
 from outrisk.evolve.weights import Fitness
 from outrisk.problem.blocks import Array
 from outrisk.problem.released import ModelPart
 
-Phase = Literal["approach", "counts", "together", "apart"]
+Phase = Literal["approach", "counts", "closing", "together", "apart"]
 
 
 def tightens(problem: Problem, settings: LocalSearchSettings) -> bool:
@@ -48,9 +48,9 @@ class Schedule:
         self.crowded = self.step > 0.0 and len(problem.parts) > 1  # outputs stand in each other's way
         self.near = settings.near if models else np.inf
         self.near_at_once = self.crowded and settings.start == "calibrated" and applies(problem)
-        self.phase: Phase = "together" if self.near_at_once else "approach"
+        self.phase: Phase = "closing" if self.near_at_once else "approach"
         self.fitness: Fitness = "tightening" if self.near_at_once else settings.fitness
-        self.tightness, self.cooling = 0.0, 1.0
+        self.tightness, self.cooling = CLOSING.tightness if self.near_at_once else 0.0, 1.0
         self.emphasis = np.ones(len(problem.tolerance))
         self.waits, self.left = True, np.inf
         self.turned = 0
@@ -58,7 +58,7 @@ class Schedule:
     @property
     def closing(self) -> bool:
         """Whether numbers still close in, so that standing still means nothing yet."""
-        return self.phase in ("counts", "together") and self.cooling > TUNING.coldest
+        return self.phase in ("counts", "closing", "together") and self.cooling > TUNING.coldest
 
     def approached(self, problem: Problem, errors: Errors, waited: int) -> bool:
         """End the approach, if numbers are near or come no nearer; returns whether it has ended."""
@@ -81,6 +81,10 @@ class Schedule:
             self.fitness = "sampling" if self.fitness == "precision" else "precision"
             self.emphasis = 1.0 + (self.emphasis - 1.0) / np.sqrt(TUNING.emphasis)  # lets go half as fast as it grows
             self.emphasis[far > 1.0] *= TUNING.emphasis
+
+    def closed(self, number: int, tightness: float) -> None:
+        """End closing in, after generation `number`."""
+        self.phase, self.turned, self.tightness = "together", number, tightness
 
     def _turns(self, waited: int) -> bool:
         """Whether the other way of weighing takes over, after so many generations without gain in this one."""

@@ -67,14 +67,68 @@ SMALL = SmallTuning()
 class CalibrationTuning:
     """The constants of a calibrated start (calibrated.py); "everyday" is benchmarks/everyday.py."""
 
-    records: tuple[int, int] = (1_000, 30_000)  # at least, at most: about where it gained (everyday)
-    numbers: int = 500  # at most (everyday: not measured beyond)
-    pool: tuple[int, int] = (20_000, 60_000)  # records at least, at most; between them as many as are drawn (everyday)
-    steps: tuple[int, int] = (12, 24)  # at most, with what is linear in the weights, and with all numbers (everyday)
+    records: tuple[int, int] = (200, 1_000_000)  # at least, at most: where it gained (everyday)
+    numbers: int = 500  # at most: its cost grows with their square (everyday)
+    pool: tuple[int, int, int] = (
+        6_000,
+        20_000,
+        30_000,
+    )  # records: at least; 20 for each to be drawn; at most (everyday)
+    steps: tuple[int, int, int] = (
+        12,
+        24,
+        60,
+    )  # at most: linear in the weights; all, of few records, of more (everyday)
     slack: float = 3e-3  # of a standard deviation over samples of the pool: as near is near enough (by hand)
     stride: float = 0.05  # relative entropy of new weights to old ones in a step; 0.2 diverges (everyday)
+    felt: float = 0.002  # half digits that a sampling error must be for its number to be aimed at (by hand)
     still: float = 0.05  # change of a log weight below which nothing more is gained (by hand)
     leap: float = 30.0  # of a log weight, at most, in a step: a guard of the arithmetic (by hand)
 
 
 CALIBRATION = CalibrationTuning()
+
+
+@dataclass(frozen=True)
+class BalanceTuning:
+    """The constants of balancing (balance.py)."""
+
+    steps: int = 40  # of Newton's method, at most (by hand)
+    still: float = 1e-6  # fall of the convex function below which nothing more is gained (by hand)
+    sweeps: int = 300  # of annealing over the last items (by hand)
+
+
+BALANCE = BalanceTuning()
+
+
+@dataclass(frozen=True)
+class ClosingTuning:
+    """The constants of closing in (closing.py); "everyday" is benchmarks/everyday.py."""
+
+    tightness: float = 0.25  # of the numbers, while tables of counts are mended (everyday)
+    mending: int = 6  # generations at most, in which they are (by hand)
+    near: tuple[float, float] = (0.05, 5e-4)  # sampling errors to bring numbers to, at first and at last (everyday)
+    half: float = 0.4  # or this share of half a last digit, if it is more (everyday)
+    inside: float = 0.8  # share of half a last digit within which a number is left as it is (everyday)
+    settled: float = 0.4  # mean square of what is missed, of that, from which on they are brought nearer (everyday)
+    nearer: float = 0.8  # by this factor (by hand)
+    batch: int = 6_000  # swaps drawn in a round (everyday)
+    focused: float = 0.5  # of rounds, in which they are drawn among few records (everyday)
+    few: int = 2_000  # those that bear on a number that is off (everyday)
+    seen: int = 40_000  # of so many records (by hand)
+    reach: float = 0.5  # length of the longest swap that is used, of what is missed in all (everyday)
+    least: int = 4  # but at least so many swaps a number (by hand)
+    share: float = 0.005  # of the swaps made, before it is tilted (everyday)
+    slack: tuple[float, float, float] = (1e-3, 0.03, 0.1)  # see shares_to: at least, at first, at most (everyday)
+    paces: tuple[float, float] = (0.6, 3.0)  # times it after a gain, and without (by hand)
+    polish: int = 30  # sweeps of annealing over all swaps (everyday)
+    again: int = 10  # rounds after which sampling errors are looked at again (by hand)
+    idle: int = 10  # rounds without gain that end it (everyday)
+    loosen: float = 2.5  # by which numbers are let go then (everyday)
+    loosenings: int = 1  # so many times (everyday)
+    starts: int = 3  # at most (everyday)
+    small: int = 500  # records, up to which there are as many as there are generations for (everyday)
+    after: float = 0.4  # tightness of the numbers afterwards, in the search by single swaps (everyday)
+
+
+CLOSING = ClosingTuning()

@@ -100,12 +100,12 @@ def _pinned(code, b, low, high, weight):
 @jit
 def _roles(plan, j, low, high, weight, seen, same, rest, rng):
     """Draw which variables the two records of an exchange of j must share, and in which a second exchange must make up
-    for their differences; returns whether a model sees j, and whether a tally does.
+    for their differences; returns whether a model sees j, whether a tally does, and whether one that is pinned does.
     """
     code = plan.code
     for u in range(len(same)):
         same[u] = rest[u] = False
-    modelled = tallied = False
+    modelled = tallied = pinned = False
     for e in range(plan.var_ptr[j], plan.var_ptr[j + 1]):
         b = plan.var_blocks[e]
         chance, free = HARD, 0.0
@@ -116,7 +116,9 @@ def _roles(plan, j, low, high, weight, seen, same, rest, rng):
             chance, free = NONE, FREE
         else:
             tallied = True
-            if not _pinned(code, b, low, high, weight):
+            if _pinned(code, b, low, high, weight):
+                pinned = True
+            else:
                 chance, free = SOFT, FREE
         for u in range(len(seen)):
             seen[u] = False
@@ -128,7 +130,15 @@ def _roles(plan, j, low, high, weight, seen, same, rest, rng):
     same[j] = rest[j] = False
     for u in range(len(same)):
         rest[u] &= not same[u]
-    return modelled, tallied
+    return modelled, tallied, pinned
+
+
+@inline
+def _step(old, size, rng):
+    """A value near by, mostly the next one."""
+    far = 1 + int(-math.log(1.0 - rng.random()) * 1.5)
+    new = old - far if rng.random() < 0.5 else old + far
+    return min(max(new, np.int64(0)), size - 1)
 
 
 @jit
@@ -295,8 +305,10 @@ def _keep(plan, j, delta, changes, filled, segments, segment):
 
 
 @entry
-def draw(plan, codes, low, high, weight, forms, profiles, n_residuals, most, rng):
-    """At most `most` trades between random records of a data set, for the variables that models see."""
+def draw(plan, codes, low, high, weight, forms, profiles, n_residuals, most, fine, rng):
+    """At most `most` trades between random records of a data set, for the variables that models see; `fine`: between
+    records that are alike in most. With no residuals (n_residuals 0) what they change in the models is not worked out.
+    """
     n, p = codes.shape
     n_blocks, most = len(plan.blocks), min(most, n)
     order = np.arange(n)
@@ -322,13 +334,15 @@ def draw(plan, codes, low, high, weight, forms, profiles, n_residuals, most, rng
     for _ in range(ROUNDS):
         shuffle(variables, len(variables), rng)
         for j in variables:
-            modelled, tallied = _roles(plan, j, low, high, weight, seen, same, rest, rng)
+            modelled, tallied, pinned = _roles(plan, j, low, high, weight, seen, same, rest, rng)
             if not modelled or plan.sizes[j] < 2:
                 continue
             turn += 1
             upto = most * turn // turns
             found = count
-            if not tallied and rng.random() < 0.5:
+            stepped = fine and not pinned and plan.numeric[j] == 1 and plan.sizes[j] > BANDS
+            also = 0.5 + 0.25 * int(rng.random() * 3.0) if fine else ALSO
+            if (stepped or not tallied) and rng.random() < 0.5:
                 for i in order:
                     if found < upto and not used[i]:
                         records[found, 0], records[found, 1] = i, -1
@@ -337,23 +351,26 @@ def draw(plan, codes, low, high, weight, forms, profiles, n_residuals, most, rng
                         found += 1
             else:
                 for u in range(p):
-                    same[u] |= u != j and not rest[u] and rng.random() < ALSO
-                    banded = plan.numeric[u] == 1 and plan.sizes[u] > BANDS and not same[u] and rng.random() < CLOSE
+                    many = plan.numeric[u] == 1 and plan.sizes[u] > BANDS
+                    same[u] |= u != j and not rest[u] and not (fine and many) and rng.random() < also
+                    banded = many and not same[u] and (fine or rng.random() < CLOSE)
                     width[u] = 2 << int(rng.random() * 4.0) if banded else 0
                 found = _pair(codes, j, order, used, same, rest, width, records, count, upto, rng)
             for m in range(count, found):
                 i, k = records[m, 0], records[m, 1]
                 new = np.int64(codes[k, j]) if k >= 0 else np.int64(codes[i, j])
                 if k < 0:
-                    new = (new + 1 + int(rng.random() * (plan.sizes[j] - 1))) % plan.sizes[j]
+                    new = _step(new, plan.sizes[j], rng) if stepped else (
+                        (new + 1 + int(rng.random() * (plan.sizes[j] - 1))) % plan.sizes[j]
+                    )
                 if not _keeps(plan, codes, j, records[m], new):
                     continue
-                _delta(plan, codes, j, records[m], new, forms, profiles, work, delta, second)
-                filled, segment = _keep(
-                    plan, j, delta, changes, change_ptr[count], segments, segment_ptr[count],
-                )
-                if segment == segment_ptr[count]:
-                    continue
+                filled, segment = change_ptr[count], segment_ptr[count]
+                if n_residuals:
+                    _delta(plan, codes, j, records[m], new, forms, profiles, work, delta, second)
+                    filled, segment = _keep(plan, j, delta, changes, filled, segments, segment)
+                    if segment == segment_ptr[count]:
+                        continue
                 for e in range(4):
                     records[count, e] = records[m, e]
                 variable[count], value[count] = j, new

@@ -1,0 +1,109 @@
+"""What a data set misses, number by number, and what a record adds to each, to first order (its influence)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outrisk.evolve.candidate import Candidate
+from outrisk.evolve.compiled.layout import Codes
+from outrisk.evolve.linear_map import Linear
+from outrisk.evolve.problem import Problem
+from outrisk.evolve.tuning import CALIBRATION
+from outrisk.problem.blocks import Array
+from outrisk.problem.influence import records_of_model, records_of_tally
+from outrisk.problem.released import ModelPart, TallyPart
+
+_NARROW = 3.0  # width of a range from which on a count need not be kept as it is
+_INSIDE = 1.0  # records that such a count is from the ends of its range, from which on it says nothing
+_MARGIN = 0.125  # of a range, at either end, that is left to what is not seen to first order
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """The numbers of models, and those totals of tallies that are no counts to be kept, around a data set.
+
+    missing (q,): to where each should lie; half: half a last digit; error: its sampling error, positive. slopes: of
+    each model, the change of its numbers with its totals. totals: which totals of tallies; they come last. kept (m,):
+    totals that are counts, to be kept as they are.
+    """
+
+    problem: Problem
+    missing: Array
+    half: Array
+    error: Array
+    slopes: tuple[Array, ...]
+    totals: NDArray[np.int64]
+    kept: NDArray[np.bool_]
+
+    def rows(self, codes: Codes) -> Array:
+        """What each of some records (n, variables) adds to every number, (n, q)."""
+        models = [part.model for part in self.problem.parts if isinstance(part, ModelPart)]
+        found = [
+            records_of_model(model, codes).through(slopes) for model, slopes in zip(models, self.slopes, strict=True)
+        ]
+        place = np.full(len(self.kept), -1, np.int64)
+        place[self.totals] = np.arange(len(self.totals))
+        tallied = np.zeros((len(codes), len(self.totals)))
+        for part, where, _, _ in self.problem.slices:
+            first = where.start
+            for block in part.blocks if isinstance(part, TallyPart) else ():
+                seen = records_of_tally(block, codes)
+                at = np.where(seen.cell >= 0, place[first + seen.cell], -1)
+                used = np.flatnonzero(at >= 0)
+                tallied[used, at[used]] += seen.value[used]
+                first += block.size
+        return np.hstack([*found, tallied])
+
+    @property
+    def off(self) -> Array:
+        """What numbers miss (q,); 0 where they are at their digits."""
+        return np.where(np.abs(self.missing) <= self.half, 0.0, self.missing)
+
+
+def equations_at(linear: Linear, candidate: Candidate, errors: Array) -> Equations:
+    """The equations around a data set, whose numbers have sampling errors (total k,); those with next to none are left
+    out: they do not say to first order how they would change.
+    """
+    models, tallies, slopes, totals = [], [], [], []
+    kept = np.zeros(len(candidate.totals), np.bool_)
+    far = -linear.distances(candidate.totals)
+    parts = zip(linear.problem.slices, linear.informations, linear.bends, strict=True)
+    for (part, where, which, _), information, bend in parts:
+        tolerance = linear.problem.tolerance[which]
+        if isinstance(part, TallyPart):
+            found, at, kept[where] = _of_tally(part, linear, where, which, candidate.totals[where])
+            tallies.append(found)
+            totals.append(where.start + at)
+            continue
+        slope = part.map.jacobian(candidate.totals[where], information)
+        slope[:, : bend.shape[1]] += bend
+        use = linear.problem.known[which] & np.isfinite(far[which]) & np.isfinite(slope).all(axis=1)
+        use &= errors[which] > CALIBRATION.felt * tolerance
+        models.append(np.array([far[which], tolerance, errors[which]])[:, use])
+        slopes.append(slope[use])
+    missing, half, error = np.hstack([np.zeros((3, 0)), *models, *tallies])
+    return Equations(
+        linear.problem, missing, half, error, tuple(slopes), np.concatenate([np.zeros(0, np.int64), *totals]), kept
+    )
+
+
+def _of_tally(
+    part: TallyPart, linear: Linear, where: slice, which: slice, here: Array
+) -> tuple[Array, NDArray[np.int64], NDArray[np.bool_]]:
+    """What is missing, half a digit and the error of the totals that are equations, (3, q); which they are; and which
+    totals are counts to be kept.
+    """
+    bounds = part.map.bounds(here, linear.problem.low[which], linear.problem.high[which])
+    low, high, counts = linear.low[where], linear.high[where], linear.weight[where] > 0.0
+    smooth = np.concatenate([np.full(block.size, block.value is not None) for block in part.blocks])
+    kept = counts & ~smooth & (high - low < _NARROW)
+    free = ~smooth & (here >= low + _INSIDE) & (here <= high - _INSIDE)
+    at = np.flatnonzero(counts & ~kept & ~free & (bounds.unit != 0.0))
+    low, high, here = low[at], high[at], here[at]
+    width = np.where(np.isfinite(high - low), high - low, 0.0)
+    missing = np.clip(here, low + _MARGIN * width, high - _MARGIN * width) - here
+    digit = linear.problem.tolerance[which][bounds.number[at]] / np.abs(bounds.unit[at])
+    return np.array([missing, np.maximum(_MARGIN * width, digit), np.sqrt(bounds.variance[at])]), at, kept

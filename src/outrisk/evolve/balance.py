@@ -1,0 +1,73 @@
+"""Choosing some of many items so that what they add up to is as asked: by shares of them first, then whole.
+
+Each item adds a row to some totals. Shares between 0 and 1 that meet the totals, and are else nearest to a given share
+in relative entropy, are those of a calibration with a logistic link (Deville and Särndal 1992): Newton's method on a
+convex function of as many unknowns as there are totals. They become 0 or 1 by the cube method (compiled/cube.py).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from outrisk.evolve.compiled import cube
+from outrisk.evolve.tuning import BALANCE
+from outrisk.problem.blocks import Array
+
+
+def balanced(
+    rows: Array, shares: Array, asked: Array, order: NDArray[np.int64], polish: int, rng: np.random.Generator
+) -> tuple[NDArray[np.bool_], Array]:
+    """Take items with the chances `shares` (M,), so that rows (M, d) add up to nearly what they do on the average, and
+    then nearly to `asked` (d,).
+
+    order (M,): items of which the last are those that chance decides on, at most d; polish: sweeps of annealing over
+    all of them at the end. Returns which are taken (M,), and by how much their sum is off (d,).
+    """
+    now = shares.copy()
+    cube.fly(rows, now, order, rng)
+    taken = now > 0.5
+    left = np.flatnonzero((now > cube.WHOLE) & (now < 1.0 - cube.WHOLE))
+    taken[left] = rng.random(len(left)) < now[left]
+    off = taken @ rows - asked
+    some, few = taken[left], np.ascontiguousarray(rows[left])
+    cube.land(few, some, off, float((few**2).sum() / max(len(few), 1)), BALANCE.sweeps, rng)
+    taken[left] = some
+    if polish:
+        cube.land(rows, taken, off, float(off @ off) / len(off), polish, rng)
+    return taken, off
+
+
+def shares_to(rows: Array, asked: Array, share: float, slack: float) -> Array:
+    """Shares (M,) of items of which rows (M, d) add up to `asked` (d,), nearest to `share` of every item; what the
+    totals miss counts 1/slack for its square beside the entropy.
+    """
+    start = np.log(share / (1.0 - share))
+    theta = np.zeros(rows.shape[1])
+    tilt = np.full(len(rows), start)
+    value = _dual(tilt, theta, asked, slack)
+    for _ in range(BALANCE.steps):
+        shares = expit(tilt)
+        gradient = shares @ rows - asked + slack * theta
+        covariance = (rows * (shares * (1.0 - shares))[:, None]).T @ rows
+        covariance[np.diag_indices_from(covariance)] += slack
+        step = -np.linalg.solve(covariance, gradient)
+        fall, length = float(-gradient @ step), 1.0
+        if fall < BALANCE.still:
+            break
+        while length > 1e-6:
+            new = start + rows @ (theta + length * step)
+            new_value = _dual(new, theta + length * step, asked, slack)
+            if new_value <= value - 0.1 * length * fall:
+                break
+            length /= 2.0
+        else:
+            break
+        theta, tilt, value = theta + length * step, new, new_value
+    return np.asarray(expit(tilt))
+
+
+def _dual(tilt: Array, theta: Array, asked: Array, slack: float) -> float:
+    """The convex function whose least value gives the shares."""
+    return float(np.logaddexp(0.0, tilt).sum() - theta @ asked + 0.5 * slack * (theta @ theta))

@@ -1,0 +1,83 @@
+"""Closing in: what swaps change is told to first order, tables stay, and all numbers come nearer together."""
+
+import numpy as np
+import pytest
+from pydantic import TypeAdapter
+
+from outrisk.config import OutputEntry
+from outrisk.datasets import sars_codebook, sars_like
+from outrisk.evolve.around import equations_at
+from outrisk.evolve.candidate import Candidate, draw_candidate
+from outrisk.evolve.closing import Closing, close_in
+from outrisk.evolve.linear_map import linearise
+from outrisk.evolve.loop import evolve
+from outrisk.evolve.problem import Problem
+from outrisk.evolve.settings import preset
+from outrisk.evolve.start import STARTS
+from outrisk.microdata import Microdata, from_frame
+from outrisk.outputs import release
+
+ERRORS = {"release": ["coefficients", "standard_errors"]}
+ENTRIES = [
+    {"kind": "logit", "formula": "TENURE ~ AGE + C(SEX) + C(LTILL)", "event": 1, "decimals": 3, **ERRORS},
+    {"kind": "ols", "formula": "AGE ~ C(SEX) + C(MSTATUS)", "decimals": 2, **ERRORS},
+    {"kind": "frequencies", "by": ["MSTATUS", "TENURE"]},
+    {"kind": "magnitudes", "value": "AGE", "by": ["TENURE"], "statistics": ["mean", "sd"], "decimals": 1},
+]
+
+
+@pytest.fixture(scope="module")
+def problem():
+    data = from_frame(sars_like(1_500, 1991), sars_codebook())
+    adapter = TypeAdapter(OutputEntry)
+    outputs = [adapter.validate_python(entry).build(data.codebook, at)[0] for at, entry in enumerate(ENTRIES)]
+    return Problem(data.codebook, 1_500, tuple(release(output, data) for output in outputs))
+
+
+@pytest.fixture
+def begun(problem):
+    rng = np.random.default_rng(1)
+    candidate = draw_candidate(problem, STARTS["calibrated"](problem), rng)
+    return candidate, linearise(problem, candidate.codes, candidate.totals, "tightening"), rng
+
+
+def missing(problem, codes, errors):
+    candidate = Candidate(codes, problem.totals(codes))
+    return equations_at(linearise(problem, codes, candidate.totals, "tightening"), candidate, errors).missing
+
+
+def test_rows_say_what_records_change(problem, begun):
+    """Twenty records become others: the numbers, worked out again from all records, move by what the rows add up to."""
+    candidate, linear, rng = begun
+    errors = problem.sampling_errors(candidate.codes)
+    equations = equations_at(linear, candidate, errors)
+    after = candidate.codes.copy()
+    after[:20] = after[rng.integers(20, 1_500, 20)]
+    said = (equations.rows(after[:20]) - equations.rows(candidate.codes[:20])).sum(axis=0)
+    moved = (equations.missing - missing(problem, after, errors)) / equations.error
+    models = len(said) - len(equations.totals)
+    assert models == 20 and np.abs(said / equations.error)[:models].max() > 0.02
+    assert np.abs(said / equations.error - moved)[:models].max() < 0.01
+    totals = problem.totals(after) - candidate.totals
+    assert np.allclose(said[models:], totals[equations.totals])
+
+
+def test_a_round_keeps_tables_of_counts_and_brings_all_else_nearer(problem, begun):
+    candidate, linear, rng = begun
+    closing = Closing()
+    equations = closing.look(linear, candidate, True)
+    kept, far = candidate.totals[equations.kept].copy(), closing.merit(equations)
+    for _ in range(5):
+        close_in(candidate, equations, linear, closing, rng)
+        linear = linearise(problem, candidate.codes, candidate.totals, "tightening")
+        equations = closing.look(linear, candidate, False)
+    assert equations.kept.any() and np.array_equal(candidate.totals[equations.kept], kept)
+    assert closing.merit(equations) < 0.5 * far
+    assert np.allclose(candidate.totals, problem.totals(candidate.codes))
+
+
+def test_a_release_of_regressions_tables_and_means_is_reproduced(problem):
+    """By refit: every number at its digits or within 1 % of its sampling error."""
+    *_, end = evolve(problem, preset("fast", generations=150), np.random.default_rng(2))
+    refits = [one.recompute(Microdata(problem.codebook, end.codes)) for one in problem.released]
+    assert end.stop in ("matched", "near") and all(refit.near.all() for refit in refits)
