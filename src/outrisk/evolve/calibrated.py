@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from outrisk.evolve.balance import balanced
@@ -64,27 +65,42 @@ def draw_calibrated(
 @dataclass(frozen=True, eq=False)
 class _Asked:
     """Equations of the weights: influence of each record, dense (N, d) and then sparse (N, s); what is missing, and
-    what may be (d + s,).
+    what may be (d + s,); which are standard errors away from their digits.
     """
 
     dense: Array
     thin: sparse.csr_matrix
     missing: Array
     slack: Array
+    firm: NDArray[np.bool_]
 
     def along(self, theta: Array) -> Array:
         """Change of the log weights (N,)."""
         d = self.dense.shape[1]
         return np.asarray(self.dense @ theta[:d] + self.thin @ theta[d:])
 
-    def step(self, weights: Array) -> Array:
+    def spread(self, weights: Array) -> Array:
+        """Standard deviation of every number over samples (d + s,)."""
+        squares = [(self.dense**2).T @ weights, np.asarray(self.thin.multiply(self.thin).T @ weights)]
+        return np.asarray(np.sqrt(np.maximum(np.concatenate(squares), 1e-300)))
+
+    def coarse(self, weights: Array) -> bool:
+        """Whether a standard error is away from digits that are coarser than its sampling error."""
+        return bool((self.firm & (self.slack > self.spread(weights))).any())
+
+    def left(self, weights: Array) -> float:
+        """Sum of squares of what is missed, in what closing in begins with."""
+        far = self.missing / np.maximum(CLOSING.half * self.slack, CLOSING.near[0] * self.spread(weights))
+        return float(far @ far)
+
+    def step(self, weights: Array, firmly: bool) -> Array:
         """Newton's step theta (d + s,): missing over covariance, both scaled."""
         weighted = self.dense * weights[:, None]
         own, mixed = self.dense.T @ weighted, np.asarray(self.thin.T @ weighted)
         thin = (self.thin.T @ self.thin.multiply(weights[:, None]).tocsr()).toarray()
         covariance = np.block([[own, mixed.T], [mixed, thin]])
         spread = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
-        slack = np.maximum(self.slack, CALIBRATION.slack * spread)
+        slack = np.maximum(np.where(self.firm & firmly, 0.0, self.slack), CALIBRATION.slack * spread)
         scale = np.hypot(spread, slack)
         covariance /= np.outer(scale, scale)
         covariance[np.diag_indices_from(covariance)] += (slack / scale) ** 2
@@ -100,22 +116,37 @@ class Pool:
     codes: Codes
 
     def calibrated(self) -> Array:
-        """Weights (N,) that add up to the number of records."""
+        """Weights (N,) that add up to the number of records.
+
+        A standard error printed to few digits may be many of its sampling errors away from them, and yet weigh next to
+        nothing: where one stays so, all steps are taken once more with it held to its digits, and kept if they do good.
+        Not for few records, nor regressions alone: there it was measured to lead away from all else.
+        """
         n = self.problem.n_records
-        weights = np.full(len(self.codes), n / len(self.codes))
         linear, few, many = CALIBRATION.steps
-        for most, every in ((linear, False), (few if n <= CLOSING.small else many, True)):
-            for _ in range(most):
-                asked = self._asked(weights, every)
-                theta = asked.step(weights)
-                move = asked.along(theta)
-                if not np.isfinite(move).all():
-                    return weights
-                share = _short(weights, move) if every else _descending(weights, move, float(theta @ asked.missing))
-                weights = weights * np.exp(share * move)
-                weights *= n / weights.sum()
-                if share == 1.0 and np.abs(move).max() < CALIBRATION.still:
-                    break
+        most = few if n <= CLOSING.small else many
+        weights = self._step(np.full(len(self.codes), n / len(self.codes)), linear, False, False)
+        weights = self._step(weights, most, True, False)
+        asked = self._asked(weights, True)
+        tallied = any(isinstance(part, TallyPart) for part in self.problem.parts)
+        if n <= CLOSING.small or not tallied or not asked.coarse(weights):
+            return weights
+        other = self._step(weights, most, True, True)
+        return other if self._asked(other, True).left(other) < asked.left(weights) else weights
+
+    def _step(self, weights: Array, most: int, every: bool, firmly: bool) -> Array:
+        """Take at most so many steps, with all numbers or those that are linear in the weights."""
+        for _ in range(most):
+            asked = self._asked(weights, every)
+            theta = asked.step(weights, firmly)
+            move = asked.along(theta)
+            if not np.isfinite(move).all():
+                return weights
+            share = _short(weights, move) if every else _descending(weights, move, float(theta @ asked.missing))
+            weights = weights * np.exp(share * move)
+            weights *= self.problem.n_records / weights.sum()
+            if share == 1.0 and np.abs(move).max() < CALIBRATION.still:
+                break
         return weights
 
     def rows(self, weights: Array) -> Array:
@@ -145,7 +176,7 @@ class Pool:
 
     def _asked(self, weights: Array, every: bool) -> _Asked:
         """The equations at these weights; `every`: those too that are not linear in them."""
-        dense: list[tuple[Array, Array, Array]] = []
+        dense: list[tuple[Array, Array, Array, NDArray[np.bool_]]] = []
         thin: list[tuple[sparse.csr_matrix, Array, Array]] = []
         for (part, _, which, _), seen, member in zip(self.problem.slices, self._seen, self._members, strict=True):
             if isinstance(part, ModelPart) and isinstance(seen, ModelRecords):
@@ -160,6 +191,13 @@ class Pool:
             sparse.hstack([sparse.csr_matrix(none), *(each[0] for each in thin)], format="csr"),
             np.concatenate(left),
             np.concatenate(slack),
+            np.concatenate(
+                [
+                    np.zeros(0, np.bool_),
+                    *(each[3] for each in dense),
+                    *(np.zeros(len(each[1]), np.bool_) for each in thin),
+                ]
+            ),
         )
 
     def _of_tallies(
@@ -178,13 +216,13 @@ class Pool:
 
     def _of_model(
         self, part: ModelPart, which: slice, seen: ModelRecords, weights: Array, every: bool
-    ) -> Iterator[tuple[Array, Array, Array]]:
+    ) -> Iterator[tuple[Array, Array, Array, NDArray[np.bool_]]]:
         """The scores, which the coefficients are met by; then all other numbers."""
         totals, K, half = seen.totals(weights), part.model.n_score, self.problem.tolerance[which]
         information = seen.information(weights * seen.weight) if K else np.zeros((0, 0))
         if K:
             score = seen.residual[:, :, None] * seen.rows[:, None, :] * seen.weight[:, None, None]
-            yield score.reshape(len(weights), K), -totals[:K], np.diag(information) * half[:K]
+            yield score.reshape(len(weights), K), -totals[:K], np.diag(information) * half[:K], np.zeros(K, np.bool_)
             totals[:K] = 0.0
         if K and not every:
             return
@@ -194,12 +232,14 @@ class Pool:
         jacobian[:, :K] = 0.0
         aim = np.clip(numbers, self.problem.low[which], self.problem.high[which])
         missing = aim - numbers
+        firm = np.zeros(len(numbers), np.bool_)
         with np.errstate(invalid="ignore", divide="ignore"):
             errors = list(part.errors)
             missing[errors] = (numbers / 2.0 * (1.0 - (numbers / aim) ** 2))[errors]
+            firm[errors] = (np.abs(aim - numbers) > CLOSING.inside * half)[errors]
         use = self.problem.known[which] & np.isfinite(missing) & (jacobian != 0.0).any(axis=1)
         use[:K] = False
-        yield seen.through(jacobian[use]), missing[use], half[use]
+        yield seen.through(jacobian[use]), missing[use], half[use], firm[use]
 
 
 def _sparse(seen: TallyRecords) -> sparse.csr_matrix:
