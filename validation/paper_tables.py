@@ -170,7 +170,7 @@ def coefficients(found: dict[tuple[str, str], dict[str, Any]]) -> Iterator[str]:
                 f"{mine['released'][at]:.4f}",
                 f"{gap:.4f}",
             ]
-        yield f"| {name} | {' | '.join(cells)} |"
+        yield f"| `{name}` | {' | '.join(cells)} |"
     cells = []
     for where in EXPERIMENTS:
         errors = [np.mean(found[folds[where], name]["mae"]) for name in RELEASES]
