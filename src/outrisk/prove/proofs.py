@@ -131,6 +131,8 @@ def smallest_proofs(of: Programme, target: str, claims: Claims, budget: Budget) 
         if done is None and chosen not in by:
             break
         if done is not None and not done[group]:
+            if not set(run.least(group).tolist()) - {run.names.index(name) for name in chosen}:
+                open_ = open_[1:]  # neither proved nor refuted for certain: in no set
             continue
         more = run.proved(chosen, open_)
         done = done if more is None else more
