@@ -11,7 +11,7 @@ from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.tuning import CALIBRATION
+from outrisk.evolve.tuning import CALIBRATION, TUNING
 from outrisk.problem.blocks import Array
 from outrisk.problem.influence import records_of_model, records_of_tally
 from outrisk.problem.released import ModelPart, TallyPart
@@ -106,4 +106,7 @@ def _of_tally(
     width = np.where(np.isfinite(high - low), high - low, 0.0)
     missing = np.clip(here, low + _MARGIN * width, high - _MARGIN * width) - here
     digit = linear.problem.tolerance[which][bounds.number[at]] / np.abs(bounds.unit[at])
-    return np.array([missing, np.maximum(_MARGIN * width, digit), np.sqrt(bounds.variance[at])]), at, kept
+    half = _MARGIN * width + np.where(
+        smooth[at], (1.0 - TUNING.aim) * digit, 0.0
+    )  # from there to where it still prints
+    return np.array([missing, half, np.sqrt(bounds.variance[at])]), at, kept

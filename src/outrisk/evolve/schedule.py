@@ -85,6 +85,7 @@ class Schedule:
     def closed(self, number: int, tightness: float) -> None:
         """End closing in, after generation `number`."""
         self.phase, self.turned, self.tightness = "together", number, tightness
+        self.near_at_once = False
 
     def _turns(self, waited: int) -> bool:
         """Whether the other way of weighing takes over, after so many generations without gain in this one."""

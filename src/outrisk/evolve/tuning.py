@@ -128,7 +128,7 @@ class ClosingTuning:
     loosenings: int = 1  # so many times (everyday)
     starts: int = 3  # at most (everyday)
     small: int = 500  # records, up to which there are as many as there are generations for (everyday)
-    after: float = 0.4  # tightness of the numbers afterwards, in the search by single swaps (everyday)
+    after: float = 0.1  # tightness of the numbers afterwards, in the search by single swaps (everyday)
 
 
 CLOSING = ClosingTuning()
