@@ -194,7 +194,8 @@ def main():
             continue
         problem = RELEASES[name](given.data)
         first = evolve(problem, preset("fast"), np.random.default_rng(0))
-        next(first), next(first)  # compiled code and plan are there
+        for _ in zip(range(8), first, strict=False):  # compiled code and plan are there
+            pass
         print(f"{name}: {len(problem.released)} outputs, {int(problem.known.sum()):,} numbers")
         found = [
             row(problem, seed, given.seconds, given.unmet) for seed in range(1, (2 if given.quick else given.seeds) + 1)
