@@ -29,7 +29,7 @@ Flags = NDArray[np.bool_]
 NARROW = 0.5  # a cell is narrowed when its bounds leave less than this share of the upper one open
 MOST_KINDS = 400  # kinds of records up to which outputs are solved together
 _PROBES = 12  # data sets that say what is wide before any bound is looked for
-_WORK = 3e6  # seconds
+_WORK = 3e6  # of a budget: a few seconds
 _CLOSE = 3  # people between the bounds of a linear programme up to which whole numbers are tried
 _ARITHMETIC = 1e-4  # of a count
 

@@ -124,15 +124,18 @@ def smallest_proofs(of: Programme, target: str, claims: Claims, budget: Budget) 
         if done.any():
             by[name] = np.flatnonzero(done).tolist()
             open_ = open_[~done[open_]]
+    tried: tuple[int, tuple[str, ...]] | None = None
     while len(open_) and not budget.over:
         group = int(open_[0])
         chosen = tuple(run.names[k] for k in run.least(group))
+        if (group, chosen) == tried:  # neither proved nor refuted for certain: in no set
+            open_ = open_[1:]
+            continue
+        tried = group, chosen
         done = run.proved(chosen, open_[:1]) if chosen not in by else None
         if done is None and chosen not in by:
             break
         if done is not None and not done[group]:
-            if not set(run.least(group).tolist()) - {run.names.index(name) for name in chosen}:
-                open_ = open_[1:]  # neither proved nor refuted for certain: in no set
             continue
         more = run.proved(chosen, open_)
         done = done if more is None else more
