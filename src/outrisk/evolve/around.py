@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.tuning import CALIBRATION, TUNING
-from outrisk.problem.blocks import Array
+from outrisk.problem.blocks import Array, Tally
 from outrisk.problem.influence import records_of_model, records_of_tally
 from outrisk.problem.released import ModelPart, TallyPart
 
@@ -44,18 +45,14 @@ class Equations:
         found = [
             records_of_model(model, codes).through(slopes) for model, slopes in zip(models, self.slopes, strict=True)
         ]
-        place = np.full(len(self.kept), -1, np.int64)
-        place[self.totals] = np.arange(len(self.totals))
-        tallied = np.zeros((len(codes), len(self.totals)))
-        for part, where, _, _ in self.problem.slices:
-            first = where.start
-            for block in part.blocks if isinstance(part, TallyPart) else ():
-                seen = records_of_tally(block, codes)
-                at = np.where(seen.cell >= 0, place[first + seen.cell], -1)
-                used = np.flatnonzero(at >= 0)
-                tallied[used, at[used]] += seen.value[used]
-                first += block.size
-        return np.hstack([*found, tallied])
+        members = [
+            records_of_tally(block, codes).members
+            if isinstance(block, Tally)
+            else sparse.csr_matrix((len(codes), block.size))
+            for part in self.problem.parts
+            for block in part.blocks
+        ]
+        return np.hstack([*found, sparse.hstack(members, format="csc")[:, self.totals].toarray()])
 
     @property
     def off(self) -> Array:
@@ -97,16 +94,15 @@ def _of_tally(
     totals are counts to be kept.
     """
     bounds = part.map.bounds(here, linear.problem.low[which], linear.problem.high[which])
-    low, high, counts = linear.low[where], linear.high[where], linear.weight[where] > 0.0
+    low, high, weighs = linear.low[where], linear.high[where], linear.weight[where] > 0.0
     smooth = np.concatenate([np.full(block.size, block.value is not None) for block in part.blocks])
-    kept = counts & ~smooth & (high - low < _NARROW)
+    kept = weighs & ~smooth & (high - low < _NARROW)
     free = ~smooth & (here >= low + _INSIDE) & (here <= high - _INSIDE)
-    at = np.flatnonzero(counts & ~kept & ~free & (bounds.unit != 0.0))
+    at = np.flatnonzero(weighs & ~kept & ~free & (bounds.unit != 0.0))
     low, high, here = low[at], high[at], here[at]
     width = np.where(np.isfinite(high - low), high - low, 0.0)
     missing = np.clip(here, low + _MARGIN * width, high - _MARGIN * width) - here
     digit = linear.problem.tolerance[which][bounds.number[at]] / np.abs(bounds.unit[at])
-    half = _MARGIN * width + np.where(
-        smooth[at], (1.0 - TUNING.aim) * digit, 0.0
-    )  # from there to where it still prints
+    beyond = np.where(smooth[at], (1.0 - TUNING.aim) * digit, 0.0)  # the range, where it still prints as released
+    half = _MARGIN * width + beyond
     return np.array([missing, half, np.sqrt(bounds.variance[at])]), at, kept

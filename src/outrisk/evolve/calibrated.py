@@ -127,9 +127,10 @@ class Pool:
         most = few if n <= CLOSING.small else many
         weights = self._step(np.full(len(self.codes), n / len(self.codes)), linear, False, False)
         weights = self._step(weights, most, True, False)
+        if n <= CLOSING.small or not any(isinstance(part, TallyPart) for part in self.problem.parts):
+            return weights
         asked = self._asked(weights, True)
-        tallied = any(isinstance(part, TallyPart) for part in self.problem.parts)
-        if n <= CLOSING.small or not tallied or not asked.coarse(weights):
+        if not asked.coarse(weights):
             return weights
         other = self._step(weights, most, True, True)
         return other if self._asked(other, True).left(other) < asked.left(weights) else weights
@@ -170,7 +171,7 @@ class Pool:
         return [
             sparse.csr_matrix((len(self.codes), 0))
             if isinstance(seen, ModelRecords)
-            else sparse.hstack([_sparse(each) for each in seen], format="csr")
+            else sparse.hstack([each.members for each in seen], format="csr")
             for seen in self._seen
         ]
 
@@ -240,11 +241,6 @@ class Pool:
         use = self.problem.known[which] & np.isfinite(missing) & (jacobian != 0.0).any(axis=1)
         use[:K] = False
         yield seen.through(jacobian[use]), missing[use], half[use], firm[use]
-
-
-def _sparse(seen: TallyRecords) -> sparse.csr_matrix:
-    used = np.flatnonzero(seen.cell >= 0)
-    return sparse.csr_matrix((seen.value[used], (used, seen.cell[used])), shape=(len(seen.cell), seen.size))
 
 
 def _descending(weights: Array, move: Array, gain: float) -> float:

@@ -95,10 +95,8 @@ class _Search:
     def _begin_anew(self, number: int) -> None:
         """Another start, after generation `number`; the nearest data set so far is kept (multistart)."""
         self.candidate = draw_candidate(self.problem, STARTS[self.settings.start](self.problem), self.rng)
-        self.schedule, self.closing = (
-            Schedule(self.problem, self.settings),
-            Closing(began=number, starts=self.closing.starts + 1),
-        )
+        self.schedule = Schedule(self.problem, self.settings)
+        self.closing = Closing(began=number, starts=self.closing.starts + 1)
         self.standstill = Standstill(since=number)
 
     def _advance(self, number: int) -> None:
@@ -131,7 +129,7 @@ class _Search:
         temperature = self.settings.temperature * schedule.cooling if schedule.phase == "together" else 0.0
         found = moves.anneal(child, linear, temperature, rng) if schedule.phase == "together" else 0
         few = found < TUNING.few * problem.n_records
-        every = max(1, self.polish // TUNING.beside[schedule.near_at_once])
+        every = max(1, self.polish // TUNING.beside)
         if few or schedule.waits or number % every == 0:
             moves.descend_with_swaps(child, linear, self.polish, temperature, rng)
 
@@ -172,7 +170,7 @@ class _Search:
         if closing.ended and again and self.settled.candidate is None:
             self._begin_anew(number)
         elif closing.ended:
-            self.schedule.closed(number, CLOSING.after)
+            self.schedule.closed(number)
 
     def _linearise(self, candidate: Candidate | None = None) -> Linear:
         schedule, at = self.schedule, candidate or self.candidate

@@ -47,10 +47,10 @@ class Schedule:
         self.step = settings.tighten if tightens(problem, settings) else 0.0
         self.crowded = self.step > 0.0 and len(problem.parts) > 1  # outputs stand in each other's way
         self.near = settings.near if models else np.inf
-        self.near_at_once = self.crowded and settings.start == "calibrated" and applies(problem)
-        self.phase: Phase = "closing" if self.near_at_once else "approach"
-        self.fitness: Fitness = "tightening" if self.near_at_once else settings.fitness
-        self.tightness, self.cooling = CLOSING.tightness if self.near_at_once else 0.0, 1.0
+        near_at_once = self.crowded and settings.start == "calibrated" and applies(problem)
+        self.phase: Phase = "closing" if near_at_once else "approach"
+        self.fitness: Fitness = "tightening" if near_at_once else settings.fitness
+        self.tightness, self.cooling = CLOSING.tightness if near_at_once else 0.0, 1.0
         self.emphasis = np.ones(len(problem.tolerance))
         self.waits, self.left = True, np.inf
         self.turned = 0
@@ -82,10 +82,9 @@ class Schedule:
             self.emphasis = 1.0 + (self.emphasis - 1.0) / np.sqrt(TUNING.emphasis)  # lets go half as fast as it grows
             self.emphasis[far > 1.0] *= TUNING.emphasis
 
-    def closed(self, number: int, tightness: float) -> None:
+    def closed(self, number: int) -> None:
         """End closing in, after generation `number`."""
-        self.phase, self.turned, self.tightness = "together", number, tightness
-        self.near_at_once = False
+        self.phase, self.turned, self.tightness = "together", number, CLOSING.after
 
     def _turns(self, waited: int) -> bool:
         """Whether the other way of weighing takes over, after so many generations without gain in this one."""

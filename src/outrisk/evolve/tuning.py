@@ -20,7 +20,7 @@ class Tuning:
     counting: float = 0.25  # share of the generations in which counts may come first (ablation: no counts first)
     # How much is looked at in a generation (local_search.py)
     shares: tuple[float, ...] = (1.0, 2.0, 0.5, 0.15)  # of `polish`: tables, with models, models, one model (outputs)
-    beside: tuple[float, float] = (44_000, 4_000)  # mean visits beside swaps; if calibrated (ablation, everyday)
+    beside: float = 44_000  # mean visits beside swaps (ablation: no local search beside swaps)
     few: float = 0.02  # swaps a record below which local search does all of it (by hand)
     least_visits: int = 5_000  # however few the records (benchmarks/small.py: 20,000 reach no more)
     most_visits: int = 400_000  # however many the records: weights are looked at in between (by hand)
@@ -69,16 +69,8 @@ class CalibrationTuning:
 
     records: tuple[int, int] = (200, 1_000_000)  # at least, at most: where it gained (everyday)
     numbers: int = 500  # at most: its cost grows with their square (everyday)
-    pool: tuple[int, int, int] = (
-        6_000,
-        20_000,
-        30_000,
-    )  # records: at least; 20 for each to be drawn; at most (everyday)
-    steps: tuple[int, int, int] = (
-        12,
-        24,
-        60,
-    )  # at most: linear in the weights; all, of few records, of more (everyday)
+    pool: tuple[int, int, int] = (6_000, 20_000, 30_000)  # records: least; 20 for each, up to this; most (everyday)
+    steps: tuple[int, int, int] = (12, 24, 60)  # at most: linear numbers; all, of few records, of more (everyday)
     slack: float = 3e-3  # of a standard deviation over samples of the pool: as near is near enough (by hand)
     stride: float = 0.05  # relative entropy of new weights to old ones in a step; 0.2 diverges (everyday)
     felt: float = 0.002  # half digits that a sampling error must be for its number to be aimed at (by hand)

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.special import expit, gammaln, log_ndtr, logsumexp
 
 from outrisk.problem.blocks import Array, Mask, Model, Tally, Weight, level_in
@@ -27,6 +28,12 @@ class TallyRecords:
     size: int
     cell: NDArray[np.int64]
     value: Array
+
+    @property
+    def members(self) -> sparse.csr_matrix:
+        """What each record adds to each total, (n, size)."""
+        used = np.flatnonzero(self.cell >= 0)
+        return sparse.csr_matrix((self.value[used], (used, self.cell[used])), shape=(len(self.cell), self.size))
 
     def totals(self, times: Array) -> Array:
         """Totals (size,) of the records, each taken so many times (n,)."""
