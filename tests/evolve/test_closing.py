@@ -10,6 +10,7 @@ from outrisk.evolve.around import equations_at
 from outrisk.evolve.candidate import Candidate, draw_candidate
 from outrisk.evolve.closing import Closing, close_in
 from outrisk.evolve.linear_map import linearise
+from outrisk.evolve.local_search import _Search
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
@@ -74,6 +75,14 @@ def test_a_round_keeps_tables_of_counts_and_brings_all_else_nearer(problem, begu
     assert equations.kept.any() and np.array_equal(candidate.totals[equations.kept], kept)
     assert closing.merit(equations) < 0.5 * far
     assert np.allclose(candidate.totals, problem.totals(candidate.codes))
+
+
+def test_another_start_is_judged_by_a_map_of_its_own(problem):
+    search = _Search(problem, preset("fast"), np.random.default_rng(3))
+    before = search.candidate.codes.copy()
+    search._begin_anew(7)
+    assert not np.array_equal(search.candidate.codes, before) and search.closing.starts == 2
+    assert np.array_equal(search.linear.origin, search.candidate.totals)
 
 
 def test_a_release_of_regressions_tables_and_means_is_reproduced(problem):

@@ -98,6 +98,7 @@ class _Search:
         self.schedule = Schedule(self.problem, self.settings)
         self.closing = Closing(began=number, starts=self.closing.starts + 1)
         self.standstill = Standstill(since=number)
+        self.linear = self._linearise()
 
     def _advance(self, number: int) -> None:
         if self.schedule.phase in ("counts", "closing"):
