@@ -27,16 +27,19 @@ def main() -> None:
     assert book is not None
     few = few_people(book, study.released(book), 7, [rule.mask for rule in study.rules(book)])
     assert few is not None
-    found, alone = few.data_sets(np.ones(len(few.statistics), dtype=bool), most=2)
-    assert alone and len(found) == 1
+    found, ended = few.data_sets(np.ones(len(few.statistics), dtype=bool), most=2)
+    assert ended and len(found) == 1
     labels = [book[name].labels for name in few.names]
     people = [
         {name: labels[at][code] for at, (name, code) in enumerate(zip(few.names, row, strict=True))}
         for row in few.kinds[found[0]].tolist()
     ]
     if "--single" in sys.argv:
-        single = what_must_go(few.number_by_number(), found[0])
-        print(f"single numbers: no set of fewer than {single.size} leaves nobody proved; all tried: {single.complete}")
+        alone = few.number_by_number()
+        single = what_must_go(alone, found[0], searches=100_000)
+        print(f"smallest sets of single numbers that leave nobody proved, all of them: {single.complete}")
+        for answer in single.answers:
+            print("; ".join(f"{alone.statistics[at].output} {alone.statistics[at].words}" for at in answer))
         return
     must_go = what_must_go(few, found[0])
     (DOCS / "seven-people-found.svg").write_text(picture_of_people(people), encoding="utf-8")

@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from outrisk.assess.folds import Fold
@@ -23,7 +24,7 @@ from outrisk.reconstruct.best_guesses import Guesses, best_guesses
 from outrisk.records.schema import Guessed, LeftOut, Limit, Register, RegisterFold, Reliability
 from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL
 from outrisk.risk.register.predictors import predictors
-from outrisk.risk.register.rightly import Attacked, Bin, Compared, compare, reliability, unique_rows
+from outrisk.risk.register.rightly import Attacked, Bin, Compared, compare, crossed, reliability, unique_rows
 
 RECONSTRUCTION = "reconstruction"  # the guesser who looks people up in the register
 _MOST = 50_000  # people guessed about on a side; beyond, drawn at random
@@ -35,6 +36,7 @@ class FoldGuessed:
 
     facts: RegisterFold
     compared: tuple[Compared, ...] = ()
+    holdout: str = ""  # name of the fold whose people are the holdout of this
     bins: Mapping[str, tuple[Bin, ...]] | None = None
 
 
@@ -94,17 +96,18 @@ def guess_fold(
         predictor=best.get(HOLDOUT, ""),
     )
     bins = {side: tuple(reliability(each.chances[best[side]], each.truth)) for side, each in sides.items()}
-    return FoldGuessed(facts, tuple(compare(sides, groups_of(fold), seed)), bins)
+    return FoldGuessed(
+        facts, tuple(compare(sides, groups_of(fold), seed)), fold.holdout_name.removeprefix("fold "), bins
+    )
 
 
 def _sides(
     fold: Fold, listed: Microdata, of: Programme, found: Guesses, columns: Sequence[int], target: int, seed: int
 ) -> dict[str, Attacked]:
     """People attacked on each side, with the chances that every guesser gives them."""
-    rng = np.random.default_rng(seed)
     records = {ORIGINAL: listed} | ({HOLDOUT: fold.holdout} if fold.holdout is not None else {})
     keys = {side: each.codes[:, columns].astype(np.int64) for side, each in records.items()}
-    some = {side: np.sort(rng.permutation(len(each))[:_MOST]) for side, each in records.items()}
+    some = {side: _some(len(each), seed) for side, each in records.items()}
     queries = np.concatenate([keys[side][some[side]] for side in records])
     sizes = [of.codebook.sizes[at] for at in columns]
     learnt = predictors(keys[ORIGINAL], found.chances, queries, sizes, seed)
@@ -121,15 +124,22 @@ def _sides(
     return sides
 
 
+def _some(people: int, seed: int) -> NDArray[np.int64]:
+    """Who is guessed about: the same people whichever side they are on."""
+    return np.sort(np.random.default_rng(seed).permutation(people)[:_MOST])
+
+
 # ---------------------------------------------------------------- rows of the files
 
 
 def guessed_rows(folds: Sequence[FoldGuessed]) -> Iterator[Guessed]:
     """Rows of register.csv: each fold's, and (fold empty) the means over the folds of a level."""
     for level, part in groupby(folds, key=lambda each: each.facts.level):
-        own = [list(_rows(each)) for each in part if each.compared]
+        measured = [each for each in part if each.compared]
+        own = [list(_rows(each)) for each in measured]
         yield from (row for rows in own for row in rows)
-        yield from (_mean(level, rows) for rows in zip(*own, strict=True))
+        for at, rows in enumerate(zip(*own, strict=True)):
+            yield _crossed(measured, at, _mean(level, rows))
 
 
 def _rows(one: FoldGuessed) -> Iterator[Guessed]:
@@ -154,8 +164,20 @@ def _rows(one: FoldGuessed) -> Iterator[Guessed]:
         )
 
 
+def _crossed(folds: Sequence[FoldGuessed], at: int, mean: Guessed) -> Guessed:
+    """The mean with the interval of its difference from people who are in one fold and beside the other, at once."""
+    by = {each.facts.fold: each for each in folds}
+    pairs = [(each, by[each.holdout]) for each in folds if each.holdout in by and each.facts.fold < each.holdout]
+    joined = [crossed(one.compared[at], other.compared[at]) for one, other in pairs]
+    found = [each for each in joined if each is not None and not math.isnan(each.low)]
+    if not found or 2 * len(found) < len(folds):
+        return mean
+    margin = math.hypot(*((each.high - each.low) / 2 for each in found)) / len(found)
+    return replace(mean, low=mean.difference - margin, high=mean.difference + margin)
+
+
 def _mean(level: int, rows: Sequence[Guessed]) -> Guessed:
-    """Mean over folds where the difference is defined, if it is in any; margins joined as of independent folds."""
+    """Mean over folds where the difference is defined, if it is in any; margins joined as of independent samples."""
     compared = [row for row in rows if not math.isnan(row.difference)]
     used = compared or [row for row in rows if not math.isnan(row.original)]
     values: dict[str, Any] = {}

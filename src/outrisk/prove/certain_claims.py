@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from outrisk.errors import ProveError
 from outrisk.problem.blocks import Array
 from outrisk.prove.budget import Budget
 from outrisk.prove.programme import Programme
+from outrisk.prove.settled import Settled, settled
 from outrisk.prove.solver import ONE, Solver, State
 from outrisk.prove.verified import Verifier
 
@@ -82,10 +84,56 @@ def certain_values(
     outputs are linear; and in small studies (see `Verifier`) whatever they are, as then a data set that refutes a claim
     is held against the outputs themselves. Nothing beyond the `budget` is tried; ProveError where no data set fits.
     """
-    budget = budget or Budget()
-    solver = Solver(of, budget)
-    verifier = Verifier(of)
+    budget, verifier = budget or Budget(), Verifier(of)
     here = np.ones(len(of.groups), dtype=np.bool_) if asked is None else asked
+    alone = of.matrix.shape[1] == of.n_counts
+    first = settled(of) if alone and not verifier.active else None
+    if first is not None:
+        try:
+            return _beyond_settled(of, first, target, budget, seed, here, fitting)
+        except ProveError:  # the whole programme tells which of all numbers contradict each other
+            pass
+    return _searched(of, target, budget, verifier, seed, here, fitting)
+
+
+def _beyond_settled(
+    of: Programme,
+    first: Settled,
+    target: str,
+    budget: Budget,
+    seed: int,
+    here: NDArray[np.bool_],
+    fitting: Positions | None,
+) -> Claims:
+    """Claims of people whom the constraints settle one by one, and of the others by what is left."""
+    code = of.kinds[:, of.unknown.index(target)]
+    levels = np.zeros((len(of.sizes), of.codebook[target].size))
+    np.add.at(levels.T, code, first.counts.T)
+    left, verifier = np.flatnonzero(first.open[of.groups]), Verifier(of)
+    value = np.where((levels > 0).sum(axis=1) == 1, levels.argmax(axis=1), -1)[of.groups]
+    found = Claims(
+        np.where(here, value, -1), levels[of.groups] > 0, here, "complete", verifier.exact, budget.seconds, 0
+    )
+    if len(left):
+        rest = first.with_sizes
+        rest = replace(rest, groups=rest.groups[left], integer=of.integer if len(of.most) <= of.integer else 0)
+        more = _searched(rest, target, budget, verifier, seed, here[left], None if fitting is None else fitting[left])
+        found.value[left], found.possible[left] = more.value, more.possible
+        found = replace(found, state=more.state, sharp=more.sharp, seconds=more.seconds, solved=more.solved)
+    return found
+
+
+def _searched(
+    of: Programme,
+    target: str,
+    budget: Budget,
+    verifier: Verifier,
+    seed: int,
+    here: NDArray[np.bool_],
+    fitting: Positions | None,
+) -> Claims:
+    """Claims by programmes alone."""
+    solver = Solver(of, budget)
     code = of.kinds[:, of.unknown.index(target)]
     G, L = len(of.sizes), of.codebook[target].size
     to_level = sparse.csr_array((np.ones(of.n_kinds), (np.arange(of.n_kinds), code)), shape=(of.n_kinds, L))

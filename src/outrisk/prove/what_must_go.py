@@ -46,6 +46,7 @@ class _Asked:
 
     of: FewPeople
     budget: Budget
+    most: int
     data: list[NDArray[np.int64]] = field(default_factory=list)
     has: list[Flags] = field(default_factory=list)
     questions: int = 0
@@ -64,7 +65,7 @@ class _Asked:
         for data, has in zip(reversed(self.data), reversed(self.has), strict=True):
             if has[active].all() and kind not in data:
                 return False
-        if self.searched >= _SEARCHES or self.budget.over:
+        if self.searched >= self.most or self.budget.over:
             raise TimeoutError
         self.searched += 1
         allowed = np.ones(len(self.of.kinds), dtype=np.bool_)
@@ -76,12 +77,14 @@ class _Asked:
         return True if ended else None
 
 
-def what_must_go(of: FewPeople, data: NDArray[np.int64], budget: Budget | None = None) -> MustGo:
-    """The smallest sets without which no record of `data` (n,), that fits, is proved.
+def what_must_go(
+    of: FewPeople, data: NDArray[np.int64], budget: Budget | None = None, searches: int = _SEARCHES
+) -> MustGo:
+    """The smallest sets without which no record of `data` (n,), that fits, is proved, by at most so many searches.
 
     Numbers about the same people go or stay together.
     """
-    asked = _Asked(of, budget or Budget())
+    asked = _Asked(of, budget or Budget(), searches)
     asked.keep(data)
     about = np.array([statistic.about for statistic in of.statistics])
     kinds, S = np.unique(data), int(about.max()) + 1

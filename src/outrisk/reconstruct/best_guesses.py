@@ -19,7 +19,7 @@ from scipy.optimize import minimize
 from outrisk.errors import ProveError
 from outrisk.problem.blocks import Array
 from outrisk.prove.programme import Programme
-from outrisk.reconstruct.settled import settled
+from outrisk.prove.settled import settled
 
 SLACK = 0.05  # people by which a released number may be missed at the price of about one unit of entropy
 _STEPS = (150, 1_500)  # least and most steps of the search

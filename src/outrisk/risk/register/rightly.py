@@ -118,21 +118,38 @@ def reliability(chances: Floats, truth: Codes) -> list[Bin]:
 def compare(sides: Mapping[str, Attacked], groups: int, seed: int) -> list[Compared]:
     """Every measure, of everybody and of the people unique on their keys, on 'original' and perhaps 'holdout'.
 
-    Intervals: delete-a-group jackknife over the people of each side, the release and the guesser held fixed.
+    Intervals: delete-a-group jackknife over the people of each side, the release and the guesser held fixed. Groups go
+    by position alone, so that the same people in the same order are in the same groups on either side (`crossed`).
     """
     best = {side: people.best() for side, people in sides.items()}
     found = []
     for unique in (False, True):
         some = {side: np.flatnonzero(people.unique | (not unique)) for side, people in sides.items()}
         for measure in MEASURES:
-            runs = {side: _side(measure, sides[side], best[side], some[side], side, groups, seed) for side in sides}
+            runs = {side: _side(measure, sides[side], best[side], some[side], groups, seed) for side in sides}
             found.append(_compared(measure, unique, runs, {side: len(rows) for side, rows in some.items()}))
     return found
 
 
-def _side(
-    measure: str, people: Attacked, guesser: str, rows: Codes, side: str, groups: int, seed: int
-) -> tuple[float, Floats]:
+def crossed(one: Compared, other: Compared) -> Estimate | None:
+    """Mean difference of two releases of which each one's people are the other's holdout, with its 95 % interval.
+
+    A group of people is deleted as the original of one and as the holdout of the other at once: what makes them easy to
+    guess from either release cancels. None where these are not the same groups, or a difference is undefined.
+    """
+    pairs = [
+        (of.difference.replicates_original, against.difference.replicates_holdout)
+        for of, against in ((one, other), (other, one))
+    ]
+    people = (one.n_original, one.n_holdout) == (other.n_holdout, other.n_original)
+    if not people or any(len(a) != len(b) or not len(a) for a, b in pairs):
+        return None
+    value = (one.difference.value + other.difference.value) / 2
+    first, second = ((a - b) / 2 for a, b in pairs)
+    return estimate([value], 1, 0, first, second)
+
+
+def _side(measure: str, people: Attacked, guesser: str, rows: Codes, groups: int, seed: int) -> tuple[float, Floats]:
     """The measure and its jackknife replicates."""
     chances, truth = people.chances[guesser][rows], people.truth[rows]
     if measure == "baseline":
@@ -142,7 +159,7 @@ def _side(
     if math.isnan(value) or n_groups < 2:
         return value, NO_REPLICATES
     without = []
-    for members in deal(len(rows), n_groups, seed, side):
+    for members in deal(len(rows), n_groups, seed, ORIGINAL):
         kept = np.ones(len(rows), np.bool_)
         kept[members] = False
         without.append(measured(measure, chances[kept], truth[kept]))

@@ -21,11 +21,31 @@ _WHOLE = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Settled:
-    """The programme that is `left`, of the groups `open` (G,); counts (G, U) of the others, 0 where they are open."""
+    """The programme that is `left`, of the groups `open` (G,); counts (G, U) of the others, 0 where they are open.
+
+    With two kinds a group, `left` is of the counts of the first alone.
+    """
 
     left: Programme
     open: NDArray[np.bool_]
     counts: Array
+
+    @property
+    def with_sizes(self) -> Programme:
+        """What is left, with the constraint that the counts of a group add up to its size."""
+        of = self.left
+        G, width = len(of.sizes), of.n_kinds
+        of_group = sparse.csr_array(
+            (np.ones(G * width), np.arange(G * width), np.arange(0, G * width + 1, width)), shape=(G, G * width)
+        )
+        return replace(
+            of,
+            matrix=sparse.csr_array(sparse.vstack([of_group, of.matrix])),
+            low=np.concatenate([of.sizes, of.low]),
+            high=np.concatenate([of.sizes, of.high]),
+            origin=("",) * G + of.origin,
+            number=np.concatenate([np.full(G, -1), of.number]),
+        )
 
 
 def settled(of: Programme) -> Settled | None:
@@ -101,8 +121,9 @@ def _merged(of: Programme) -> Programme | None:
 def _narrowed(of: Programme) -> tuple[Array, Array] | None:
     """Least and most of each count; None where one has none left."""
     least, most = np.zeros(of.matrix.shape[1]), np.floor(of.most)
-    matrix = of.matrix
-    plain = np.bincount(np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)), matrix.data < 0) == 0
+    matrix = of.matrix.copy()
+    matrix.eliminate_zeros()
+    plain = (matrix < 0).sum(axis=1) == 0
     matrix = sparse.csr_array(matrix[np.flatnonzero(plain)])
     low, high = of.low[plain], of.high[plain]
     row, column, value = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)), matrix.indices, matrix.data

@@ -10,8 +10,8 @@ from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, release
 from outrisk.outputs.tables.protection import Protection
 from outrisk.prove.programme import programme
+from outrisk.prove.settled import settled
 from outrisk.reconstruct import best_guesses as module
-from outrisk.reconstruct.settled import settled
 
 KEYS = ("area", "sex", "age")
 
