@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from outrisk.api.studies import already_out, studies_at, study_of_session
-from outrisk.assess.certain_people import certain_people
+from outrisk.assess.certain_people import certain_people, check_register
 from outrisk.assess.contributions.earlier import check_earlier
 from outrisk.assess.look.not_printed import tables_of
 from outrisk.codebook import Codebook
@@ -30,7 +30,6 @@ from outrisk.prove.certain_claims import CertainRecords, certain_records
 from outrisk.prove.few_people import FewPeople, few_people
 from outrisk.prove.programme import Programme, drawn, programme
 from outrisk.prove.what_must_go import in_words, what_must_go
-from outrisk.risk.coding.classes import check_keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,12 +60,12 @@ class Proof:
 
 @dataclass(frozen=True)
 class Asked:
-    """How a question is put: known_for, the share of people in the register, drawn at random by `seed`; sample, how
-    many of them are asked about (None: all); time_limit in seconds (None: work is
+    """How a question is put: known_for, the share of people in the register, drawn at random by `seed` (None: as the
+    study says); sample, how many of them are asked about (None: all); time_limit in seconds (None: work is
     bounded, on any machine alike, and no clock is looked at); tell is given what there is to know before.
     """
 
-    known_for: float = 1.0
+    known_for: float | None = None
     sample: int | None = None
     time_limit: float | None = None
     seed: int = 1
@@ -74,7 +73,7 @@ class Asked:
 
     def checked(self) -> Asked:
         """Itself; ConfigError for what cannot be."""
-        if not 0.0 < self.known_for <= 1.0:
+        if self.known_for is not None and not 0.0 < self.known_for <= 1.0:
             raise ConfigError(f"known_for is {self.known_for:g}: write a share of the people, above 0 and up to 1")
         if self.sample is not None and self.sample < 1:
             raise ConfigError(f"sample is {self.sample}: write how many people are asked about, from 1")
@@ -87,11 +86,12 @@ class Asked:
         """Work and time that proofs may take."""
         return Budget(seconds=np.inf if self.time_limit is None else self.time_limit)
 
-    def people(self, n: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Who of n people is in the register, and who of these is asked about, (n,) each."""
-        known = drawn(n, self.known_for, self.seed)
+    def people(self, n: int, share: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Who of n people is in the register (by default this share of them), and who is asked about, (n,) each."""
+        share = share if self.known_for is None else self.known_for
+        known = drawn(n, share, self.seed)
         if not known.any():
-            raise ConfigError(f"known_for is {self.known_for:g}: of {n:,} people that is nobody")
+            raise ConfigError(f"known_for is {share:g}: of {n:,} people that is nobody")
         asked = known.copy()
         if self.sample is not None and self.sample < known.sum():
             order = np.random.default_rng([self.seed, 0x5A3]).permutation(np.flatnonzero(known))
@@ -166,17 +166,20 @@ def prove_study(path: Path, asked: Asked, trust: bool = False, released: Sequenc
 
 def _values(study: Study, data: Microdata, asked: Asked) -> Proof:
     file, codebook, started = study.file, data.codebook, time.perf_counter()
-    check_keys(codebook.names, file.keys, file.target)
+    check_register(study, codebook)
     rules = [rule.mask for rule in study.rules(codebook)]
-    known, some = asked.people(len(data))
+    known, some = asked.people(len(data), file.register_.share)
+    outputs, given = study.outputs(codebook), study.given(codebook)
+    numbers = {output.name: given.get(output.name) or release(output, data) for output in outputs}
     found = certain_people(
-        study.outputs(codebook),
+        outputs,
         data,
-        file.keys,
+        study.register_keys,
         file.target,
         rules=rules,
         known=known,
         asked=some,
+        released=list(numbers.values()) if given else None,
         budget=asked.budget,
         most_entries=np.inf,
         seed=asked.seed,
@@ -184,8 +187,7 @@ def _values(study: Study, data: Microdata, asked: Asked) -> Proof:
     )
     seconds = time.perf_counter() - started
     proof = Proof(found.summary.sentence, found.certain, dict(found.summary.left_out), seconds, found.by_outputs)
-    given = study.given(codebook)
-    released = [given.get(output.name) or release(output, data) for output in tables_of(study.outputs(codebook))]
+    released = [numbers[output.name] for output in tables_of(outputs)]
     return _with_cells(proof, study, codebook, released, len(data), rules)
 
 

@@ -10,7 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from outrisk.errors import ProveError
+from outrisk.codebook import Codebook
+from outrisk.config import Study
+from outrisk.errors import ConfigError, ProveError, RiskError
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output, release
 from outrisk.problem.blocks import Mask
@@ -20,6 +22,7 @@ from outrisk.prove.certain_claims import Claims, certain_values
 from outrisk.prove.programme import Programme, programme
 from outrisk.prove.proofs import ProvingSet, smallest_proofs
 from outrisk.records.schema import Certain, Proof
+from outrisk.risk.coding.classes import check_keys
 
 MOST_ENTRIES = 2_000_000  # entries of a programme's constraints that a study takes up by itself
 _INTEGER = 2_000  # columns up to which a study takes counts as whole: seconds; `outrisk prove` goes further
@@ -108,6 +111,15 @@ def certain_people(
     value = np.full(n, -1)
     value[register] = claims.value
     return CertainPeople(facts.summary(of, claims, proofs, labels), value, labels, register, tuple(proofs))
+
+
+def check_register(study: Study, codebook: Codebook) -> None:
+    """ConfigError where an intruder cannot know the keys of a study's register, or learns nothing."""
+    try:
+        check_keys(codebook.names, study.register_keys, study.file.target)
+    except RiskError as error:
+        place = "[register] " if study.file.register_.keys else ""
+        raise ConfigError(f"{study.path}: {place}{error}") from None
 
 
 def certain_in_study(

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, Protocol
 
 from outrisk.assess.backends import THREADS, Backend, run_all
-from outrisk.assess.certain_people import CertainPeople, certain_in_study
+from outrisk.assess.certain_people import CertainPeople, certain_in_study, check_register
 from outrisk.assess.checkpoint import Checkpoints
 from outrisk.assess.contributions.combinations import Wish
 from outrisk.assess.contributions.contributed import Asked, ask, places_of, worths
@@ -484,10 +484,7 @@ def _check_roles(study: Study, codebook: Codebook) -> None:
             f"{study.path}: [key_sizes] is {list(study.key_sizes)}: write each size once, from 1 to the number of keys "
             f"({len(keys)})"
         ) from None
-    try:
-        check_keys(codebook.names, study.register_keys, study.file.target)
-    except RiskError as error:
-        raise ConfigError(f"{study.path}: [register] {error}") from None
+    check_register(study, codebook)
 
 
 def _suite(study: Study) -> suite.Suite:

@@ -177,8 +177,11 @@ def prove(
     csv: Annotated[Path | None, typer.Option(help="Write who is proved to this file, to be kept inside.")] = None,
     sample: Annotated[int | None, typer.Option(min=1, help="Ask about so many people only, drawn at random.")] = None,
     known_for: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of the people whose keys are known, drawn at random.")
-    ] = 1.0,
+        float | None,
+        typer.Option(
+            min=0, max=1, help="Share of the people whose keys are known, drawn at random (else the study's)."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of what is drawn.")] = 1,
     trust: Annotated[bool, typer.Option("--trust", help="Run the study's own functions (kind: custom).")] = False,
     released: Released = None,

@@ -19,7 +19,7 @@ def prove(
     time_limit: float | None,
     csv: Path | None,
     sample: int | None,
-    known_for: float,
+    known_for: float | None,
     seed: int,
     trust: bool,
     released: Sequence[Path],
