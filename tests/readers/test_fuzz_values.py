@@ -6,6 +6,7 @@ import random
 import numpy as np
 import pytest
 from fair import PRINTED, codebook, study
+from test_written_by_programs import BY_R
 
 from outrisk.errors import OutRiskError
 
@@ -14,6 +15,10 @@ BITS = [
     "__import__('os')", "C(", "I(", "[T.", "::", "|", "%", "é", "..", "../x", "{{7*7}}", "\t", "<10", "All", "Total",
 ]  # fmt: skip
 FORMULA = "affair ~ age + C(religion) + C(occ)"
+OTHERS = {
+    **{case[0]: case[1] for case in BY_R.values() if case[1]["kind"] not in ("logit", "mnlogit")},
+    "pspp.csv": {"kind": "frequencies", "by": ["occ", "religion"]},
+}
 OUTCOMES = "religion ~ age + C(occ) + children"
 COUNTS = "occ,1,2,3,4,All\nmanagerial,124,256,277,83,740\nstudent,10,18,7,6,41\nAll,134,274,284,89,781\n"
 CURVES = "time,n.risk,n.event,estimate,std.error,strata\n" + "".join(
@@ -55,8 +60,9 @@ def test_a_clear_error_or_numbers(tmp_path, seed):
     rng = random.Random(seed)
     files = sorted(PRINTED.iterdir())
     file = files[seed % len(files)]
-    several = any(word in file.name for word in ("mlogit", "mnlogit", "multinom"))
+    several = any(word in file.name for word in ("mlogit", "mnlogit", "multinom", "nomreg"))
     model = {"kind": "mnlogit", "formula": OUTCOMES} if several else {"kind": "logit", "formula": FORMULA}
+    model = OTHERS.get(file.name, model)
     text, entry = TABLES.get(seed % 10, (file.read_text(encoding="utf-8"), model))
     path = tmp_path / ("table.csv" if seed % 10 in TABLES else file.name)
     path.write_text(mutated(text, rng), encoding="utf-8", newline="")

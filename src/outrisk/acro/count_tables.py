@@ -10,9 +10,8 @@ from outrisk.acro.command import read_command
 from outrisk.acro.session import Result, Session
 from outrisk.codebook import format_value
 from outrisk.errors import OutRiskError
-from outrisk.readers.cross_table import MARGINS
 from outrisk.readers.printed_number import read_printed
-from outrisk.readers.source import Grid
+from outrisk.readers.source import MARGINS, Grid
 
 Key = tuple[str, ...]
 Count = float | None  # None: withheld

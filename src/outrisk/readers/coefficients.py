@@ -29,7 +29,8 @@ class Coefficients:
     rows: (name, texts by part of `BY_TERM`) of each coefficient. bases: names of reference levels that are listed.
     single: texts of n, log_likelihood, pseudo_r2, r2. exponentiated: estimates and limits are exp(b); errors_of_ratios:
     standard errors are those of exp(b), as Stata prints. significant: digits of numbers from 10,000 on (0: all).
-    own_digits: each number shows its own precision.
+    own_digits: each number shows its own precision. exact: decimals that numbers at full precision are good for.
+    profiled: the confidence limits are not estimate +- a multiple of the standard error.
     kind, response: where the table says. last_reference: of counted contrasts (SPSS), the last level by default.
     robust: how the standard errors were computed, if not the plain way: they are then left out.
     outcomes, base: of a mnlogit, the outcome that each row's equation is of, and the base (see `equations_of`).
@@ -43,6 +44,8 @@ class Coefficients:
     level: float = 0.95
     significant: int = 0
     own_digits: bool = False
+    exact: int = 6
+    profiled: bool = False
     kind: str = ""
     response: str = ""
     last_reference: bool = True
@@ -140,7 +143,7 @@ def _model(
     place: str,
 ) -> RegressionEntry:
     """The entry with the formula of the table, or its own with the table's reference levels; with its parts."""
-    changes: dict[str, Any] = {"values": None, "release": _parts(table, entry), "level": table.level}
+    changes: dict[str, Any] = {"values": None, "release": _parts(table, entry, place), "level": table.level}
     if table.exponentiated:
         changes["exponentiate"] = True
     changes["decimals"] = _decimals(table, entry, changes["release"])
@@ -200,7 +203,7 @@ def _changed(entry: RegressionEntry, changes: Mapping[str, Any]) -> RegressionEn
     return type(entry).model_validate({**entry.model_dump(), **changes})
 
 
-def _parts(table: Coefficients, entry: RegressionEntry) -> list[str]:
+def _parts(table: Coefficients, entry: RegressionEntry, place: str) -> list[str]:
     """What the table releases; where the study says it, that."""
     there = {part for _, texts in table.rows for part, text in texts.items() if text.strip()}
     there |= {"confidence_limits"} if {"lower", "upper"} <= there else set()
@@ -209,7 +212,14 @@ def _parts(table: Coefficients, entry: RegressionEntry) -> list[str]:
         return list(entry.release)
     if table.robust:
         there -= {"standard_errors", "confidence_limits", "p_values"}
-    return [part for part in NUMBERS if part in there]
+    parts: list[str] = [part for part in NUMBERS if part in there]
+    if table.profiled and "confidence_limits" in parts:
+        parts.remove("confidence_limits")
+        raise OutputError(
+            f"{place}: its confidence limits are no multiple of the standard errors (R's confint takes the profile "
+            f"likelihood), which is not assessed; say what is, release: [{', '.join(parts)}], and look at them yourself"
+        )
+    return parts
 
 
 def _decimals(table: Coefficients, entry: RegressionEntry, parts: Sequence[str]) -> Any:
@@ -221,7 +231,7 @@ def _decimals(table: Coefficients, entry: RegressionEntry, parts: Sequence[str])
             continue
         sources = ("lower", "upper") if part == "confidence_limits" else (part,)
         texts = [texts.get(each, "") for _, texts in table.rows for each in sources] + [table.single.get(part, "")]
-        found[part] = decimals_of(read_printed(text, table.comma) for text in texts if text.strip())
+        found[part] = decimals_of((read_printed(text, table.comma) for text in texts if text.strip()), table.exact)
     return found
 
 

@@ -17,11 +17,11 @@ from outrisk.outputs.tables.mode import ModeEntry
 from outrisk.outputs.tables.protection import Protection
 from outrisk.outputs.tables.quantiles import QuantilesEntry
 from outrisk.readers.printed_number import Printed, as_given, decimals_of, is_undefined, is_withheld, read_printed
-from outrisk.readers.source import Source
+from outrisk.readers.source import MARGINS, Source
+from outrisk.readers.spss_tables import plain_table
 from outrisk.readers.table_layout import Cell, CellTable, lay_out
 from outrisk.readers.term_names import levels_of
 
-MARGINS = ("all", "total", "sum", "insgesamt", "gesamt", "sous-total", "margin")
 _QUANTILES = {0.5: "median", 0.0: "min", 1.0: "max"}
 _CLOSE = 0.6  # of a last digit, by which a printed total may miss the sum of printed cells, a cell
 
@@ -38,13 +38,18 @@ class Arranged:
     notes: tuple[str, ...] = ()
 
 
-def entries_of_cross_table(source: Source, entry: Entry, codebook: Codebook, place: str) -> list[Entry]:
-    """The entry with the numbers of the table's cells; then its margins, where they are tables of their own."""
-    return read_cross_table(source, entry, codebook, place)[0]
+def entries_of_cross_table(
+    source: Source, entry: Entry, codebook: Codebook, place: str, number: int | None = None
+) -> list[Entry]:
+    """The entry with the numbers of the table's cells; then its margins, where they are tables of their own.
+
+    `number`: which table of an output of several, from 1.
+    """
+    return read_cross_table(source, entry, codebook, place, number)[0]
 
 
 def read_cross_table(
-    source: Source, entry: Entry, codebook: Codebook, place: str
+    source: Source, entry: Entry, codebook: Codebook, place: str, number: int | None = None
 ) -> tuple[list[Entry], tuple[str, ...]]:
     """As `entries_of_cross_table`, with notes on what was left out."""
     makers: dict[type[Entry], Callable[..., tuple[list[Entry], tuple[str, ...]]]] = {
@@ -58,8 +63,11 @@ def read_cross_table(
         raise OutputError(f"{place}: a table of kind {entry.kind} is not read from cells; give label and value")
     if getattr(entry, "ways", None) is not None or bool(getattr(entry, "weight", None)):
         raise OutputError(f"{place}: one file holds one table without weights; leave 'ways' and 'weight' out")
-    table = lay_out(source.grid, codebook.names, None, place)
-    arranged = arrange(table, tuple(getattr(entry, "by", ())), codebook, source.comma, place)
+    by, show = tuple(getattr(entry, "by", ())), str(getattr(entry, "show", ""))
+    called = {codebook[name].label: name for name in by if name in codebook and codebook[name].label}
+    grid = plain_table(source.grid, by, show, number, place, called)
+    table = lay_out(grid, codebook.names, None, place)
+    arranged = arrange(table, by, codebook, source.comma, place)
     return maker(arranged, entry, codebook, place)
 
 

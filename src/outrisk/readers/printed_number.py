@@ -10,6 +10,7 @@ from dataclasses import dataclass
 MOST_DECIMALS = 8  # that a program prints; a number with more is written at full precision
 _OF_EXACT = 6  # taken of numbers at full precision: no refit gives back all of their digits
 _TIE = 0.499  # of a last digit: what was rounded before is not rounded again
+_NEAR_TIES = {True: 0.45, False: 0.0}  # the same at full precision, by whether they are good to 6 decimals
 _MARKS = re.compile(r'^[=\'"\s]+|["\'\s]+$')
 _STARS = re.compile(r"[*†‡+]+$")
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?\d+))?")
@@ -71,14 +72,14 @@ def is_undefined(text: str) -> bool:
     return text.strip().casefold() in _UNDEFINED
 
 
-def decimals_of(column: Iterable[Printed | None]) -> int:
+def decimals_of(column: Iterable[Printed | None], exact: int = _OF_EXACT) -> int:
     """Digits after the point of a column: the most that one of its numbers shows, as trailing zeros get lost.
 
-    Numbers at full precision count as rounded to 6.
+    Numbers at full precision count as rounded to `exact`.
     """
     shown = [each.decimals for each in column if each is not None and not each.below and not _scientific(each)]
     most = max(shown, default=0)
-    return max(0, most if most <= MOST_DECIMALS else _OF_EXACT)
+    return max(0, most if most <= MOST_DECIMALS else exact)
 
 
 def _scientific(number: Printed) -> bool:
@@ -100,7 +101,8 @@ def as_given(number: Printed, decimals: int, significant: int = 0, own: bool = F
         half = number.half
     elif significant and abs(number.value) >= 10_000:
         half = 0.5 * 10.0 ** (math.floor(math.log10(abs(number.value))) + 1 - significant)
-    if abs(round(number.value, decimals) - number.value) > _TIE * 10.0**-decimals:
+    tie = _TIE if number.decimals <= MOST_DECIMALS else _NEAR_TIES[decimals >= _OF_EXACT]
+    if abs(round(number.value, decimals) - number.value) > tie * 10.0**-decimals:
         half = 0.5 * 10.0**-decimals
         return f"{number.value - half:.12g} to {number.value + half:.12g}"
     if half > 0.5 * 10.0**-decimals:

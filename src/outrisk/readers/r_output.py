@@ -26,6 +26,8 @@ _COLUMNS = {
 }
 _PRINTED = re.compile(r"\s*Estimate\s+Std\. Error\s+(z value|t value)\s+(Pr\(>\|[zt]\|\))")
 _CLOSE = 0.02  # of a statistic, beside what estimate and standard error give
+_SKEW = 0.002  # of a standard error, by which limits lie unevenly about their estimate where no rounding does it
+_OF_MULTINOM = 3  # decimals: nnet stops its search within about 2e-4 of the maximum
 
 
 def recognises(source: Source) -> bool:
@@ -41,6 +43,9 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     outcomes: tuple[str, ...] = ()
     if at is None:
         header = [_plain(cell) for cell in source.grid[0]]
+        if source.grid[0][-1] == "" and any(row[-1] for row in source.grid[1:]):
+            # write.table gives row names no header
+            header = ["", *header[:-1]]
         term = header.index("term") if "term" in header else 0
         rows = [
             (row[term], {_COLUMNS[name]: cell for name, cell in zip(header, row, strict=True) if name in _COLUMNS})
@@ -59,6 +64,8 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         tuple(kept),
         single=single,
         exponentiated=ratios,
+        exact=_OF_MULTINOM if outcomes else 6,
+        profiled=_are_profiled(rows, ratios, source.comma and at is None),
         own_digits=at is not None,
         comma=source.comma and at is None,
         kind="mnlogit" if outcomes else "",
@@ -82,6 +89,7 @@ def _matrix(source: Source) -> Coefficients:
     cells = [(row[0], name, cell) for row in source.grid[1:] for name, cell in zip(header[1:], row[1:], strict=True)]
     return Coefficients(
         tuple((name, {"coefficients": cell}) for _, name, cell in cells),
+        exact=_OF_MULTINOM,
         comma=source.comma,
         kind="mnlogit",
         outcomes=tuple(outcome for outcome, _, _ in cells),
@@ -142,3 +150,24 @@ def _are_ratios(rows: Sequence[tuple[str, dict[str, str]]], comma: bool) -> bool
         plain += abs(b / error - statistic) <= slack
         ratio += b > 0 and abs(math.log(b) / error - statistic) <= slack
     return ratio > plain
+
+
+def _are_profiled(rows: Sequence[tuple[str, dict[str, str]]], ratios: bool, comma: bool) -> bool:
+    """Whether limits lie less evenly about their estimates than limits made of the standard error, rounding apart."""
+    for _, texts in rows:
+        numbers = [
+            read_printed(texts.get(part, ""), comma) for part in ("coefficients", "lower", "upper", "standard_errors")
+        ]
+        if any(number is None or number.below for number in numbers):
+            continue
+        b, low, high, error = (number for number in numbers if number is not None)
+        values = [each.value for each in (b, low, high)]
+        slack = max(each.half for each in (b, low, high)) * 2
+        if ratios:
+            if min(values) <= 0:
+                continue
+            slack /= min(values)
+            values = [math.log(value) for value in values]
+        if abs(values[1] + values[2] - 2 * values[0]) / 2 > slack + _SKEW * error.value:
+            return True
+    return False

@@ -14,6 +14,7 @@ from pathlib import Path
 from outrisk.errors import DataError, first_line
 
 Grid = list[list[str]]
+MARGINS = ("all", "total", "sum", "insgesamt", "gesamt", "sous-total", "margin")  # what a level of all is called
 _LARGEST = 20_000_000  # bytes
 _MOST_CELLS = 2_000_000
 
@@ -89,11 +90,12 @@ def one_sheet(source: Source, number: int, place: str) -> Source:
     """A sheet of a workbook, from 1, as delimited text; of a sheet of ACRO what stands below its command."""
     if not 1 <= number <= len(source.sheets):
         raise DataError(f"{place}: {source.name} has no sheet {number}; it has {len(source.sheets)}")
-    blocks = acro_blocks(source.sheets[number - 1][1])
     grid = source.sheets[number - 1][1]
-    if blocks:
-        model = any(cell == "Dep. Variable:" for block in blocks for row in block for cell in row)
-        grid = [row for block in blocks for row in block] if model else _spread(blocks[-1])
+    blocks = acro_blocks(grid)
+    if any(cell == "Dep. Variable:" for block in blocks for row in block for cell in row):
+        grid = [row for block in blocks for row in block]
+    else:
+        grid = _spread(blocks[-1] if blocks else grid)
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(grid)
     return Source(source.name, text.getvalue())
@@ -124,8 +126,20 @@ def _spread(grid: Grid) -> Grid:
             for before, after in pairwise(filled[number + 1 :]):
                 for at in range(k - 1):
                     after[at] = after[at] or before[at]
+            return filled
+    return _filled_down(filled)
+
+
+def _filled_down(grid: Grid) -> Grid:
+    """Merged levels of rows below a single header written out: of each first column but the one without a gap."""
+    for at in range(len(grid[0]) - 1 if grid else 0):
+        body = [row for row in grid[1:] if row[0].casefold() not in MARGINS]
+        if all(row[at] for row in body) or not body[0][at]:
             break
-    return filled
+        for before, after in pairwise(grid[1:]):
+            if after[0] == before[0] or not after[0]:
+                after[at] = after[at] or before[at]
+    return grid
 
 
 def _sheets(path: Path) -> list[tuple[str, Grid]]:
@@ -161,6 +175,8 @@ def _delimited(text: str) -> tuple[Grid, str]:
         alike = max((counts.count(each) for each in set(counts) if each), default=0)
         if alike > fit:
             best, fit = delimiter, float(alike)
+    if lines and all(line[0] == '"' and not re.search("[,;\t]", line) for line in lines):
+        best = " "  # R's write.table
     try:
         return [row for row in csv.reader(io.StringIO(text), delimiter=best) if any(map(str.strip, row))], best
     except csv.Error:

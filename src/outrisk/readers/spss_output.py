@@ -1,4 +1,5 @@
-"""Regressions out of SPSS as CSV: variables in the equation (B, S.E., Wald, Sig., Exp(B)), or coefficients."""
+"""Regressions out of SPSS and PSPP as CSV: variables in the equation (B, S.E., Wald, Sig., Exp(B)), coefficients, and
+the parameter estimates of a multinomial logit; alone or among the other tables of an output."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from collections.abc import Sequence
 from outrisk.errors import OutputError
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.printed_number import read_printed
-from outrisk.readers.source import Source
+from outrisk.readers.source import Grid, Source
+from outrisk.readers.spss_tables import titled_tables
 
 _COLUMNS = {
     "b": "coefficients",
@@ -18,21 +20,38 @@ _COLUMNS = {
     "sig.": "p_values",
     "sig": "p_values",
 }
+_LEVEL = re.compile(r"\[([^\[\]=]+)=([^\[\]]*)\]")  # of a factor, as NOMREG names it
+_BASE = re.compile(r"(?i)(?:reference category is|Referenzkategorie (?:lautet|ist)):?\s*(.+?)\.?")
 
 
 def recognises(source: Source) -> bool:
     """Whether it has a header with B and its standard error."""
-    return source.delimited and _header(source) is not None
+    return source.delimited and any(_header(grid) is not None for _, grid in titled_tables(source.grid))
 
 
 def read(source: Source, model: int | None = None) -> Coefficients:
     """Coefficients by name; contrasts such as sex(1) are counted, the last level being the reference."""
-    at = _header(source)
+    found = [grid for _, grid in titled_tables(source.grid) if _header(grid) is not None]
+    if model is None and len(found) > 1:
+        raise OutputError(
+            f"{source.name}: it has {len(found)} models; say which one behind the file's name, as in '...#1'"
+        )
+    if not 1 <= (model or 1) <= len(found):
+        raise OutputError(f"{source.name}: it has {len(found)} models, and no model {model}")
+    return _read(found[(model or 1) - 1], source)
+
+
+def _read(grid: Grid, source: Source) -> Coefficients:
+    at = _header(grid)
     assert at is not None
-    header = [cell.casefold() for cell in source.grid[at]]
+    header = [cell.casefold() for cell in grid[at]]
+    if at:  # where headers stand over each other, the lower may have none for t and Sig.
+        header = [cell or above.casefold() for cell, above in zip(header, grid[at - 1], strict=True)]
     places = {part: number for number, cell in enumerate(header) for part in [_COLUMNS.get(cell)] if part}
+    if any(_LEVEL.search(cell) or cell.casefold() == "intercept" for row in grid[at + 1 :] for cell in row[:2]):
+        return _several(grid, at, places, source)
     rows = []
-    for row in source.grid[at + 1 :]:
+    for row in grid[at + 1 :]:
         names = [
             cell for cell in row[: places["coefficients"]] if cell and not re.match(r"(?i)(step|schritt) ?\d", cell)
         ]
@@ -46,9 +65,36 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     return Coefficients(tuple(rows), kind=kind, comma=source.comma)
 
 
-def _header(source: Source) -> int | None:
+def _several(grid: Grid, at: int, places: dict[str, int], source: Source) -> Coefficients:
+    """Equations below each other, as NOMREG has them: an outcome, then its terms; those set to zero are the bases."""
+    rows, outcomes, bases = list[tuple[str, dict[str, str]]](), list[str](), dict[str, None]()
+    outcome = ""
+    for row in grid[at + 1 :]:
+        outcome = row[0] if row[1] and row[0] else outcome
+        name = _LEVEL.sub(r"\1=\2", row[1])
+        if not outcome or not name:
+            continue
+        if re.fullmatch(r"0\s*[a-z]?", row[places["coefficients"]]):
+            bases.setdefault(name)
+        elif read_printed(row[places["coefficients"]], source.comma) is not None:
+            rows.append((name, {part: row[number] for part, number in places.items()}))
+            outcomes.append(outcome)
+    if not rows:
+        raise OutputError(f"{source.name}: it has a header and no coefficients")
+    said = next((found for row in grid for cell in row if (found := _BASE.search(cell))), None)
+    return Coefficients(
+        tuple(rows),
+        bases=tuple(bases),
+        comma=source.comma,
+        kind="mnlogit",
+        outcomes=tuple(outcomes),
+        base="" if said is None else said.string[said.start(1) :].rstrip(". "),
+    )
+
+
+def _header(grid: Grid) -> int | None:
     def is_header(row: Sequence[str]) -> bool:
         cells = {cell.casefold() for cell in row}
         return "b" in cells and bool({"s.e.", "std. error", "standardfehler"} & cells)
 
-    return next((number for number, row in enumerate(source.grid[:10]) if is_header(row)), None)
+    return next((number for number, row in enumerate(grid[:10]) if is_header(row)), None)

@@ -11,6 +11,7 @@ from outrisk.errors import OutputError
 from outrisk.outputs.smooth.survival import SurvivalEntry
 from outrisk.readers.printed_number import Printed, as_given, decimals_of, is_withheld, read_printed
 from outrisk.readers.source import Source
+from outrisk.readers.survfit import Row, of_survival, printed_curves
 from outrisk.readers.term_names import levels_of
 
 _TIME = ("time", "times", "t")
@@ -40,20 +41,22 @@ def entry_of_survival_table(source: Source, entry: SurvivalEntry, codebook: Code
     Curves by group have a column of each variable, or one of strata (`sex=f, arm=2`) as R writes it. A time that a
     group has no row for is withheld there; a group without any row has nobody.
     """
-    header = [cell.casefold() for cell in source.grid[0]]
+    grid = printed_curves(source) or source.grid
+    header = [cell.casefold() for cell in grid[0]]
     time = next((at for at, cell in enumerate(header) if cell in _TIME or cell == entry.time.casefold()), None)
     columns = {_COLUMNS[cell]: at for at, cell in reversed(list(enumerate(header))) if cell in _COLUMNS}
     if time is None or not columns:
-        raise OutputError(f"{place}: a survival table has the columns time and survival; it has {source.grid[0]}")
+        raise OutputError(f"{place}: a survival table has the columns time and survival; it has {grid[0]}")
+    comma = source.comma and grid is source.grid
     wanted: list[str] = [each for each in ("survival", "standard error", "at risk", "events") if each in columns]
     if "statistics" in entry.model_fields_set:
         wanted = [str(each) for each in entry.statistics]
         absent = [each for each in wanted if each not in columns]
         if absent:
             raise OutputError(f"{place}: the table has no column for {', '.join(absent)}")
-    rows: dict[tuple[tuple[str, ...], float], dict[str, Printed | None]] = {}
-    for row in source.grid[1:]:
-        at = read_printed(row[time], source.comma)
+    rows: dict[tuple[tuple[str, ...], float], Row] = {}
+    for row in grid[1:]:
+        at = read_printed(row[time], comma)
         if at is None or at.below:
             raise OutputError(f"{place}: the time {row[time]!r} is not a number")
         key = _group(row, header, entry.by, codebook, place), at.value
@@ -61,7 +64,8 @@ def entry_of_survival_table(source: Source, entry: SurvivalEntry, codebook: Code
             raise OutputError(
                 f"{place}: time {format_value(at.value)} stands there twice{_of(entry.by, key[0])}; keep one"
             )
-        rows[key] = {name: _number(row[columns[name]], source.comma, name, place) for name in wanted}
+        rows[key] = {name: _number(row[columns[name]], comma, name, place) for name in columns}
+    rows = of_survival(rows)
     digits = {
         name: decimals_of(each[name] for each in rows.values())
         for name in wanted
@@ -74,7 +78,8 @@ def entry_of_survival_table(source: Source, entry: SurvivalEntry, codebook: Code
         "decimals": entry.decimals if "decimals" in entry.model_fields_set else digits,
     }
     changed = type(entry).model_validate({**entry.model_dump(), **changes})
-    return changed.model_copy(update={"values": _values(changed, rows, wanted, digits, codebook)})
+    own = grid is not source.grid  # a page shows trailing zeros, a CSV loses them
+    return changed.model_copy(update={"values": _values(changed, rows, wanted, digits, codebook, own)})
 
 
 def _group(
@@ -117,10 +122,11 @@ def _number(text: str, comma: bool, name: str, place: str) -> Printed | None:
 
 def _values(
     entry: SurvivalEntry,
-    rows: dict[tuple[tuple[str, ...], float], dict[str, Printed | None]],
+    rows: dict[tuple[tuple[str, ...], float], Row],
     wanted: Sequence[str],
     digits: dict[str, int],
     codebook: Codebook,
+    own: bool,
 ) -> dict[str, Any]:
     (output,) = entry.build(codebook, 1)
     here = {group for group, _ in rows}
@@ -133,5 +139,5 @@ def _values(
                 absent = "undefined" if row is not None else "withheld" if group in here else _NOTHING[name]
                 where = _of(entry.by, group).removeprefix(", ") + ", " * bool(entry.by)
                 label = f"{where}{entry.time}={format_value(at)}: {name}"
-                values[label] = absent if number is None else as_given(number, digits.get(name, 0))
+                values[label] = absent if number is None else as_given(number, digits.get(name, 0), own=own)
     return values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -29,6 +30,7 @@ STATISTICS = {
 }
 _COUNTS = ("freq", "frequency", "count", "n", "counts", "value")
 _MOST_HEADERS = 6
+_UNNAMED = re.compile(r"Var\d+")  # how R's as.data.frame calls the axes of a table without names
 
 
 @dataclass(frozen=True)
@@ -56,15 +58,25 @@ def lay_out(grid: Grid, names: Collection[str], row_axes: int | None, place: str
     """
     if len(grid) < 2 or len(grid[0]) < 2:
         raise OutputError(f"{place}: no table in it: it needs a header and rows")
+    grid = _without_row_numbers(grid, names)
     header = grid[0]
     last = header[-1].casefold()
-    if last in _COUNTS and len(header) > 1 and all(cell in names for cell in header[:-1]):
+    if last in _COUNTS and len(header) > 1 and all(cell in names or _UNNAMED.fullmatch(cell) for cell in header[:-1]):
         cells = tuple(Cell(tuple(row[:-1]), "", row[-1]) for row in grid[1:])
-        return CellTable(tuple(header[:-1]), cells)
+        return CellTable(tuple(cell if cell in names else "" for cell in header[:-1]), cells)
     index = _index_line(grid, names)
     if index is not None:
         return _with_index_line(grid, index)
     return _one_header(grid, names, row_axes)
+
+
+def _without_row_numbers(grid: Grid, names: Collection[str]) -> Grid:
+    """A table without the first column that R's write.csv numbers rows with."""
+    header = grid[0]
+    numbered = len(header) > 2 and not header[0] and (header[1] in names or _UNNAMED.fullmatch(header[1]))
+    if numbered and [row[0] for row in grid[1:]] == [str(at) for at in range(1, len(grid))]:
+        return [row[1:] for row in grid]
+    return grid
 
 
 def _index_line(grid: Grid, names: Collection[str]) -> int | None:
@@ -105,7 +117,7 @@ def _with_index_line(grid: Grid, index: int) -> CellTable:
 
 def _one_header(grid: Grid, names: Collection[str], row_axes: int | None) -> CellTable:
     """One header line: names of the row variables, then the levels of one column variable (or statistics)."""
-    header = grid[0]
+    header = [_bare_statistic(cell, names) for cell in grid[0]]
     unnamed = next((at for at, cell in enumerate(header) if cell and cell not in names), len(header) - 1)
     k = row_axes or max(1, unnamed)
     columns = header[k:]
@@ -119,3 +131,9 @@ def _one_header(grid: Grid, names: Collection[str], row_axes: int | None) -> Cel
     body = [row for row in grid[1:] if any(row[k:]) or row[0]]
     cells = [Cell((*row[:k], columns[at]), "", row[k + at]) for row in body for at in range(len(columns))]
     return CellTable((*row_names, ""), tuple(cells))
+
+
+def _bare_statistic(cell: str, names: Collection[str]) -> str:
+    """`mean` of `educ.mean`, as R's aggregate names what a function of several results gives."""
+    name, _, statistic = cell.rpartition(".")
+    return statistic if name in names and cell not in names and statistic.casefold() in STATISTICS else cell

@@ -116,17 +116,19 @@ def _readings(part: str, codebook: Codebook, names: Collection[str]) -> Iterator
 
 def levels_of(variable: Variable, text: str) -> list[str]:
     """Levels of a variable that a text may stand for: as written, as a number, by its value label."""
-    text = text.strip().strip("'\"")
+    written = text.strip()
+    text = written.strip("'\"")
     labels = [format_value(value) for value in variable.values]
-    wanted = {text}
+    wanted = {text, written}
     try:
         wanted.add(format_value(float(text)))
     except (ValueError, OverflowError):
         wanted |= {"1"} if text.casefold() == "true" else {"0"} if text.casefold() == "false" else set()
     found = [label for label in labels if label in wanted]
     if not found:
+        meant = (text.casefold(), written.casefold())
         by_label = zip(variable.descriptions, labels, strict=True) if variable.descriptions else ()
-        found = [label for meaning, label in by_label if meaning and meaning.casefold() == text.casefold()]
+        found = [label for meaning, label in by_label if meaning and meaning.casefold() in meant]
     return found or [label for label in labels if label.casefold() == text.casefold()]
 
 

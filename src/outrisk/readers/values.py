@@ -78,7 +78,7 @@ def _resolved(entry: Entry, codebook: Codebook, position: int, folder: Path, pla
         return [entry]
     if isinstance(entry, RegressionEntry):
         return [entry_of_coefficients(read_coefficients(source, model, place), entry, codebook, place)]
-    return entries_of_table(source, entry, codebook, place)
+    return entries_of_table(source, entry, codebook, place, model)
 
 
 def source_of(values: str, folder: Path, place: str) -> tuple[Source, int | None]:
@@ -157,8 +157,10 @@ def _of_mapping(entry: Entry, cells: Mapping[str, Any], codebook: Codebook, plac
     return entry_of_coefficients(Coefficients(tuple(rows.items()), single=single), entry, codebook, place)
 
 
-def entries_of_table(source: Source, entry: Entry, codebook: Codebook, place: str) -> list[Entry]:
+def entries_of_table(
+    source: Source, entry: Entry, codebook: Codebook, place: str, number: int | None = None
+) -> list[Entry]:
     """The entry with the cells of a cross table or the times of a survival table; then those of its margins."""
     if isinstance(entry, SurvivalEntry):
         return [entry_of_survival_table(source, entry, codebook, place)]
-    return entries_of_cross_table(source, entry, codebook, place)
+    return entries_of_cross_table(source, entry, codebook, place, number)

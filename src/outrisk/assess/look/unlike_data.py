@@ -33,7 +33,7 @@ def _differing(refits: Sequence[Refit], rounded: Sequence[str]) -> Iterator[Find
             yield Finding(DIFFERS, False, output, len(refit.released.low), 0, what, "", _ADVICE)
             continue
         rows = list(refit.rows())
-        wrong = sorted((row for row in rows if not row.matched), key=_size, reverse=True)
+        wrong = sorted((row for row in rows if not row.matched and _size(row) > ROUNDING), key=_size, reverse=True)
         if wrong:
             differ = "differs" if len(wrong) == 1 else "differ"
             yield Finding(
@@ -49,6 +49,7 @@ def _differing(refits: Sequence[Refit], rounded: Sequence[str]) -> Iterator[Find
             )
 
 
+ROUNDING = 0.55  # last digits: programs round twice (R's summary), and stop a search short of its end
 _ADVICE = (
     "Ask which records, codes and model the released numbers are of; they are assessed as they are given, and the "
     "measures of risk are those of the data."

@@ -1,0 +1,32 @@
+# Tables of fair.csv as R writes them:  Rscript by_r.R FOLDER, where fair.csv lies; run by tests/readers/test_written_by_programs.py
+setwd(commandArgs(TRUE)[1])
+suppressMessages({library(broom); library(survival); library(nnet)})
+data <- read.csv("fair.csv")
+data$occ <- factor(data$occ)
+tidied <- function(fit, file, ...) write.csv(tidy(fit, ...), file, row.names = FALSE)
+
+fit <- glm(affair ~ as.factor(religion) + occ + age, binomial, data)
+tidied(fit, "tidy.csv")
+tidied(fit, "tidy_exponentiated.csv", exponentiate = TRUE)
+tidied(fit, "tidy_profile.csv", conf.int = TRUE)
+write.csv(round(coef(summary(fit)), 5), "coef_summary.csv")
+write.table(coef(summary(fit)), "coef_summary.txt")
+capture.output(print(summary(fit)), file = "r_summary.txt")
+linear <- lm(affairs ~ as.factor(religion) + age, data)
+tidied(linear, "tidy_lm.csv", conf.int = TRUE)
+
+capture.output(several <- multinom(religion ~ occ + age + children, data))
+tidied(several, "multinom_tidy.csv")
+write.csv(coef(several), "multinom_coef.csv")
+
+curves <- survfit(Surv(yrs_married, affair) ~ religion, data)
+tidied(curves, "survfit_tidy.csv")
+capture.output(print(summary(curves)), file = "survfit_summary.txt")
+
+counts <- xtabs(~ occ + religion, data)
+write.csv(addmargins(counts), "xtabs.csv")
+write.csv(as.data.frame(counts), "xtabs_long.csv")
+write.csv(as.data.frame(table(data$occ, data$religion)), "table_long.csv", row.names = FALSE)
+write.csv(aggregate(educ ~ occ, data, mean), "aggregate.csv")
+several <- aggregate(educ ~ occ + affair, data, function(x) c(mean = mean(x), sd = sd(x), n = length(x)))
+write.csv(do.call(data.frame, several), "aggregate_several.csv", row.names = FALSE)

@@ -1,0 +1,111 @@
+"""Tables that R and PSPP wrote, against refits; written anew where these programs are installed.
+
+The scripts in `programs` make them of the fair data.
+"""
+
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from fair import PRINTED, codebook, data, frame, study
+
+from outrisk.assess.look.unlike_data import ROUNDING
+from outrisk.errors import OutputError
+
+PROGRAMS = PRINTED.with_name("programs")
+LOGIT = {"kind": "logit", "formula": "affair ~ age + C(religion) + C(occ)"}
+COUNTS = {"kind": "frequencies", "by": ["occ", "religion"]}
+MNLOGIT = {"kind": "mnlogit", "formula": "religion ~ age + C(occ) + children"}
+CURVES = {"kind": "survival", "time": "yrs_married", "event": "affair", "by": ["religion"]}
+EDUCATION = {"kind": "magnitudes", "value": "educ", "by": ["occ"]}
+BY_R = {  # file, entry, how many numbers it holds
+    "tidy": ("tidy.csv", LOGIT, 30),
+    "ratios": ("tidy_exponentiated.csv", LOGIT, 30),
+    "profile limits left out": (
+        "tidy_profile.csv",
+        LOGIT | {"release": ["coefficients", "standard_errors", "p_values"]},
+        30,
+    ),
+    "limits of lm": ("tidy_lm.csv", {"kind": "ols", "formula": "affairs ~ C(religion) + age"}, 25),
+    "coef(summary())": ("coef_summary.csv", LOGIT, 30),
+    "write.table": ("coef_summary.txt", LOGIT, 30),
+    "summary": ("r_summary.txt", LOGIT, 30),
+    "multinom": ("multinom_tidy.csv", MNLOGIT, 72),
+    "multinom, a matrix": ("multinom_coef.csv", MNLOGIT, 24),
+    "survfit": ("survfit_tidy.csv", CURVES, 112),  # with standard errors of the cumulative hazard
+    "summary of survfit": ("survfit_summary.txt", CURVES, 112),
+    "xtabs": ("xtabs.csv", COUNTS, 35),
+    "xtabs, long": ("xtabs_long.csv", COUNTS, 24),
+    "table, long": ("table_long.csv", COUNTS, 24),
+    "aggregate": ("aggregate.csv", EDUCATION, 6),
+    "aggregate, several": (
+        "aggregate_several.csv",
+        EDUCATION | {"by": ["occ", "affair"], "statistics": ["mean", "sd", "count"]},
+        36,
+    ),
+}
+BY_PSPP = {
+    "logistic regression": ("pspp.csv#1", {"kind": "logit", "formula": "affair ~ C(religion) + C(occ)"}, 27),
+    "regression": ("pspp.csv#2", {"kind": "ols", "formula": "affairs ~ age + yrs_married"}, 9),
+    "counts": ("pspp.csv", COUNTS, 35),
+    "row percentages": ("pspp.csv", COUNTS | {"show": "row_percentages"}, 28),
+    "column percentages": ("pspp.csv", COUNTS | {"show": "column_percentages"}, 30),
+    "another table": ("pspp.csv", {"kind": "frequencies", "by": ["affair", "religion"]}, 15),
+    "frequencies": ("pspp.csv", {"kind": "frequencies", "by": ["religion"]}, 5),
+    "means": ("pspp.csv", EDUCATION | {"statistics": ["mean", "count", "sd"]}, 18),
+}
+
+
+def compare(folder, file, entry, numbers):
+    """Each number of a table is what a refit gives, to the digits that it shows."""
+    released = list(study({**entry, "values": str(folder / file)}).given(codebook(True)).values())
+    for each in released:
+        beside = each.recompute(data(True))
+        off = np.abs(beside.differences) * 10.0 ** each.decimals[each.known]
+        assert beside.failure == "" and (beside.matched | (off <= ROUNDING)).all()
+    assert len(released[0].low) == numbers
+
+
+@pytest.mark.parametrize("case", [*BY_R, *BY_PSPP])
+def test_every_number_is_what_a_refit_gives(case):
+    compare(PRINTED, *(BY_R | BY_PSPP)[case])
+
+
+@pytest.mark.parametrize(("program", "cases"), [("Rscript", BY_R), ("pspp", BY_PSPP)])
+def test_the_installed_program_writes_such_tables(program, cases, tmp_path):
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
+    frame().to_csv(tmp_path / "fair.csv", index=False)
+    script = PROGRAMS / ("by_r.R" if program == "Rscript" else "by_pspp.sps")
+    command = [script, tmp_path] if program == "Rscript" else [script, "-o", "pspp.csv"]
+    done = subprocess.run([program, *command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    if "there is no package called" in done.stderr:
+        pytest.skip(done.stderr.strip().splitlines()[-1])
+    assert done.returncode == 0, done.stderr
+    for case in cases.values():
+        compare(tmp_path, *case)
+
+
+def test_profile_limits_are_refused_with_what_can_be_assessed():
+    with pytest.raises(OutputError, match=r"no multiple of the standard errors .* release: \[coefficients, "):
+        study({**LOGIT, "values": "tidy_profile.csv"}).given(codebook())
+
+
+def test_an_output_of_many_tables_says_which_there_are():
+    for entry, message in (
+        (LOGIT | {"values": "pspp.csv"}, "it has 2 models; say which one"),
+        (LOGIT | {"values": "pspp.csv#3"}, "it has 2 models, and no model 3"),
+        (COUNTS | {"by": ["occ", "educ"], "values": "pspp.csv"}, r"it has no table of counts by occ, educ; .*\(1: "),
+        (COUNTS | {"values": "pspp.csv#99"}, r"it has \d+ tables, and no table 99"),
+        (COUNTS | {"values": "xtabs.csv#2"}, "it has 1 tables, and no table 2"),
+    ):
+        with pytest.raises(OutputError, match=message):
+            study(entry).given(codebook(True))
+
+
+def test_the_table_of_nomreg_is_that_of_a_fit():
+    command = [sys.executable, PROGRAMS / "nomreg.py"]
+    made = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert made == (PRINTED / "nomreg.csv").read_text(encoding="utf-8")
