@@ -62,6 +62,22 @@ def test_it_stays_short_however_much_there_is_to_say(crowded):
     assert len(said) <= MOST_WORDS
 
 
+def test_it_breaks_no_sentence_off(crowded, assessed, tmp_path):
+    """A rule is told once, with its worst finding in whole sentences; an ellipsis shortens names alone."""
+    assert words(crowded[1]).count("certain · ") == 1
+    rules = [
+        Finding(rule, False, f"table {at}", at, 9, "Two cells hold few people.", "a", "Merge levels.")
+        for rule in ("small cells", "dominance", "leverage")
+        for at in range(1, 6)
+    ]
+    place = altered(assessed["halves"], tmp_path / "run")
+    pd.DataFrame([vars(row) for row in rules]).to_csv(place / "findings.csv", index=False)
+    page = words(render(place).read_text(encoding="utf-8"))
+    assert "…" not in page
+    assert page.count("Two cells hold few people. Merge levels.") == 3
+    assert "small cells: 4 further outputs or pairs of them" in page
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium here")
 def test_it_prints_on_two_pages(firsts, crowded, tmp_path):
     assert pages_in_print(firsts["halves"][0] / "report.html", tmp_path) <= MOST_PAGES

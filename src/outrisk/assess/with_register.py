@@ -260,7 +260,7 @@ def _sentence(lead: Guessed | None, facts: Sequence[RegisterFold], target: str) 
     if math.isnan(lead.difference):
         return f"{what}; {lead.reason}."
     difference, low, high = (
-        f"{value:+.3f}".replace("-0.000", "0.000") for value in (lead.difference, lead.low, lead.high)
+        f"{value:+.3f}" if abs(value) >= 0.0005 else "0.000" for value in (lead.difference, lead.low, lead.high)
     )
     return (
         f"{what} and {lead.holdout:.3f} of people who are not, guessed from the same release: a marginal risk of "

@@ -37,7 +37,7 @@ def briefly(results: Results) -> list[str]:
     """The answer in two or three paragraphs: what is certain first, then what was measured."""
     said = [assessed(results)]
     if results.risk.outright:
-        said.append(formats.cut(results.risk.outright, _MOST_WORDS))
+        said.append(formats.sentences(results.risk.outright, _MOST_WORDS) or results.risk.outright)
     if not results.runs:
         return [*said, _paragraphs(results)[-1]]
     return [_unbroken(paragraph) for paragraph in (*said, _risk(results)[0])]

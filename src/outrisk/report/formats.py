@@ -118,14 +118,26 @@ def first_capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def cut(text: str, most: int) -> str:
-    """The first words of a text, whole sentences if one fits, and an ellipsis where there are more."""
-    words = text.split()
-    if len(words) <= most:
-        return text
-    first = " ".join(words[:most])
-    sentences = re.match(r".*[^.][.](?= [A-Z])", first)
-    return (sentences[0] if sentences else first.rstrip(",;:.")) + " …"
+def cut(name: str, most: int) -> str:
+    """The first words of a name, and an ellipsis where there are more."""
+    words = name.split()
+    return name if len(words) <= most else " ".join(words[:most]).rstrip(",;:.") + " …"
+
+
+def sentences(text: str, most: int) -> str:
+    """As many whole sentences of a text as have at most so many words together; '' where the first has more."""
+    kept = ""
+    for sentence in re.split(r"(?<=[.!?”]) (?=[A-Z“])", text):
+        if len(f"{kept} {sentence}".split()) > most:
+            break
+        kept = f"{kept} {sentence}".strip()
+    return kept
+
+
+def brief(reason: str, most: int) -> str:
+    """A reason of a clause or two: without what stands in brackets, else its last clause, where it is too long."""
+    shorter = [reason, re.sub(r" \([^()]*\)", "", reason), reason.rpartition(": ")[2]]
+    return next((each for each in shorter if len(each.split()) <= most), "")
 
 
 def fold_name(level: int, fold: str) -> str:

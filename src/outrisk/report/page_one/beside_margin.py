@@ -63,9 +63,12 @@ def _shown(limits: Sequence[Limit]) -> list[Limit]:
 
 def _label(limit: Limit) -> str:
     over = {"people": "people inferred rightly"}.get(limit.over, f"{limit.measure}, {limit.over}")
-    keys = f" ({limit.keys.replace('+', ', ')})" if limit.keys and limit.over == "worst key set" else ""
-    text = over + keys
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    if not limit.keys or limit.over != "worst key set":
+        return over
+    names = limit.keys.split("+")
+    tries = [names, *([*names[:some], f"{len(names) - some} more"] for some in range(len(names) - 1, -1, -1))]
+    labels = [f"{over} ({', '.join(each)})" for each in tries]
+    return next((label for label in labels if len(label) <= _LONGEST), over)
 
 
 def _before(results: Results) -> dict[str, Any]:

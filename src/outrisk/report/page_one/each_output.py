@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ class OutputRow:
     matched: str
     verdict: str
     why: str
+    worst: str
     adds: str
 
 
@@ -38,13 +39,19 @@ def content(results: Results) -> dict[str, Any]:
     shown = rows[:_ROWS]
     room = {name: most * _ROWS // max(1, len(shown)) for name, most in _WORDS.items()}
     return {
-        "rows": [(row, {name: formats.cut(getattr(row, name), most) for name, most in room.items()}) for row in shown],
+        "rows": [(row, _short(row, room)) for row in shown],
         "left_out": len(rows) - _ROWS,
         "decided": results.decision is not None,
         "adding": bool(adding),
         "place": place,
         "together": {row.what: said(row) for row in together},
     }
+
+
+def _short(row: OutputRow, room: Mapping[str, int]) -> dict[str, str]:
+    """What there is room for: a name's first words; the reason whole, or in brief, or its worst finding's rule."""
+    brief = row.worst if row.verdict == "disclosive" else formats.brief(row.why, room["why"])
+    return {"name": formats.cut(row.name, room["name"]), "why": formats.sentences(row.why, room["why"]) or brief}
 
 
 def output_rows(results: Results) -> list[OutputRow]:
@@ -65,6 +72,7 @@ def output_rows(results: Results) -> list[OutputRow]:
                 matched=_reproduced([row for row in matched if row.output == name]),
                 verdict=with_number(of.verdict, of.up_to) if of else "",
                 why=of.reason if of else _found(worst),
+                worst=_found(worst),
                 adds=said(added[name]) if name in added else "",
             )
         )

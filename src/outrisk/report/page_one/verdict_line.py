@@ -18,8 +18,8 @@ def content(results: Results) -> dict[str, Any]:
         return {"verdict": "", "sentence": "", "paragraphs": findings.briefly(results)}
     return {
         "verdict": decision.verdict,
-        "sentence": formats.cut(decision.sentence, _MOST_WORDS),
-        "paragraphs": [findings.assessed(results), *([formats.cut(decision.halves, _MORE)] if decision.halves else [])],
+        "sentence": formats.sentences(decision.sentence, _MOST_WORDS) or decision.verdict,
+        "paragraphs": [findings.assessed(results), formats.sentences(decision.halves, _MORE)],
     }
 
 

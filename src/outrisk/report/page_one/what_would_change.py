@@ -15,7 +15,8 @@ def content(results: Results) -> dict[str, Any] | None:
     """The advice of the decision; None where there is none."""
     settle = results.decision.settle if results.decision else ()
     shown = settle[:_ITEMS]
-    return {"advice": [formats.cut(each, _WORDS * _ITEMS // len(shown)) for each in shown]} if shown else None
+    advice = [formats.sentences(each, _WORDS * _ITEMS // len(shown)) for each in shown]
+    return {"advice": [each for each in advice if each]} if any(advice) else None
 
 
 SECTION = Section("change", "What would change the verdict", content, asset("one/change.html"))

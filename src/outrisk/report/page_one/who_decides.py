@@ -22,7 +22,7 @@ def content(results: Results) -> dict[str, Any]:
         "risk": results.risk,
         "held": held,
         "knows": _KNOWS.get(held.intruder, held.intruder) if held else "",
-        "intruders": [formats.cut(each, _WORDS) for each in intruders[:_INTRUDERS]],
+        "intruders": [said for each in intruders[:_INTRUDERS] if (said := formats.sentences(each, _WORDS))],
         "files": [name for name in (*_FILES, *_TABLES) if (results.directory / name).exists()],
     }
 
