@@ -1,10 +1,18 @@
 """What is compiled ahead is what a search calls: nothing is compiled twice, or for nothing."""
 
+import os
+import subprocess
+import sys
+from shutil import copyfile
+
 import numpy as np
+import pytest
 from blocks import random_problem
 
 from outrisk.evolve import ahead, moves
 from outrisk.evolve.candidate import Candidate
+from outrisk.evolve.compiled import kept_code
+from outrisk.evolve.compiled.kept_code import entry, kept
 from outrisk.evolve.linear_map import linearise
 
 
@@ -26,10 +34,31 @@ def test_a_search_asks_for_no_other_types_than_those_compiled_ahead():
 
 def test_what_is_kept_on_disk_is_seen():
     ahead._sums()
-    assert ahead._kept(ahead.sums.add_all)
-    assert not ahead._kept(_NotKept)
+    assert kept(ahead.sums.add_all)
+    assert not kept(_never_called)
 
 
-class _NotKept:
-    py_func = test_what_is_kept_on_disk_is_seen
-    stats = ahead.sums.add_all.stats
+@entry
+def _never_called():
+    return 1
+
+
+@pytest.mark.parametrize("how", ["entry", "njit(cache=True)"])  # numba's own way shows what this is about
+def test_a_constant_that_changes_elsewhere_is_compiled_anew(how, tmp_path):
+    package = tmp_path / "sources"
+    package.mkdir()
+    copyfile(kept_code.__file__, package / "kept_code.py")
+    (package / "function.py").write_text(
+        f"from constant import ONE\nfrom kept_code import entry, njit\n\n\n@{how}\ndef of():\n    return ONE\n"
+    )
+    answers = []
+    for one in ("1", "12", "12"):
+        (package / "constant.py").write_text(f"ONE = {one}\n")
+        code = "from function import of; from kept_code import kept; was = kept(of); print(of(), was)"
+        asked = [sys.executable, "-B", "-c", code]
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(package)}
+        answers.append(
+            subprocess.run(asked, env=environment, check=True, capture_output=True, text=True).stdout.split()
+        )
+    stale = how != "entry"
+    assert answers == [["1", "False"], ["1" if stale else "12", str(stale)], ["1" if stale else "12", "True"]]

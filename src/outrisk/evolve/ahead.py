@@ -10,13 +10,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from outrisk.codebook import Codebook, Variable
 from outrisk.evolve.compiled import climb, cube, profiles, sums, trades
+from outrisk.evolve.compiled.kept_code import kept
 from outrisk.evolve.compiled.layout import Plan
 from outrisk.evolve.compiled.plan import build_plan
 from outrisk.problem.blocks import Model, Term, joint_over
@@ -27,7 +27,7 @@ _ENTRIES: tuple[Any, ...] = (climb.visit_all, sums.add_all, sums.information_of,
 
 def compile_ahead(swaps: bool) -> None:
     """Compile what a local search needs, if it is not kept on disk; `swaps`: batches of swaps too."""
-    if all(_kept(entry) for entry in _ENTRIES if swaps or entry not in _SWAPS):
+    if all(kept(entry) for entry in _ENTRIES if swaps or entry not in _SWAPS):
         return
     quiet: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     other = None
@@ -40,13 +40,6 @@ def compile_ahead(swaps: bool) -> None:
     finally:
         if other:
             other.wait()
-
-
-def _kept(entry: Any) -> bool:
-    """Whether a compiled function is on disk, of this version of its source file's line at least."""
-    function = entry.py_func
-    index = f"{function.__module__.split('.')[-1]}.{function.__qualname__}-{function.__code__.co_firstlineno}.*.nbi"
-    return any(Path(entry.stats.cache_path).glob(index))
 
 
 def _visits() -> None:

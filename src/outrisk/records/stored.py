@@ -15,6 +15,7 @@ import re
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
@@ -79,6 +80,7 @@ def unpack(document: Any, kind: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
     return found if origin is list else tuple(found)
 
 
+@cache
 def _parts(kind: Any) -> tuple[Any, tuple[Any, ...]]:
     """The class that a declared type stands for, and its arguments."""
     origin, arguments = get_origin(kind), get_args(kind)
@@ -91,6 +93,7 @@ def _parts(kind: Any) -> tuple[Any, tuple[Any, ...]]:
     return (origin or (type(None) if kind is None else kind)), arguments
 
 
+@cache
 def _other(arguments: tuple[Any, ...], kind: Any) -> Any:
     """The one member of a union that is not None; numbers of either kind are one."""
     others = [each for each in arguments if each is not type(None)]

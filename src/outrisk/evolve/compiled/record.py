@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from outrisk.evolve.compiled.kept_code import entry as entry
 from outrisk.evolve.compiled.layout import (
     CELL,
     COLUMNS,
@@ -36,7 +37,6 @@ from outrisk.evolve.compiled.layout import (
 # Compiling takes longer than most studies: what only compiled code calls gets no entry from Python, and is not kept on
 # disk by itself; the few functions that Python calls are kept with all they need.
 inner: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-entry = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 jit = njit(**inner)
 sums = njit(**inner, fastmath={"reassoc", "contract"})  # in any order: far faster
 inline = njit(**inner, forceinline=True)  # a call for each record costs more than the record
