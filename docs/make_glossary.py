@@ -62,6 +62,8 @@ SHORT = {
     "SD": "standard deviation",
     "SE": "standard error",
     "SHA": "secure hash algorithm: a fingerprint of a file",
+    "NOMREG": "the multinomial logit of SPSS",
+    "PSPP": "a free program for the syntax and the files of SPSS",
     "SPSS": "a statistical package; its files end in .sav",
     "SVD": "singular value decomposition",
     "SVG": "a format of drawings",

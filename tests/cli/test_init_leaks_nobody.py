@@ -11,6 +11,7 @@ from command import outrisk, refused
 import outrisk as package
 from outrisk.config import read_codebook, read_study
 from outrisk.load import load_study_data
+from outrisk.propose.words import names_identifier, names_known
 from outrisk.tabular import read_table
 
 N = 2_000
@@ -266,3 +267,8 @@ def test_a_person_is_asked(plain, monkeypatch, tmp_path):
     assert "G20" in started.codebook["icd10"].values
     assert started.codebook["smoker"].missing and not started.codebook["score"].missing
     assert started.codebook["score"].values[0] < -9
+
+
+def test_umlauts_are_read_as_they_are_written_out():
+    assert names_identifier("Straße") and names_identifier("strasse")
+    assert names_known("KörperGröße") == names_known("groesse") == "looks"

@@ -38,12 +38,13 @@ _SENSITIVE = (
     "union", "suicid", "overdose", "obes", "bmi", "asthma", "stroke", "infect", "covid", "died", "death", "dead",
     "mortality", "violence", "abuse", "pain", "unemploy", "arbeitslos", "medication", "treatment", "therapy", "symptom",
 )  # fmt: skip
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})  # as the stems above are written
 
 
 def _words(name: str) -> list[str]:
     """The words of a column's name: 'dateOfBirth_2' -> date, of, birth."""
     spaced = re.sub(r"(?<=[a-zäöüß])(?=[A-Z])", " ", name)
-    return [word.lower() for word in re.split(r"[^A-Za-zÀ-ÿ]+", spaced) if word]
+    return [word.lower().translate(_UMLAUTS) for word in re.split(r"[^A-Za-zÀ-ÿ]+", spaced) if word]
 
 
 def _met(word: str, stem: str) -> bool:
