@@ -48,7 +48,13 @@ def three_tables(rng: np.random.Generator, n: int) -> planted.Case:
     codes[:2, [planted.AREA, planted.ILL]] = 5, 1
     parts = {"all": "", "areas 1 to 3": "area <= 3", "areas 4 and 5": "area > 3 and area < 6"}
     tables = [Frequencies(planted.BOOK, name, ("sex", "ill"), where) for name, where in parts.items()]
-    return [*planted.ordinary(), *tables], planted.data(codes), "difference of outputs", "all minus the others", 2
+    return (
+        [*planted.ordinary(), *tables],
+        planted.data(codes),
+        "difference of outputs",
+        "all minus areas 1 to 3 minus areas 4 and 5",
+        2,
+    )
 
 
 def two_models(rng: np.random.Generator, n: int) -> planted.Case:

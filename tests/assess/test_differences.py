@@ -106,3 +106,17 @@ def test_supports_too_large_to_compare_fall_back_on_the_records():
     (found,) = differences(outputs, Microdata(codebook, rows))
     assert found.records == 3
     assert "was not checked" in found.note
+
+
+def test_the_sum_of_two_or_three_subtracted_from_the_whole():
+    rows = [[0, 0, 0]] * 3 + [[1, 1, 1]] * 4 + [[2, 2, 0]] * 5 + [[3, 0, 1]] * 6 + [[4, 1, 1]] * 2
+    data = Microdata(CODEBOOK, np.array(rows, dtype=np.uint16))
+    ages = {"first": "age == 1", "next": "age in [2, 3]", "fourth": "age == 4"}
+    outputs = [table("all", ("ill",)), *(table(name, ("ill",), where) for name, where in ages.items())]
+    found = [row for row in differences(outputs, data, threshold=3, target="ill") if row.records < 3]
+    assert [(row.larger, row.smaller, row.records, row.group) for row in found] == [
+        ("all", "first minus next minus fourth", 2, "age 5")
+    ]
+    assert (found[0].variables, found[0].alike) == ("ill", 2)
+    overlapping = [table("all", ("ill",)), table("b", ("ill",), "age <= 3"), table("c", ("ill",), "age >= 3")]
+    assert not [row for row in differences(overlapping, data, threshold=3) if " minus " in row.smaller]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import permutations, product
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, permutations, product
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -22,6 +24,8 @@ from outrisk.problem.blocks import joint_over
 from outrisk.records.schema import Difference, Finding
 
 THRESHOLD = 10  # the usual least count of output checking
+_MINUS = " minus "
+_MOST_SUBSETS = 40  # within one, of which sums are tried
 _LISTED = 6  # values of a variable written out in the words for a group
 
 
@@ -30,8 +34,9 @@ def differences(
 ) -> list[Difference]:
     """Every pair of outputs where the subset of the one contains that of the other; the smallest groups first.
 
-    Of tables on the same two subsets only the finest differenced ones are listed. Three or more outputs subtracted at
-    once are not looked at. `inside`: the small cells are listed, for a reader inside the environment.
+    Besides, sums of two or three outputs on subsets apart from each other, which together leave fewer than `threshold`
+    records of a larger one. Of tables on the same subsets only the finest differenced ones are listed. `inside`: the
+    small cells are listed, for a reader inside the environment.
     """
     by_subset: dict[str, list[Output]] = {}
     for output in outputs:
@@ -42,6 +47,10 @@ def differences(
         for (larger, first), (smaller, second) in permutations(by_subset.items(), 2)
         for row in _between(larger, smaller, first, second, original, frame, threshold, inside, target)
     ]
+    for larger, parts in _nearly_whole(by_subset, original.codebook, frame, threshold):
+        union = " or ".join(f"({where})" for where in parts)
+        summed = [_Sum.of(some) for some in product(*(by_subset[where] for where in parts))]
+        rows += _between(larger, union, by_subset[larger], summed, original, frame, threshold, inside, target)
     return sorted(rows, key=lambda row: (row.records, -row.below))
 
 
@@ -58,14 +67,15 @@ def subtracted(
             if row.cells
             else ""
         )
+        taken = row.smaller.replace(_MINUS, "” and “")
         alike = f" {target} of {people(row.alike)} among them is told for certain." if row.alike else ""
         yield Finding(
             "difference of outputs",
             row.alike > 0,
-            f"{row.larger} minus {row.smaller}",
+            f"{row.larger}{_MINUS}{row.smaller}",
             max(row.below, 1),
             row.alike or (row.records if row.records < row.threshold else row.people),
-            f"Subtracting “{row.smaller}” from “{row.larger}” leaves {plural(row.records, 'record')} ({row.group})."
+            f"Subtracting “{taken}” from “{row.larger}” leaves {plural(row.records, 'record')} ({row.group})."
             f"{cells}{alike}",
             named(row.small_cells.split("; ")) if row.small_cells else "",
             "Release only one of the two, or compute both on the same records.",
@@ -73,11 +83,55 @@ def subtracted(
         )
 
 
+class _Named(Protocol):
+    """What a difference needs of an output, or of several added up."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def table(self) -> Sequence[str]: ...
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """Outputs added up: a table by the variables that all of them have."""
+
+    name: str
+    kind: str
+    table: tuple[str, ...]
+
+    @classmethod
+    def of(cls, parts: Sequence[Output]) -> _Sum:
+        common = tuple(name for name in parts[0].table if all(name in part.table for part in parts))
+        return cls(_MINUS.join(part.name for part in parts), parts[0].kind, common)
+
+
+def _nearly_whole(
+    by_subset: Mapping[str, Sequence[Output]], codebook: Codebook, frame: pd.DataFrame, threshold: int
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """A subset, and two or three others apart from each other that hold all but a few of its records."""
+    held = {where: _members(codebook, where, of[0].name, frame) for where, of in by_subset.items() if of[0].table}
+    for larger, whole in held.items():
+        inside = [
+            where
+            for where, some in held.items()
+            if where and some.any() and not (some & ~whole).any() and (whole & ~some).any()
+        ][:_MOST_SUBSETS]
+        for parts in (some for number in (2, 3) for some in combinations(inside, number)):
+            left = int(whole.sum()) - sum(int(held[where].sum()) for where in parts)
+            if 0 < left < threshold and np.sum([held[where] for where in parts], axis=0).max() == 1:
+                yield larger, parts
+
+
 def _between(
     larger: str,
     smaller: str,
     first: Sequence[Output],
-    second: Sequence[Output],
+    second: Sequence[_Named],
     original: Microdata,
     frame: pd.DataFrame,
     threshold: int,
@@ -140,7 +194,7 @@ def in_words(codebook: Codebook, pair: Pair) -> str:
     return ", ".join(words)
 
 
-def _tables(first: Sequence[Output], second: Sequence[Output]) -> list[tuple[str, str, tuple[str, ...]]]:
+def _tables(first: Sequence[Output], second: Sequence[_Named]) -> list[tuple[str, str, tuple[str, ...]]]:
     """Names of two outputs, of one kind if there are such, and the variables of the table that their difference is; the
     finest of them only.
     """
