@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from outrisk.api.studies import already_out, studies_at, study_of_session
+from outrisk.api.studies import studies_at, study_of_session
 from outrisk.assess.contributions.earlier import check_earlier
 from outrisk.assess.look import Finding, in_a_sentence, look
 from outrisk.assess.look.unlike_data import with_differences
@@ -39,7 +39,7 @@ def check(
     codebook: Codebook | None = None,
     decimals: int | None = None,
     appetite: Mapping[str, float] | None = None,
-    released: Sequence[str | Path] = (),
+    released: Sequence[object] = (),
     inside: bool = False,
 ) -> Checked:
     """Look at what outputs say outright: groups with one answer, small cells, dominance. Seconds, no evolution.
@@ -49,7 +49,8 @@ def check(
     data : the records (n, variables) behind the outputs.
     outputs, keys, target, codebook, decimals : as of `outrisk.assess`.
     appetite : the environment's rules, by ACRO's names, such as {"safe_threshold": 10} (docs/direct-look.md).
-    released : study files, or folders of them, whose outputs are already released: looked at with the new ones.
+    released : outputs, as `outputs`, and study files, or folders of them, that are already released: looked at with the
+        new ones.
     inside : name the small cells that only a subtraction of two outputs shows.
 
     Returns
@@ -64,9 +65,9 @@ def check(
     --------
     >>> outrisk.check(df, [pd.crosstab(df.area, df.ill)], keys=["age", "area"], target="ill").findings
     """
-    settings = {"name": "study", "appetite": dict(appetite or {}), **already_out("outrisk.check", released)}
+    settings = {"name": "study", "appetite": dict(appetite or {})}
     study, records = study_of_session(
-        "outrisk.check", {"data": data}, outputs, keys, target, codebook, decimals, settings
+        "outrisk.check", {"data": data}, outputs, keys, target, codebook, decimals, settings, released
     )
     sentence, found = _look(study, records, inside)
     return Checked(

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from outrisk.api.studies import already_out, studies_at, study_of_session
+from outrisk.api.studies import studies_at, study_of_session
 from outrisk.assess.certain_people import certain_people, check_register
 from outrisk.assess.contributions.earlier import check_earlier
 from outrisk.assess.look.not_printed import tables_of
@@ -108,7 +108,7 @@ def prove(
     codebook: Codebook | None = None,
     decimals: int | None = None,
     rules: Sequence[str] = (),
-    released: Sequence[str | Path] = (),
+    released: Sequence[object] = (),
     known_for: float = 1.0,
     sample: int | None = None,
     time_limit: float | None = None,
@@ -120,7 +120,8 @@ def prove(
     ----------
     data : the records (n, variables) behind the outputs.
     outputs, keys, target, codebook, decimals, rules : as of `outrisk.assess`.
-    released : study files, or folders of them, whose outputs are already released: equations beside the new ones.
+    released : outputs, as `outputs`, and study files, or folders of them, that are already released: equations beside
+        the new ones.
     known_for : share of the people whose keys are known, drawn at random by `seed`; of the others nothing is known.
     sample : ask about so many people only, drawn at random by `seed`: for data that are too large to ask about all.
     time_limit : seconds for it; what is proved by then is told. Without one the work is bounded, so that two runs
@@ -140,9 +141,9 @@ def prove(
     --------
     >>> outrisk.prove(df, [pd.crosstab([df.age, df.area], df.ill)], keys=["age", "area"], target="ill").certain
     """
-    settings: dict[str, Any] = {"name": "study", "rules": list(rules), **already_out("outrisk.prove", released)}
+    settings: dict[str, Any] = {"name": "study", "rules": list(rules)}
     study, records = study_of_session(
-        "outrisk.prove", {"data": data}, outputs, keys, target, codebook, decimals, settings
+        "outrisk.prove", {"data": data}, outputs, keys, target, codebook, decimals, settings, released
     )
     check_earlier(study, records)
     return _values(study, records.original, Asked(known_for, sample, time_limit, seed).checked())

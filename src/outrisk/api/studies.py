@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -20,10 +21,10 @@ from outrisk.assess.run import RunResult
 from outrisk.assess.study_run import StudyRun, prepare
 from outrisk.codebook import Codebook
 from outrisk.config import Study, is_study, read_study, study_of
-from outrisk.errors import ConfigError
+from outrisk.errors import ConfigError, OutRiskError
 from outrisk.evolve.loop import Generation
 from outrisk.load import StudyData, encode_frames, exactly, load_study_data, named_by
-from outrisk.microdata import FEW, MISSING_VALUES
+from outrisk.microdata import FEW, MISSING_VALUES, Microdata
 from outrisk.progress import Outlook, Progress, Stages, in_words
 from outrisk.records.directory import StudyDirectory
 from outrisk.records.provenance import peak_memory_mb
@@ -47,7 +48,7 @@ def assess(
     register: Mapping[str, Any] | None = None,
     privacy: Mapping[str, Any] | None = None,
     contributions: Mapping[str, Any] | None = None,
-    released: Sequence[str | Path] = (),
+    released: Sequence[object] = (),
     attacks: Sequence[str] | str | Mapping[str, Any] = (),
     evolve: Mapping[str, Any] | None = None,
     runs: int | Mapping[int, int] = 3,
@@ -75,7 +76,8 @@ def assess(
     decimals : printed digits after the point of outputs that do not say their own (counts have none).
     rules, key_sizes, tau, appetite, intruder, register, privacy, contributions, attacks, evolve, runs, folds : as in a
         study file (docs/files.md).
-    released : study files, or folders of them, whose outputs are already released of the same people: the verdict is
+    released : outputs already released of these records, as `outputs`; and study files, or folders of them, whose
+        outputs are already released of the same people: the verdict is
         then of all together, and `tables["contributions"]` has what the new ones add.
     seed : the same seed gives the same result, on any number of workers, and as a study file gives it.
     name, out, force : `out` is a run directory to be written, named as the study; without it nothing is written.
@@ -111,10 +113,11 @@ def assess(
         },
     }
     sections = {"appetite": appetite, "register": register, "privacy": privacy, "contributions": contributions}
-    settings |= already_out("outrisk.assess", released)
     settings |= {name: dict(section) for name, section in sections.items() if section is not None}
     frames = {"data": data} | ({} if holdout is None else {"holdout": holdout})
-    study, records = study_of_session("outrisk.assess", frames, outputs, keys, target, codebook, decimals, settings)
+    study, records = study_of_session(
+        "outrisk.assess", frames, outputs, keys, target, codebook, decimals, settings, released
+    )
     directory = None if out is None else StudyDirectory(Path(out), force)
     run = prepare(study, records, directory, workers)
     with run:
@@ -134,8 +137,12 @@ def study_of_session(
     codebook: Codebook | None,
     decimals: int | None,
     settings: Mapping[str, Any],
+    released: Sequence[object] = (),
 ) -> tuple[Study, StudyData]:
-    """A study, and its records, of what a session gives: frames `data` and perhaps `holdout`; outputs checked."""
+    """A study, and its records, of what a session gives: frames `data` and perhaps `holdout`; outputs checked.
+
+    `released`: outputs, or study files and folders of them, that are already out.
+    """
     for what, frame in frames.items():
         check_frame(frame, what)
     data = frames["data"]
@@ -143,6 +150,7 @@ def study_of_session(
     found = [entry_of(output, position, data, exact, decimals) for position, output in numbered(outputs)]
     document: dict[str, Any] = {
         **settings,
+        **already_out(place, released),
         **{what: {"path": "data frame"} for what in frames},
         "outputs": [entry for entry, _ in found],
         "keys": keys if isinstance(keys, str) else list(keys),
@@ -150,7 +158,30 @@ def study_of_session(
     }
     study = study_of(document, Path(place))
     check_sources(study, exact, [source for _, source in found])
-    return study, encode_frames(frames, codebook, dict.fromkeys(frames, MISSING_VALUES), named_by(study), FEW)
+    named, objects = named_by(study), [each for each in released if not isinstance(each, str | Path)]
+    if objects:
+        earlier = _already_out_here(study, document, objects, data, exact, decimals)
+        study, named = replace(study, earlier=(*study.earlier, earlier)), f"{named}{named_by(earlier)}"
+    return study, encode_frames(frames, codebook, dict.fromkeys(frames, MISSING_VALUES), named, FEW)
+
+
+def _already_out_here(
+    study: Study,
+    document: Mapping[str, Any],
+    outputs: Sequence[object],
+    data: pd.DataFrame,
+    exact: Microdata,
+    decimals: int | None,
+) -> Study:
+    """Outputs of the session that are already released, as a study of its own in the same place."""
+    try:
+        found = [entry_of(output, position, data, exact, decimals) for position, output in numbered(outputs)]
+        entries = {"name": "released", "outputs": [entry for entry, _ in found], "released": []}
+        earlier = study_of({**document, **entries}, study.path)
+        check_sources(earlier, exact, [source for _, source in found])
+    except OutRiskError as error:
+        raise ConfigError(f"released: {error}") from None
+    return earlier
 
 
 def prepare_study(
@@ -179,11 +210,13 @@ def prepare_study(
     return run
 
 
-def already_out(place: str, released: Sequence[str | Path]) -> dict[str, list[str]]:
-    """The setting of a study of a session that names what is already released."""
+def already_out(place: str, released: Sequence[object]) -> dict[str, list[str]]:
+    """The setting of a study of a session that names the study files whose outputs are already released."""
     if isinstance(released, str | Path):
         raise ConfigError(f"{place}: released is {str(released)!r}; give a list of study files or folders")
-    found = studies_at(Path(place), [Path(each) for each in released])
+    if not isinstance(released, list | tuple):
+        raise ConfigError(f"{place}: released is a {type(released).__name__}; give a list of outputs, or study files")
+    found = studies_at(Path(place), [Path(each) for each in released if isinstance(each, str | Path)])
     return {"released": [os.path.relpath(each) for each in found]}
 
 

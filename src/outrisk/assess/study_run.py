@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -502,7 +503,10 @@ def _inputs(study: Study, data: StudyData) -> list[Input]:
     inputs: list[Input] = []
     if study.path.is_file():
         inputs.append(Input("study", study.path.name, file_digest(study.path)))
-    inputs += [Input("released", each.path.name, file_digest(each.path)) for each in study.earlier]
+    for each in study.earlier:
+        here = str(each.file.model_dump(include={"outputs"})) if each.path == study.path else ""  # of the session
+        digest = hashlib.sha256(here.encode()).hexdigest() if here else file_digest(each.path)
+        inputs.append(Input("released", each.path.name, digest))
     if study.file.codebook:
         inputs.append(Input("codebook", study.file.codebook, file_digest(study.folder / study.file.codebook)))
     inputs += [Input("values", path.name, file_digest(path)) for path in study.files_of_values]

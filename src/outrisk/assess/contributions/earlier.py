@@ -21,6 +21,8 @@ def check_earlier(study: Study, data: StudyData) -> None:
     they are, and how often each combination of these variables occurs.
     """
     for earlier in study.earlier:
+        if earlier.path == study.path:  # of the same session, and so of these records
+            continue
         if earlier.file.data is not None:
             _compare(study, data.original, earlier, load_study_data(earlier).original)
         elif earlier.file.records not in (None, len(data.original)):
