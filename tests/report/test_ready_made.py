@@ -50,5 +50,6 @@ def test_a_ready_made_study(name, short, request):
             if side == "marginal" and value is not None:
                 own, other = (values[measure, keys, each] for each in ("original", "holdout"))
                 assert math.isclose(own - other, value, abs_tol=1e-9), (measure, keys)
-    page = re.sub(r"<svg.*?</svg>", "", (place / "details.html").read_text(), flags=re.S)
-    assert re.findall(r"[-\N{MINUS SIGN}]0\.0+(?!\d)", page) == []
+    for page in (place / "report.html", place / "details.html", place / "decision.md"):
+        text = re.sub(r"<svg.*?</svg>", "", page.read_text(encoding="utf-8"), flags=re.S)
+        assert re.findall(r"(?<![\d.eE])[-\N{MINUS SIGN}]0(?:\.0+)?(?![\d.eE])", text) == [], page.name
