@@ -282,3 +282,15 @@ def test_curves_that_do_not_fit_are_refused(tmp_path, change, by, message):
     entry = {"kind": "survival", "time": "yrs_married", "event": "affair", "by": by, "values": str(tmp_path / "km.csv")}
     with pytest.raises(OutputError, match=message):
         study(entry).given(codebook())
+
+
+@pytest.mark.parametrize("rows", [["occ"], ["occ", "religion"], ["occ", "religion", "marriage"]])
+def test_levels_that_a_workbook_merges(tmp_path, rows):
+    """As pandas and acro write tables of several row variables."""
+    pytest.importorskip("openpyxl")
+    counts = pd.crosstab([frame()[name] for name in rows], frame()["affair"])
+    counts.columns.name = None
+    counts.to_excel(tmp_path / "t.xlsx")
+    entry = {"kind": "frequencies", "by": [*rows, "affair"], "values": str(tmp_path / "t.xlsx")}
+    (released,) = study(entry).given(codebook()).values()
+    assert released.recompute(data()).matched.all()

@@ -11,7 +11,8 @@ from outrisk.acro.session import Result, Session
 from outrisk.codebook import format_value
 from outrisk.errors import OutRiskError
 from outrisk.readers.printed_number import read_printed
-from outrisk.readers.source import MARGINS, Grid
+from outrisk.readers.source import Grid
+from outrisk.readers.table_layout import MARGINS
 
 Key = tuple[str, ...]
 Count = float | None  # None: withheld

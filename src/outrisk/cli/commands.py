@@ -72,11 +72,18 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 class _Notes(logging.Handler):
-    """What was found out on the way, as how a file is written: a line on stderr."""
+    """What was found out on the way, as how a file is written: a line on stderr, each once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one note."""
-        sys.stderr.write(f"note: {record.getMessage()}\n")
+        said = record.getMessage()
+        if said not in self._said:
+            self._said.add(said)
+            sys.stderr.write(f"note: {said}\n")
 
 
 class _Stopped(Exception):  # noqa: N818

@@ -2,40 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import permutations
+import logging
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from outrisk.codebook import MISSING, Codebook
+from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.outputs.base import Entry
 from outrisk.outputs.tables.counted import TOTAL
 from outrisk.outputs.tables.frequencies import FrequenciesEntry
 from outrisk.outputs.tables.magnitudes import MagnitudesEntry
 from outrisk.outputs.tables.mode import ModeEntry
-from outrisk.outputs.tables.protection import Protection
 from outrisk.outputs.tables.quantiles import QuantilesEntry
-from outrisk.readers.printed_number import Printed, as_given, decimals_of, is_undefined, is_withheld, read_printed
-from outrisk.readers.source import MARGINS, Source
+from outrisk.readers.arranged_cells import CLOSE, Arranged, Key, arrange, given_count, number_of, within, words
+from outrisk.readers.cross_statistics import magnitudes, modes, quantiles
+from outrisk.readers.printed_number import Printed, decimals_of
+from outrisk.readers.source import Source
 from outrisk.readers.spss_tables import plain_table
-from outrisk.readers.table_layout import Cell, CellTable, lay_out
-from outrisk.readers.term_names import levels_of
+from outrisk.readers.table_layout import lay_out
 
-_QUANTILES = {0.5: "median", 0.0: "min", 1.0: "max"}
-_CLOSE = 0.6  # of a last digit, by which a printed total may miss the sum of printed cells, a cell
-
-Key = tuple[str, ...]  # a level an axis, TOTAL for a margin
-
-
-@dataclass(frozen=True)
-class Arranged:
-    """Texts of a table by statistic and levels, in the order of `by`; notes: what was left out, and why."""
-
-    by: tuple[str, ...]
-    texts: Mapping[str, Mapping[Key, str]]
-    comma: bool
-    notes: tuple[str, ...] = ()
+_LOG = logging.getLogger(__name__)
 
 
 def entries_of_cross_table(
@@ -43,20 +29,13 @@ def entries_of_cross_table(
 ) -> list[Entry]:
     """The entry with the numbers of the table's cells; then its margins, where they are tables of their own.
 
-    `number`: which table of an output of several, from 1.
+    `number`: which table of an output of several, from 1. What is left out is told to the log.
     """
-    return read_cross_table(source, entry, codebook, place, number)[0]
-
-
-def read_cross_table(
-    source: Source, entry: Entry, codebook: Codebook, place: str, number: int | None = None
-) -> tuple[list[Entry], tuple[str, ...]]:
-    """As `entries_of_cross_table`, with notes on what was left out."""
     makers: dict[type[Entry], Callable[..., tuple[list[Entry], tuple[str, ...]]]] = {
         FrequenciesEntry: _counts,
-        MagnitudesEntry: _magnitudes,
-        QuantilesEntry: _quantiles,
-        ModeEntry: _modes,
+        MagnitudesEntry: magnitudes,
+        QuantilesEntry: quantiles,
+        ModeEntry: modes,
     }
     maker = next((each for kind, each in makers.items() if isinstance(entry, kind)), None)
     if maker is None:
@@ -68,96 +47,9 @@ def read_cross_table(
     grid = plain_table(source.grid, by, show, number, place, called)
     table = lay_out(grid, codebook.names, None, place)
     arranged = arrange(table, by, codebook, source.comma, place)
-    return maker(arranged, entry, codebook, place)
-
-
-# ---------------------------------------------------------------- axes and levels
-
-
-def arrange(table: CellTable, by: Sequence[str], codebook: Codebook, comma: bool, place: str) -> Arranged:
-    """The cells by the levels of variables; OutputError where the table's axes or levels are not the codebook's."""
-    if not by:
-        unnamed = [axis for axis in table.axes if axis not in codebook]
-        if unnamed:
-            raise OutputError(f"{place}: the table does not name all of its variables; say them with 'by'")
-        by = table.axes
-    if len(by) != len(table.axes):
-        raise OutputError(
-            f"{place}: the table has {len(table.axes)} variables ({', '.join(axis or '?' for axis in table.axes)}), "
-            f"'by' names {len(by)}: {list(by)}"
-        )
-    order = _order(table, by, codebook, place)
-    texts: dict[str, dict[Key, str]] = {}
-    for cell in table.cells:
-        key = tuple(_level(cell, at, name, codebook, place) for at, name in zip(order, by, strict=True))
-        found = texts.setdefault(cell.statistic, {})
-        if key in found:
-            raise OutputError(f"{place}: {_words(by, key)} stands there twice; keep one")
-        found[key] = cell.text
-    return Arranged(tuple(by), texts, comma)
-
-
-def _order(table: CellTable, by: Sequence[str], codebook: Codebook, place: str) -> list[int]:
-    """Which axis of the table each variable of `by` is: by name, else by levels; OutputError if two orders fit."""
-    seen = [{cell.levels[at] for cell in table.cells} for at in range(len(table.axes))]
-    fitting = []
-    for order in permutations(range(len(by))):
-        pairs = list(zip(order, by, strict=True))
-        if all(table.axes[at] in ("", name) or table.axes[at] not in codebook for at, name in pairs) and all(
-            _fits(seen[at], name, codebook) for at, name in pairs
-        ):
-            fitting.append(list(order))
-    if not fitting:
-        at = next((at for at, axis in enumerate(table.axes) if axis in codebook and axis not in by), None)
-        if at is not None:
-            raise OutputError(f"{place}: the table is by {table.axes[at]}, 'by' says {list(by)}")
-        return list(range(len(by)))  # whose levels then show what does not fit
-    if len(fitting) > 1:
-        named = [order for order in fitting if order == list(range(len(by)))]
-        return named[0] if named else fitting[0]
-    return fitting[0]
-
-
-def _fits(levels: set[str], name: str, codebook: Codebook) -> bool:
-    known = sum(bool(levels_of(codebook[name], level)) or _is_missing(level) for level in levels)
-    return known >= max(1, len(levels) - 1)
-
-
-def _is_missing(level: str) -> bool:
-    return level.casefold() in ("", "na", "nan", "<na>", "missing", ".")
-
-
-def _level(cell: Cell, at: int, name: str, codebook: Codebook, place: str) -> str:
-    text, variable = cell.levels[at], codebook[name]
-    found = levels_of(variable, text)
-    if len(found) == 1:
-        return found[0]
-    if len(found) > 1:
-        raise OutputError(f"{place}: {text!r} may be {' or '.join(found)} of '{name}'")
-    if text.casefold() in MARGINS:
-        return TOTAL
-    if variable.missing and _is_missing(text):
-        return MISSING
-    raise OutputError(
-        f"{place}: {text!r} is no level of '{name}'; levels are {', '.join(variable.labels[:20])} (a margin is called "
-        "All, Total or Sum)"
-    )
-
-
-def _words(by: Sequence[str], key: Key) -> str:
-    return ", ".join(f"{name}={level}" for name, level in zip(by, key, strict=True)) or "the cell"
-
-
-# ---------------------------------------------------------------- numbers
-
-
-def _number(text: str, arranged: Arranged, where: str, place: str) -> Printed | None:
-    """The number of a cell; None for one without; OutputError for what is neither."""
-    found = read_printed(text, arranged.comma)
-    if found is None and not is_withheld(text) and not is_undefined(text):
-        raise OutputError(
-            f"{place}: the value of {where} is {text[:40]!r}, which is not a number; a withheld cell is empty, * or <10"
-        )
+    found, notes = maker(arranged, entry, codebook, place)
+    for note in notes:
+        _LOG.info("%s: %s", place, note)
     return found
 
 
@@ -165,7 +57,7 @@ def _counts(
     arranged: Arranged, entry: FrequenciesEntry, codebook: Codebook, place: str
 ) -> tuple[list[Entry], tuple[str, ...]]:
     texts = dict(arranged.texts.get("", arranged.texts.get("count", {})))
-    numbers = {key: _number(text, arranged, _words(arranged.by, key), place) for key, text in texts.items()}
+    numbers = {key: number_of(text, arranged, words(arranged.by, key), place) for key, text in texts.items()}
     shares = entry.show != "counts"
     margins = {key for key in texts if TOTAL in key}
     notes: list[str] = []
@@ -186,10 +78,10 @@ def _counts(
     changed = type(entry).model_validate({**entry.model_dump(), **changes, "values": None})
     (output,) = changed.build(codebook, 1)
     labels = output.sheet.labels
-    keys = {_words(arranged.by, key): key for key in numbers}
+    keys = {words(arranged.by, key): key for key in numbers}
     base = changed.protection.round_to
     values = {
-        label: _count(numbers.get(keys.get(label, ())), label in keys, int(output.decimals[at]), scale, base)
+        label: given_count(numbers.get(keys.get(label, ())), label in keys, int(output.decimals[at]), scale, base)
         for at, label in enumerate(labels)
     }
     found: list[Entry] = [changed.model_copy(update={"values": values})]
@@ -206,18 +98,6 @@ def _scale(entry: FrequenciesEntry, numbers: Mapping[Key, Printed | None]) -> fl
     return 100.0 if percent and fractions and any(number.decimals > 0 for number in known) else 1.0
 
 
-def _count(number: Printed | None, there: bool, decimals: int, scale: float, base: int | None) -> float | str:
-    if number is None:
-        return "withheld" if there else 0.0
-    if number.below:
-        return "withheld"
-    if scale != 1.0:
-        return float(f"{number.value * scale:.{decimals}f}")
-    if base and base % 2 == 0:  # a half may have gone up or down
-        return f"{max(0.0, number.value - base / 2):g} to {number.value + base / 2:g}"
-    return as_given(number, decimals)
-
-
 def _true_margins(
     numbers: Mapping[Key, Printed | None], arranged: Arranged, entry: FrequenciesEntry, place: str
 ) -> tuple[set[Key], list[str]]:
@@ -232,18 +112,18 @@ def _true_margins(
     kept, of_printed, wrong = set[Key](), 0, ""
     for key in (key for key in numbers if TOTAL in key):
         number = numbers[key]
-        inside = [each for cell, each in cells.items() if _within(cell, key)]
+        inside = [each for cell, each in cells.items() if within(cell, key)]
         total = sum(each.value for each in inside if each is not None and not each.below)
         gaps = sum(each is None or each.below for each in inside)
         if number is None:
             kept.add(key)
-        elif abs(number.value - total) <= _CLOSE:
+        elif abs(number.value - total) <= CLOSE:
             of_printed += bool(gaps) or rounded
             kept.add(key)
         else:
             kept.add(key)
             if not gaps and not rounded:
-                wrong = wrong or f"{_words(arranged.by, key)} is {number.value:g}, its cells add up to {total:g}"
+                wrong = wrong or f"{words(arranged.by, key)} is {number.value:g}, its cells add up to {total:g}"
     n = len(kept)
     if wrong:
         raise OutputError(f"{place}: {wrong}; correct it, or leave the margin out")
@@ -256,15 +136,11 @@ def _all_additive(numbers: Mapping[Key, Printed | None], cells: Mapping[Key, Pri
     """Whether every total is that of the printed cells."""
     for key, number in numbers.items():
         if TOTAL in key and number is not None:
-            inside = [each for cell, each in cells.items() if _within(cell, key)]
+            inside = [each for cell, each in cells.items() if within(cell, key)]
             total = sum(each.value for each in inside if each is not None and not each.below)
-            if abs(number.value - total) > _CLOSE:
+            if abs(number.value - total) > CLOSE:
                 return False
     return True
-
-
-def _within(cell: Key, margin: Key) -> bool:
-    return all(there in (TOTAL, level) for level, there in zip(cell, margin, strict=True))
 
 
 def _one_sided(
@@ -289,144 +165,10 @@ def _one_sided(
         (first,) = entry.build(codebook, 1)
         made = entry.model_copy(update={"by": tuple(names), "name": f"{first.name}: totals by {', '.join(names)}"})
         (output,) = made.build(codebook, 1)
-        keys = {_words(names, key): key for key in parts}
+        keys = {words(names, key): key for key in parts}
         values = {
-            label: _count(parts.get(keys.get(label, ())), label in keys, 0, 1.0, base) for label in output.sheet.labels
+            label: given_count(parts.get(keys.get(label, ())), label in keys, 0, 1.0, base)
+            for label in output.sheet.labels
         }
         found.append(made.model_copy(update={"values": values}))
     return found
-
-
-# ---------------------------------------------------------------- statistics of a variable
-
-
-def _with_threshold(entry: Any, texts: Mapping[str, Mapping[Key, str]], arranged: Arranged) -> Any:
-    """The entry with the threshold that cells such as `<10` tell, if it says no protection."""
-    marks = [read_printed(text, arranged.comma) for each in texts.values() for text in each.values()]
-    below = max((int(mark.value) for mark in marks if mark is not None and mark.below), default=0)
-    if below < 2 or "protection" in entry.model_fields_set:
-        return entry
-    return entry.model_copy(update={"protection": Protection(threshold=below)})
-
-
-def _add_up(texts: Mapping[str, Mapping[Key, str]], pattern: Sequence[bool], arranged: Arranged) -> bool:
-    """Whether the totals of a pattern are the sums of the cells as they are printed."""
-    for each in texts.values():
-        numbers = {key: read_printed(text, arranged.comma) for key, text in each.items()}
-        for key, total in numbers.items():
-            if tuple(level == TOTAL for level in key) == tuple(pattern) and total is not None:
-                inside = [cell for cell in numbers if TOTAL not in cell and _within(cell, key)]
-                printed = sum(found.value for cell in inside if (found := numbers[cell]) is not None)
-                if abs(total.value - printed) > _CLOSE:
-                    return False
-    return True
-
-
-def _blank(text: str | None, statistic: str, protected: bool) -> str | float:
-    """What a cell without a number says: withheld, or of nobody."""
-    if text is not None and (protected or (text.strip() and not is_undefined(text))):
-        return "withheld"
-    return 0.0 if statistic in ("sum", "count") else "undefined"
-
-
-def _of_statistics(
-    arranged: Arranged,
-    entry: Any,
-    codebook: Codebook,
-    statistics: Mapping[str, str],
-    label: Callable[[str, str], str],
-    place: str,
-) -> tuple[list[Entry], tuple[str, ...]]:
-    """An entry for the cells and one for each margin, of statistics by name in the file -> decimals changes inside."""
-    texts = {name: _texts(arranged, statistics, name, place) for name in statistics}
-    entry = _with_threshold(entry, texts, arranged)
-    protected = entry.protection.threshold is not None
-    keys = {key for each in texts.values() for key in each}
-    patterns = sorted({tuple(level == TOTAL for level in key) for key in keys})
-    notes: list[str] = []
-    found: list[Entry] = []
-    digits = {
-        name: decimals_of(_number(text, arranged, _words(arranged.by, key), place) for key, text in each.items())
-        for name, each in texts.items()
-    }
-    (first,) = entry.model_copy(update={"values": None}).build(codebook, 1)
-    for pattern in patterns:
-        if any(pattern) and protected:
-            notes.append("totals beside withheld cells are of the printed records alone; they are left out")
-            continue
-        if any(pattern) and entry.protection.round_to and _add_up(texts, pattern, arranged):
-            notes.append("totals that add up rounded cells say nothing more; they are left out")
-            continue
-        names = [name for name, total in zip(arranged.by, pattern, strict=True) if not total]
-        part = {
-            name: {
-                tuple(level for level in key if level != TOTAL): text
-                for key, text in each.items()
-                if tuple(level == TOTAL for level in key) == pattern
-            }
-            for name, each in texts.items()
-        }
-        changes: dict[str, Any] = {"by": names, "values": None}
-        if any(pattern):
-            changes["name"] = f"{first.name}: totals" + (f" by {', '.join(names)}" if names else "")
-        if "decimals" in type(entry).model_fields and "decimals" not in entry.model_fields_set:
-            changes["decimals"] = digits if isinstance(entry, MagnitudesEntry) else max(digits.values())
-        made = type(entry).model_validate({**entry.model_dump(), **changes})
-        (output,) = made.build(codebook, 1)
-        values: dict[str, float | str] = {}
-        by_cell = {_words(names, key) if names else "all": key for key in {k for each in part.values() for k in each}}
-        for cell in output.cells.labels:
-            key = by_cell.get(cell)
-            for name in statistics:
-                text = None if key is None else part[name].get(key)
-                number = None if text is None else _number(text, arranged, cell, place)
-                where = label(cell, name)
-                at = output.labels.index(where)
-                values[where] = (
-                    _blank(text, name, protected)
-                    if number is None or number.below
-                    else _count(number, True, 0, 1.0, entry.protection.round_to)
-                    if name == "count"
-                    else as_given(number, int(output.decimals[at]))
-                )
-        found.append(made.model_copy(update={"values": values}))
-    return found, tuple(dict.fromkeys(notes))
-
-
-def _texts(arranged: Arranged, statistics: Mapping[str, str], name: str, place: str) -> Mapping[Key, str]:
-    if name in arranged.texts:
-        return arranged.texts[name]
-    if len(statistics) == 1 and set(arranged.texts) == {""}:
-        return arranged.texts[""]
-    raise OutputError(
-        f"{place}: the table has no {name}; it has {', '.join(each or 'one number' for each in arranged.texts)}"
-    )
-
-
-def _magnitudes(
-    arranged: Arranged, entry: MagnitudesEntry, codebook: Codebook, place: str
-) -> tuple[list[Entry], tuple[str, ...]]:
-    statistics = {str(each): str(each) for each in entry.statistics}
-    return _of_statistics(
-        arranged,
-        entry,
-        codebook,
-        statistics,
-        lambda cell, name: f"{cell}: {name}" if name == "count" else f"{cell}: {name} of {entry.value}",
-        place,
-    )
-
-
-def _quantiles(
-    arranged: Arranged, entry: QuantilesEntry, codebook: Codebook, place: str
-) -> tuple[list[Entry], tuple[str, ...]]:
-    names = {_QUANTILES.get(each, f"quantile {each:g}"): "" for each in entry.quantiles}
-    return _of_statistics(
-        arranged, entry, codebook, names, lambda cell, name: f"{cell}: {name} of {entry.value}", place
-    )
-
-
-def _modes(arranged: Arranged, entry: ModeEntry, codebook: Codebook, place: str) -> tuple[list[Entry], tuple[str, ...]]:
-    return _of_statistics(
-        arranged, entry, codebook, {"mode": ""}, lambda cell, name: f"{cell}: mode of {entry.variable}", place
-    )

@@ -10,11 +10,11 @@ from functools import cached_property
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from outrisk.errors import DataError, first_line
 
 Grid = list[list[str]]
-MARGINS = ("all", "total", "sum", "insgesamt", "gesamt", "sous-total", "margin")  # what a level of all is called
 _LARGEST = 20_000_000  # bytes
 _MOST_CELLS = 2_000_000
 
@@ -126,20 +126,8 @@ def _spread(grid: Grid) -> Grid:
             for before, after in pairwise(filled[number + 1 :]):
                 for at in range(k - 1):
                     after[at] = after[at] or before[at]
-            return filled
-    return _filled_down(filled)
-
-
-def _filled_down(grid: Grid) -> Grid:
-    """Merged levels of rows below a single header written out: of each first column but the one without a gap."""
-    for at in range(len(grid[0]) - 1 if grid else 0):
-        body = [row for row in grid[1:] if row[0].casefold() not in MARGINS]
-        if all(row[at] for row in body) or not body[0][at]:
             break
-        for before, after in pairwise(grid[1:]):
-            if after[0] == before[0] or not after[0]:
-                after[at] = after[at] or before[at]
-    return grid
+    return filled
 
 
 def _sheets(path: Path) -> list[tuple[str, Grid]]:
@@ -150,16 +138,22 @@ def _sheets(path: Path) -> list[tuple[str, Grid]]:
             f"{path}: reading xlsx needs openpyxl (pip install 'outrisk[excel]'); or save it as CSV"
         ) from None
     try:
-        book = load_workbook(path, read_only=True, data_only=True)
-        sheets = [
-            (sheet.title, [[_cell(value) for value in row] for row in sheet.iter_rows(values_only=True)])
-            for sheet in book.worksheets
-        ]
+        sheets = [(sheet.title, _cells(sheet)) for sheet in load_workbook(path, data_only=True).worksheets]
     except Exception as error:  # zip and XML have faults of many kinds
         raise DataError(f"{path}: cannot be read as xlsx: {first_line(error)}") from None
     if not sheets:
         raise DataError(f"{path}: no sheet in it")
     return sheets
+
+
+def _cells(sheet: Any) -> Grid:
+    """The cells of a sheet; those merged down a column all say what the first of them says."""
+    grid = [[_cell(value) for value in row] for row in sheet.iter_rows(min_row=1, min_col=1, values_only=True)]
+    for merged in sheet.merged_cells.ranges:
+        if merged.min_col == merged.max_col:
+            for row in range(merged.min_row, merged.max_row):
+                grid[row][merged.min_col - 1] = grid[merged.min_row - 1][merged.min_col - 1]
+    return grid
 
 
 def _cell(value: object) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from outrisk.errors import OutputError
 from outrisk.readers.source import Grid
 
+MARGINS = ("all", "total", "sum", "insgesamt", "gesamt", "sous-total", "margin")  # what a level of all is called
 STATISTICS = {
     "mean": "mean",
     "average": "mean",

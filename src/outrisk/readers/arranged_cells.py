@@ -1,0 +1,131 @@
+"""Cells of a table by the levels of the codebook's variables, in whatever order and spelling; their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+from outrisk.codebook import MISSING, Codebook
+from outrisk.errors import OutputError
+from outrisk.outputs.tables.counted import TOTAL
+from outrisk.readers.printed_number import Printed, as_given, is_undefined, is_withheld, read_printed
+from outrisk.readers.table_layout import MARGINS, Cell, CellTable
+from outrisk.readers.term_names import levels_of
+
+CLOSE = 0.6  # of a last digit, by which a printed total may miss the sum of printed cells, a cell
+
+Key = tuple[str, ...]  # a level an axis, TOTAL for a margin
+
+
+@dataclass(frozen=True)
+class Arranged:
+    """Texts of a table by statistic and levels, in the order of `by`; notes: what was left out, and why."""
+
+    by: tuple[str, ...]
+    texts: Mapping[str, Mapping[Key, str]]
+    comma: bool
+    notes: tuple[str, ...] = ()
+
+
+def arrange(table: CellTable, by: Sequence[str], codebook: Codebook, comma: bool, place: str) -> Arranged:
+    """The cells by the levels of variables; OutputError where the table's axes or levels are not the codebook's."""
+    if not by:
+        unnamed = [axis for axis in table.axes if axis not in codebook]
+        if unnamed:
+            raise OutputError(f"{place}: the table does not name all of its variables; say them with 'by'")
+        by = table.axes
+    if len(by) != len(table.axes):
+        raise OutputError(
+            f"{place}: the table has {len(table.axes)} variables ({', '.join(axis or '?' for axis in table.axes)}), "
+            f"'by' names {len(by)}: {list(by)}"
+        )
+    order = _order(table, by, codebook, place)
+    texts: dict[str, dict[Key, str]] = {}
+    for cell in table.cells:
+        key = tuple(_level(cell, at, name, codebook, place) for at, name in zip(order, by, strict=True))
+        found = texts.setdefault(cell.statistic, {})
+        if key in found:
+            raise OutputError(f"{place}: {words(by, key)} stands there twice; keep one")
+        found[key] = cell.text
+    return Arranged(tuple(by), texts, comma)
+
+
+def _order(table: CellTable, by: Sequence[str], codebook: Codebook, place: str) -> list[int]:
+    """Which axis of the table each variable of `by` is: by name, else by levels; OutputError if two orders fit."""
+    seen = [{cell.levels[at] for cell in table.cells} for at in range(len(table.axes))]
+    fitting = []
+    for order in permutations(range(len(by))):
+        pairs = list(zip(order, by, strict=True))
+        if all(table.axes[at] in ("", name) or table.axes[at] not in codebook for at, name in pairs) and all(
+            _fits(seen[at], name, codebook) for at, name in pairs
+        ):
+            fitting.append(list(order))
+    if not fitting:
+        at = next((at for at, axis in enumerate(table.axes) if axis in codebook and axis not in by), None)
+        if at is not None:
+            raise OutputError(f"{place}: the table is by {table.axes[at]}, 'by' says {list(by)}")
+        return list(range(len(by)))  # whose levels then show what does not fit
+    if len(fitting) > 1:
+        named = [order for order in fitting if order == list(range(len(by)))]
+        return named[0] if named else fitting[0]
+    return fitting[0]
+
+
+def _fits(levels: set[str], name: str, codebook: Codebook) -> bool:
+    known = sum(bool(levels_of(codebook[name], level)) or _is_missing(level) for level in levels)
+    return known >= max(1, len(levels) - 1)
+
+
+def _is_missing(level: str) -> bool:
+    return level.casefold() in ("", "na", "nan", "<na>", "missing", ".")
+
+
+def _level(cell: Cell, at: int, name: str, codebook: Codebook, place: str) -> str:
+    text, variable = cell.levels[at], codebook[name]
+    found = levels_of(variable, text)
+    if len(found) == 1:
+        return found[0]
+    if len(found) > 1:
+        raise OutputError(f"{place}: {text!r} may be {' or '.join(found)} of '{name}'")
+    if text.casefold() in MARGINS:
+        return TOTAL
+    if variable.missing and _is_missing(text):
+        return MISSING
+    raise OutputError(
+        f"{place}: {text!r} is no level of '{name}'; levels are {', '.join(variable.labels[:20])} (a margin is called "
+        "All, Total or Sum)"
+    )
+
+
+def words(by: Sequence[str], key: Key) -> str:
+    """A cell as labels and messages name it."""
+    return ", ".join(f"{name}={level}" for name, level in zip(by, key, strict=True)) or "the cell"
+
+
+def number_of(text: str, arranged: Arranged, where: str, place: str) -> Printed | None:
+    """The number of a cell; None for one without; OutputError for what is neither."""
+    found = read_printed(text, arranged.comma)
+    if found is None and not is_withheld(text) and not is_undefined(text):
+        raise OutputError(
+            f"{place}: the value of {where} is {text[:40]!r}, which is not a number; a withheld cell is empty, * or <10"
+        )
+    return found
+
+
+def given_count(number: Printed | None, there: bool, decimals: int, scale: float, base: int | None) -> float | str:
+    """What a study file holds of a count or share, rounded to `base`; `there`: the table has such a cell."""
+    if number is None:
+        return "withheld" if there else 0.0
+    if number.below:
+        return "withheld"
+    if scale != 1.0:
+        return float(f"{number.value * scale:.{decimals}f}")
+    if base and base % 2 == 0:  # a half may have gone up or down
+        return f"{max(0.0, number.value - base / 2):g} to {number.value + base / 2:g}"
+    return as_given(number, decimals)
+
+
+def within(cell: Key, margin: Key) -> bool:
+    """Whether a cell is one of those that a margin sums."""
+    return all(there in (TOTAL, level) for level, there in zip(cell, margin, strict=True))
