@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from pool import AT, DOSES, JUDGED, KEYS, SETS, TARGET, census, crossed, make, outputs
+from pool import AT, DOSES, JUDGED, KEYS, SETS, TARGET, census, crossed, dealt, make, outputs
 
 from outrisk.assess.verdict.decide import says
 from outrisk.microdata import Microdata
@@ -22,9 +22,16 @@ SECONDS = {1000: 2.0, 5000: 4.0, 25365: 6.0}  # of a run at most
 
 
 def of_pair(n: int, dose: str, number: int, runs: int, permutations: int) -> dict[str, Any]:
-    """Marginal risks of a sample of each year, by both releases; six-key TCAP as zero; what a verdict says."""
+    """Marginal risks of a sample of each year, by both releases; six-key TCAP as zero; what a verdict says.
+
+    Where the years have no people left, both samples are dealt from both years.
+    """
     years = census()[1]
-    people = [years[year].take(np.arange(number * n, (number + 1) * n)) for year in (2019, 2018)]
+    people = (
+        [years[year].take(np.arange(number * n, (number + 1) * n)) for year in (2019, 2018)]
+        if (number + 1) * n <= len(years[2018])
+        else dealt(n, 2, (n, number))
+    )
     made = [
         make(f"dose/{n}-{dose}/{number}-{side}", people[side], outputs(dose), runs, SECONDS[n], 100 + 2 * number + side)
         for side in (0, 1)
@@ -79,6 +86,19 @@ def falls(found: dict[tuple[int, str], Sequence[dict[str, Any]]]) -> str:
     listed = "; ".join(fallen)
     return f"Of {steps} steps of the mean over key sets {clearly} fall by more than two standard errors. " + (
         f"Falls of any size: {listed}." if fallen else "None falls at all."
+    )
+
+
+def again(n: int, doses: tuple[str, str], pairs: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> str:
+    """A step of the mean over key sets on further pairs, in words."""
+    said = []
+    for m, measure in enumerate(JUDGED):
+        steps = np.array([more["mean"][m] - less["mean"][m] for less, more in pairs])
+        error = float(steps.std(ddof=1) / np.sqrt(len(steps)))
+        said.append(f"{measure} {steps.mean():+.5f} (standard error {error:.5f})")
+    return (
+        f"The step from {doses[0]} to {doses[1]} at {n:,} people once more, on {len(pairs)} pairs of samples dealt "
+        f"from both years: {', '.join(said)}."
     )
 
 

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import time
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -46,18 +49,37 @@ def _row_path(name: str) -> Path:
     return KEPT / _digest("src/outrisk", "validation", "benchmarks") / f"{name}.json"
 
 
-def known(name: str) -> Any:
+@dataclass(frozen=True)
+class Measured:
+    """A row, the processor seconds and the seconds by the clock that it took, and the commit it was measured at."""
+
+    row: Any
+    seconds: float
+    clock: float
+    commit: str
+
+
+def known(name: str) -> Measured | None:
     """A row by name if it is on disk, else None."""
     path = _row_path(name)
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+    return Measured(**json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
 
 
-def row(name: str, made: Callable[[], Any]) -> Any:
-    """A row by name, from disk or measured now; it stands as long as the code of outrisk and of the validation does."""
+def measure(name: str, made: Callable[[], Any]) -> None:
+    """Measure a row and keep it, unless it is there; it stands as long as the code of outrisk and of the validation."""
     path = _row_path(name)
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_suffix(".part")
-        unfinished.write_text(json.dumps(made()), encoding="utf-8")
-        unfinished.replace(path)
-    return json.loads(path.read_text(encoding="utf-8"))
+    if path.exists():
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    seconds, clock = time.process_time(), time.perf_counter()
+    row = made()
+    found = Measured(row, time.process_time() - seconds, time.perf_counter() - clock, _commit())
+    unfinished = path.with_suffix(".part")
+    unfinished.write_text(json.dumps(asdict(found)), encoding="utf-8")
+    unfinished.replace(path)
+
+
+@cache
+def _commit() -> str:
+    said = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+    return said.stdout.strip()

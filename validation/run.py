@@ -7,13 +7,15 @@ full table. planted: few people hidden among ordinary outputs, by the direct loo
 search: one release by both presets from several starts. paper: Tables 2 to 5 and Figure 3. followed: whom the release
 follows.
 
-What was measured is kept in runs/validation, so that parts can be run one by one and an interrupted run goes on;
-the page is written from all parts at the end. Needs `shared` beside the checkout.
+What was measured is kept in runs/validation with what it took, so that parts can be run one by one and an interrupted
+run goes on; the page is written from all parts at the end, and has what it had before of parts that were not measured.
+Needs `shared` beside the checkout.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -40,6 +42,7 @@ class Size:
     releases: tuple[str, ...]
     dose: dict[int, int]
     doses: tuple[str, ...]
+    again: tuple[int, tuple[str, str], int]  # a step of the dose on further pairs: people, doses, pairs
     planted: int
     alarms: int
     followed: int
@@ -53,11 +56,13 @@ class Size:
 
 
 FULL = Size(
-    {1000: 75, 5000: 75}, null.RELEASES, {1000: 3, 5000: 1, 25365: 1}, DOSES, 40, 100, 5, 2, 499, 3.0, 6.0,
+    {1000: 75, 5000: 75}, null.RELEASES, {1000: 3, 5000: 1, 25365: 1}, DOSES, (25365, ("one-way", "logit"), 4),
+    40, 100, 5, 2, 499, 3.0, 6.0,
     ("whole", "1", "2", "1.1", "1.2"), (2000, 40), ("uniform",),
 )  # fmt: skip
 QUICK = Size(
-    {1000: 3}, ("logit", "two-way"), {1000: 2}, ("one-way", "logit", "two-way", "four-way"), 3, 10, 1, 2, 99, 1.0, 3.0,
+    {1000: 3}, ("logit", "two-way"), {1000: 2}, ("one-way", "logit", "two-way", "four-way"),
+    (1000, ("one-way", "logit"), 0), 3, 10, 1, 2, 99, 1.0, 3.0,
     ("1.1", "1.2"), (0, 1), (),
 )  # fmt: skip
 SIZES = {"full": FULL, "quick": QUICK}
@@ -83,6 +88,11 @@ def tasks(size: Size) -> dict[str, list[Task]]:
             for n, pairs in size.dose.items()
             for name in size.doses
             for pair in range(pairs)
+        ]
+        + [
+            (("again", name, pair), lambda d=name, i=pair: dose.of_pair(size.again[0], d, i, k, permutations))
+            for name in size.again[1]
+            for pair in range(1, size.again[2] + 1)
         ],
         "planted": [
             ((case, seed), lambda c=case, s=seed: cases.of_draw(c, s, 2000))
@@ -109,15 +119,9 @@ def tasks(size: Size) -> dict[str, list[Task]]:
 
 
 def measured(name: str, parts: list[Task], size: str, workers: int) -> None:
-    """Measure a part; each result is kept as soon as it is there. Seconds of processor to stderr."""
-
-    def one(key: Key, task: Callable[[], Any]) -> float:
-        began = time.process_time()
-        kept.row(_place(size, name, key), task)
-        return time.process_time() - began
-
-    seconds = joblib.Parallel(n_jobs=workers)(joblib.delayed(one)(*task) for task in parts)
-    print(f"{name}: {sum(seconds):.0f} s", file=sys.stderr, flush=True)
+    """Measure a part; each result is kept as soon as it is there."""
+    joblib.Parallel(n_jobs=workers)(joblib.delayed(kept.measure)(_place(size, name, key), task) for key, task in parts)
+    print(f"{name}: measured", file=sys.stderr, flush=True)
 
 
 def _place(size: str, part: str, key: Key) -> str:
@@ -133,8 +137,27 @@ def _rows(part: str, made: Callable[[], Iterable[str]]) -> list[str]:
         return [f"| not measured yet: `python validation/run.py --part {part}` |"]
 
 
-def page(found: dict[str, dict[Key, Any]], size: Size, out: Path, command: str) -> str:
-    """The page, from what all parts measured."""
+def took(records: dict[str, dict[Key, kept.Measured]], todo: dict[str, list[Task]]) -> dict[str, str]:
+    """A row for each part that was measured: of how much of it, with what commits, seconds of processor and clock."""
+    rows = {}
+    for name, some in records.items():
+        if some:
+            commits = ", ".join(dict.fromkeys(each.commit for each in some.values()))
+            seconds, clock = (sum(getattr(each, what) for each in some.values()) for what in ("seconds", "clock"))
+            rows[name] = f"| {name} | {len(some)} of {len(todo[name])} | {commits} | {seconds:,.0f} | {clock:,.0f} |"
+    return rows
+
+
+def standing(text: str, template: str) -> dict[str, str]:
+    """What an earlier page has in the places of the template; nothing where its text has changed since."""
+    names = re.findall(r"\{(\w+)\}", template)
+    pattern = "(.*?)".join(re.escape(part) for part in re.split(r"\{\w+\}", template))
+    found = re.fullmatch(pattern, text, flags=re.DOTALL)
+    return dict(zip(names, found.groups(), strict=True)) if found else {}
+
+
+def page(found: dict[str, dict[Key, Any]], size: Size, out: Path, command: str, times: dict[str, str]) -> str:
+    """The page, from what all parts measured; what was not measured stands as in the page before."""
     whole = {
         (n, name): [found["dose"].get((n, name, pair)) for pair in range(pairs)]
         for n, pairs in size.dose.items()
@@ -142,7 +165,8 @@ def page(found: dict[str, dict[Key, Any]], size: Size, out: Path, command: str) 
     }
     doses = {key: rows for key, rows in whole.items() if all(rows)}
     traces = {start: found["paper"]["trace", start] for start in size.starts if ("trace", start) in found["paper"]}
-    dose.figure(doses, out / "validation.svg")
+    if doses:
+        dose.figure(doses, out / "validation.svg")
     if traces:
         paper_tables.figure(traces, out / "validation-paper.svg")
 
@@ -168,7 +192,8 @@ def page(found: dict[str, dict[Key, Any]], size: Size, out: Path, command: str) 
         "null": _rows("null", lambda: nulls(null.null_row)),
         "own": _rows("null", lambda: nulls(null.own_row)),
         "dose": [dose.row(*key, rows) for key, rows in doses.items()],
-        "falls": [dose.falls(doses)],
+        "falls": [dose.falls(doses)] if doses else [],
+        "again": [_again(found["dose"], size)],
         "planted": _rows(
             "planted", lambda: [*(cases.planted_row(case, draws(case)) for case in cases.ASKED), alarms()]
         ),
@@ -181,13 +206,25 @@ def page(found: dict[str, dict[Key, Any]], size: Size, out: Path, command: str) 
             for start, points in traces.items()
         ]
         + ["", "![TCAP as zero against the error of the coefficients](validation-paper.svg)"] * bool(traces)
-        or ["| ours | not measured yet: `--part paper` | | |"],
+        or ["| ours | not measured yet: `python validation/run.py --part paper` | | |"],
         "followed": _rows("followed", lambda: [followed.row(case, follows(case)) for case in followed.CASES]),
     }
     text = (Path(__file__).parent / "page.md").read_text(encoding="utf-8")
+    before = out / "validation.md"
+    earlier = standing(before.read_text(encoding="utf-8"), text) if before.exists() else {}
+    old = {row.split("|")[1].strip(): row for row in earlier.get("took", "").splitlines()}
+    parts["took"] = [(old | times)[name] for name in tasks(size) if name in old | times]
     for name, value in parts.items():
-        text = text.replace("{" + name + "}", value if isinstance(value, str) else "\n".join(value))
+        new = value if isinstance(value, str) else "\n".join(value)
+        text = text.replace("{" + name + "}", new if new and "not measured yet" not in new else earlier.get(name, new))
     return text
+
+
+def _again(found: dict[Key, Any], size: Size) -> str:
+    """The step that was measured once more; '' where it was not."""
+    n, doses, pairs = size.again
+    some = [tuple(found.get(("again", name, pair)) for name in doses) for pair in range(1, pairs + 1)]
+    return dose.again(n, doses, some) if some and all(all(each) for each in some) else ""
 
 
 def main() -> None:
@@ -212,13 +249,14 @@ def main() -> None:
         print(f"{(time.time() - began) / 60:.1f} minutes", file=sys.stderr)
     if options.part:
         return
-    found = {
+    records = {
         name: {key: row for key, _ in parts if (row := kept.known(_place(options.size, name, key))) is not None}
         for name, parts in todo.items()
     }
+    found = {name: {key: each.row for key, each in some.items()} for name, some in records.items()}
     options.out.mkdir(parents=True, exist_ok=True)
     command = "python validation/run.py" + ("" if options.size == "full" else f" --size {options.size}")
-    text = page(found, size, options.out, command)
+    text = page(found, size, options.out, command, took(records, todo))
     (options.out / "validation.md").write_text(text, encoding="utf-8")
     print(text)
 
