@@ -31,7 +31,7 @@ import kept
 import null
 import paper_tables
 import search
-from pool import DOSES
+from pool import DOSES, compiled
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Size:
 FULL = Size(
     {1000: 75, 5000: 75}, null.RELEASES, {1000: 3, 5000: 1, 25365: 1}, DOSES, (25365, ("one-way", "logit"), 4),
     40, 100, 5, 2, 499, 3.0, 6.0,
-    ("whole", "1", "2", "1.1", "1.2"), (2000, 40), ("uniform",),
+    ("whole", "1", "2", "1.1", "1.2"), (2000, 40), ("uniform", "univariate"),
 )  # fmt: skip
 QUICK = Size(
     {1000: 3}, ("logit", "two-way"), {1000: 2}, ("one-way", "logit", "two-way", "four-way"),
@@ -244,6 +244,7 @@ def main() -> None:
         parser.error(f"no part {sorted(unknown)}; there are {list(todo)}")
     began = time.time()
     if not options.write:
+        compiled()
         for name in options.part or todo:
             measured(name, todo[name], options.size, options.workers)
         print(f"{(time.time() - began) / 60:.1f} minutes", file=sys.stderr)
