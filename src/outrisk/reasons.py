@@ -26,6 +26,9 @@ REASONS: dict[str, str] = {
     "coarse": "one record moves it by {} half last digits: few data sets of this size have it to its digits; where it "
     "is within 1 % of its sampling error more digits hardly matter, else give more generations",
     "out_of_time": "the run ended before it stood still: give it more time or generations",
+    "conflict": "no data set has it together with {}: correct one of them, or see whether both are of the same records",
+    "tension": "the search stood still, and {} pulls against it: what moves one nearer moves the other away; another "
+    "seed may do, or fewer digits of one of them",
     "stood_still": "the search stood still, other numbers being in the way: another seed may do",
 }
 

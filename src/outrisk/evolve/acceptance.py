@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from outrisk.evolve.by_refit import by_refit
 from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.number_errors import Errors
 from outrisk.evolve.problem import Problem
@@ -31,13 +32,16 @@ class Standstill:
 
 @dataclass
 class Settled:
-    """The nearest data set so far of which every number is within 1 % of its sampling error, if there is one."""
+    """The nearest data set so far of which every number is within 1 % of its sampling error, if there is one; and what
+    numbers are beyond first order (total k,), once first order was not enough.
+    """
 
     problem: Problem
     allowed: Array | None = None  # (total k,)
     looked: int = 0
     candidate: Candidate | None = None
     errors: Errors | None = None
+    beyond: Array | None = None
 
     def see(self, number: int, candidate: Candidate, distances: Array, errors: Errors) -> bool:
         """Take note of the data set of a generation, off by `distances` (total k,); returns whether there is one."""
@@ -49,6 +53,16 @@ class Settled:
         if within and (self.errors is None or errors.missed < self.errors.missed):
             self.candidate, self.errors = deepcopy(candidate), errors
         return self.candidate is not None
+
+    def stands(self) -> bool:
+        """Whether a refit agrees; else there is none from now on, and numbers are taken as the refit had them."""
+        assert self.candidate is not None
+        found = by_refit(self.problem, self.candidate)
+        if found.near:
+            self.errors = found.errors
+        else:
+            self.candidate, self.errors, self.beyond = None, None, found.beyond
+        return found.near
 
 
 @dataclass

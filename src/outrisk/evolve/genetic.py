@@ -21,6 +21,7 @@ import numpy as np
 from deap import base, tools
 
 from outrisk.evolve import breeding
+from outrisk.evolve.by_refit import by_refit
 from outrisk.evolve.candidate import Candidate, draw_candidate, evaluate
 from outrisk.evolve.generation import Generation, Stop
 from outrisk.evolve.linear_map import Linear, linearise
@@ -28,6 +29,7 @@ from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import GeneticSettings
 from outrisk.evolve.start import STARTS
 from outrisk.evolve.state import State, restore, state_of
+from outrisk.problem.blocks import Array
 
 
 def evolve(
@@ -40,7 +42,7 @@ def evolve(
     """Yield every generation, 0 being the start, or those after the one that `state` is of; the last has a `stop`.
 
     The linear map of the fitness is taken afresh at the best candidate every `refresh` generations; 'matched' is said
-    only after exact totals and a fresh map agree. The same generator gives the same run for any number of workers,
+    only where a refit agrees. The same generator gives the same run for any number of workers,
     which are threads that breed pairs.
     """
     with ThreadPoolExecutor(workers) if workers > 1 else nullcontext() as pool:
@@ -62,10 +64,11 @@ class _Evolution:
         self.rngs = rng.spawn(settings.population // 2)  # one a pair, so that pairs may breed in any order
         self.population: list[Candidate] = [] if state else self.toolbox.population(n=settings.population)
         self.at = deepcopy(self.population[0]) if self.population else None
+        self.beyond: Array | None = None  # what numbers are beyond first order (see by_refit.py)
         if state:
             restore(self, state)
         assert self.at is not None
-        self.linear: Linear = self.toolbox.linearise(self.at)
+        self.linear: Linear = self.toolbox.linearise(self.at, self.beyond)
         if not state:
             judge(self.toolbox, self.population, self.linear)
 
@@ -77,17 +80,27 @@ class _Evolution:
                 self.population = step(toolbox, settings, self.population, self.linear, number - 1, self.rngs)
             best = max(self.population, key=attrgetter("fitness"))
             if number % settings.refresh == 0 or self.linear.errors(best.totals).all_matched:
-                best.totals = self.problem.totals(best.codes)
-                self.at = deepcopy(best)
-                self.linear = toolbox.linearise(best)
-                judge(toolbox, self.population, self.linear)
-                best = max(self.population, key=attrgetter("fitness"))
+                best = self._refresh(best)
             errors = self.linear.errors(best.totals)
+            if errors.all_matched:
+                found = by_refit(self.problem, best)
+                errors = found.errors
+                if not errors.all_matched:
+                    self.beyond = found.beyond
+                    self._refresh(best)
             stop: Stop = "matched" if errors.all_matched else "budget" if number == settings.generations else ""
             fitness, rate = statistics.compile(self.population), settings.mutation(number)
             yield Generation(number, best, errors, rate, fitness, stop, partial(state_of, self, number))
             if stop:
                 return
+
+    def _refresh(self, best: Candidate) -> Candidate:
+        """Take the linear map at a candidate; returns who is best by it."""
+        best.totals = self.problem.totals(best.codes)
+        self.at = deepcopy(best)
+        self.linear = self.toolbox.linearise(best, self.beyond)
+        judge(self.toolbox, self.population, self.linear)
+        return max(self.population, key=attrgetter("fitness"))
 
 
 def step(
@@ -122,7 +135,10 @@ def make_toolbox(problem: Problem, settings: GeneticSettings, rng: np.random.Gen
     toolbox = base.Toolbox()
     toolbox.register("candidate", draw_candidate, problem, STARTS[settings.start](problem), rng)
     toolbox.register("population", tools.initRepeat, list, toolbox.candidate)
-    toolbox.register("linearise", lambda best: linearise(problem, best.codes, best.totals, settings.fitness))
+    toolbox.register(
+        "linearise",
+        lambda best, beyond: linearise(problem, best.codes, best.totals, settings.fitness, beyond=beyond),
+    )
     toolbox.register("evaluate", evaluate)
     toolbox.register("mate", breeding.mate, problem, share=settings.mate_share)
     toolbox.register("mutate", breeding.mutate, problem)

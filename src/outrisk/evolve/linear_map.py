@@ -33,7 +33,8 @@ class Linear:
 
     low, high, weight (m,): range and weight of each total of a tally. forms: for each model (totals, numbers), the
     change of its scaled residuals with its totals; residuals: those at the origin. informations: of each part, (0, 0)
-    where there is none. bends: of each part, how its numbers change with the score besides (see _bend).
+    where there is none. bends: of each part, how its numbers change with the score besides (see _bend). beyond: what
+    is added to all numbers (total k,), as a refit had it (see by_refit.py).
     """
 
     problem: Problem
@@ -45,6 +46,7 @@ class Linear:
     residuals: tuple[Array, ...]
     informations: tuple[Array, ...]
     bends: tuple[Array, ...]
+    beyond: Array
 
     @cached_property
     def flat_forms(self) -> Array:
@@ -76,7 +78,7 @@ class Linear:
                 if isinstance(part, TallyPart)
                 else part.map.numbers(totals[where], information) + bend @ totals[where][: bend.shape[1]]
             )
-        return np.concatenate(found)
+        return np.concatenate(found) + self.beyond
 
     def distances(self, totals: Array) -> Array:
         """Signed distance (total k,) of all numbers from where they should lie; infinite where undefined."""
@@ -122,30 +124,34 @@ def linearise(
     fitness: Fitness,
     emphasis: Array | None = None,
     tightness: float = 0.0,
+    beyond: Array | None = None,
 ) -> Linear:
     """The fitness (see weights.py) around a data set with these totals. Each number's share is multiplied by its
-    importance and its `emphasis` (total k,).
+    importance and its `emphasis` (total k,). beyond: what to add to all numbers, bends being taken into account.
     """
     weights = Weights(fitness, tightness, problem.importance if emphasis is None else problem.importance * emphasis)
     low, high, weight = np.zeros(len(totals)), np.zeros(len(totals)), np.zeros(len(totals))
     forms, residuals, bends, informations = [], [], [], problem.informations(codes)
+    more = np.zeros(len(problem.tolerance)) if beyond is None else beyond
     for (part, where, which, block), information in zip(problem.slices, informations, strict=True):
         here, bend = totals[where], np.zeros((part.n_numbers, 0))
         if isinstance(part, TallyPart):
             low[where], high[where], weight[where] = _of_tally(problem, part, which, here, weights)
         else:
             jacobian = part.map.jacobian(here, information)
-            if fitness not in ("mse", "chi2"):
+            if beyond is not None or fitness not in ("mse", "chi2"):
                 bend = _bend(problem, part, block, codes, here, jacobian)
                 jacobian[:, : bend.shape[1]] += bend
-            far = part.map.numbers(here, information) + bend @ here[: bend.shape[1]]
+            far = part.map.numbers(here, information) + bend @ here[: bend.shape[1]] + more[which]
             far -= np.clip(far, problem.low[which], problem.high[which])
             far = np.where(np.isfinite(far), far, 0.0)  # an undefined number cannot draw
             scale = of_model(weights, which, part.map.precision(here, information), problem.tolerance[which])
             forms.append(np.ascontiguousarray((scale.T @ jacobian).T))
             residuals.append(scale.T @ far)
         bends.append(bend)
-    return Linear(problem, totals.copy(), low, high, weight, tuple(forms), tuple(residuals), informations, tuple(bends))
+    return Linear(
+        problem, totals.copy(), low, high, weight, tuple(forms), tuple(residuals), informations, tuple(bends), more
+    )
 
 
 def _of_tally(

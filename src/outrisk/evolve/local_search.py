@@ -20,6 +20,7 @@ import numpy as np
 
 from outrisk.evolve import moves
 from outrisk.evolve.acceptance import Nearest, Settled, Standstill
+from outrisk.evolve.by_refit import by_refit
 from outrisk.evolve.candidate import Candidate, draw_candidate
 from outrisk.evolve.closing import Closing, close_in
 from outrisk.evolve.generation import Generation, Stop
@@ -97,7 +98,7 @@ class _Search:
         self.candidate = draw_candidate(self.problem, STARTS[self.settings.start](self.problem), self.rng)
         self.schedule = Schedule(self.problem, self.settings)
         self.closing = Closing(began=number, starts=self.closing.starts + 1)
-        self.standstill = Standstill(since=number)
+        self.standstill, self.settled.beyond = Standstill(since=number), None
         self.linear = self._linearise()
 
     def _advance(self, number: int) -> None:
@@ -175,7 +176,8 @@ class _Search:
 
     def _linearise(self, candidate: Candidate | None = None) -> Linear:
         schedule, at = self.schedule, candidate or self.candidate
-        return linearise(self.problem, at.codes, at.totals, schedule.fitness, schedule.emphasis, schedule.tightness)
+        weights = schedule.fitness, schedule.emphasis, schedule.tightness
+        return linearise(self.problem, at.codes, at.totals, *weights, self.settled.beyond)
 
     def _judge(self, number: int) -> tuple[Stop, Errors]:
         """Whether and why the run stops here, and the errors of the data set."""
@@ -184,15 +186,20 @@ class _Search:
             self.candidate.totals = self.problem.totals(self.candidate.codes)
             self.linear = self._linearise()
             errors = self.linear.errors(self.candidate.totals)
+        if errors.all_matched:
+            found = by_refit(self.problem, self.candidate)
+            errors, self.settled.beyond = found.errors, found.beyond
             if errors.all_matched:
                 return "matched", errors
+            self.linear = self._linearise()
         waited = self.standstill.see(number, errors.off)
         near = self._near(number, errors)
-        if number == self.settings.generations:
-            return "near" if near else "budget", errors
+        last = number == self.settings.generations
         patience = self.settings.patience / (2.0 if near else 1.0)
         stalled = 0 < patience <= waited and not self.schedule.closing
-        return ("" if not stalled else "near" if near else "stalled"), errors
+        if near and (last or stalled) and not self.settled.stands():
+            near, stalled, self.standstill = False, False, Standstill(since=number)
+        return ("near" if near else "budget" if last else "stalled") if last or stalled else "", errors
 
     def _near(self, number: int, errors: Errors) -> bool:
         """Whether some data set of the run has every number within 1 % of its sampling error."""

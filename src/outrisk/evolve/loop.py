@@ -27,7 +27,7 @@ def evolve(
     where there are few records by annealing (small.py).
 
     The last generation yielded has a `stop`. Errors are first-order around the published numbers: exact for counts,
-    exact in the limit for a regression; 'matched' is said only after exact totals and a fresh linear map agree. The
+    exact in the limit for a regression; 'matched' and 'near' are said only where a refit agrees. The
     same generator gives the same run for any number of workers, which are threads that breed pairs of candidates; a
     local search has one candidate and needs none.
 

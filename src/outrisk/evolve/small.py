@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from outrisk.evolve.by_refit import by_refit
 from outrisk.evolve.candidate import Candidate, draw_candidate
 from outrisk.evolve.compiled.annealing import (
     DEVIATION,
@@ -62,6 +63,8 @@ def search(problem: Problem, settings: LocalSearchSettings, rng: np.random.Gener
             candidate.codes = exact.chain(candidate.codes, number % 2 == 0 and not exact.modelled, rng)
             candidate.totals = problem.totals(candidate.codes)
         errors = linearise(problem, candidate.codes, candidate.totals, "precision").errors(candidate.totals)
+        if errors.all_matched:
+            errors = by_refit(problem, candidate).errors
         if best is None or errors.missed <= best[1].missed:
             best = candidate, errors
         stop: Stop = "matched" if best[1].all_matched else "" if number < chains else "stalled"

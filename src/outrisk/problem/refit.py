@@ -6,19 +6,23 @@ sampling error: another sample of the same people would move it a hundred times 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
+from outrisk.codebook import Codebook
+from outrisk.microdata import Microdata
 from outrisk.problem.blocks import Array
 from outrisk.problem.influence import Records
 from outrisk.problem.released import Released
 from outrisk.problem.sampling import sampling_errors
 
 NEAR = 0.01  # of a sampling error: a number within it counts as near
+NOTHING: Mapping[int, str] = MappingProxyType({})
 COARSE = 20.0  # half last digits that one record moves a number by, from where on its digits are finer than the records
 
 
@@ -78,11 +82,15 @@ class Refit:
         """Which of these numbers are matched, or within 1 % of their sampling error."""
         return self.matched | (np.abs(self.differences) <= NEAR * self.sampling_errors)
 
-    def rows(self, stop: str = "") -> Iterator[Compared]:
-        """Every number of which something was released; `stop`: why the run ended that made the records."""
+    def rows(
+        self, stop: str = "", conflicts: Mapping[int, str] = NOTHING, tensions: Mapping[int, str] = NOTHING
+    ) -> Iterator[Compared]:
+        """Every number of which something was released. stop: why the run ended that made the records; conflicts,
+        tensions: by position, what no data have a number together with, and what pulls against it.
+        """
         released = self.released
         for at, k in enumerate(np.flatnonzero(released.known)):
-            reason, detail = ("", "") if self.matched[at] else self._why(at, int(k), stop)
+            reason, detail = ("", "") if self.matched[at] else self._why(at, int(k), stop, conflicts, tensions)
             yield Compared(
                 output=released.name,
                 label=released.labels[k],
@@ -99,11 +107,23 @@ class Refit:
                 detail=detail,
             )
 
-    def _why(self, at: int, k: int, stop: str) -> tuple[str, str]:
+    def _why(
+        self, at: int, k: int, stop: str, conflicts: Mapping[int, str], tensions: Mapping[int, str]
+    ) -> tuple[str, str]:
         """Code and detail of why a number is not matched."""
+        if k in conflicts:
+            return "conflict", conflicts[k]
         if not np.isfinite(self.numbers[k]):
             return "no_refit", self.failure or "the number is undefined on the synthetic data"
         moved = self.sampling_errors[at] / np.sqrt(len(self.codes)) / self.released.tolerance[k]
         if moved > COARSE:
             return "coarse", f"{moved:.0f}"
-        return ("out_of_time" if stop in ("budget", "time") else "stood_still"), ""
+        if stop in ("budget", "time"):
+            return "out_of_time", ""
+        return ("tension", tensions[k]) if k in tensions else ("stood_still", "")
+
+
+def refit_all(released: Sequence[Released], codebook: Codebook, codes: Records) -> list[Refit]:
+    """All outputs refitted on records (n, variables)."""
+    data = Microdata(codebook, np.asarray(codes))
+    return [output.recompute(data) for output in released]
