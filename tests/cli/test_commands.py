@@ -139,6 +139,28 @@ def test_prove_says_how_many_and_writes_who_only_where_asked(tmp_path, capsys):
     assert proved.value.tolist() == people.ill[alone].tolist()
 
 
+def test_who_is_proved_is_written_whole_or_not_at_all(tmp_path, capsys, monkeypatch):
+    path, csv = write_study(tmp_path), tmp_path / "proved.csv"
+    csv.write_text("as before\n")
+    write = pd.DataFrame.to_csv
+
+    def full(frame, place, **options):
+        write(frame, place, **options)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pd.DataFrame, "to_csv", full)
+    assert "No space left" in refused_after(capsys, "prove", path, "--csv", csv)
+    assert csv.read_text() == "as before\n"
+    assert not [each for each in tmp_path.iterdir() if "draft" in each.name]
+
+
+def refused_after(capsys, *arguments):
+    """The one line of a refusal that comes after the answer was printed."""
+    code, _, err = outrisk(capsys, *arguments)
+    assert code == 2 and err.count("\n") == 1, err
+    return err
+
+
 @pytest.mark.parametrize(
     ("changes", "options", "said"),
     [

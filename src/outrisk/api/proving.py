@@ -30,6 +30,7 @@ from outrisk.prove.certain_claims import CertainRecords, certain_records
 from outrisk.prove.few_people import FewPeople, few_people
 from outrisk.prove.programme import Programme, drawn, programme
 from outrisk.prove.what_must_go import in_words, what_must_go
+from outrisk.whole_files import whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +57,11 @@ class Proof:
     def __repr__(self) -> str:
         """The sentence."""
         return self.sentence
+
+    def write(self, path: str | Path) -> None:
+        """Write `certain` as CSV."""
+        with whole(Path(path)) as draft:
+            self.certain.to_csv(draft, index=False)
 
 
 @dataclass(frozen=True)

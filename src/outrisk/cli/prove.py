@@ -38,7 +38,7 @@ def prove(
     for name, reason in proof.left_out.items():
         console.print(escape(f"Not used: {name} ({reason}). Claims hold without it; with it there may be more."))
     if csv is not None:
-        proof.certain.to_csv(csv, index=False)
+        proof.write(csv)
     return 0
 
 
