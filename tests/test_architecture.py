@@ -53,6 +53,7 @@ ALLOWED = {
         "__version__",
         "microdata",
         "problem",
+        "prove",
         "outputs",
         "evolve",
         "records",

@@ -52,6 +52,10 @@ def test_a_released_number_that_the_data_do_not_give(tmp_path, capsys):
     assert cell.loc["whole", "released"] == right + 3  # what is to be released is what is assessed
     assert cell.loc[["1", "2"], "released"].sum() == right  # halves have no released numbers: computed
     assert "Released numbers of 1 output differ" in (run / "risk.json").read_text()
+    missed = matched[(matched["fold"] == "whole") & ~matched["matched"]]
+    assert len(missed) and set(missed["reason"]) == {"conflict"}  # three people more than there are records
+    assert "no data set has it together with area=" in (run / "details.html").read_text()
+    assert not (matched.loc[matched["fold"] != "whole", "reason"] == "conflict").any()
 
 
 def test_check_says_so_without_an_evolution(tmp_path, capsys):

@@ -49,7 +49,12 @@ class Taught:
         rows = [
             row
             for copy in self._making.copies
-            for row in reproduced_rows(copy.number, [released.recompute(copy.data) for released in course.released])
+            for row in reproduced_rows(
+                copy.number,
+                [released.recompute(copy.data) for released in course.released],
+                copy.stop,
+                lambda: course.conflicts,
+            )
         ]
         return pd.DataFrame(rows, columns=[field.name for field in fields(Reproduced)])
 

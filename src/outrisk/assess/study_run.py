@@ -54,6 +54,7 @@ from outrisk.load import StudyData
 from outrisk.microdata import write_table
 from outrisk.outputs.base import Output
 from outrisk.problem.refit import Refit
+from outrisk.prove.in_conflict import in_conflict
 from outrisk.prove.programme import drawn
 from outrisk.records.directory import StudyDirectory
 from outrisk.records.provenance import code_digest, data_digest, file_digest, flat, peak_memory_mb, versions
@@ -326,7 +327,7 @@ class StudyRun:
         stored = self.study.stored(directory.folder, codebook) if isinstance(directory, StudyDirectory) else None
         directory.yaml("study.yaml", stored or self.study.resolved())
         directory.codebook(codebook)
-        directory.rows("matched.csv", Matched, (row for result in results for row in matched_rows(result)))
+        directory.rows("matched.csv", Matched, self._matched)
         directory.rows("trajectory.csv", Step, (row for result in results for row in result.trajectory))
         directory.rows("snapshots.csv", Snapshot, (row for result in results for row in result.snapshots))
         directory.rows("risk.csv", Score, (row for result in results for row in risk_rows(result)))
@@ -351,6 +352,20 @@ class StudyRun:
             directory.json("certain.json", self.certain.summary)
         self._decide(directory)
         self._write_contributions(directory)
+
+    @property
+    def _matched(self) -> Iterator[Matched]:
+        """Rows of matched.csv. Numbers that are given may contradict each other; those of the data never do."""
+        for result in self.results:
+            fold = result.job.fold
+            given = self.assessment.given and fold.level == 1 and not fold.swapped
+            yield from matched_rows(result, (lambda: self._conflicts) if given else None)
+
+    @cached_property
+    def _conflicts(self) -> list[dict[int, str]]:
+        """What no data set has together, of the released numbers of the whole data."""
+        problem = next(job.problem for job in self.jobs if job.fold.level == 1 and not job.fold.swapped)
+        return in_conflict(problem.codebook, problem.released, problem.n_records, problem.rules)
 
     @property
     def reached(self) -> Reached:

@@ -14,6 +14,7 @@ import numpy as np
 from outrisk.assess.extrapolation import extrapolate
 from outrisk.assess.run import Job, RunResult
 from outrisk.assess.study import Assessment
+from outrisk.problem.tension import Conflicts, compared
 from outrisk.records.results import find
 from outrisk.records.schema import (
     Estimate,
@@ -32,10 +33,10 @@ from outrisk.risk.intervals import jackknife
 from outrisk.risk.privacy.registry import METRICS, Metric
 
 
-def matched_rows(result: RunResult) -> Iterator[Matched]:
-    """Rows of matched.csv for one run: every number of which something was released."""
+def matched_rows(result: RunResult, conflicts: Conflicts | None = None) -> Iterator[Matched]:
+    """Rows of matched.csv for one run: every number of which something was released (`conflicts`: see `compared`)."""
     place = vars(result.job.place)
-    yield from (Matched(**place, **vars(number)) for refit in result.refits for number in refit.rows(result.stop))
+    yield from (Matched(**place, **vars(row)) for row in compared(result.refits, result.stop, conflicts))
 
 
 def risk_rows(result: RunResult) -> Iterator[Score]:

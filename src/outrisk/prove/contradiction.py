@@ -77,6 +77,14 @@ def contradiction(of: Programme, seconds: float) -> Contradiction:
     return Contradiction(tuple(found), done and outputs_done)
 
 
+def infeasible(of: Programme, until: float) -> bool:
+    """Whether no counts fit all rows, not even broken ones; False where that is not known by then."""
+    try:
+        return _contradicts(of, np.arange(len(of.origin)), False, until)
+    except TimeoutError:
+        return False
+
+
 def _printed(low: Array, high: Array, number: int) -> str:
     if not 0 <= number < len(low):
         return "as said"

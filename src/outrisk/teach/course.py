@@ -21,6 +21,7 @@ from outrisk.microdata import Microdata
 from outrisk.outputs import Rule
 from outrisk.problem.blocks import Tally
 from outrisk.problem.released import Released, TallyPart
+from outrisk.prove.in_conflict import in_conflict
 from outrisk.records.provenance import seed_of
 
 _COPIES = 2  # branch of the study's random tree; 0 and 1 are those of an assessment
@@ -44,6 +45,12 @@ class Course:
         for output in self.released:
             _check_records(output, self.n_records)
         return Problem(self.codebook, self.n_records, self.released, tuple(rule.mask for rule in self.rules))
+
+    @cached_property
+    def conflicts(self) -> list[dict[int, str]]:
+        """What no data set has together, of the released numbers (see in_conflict.py)."""
+        rules = [rule.mask for rule in self.rules]
+        return in_conflict(self.codebook, self.released, self.n_records, rules)
 
 
 @dataclass(frozen=True, eq=False)

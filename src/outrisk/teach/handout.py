@@ -10,6 +10,7 @@ from outrisk.errors import EvolveError
 from outrisk.microdata import Microdata
 from outrisk.problem.refit import Refit
 from outrisk.problem.released import agrees
+from outrisk.problem.tension import Conflicts, compared
 from outrisk.records.provenance import file_digest
 from outrisk.records.schema import ReleasedOutput, Reproduced, SyntheticFile, Teaching, TeachingCopy
 from outrisk.teach.course import Copy, Course
@@ -31,7 +32,7 @@ def check_files(course: Course, copy: Copy, files: Sequence[Path]) -> tuple[Teac
     if faults:
         raise EvolveError(f"copy {copy.number} {faults[0]}, a fault of OutRisk: please report it; nothing was written")
     refits = [released.recompute(back[0]) for released in course.released]
-    rows = list(reproduced_rows(copy.number, refits, copy.stop))
+    rows = list(reproduced_rows(copy.number, refits, copy.stop, lambda: course.conflicts))
     checked = TeachingCopy(
         copy_number=copy.number,
         stop=copy.stop,
@@ -46,11 +47,12 @@ def check_files(course: Course, copy: Copy, files: Sequence[Path]) -> tuple[Teac
     return checked, rows
 
 
-def reproduced_rows(number: int, refits: Sequence[Refit], stop: str = "") -> Iterator[Reproduced]:
-    """Rows of reproduced.csv for one copy: every number of which something was released."""
-    for refit in refits:
-        for row in refit.rows(stop):
-            yield Reproduced(copy=number, **vars(row), agrees=agreement(row.difference, row.decimals))
+def reproduced_rows(
+    number: int, refits: Sequence[Refit], stop: str = "", conflicts: Conflicts | None = None
+) -> Iterator[Reproduced]:
+    """Rows of reproduced.csv for one copy: every number of which something was released (see `compared`)."""
+    for row in compared(refits, stop, conflicts):
+        yield Reproduced(copy=number, **vars(row), agrees=agreement(row.difference, row.decimals))
 
 
 def agreement(difference: float, decimals: int) -> float:
