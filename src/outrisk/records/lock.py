@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 from contextlib import suppress
@@ -14,6 +15,12 @@ try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
+try:
+    import msvcrt
+except ImportError:  # elsewhere
+    msvcrt = None  # type: ignore[assignment]
+
+_BYTE = 1 << 30  # that Windows locks: beyond the text, which others can then read
 
 
 class Lock:
@@ -47,15 +54,19 @@ class Lock:
 
     def release(self) -> None:
         """Let go of the lock, and remove its file."""
-        if self._file is not None:
-            with suppress(OSError):
-                self.path.unlink(missing_ok=True)
+        if self._file is None:
+            return
+        if fcntl is None:  # Windows removes nothing that is open, and so nothing that another process holds by now
             self._file.close()
-            self._file = None
+        with suppress(OSError):
+            self.path.unlink(missing_ok=True)
+        self._file.close()
+        self._file = None
 
 
 def _hold(file: IO[str]) -> None:
-    if fcntl is None:  # Windows refuses to remove or to replace what is open, which has to do
+    if fcntl is None:
+        _hold_on_windows(file)
         return
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -63,6 +74,16 @@ def _hold(file: IO[str]) -> None:
         raise
     except OSError:  # a file system without locks
         return
+
+
+def _hold_on_windows(file: IO[str]) -> None:
+    os.lseek(file.fileno(), _BYTE, os.SEEK_SET)
+    try:
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EDEADLK):
+            raise BlockingIOError from None
+    os.lseek(file.fileno(), 0, os.SEEK_SET)
 
 
 def _is_same(file: IO[str], path: Path) -> bool:
