@@ -197,11 +197,11 @@ def test_risk_needs_the_original(tmp_path, capsys):
                     LOGIT
                     | {
                         "release": ["coefficients", "standard_errors"],
-                        "values": LOGIT["values"] | {"age: standard error": 0, "Intercept: standard error": 0.2},
+                        "values": LOGIT["values"] | {"age: standard error": -1, "Intercept: standard error": 0.2},
                     }
                 ]
             },
-            "age: standard error is 0; a standard error is positive",
+            "age: standard error is -1; a standard error is positive",
         ),
         ({"outputs": [TABLE | {"values": 5}]}, r"\[outputs 1.values\] is 5: write a list in the order"),
         ({"outputs": [LOGIT | {"values": {"agee": 1}}]}, "it has no number called 'agee'; did you mean 'age'"),

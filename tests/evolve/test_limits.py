@@ -14,12 +14,20 @@ from outrisk.evolve.local_search import _Search
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.schedule import Schedule
 from outrisk.evolve.settings import preset
-from outrisk.evolve.tuning import BalanceTuning, CalibrationTuning, ClosingTuning, SmallTuning, Tuning
+from outrisk.evolve.tuning import (
+    BalanceTuning,
+    CalibrationTuning,
+    ClosingTuning,
+    MendingTuning,
+    SmallTuning,
+    SwapTuning,
+    Tuning,
+)
 from outrisk.outputs import Frequencies, release
 
 EVOLVE = Path(__file__).resolve().parents[2] / "src" / "outrisk" / "evolve"
 PYTHON = sorted(EVOLVE.glob("*.py"))
-TUNINGS = (Tuning, SmallTuning, CalibrationTuning, BalanceTuning, ClosingTuning)
+TUNINGS = (Tuning, SmallTuning, CalibrationTuning, BalanceTuning, SwapTuning, MendingTuning, ClosingTuning)
 ONE_WITNESS = SmallTuning  # its docstring says what measured all of it
 LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memory, a mathematical constant
     "candidate._REDRAWS", "number_errors.FAR", "linear_map.SEEN", "problem.SAFE", "start._CHUNK", "start._GOLDEN",

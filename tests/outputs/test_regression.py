@@ -379,8 +379,7 @@ def test_fields_that_cannot_be_read(entry, message):
     [
         ({"age": np.nan}, "the value of age is not a number"),
         ({"age": np.inf}, "the value of age is not a number"),
-        ({"age: standard error": 0.0}, "age: standard error is 0; a standard error is positive: give more decimals"),
-        ({"age: standard error": -1.0}, "age: standard error is -1"),
+        ({"age: standard error": -1.0}, "age: standard error is -1; a standard error is positive: correct it, or drop"),
         ({"age: p-value": 1.5}, "age: p-value is 1.5; a p-value lies between 0 and 1"),
         ({"age: p-value": -0.1}, "age: p-value is -0.1"),
         ({"age: lower 95 %": 9.0}, "age: lower 95 % is 9; the limits must enclose their coefficient"),

@@ -21,7 +21,9 @@ from scipy import sparse
 from outrisk.evolve.balance import balanced
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.problem import Problem
+from outrisk.evolve.tallied import equations_of
 from outrisk.evolve.tuning import CALIBRATION, CLOSING
+from outrisk.problem.algebra import invert
 from outrisk.problem.blocks import Array
 from outrisk.problem.influence import ModelRecords, TallyRecords, records_of_model, records_of_tally
 from outrisk.problem.released import ModelPart, TallyPart
@@ -36,6 +38,7 @@ def applies(problem: Problem) -> bool:
     sized = (
         CALIBRATION.records[0] <= problem.n_records <= CALIBRATION.records[1]
         and int(problem.known.sum()) <= CALIBRATION.numbers
+        and sum(part.n_numbers for part in problem.parts if isinstance(part, ModelPart)) <= CALIBRATION.of_models
     )
     return models and len(problem.parts) > 1 and not slow and sized
 
@@ -93,19 +96,20 @@ class _Asked:
         far = self.missing / np.maximum(CLOSING.half * self.slack, CLOSING.near[0] * self.spread(weights))
         return float(far @ far)
 
-    def step(self, weights: Array, firmly: bool) -> Array:
-        """Newton's step theta (d + s,): missing over covariance, both scaled."""
+    def sums(self, weights: Array) -> Array:
+        """What the records add up to (d + s,)."""
+        return np.concatenate([self.dense.T @ weights, np.asarray(self.thin.T @ weights)])
+
+    def step(self, weights: Array, gradient: Array, slack: Array) -> Array:
+        """Newton's step theta (d + s,): the gradient over the covariance and what may be missed."""
         weighted = self.dense * weights[:, None]
         own, mixed = self.dense.T @ weighted, np.asarray(self.thin.T @ weighted)
         thin = (self.thin.T @ self.thin.multiply(weights[:, None]).tocsr()).toarray()
         covariance = np.block([[own, mixed.T], [mixed, thin]])
-        spread = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
-        slack = np.maximum(np.where(self.firm & firmly, 0.0, self.slack), CALIBRATION.slack * spread)
-        scale = np.hypot(spread, slack)
+        scale = np.hypot(np.sqrt(np.maximum(np.diag(covariance), 1e-300)), slack)
         covariance /= np.outer(scale, scale)
         covariance[np.diag_indices_from(covariance)] += (slack / scale) ** 2
-        missing = np.where(spread > CALIBRATION.felt * self.slack, self.missing, 0.0)
-        return np.asarray(np.linalg.solve(covariance, missing / scale) / scale)
+        return np.asarray(np.linalg.solve(covariance, gradient / scale) / scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,44 +120,74 @@ class Pool:
     codes: Codes
 
     def calibrated(self) -> Array:
-        """Weights (N,) that add up to the number of records.
+        """Weights (N,) that add up to nearly the number of records.
 
         A standard error printed to few digits may be many of its sampling errors away from them, and yet weigh next to
         nothing: where one stays so, all steps are taken once more with it held to its digits, and kept if they do good.
-        Not for few records, nor regressions alone: there it was measured to lead away from all else.
+        Not for few records, nor regressions alone, where it was measured to lead away from all else; nor for many
+        numbers, where it takes long.
         """
         n = self.problem.n_records
-        linear, few, many = CALIBRATION.steps
-        most = few if n <= CLOSING.small else many
-        weights = self._step(np.full(len(self.codes), n / len(self.codes)), linear, False, False)
-        weights = self._step(weights, most, True, False)
-        if n <= CLOSING.small or not any(isinstance(part, TallyPart) for part in self.problem.parts):
+        weights = self._linear(np.full(len(self.codes), n / len(self.codes)))
+        weights = self._near(weights, False)
+        tables = any(isinstance(part, TallyPart) for part in self.problem.parts)
+        if n <= CLOSING.small or not tables or int(self.problem.known.sum()) > CALIBRATION.twice:
             return weights
         asked = self._asked(weights, True)
         if not asked.coarse(weights):
             return weights
-        other = self._step(weights, most, True, True)
+        other = self._near(weights, True)
         return other if self._asked(other, True).left(other) < asked.left(weights) else weights
 
-    def _step(self, weights: Array, most: int, every: bool, firmly: bool) -> Array:
-        """Take at most so many steps, with all numbers or those that are linear in the weights."""
-        for _ in range(most):
-            asked = self._asked(weights, every)
-            theta = asked.step(weights, firmly)
-            move = asked.along(theta)
-            if not np.isfinite(move).all():
-                return weights
-            share = _short(weights, move) if every else _descending(weights, move, float(theta @ asked.missing))
-            weights = weights * np.exp(share * move)
-            weights *= self.problem.n_records / weights.sum()
-            if share == 1.0 and np.abs(move).max() < CALIBRATION.still:
+    def _linear(self, start: Array) -> Array:
+        """Meet what is linear in the weights, as near as it goes beside relative entropy: Newton's method."""
+        asked = self._asked(start, False)
+        slack = np.maximum(asked.slack, CALIBRATION.slack * asked.spread(start))
+        theta, tilt, weights = np.zeros(len(slack)), np.zeros(len(start)), start
+        target = asked.missing + asked.sums(start)
+
+        def left(tilt: Array, theta: Array) -> float:
+            return float(start @ np.exp(tilt) - theta @ target + 0.5 * (slack * theta) @ (slack * theta))
+
+        value = left(tilt, theta)
+        for _ in range(CALIBRATION.steps[0]):
+            gradient = target - asked.sums(weights) - slack**2 * theta
+            step = asked.step(weights, gradient, slack)
+            move, fall = asked.along(step), float(gradient @ step)
+            share = min(1.0, CALIBRATION.leap / max(float(np.abs(move).max()), 1e-300))
+            while share > 1e-6 and left(tilt + share * move, theta + share * step) > value - 0.1 * share * fall:
+                share /= 2.0
+            theta, tilt = theta + share * step, tilt + share * move
+            value, weights = left(tilt, theta), start * np.exp(tilt)
+            if fall < CALIBRATION.gain or share < CALIBRATION.stuck:
                 break
         return weights
+
+    def _near(self, weights: Array, firmly: bool) -> Array:
+        """Meet all numbers, to first order at each step, as near as it goes."""
+        best, least, waited = weights, np.inf, 0
+        for _ in range(CALIBRATION.steps[1]):
+            asked = self._asked(weights, True)
+            left = asked.left(weights)
+            waited = 0 if left < CALIBRATION.falling * least else waited + 1
+            if left < least:
+                best, least = weights, left
+            if waited == CALIBRATION.wait[firmly]:
+                break
+            spread = asked.spread(weights)
+            slack = np.maximum(np.where(asked.firm & firmly, 0.0, asked.slack), CALIBRATION.slack * spread)
+            missing = np.where(spread > CALIBRATION.felt * asked.slack, asked.missing, 0.0)
+            move = asked.along(asked.step(weights, missing, slack))
+            if not np.isfinite(move).all():
+                break
+            move = np.clip(move, -CALIBRATION.leap, CALIBRATION.leap)
+            weights = weights * np.exp(_short(weights, move) * move)
+        return best
 
     def rows(self, weights: Array) -> Array:
         """What each record adds to the number of records and, to first order, to all numbers, (N, 1 + d + s)."""
         asked = self._asked(weights, True)
-        return np.hstack([np.ones((len(weights), 1)), asked.dense, asked.thin.toarray()])
+        return np.hstack([asked.dense, asked.thin.toarray()])
 
     @cached_property
     def _seen(self) -> list[ModelRecords | list[TallyRecords]]:
@@ -184,17 +218,15 @@ class Pool:
                 dense += self._of_model(part, which, seen, weights, every)
             elif isinstance(part, TallyPart):
                 thin.append(self._of_tallies(part, which, member, weights))
-        none = np.zeros((len(weights), 0))
-        left = [np.zeros(0), *(each[1] for each in (*dense, *thin))]
-        slack = [np.zeros(0), *(each[2] for each in (*dense, *thin))]
+        every_record = np.ones((len(weights), 1)), np.array([self.problem.n_records - weights.sum()]), np.array([0.5])
         return _Asked(
-            np.hstack([none, *(each[0] for each in dense)]),
-            sparse.hstack([sparse.csr_matrix(none), *(each[0] for each in thin)], format="csr"),
-            np.concatenate(left),
-            np.concatenate(slack),
+            np.hstack([every_record[0], *(each[0] for each in dense)]),
+            sparse.hstack([sparse.csr_matrix((len(weights), 0)), *(each[0] for each in thin)], format="csr"),
+            np.concatenate([every_record[1], *(each[1] for each in (*dense, *thin))]),
+            np.concatenate([every_record[2], *(each[2] for each in (*dense, *thin))]),
             np.concatenate(
                 [
-                    np.zeros(0, np.bool_),
+                    np.zeros(1, np.bool_),
                     *(each[3] for each in dense),
                     *(np.zeros(len(each[1]), np.bool_) for each in thin),
                 ]
@@ -204,16 +236,10 @@ class Pool:
     def _of_tallies(
         self, part: TallyPart, which: slice, member: sparse.csr_matrix, weights: Array
     ) -> tuple[sparse.csr_matrix, Array, Array]:
-        """Totals go to the middle of their range, those with one end to it if they are beyond."""
-        totals = np.asarray(member.T @ weights)
-        bounds = part.map.bounds(totals, self.problem.low[which], self.problem.high[which])
-        both = np.isfinite(bounds.low) & np.isfinite(bounds.high)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            middle, half = (bounds.low + bounds.high) / 2.0, (bounds.high - bounds.low) / 2.0
-            missing = np.where(both, middle, np.clip(totals, bounds.low, bounds.high)) - totals
-            digit = self.problem.tolerance[which][bounds.number] / np.abs(bounds.unit)
-        use = (bounds.unit != 0.0) & np.isfinite(missing) & (both | (missing != 0.0))
-        return member[:, use], missing[use], (np.where(both, half, 0.0) + digit)[use]
+        problem = self.problem
+        low, high, tolerance = problem.low[which], problem.high[which], problem.tolerance[which]
+        tallied = equations_of(part, np.asarray(member.T @ weights), low, high, tolerance)
+        return member @ tallied.rows.T, tallied.missing, tallied.half
 
     def _of_model(
         self, part: ModelPart, which: slice, seen: ModelRecords, weights: Array, every: bool
@@ -223,7 +249,9 @@ class Pool:
         information = seen.information(weights * seen.weight) if K else np.zeros((0, 0))
         if K:
             score = seen.residual[:, :, None] * seen.rows[:, None, :] * seen.weight[:, None, None]
-            yield score.reshape(len(weights), K), -totals[:K], np.diag(information) * half[:K], np.zeros(K, np.bool_)
+            inverse = invert(information)
+            influence = score.reshape(len(weights), K) @ inverse
+            yield influence, -totals[:K] @ inverse, half[:K], np.zeros(K, np.bool_)
             totals[:K] = 0.0
         if K and not every:
             return
@@ -236,21 +264,12 @@ class Pool:
         firm = np.zeros(len(numbers), np.bool_)
         with np.errstate(invalid="ignore", divide="ignore"):
             errors = list(part.errors)
-            missing[errors] = (numbers / 2.0 * (1.0 - (numbers / aim) ** 2))[errors]
+            positive = np.maximum(aim, CALIBRATION.within * half)  # it may print as 0
+            missing[errors] = (numbers / 2.0 * (1.0 - (numbers / positive) ** 2))[errors]
             firm[errors] = (np.abs(aim - numbers) > CLOSING.inside * half)[errors]
         use = self.problem.known[which] & np.isfinite(missing) & (jacobian != 0.0).any(axis=1)
         use[:K] = False
         yield seen.through(jacobian[use]), missing[use], half[use], firm[use]
-
-
-def _descending(weights: Array, move: Array, gain: float) -> float:
-    """The share of a step of Newton's method at which the convex function falls enough (Armijo's rule)."""
-    start = float(weights.sum())
-    tilt = float(weights @ move) + gain  # of the linear part
-    share = min(1.0, CALIBRATION.leap / max(float(np.abs(move).max()), 1e-300))
-    while share > 1e-9 and float(weights @ np.exp(share * move)) - share * tilt > start - 0.1 * share * gain:
-        share /= 2.0
-    return share
 
 
 def _short(weights: Array, move: Array) -> float:

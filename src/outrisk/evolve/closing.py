@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from outrisk.evolve.around import Equations, equations_at
 from outrisk.evolve.balance import balanced, shares_to
 from outrisk.evolve.candidate import Candidate
-from outrisk.evolve.compiled import trades
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
-from outrisk.evolve.tuning import CLOSING
+from outrisk.evolve.swaps import Edits, draw_swaps, drawn_alike
+from outrisk.evolve.tuning import CLOSING, MENDING, SWAPS
 from outrisk.problem.blocks import Array
 
 
@@ -29,7 +29,8 @@ from outrisk.problem.blocks import Array
 class Closing:
     """How near the numbers are to be brought, in sampling errors; how much they may miss of that for the sake of few
     swaps; their sampling errors (total k,); rounds, and those of late without gain; the generation in which it began;
-    the start that it follows; how often the numbers were let go again.
+    the start that it follows; how often the numbers were let go again; generations in which
+    tables of counts were mended.
     """
 
     near: float = CLOSING.near[0]
@@ -40,12 +41,19 @@ class Closing:
     began: int = 0
     starts: int = 1
     loosened: int = 0
+    mended: int = 0
 
     def look(self, linear: Linear, candidate: Candidate, afresh: bool) -> Equations:
         """The equations around a data set; `afresh`: with its own sampling errors, now and then."""
         if self.errors is None or (afresh and self.rounds % CLOSING.again == 0):
             self.errors = np.nan_to_num(linear.problem.sampling_errors(candidate.codes))
         return equations_at(linear, candidate, self.errors)
+
+    def mends(self, out: int) -> bool:
+        """Whether tables of counts are mended in this generation, so many counts being out of their ranges."""
+        most = MENDING.most * (1 + self.rounds // CLOSING.again)
+        self.mended += out > 0 and self.mended < most
+        return out > 0 and self.mended < most
 
     def scale(self, equations: Equations) -> Array:
         """What each number (q,) is to be brought to."""
@@ -83,8 +91,8 @@ def close_in(
     """One round, in place."""
     scale = closing.scale(equations)
     asked = np.where(np.abs(equations.missing) <= CLOSING.inside * equations.half, 0.0, equations.missing / scale)
-    found = _drawn(candidate, equations, linear, asked, rng)
-    rows = _changes(equations, candidate.codes, found) / scale
+    edits = _drawn(candidate.codes, equations, linear, asked, rng)
+    rows = _changes(equations, candidate.codes, edits) / scale
     size = np.sqrt((rows**2).sum(axis=1))
     limit = CLOSING.reach * float(np.sqrt(asked @ asked))
     enough = CLOSING.least * len(asked)
@@ -96,52 +104,37 @@ def close_in(
     rows = np.ascontiguousarray(rows[some])
     shares = shares_to(rows, asked, CLOSING.share, closing.slack)
     taken, _ = balanced(rows, shares, asked, np.argsort(-size[some]), CLOSING.polish, rng)
-    made = np.zeros(len(found.variable), np.bool_)
+    made = np.zeros(edits.count, np.bool_)
     made[some[taken]] = True
-    trades.make(linear.problem.plan, found, made, candidate.codes, candidate.totals)
+    which = made[edits.of]
+    candidate.codes[edits.record[which]] = edits.after[which]
+    candidate.totals = linear.problem.totals(candidate.codes)
 
 
-def _drawn(
-    candidate: Candidate, equations: Equations, linear: Linear, asked: Array, rng: np.random.Generator
-) -> trades.Trades:
-    """Swaps that leave the kept totals as they are: between any records, or between those that bear on a number that is
-    off.
+def _drawn(codes: Codes, equations: Equations, linear: Linear, asked: Array, rng: np.random.Generator) -> Edits:
+    """Swaps that leave the kept totals as they are, drawn in one of two ways: among any records, or among those that
+    bear on a number that is off.
     """
-    plan, codes, none = linear.problem.plan, candidate.codes, np.zeros(0)
-    who = np.arange(len(codes))
-    if len(codes) > CLOSING.few and asked.any() and rng.random() < CLOSING.focused:
+    who: NDArray[np.int64] = rng.permutation(len(codes))
+    if len(codes) > SWAPS.few and asked.any() and rng.random() < SWAPS.focused:
         who = _around(equations, asked, codes, rng)
-    found = trades.draw(plan, codes[who], *linear.ranges, none, none, 0, CLOSING.batch, True, rng)
-    found = found._replace(records=np.where(found.records >= 0, who[found.records], -1))
-    of = np.repeat(np.arange(len(found.variable)), np.diff(found.total_ptr))
-    clean = np.ones(len(found.variable), np.bool_)
-    clean[of[equations.kept[found.totals]]] = False
-    kept: trades.Trades = found._replace(
-        variable=found.variable[clean], records=found.records[clean], value=found.value[clean]
-    )
-    return kept
+    draw = drawn_alike if rng.random() < SWAPS.nearby else draw_swaps
+    return draw(linear.problem, codes, who, equations.kept, linear.ranges, rng)
 
 
 def _around(equations: Equations, asked: Array, codes: Codes, rng: np.random.Generator) -> NDArray[np.int64]:
     """Records that bear most on a number that is off, drawn at random, and others."""
     number = rng.choice(len(asked), p=asked**2 / (asked @ asked))
-    seen = rng.permutation(len(codes))[: CLOSING.seen]
+    seen = rng.permutation(len(codes))[: SWAPS.seen]
     weight = np.abs(equations.rows(codes[seen])[:, number])
-    most = min(int((weight > 0.0).sum()), CLOSING.few)
+    most = min(int((weight > 0.0).sum()), SWAPS.few)
     chosen = rng.choice(seen, most, replace=False, p=weight / weight.sum()) if most else seen
-    return rng.permutation(np.unique(np.concatenate([chosen, seen[: CLOSING.few // 2]])))
+    return rng.permutation(np.unique(np.concatenate([chosen, seen[: SWAPS.few // 2]])))
 
 
-def _changes(equations: Equations, codes: Codes, found: trades.Trades) -> Array:
+def _changes(equations: Equations, codes: Codes, edits: Edits) -> Array:
     """What each of M swaps changes the numbers by, (M, q)."""
-    i, k, i2, k2 = found.records.T
-    j = found.variable
-    changes = np.zeros((len(j), len(equations.missing)))
-    values = (np.where(k >= 0, codes[k, j], found.value), codes[i, j], codes[k2, j], codes[i2, j])
-    places = [np.flatnonzero(row >= 0) for row in (i, k, i2, k2)]
-    before = np.concatenate([codes[row[at]] for row, at in zip((i, k, i2, k2), places, strict=True)])
-    after, every = before.copy(), np.concatenate(places)
-    after[np.arange(len(every)), j[every]] = np.concatenate([v[at] for v, at in zip(values, places, strict=True)])
-    added = equations.rows(np.concatenate([before, after]))
-    np.add.at(changes, every, added[len(every) :] - added[: len(every)])
+    changes = np.zeros((edits.count, len(equations.missing)))
+    added = equations.rows(np.concatenate([codes[edits.record], edits.after]))
+    np.add.at(changes, edits.of, added[len(edits.record) :] - added[: len(edits.record)])
     return changes

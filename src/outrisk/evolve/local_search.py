@@ -25,6 +25,7 @@ from outrisk.evolve.candidate import Candidate, draw_candidate
 from outrisk.evolve.closing import Closing, close_in
 from outrisk.evolve.generation import Generation, Stop
 from outrisk.evolve.linear_map import Linear, linearise
+from outrisk.evolve.mending import mend
 from outrisk.evolve.number_errors import Errors
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.schedule import Schedule
@@ -156,9 +157,8 @@ class _Search:
         child.become(at)
         equations = closing.look(self.linear, at, True)
         out = (at.totals < self.linear.low) | (at.totals > self.linear.high)
-        if number - closing.began <= CLOSING.mending and (out & equations.kept).any():
-            moves.descend_with_swaps(child, self.linear, self.problem.n_records, 0.0, self.rng)
-            child.totals = self.problem.totals(child.codes)
+        if closing.mends(int((out & equations.kept).sum())):
+            mend(child, self.linear, closing.mended, self.rng)
             self.candidate, self.spare = child, at
             return
         closing.tighten(equations)

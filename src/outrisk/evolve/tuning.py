@@ -28,7 +28,7 @@ class Tuning:
     settled: float = 0.5  # `left` above which numbers have not settled (outputs)
     slowly: float = 0.4  # share of a step that they tighten then (outputs)
     far: float = 10.0  # `left` above which they wait and are searched in full, as long as it falls (outputs)
-    falling: float = 0.9  # to this share in a generation (by hand)
+    falling: float = 0.95  # to this share in a generation (by hand)
     again: float = 0.8  # tightness with which they begin the next time (by hand)
     narrowest: float = 3e-4  # what all sampling errors have shrunk to at tightness 1 (outputs)
     aim: float = 0.6  # share of half a last digit within which a tally is no longer drawn to its value (by hand)
@@ -68,14 +68,20 @@ class CalibrationTuning:
     """The constants of a calibrated start (calibrated.py); "everyday" is benchmarks/everyday.py."""
 
     records: tuple[int, int] = (200, 1_000_000)  # at least, at most: where it gained (everyday)
-    numbers: int = 500  # at most: its cost grows with their square (everyday)
+    numbers: int = 2_000  # at most (everyday)
+    of_models: int = 250  # of regressions, at most: its cost grows with their square (everyday)
+    twice: int = 500  # at most, for it to be tried in two ways (everyday)
     pool: tuple[int, int, int] = (6_000, 20_000, 30_000)  # records: least; 20 for each, up to this; most (everyday)
-    steps: tuple[int, int, int] = (12, 24, 60)  # at most: linear numbers; all, of few records, of more (everyday)
+    steps: tuple[int, int] = (12, 40)  # at most: what is linear in the weights; all numbers (everyday)
     slack: float = 3e-3  # of a standard deviation over samples of the pool: as near is near enough (by hand)
     stride: float = 0.05  # relative entropy of new weights to old ones in a step; 0.2 diverges (everyday)
     felt: float = 0.002  # half digits that a sampling error must be for its number to be aimed at (by hand)
-    still: float = 0.05  # change of a log weight below which nothing more is gained (by hand)
-    leap: float = 30.0  # of a log weight, at most, in a step: a guard of the arithmetic (by hand)
+    within: float = 0.5  # half digits that a standard error which prints as 0 is taken to be (by hand)
+    gain: float = 1.0  # of the convex function, below which a step ends what is linear (by hand)
+    stuck: float = 0.05  # share of a step below which it ends too: numbers that are far contradict each other (by hand)
+    falling: float = 0.95  # to this share of what is missed, or a step is without gain (by hand)
+    wait: tuple[int, int] = (6, 15)  # such steps that end the calibration: as a rule, with digits held (everyday)
+    leap: float = 5.0  # of a log weight, at most, in a step (by hand)
 
 
 CALIBRATION = CalibrationTuning()
@@ -94,20 +100,49 @@ BALANCE = BalanceTuning()
 
 
 @dataclass(frozen=True)
+class SwapTuning:
+    """The constants of batches of swaps (swaps.py), in a round of closing in."""
+
+    batch: int = 6_000  # swaps drawn in a round (everyday)
+    draws: int = 10  # choices of what is exchanged, and of what records have to agree in, in a round (by hand)
+    double: float = 0.3  # of them exchange two variables (by hand)
+    alike: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75)  # chances of a variable that records agree in it too (by hand)
+    close: float = 0.5  # of them, in which records that are near in a numeric variable are paired (by hand)
+    numeric: int = 8  # values from which on records may be near in a numeric variable without being equal (by hand)
+    nearby: float = 0.5  # of rounds, in which they are drawn by trades.py (everyday)
+    focused: float = 0.5  # of rounds, in which they are drawn among few records (everyday)
+    few: int = 2_000  # those that bear on a number that is off (everyday)
+    seen: int = 40_000  # of so many records (by hand)
+
+
+SWAPS = SwapTuning()
+
+
+@dataclass(frozen=True)
+class MendingTuning:
+    """The constants of mending tables of counts (mending.py)."""
+
+    gently: int = 6  # generations in which they are mended with all other numbers in view, before alone (everyday)
+    most: int = 12  # generations in all, and so many more as often as sampling errors are looked at again (everyday)
+    records: int = 200  # records among which tables alone are mended (everyday)
+    turns: int = 8  # in a generation, of mending tables alone (by hand)
+    visits: int = 20  # of a record in each (by hand)
+    over: int = 20  # records of a cell that holds too many that are among them (by hand)
+
+
+MENDING = MendingTuning()
+
+
+@dataclass(frozen=True)
 class ClosingTuning:
     """The constants of closing in (closing.py); "everyday" is benchmarks/everyday.py."""
 
     tightness: float = 0.25  # of the numbers, while tables of counts are mended (everyday)
-    mending: int = 6  # generations at most, in which they are (by hand)
     near: tuple[float, float] = (0.05, 5e-4)  # sampling errors to bring numbers to, at first and at last (everyday)
     half: float = 0.4  # or this share of half a last digit, if it is more (everyday)
     inside: float = 0.8  # share of half a last digit within which a number is left as it is (everyday)
     settled: float = 0.4  # mean square of what is missed, of that, from which on they are brought nearer (everyday)
     nearer: float = 0.8  # by this factor (by hand)
-    batch: int = 6_000  # swaps drawn in a round (everyday)
-    focused: float = 0.5  # of rounds, in which they are drawn among few records (everyday)
-    few: int = 2_000  # those that bear on a number that is off (everyday)
-    seen: int = 40_000  # of so many records (by hand)
     reach: float = 0.5  # length of the longest swap that is used, of what is missed in all (everyday)
     least: int = 4  # but at least so many swaps a number (by hand)
     share: float = 0.005  # of the swaps made, before it is tilted (everyday)

@@ -257,7 +257,9 @@ class Release:
         for part, place in places.items():
             least, most = low[place], high[place]
             if part == "standard_errors":
-                refuse(part, most <= 0.0, "a standard error is positive: give more decimals, or drop the term")
+                refuse(
+                    part, most + tolerance[place] <= 0.0, "a standard error is positive: correct it, or drop the term"
+                )
             elif part == "p_values":
                 refuse(
                     part,

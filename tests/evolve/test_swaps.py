@@ -1,0 +1,149 @@
+"""Batches of swaps leave tables and rules alone; tables that are off are mended, and little else is touched."""
+
+import numpy as np
+import pytest
+from pydantic import TypeAdapter
+
+from outrisk.config import OutputEntry
+from outrisk.datasets import sars_codebook, sars_like
+from outrisk.evolve.candidate import Candidate, breaks_rule
+from outrisk.evolve.linear_map import linearise
+from outrisk.evolve.mending import mend
+from outrisk.evolve.problem import Problem
+from outrisk.evolve.swaps import bound_by, draw_swaps, drawn_alike
+from outrisk.evolve.tallied import equations_of
+from outrisk.evolve.tuning import MENDING
+from outrisk.microdata import from_frame
+from outrisk.outputs import release
+from outrisk.problem.blocks import Mask, joint_over
+from outrisk.problem.released import TallyPart
+
+TABLES = [
+    {"kind": "logit", "formula": "TENURE ~ AGE + C(SEX)", "event": 1},
+    {"kind": "frequencies", "by": ["MSTATUS", "TENURE"]},
+    {"kind": "frequencies", "by": ["SEX", "LTILL"], "protection": {"round_to": 5}},
+    {"kind": "frequencies", "by": ["ETHGROUP"]},
+]
+NUMBERS = [
+    {"kind": "frequencies", "by": ["MSTATUS", "TENURE"]},
+    {"kind": "frequencies", "by": ["SEX", "LTILL"], "show": "row_percentages"},
+    {"kind": "magnitudes", "value": "AGE", "by": ["TENURE"], "statistics": ["mean", "sd", "count"]},
+    {"kind": "magnitudes", "value": "AGE", "by": ["SEX"], "statistics": ["sum"]},
+    {"kind": "quantiles", "value": "AGE", "by": ["SEX"], "quantiles": [0.25, 0.5]},
+]
+
+
+CODES = sars_codebook()
+CHILDREN = Mask(  # nobody under some age is married
+    joint_over([CODES.index("AGE"), CODES.index("MSTATUS")], CODES.sizes),
+    np.arange(CODES.sizes[CODES.index("AGE")] * CODES.sizes[CODES.index("MSTATUS")]) != 1,
+)
+
+
+def made(entries, n=800, rules=()):
+    data = from_frame(sars_like(n, 1991), sars_codebook())
+    adapter = TypeAdapter(OutputEntry)
+    outputs = [adapter.validate_python(entry).build(data.codebook, at)[0] for at, entry in enumerate(entries)]
+    return Problem(data.codebook, n, tuple(release(output, data) for output in outputs), rules), data
+
+
+def named(problem, *names):
+    return [problem.codebook.names.index(name) for name in names]
+
+
+@pytest.mark.parametrize("draw", [draw_swaps, drawn_alike])
+@pytest.mark.parametrize("seed", range(5))
+def test_any_of_the_swaps_leave_kept_totals_and_rules_alone(draw, seed):
+    problem, data = made(TABLES, rules=(CHILDREN,) if seed else ())
+    rng = np.random.default_rng(seed)
+    totals = problem.totals(data.codes)
+    linear = linearise(problem, data.codes, totals, "tightening")
+    kept = np.zeros(len(totals), np.bool_)
+    for at in (1, 3):
+        kept[problem.slices[at][1]] = True
+    kept[problem.slices[2][1].start] = True  # one cell of a table whose others are free
+    who = rng.permutation(len(data.codes))
+    found = draw(problem, data.codes, who, kept, linear.ranges, rng)
+    assert found.count > 50 and len(np.unique(found.record)) == len(found.record)
+    made_too = rng.random(found.count) < 0.5
+    codes = data.codes.copy()
+    which = made_too[found.of]
+    codes[found.record[which]] = found.after[which]
+    assert (codes != data.codes).any() and np.array_equal(problem.totals(codes)[kept], totals[kept])
+    assert not breaks_rule(problem.rules, codes).any()
+
+
+def test_tables_bind_their_variables_to_each_other_alone():
+    problem, _ = made(TABLES)
+    kept = np.zeros(len(problem.totals(np.zeros((1, 7), np.uint16))), np.bool_)
+    kept[problem.slices[1][1]] = True
+    bound, counted = bound_by(problem, kept)
+    m, t, s = named(problem, "MSTATUS", "TENURE", "SEX")
+    assert bound[m, t] and not bound[m, s] and counted[m] and not counted[s]
+
+
+def test_tables_that_are_off_are_mended_and_little_else():
+    """Six people have moved house and status; most of the others stay as they are."""
+    problem, data = made(TABLES, 2_000)
+    rng = np.random.default_rng(1)
+    codes = data.codes.copy()
+    m, t = named(problem, "MSTATUS", "TENURE")
+    codes[:6, [m, t]] = codes[rng.integers(6, 2_000, 6)][:, [m, t]]
+    codes[6:12, m] = 0
+    before = codes.copy()
+    candidate = Candidate(codes, problem.totals(codes))
+    linear = linearise(problem, codes, candidate.totals, "tightening")
+    counts = problem.counts
+
+    def off():
+        totals = counts.totals(candidate.codes)
+        ranges = linearise(counts, candidate.codes, totals, "precision")
+        return int(((totals < ranges.low) | (totals > ranges.high)).sum())
+
+    assert off() > 3
+    for already in range(MENDING.gently + 1, MENDING.most):
+        mend(candidate, linear, already, rng)
+    assert off() == 0
+    assert (candidate.codes != before).any(axis=1).sum() < 200
+    assert np.array_equal(candidate.totals, problem.totals(candidate.codes))
+
+
+def test_equations_of_tallies_hold_where_the_numbers_do():
+    """At the data's own totals nothing is missed beyond half a digit; and what moved records add to a row is what its
+    number's equation misses afterwards.
+    """
+    problem, data = made(NUMBERS)
+    rng = np.random.default_rng(1)
+    codes = data.codes.copy()
+    codes[:40] = codes[rng.integers(40, 800, 40)]
+    totals, moved = problem.totals(data.codes), problem.totals(codes)
+    seen = 0
+    for part, where, which, _ in problem.slices:
+        assert isinstance(part, TallyPart)
+        asked = [
+            equations_of(part, each[where], problem.low[which], problem.high[which], problem.tolerance[which])
+            for each in (totals, moved)
+        ]
+        assert (np.abs(asked[0].missing) <= asked[0].half * (1 + 1e-9)).all()
+        added = asked[0].rows @ (moved[where] - totals[where])
+        if part.map.differentiable:
+            assert np.allclose(asked[0].missing - added, asked[1].missing, rtol=1e-6, atol=1e-3)
+        seen += len(added)
+    assert seen == len(problem.tolerance)
+
+
+def test_a_mean_alone_leaves_its_count_free():
+    """Twice as many people of the same mean miss nothing."""
+    entries = [{"kind": "magnitudes", "value": "AGE", "by": ["SEX"], "statistics": ["mean"]}]
+    problem, data = made(entries)
+    (part, where, which, _) = problem.slices[0]
+    totals = problem.totals(np.repeat(data.codes, 2, axis=0))[where]
+    asked = equations_of(part, totals, problem.low[which], problem.high[which], problem.tolerance[which])
+    assert (np.abs(asked.missing) <= 2 * asked.half).all() and len(asked.half) == 2
+
+
+def test_two_records_have_one_swap_at_most():
+    problem, data = made(TABLES)
+    kept = np.zeros(len(problem.totals(data.codes)), np.bool_)
+    found = draw_swaps(problem, data.codes[:2], np.arange(2), kept, (), np.random.default_rng(1))
+    assert found.count <= 1
