@@ -89,13 +89,3 @@ def test_in_a_notebook_one_line_that_changes_where_it_stands(monkeypatch):
         "runs 1 of 2, 2 s left, 100 % of numbers reproduced",
         "runs 2 of 2, 75 % of numbers reproduced",
     ]
-
-
-@pytest.mark.parametrize(("took", "times"), [(5.0, 0), (50.0, 1)])
-def test_a_forecast_once_and_only_of_what_takes_long(took, times):
-    said = io.StringIO()
-    forecast = "about {:.0f} s, {}".format
-    with Progress("runs", Outlook(4, 0, 1, 10), Console(file=said), forecast) as progress:
-        progress.finished("a", 1.0, took)
-        progress.finished("b", 1.0, took)
-    assert said.getvalue().splitlines() == ["about 150 s, False"] * times

@@ -1,13 +1,10 @@
-"""Progress of a study: a line on a terminal or in a notebook, elsewhere a line a minute; a forecast; a word when code
-is compiled.
-"""
+"""Progress of a study: a line on a terminal or in a notebook, else one a minute; a word when code is compiled."""
 
 from __future__ import annotations
 
 import math
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import TracebackType
@@ -23,8 +20,6 @@ from outrisk.evolve.loop import Generation
 COLUMNS = 60  # of the line of progress
 EVERY = 60.0  # seconds between its lines where there is no terminal
 _FEW = 3  # generations that tell how long all of them take
-_SOON = 5.0  # seconds after which these are asked, if no run has ended
-_LONG = 30.0  # seconds from which a forecast is worth a line
 
 
 class _Compiling(event.Listener):  # type: ignore[misc]
@@ -163,15 +158,11 @@ def in_words(seconds: float) -> str:
 
 
 class Progress:
-    """How far the evolutions are, `what` they are called: how many are done, time left, numbers reproduced; and once,
-    when enough is known, a forecast, where it is of half a minute or more.
-    """
+    """How far the evolutions are, `what` they are called: how many are done, time left, numbers reproduced."""
 
-    def __init__(
-        self, what: str, outlook: Outlook, console: Console, forecast: Callable[[float, bool], str] | None = None
-    ) -> None:
-        self._what, self._outlook, self._console, self._forecast = what, outlook, console, forecast
-        self._line, self._lock, self._started = _Line(console), threading.Lock(), time.perf_counter()
+    def __init__(self, what: str, outlook: Outlook, console: Console) -> None:
+        self._what, self._outlook, self._console = what, outlook, console
+        self._line, self._lock = _Line(console), threading.Lock()
         self._compiling = _Compiling(console)
 
     def __enter__(self) -> Progress:
@@ -184,6 +175,10 @@ class Progress:
     ) -> None:
         event.unregister("numba:compile", self._compiling)
         self._line.stop()
+
+    def say(self, text: str) -> None:
+        """Say something once, above the line."""
+        self._console.print(escape(text), highlight=False, soft_wrap=True)
 
     def heard(self, name: str, generation: Generation) -> None:
         """Hear of a generation (from any thread) of the evolution of a name."""
@@ -202,12 +197,6 @@ class Progress:
     def _tell(self, ended: bool) -> None:
         now = time.perf_counter()
         self._line.show(self._outlook.line(self._what, now), ended)
-        left = self._outlook.left(now) if self._forecast and (ended or now - self._started > _SOON) else None
-        if left is not None and self._forecast is not None:
-            said = self._forecast(*left) if left[0] >= _LONG else ""
-            self._forecast = None
-            if said:
-                self._console.print(escape(said), highlight=False, soft_wrap=True)
 
 
 class Stages:

@@ -17,6 +17,7 @@ from outrisk.api.checks_of_frames import check_frame
 from outrisk.api.entries import check_sources, entry_of, numbered
 from outrisk.assess.backends import connect
 from outrisk.assess.folds import Fold
+from outrisk.assess.forecast import Forecast
 from outrisk.assess.run import RunResult
 from outrisk.assess.study_run import StudyRun, prepare
 from outrisk.codebook import Codebook
@@ -27,8 +28,9 @@ from outrisk.load import StudyData, encode_frames, exactly, load_study_data, nam
 from outrisk.microdata import FEW, MISSING_VALUES, Microdata
 from outrisk.progress import Outlook, Progress, Stages, in_words
 from outrisk.records.directory import StudyDirectory
-from outrisk.records.provenance import peak_memory_mb
 from outrisk.report.pages.study_page import render
+
+_LONG = 30.0  # seconds, at most, from which a forecast is worth a line
 
 
 def assess(
@@ -245,11 +247,12 @@ def carry_out(study: StudyRun, halt: Event, console: Console) -> None:
         share = sum(matched) / max(1, sum(len(refit.matched) for refit in result.refits))
         progress.finished(f"fold {result.job.fold.name}, run {result.job.run}", share, result.seconds)
 
-    def forecast(seconds: float, bound: bool) -> str:
-        return foretold(study, seconds, bound)
-
     outlook = Outlook(len(study.jobs), len(study.done), study.workers, study.assessment.settings.generations)
-    with Progress("runs", outlook, console, forecast) as progress:
+    with Progress("runs", outlook, console) as progress:
+        if not console.quiet:
+            found = study.foretell(halt)
+            if found is not None and found.most >= _LONG:
+                progress.say(foretold(study, found))
         study.carry_out(halt, watch, end)
     wanted = [] if halt.is_set() else study.wanted_subsets
     if wanted:
@@ -258,15 +261,18 @@ def carry_out(study: StudyRun, halt: Event, console: Console) -> None:
             study.contribute(halt, progress.finished)
 
 
-def foretold(study: StudyRun, seconds: float, bound: bool) -> str:
+def foretold(study: StudyRun, found: Forecast) -> str:
     """What a study will take, in a line: time, memory, and what would make it shorter."""
     left, limit = len(study.jobs) - len(study.done), study.study.file.study.time_limit
-    memory = peak_memory_mb()
-    parts = [f"Forecast: {'at most' if bound else 'about'} {in_words(seconds)} for {left} runs"]
-    parts += [f", {memory:,.0f} MB of memory" if memory else ""]
-    if limit is not None and limit < seconds:
-        share = "some" if bound else f"about {max(1, int(left * limit / seconds))}"
-        parts += [f"; the time limit of {in_words(limit)} ends it after {share} of them"]
+    parts = [f"Forecast: likely {in_words(found.likely)}, at most about {in_words(found.most)}, for {left} runs"]
+    if found.subsets:
+        where = ", if there is a marginal risk" if study.asked is not None and study.asked.unasked else ""
+        parts += [f"; likely {in_words(found.subsets)} more to tell outputs apart{where}"]
+    parts += [f"; {found.memory:,.0f} MB of memory" if found.memory else ""]
+    if limit is not None and limit < found.likely:
+        parts += [
+            f"; the time limit of {in_words(limit)} ends it after about {max(1, int(left * limit / found.likely))}"
+        ]
     generations = study.assessment.settings.generations
     parts += [f". Shorter with more --workers than {study.workers}, fewer runs or folds, fewer generations than "]
     parts += [f"{generations}, or a --run-time-limit; Ctrl-C keeps what is done."]

@@ -23,6 +23,7 @@ from outrisk.assess.contributions.contributed import Asked, ask, places_of, wort
 from outrisk.assess.contributions.contributed import rows as rows_of
 from outrisk.assess.contributions.earlier import check_earlier
 from outrisk.assess.contributions.subset_runs import Kept, SubsetJob, carry_out_subsets
+from outrisk.assess.forecast import Forecast, forecast
 from outrisk.assess.kept import keep as keep_run
 from outrisk.assess.kept import kept as kept_run
 from outrisk.assess.look import differences as differencing
@@ -143,6 +144,22 @@ class StudyRun:
                 f"kept in {kept}, and once that is mended the same command goes on"
             ) from error
 
+    def foretell(self, halt: Event) -> Forecast | None:
+        """What the runs that are not done will take, and the evolutions of some of the outputs; None if all are done,
+        or it was halted. It takes a few generations and the measures of one run.
+        """
+        jobs = self._compiled()
+        subsets = [] if self.asked is None else [job for job in self.asked.jobs if job.name not in self.subsets]
+        return forecast(jobs, subsets, self.workers, halt) if jobs else None
+
+    def _compiled(self) -> list[Job]:
+        """The runs that are not done, in their order, what they need being compiled."""
+        jobs = [job for job in in_order(self.jobs) if job not in self.done]
+        searches = [(job.problem, job.settings) for job in jobs if isinstance(job.settings, LocalSearchSettings)]
+        if searches:
+            compile_ahead(any(tightens(*each) for each in searches))
+        return jobs
+
     def carry_out(self, halt: Event, watcher: Watcher, finished: Callable[[RunResult], None]) -> None:
         """Carry out the runs that are not done, each told as it ends; once `halt` is set, as it is at the time limit,
         those that have not ended are left out. OSError where a run cannot be kept, those under way having been halted.
@@ -161,10 +178,7 @@ class StudyRun:
             self.done[result.job] = result
             finished(result)
 
-        jobs = [job for job in in_order(self.jobs) if job not in self.done]
-        searches = [(job.problem, job.settings) for job in jobs if isinstance(job.settings, LocalSearchSettings)]
-        if searches:
-            compile_ahead(any(tightens(*each) for each in searches))
+        jobs = self._compiled()
         with _deadline(None if limit is None else limit - (time.perf_counter() - self.clock), halt) as up:
             run_all(jobs, self.workers, halt, watcher, end, self.backend)
         self.late = up.is_set() and not self.whole
