@@ -271,7 +271,8 @@ def foretold(study: StudyRun, found: Forecast) -> str:
     parts += [f"; {found.memory:,.0f} MB of memory" if found.memory else ""]
     if limit is not None and limit < found.likely:
         parts += [
-            f"; the time limit of {in_words(limit)} ends it after about {max(1, int(left * limit / found.likely))}"
+            f"; the time limit of {in_words(limit)} ends it after about "
+            f"{max(1, int(left * limit / found.likely))} of them"
         ]
     generations = study.assessment.settings.generations
     parts += [f". Shorter with more --workers than {study.workers}, fewer runs or folds, fewer generations than "]
