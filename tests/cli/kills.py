@@ -103,7 +103,7 @@ def main():
             code = 0  # killed with everything in place, and refused as complete
         assert code == 0, code
         found = contents(place)
-        assert found == expected, [name for name in expected if found.get(name) != expected[name]]
+        assert found == expected, [name for name in {**expected, **found} if found.get(name) != expected.get(name)]
         assert sorted(found) == sorted(expected)
         shutil.rmtree(place)
         whole += 1

@@ -120,6 +120,15 @@ def test_results_of_before_stay_until_the_new_ones_are_whole(tmp_path, capsys, u
     assert contents(place) == undisturbed
 
 
+def test_nothing_stays_of_a_process_killed_while_it_cleared_up(tmp_path, capsys, undisturbed):
+    path, place = write_study(tmp_path, RUNS), tmp_path / "runs" / "small"
+    assert outrisk(capsys, "assess", path, "--out", place, "--quiet")[0] == 0
+    (place / "unfinished" / "runs").mkdir(parents=True)
+    (place / "unfinished" / "lock").write_text("process 1\n")
+    assert "exists; give --force" in refused(capsys, "assess", path, "--out", place)
+    assert contents(place) == undisturbed
+
+
 def test_a_second_process_is_refused(tmp_path, capsys):
     path, place = write_study(tmp_path, RUNS), tmp_path / "runs" / "small"
     made = studies.prepare_study(path, place, False, 1, None)

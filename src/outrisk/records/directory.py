@@ -111,8 +111,8 @@ class StudyDirectory(Folder):
     def __init__(self, final: Path, force: bool) -> None:
         self.folder, self.force = final, force
         self.work = self.log_folder = final / "unfinished"
-        self.check()
         self._lock = Lock(self.work / "lock", final)
+        self.check()
 
     @property
     def checkpoints(self) -> Path:
@@ -137,7 +137,16 @@ class StudyDirectory(Folder):
     def check(self) -> None:
         """ConfigError if the directory is taken: a complete one is replaced by force only; an unfinished one is not."""
         if not self.begun:
+            if not self.force and self.work.is_dir() and (self.folder / "manifest.json").is_file():
+                self._sweep()
             _check(self.folder, self.force)
+
+    def _sweep(self) -> None:
+        """Remove what a process left in a complete directory that was killed while it cleared up."""
+        with suppress(ConfigError):
+            self._lock.take()
+            shutil.rmtree(self.work, ignore_errors=True)
+        self._lock.release()
 
     def open(self, identity: Identity) -> None:
         """Begin the directory, or go on with it; ConfigError where another study, or the same of other data or another
