@@ -182,6 +182,7 @@ def test_digits_of_each_statistic():
         (lambda: Quantiles(CODEBOOK, "t", "age", probabilities=(0.5, 1.5)), "from 0 to 1"),
         (lambda: Mode(CODEBOOK, "t", "job", protection=Protection(top_code=2)), "a threshold only"),
         (lambda: Histogram(CODEBOOK, "t", "age", (3, 3)), "two or more rising numbers"),
+        (lambda: Histogram(CODEBOOK, "t", "age", (float("nan"), 2.0, 4.0)), "two or more rising numbers"),
         (lambda: Histogram(CODEBOOK, "t", "age", (30, 40)), "no value of 'age' lies within"),
     ],
 )

@@ -55,7 +55,7 @@ class Histogram(Common):
 
     def __post_init__(self) -> None:
         self.cells.number_of("value")
-        if len(self.breaks) < 2 or (np.diff(self.breaks) <= 0).any():
+        if len(self.breaks) < 2 or not (np.diff(self.breaks) > 0).all():
             raise self.cells.error(f"breaks: {list(self.breaks)} must be two or more rising numbers")
         if (self._bar < 0).all():
             raise self.cells.error(f"breaks: no value of '{self.value}' lies within {list(self.breaks)}")
