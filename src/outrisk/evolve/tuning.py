@@ -28,7 +28,7 @@ class Tuning:
     settled: float = 0.5  # `left` above which numbers have not settled (outputs)
     slowly: float = 0.4  # share of a step that they tighten then (outputs)
     far: float = 10.0  # `left` above which they wait and are searched in full, as long as it falls (outputs)
-    falling: float = 0.95  # to this share in a generation (by hand)
+    falling: float = 0.9  # to this share in a generation (by hand)
     again: float = 0.8  # tightness with which they begin the next time (by hand)
     narrowest: float = 3e-4  # what all sampling errors have shrunk to at tightness 1 (outputs)
     aim: float = 0.6  # share of half a last digit within which a tally is no longer drawn to its value (by hand)
