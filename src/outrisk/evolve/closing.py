@@ -118,8 +118,9 @@ def _drawn(codes: Codes, equations: Equations, linear: Linear, asked: Array, rng
     who: NDArray[np.int64] = rng.permutation(len(codes))
     if len(codes) > SWAPS.few and asked.any() and rng.random() < SWAPS.focused:
         who = _around(equations, asked, codes, rng)
-    draw = drawn_alike if rng.random() < SWAPS.nearby else draw_swaps
-    return draw(linear.problem, codes, who, equations.kept, linear.ranges, rng)
+    if rng.random() < SWAPS.nearby:
+        return drawn_alike(linear.problem, codes, who, equations.kept, linear.ranges, rng)
+    return draw_swaps(linear.problem, codes, who, equations.kept, rng)
 
 
 def _around(equations: Equations, asked: Array, codes: Codes, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -60,12 +60,7 @@ def drawn_alike(
 
 
 def draw_swaps(
-    problem: Problem,
-    codes: Codes,
-    who: NDArray[np.int64],
-    kept: NDArray[np.bool_],
-    ranges: tuple[Array, Array, Array],
-    rng: np.random.Generator,
+    problem: Problem, codes: Codes, who: NDArray[np.int64], kept: NDArray[np.bool_], rng: np.random.Generator
 ) -> Edits:
     """At most `SWAPS.batch` swaps among records `who` that leave the kept totals (m,) as they are."""
     bound, counted = bound_by(problem, kept)
@@ -183,6 +178,5 @@ def _changes(
     """Records (M, 1) that take another value of a variable that is in no table, and what they become."""
     new = codes[some].copy()
     size = int(sizes[variable])
-    step = rng.integers(1, size, len(some)) if size > 1 else np.zeros(len(some), np.int64)
-    new[:, variable] = (new[:, variable] + step) % size
+    new[:, variable] = (new[:, variable] + rng.integers(1, size, len(some))) % size
     return some[:, None], new

@@ -21,12 +21,11 @@ from outrisk.problem.released import TallyPart
 
 @dataclass(frozen=True, eq=False)
 class Tallied:
-    """Equations: rows (q, m) of m totals; what each misses (q,), what it may (q,); its number in the part (q,)."""
+    """Equations: rows (q, m) of m totals; what each misses (q,), and what it may (q,)."""
 
     rows: sparse.csr_matrix
     missing: Array
     half: Array
-    number: NDArray[np.int64]
 
 
 def equations_of(part: TallyPart, totals: Array, low: Array, high: Array, tolerance: Array) -> Tallied:
@@ -34,7 +33,7 @@ def equations_of(part: TallyPart, totals: Array, low: Array, high: Array, tolera
     totals (m,); none of a mode, nor of a number that lies beyond no end of a range that has one end only.
     """
     rows: list[tuple[NDArray[np.int64], Array]] = []
-    found: list[tuple[float, float, int]] = []
+    found: list[tuple[float, float]] = []
     formulas = part.map.formulas(part.n_numbers)
     means = _means(formulas, low, high)
     for at, formula in enumerate(formulas):
@@ -48,13 +47,13 @@ def equations_of(part: TallyPart, totals: Array, low: Array, high: Array, tolera
             continue
         half = (most - least) / 2.0 if both else 0.0
         rows.append((places, weights))
-        found.append((missing, half, at))
-    columns = np.array(found).reshape(-1, 3).T
+        found.append((missing, half))
+    missed, may = np.array(found).reshape(-1, 2).T
     ptr = np.cumsum([0, *(len(places) for places, _ in rows)])
     places = np.concatenate([np.zeros(0, np.int64), *(places for places, _ in rows)])
     weights = np.concatenate([np.zeros(0), *(weights for _, weights in rows)])
     matrix = sparse.csr_matrix((weights, places, ptr), shape=(len(rows), len(totals)))
-    return Tallied(matrix, columns[0], columns[1], columns[2].astype(np.int64))
+    return Tallied(matrix, missed, may)
 
 
 def _means(formulas: list[Formula], low: Array, high: Array) -> dict[int, float]:
