@@ -14,8 +14,8 @@ test: .venv/installed-test
 	$(BIN)/python -m pytest
 
 lint: .venv/installed-lint
-	$(BIN)/ruff check src tests benchmarks install docs
-	$(BIN)/ruff format --check src tests benchmarks install docs
+	$(BIN)/ruff check src tests benchmarks validation install docs
+	$(BIN)/ruff format --check src tests benchmarks validation install docs
 	$(BIN)/mypy
 
 bench: .venv/installed

@@ -9,108 +9,108 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from pool import AT, DOSES, JUDGED, KEYS, SETS, TARGET, census, crossed, dealt, make, outputs
+from pool import ALONE, AT, DOSES, JUDGED, KEYS, SETS, TARGET, Made, between, census, crossed, make, outputs
+from scipy import stats
 
 from outrisk.assess.verdict.decide import says
-from outrisk.microdata import Microdata
 from outrisk.risk.attribution.definitions import targeted_attribution
 from outrisk.risk.by_person.crossed import simultaneous
 from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, SYNTHETIC, code_microdata, cross
 
 MARGIN = 0.05
-SECONDS = {1000: 2.0, 5000: 4.0, 25365: 6.0}  # of a run at most
+SECONDS = {1000: 4.0, 5000: 5.0, 25435: 8.0}  # of a run at most
 
 
-def of_pair(n: int, dose: str, number: int, runs: int, permutations: int) -> dict[str, Any]:
-    """Marginal risks of a sample of each year, by both releases; six-key TCAP as zero; what a verdict says.
-
-    Where the years have no people left, both samples are dealt from both years.
-    """
+def of_pair(n: int, number: int, doses: Sequence[str], runs: int, permutations: int) -> dict[str, Any]:
+    """What each dose of a sample of each year gives, and the steps from one of DOSES to the next."""
     years = census()[1]
-    people = (
-        [years[year].take(np.arange(number * n, (number + 1) * n)) for year in (2019, 2018)]
-        if (number + 1) * n <= len(years[2018])
-        else dealt(n, 2, (n, number))
-    )
-    made = [
-        make(f"dose/{n}-{dose}/{number}-{side}", people[side], outputs(dose), runs, SECONDS[n], 100 + 2 * number + side)
-        for side in (0, 1)
-    ]
-    found = crossed(made, people, permutations, number)
+    people = [years[year].take(np.arange(number * n, min((number + 1) * n, len(years[year])))) for year in (2019, 2018)]
+
+    def of_side(dose: str, side: int) -> Made:
+        if dose == DOSES[-1]:  # a table of all variables lists its records: they are read off it
+            return Made(people[side], [people[side]] * runs, runs)
+        name, seed = f"dose/{n}-{dose}/{number}-{side}", 100 + 2 * number + side
+        return make(name, people[side], outputs(dose), runs, SECONDS[n], seed)
+
+    made = {dose: [of_side(dose, side) for side in (0, 1)] for dose in doses}
+    ladder = [dose for dose in DOSES if dose in made]
+    steps = [between(made[more], made[less]) for less, more in pairwise(ladder)]
+    return {
+        "doses": {dose: _of_dose(each, permutations, number) for dose, each in made.items()},
+        "steps": [(step.tolist(), error.tolist()) for step, error in steps],
+    }
+
+
+def _of_dose(made: list[Made], permutations: int, seed: int) -> dict[str, Any]:
+    """Marginal risks by both releases; six-key TCAP as zero; what a verdict says."""
+    found = crossed(made, [each.people for each in made], permutations, seed)
     limits = simultaneous(found, JUDGED)
     return {
         "all keys": found.difference[AT, len(SETS) - 1].tolist(),
         "worst": found.difference[AT, : len(SETS)].max(axis=1).tolist(),
         "mean": found.difference[AT, -1].tolist(),
-        "error": found.standard_error[AT, -1].tolist(),
-        "tcap": float(np.mean([_tcap(each, *people) for each in made[0].synthetic])),
+        "tcap": _tcap(made),
         "says": says(float(limits.low.max()), float(limits.high.max()), MARGIN),
         "reproduced": sum(each.reproduced for each in made),
-        "runs": 2 * runs,
+        "runs": sum(len(each.synthetic) for each in made),
     }
 
 
-def _tcap(synthetic: Microdata, original: Microdata, holdout: Microdata) -> float:
-    """Six-key TCAP with non-matches as zero, of the original less of the holdout."""
-    tables = {SYNTHETIC: synthetic, ORIGINAL: original, HOLDOUT: holdout}
-    equivalence = cross(code_microdata(tables, [*KEYS, TARGET]), KEYS, TARGET)
-    own, held = (targeted_attribution(equivalence, side) for side in (ORIGINAL, HOLDOUT))
-    return own.tcap_zero - held.tcap_zero
+def _tcap(made: list[Made]) -> float:
+    """Six-key TCAP with non-matches as zero, of people in a release less of the other year's, mean of both releases."""
+    found = []
+    for own, other in (made, made[::-1]):
+        for synthetic in own.synthetic:
+            tables = {SYNTHETIC: synthetic, ORIGINAL: own.people, HOLDOUT: other.people}
+            equivalence = cross(code_microdata(tables, [*KEYS, TARGET]), KEYS, TARGET)
+            mine, theirs = (targeted_attribution(equivalence, side).tcap_zero for side in (ORIGINAL, HOLDOUT))
+            found.append(mine - theirs)
+    return float(np.mean(found))
 
 
 def row(n: int, dose: str, pairs: Sequence[dict[str, Any]]) -> str:
     """A row of the table: means over pairs."""
-    risks = [f"{np.mean([pair[at][m] for pair in pairs]):.3f}" for m in (0, 1) for at in ("all keys", "worst", "mean")]
-    words = [pair["says"] for pair in pairs]
+    found = [pair["doses"][dose] for pair in pairs]
+    risks = [f"{np.mean([each[at][m] for each in found]):.4f}" for m in (0, 1) for at in ("all keys", "worst", "mean")]
+    words = [each["says"] for each in found]
     said = ", ".join(f"{word} {words.count(word)}" for word in dict.fromkeys(words))
-    made = f"{sum(pair['reproduced'] for pair in pairs)} of {sum(pair['runs'] for pair in pairs)}"
-    tcap = np.mean([pair["tcap"] for pair in pairs])
-    return f"| {n:,} | {dose} | {len(pairs)} | {' | '.join(risks)} | {tcap:.3f} | {said} | {made} |"
+    made = f"{sum(each['reproduced'] for each in found)} of {sum(each['runs'] for each in found)}"
+    tcap = np.mean([each["tcap"] for each in found])
+    name = f"{dose} alone" if dose in ALONE else dose
+    return f"| {n:,} | {name} | {len(found)} | {' | '.join(risks)} | {tcap:.3f} | {said} | {made} |"
 
 
-def falls(found: dict[tuple[int, str], Sequence[dict[str, Any]]]) -> str:
-    """Where a risk falls from one dose to the next, by more than two standard errors and at all, in words."""
-    steps, fallen, clearly = 0, [], 0
-    for n in dict.fromkeys(size for size, _ in found):
-        names = [dose for dose in DOSES if (n, dose) in found]
-        for m, measure in enumerate(JUDGED):
-            for less, more in pairwise(names):
-                values = [np.array([pair["mean"][m] for pair in found[n, name]]) for name in (less, more)]
-                errors = [np.array([pair["error"][m] for pair in found[n, name]]) for name in (less, more)]
-                step = float(values[1].mean() - values[0].mean())
-                error = float(np.sqrt(sum((each**2).sum() for each in errors)) / len(values[0]))
-                steps += 1
-                clearly += step < -2 * error
+def falls(found: dict[int, Sequence[dict[str, Any]]]) -> str:
+    """Where a risk falls from one dose to the next, beyond chance and at all, in words."""
+    levels, fallen = [], []
+    for n, pairs in found.items():
+        ladder = [dose for dose in DOSES if dose in pairs[0]["doses"]]
+        for at, (less, more) in enumerate(pairwise(ladder)):
+            values = np.array([pair["steps"][at] for pair in pairs])  # pairs x (step, error) x measures
+            steps, errors = values[:, 0].mean(axis=0), np.sqrt((values[:, 1] ** 2).sum(axis=0)) / len(pairs)
+            for measure, step, error in zip(JUDGED, steps, errors, strict=True):
+                levels.append(stats.norm.cdf(step / error) if step else 0.5)
                 if step < 0:
                     fallen.append(f"{measure}, {n:,} people, {less} to {more}: {step:.4f} (standard error {error:.4f})")
     listed = "; ".join(fallen)
-    return f"Of {steps} steps of the mean over key sets {clearly} fall by more than two standard errors. " + (
-        f"Falls of any size: {listed}." if fallen else "None falls at all."
-    )
-
-
-def again(n: int, doses: tuple[str, str], pairs: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> str:
-    """A step of the mean over key sets on further pairs, in words."""
-    said = []
-    for m, measure in enumerate(JUDGED):
-        steps = np.array([more["mean"][m] - less["mean"][m] for less, more in pairs])
-        error = float(steps.std(ddof=1) / np.sqrt(len(steps)))
-        said.append(f"{measure} {steps.mean():+.5f} (standard error {error:.5f})")
+    one, all_ = (sum(level < most for level in levels) for most in (0.025, 0.05 / len(levels)))
     return (
-        f"The step from {doses[0]} to {doses[1]} at {n:,} people once more, on {len(pairs)} pairs of samples dealt "
-        f"from both years: {', '.join(said)}."
+        f"Of {len(levels)} steps of the mean over key sets {one} fall below the 95 % limits of a step by itself, "
+        f"{all_} below limits for all steps at once. "
+        + (f"Falls of any size: {listed}." if fallen else "None falls at all.")
     )
 
 
-def figure(found: dict[tuple[int, str], Sequence[dict[str, Any]]], path: Path) -> None:
+def figure(found: dict[int, Sequence[dict[str, Any]]], path: Path) -> None:
     """Marginal risk at all keys by dose and number of people."""
     drawing = Figure(figsize=(7, 3.8))
     axes = drawing.subplots()
-    for colour, n in enumerate(dict.fromkeys(size for size, _ in found)):
-        names = [dose for dose in DOSES if (n, dose) in found]
+    for colour, (n, pairs) in enumerate(found.items()):
+        names = [dose for dose in DOSES if dose in pairs[0]["doses"]]
         for m, line in enumerate(("-", "--")):
-            values = [np.mean([pair["all keys"][m] for pair in found[n, name]]) for name in names]
-            axes.plot(names, values, line, color=f"C{colour}", marker="o", label=f"{JUDGED[m]}, {n:,} people")
+            values = [np.mean([pair["doses"][name]["all keys"][m] for pair in pairs]) for name in names]
+            ticks = [name.replace(" and ", "\nand ") for name in names]
+            axes.plot(ticks, values, line, color=f"C{colour}", marker="o", label=f"{JUDGED[m]}, {n:,} people")
     axes.axhline(MARGIN, color="grey", linewidth=1)
     axes.annotate("margin", (0, MARGIN + 0.005), color="grey")
     axes.set_ylabel("marginal risk, all six keys")

@@ -12,6 +12,7 @@ from pathlib import Path
 import kept
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from outrisk.assess.verdict.reproduction import distance
 from outrisk.codebook import Codebook
@@ -22,7 +23,7 @@ from outrisk.microdata import Microdata, from_frame, infer_codebook
 from outrisk.outputs import Frequencies, Regression
 from outrisk.outputs.base import Output, release
 from outrisk.risk.attribution.definitions import key_sets
-from outrisk.risk.by_person.crossed import Contrasts, Pairing, contrasts
+from outrisk.risk.by_person.crossed import Contrasts, Pairing, contrasts, person_contrasts
 from outrisk.risk.by_person.record_scores import MEASURES
 
 EXCERPT = Path(__file__).resolve().parents[2] / "shared" / "data" / "census" / "acs_us" / "acs7.csv"
@@ -37,7 +38,8 @@ LOGITS = (
     "LTILL ~ AGE + C(MSTATUS) + SEX + TENURE",
     "SEX ~ AGE + C(MSTATUS) + LTILL + TENURE",
 )
-DOSES = ("one-way", "logit", "three logits", "two-way", "three-way", "four-way", "full table")
+DOSES = ("one-way", "one-way and a logit", "one-way and three logits", "two-way", "three-way", "four-way", "full table")
+ALONE = ("logit", "three logits")
 
 
 @cache
@@ -65,9 +67,11 @@ def dealt(n: int, number: int, seed: Sequence[int]) -> list[Microdata]:
 
 
 def outputs(dose: str) -> list[Output]:
-    """What is released, by its name in DOSES."""
+    """What is released, by its name in DOSES or ALONE."""
     codebook, _ = census()
-    if dose in ("logit", "three logits"):
+    if " and " in dose:
+        return [*outputs("one-way"), *outputs("logit" if dose.endswith("a logit") else "three logits")]
+    if dose in ALONE:
         formulas = LOGITS[:1] if dose == "logit" else LOGITS
         return [
             Regression(codebook, f"logit {number}", "logit", formula, event="" if formula[0] == "T" else "2")
@@ -124,7 +128,24 @@ def compiled() -> None:
                 break
 
 
+def between(more: Sequence[Made], less: Sequence[Made]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Marginal risk of a release less that of another of the same people, person by person, and its standard error.
+
+    Means over key sets, by measure judged.
+    """
+    people = [each.people for each in more]
+    found = [person_contrasts(_pairing(of, people), SETS, TARGET) for of in (more, less)]
+    gaps = [(one - other)[:, AT].astype(float) for one, other in zip(*found, strict=True)]  # of each side
+    both = [crossed(of, people, 0, 0) for of in (more, less)]
+    runs = sum((each.runs_share * each.standard_error**2)[AT, -1] for each in both)
+    error = np.sqrt(sum(gap.var(axis=0, ddof=1) / len(gap) for gap in gaps) + runs)
+    return gaps[0].mean(axis=0) - gaps[1].mean(axis=0), np.asarray(error)
+
+
 def crossed(of: Sequence[Made], people: Sequence[Microdata], permutations: int, seed: int) -> Contrasts:
     """Two samples' synthetic data scored on two samples of people, the same or others."""
-    pairing = Pairing(people[0], people[1], of[0].synthetic, of[1].synthetic)
-    return contrasts(pairing, SETS, TARGET, permutations=permutations, seed=seed)
+    return contrasts(_pairing(of, people), SETS, TARGET, permutations=permutations, seed=seed)
+
+
+def _pairing(of: Sequence[Made], people: Sequence[Microdata]) -> Pairing:
+    return Pairing(people[0], people[1], of[0].synthetic, of[1].synthetic)

@@ -31,7 +31,7 @@ import kept
 import null
 import paper_tables
 import search
-from pool import DOSES, compiled
+from pool import ALONE, DOSES, compiled
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,6 @@ class Size:
     releases: tuple[str, ...]
     dose: dict[int, int]
     doses: tuple[str, ...]
-    again: tuple[int, tuple[str, str], int]  # a step of the dose on further pairs: people, doses, pairs
     planted: int
     alarms: int
     followed: int
@@ -56,13 +55,13 @@ class Size:
 
 
 FULL = Size(
-    {1000: 75, 5000: 75}, null.RELEASES, {1000: 3, 5000: 1, 25365: 1}, DOSES, (25365, ("one-way", "logit"), 4),
-    40, 100, 5, 2, 499, 3.0, 6.0,
+    {1000: 75, 5000: 75}, null.RELEASES, {25435: 1, 5000: 3, 1000: 5}, (*DOSES, ALONE[0]),
+    40, 100, 40, 2, 499, 4.0, 15.0,
     ("whole", "1", "2", "1.1", "1.2"), (2000, 40), ("uniform", "univariate"),
 )  # fmt: skip
 QUICK = Size(
-    {1000: 3}, ("logit", "two-way"), {1000: 2}, ("one-way", "logit", "two-way", "four-way"),
-    (1000, ("one-way", "logit"), 0), 3, 10, 1, 2, 99, 1.0, 3.0,
+    {1000: 3}, ("logit", "two-way"), {1000: 2}, ("one-way", "one-way and a logit", "two-way", "four-way"),
+    3, 10, 1, 2, 99, 1.0, 3.0,
     ("1.1", "1.2"), (0, 1), (),
 )  # fmt: skip
 SIZES = {"full": FULL, "quick": QUICK}
@@ -84,15 +83,9 @@ def tasks(size: Size) -> dict[str, list[Task]]:
             if number < most
         ],
         "dose": [
-            ((n, name, pair), lambda n=n, d=name, i=pair: dose.of_pair(n, d, i, k, permutations))
+            ((n, pair), lambda n=n, i=pair: dose.of_pair(n, i, size.doses, k, permutations))
             for n, pairs in size.dose.items()
-            for name in size.doses
             for pair in range(pairs)
-        ]
-        + [
-            (("again", name, pair), lambda d=name, i=pair: dose.of_pair(size.again[0], d, i, k, permutations))
-            for name in size.again[1]
-            for pair in range(1, size.again[2] + 1)
         ],
         "planted": [
             ((case, seed), lambda c=case, s=seed: cases.of_draw(c, s, 2000))
@@ -158,12 +151,8 @@ def standing(text: str, template: str) -> dict[str, str]:
 
 def page(found: dict[str, dict[Key, Any]], size: Size, out: Path, command: str, times: dict[str, str]) -> str:
     """The page, from what all parts measured; what was not measured stands as in the page before."""
-    whole = {
-        (n, name): [found["dose"].get((n, name, pair)) for pair in range(pairs)]
-        for n, pairs in size.dose.items()
-        for name in size.doses
-    }
-    doses = {key: rows for key, rows in whole.items() if all(rows)}
+    pairs = {n: [found["dose"].get((n, pair)) for pair in range(most)] for n, most in sorted(size.dose.items())}
+    doses = {n: rows for n, rows in pairs.items() if all(rows)}
     traces = {start: found["paper"]["trace", start] for start in size.starts if ("trace", start) in found["paper"]}
     if doses:
         dose.figure(doses, out / "validation.svg")
@@ -191,9 +180,8 @@ def page(found: dict[str, dict[Key, Any]], size: Size, out: Path, command: str, 
         "command": command,
         "null": _rows("null", lambda: nulls(null.null_row)),
         "own": _rows("null", lambda: nulls(null.own_row)),
-        "dose": [dose.row(*key, rows) for key, rows in doses.items()],
+        "dose": [dose.row(n, name, rows) for n, rows in doses.items() for name in rows[0]["doses"]],
         "falls": [dose.falls(doses)] if doses else [],
-        "again": [_again(found["dose"], size)],
         "planted": _rows(
             "planted", lambda: [*(cases.planted_row(case, draws(case)) for case in cases.ASKED), alarms()]
         ),
@@ -218,13 +206,6 @@ def page(found: dict[str, dict[Key, Any]], size: Size, out: Path, command: str, 
         new = value if isinstance(value, str) else "\n".join(value)
         text = text.replace("{" + name + "}", new if new and "not measured yet" not in new else earlier.get(name, new))
     return text
-
-
-def _again(found: dict[Key, Any], size: Size) -> str:
-    """The step that was measured once more; '' where it was not."""
-    n, doses, pairs = size.again
-    some = [tuple(found.get(("again", name, pair)) for name in doses) for pair in range(1, pairs + 1)]
-    return dose.again(n, doses, some) if some and all(all(each) for each in some) else ""
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import kept
 import numpy as np
-from pool import JUDGED, SETS, TARGET, Made, crossed, dealt, outputs
+from pool import AT, Made, between, crossed, dealt, outputs
 
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
@@ -15,8 +15,6 @@ from outrisk.evolve.settings import preset
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import release
 from outrisk.result_row import NORMAL
-from outrisk.risk.by_person.crossed import Pairing, person_contrasts
-from outrisk.risk.by_person.record_scores import MEASURES
 
 N, STARTS = 1000, ("released", "univariate", "uniform")
 RELEASES = {"logit and one-way tables": ("logit", "one-way"), "two-way tables": ("two-way",)}
@@ -90,20 +88,11 @@ def _estimates(made: list[Made], first: list[Made]) -> dict[str, Any]:
     """Marginal risks with their errors, and their difference to those of another search, person by person."""
     people = [each.people for each in made]
     found = crossed(made, people, 0, 0)
-    at = [MEASURES.index(measure) for measure in JUDGED]
-    pairs = [Pairing(*people, *([each.synthetic for each in of])) for of in (made, first)]
-    (mine, theirs), (mine_first, theirs_first) = (person_contrasts(pair, SETS, TARGET) for pair in pairs)
-    gaps = [(mine - mine_first)[:, at].astype(float), (theirs - theirs_first)[:, at].astype(float)]
-    between = sum(
-        np.asarray(crossed(of, people, 0, 0).runs_share * crossed(of, people, 0, 0).standard_error ** 2)[at, -1]
-        for of in (made, first)
-    )
-    error = np.sqrt(sum(gap.var(axis=0, ddof=1) / len(gap) for gap in gaps) + between)
+    gap, error = between(made, first)
     return {
-        "risk": found.difference[at, -1].tolist(),
-        "risk_error": found.standard_error[at, -1].tolist(),
-        "all_keys": found.difference[at, len(SETS) - 1].tolist(),
-        "gap": (gaps[0].mean(axis=0) - gaps[1].mean(axis=0)).tolist(),
+        "risk": found.difference[AT, -1].tolist(),
+        "risk_error": found.standard_error[AT, -1].tolist(),
+        "gap": gap.tolist(),
         "gap_error": error.tolist(),
     }
 
