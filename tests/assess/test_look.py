@@ -134,7 +134,10 @@ def test_what_is_withheld_is_not_told_and_what_margins_give_back_is():
     found = by_rule(table(protection=guarded, margins=True), data)
     assert "small cells" not in found
     assert (found["withheld cells recoverable"].cells, found["withheld cells recoverable"].people) == (1, 4)
-    assert "Withhold 3 further cells" in found["withheld cells recoverable"].advice
+    advice = "Withhold 3 further cells (area=a, ill=no; area=b, ill=no; area=b, ill=yes)"
+    assert advice in found["withheld cells recoverable"].advice
+    printed = by_rule(table(margins=True), data)["small cells"].advice
+    assert "withhold 1 cell and 3 more (area=a, ill=no; area=b, ill=no; area=b, ill=yes)" in printed
     assert "small cells" not in by_rule(table(protection=Protection(round_to=10)), data)
 
 

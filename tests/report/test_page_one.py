@@ -78,6 +78,20 @@ def test_it_breaks_no_sentence_off(crowded, assessed, tmp_path):
     assert "small cells: 4 further outputs or pairs of them" in page
 
 
+def test_nothing_certain_is_only_counted(assessed, tmp_path):
+    """Every rule that finds something certain is told, and the outputs of which it tells the most people are named."""
+    rules = ("same answer", "extreme values", "leverage", "difference of outputs", "dominance")
+    rows = [Finding(rule, True, f"first {rule}", 1, 3, "Told.", "", "Merge.", "ill") for rule in rules]
+    rows += [Finding("same answer", True, f"table {at}", 1, 10 + at, "Told.", "", "Merge.", "age") for at in range(6)]
+    rows += [Finding("small cells", False, "another", 1, 5, "Few.", "", "Merge.")]
+    place = altered(assessed["halves"], tmp_path / "run")
+    pd.DataFrame([vars(row) for row in rows]).to_csv(place / "findings.csv", index=False)
+    page = words(render(place).read_text(encoding="utf-8"))
+    assert all(f"first {rule}: Told." in page for rule in rules)
+    assert "Also table 5 (15 people), table 4 (14 people), table 3 (13 people) and 3 further outputs" in page
+    assert "1 further finding" in page and len(page.split()) <= MOST_WORDS
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium here")
 def test_it_prints_on_two_pages(firsts, crowded, tmp_path):
     assert pages_in_print(firsts["halves"][0] / "report.html", tmp_path) <= MOST_PAGES

@@ -20,7 +20,7 @@ def check_study(path: Path, inside: bool, trust: bool, released: Sequence[Path])
     console.print(escape(sentence))
     for number, each in enumerate(findings, start=1):
         certain = ", certain" if each.certain else ""
-        concerned = f": {each.people:,} people" if each.people else ""
+        concerned = f": {each.people:,} {'person' if each.people == 1 else 'people'}" if each.people else ""
         console.print(f"\n[bold]{number}. {escape(each.output)}[/bold] ({each.rule}{certain}){concerned}")
         for text in (each.what, each.places, each.advice):
             if text:

@@ -46,7 +46,8 @@ def in_a_sentence(findings: Sequence[Finding], n_outputs: int) -> str:
         broken = f"{who} a rule ({rules})."
     if certain:
         worst = certain[0]
-        rest = f" There are {plural(len(certain) - 1, 'further finding')} of that kind." if len(certain) > 1 else ""
+        more = plural(len(certain) - 1, "further finding")
+        rest = f" There {'is' if len(certain) == 2 else 'are'} {more} of that kind." if len(certain) > 1 else ""
         rest += f" Besides, {broken}" if broken else ""
         return f"The release says outright, for certain (“{worst.output}”): {worst.what}{rest}{more}"
     if broken:

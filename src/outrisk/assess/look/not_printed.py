@@ -76,13 +76,14 @@ def _withheld(bounds: CellBounds, output: Output, data: Microdata, inside: bool)
 
 
 def _secondary_advice(output: Output, data: Microdata) -> str:
-    """How many further cells must go so that the totals of a table do not give the withheld ones back."""
-    more = "further cells"
+    """Which further cells must go so that the totals of a table do not give the withheld ones back."""
+    cells = "further cells"
     if isinstance(output, Frequencies) and output.protection.threshold is not None:
         told = told_by(output, data)
         hidden = output.protection.hides(told.counts.ravel().astype(np.float64)).reshape(told.counts.shape)
-        more = plural(secondary(told.counts, hidden), "further cell")
-    return f"Withhold {more} (secondary suppression), or leave the totals out."
+        more = secondary(told.counts, hidden)
+        cells = f"{plural(int(more.sum()), 'further cell')} ({told.places(more)})"
+    return f"Withhold {cells} (secondary suppression), or leave the totals out."
 
 
 def _not_released(bounds: CellBounds, threshold: int, inside: bool) -> Finding:

@@ -68,12 +68,14 @@ def _advice(told: Told, small: Flags, threshold: int, margins: bool) -> str:
         parts.append(f"without {name} {of_small if fewest else 'no small cell remains'}")
     parts.append(f"withhold {plural(int(small.sum()), 'cell')}")
     if margins and len(told.by) > 1:
-        parts[-1] += f" and {secondary(told.counts, small):,} more, or the totals give them back"
+        more = secondary(told.counts, small)
+        also = f" ({told.places(more)})" if more.any() else ""
+        parts[-1] += f" and {int(more.sum()):,} more{also}, or the totals give them back"
     text = "; or ".join(["merge levels", *parts])
     return text[0].upper() + text[1:] + "."
 
 
-def secondary(counts: Counts, hidden: Flags) -> int:
+def secondary(counts: Counts, hidden: Flags) -> Flags:
     """Further cells to withhold until no line with a total has a single unknown: the smallest of each line in turn."""
     chosen = hidden.copy()
     while True:
@@ -87,4 +89,4 @@ def secondary(counts: Counts, hidden: Flags) -> int:
             np.put_along_axis(more, at, alone & possible, axis)
             chosen |= more
         if int(chosen.sum()) == before:
-            return before - int(hidden.sum())
+            return chosen & ~hidden

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from outrisk.assess.look.finding import named
 from outrisk.codebook import Codebook
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Subset
@@ -46,6 +47,10 @@ class Told:
         found = np.argwhere(cells)
         order = np.argsort(self.counts[cells], kind="stable")
         return [f"{self.label(cell)}: {self.counts[tuple(cell)]:,}" for cell in found[order].tolist()]
+
+    def places(self, cells: Flags) -> str:
+        """The flagged cells in words, without their counts."""
+        return named([self.label(cell) for cell in np.argwhere(cells).tolist()])
 
 
 def members(data: Microdata, where: str, output: str) -> Microdata:

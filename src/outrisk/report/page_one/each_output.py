@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,12 +41,19 @@ def content(results: Results) -> dict[str, Any]:
     room = {name: most * _ROWS // max(1, len(shown)) for name, most in _WORDS.items()}
     return {
         "rows": [(row, _short(row, room)) for row in shown],
-        "left_out": len(rows) - _ROWS,
+        "left_out": _counted(rows[_ROWS:]),
         "decided": results.decision is not None,
         "adding": bool(adding),
         "place": place,
         "together": {row.what: said(row) for row in together},
     }
+
+
+def _counted(rows: Sequence[OutputRow]) -> str:
+    """How many outputs there is no room for, and of which verdict."""
+    verdicts = Counter(row.verdict.partition(",")[0] for row in rows if row.verdict)
+    said = ", ".join(f"{number:,} {verdict}" for verdict, number in verdicts.items())
+    return formats.plural(len(rows), "further output") + (f" ({said})" if said else "") if rows else ""
 
 
 def _short(row: OutputRow, room: Mapping[str, int]) -> dict[str, str]:

@@ -9,14 +9,15 @@ from outrisk.records.schema import Finding
 from outrisk.report import formats
 from outrisk.report.compose import Section, asset
 
-_ROWS = 4
+_ROWS = 4  # more where as many rules find something certain
+_ALSO = 3  # further outputs of a rule that are named, where what they tell is certain
 _WORDS = {"what": 32, "advice": 14}  # of whole sentences, where all rows are taken; more where there are fewer
-_NAME = 7  # words of an output's name
+_NAME, _SHORT = 7, 4  # words of an output's name
 
 
 def content(results: Results) -> dict[str, Any] | None:
-    """The worst finding of each rule, and of how many outputs it says the same; None for a run directory without the
-    file.
+    """The worst finding of each rule, those of all rules that find something certain among them, and of which outputs
+    they say the same; None for a run directory without the file.
     """
     found = results.findings
     if found is None:
@@ -24,7 +25,7 @@ def content(results: Results) -> dict[str, Any] | None:
     rules: dict[tuple[str, bool], list[Finding]] = {}
     for row in found:
         rules.setdefault((row.rule, row.certain), []).append(row)
-    shown = list(rules.values())[:_ROWS]
+    shown = list(rules.values())[: max(_ROWS, sum(certain for _, certain in rules))]
     return {
         "rows": [(rows[0], _said(rows[0], _ROWS / len(shown)), _others(rows)) for rows in shown],
         "left_out": len(found) - sum(len(rows) for rows in shown),
@@ -43,9 +44,20 @@ def _cells(row: Finding) -> str:
 
 
 def _others(rows: list[Finding]) -> str:
-    """Of which the same rule says something, besides the worst."""
-    more = len({row.output for row in rows} - {rows[0].output})
-    return f"{rows[0].rule}: {formats.plural(more, 'further output')} or pairs of them" if more else ""
+    """Of which the same rule says something, besides the worst; where it is certain, the most people first."""
+    people: dict[str, int] = {}
+    for row in rows:
+        if row.output != rows[0].output:
+            people[row.output] = max(row.people, people.get(row.output, 0))
+    if not people:
+        return ""
+    if not rows[0].certain:
+        return f"{rows[0].rule}: {formats.plural(len(people), 'further output')} or pairs of them"
+    most = sorted(people.items(), key=lambda each: -each[1])[:_ALSO]
+    named = [f"{formats.cut(name, _SHORT)} ({formats.plural(number, 'person')})" for name, number in most]
+    more = len(people) - len(most)
+    named += [formats.plural(more, "further output")] if more else []
+    return f"Also {formats.names(named)}"
 
 
 SECTION = Section("told", "What the release says outright", content, asset("one/told.html"))
