@@ -1,7 +1,7 @@
 """What acro itself flags in random data, the direct look flags, cell by cell (OUTRISK_ACRO_PYTHON).
 
-The threshold, zeros, the (n, k) and the p % rule of tables, and degrees of freedom of regressions, with acro's defaults.
-Tried with acro 1.0.2.
+Threshold, zeros, the (n, k) and the p % rule of tables, degrees of freedom of regressions, with acro's defaults. Tried
+with acro 1.0.2.
 """
 
 import json
