@@ -1,4 +1,4 @@
-"""Many outputs at once, and size: python benchmarks/outputs.py [tables|mixed|scale|variables] [--data FILE] [--seeds N]
+"""Many outputs at once, and size: python benchmarks/outputs.py [PART ...] [--data FILE] [--seeds N]
 
 tables: all two-, three- and four-way tables of the seven variables of the census excerpt, 2019, 25,435 records, one
 core: mean absolute cell error reached at times. mixed: twenty outputs of nine kinds together, numbers matched at
@@ -226,7 +226,7 @@ def variables():
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", nargs="?", choices=["tables", "mixed", "scale", "variables"])
+    parser.add_argument("what", nargs="*", choices=["tables", "mixed", "scale", "variables"])
     shared = Path(__file__).resolve().parents[2] / "shared" / "data" / "census" / "acs_us" / "acs7.csv"
     parser.add_argument("--data", type=Path, default=shared)
     parser.add_argument("--seeds", type=int, default=3)
@@ -234,11 +234,12 @@ if __name__ == "__main__":
     parser.add_argument("--figure", type=Path, help="scale: where to draw time over records (SVG or PNG)")
     given = parser.parse_args()
     with threadpool_limits(1):
-        if given.what in (None, "tables"):
+        wanted = given.what or ["tables", "mixed", "scale", "variables"]
+        if "tables" in wanted:
             tables(given.data, given.seeds)
-        if given.what in (None, "mixed"):
+        if "mixed" in wanted:
             mixed(given.data, given.seeds)
-        if given.what in (None, "scale"):
+        if "scale" in wanted:
             scale(given.seeds, given.largest, given.figure)
-        if given.what in (None, "variables"):
+        if "variables" in wanted:
             variables()

@@ -1,7 +1,8 @@
 """Run benchmarks and write what they print, with its conditions, into docs/benchmarks.md.
 
-`python benchmarks/write_page.py` runs all (hours on a small machine), with names (`engine first_use`) some; what the
-page has of others stays.
+`python benchmarks/write_page.py` runs all, in a form that is done in about half an hour of processor time; with names
+(`engine first_use`) some, and what the page has of others stays. One that fails is told at the end and keeps its place
+on the page; one whose data are not beside the checkout is left out, and said to be.
 """
 
 from __future__ import annotations
@@ -14,24 +15,42 @@ import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from outrisk import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "benchmarks.md"
-COMMANDS = {
-    "engine": ["benchmarks/engine.py"],
-    "studies": ["benchmarks/studies.py"],
-    "planted": ["benchmarks/planted.py"],
-    "small": ["benchmarks/small.py", "--people", "7"],
-    "everyday": ["benchmarks/everyday.py"],
-    "intruder": ["benchmarks/intruder.py"],
-    "outputs": ["benchmarks/outputs.py"],
-    "privacy": ["benchmarks/privacy.py"],
-    "disclosure": ["benchmarks/disclosure.py"],
-    "attacks": ["benchmarks/attacks.py"],
-    "certain": ["benchmarks/certain.py"],
-    "first_use": ["benchmarks/first_use.py"],
+DATA = ROOT.parent / "shared" / "data"
+
+
+class Benchmark(NamedTuple):
+    """A benchmark as the page has it, and what its longer form has more."""
+
+    arguments: str = ""
+    longer: str = ""
+    data: str = ""  # folder of DATA without which it cannot run
+
+
+BENCHMARKS = {
+    "engine": Benchmark("--quick", "ten seeds and more generations without `--quick`"),
+    "paper": Benchmark("--quick", "half and whole of the data without `--quick`; `--runs 10`, `--variants`"),
+    "everyday": Benchmark("--seeds 1 --seconds 60", "five seeds to their own end without options", "census"),
+    "outputs": Benchmark(
+        "tables scale variables --seeds 1", "three seeds; `mixed`; `scale --largest 10000000`", "census"
+    ),
+    "small": Benchmark("--seeds 3", "ten seeds without options"),
+    "near": Benchmark("--runs 1 --seconds 8", "four runs of 12 s without options", "census"),
+    "ablation": Benchmark("--seeds 1 --sizes 300", "ten seeds and four sizes without options"),
+    "planted": Benchmark(),
+    "certain": Benchmark("", "`protected` and `null`", "census"),
+    "intruder": Benchmark("", "`logit`, `protected`, `null`, `reliable` and `recurring`", "census"),
+    "disclosure": Benchmark("--rounds 3", "nine rounds without options"),
+    "privacy": Benchmark("", "`--rows 20000 100000`"),
+    "attacks": Benchmark("--quick", "50,000 records instead of 5,000 without `--quick`"),
+    "studies": Benchmark(),
+    "forecast": Benchmark("fair fair-tables heart", "two more studies without names"),
+    "first_use": Benchmark(),
 }
 BEGIN, END = "<!-- printed: begin -->", "<!-- printed: end -->"
 
@@ -45,31 +64,35 @@ def printed(text: str) -> dict[str, str]:
 
 def written(text: str, found: dict[str, str]) -> str:
     """The page with these parts."""
-    parts = [f"### {name}\n\n{found[name]}" for name in COMMANDS if name in found]
+    parts = [f"### {name}\n\n{found[name]}" for name in BENCHMARKS if name in found]
     body = "\n\n".join(parts) or "None is run yet: `make bench`."
     return f"{text[: text.index(BEGIN)]}{BEGIN}\n{body}\n{text[text.index(END) :]}"
 
 
 def commit() -> str:
-    """The version of the sources; nothing where there is no git."""
+    """The version of the sources, the page aside; nothing where there is no git."""
     try:
         done = subprocess.run(
-            ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=True
-        )
+            ["git", "describe", "--always"], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout.strip()
+        changed = subprocess.run(["git", "diff", "--quiet", "HEAD", "--", ".", ":!docs"], cwd=ROOT).returncode
     except (OSError, subprocess.CalledProcessError):
         return ""
-    return f" ({done.stdout.strip()})"
+    return f" ({done}{', changed' if changed else ''})"
 
 
 def run(name: str) -> str:
     """One benchmark: its conditions, and what it printed."""
+    benchmark = BENCHMARKS[name]
+    command = [f"benchmarks/{name}.py", *benchmark.arguments.split()]
     began, load = time.perf_counter(), os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
     before = os.times()
-    done = subprocess.run([sys.executable, *COMMANDS[name]], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, *command], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     after = os.times()
     processor = after.children_user + after.children_system - before.children_user - before.children_system
+    longer = f" (longer: {benchmark.longer})" if benchmark.longer else ""
     conditions = (
-        f"`python {' '.join(COMMANDS[name])}`, {datetime.now(UTC):%Y-%m-%d}, OutRisk {__version__}{commit()}, Python "
+        f"`python {' '.join(command)}`{longer}, {datetime.now(UTC):%Y-%m-%d}, OutRisk {__version__}{commit()}, Python "
         f"{platform.python_version()}, {platform.system()} {platform.machine()}, {os.cpu_count()} cores, load "
         f"{load:.1f} at the start, {time.perf_counter() - began:.0f} s in all, {processor:.0f} processor seconds."
     )
@@ -78,12 +101,24 @@ def run(name: str) -> str:
 
 def main(names: list[str]) -> None:
     """Run the benchmarks named, or all, writing the page after each."""
-    for name in names or list(COMMANDS):
-        if name not in COMMANDS:
-            raise SystemExit(f"no benchmark {name!r}; there are {', '.join(COMMANDS)}")
-        body = run(name)
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        raise SystemExit(f"no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
+    failed = []
+    for name in names or BENCHMARKS:
+        if not (DATA / BENCHMARKS[name].data).exists():
+            print(f"{name} is left out: {DATA / BENCHMARKS[name].data} is not there", flush=True)
+            continue
+        print(name, flush=True)
+        try:
+            body = run(name)
+        except subprocess.CalledProcessError:
+            failed.append(name)
+            continue
         text = PAGE.read_text(encoding="utf-8")
         PAGE.write_text(written(text, printed(text) | {name: body}), encoding="utf-8")
+    if failed:
+        raise SystemExit(f"failed: {', '.join(failed)}")
 
 
 if __name__ == "__main__":
