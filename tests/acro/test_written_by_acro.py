@@ -1,12 +1,14 @@
-"""Sessions that acro itself writes become studies that agree with the data, and go back (OUTRISK_ACRO_PYTHON).
+"""Sessions that acro itself writes become studies that agree with the data, and go back.
 
-Tried with acro 1.0.2 and 0.4.12. OUTRISK_VIEWER_PYTHON: a Python with sacroviewer, which is shown our copy.
+Run where acro is installed (the extra `acro`, which needs pandas 2), or where OUTRISK_ACRO_PYTHON names a Python that
+has it. Tried with acro 1.0.2 and 0.4.12. OUTRISK_VIEWER_PYTHON: a Python with sacroviewer, which is shown our copy.
 """
 
 import json
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -16,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
 from command import outrisk
 from fair import frame
 
-PYTHON = os.environ.get("OUTRISK_ACRO_PYTHON")
-pytestmark = pytest.mark.skipif(not PYTHON, reason="OUTRISK_ACRO_PYTHON names no Python with acro")
+PYTHON = os.environ.get("OUTRISK_ACRO_PYTHON") or (sys.executable if find_spec("acro") else "")
+pytestmark = pytest.mark.skipif(not PYTHON, reason="acro is not installed, and OUTRISK_ACRO_PYTHON names no Python")
 VIEWER = os.environ.get("OUTRISK_VIEWER_PYTHON")
 SESSION = """
 import sys, warnings

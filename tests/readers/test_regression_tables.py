@@ -184,3 +184,28 @@ def test_formulas_read_back_by_their_own_names():
     for name in TABLES:
         for output in study({"kind": "logit", "response": "affair", "values": name}).outputs(codebook()):
             assert output.formula.startswith("affair ~ 1 + ")
+
+
+def test_names_and_labels_that_stata_shortens(tmp_path):
+    """Beyond its column it writes rate_marri~e; older versions head the table otherwise and list bases."""
+    text = (PRINTED / "stata_base1.log").read_text()
+    for long, short in {
+        "affair |": " aff~r |",
+        "religion |": " relig~n |",
+        "teacher_nurse ": " teacher_n~e ",
+        "white_collar ": "  white_co.. ",
+        "Coefficient  Std. err.": "Coef.   Std. Err.",
+        "[95% conf. interval]": "[95% Conf. Interval]",
+        " 2  |": " 1  |          0  (base)\n                          2  |",
+    }.items():
+        assert long in text
+        text = text.replace(long, short)
+    (tmp_path / "old.log").write_text(text)
+    for model in ({"formula": FORMULA}, {}):
+        (released, _), (plain, _) = (
+            given({"kind": "logit", **model, "values": str(file)}) for file in (tmp_path / "old.log", "stata_base1.log")
+        )
+        assert released.labels == plain.labels and (released.low == plain.low).all()
+    (tmp_path / "open.log").write_text(text.replace("    age |", "     a~ |"))
+    with pytest.raises(OutputError, match="'a~' may be 'affairs' or 'age'; rename it, or say it in the formula"):
+        given({"kind": "logit", "values": str(tmp_path / "open.log")})

@@ -17,7 +17,7 @@ from outrisk.problem.blocks import joint_over
 from outrisk.readers.equations import ALONE, equations_of, same_terms
 from outrisk.readers.printed_number import Printed, as_given, decimals_of, is_undefined, read_printed
 from outrisk.readers.table_formulas import formula_of, levels_in, with_levels
-from outrisk.readers.term_names import Term, counted_level, in_words, read_term
+from outrisk.readers.term_names import Term, counted_level, in_words, is_short_for, read_term
 
 BY_TERM = ("coefficients", "standard_errors", "p_values", "lower", "upper")
 
@@ -99,7 +99,8 @@ def _check_once(written: Sequence[tuple[str, Term]], place: str) -> None:
 
 def _response(table: Coefficients, entry: RegressionEntry, codebook: Codebook, place: str) -> str:
     said = entry.response or (entry.formula.partition("~")[0].strip() if entry.formula else "")
-    response = said or table.response
+    short = [name for name in codebook.names if is_short_for(table.response, name)]
+    response = said or (short[0] if len(short) == 1 else table.response)
     if not response:
         raise OutputError(f"{place}: the table does not say its response; add 'response' or 'formula' to the output")
     if not said and response not in codebook:

@@ -18,6 +18,7 @@ _STATA = re.compile(r"(\d+|[A-Za-z]\w*)?(bn?|o|n)?\.(.+)")
 _CONTRAST = re.compile(r"(.+)\((\d+)\)")
 _SQUARE = re.compile(r"I\((.+)(?:\*\*|\^)(\d)\)")
 _POLYNOMIAL = re.compile(r"\.(L|Q|C)|\^\d")
+_SHORT = re.compile(r"(\w*\.)?(\w+~\w*)(=.*)?", re.S)  # rate_marri~e, as Stata writes names beyond its column
 _SEPARATORS = ("", "_", ".", "=", ":", "-", " ", "==", " = ")
 
 
@@ -80,6 +81,12 @@ def _expression(text: str) -> str:
 
 def _readings(part: str, codebook: Codebook, names: Collection[str]) -> Iterator[Factor]:
     """Every variable and level that a name may stand for."""
+    short = _SHORT.fullmatch(part)
+    if short:
+        for name in names:
+            if is_short_for(short[2], name):
+                yield from _readings(f"{short[1] or ''}{name}{short[3] or ''}", codebook, names)
+        return
     plain = part.strip("`")
     if plain in names:
         yield plain, ""
@@ -129,7 +136,19 @@ def levels_of(variable: Variable, text: str) -> list[str]:
         meant = (text.casefold(), written.casefold())
         by_label = zip(variable.descriptions, labels, strict=True) if variable.descriptions else ()
         found = [label for meaning, label in by_label if meaning and meaning.casefold() in meant]
-    return found or [label for label in labels if label.casefold() == text.casefold()]
+    found = found or [label for label in labels if label.casefold() == text.casefold()]
+    meanings = variable.descriptions or labels
+    return found or [
+        label
+        for label, long in zip(labels, meanings, strict=True)
+        if is_short_for(text, label) or is_short_for(text, long)
+    ]
+
+
+def is_short_for(text: str, name: str) -> bool:
+    """Whether a text is how Stata shortens a longer name: 'rate_marri~e', or of a value label 'not at a..'."""
+    head, sign, tail = (text[:-2], "..", "") if text.endswith("..") else text.partition("~")
+    return bool(head and sign) and len(name) > len(text) and name.startswith(head) and name.endswith(tail)
 
 
 def counted_level(levels: Sequence[str], reference: str, number: int) -> str:

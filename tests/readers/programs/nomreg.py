@@ -1,6 +1,7 @@
 """Estimates as SPSS's NOMREG prints them, of the fair data, by statsmodels: `python nomreg.py > nomreg.csv`."""
 
 import sys
+from math import exp
 from pathlib import Path
 
 import statsmodels.formula.api as smf
@@ -11,10 +12,15 @@ from fair import OCCUPATIONS, frame
 
 REFERENCE = 4
 LAST = "white_collar"
+Z = chi2.ppf(0.95, 1) ** 0.5
 
 
 def printed(value):
     return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.3f}"
+
+
+def significance(p):
+    return printed(p) if p >= 0.0005 else "<.001"  # SPSS 27 and later; before, .000
 
 
 def rows():
@@ -32,7 +38,9 @@ def rows():
             row = name if name in fit.params.index else f"C(occ, Treatment('{LAST}'))[T.{name}]"
             b, error = fit.params.loc[row].iloc[at], fit.bse.loc[row].iloc[at]
             wald = (b / error) ** 2
-            yield ",".join([head, *map(printed, (b, error, wald)), "1", printed(chi2.sf(wald, 1)), ",,"])
+            sides = [0.0, -Z, Z] if name != "Intercept" else []
+            ratios = [printed(exp(b + z * error)) for z in sides] or ["", "", ""]
+            yield ",".join([head, *map(printed, (b, error, wald)), "1", significance(chi2.sf(wald, 1)), *ratios])
     yield f"a. The reference category is: {REFERENCE}.,,,,,,,,,"
     yield "b. This parameter is set to zero because it is redundant.,,,,,,,,,"
 
