@@ -86,6 +86,9 @@ def test_acro_itself_reloads_the_copy(assessed, tmp_path, capsys):
     python = os.environ.get("OUTRISK_ACRO_PYTHON") or (sys.executable if find_spec("acro") else "")
     if not python:
         pytest.skip("acro is not installed, and OUTRISK_ACRO_PYTHON names no Python")
+    asked = [python, "-c", "from importlib.metadata import version; print(version('acro'))"]
+    if subprocess.run(asked, capture_output=True, text=True, check=True).stdout.startswith("0."):
+        pytest.skip("acro 0.4.x reads no folder of 1.x; its own come back in test_written_by_acro.py")
     folder, run = assessed
     (folder / "plot_0.png").write_bytes(b"")
     outrisk(capsys, "report", run, "--acro-copy", tmp_path / "back", "--acro", folder)

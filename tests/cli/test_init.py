@@ -83,3 +83,21 @@ def test_a_directory_is_no_study(tmp_path, capsys, monkeypatch):
         more = ("--keys", "age", "--target", "ill") if command[0] == "measure" else ()
         assert "loop.csv: no such file" in refused(capsys, *command, *more)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["d.csv", "loop.csv"]
+
+
+def test_numbers_with_a_word_for_missing_and_codes_about_zero(tmp_path, capsys):
+    """A number among which N stands for missing is on a grid; -1, 0, 1 are codes; a grid's ends lie on its step."""
+    rng = np.random.default_rng(2)
+    income = rng.integers(0, 90_000, 400).astype(str)
+    income[rng.random(400) < 0.2] = "N"
+    frame = pd.DataFrame({"income": income, "fever": rng.choice([-1, 0, 1], 400), "sex": rng.choice(["f", "m"], 400)})
+    frame["change"] = rng.integers(-30, 30, 400)
+    frame.loc[0, "change"] = -31
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    code, out, err = outrisk(capsys, "init", tmp_path / "d.csv", "--target", "income")
+    assert (code, err) == (0, "") and "Taken as missing in 'income': N (--missing says otherwise)" in out
+    found = read_codebook(tmp_path / "d.codebook.yaml")
+    assert found["income"].numeric and found["income"].missing and len(found["income"].values) < 1_001
+    assert found["fever"].values == ("-1", "0", "1")
+    assert found["change"].values[0] < -31 and len(set(found["change"].values)) == len(found["change"].values)
+    assert len(load_study_data(read_study(tmp_path / "d.yaml")).original) == 400

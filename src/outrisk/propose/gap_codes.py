@@ -41,13 +41,14 @@ _NEGATIVE = (
     -9999,
 )
 _AMONG_TEXT = (*_NEGATIVE[8:], 99, 999, 9999)  # no text is one of these by chance
+_MANY_NUMBERS, _FEW_WORDS = 20, 3  # different numbers among which so few words are no values
 _NINES = (9, 77, 88, 97, 98, 99, 777, 888, 997, 998, 999, 7777, 8888, 9997, 9998, 9999, 99999, 999999)
 
 
 def suspected(column: pd.Series[Any]) -> list[str]:
     """Values of a column (without its gaps) that may mean missing, as text."""
     text = as_text(column).astype(str).str.strip()
-    words = sorted({value for value in text.unique() if value.lower() in _WORDS})
+    words = sorted({value for value in text.unique() if value.lower() in _WORDS} | _among_numbers(text))
     rest = column[~text.isin(words)]
     if rest.empty:
         return words
@@ -57,6 +58,15 @@ def suspected(column: pd.Series[Any]) -> list[str]:
         return words + (sorted(codes) if written.isna().mean() > 0.5 else [])
     numbers = pd.to_numeric(as_text(rest).astype(str), errors="coerce").to_numpy(dtype=float)
     return words + [f"{code:g}" for code in _numbers(np.unique(numbers))]
+
+
+def _among_numbers(text: pd.Series[str]) -> set[str]:
+    """Words without a digit that stand among many different numbers, such as N for not in universe."""
+    values = text.drop_duplicates()
+    numbers = pd.to_numeric(values, errors="coerce")
+    others = set(values[numbers.isna()])
+    few = len(others) <= _FEW_WORDS and numbers.nunique() > _MANY_NUMBERS
+    return others if few and not any(char.isdigit() for value in others for char in value) else set()
 
 
 def _numbers(values: np.ndarray[Any, Any]) -> list[float]:

@@ -68,6 +68,7 @@ def grid_of(numbers: NDArray[np.float64], threshold: int, fine: int = _FINE, coa
     exact = step > 0 and (high_end - low_end) / step < fine
     if not exact:
         step = max(_nice((high_end - low_end) / coarse), step, _LEAST_STEP)
+    low_end, high_end = math.floor(low_end / step + 1e-9) * step, math.ceil(high_end / step - 1e-9) * step
     return Grid(round(low_end, 9), round(high_end, 9), round(step, 9), not exact, far_low or far_high)
 
 

@@ -178,7 +178,7 @@ def _counts_or_measures(values: np.ndarray[Any, Any], levels: Mapping[str, str])
     """Whether whole numbers are numbers: neither labelled one by one nor a few small codes."""
     if levels and np.mean([format_value(float(value)) in levels for value in values]) > 0.5:
         return False
-    return len(values) > _FEW_CODES or values[0] < 0 or values[-1] > _LARGEST_CODE
+    return len(values) > _FEW_CODES or bool(np.abs(values).max() > _LARGEST_CODE)
 
 
 def _numbered(values: np.ndarray[Any, Any]) -> bool:
