@@ -2,6 +2,10 @@
 
 import hashlib
 import json
+import os
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
 
 import pandas as pd
 
@@ -9,6 +13,18 @@ FIT = """Dep. Variable:,affair,No. Observations:,{n}
 Model:,Logit,Df Residuals:,{df}
 Covariance Type:,nonrobust,LL-Null:,-1.0
 """
+
+
+def acro_of():
+    """A Python that has acro, and its version: the one that OUTRISK_ACRO_PYTHON names, or this; else ('', '')."""
+    named = os.environ.get("OUTRISK_ACRO_PYTHON", "")
+    if named:
+        asked = [named, "-c", "from importlib.metadata import version; print(version('acro'))"]
+        return named, subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    try:
+        return sys.executable, version("acro")
+    except PackageNotFoundError:
+        return "", ""
 
 
 def entry(method, command, files, type_="table", old=False, **more):

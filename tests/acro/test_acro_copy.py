@@ -2,10 +2,8 @@
 
 import hashlib
 import json
-import os
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "readers"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
 from command import outrisk, refused
 from fair import frame
-from sessions import write_session
+from sessions import acro_of, write_session
 
 ROLES = ("--keys", "age", "--keys", "religion", "--target", "affair")
 
@@ -66,6 +64,7 @@ def test_a_copy_with_comments_and_true_checksums(assessed, tmp_path, capsys):
         added = comments[1:]
         said += len(added)
         assert all(text.startswith("OutRisk: ") and "<" not in text and "\n" not in text for text in added)
+        assert not any("up to x" in text for text in added)
     assert said == 5
     entry = new["results"]["outrisk-DONT_RELEASE"]
     assert (entry["type"], entry["command"], entry["status"], entry["fair"]) == ("custom", "custom", "review", {})
@@ -83,12 +82,9 @@ def test_a_copy_with_comments_and_true_checksums(assessed, tmp_path, capsys):
 
 def test_acro_itself_reloads_the_copy(assessed, tmp_path, capsys):
     """By acro's own load_records, where acro is installed (it needs pandas 2) or a Python that has it is named."""
-    python = os.environ.get("OUTRISK_ACRO_PYTHON") or (sys.executable if find_spec("acro") else "")
-    if not python:
-        pytest.skip("acro is not installed, and OUTRISK_ACRO_PYTHON names no Python")
-    asked = [python, "-c", "from importlib.metadata import version; print(version('acro'))"]
-    if subprocess.run(asked, capture_output=True, text=True, check=True).stdout.startswith("0."):
-        pytest.skip("acro 0.4.x reads no folder of 1.x; its own come back in test_written_by_acro.py")
+    python, version = acro_of()
+    if not python or version.startswith("0."):
+        pytest.skip("no acro 1.x: it is not installed, and OUTRISK_ACRO_PYTHON names no Python that has it")
     folder, run = assessed
     (folder / "plot_0.png").write_bytes(b"")
     outrisk(capsys, "report", run, "--acro-copy", tmp_path / "back", "--acro", folder)

@@ -8,7 +8,6 @@ import json
 import os
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -17,8 +16,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "readers"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
 from command import outrisk
 from fair import frame
+from sessions import acro_of
 
-PYTHON = os.environ.get("OUTRISK_ACRO_PYTHON") or (sys.executable if find_spec("acro") else "")
+PYTHON, _ = acro_of()
 pytestmark = pytest.mark.skipif(not PYTHON, reason="acro is not installed, and OUTRISK_ACRO_PYTHON names no Python")
 VIEWER = os.environ.get("OUTRISK_VIEWER_PYTHON")
 SESSION = """

@@ -196,6 +196,16 @@ HIGH = [Level([0.1, 0.2, 0.1], [0.3, 0.4, 0.3])]
 WIDE = [Level([-0.1, -0.1, 0.01], [0.02, 0.2, 0.02])]
 
 
+def test_outputs_missed_for_one_reason_share_a_line():
+    missed = [replace(MISSED, output=f"y{at}", runs=at + 1, why="far off") for at in range(8)]
+    reasons = decide(evidence(missed=(MISSED, *missed, replace(MISSED, why="output 'x': separated")))).reasons
+    assert [line for line in reasons if "reproduced" in line] == [
+        "x was not reproduced in 1 run: why",
+        "y0, y1, y2, y3, y4, y5 and 2 more were not reproduced in up to 8 runs: far off",
+        "x was not reproduced in 1 run: separated",
+    ]
+
+
 @pytest.mark.parametrize(
     ("changes", "verdict"),
     [

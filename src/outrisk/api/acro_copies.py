@@ -9,9 +9,10 @@ from pathlib import Path
 
 from outrisk.acro.annotated_copy import annotate, plain
 from outrisk.acro.session import Session, read_session
+from outrisk.assess.verdict.log_entry import WORST_FIRST
 from outrisk.errors import ConfigError
 from outrisk.records.results import Results, read_run
-from outrisk.records.schema import Decision
+from outrisk.records.schema import Decision, with_number
 
 _PICTURES = 4
 
@@ -30,7 +31,7 @@ def copy_session(run: Path, copy: Path, folder: Path | None = None) -> tuple[Pat
     rows = _rows(results, decision, session)
     if not rows:
         raise ConfigError(f"{session.folder}: no output of the run is one of its; name the session with --acro")
-    comments = {key: f"OutRisk: {verdict}. {reason}" for key, _, verdict, reason in rows}
+    comments = {key: f"OutRisk: {verdict}: {reason}" for key, _, verdict, reason in rows}
     lines = [f"OutRisk: {decision.sentence}", *decision.reasons, *(f"To settle it: {text}" for text in decision.settle)]
     attached = {
         "outrisk_summary.csv": _csv(rows),
@@ -51,10 +52,10 @@ def _session_of(results: Results, run: Path) -> Path:
 
 
 def _rows(results: Results, decision: Decision, session: Session) -> list[tuple[str, str, str, str]]:
-    """Output of the session, output of the study, verdict, why; one row an output of the session."""
+    """Output of the session, output of the study, verdict, why: of each output of the session its worst."""
     keys = sorted((result.key for result in session.results), key=len, reverse=True)
     differing = {row.output for row in results.given if not row.matched}
-    found: dict[str, tuple[str, str, str, str]] = {}
+    found: dict[str, tuple[int, str, str, str, str]] = {}
     for output in decision.outputs:
         key = next((key for key in keys if output.name == key or output.name.startswith((f"{key}: ", f"{key} ("))), "")
         if not key:
@@ -65,9 +66,9 @@ def _rows(results: Results, decision: Decision, session: Session) -> list[tuple[
         more = f" Direct look: {', '.join(rules)}." if rules else ""
         more += " Released numbers differ from what the data give." if output.name in differing else ""
         reason = f"{output.reason.rstrip('.')}.{more}"
-        if key not in found or (output.verdict == "disclosive" and found[key][2] != "disclosive"):
-            found[key] = (key, output.name, output.verdict, reason)
-    return [found[key] for key in (result.key for result in session.results) if key in found]
+        row = (WORST_FIRST.index(output.verdict), key, output.name, with_number(output.verdict, output.up_to), reason)
+        found[key] = min(found.get(key, row), row, key=lambda each: each[0])
+    return [found[result.key][1:] for result in session.results if result.key in found]
 
 
 def _csv(rows: Sequence[tuple[str, str, str, str]]) -> bytes:

@@ -16,7 +16,7 @@ from outrisk.records.schema import (
     with_number,
 )
 
-_ORDER = (DISCLOSIVE, FOUND, NOT_REPRODUCED, CANNOT_TELL, NOT_FOUND)  # the worst first
+WORST_FIRST = (DISCLOSIVE, FOUND, NOT_REPRODUCED, CANNOT_TELL, NOT_FOUND)
 _MOST_REASONS, _MOST_OUTPUTS = 12, 12
 
 
@@ -60,7 +60,7 @@ def _lines(decision: Decision, people: tuple[PeopleCount, ...], when: str, made_
 
 def _outputs(decision: Decision) -> Iterator[str]:
     yield from ("", "## By output", "", "| output | verdict | why |", "| --- | --- | --- |")
-    worst_first = sorted(decision.outputs, key=lambda output: _ORDER.index(output.verdict))
+    worst_first = sorted(decision.outputs, key=lambda output: WORST_FIRST.index(output.verdict))
     for output in worst_first[:_MOST_OUTPUTS]:
         yield f"| {_text(output.name)} | {with_number(output.verdict, output.up_to)} | {_text(output.reason)} |"
     if len(worst_first) > _MOST_OUTPUTS:

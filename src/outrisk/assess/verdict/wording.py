@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 
 from outrisk.assess.look.contributions import DOMINANCE
 from outrisk.assess.look.finding import people
-from outrisk.records.schema import CANNOT_TELL, DISCLOSIVE, FOUND, NOT_FOUND, NOT_REPRODUCED, Finding, Limit
+from outrisk.records.schema import (
+    CANNOT_TELL,
+    DISCLOSIVE,
+    FOUND,
+    NOT_FOUND,
+    NOT_REPRODUCED,
+    Finding,
+    Limit,
+    NotReproduced,
+)
 from outrisk.risk.by_person.record_scores import MEASURES
 
 if TYPE_CHECKING:
@@ -17,6 +26,7 @@ if TYPE_CHECKING:
 
 _STANDS = {"above": "above the margin", "below": "below the margin", "open": "on both sides of the margin"}
 _RUNS_WEIGH = 0.3  # of the square of the standard error, from which more runs are advised
+_NAMED = 6  # outputs of a line
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,10 +166,21 @@ def reasons(facts: Facts) -> Iterator[str]:
             f"in the data, {limit.holdout:.3f} for people who are not; difference {number(limit.difference)} "
             f"({number(limit.low)} to {number(limit.high)}); {_STANDS[limit.says]} {limit.margin:g}"
         )
-    for missed in facts.evidence.missed:
-        yield f"{missed.output} was not reproduced in {plural(missed.runs, 'run')}: {missed.why}"
+    yield from _missed(facts.evidence.missed)
     for finding in facts.broken:
         yield f"{finding.output} ({finding.rule}): {finding.what}"
+
+
+def _missed(missed: Sequence[NotReproduced]) -> Iterator[str]:
+    """A line for each reason, with the outputs that it is the reason of."""
+    alike: dict[str, list[NotReproduced]] = {}
+    for each in missed:
+        alike.setdefault(each.why.removeprefix(f"output {each.output!r}: "), []).append(each)
+    for why, outputs in alike.items():
+        names, most = [each.output for each in outputs], max(each.runs for each in outputs)
+        said = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+        were = "was not reproduced in" if len(names) == 1 else "were not reproduced in up to"
+        yield f"{said} {were} {plural(most, 'run')}: {why}"
 
 
 def settle(facts: Facts) -> Iterator[str]:
