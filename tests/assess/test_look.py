@@ -243,6 +243,8 @@ def test_the_sentence_says_the_worst_first_and_never_that_all_is_well():
     rare = by_area((50, 4), (30, 20), (25, 0))
     certain = look([table()], rare, APPETITE, "ill")
     said = in_a_sentence(certain, 1)
+    assert said.endswith(")."), "nothing follows the last sentence"
+    assert "There is 1 further finding of that kind." in in_a_sentence([certain[0], certain[0]], 1)
     assert said.startswith("The release says outright, for certain (“t”): ill of 25 people is told for certain")
     assert "Besides, one output or pair of outputs breaks a rule (small cells)." in said
     broken = [finding for finding in certain if not finding.certain]

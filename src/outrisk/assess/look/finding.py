@@ -32,22 +32,22 @@ def plural(number: int, word: str) -> str:
 def in_a_sentence(findings: Sequence[Finding], n_outputs: int) -> str:
     """What a look found, the worst first: certain things, then rules broken; never that a release is harmless."""
     certain = [finding for finding in findings if finding.certain]
-    others = [finding for finding in findings if not finding.certain and finding.rule not in _NO_RULE]
+    breaking = [finding for finding in findings if not finding.certain and finding.rule not in _NO_RULE]
     unseen = sum(finding.rule == NOT_SEEN for finding in findings)
     more = f" {plural(unseen, 'output')} could not be looked at." if unseen else ""
     differing = sum(finding.rule == DIFFERS for finding in findings)
     if differing:
         more = f" Released numbers of {plural(differing, 'output')} differ from what the data give.{more}"
     broken = ""
-    if others:
-        rules = ", ".join(dict.fromkeys(finding.rule for finding in others))
-        outputs = len({finding.output for finding in others})
+    if breaking:
+        rules = ", ".join(dict.fromkeys(finding.rule for finding in breaking))
+        outputs = len({finding.output for finding in breaking})
         who = "one output or pair of outputs breaks" if outputs == 1 else f"{outputs:,} outputs or pairs of them break"
         broken = f"{who} a rule ({rules})."
     if certain:
         worst = certain[0]
-        more = plural(len(certain) - 1, "further finding")
-        rest = f" There {'is' if len(certain) == 2 else 'are'} {more} of that kind." if len(certain) > 1 else ""
+        others = plural(len(certain) - 1, "further finding")
+        rest = f" There {'is' if len(certain) == 2 else 'are'} {others} of that kind." if len(certain) > 1 else ""
         rest += f" Besides, {broken}" if broken else ""
         return f"The release says outright, for certain (“{worst.output}”): {worst.what}{rest}{more}"
     if broken:
