@@ -67,6 +67,9 @@ def test_a_sample_of_people_has_the_answers_of_all(proof):
     assert "20 people asked about" in found.sentence
     merged = found.certain.merge(proof.certain, on="record", suffixes=("", "_all"))
     assert len(merged) == len(found.certain) and (merged.value == merged.value_all).all()
+    assert found.by_outputs.equals(
+        proof.by_outputs[proof.by_outputs.record.isin(found.certain.record)].reset_index(drop=True)
+    )
 
 
 def test_cells_that_no_output_prints_are_bounded():

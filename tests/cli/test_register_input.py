@@ -62,6 +62,28 @@ def test_a_solver_that_stops_early_proves_nothing_that_it_has_not_shown(tmp_path
     assert proved.value.tolist() == records().ill[proved.record].tolist()
 
 
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [("_LONG", "this may take many minutes and about 0.3 GB"), ("_MUCH", "this takes about 0.3 GB")],
+)
+def test_a_programme_too_large_for_time_or_memory_is_told_before(tmp_path, capsys, monkeypatch, limit, said):
+    """Before anything is solved; the ways out that are named then give the answers of all."""
+    path = write_study(tmp_path, {"outputs": [FULL]})
+    monkeypatch.setattr(f"outrisk.assess.certain_people.{limit}", -1)
+    told, proved = [], {}
+    monkeypatch.setattr(
+        "outrisk.prove.budget.Budget.part", lambda self, share: told.append(capsys.readouterr()) or self
+    )
+    for options in ((), ("--sample", 150), ("--time-limit", 60)):
+        assert outrisk(capsys, "prove", path, *options, "--csv", tmp_path / "proved.csv")[0] == 0
+        proved[options] = set(pd.read_csv(tmp_path / "proved.csv").itertuples(index=False, name=None))
+    line = " ".join(told[0].err.split())
+    assert said in line and "--sample N" in line and "--time-limit S" in line
+    assert len(told) == 6 and not told[0].out
+    assert proved["--time-limit", 60] == proved[()]
+    assert proved["--sample", 150] and proved["--sample", 150] <= proved[()]
+
+
 def test_too_large_a_programme_is_told_with_a_way_out(tmp_path, capsys):
     wide = {"kind": "integer", "min": 0, "max": 1999}
     codebook = dict.fromkeys(("age", "sex"), wide)

@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 from outrisk.risk.register.predictors import predictors
-from outrisk.risk.register.rightly import Attacked, at_false_rate, compare, measured, reliability, right, unique_rows
+from outrisk.risk.register.rightly import (
+    Attacked,
+    at_false_rate,
+    compare,
+    dealt,
+    measured,
+    reliability,
+    right,
+    unique_rows,
+)
 
 CHANCES = np.array([[0.95, 0.05], [0.6, 0.4], [0.5, 0.5], [0.1, 0.9]])
 TRUTH = np.array([0, 1, 1, 1])
@@ -53,11 +62,14 @@ def test_both_sides_subtract_and_lack_nothing():
     truth = rng.integers(0, 2, 400)
     sure = np.eye(2)[truth] * 0.9 + 0.05
     blind = np.tile([0.6, 0.4], (300, 1))
+    none = np.zeros(400, bool)
     sides = {
-        "original": Attacked({"reconstruction": sure, "other": np.full((400, 2), 0.5)}, truth, truth > 5, 0),
-        "holdout": Attacked({"other": blind}, rng.integers(0, 2, 300), np.ones(300, bool), 0),
+        "original": Attacked(
+            {"reconstruction": sure, "other": np.full((400, 2), 0.5)}, truth, none, 0, dealt(none, 20, 1)
+        ),
+        "holdout": Attacked({"other": blind}, rng.integers(0, 2, 300), ~none[:300], 0, dealt(~none[:300], 20, 1)),
     }
-    found = {(row.measure, row.unique): row for row in compare(sides, 20, 1)}
+    found = {(row.measure, row.unique): row for row in compare(sides)}
     row = found["right", False]
     assert row.original.value == 1.0
     assert row.difference.value == row.original.value - row.holdout.value
@@ -83,3 +95,12 @@ def test_a_target_of_one_value_is_predicted():
 
 def test_unique_rows():
     assert unique_rows(np.array([[0, 1], [0, 1], [1, 1]])).tolist() == [False, False, True]
+
+
+def test_groups_are_even_among_all_and_among_the_unique():
+    unique = np.arange(103) % 4 == 0
+    group = dealt(unique, 20, 3)
+    for some in (group, group[unique]):
+        counts = np.bincount(some, minlength=20)
+        assert counts.max() - counts.min() <= 1
+    assert not np.array_equal(group, dealt(unique, 20, 4)) and not dealt(unique, 0, 3).any()

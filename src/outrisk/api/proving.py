@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from rich.console import Console
+from rich.markup import escape
 
 from outrisk.api.studies import studies_at, study_of_session
 from outrisk.assess.certain_people import certain_people, check_register
@@ -64,18 +66,23 @@ class Proof:
             self.certain.to_csv(draft, index=False)
 
 
+def _aside(text: str) -> None:
+    Console(stderr=True, highlight=False).print(escape(text))
+
+
 @dataclass(frozen=True)
 class Asked:
     """How a question is put: known_for, the share of people in the register, drawn at random by `seed` (None: as the
     study says); sample, how many of them are asked about (None: all); time_limit in seconds (None: work is
-    bounded, on any machine alike, and no clock is looked at); tell is given what there is to know before.
+    bounded, on any machine alike, and no clock is looked at); tell is given what there is to know before (it goes to
+    stderr).
     """
 
     known_for: float | None = None
     sample: int | None = None
     time_limit: float | None = None
     seed: int = 1
-    tell: Callable[[str], None] = lambda text: None
+    tell: Callable[[str], None] = _aside
 
     def checked(self) -> Asked:
         """Itself; ConfigError for what cannot be."""

@@ -21,11 +21,14 @@ from outrisk.prove.budget import Budget
 from outrisk.prove.certain_claims import Claims, certain_values
 from outrisk.prove.programme import Programme, programme
 from outrisk.prove.proofs import ProvingSet, smallest_proofs
+from outrisk.prove.settled import entries_left
 from outrisk.records.schema import Certain, Proof
 from outrisk.risk.coding.classes import check_keys
 
 MOST_ENTRIES = 2_000_000  # entries of a programme's constraints that a study takes up by itself
 _INTEGER = 2_000  # columns up to which a study takes counts as whole: seconds; `outrisk prove` goes further
+_LONG = 100_000  # entries left to the search from which it takes minutes
+_MUCH = 1.0  # gigabytes from which it is said how many
 _BASE, _BYTES = 0.25, 300.0  # gigabytes before, and bytes an entry takes with HiGHS's share (benchmarks/certain.py)
 
 
@@ -97,8 +100,9 @@ def certain_people(
     if of.matrix.nnz > most_entries:
         summary = facts.skipped(of)
         return CertainPeople(summary, np.full(n, -1), labels, register)
-    if of.matrix.nnz > MOST_ENTRIES / 4:
-        tell(facts.size(of))
+    left = entries_left(of)
+    if left > _LONG or gigabytes(of.matrix.nnz) > _MUCH:
+        tell(facts.size(of, left))
     of_register = None if asked is None else asked[register]
     truth = codes[:, codebook.index(target)]
     budget = budget or Budget()
@@ -168,12 +172,14 @@ class _Facts:
         whom = "everybody in the data" if self.known == self.n else f"{self.known:,} of {self.n:,} people in the data"
         return f"an intruder who knows {', '.join(self.keys)} of {whom}, and nobody's {self.target}"
 
-    def size(self, of: Programme) -> str:
+    def size(self, of: Programme, left: int) -> str:
         columns, rows, entries = of.matrix.shape[1], of.matrix.shape[0], of.matrix.nnz
+        time = "this may take many minutes and " if left > _LONG else "this takes "
         return (
-            f"{columns:,} unknowns, {rows:,} constraints, {entries:,} entries: this may take many minutes and about "
-            f"{gigabytes(entries):.1f} GB; --sample N asks about N people only, drawn at random: in less time, "
-            "with as much memory"
+            f"{columns:,} unknowns, {rows:,} constraints, {entries:,} entries ({left:,} left once single numbers are "
+            f"used): {time}about {gigabytes(entries):.1f} GB; --sample N (in Python sample=N) asks about N people "
+            "only, drawn at random, in less time; --time-limit S stops after S seconds with what is proved by then; "
+            "fewer outputs or banded keys take less memory"
         )
 
     def skipped(self, of: Programme) -> Certain:

@@ -18,13 +18,12 @@ from outrisk.assess.run import groups_of
 from outrisk.assess.verdict.decide import says
 from outrisk.errors import ProveError
 from outrisk.evolve.problem import Problem
-from outrisk.microdata import Microdata
 from outrisk.prove.programme import Programme, drawn, programme
 from outrisk.reconstruct.best_guesses import Guesses, best_guesses
 from outrisk.records.schema import Guessed, LeftOut, Limit, Register, RegisterFold, Reliability
 from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL
 from outrisk.risk.register.predictors import predictors
-from outrisk.risk.register.rightly import Attacked, Bin, Compared, compare, crossed, reliability, unique_rows
+from outrisk.risk.register.rightly import Attacked, Bin, Compared, compare, crossed, dealt, reliability, unique_rows
 
 RECONSTRUCTION = "reconstruction"  # the guesser who looks people up in the register
 _MOST = 50_000  # people guessed about on a side; beyond, drawn at random
@@ -85,7 +84,7 @@ def guess_fold(
         found = best_guesses(of, target)
     except ProveError as error:
         return FoldGuessed(replace(facts, skipped=str(error)))
-    sides = _sides(fold, fold.original.take(listed), of, found, columns, problem.codebook.index(target), seed)
+    sides = _sides(fold, listed, of, found, columns, problem.codebook.index(target), seed)
     best = {side: people.best() for side, people in sides.items()}
     facts = replace(
         facts,
@@ -96,18 +95,25 @@ def guess_fold(
         predictor=best.get(HOLDOUT, ""),
     )
     bins = {side: tuple(reliability(each.chances[best[side]], each.truth)) for side, each in sides.items()}
-    return FoldGuessed(
-        facts, tuple(compare(sides, groups_of(fold), seed)), fold.holdout_name.removeprefix("fold "), bins
-    )
+    return FoldGuessed(facts, tuple(compare(sides)), fold.holdout_name.removeprefix("fold "), bins)
 
 
 def _sides(
-    fold: Fold, listed: Microdata, of: Programme, found: Guesses, columns: Sequence[int], target: int, seed: int
+    fold: Fold,
+    listed: NDArray[np.int64],
+    of: Programme,
+    found: Guesses,
+    columns: Sequence[int],
+    target: int,
+    seed: int,
 ) -> dict[str, Attacked]:
-    """People attacked on each side, with the chances that every guesser gives them."""
-    records = {ORIGINAL: listed} | ({HOLDOUT: fold.holdout} if fold.holdout is not None else {})
-    keys = {side: each.codes[:, columns].astype(np.int64) for side, each in records.items()}
-    some = {side: _some(len(each), seed) for side, each in records.items()}
+    """People attacked on each side (those `listed` of the original), with the chances that every guesser gives them."""
+    records = {ORIGINAL: fold.original} | ({HOLDOUT: fold.holdout} if fold.holdout is not None else {})
+    every = {side: each.codes[:, columns].astype(np.int64) for side, each in records.items()}
+    groups = {side: dealt(unique_rows(each), groups_of(fold), seed) for side, each in every.items()}
+    people = {side: listed if side == ORIGINAL else np.arange(len(each)) for side, each in records.items()}
+    keys = {side: every[side][people[side]] for side in records}
+    some = {side: _some(len(each), seed) for side, each in people.items()}
     queries = np.concatenate([keys[side][some[side]] for side in records])
     sizes = [of.codebook.sizes[at] for at in columns]
     learnt = predictors(keys[ORIGINAL], found.chances, queries, sizes, seed)
@@ -115,11 +121,13 @@ def _sides(
     for side, part in ((ORIGINAL, slice(0, n)), (HOLDOUT, slice(n, None))):
         if side in records:
             chances = {RECONSTRUCTION: found.chances[some[side]]} if side == ORIGINAL else {}
+            at = people[side][some[side]]
             sides[side] = Attacked(
                 chances | {name: each[part] for name, each in learnt.items()},
-                records[side].codes[some[side], target].astype(np.int64),
+                records[side].codes[at, target].astype(np.int64),
                 unique_rows(keys[side])[some[side]],
                 int(found.chances.sum(axis=0).argmax()),
+                groups[side][at],
             )
     return sides
 

@@ -25,9 +25,7 @@ def prove(
     released: Sequence[Path],
 ) -> int:
     """Print what the outputs of a study prove; returns the exit code."""
-    aside = Console(stderr=True, highlight=False)
-    asked = Asked(known_for, sample, time_limit, seed, lambda text: aside.print(escape(text)))
-    proof = prove_study(path, asked, trust, released)
+    proof = prove_study(path, Asked(known_for, sample, time_limit, seed), trust, released)
     console = Console(highlight=False)
     console.print(escape(proof.sentence))
     if "number" in proof.certain and not proof.certain.empty:
@@ -56,3 +54,6 @@ def _print_sets(proof: Proof, console: Console) -> None:
     if len(sets) > _SETS:
         rest = int(sets["size"].iloc[_SETS:].sum())
         console.print(f"  {rest:,} people: {len(sets) - _SETS:,} further sets of outputs")
+    unknown = len(proof.certain) - len(proof.by_outputs)
+    if unknown:
+        console.print(f"  {unknown:,} people: not found with the work that is allowed for it")

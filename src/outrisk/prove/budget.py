@@ -12,7 +12,7 @@ _NODES = 3_000  # branches of one programme
 
 
 class Budget:
-    """Work that is left: entries of constraints, once for each programme and each branch of it; and seconds.
+    """Work that is left: that of a programme (`Solver.work`), once for each and each branch of it; and seconds.
 
     One budget may serve several solvers; `seconds` is infinite unless a user set a clock.
     """
@@ -36,12 +36,12 @@ class Budget:
         """A budget of its own with a share of what is left."""
         return Budget(share * max(self.work, 0.0), share * max(self.until - time.perf_counter(), 0.0))
 
-    def options(self, entries: int) -> dict[str, float]:
-        """What HiGHS is told for a programme of so many entries."""
-        nodes = int(np.clip(self.work / max(entries, 1), 1, _NODES))
+    def options(self, work: int) -> dict[str, float]:
+        """What HiGHS is told for a programme that takes so much."""
+        nodes = int(np.clip(self.work / max(work, 1), 1, _NODES))
         left = self.until - time.perf_counter()
         return {"node_limit": nodes} | ({"time_limit": max(left, 0.1)} if np.isfinite(left) else {})
 
-    def charge(self, entries: int, found: OptimizeResult) -> None:
+    def charge(self, work: int, found: OptimizeResult) -> None:
         """Take off what a programme took."""
-        self.work -= max(entries, 1) * (1.0 + float(found.get("mip_node_count") or 0.0))
+        self.work -= max(work, 1) * (1.0 + float(found.get("mip_node_count") or 0.0))

@@ -52,10 +52,10 @@ class _Proofs:
         self.names = [name for name in dict.fromkeys(of.origin) if name]
         self.code = of.kinds[:, of.unknown.index(target)]
         G = len(of.sizes)
+        told = claims.value >= 0  # of a group perhaps not everybody is asked about
         self.value = np.full(G, -1)
-        self.value[of.groups] = claims.value
-        self.claimed = np.zeros(G, dtype=np.bool_)
-        self.claimed[of.groups[claims.value >= 0]] = True
+        self.value[of.groups[told]] = claims.value[told]
+        self.claimed = self.value >= 0
         self.against = (self.code != self.value[:, None]).astype(float) * self.claimed[:, None]  # (G, U)
         self.pool = _Pool()
 

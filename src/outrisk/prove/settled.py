@@ -80,6 +80,12 @@ def settled(of: Programme) -> Settled | None:
     return None if merged is None else Settled(merged, still, fixed)
 
 
+def entries_left(of: Programme) -> int:
+    """Entries of the constraints that a search has to do with: those that are not settled one by one."""
+    first = settled(of) if of.matrix.shape[1] == of.n_counts else None
+    return int(of.matrix.nnz if first is None else first.left.matrix.nnz)
+
+
 def _merged(of: Programme) -> Programme | None:
     """The same with two kinds a group, in counts of the first alone, and equal constraints as one; None where two
     contradict each other.

@@ -18,6 +18,7 @@ from outrisk.prove.programme import Programme
 
 ONE = 1.0 - 1e-4  # a number of people below this is 0
 _DIAGNOSIS = 60.0  # seconds in which to say which numbers contradict each other
+_ROWS = 5_000  # constraints beyond which a programme counts as more work than its entries
 _MIXED = 600  # columns with counts as whole numbers where coefficients are not: means, percentages, regressions
 
 State = Literal["complete", "stopped early"]
@@ -45,9 +46,12 @@ class Solver:
             self.integer[: of.n_columns] = 0
 
     @property
-    def entries(self) -> int:
-        """Entries of the constraints."""
-        return sum(int(each.A.nnz) for each in self.rows)
+    def work(self) -> int:
+        """What one programme takes of the budget: entries of the constraints, and with many of these in proportion
+        more, as the simplex takes more steps.
+        """
+        entries = sum(int(each.A.nnz) for each in self.rows)
+        return int(entries * max(1.0, sum(each.A.shape[0] for each in self.rows) / _ROWS))
 
     @property
     def whole(self) -> bool:
@@ -64,9 +68,9 @@ class Solver:
             constraints=self.rows,
             bounds=Bounds(0.0, self.most),
             integrality=self.integer,
-            options=self.budget.options(self.entries),
+            options=self.budget.options(self.work),
         )
-        self.budget.charge(self.entries, found)
+        self.budget.charge(self.work, found)
         if found.status == 2:
             raise ProveError(contradiction(self.of, _DIAGNOSIS).sentence)
         return found

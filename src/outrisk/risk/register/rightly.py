@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from outrisk.risk.attribution.definitions import Floats
 from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, SIDES
-from outrisk.risk.intervals.jackknife import NO_REPLICATES, Estimate, deal, estimate, undefined
+from outrisk.risk.intervals.jackknife import NO_REPLICATES, Estimate, estimate, undefined
 
 Codes = NDArray[np.int64]
 CONFIDENT = 0.9
@@ -25,13 +25,14 @@ class Attacked:
     """People of one side: the chances (n, levels) that each guesser gives them, and what is true.
 
     truth (n,): codes of the target. unique (n,): whether nobody else on this side has their keys. commonest: the value
-    that one who does not look at keys always guesses.
+    that one who does not look at keys always guesses. group (n,): the jackknife group of each (`dealt`).
     """
 
     chances: Mapping[str, Floats]
     truth: Codes
     unique: NDArray[np.bool_]
     commonest: int
+    group: Codes
 
     def best(self) -> str:
         """The guesser who is right most often (ties: the first)."""
@@ -115,18 +116,29 @@ def reliability(chances: Floats, truth: Codes) -> list[Bin]:
     ]
 
 
-def compare(sides: Mapping[str, Attacked], groups: int, seed: int) -> list[Compared]:
+def dealt(unique: NDArray[np.bool_], groups: int, seed: int) -> Codes:
+    """The jackknife group (n,) of each record of a side, at random; unique ones and all spread evenly over the groups.
+
+    The same records in the same order are in the same groups, whichever side they are on (`crossed`).
+    """
+    order = np.random.default_rng(seed).permutation(len(unique))
+    order = order[np.argsort(~unique[order], kind="stable")]
+    group = np.empty(len(unique), np.int64)
+    group[order] = np.arange(len(unique)) % max(groups, 1)
+    return group
+
+
+def compare(sides: Mapping[str, Attacked]) -> list[Compared]:
     """Every measure, of everybody and of the people unique on their keys, on 'original' and perhaps 'holdout'.
 
-    Intervals: delete-a-group jackknife over the people of each side, the release and the guesser held fixed. Groups go
-    by position alone, so that the same people in the same order are in the same groups on either side (`crossed`).
+    Intervals: delete-a-group jackknife over the people of each side, the release and the guesser held fixed.
     """
     best = {side: people.best() for side, people in sides.items()}
     found = []
     for unique in (False, True):
         some = {side: np.flatnonzero(people.unique | (not unique)) for side, people in sides.items()}
         for measure in MEASURES:
-            runs = {side: _side(measure, sides[side], best[side], some[side], groups, seed) for side in sides}
+            runs = {side: _side(measure, sides[side], best[side], some[side]) for side in sides}
             found.append(_compared(measure, unique, runs, {side: len(rows) for side, rows in some.items()}))
     return found
 
@@ -134,35 +146,31 @@ def compare(sides: Mapping[str, Attacked], groups: int, seed: int) -> list[Compa
 def crossed(one: Compared, other: Compared) -> Estimate | None:
     """Mean difference of two releases of which each one's people are the other's holdout, with its 95 % interval.
 
-    A group of people is deleted as the original of one and as the holdout of the other at once: what makes them easy to
-    guess from either release cancels. None where these are not the same groups, or a difference is undefined.
+    A group of people is deleted as the original of one, as far as the register has them, and as the holdout of the
+    other at once: what makes them easy to guess from either release cancels. None where these are not as many groups,
+    or a difference is undefined.
     """
     pairs = [
         (of.difference.replicates_original, against.difference.replicates_holdout)
         for of, against in ((one, other), (other, one))
     ]
-    people = (one.n_original, one.n_holdout) == (other.n_holdout, other.n_original)
-    if not people or any(len(a) != len(b) or not len(a) for a, b in pairs):
+    if any(len(a) != len(b) or not len(a) for a, b in pairs):
         return None
     value = (one.difference.value + other.difference.value) / 2
     first, second = ((a - b) / 2 for a, b in pairs)
     return estimate([value], 1, 0, first, second)
 
 
-def _side(measure: str, people: Attacked, guesser: str, rows: Codes, groups: int, seed: int) -> tuple[float, Floats]:
+def _side(measure: str, people: Attacked, guesser: str, rows: Codes) -> tuple[float, Floats]:
     """The measure and its jackknife replicates."""
-    chances, truth = people.chances[guesser][rows], people.truth[rows]
+    chances, truth, group = people.chances[guesser][rows], people.truth[rows], people.group[rows]
     if measure == "baseline":
         chances = np.eye(chances.shape[1])[np.full(len(rows), people.commonest)]
     value = measured(measure, chances, truth)
-    n_groups = min(groups, len(rows))
-    if math.isnan(value) or n_groups < 2:
+    groups = int(group.max(initial=0)) + 1
+    if math.isnan(value) or groups < 2:
         return value, NO_REPLICATES
-    without = []
-    for members in deal(len(rows), n_groups, seed, ORIGINAL):
-        kept = np.ones(len(rows), np.bool_)
-        kept[members] = False
-        without.append(measured(measure, chances[kept], truth[kept]))
+    without = [measured(measure, chances[group != each], truth[group != each]) for each in range(groups)]
     return value, np.array(without)
 
 
