@@ -36,7 +36,7 @@ from outrisk.evolve.compiled import cube
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
-from outrisk.evolve.tuning import CLOSING, SMALL, TUNING
+from outrisk.evolve.tuning import CLOSING, SMALL, SWAPS, TUNING
 from outrisk.microdata import Microdata, from_frame
 from outrisk.outputs import release
 
@@ -114,7 +114,7 @@ SWITCHES = {  # operator: settings, constants of the tuning and of closing in, (
     "calibrated start by systematic sampling": ({}, {}, {}, [(calibrated, "balanced", systematic)]),
     "no closing in": ({}, {}, {}, [(schedule, "applies", NEVER)]),
     "closing in without the cube": ({}, {}, {}, [(closing, "balanced", by_chance)]),
-    "closing in, swaps anywhere": ({}, {}, {"focused": 0.0}, []),
+    "closing in, swaps anywhere": ({}, {}, {}, [(closing, "SWAPS", replace(SWAPS, focused=0.0))]),
     "closing in, no annealing": ({}, {}, {"polish": 0}, []),
     "closing in, one start": ({}, {}, {"starts": 1, "small": 0}, []),
     "no local search beside swaps": ({}, {"beside": 1e-9}, {}, []),

@@ -101,7 +101,7 @@ def tables(path, seeds):
             reached.append(inside[-1].mae)
             first = next((seconds for seconds, generation in trace if generation.errors.mae <= asked), float("nan"))
             print(f"{ways}-way, seed {seed}: {inside[-1].mae:.4f} per cell in {limit:g} s, {asked:g} in {first:.2f} s")
-        print(f"{ways}-way: {len(problem.low):,} cells, median {statistics.median(reached):.4f} (asked: {asked:g})\n")
+        print(f"{ways}-way: {len(problem.low):,} cells, median {statistics.median(reached):.4f}\n")
         state = draw_candidate(problem, uniform(problem), np.random.default_rng(1))  # with all of the work left to do
         linear = linearise(problem, state.codes, state.totals, "precision")
         ranges = (*linear.arrays, *linear.slopes(state.totals))
@@ -221,7 +221,11 @@ def variables():
         kernels.climb(problem.plan, candidate.codes, candidate.totals, *ranges, *slopes, 500_000, True, 0.0, rng)
         cost = (time.thread_time() - started) / 500_000 * 1e9
         *_, end = run(problem, 20.0)
-        print(f"{p} variables in {len(chosen)} tables: {cost:.0f} ns a visit; {end[1].errors} in {end[0]:.1f} s")
+        found = end[1].errors
+        print(
+            f"{p} variables in {len(chosen)} tables: {cost:.0f} ns a visit; {found.matched} of {found.numbers} matched "
+            f"in {end[0]:.1f} s"
+        )
 
 
 if __name__ == "__main__":
