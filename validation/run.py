@@ -29,6 +29,7 @@ import followed
 import joblib
 import kept
 import null
+import numpy as np
 import paper_tables
 import search
 from pool import ALONE, DOSES, compiled
@@ -131,13 +132,19 @@ def _rows(part: str, made: Callable[[], Iterable[str]]) -> list[str]:
 
 
 def took(records: dict[str, dict[Key, kept.Measured]], todo: dict[str, list[Task]]) -> dict[str, str]:
-    """A row for each part that was measured: of how much of it, with what commits, seconds of processor and clock."""
-    rows = {}
+    """A row for each part that was measured: of how much of it, with what commits, seconds of processor and clock; and
+    one of the whole.
+    """
+    rows, whole = {}, np.zeros(2)
     for name, some in records.items():
         if some:
             commits = ", ".join(dict.fromkeys(each.commit for each in some.values()))
             seconds, clock = (sum(getattr(each, what) for each in some.values()) for what in ("seconds", "clock"))
             rows[name] = f"| {name} | {len(some)} of {len(todo[name])} | {commits} | {seconds:,.0f} | {clock:,.0f} |"
+            whole += seconds, clock
+    done, asked = (sum(map(len, each.values())) for each in (records, todo))
+    if done == asked:
+        rows["the whole"] = f"| the whole | {done} of {asked} | | {whole[0]:,.0f} | {whole[1]:,.0f} |"
     return rows
 
 
@@ -202,6 +209,7 @@ def page(found: dict[str, dict[Key, Any]], size: Size, out: Path, command: str, 
     earlier = standing(before.read_text(encoding="utf-8"), text) if before.exists() else {}
     old = {row.split("|")[1].strip(): row for row in earlier.get("took", "").splitlines()}
     parts["took"] = [(old | times)[name] for name in tasks(size) if name in old | times]
+    parts["took"] += [times[name] for name in times if name == "the whole"]
     for name, value in parts.items():
         new = value if isinstance(value, str) else "\n".join(value)
         text = text.replace("{" + name + "}", new if new and "not measured yet" not in new else earlier.get(name, new))

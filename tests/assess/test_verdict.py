@@ -159,6 +159,7 @@ class Level:
     """A level with given limits of one measure at two key sets and their mean."""
 
     level, n_keys, runs, n_original, n_holdout, crossed, judged = 2, 2, 5, 500, 500, True, ("attribution",)
+    not_crossed = ""
 
     def __init__(self, low, high):
         self.sets = looked_at(["a", "b"], "t", [], [])
@@ -366,11 +367,14 @@ def test_a_given_holdout_is_crossed_where_it_is_large_enough(n, crossed, n_holdo
     assert set(result.tables["matched"]["fold"]) == {"whole", "1", "2"}  # what the holdout would release is no result
     assert set(result.risk["level"]) == {1, 2} and len(result._risk.folds) == 3
     assert result.decision.halves == ""
+    assert basis.not_crossed == ("" if crossed else "it has 200 people and the data 400")
 
 
 def test_a_holdout_that_the_outputs_cannot_be_computed_from_is_used_as_it_is():
     table = {"kind": "frequencies", "by": ["sex", "ill"], "where": "area == 's'"}
     held = people(400, seed=9)
     held = held[held["area"] != "s"]
-    basis = assess(people(300), [LIGHT, table], folds=[1], holdout=held).decision.basis
+    result = assess(people(300), [LIGHT, table], folds=[1], holdout=held)
+    basis = result.decision.basis
     assert not basis.crossed and basis.n_holdout == len(held)
+    assert basis.not_crossed.startswith("in its people, output") and "holds for no record" in basis.not_crossed

@@ -27,6 +27,7 @@ class Fold:
     holdout: Microdata | None
     holdout_name: str
     swapped: bool = False  # the given holdout in the place of the data, so that the marginal risk can be crossed
+    not_crossed: str = ""  # why there is no such fold beside this one, which has a given holdout
 
     @cached_property
     def coding(self) -> Coding:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -106,11 +105,20 @@ def _problems(
 ) -> Iterator[tuple[Fold, Problem]]:
     """Every fold, and after the whole the given holdout in its place, where the outputs can be computed from that."""
     for fold in folds:
-        yield fold, _problem(assessment, fold)
-        other = swapped(fold, rng) if fold.level == 1 else None
+        problem = _problem(assessment, fold)
+        if fold.level > 1 or fold.holdout is None:
+            yield fold, problem
+            continue
+        other, crossing = swapped(fold, rng), None
+        why = f"it has {len(fold.holdout):,} people and the data {len(fold.original):,}" if other is None else ""
         if other is not None:
-            with suppress(OutputError, RiskError):
-                yield other, _problem(assessment, other)
+            try:
+                crossing = other, _problem(assessment, other)
+            except (OutputError, RiskError) as error:
+                why = f"in its people, {error}"
+        yield replace(fold, not_crossed=why), problem
+        if crossing is not None:
+            yield crossing
 
 
 def _try_measures(assessment: Assessment, fold: Fold) -> None:

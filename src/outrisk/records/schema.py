@@ -601,7 +601,8 @@ class Limit:
 class Basis:
     """What the marginal risk was measured on. level: into how many folds the data were cut (1: the whole data).
 
-    crossed: whether the holdout's release was evolved, too. runs: on each release. key_sets: how many were looked at.
+    crossed: whether the holdout's release was evolved, too; not_crossed: why that of a given holdout was not. runs: on
+    each release. key_sets: how many were looked at.
     """
 
     level: int
@@ -611,6 +612,7 @@ class Basis:
     crossed: bool
     key_sets: int
     permutations: int
+    not_crossed: str = ""
 
 
 @dataclass(frozen=True)

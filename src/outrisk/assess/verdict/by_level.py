@@ -28,7 +28,9 @@ PERMUTATIONS = 999
 
 @dataclass(frozen=True, eq=False)
 class LevelRisk:
-    """What was found at a level. limits: by the measures that they hold at once for; empty but at the leading level."""
+    """What was found at a level. limits: by the measures that they hold at once for; empty but at the leading level.
+    not_crossed: why the release of a given holdout was not evolved.
+    """
 
     level: int
     pairings: tuple[Pairing, ...]
@@ -37,6 +39,7 @@ class LevelRisk:
     found: Contrasts
     judged: tuple[str, ...]
     limits: dict[tuple[str, ...], Simultaneous]
+    not_crossed: str = ""
 
     @property
     def runs(self) -> int:
@@ -150,4 +153,4 @@ def _at(
     found = joined(parts) if len(parts) > 1 else parts[0]
     families = [tuple(judged), *((name,) for name in MEASURES if name not in judged)] if seed else []
     limits = {family: simultaneous(found, family) for family in families}
-    return LevelRisk(level, pairings, tuple(sets), len(job.keys), found, tuple(judged), limits)
+    return LevelRisk(level, pairings, tuple(sets), len(job.keys), found, tuple(judged), limits, job.fold.not_crossed)

@@ -208,4 +208,5 @@ def _basis(levels: Sequence[LevelRisk]) -> Basis | None:
         crossed=lead.crossed,
         key_sets=len(lead.sets),
         permutations=PERMUTATIONS,
+        not_crossed=lead.not_crossed,
     )

@@ -196,12 +196,19 @@ def settle(facts: Facts) -> Iterator[str]:
     lead = evidence.levels[0]
     if any(limit.says == "open" for limit in facts.limits):
         weight = float(lead.found.runs_share[[MEASURES.index(name) for name in lead.judged]].max())
-        if lead.runs < 2 or weight > _RUNS_WEIGH:
+        if lead.runs < 2:
+            yield "More runs than 1 would show, and narrow, what comes from the search's chance."
+        elif weight > _RUNS_WEIGH:
             yield (
                 f"More runs than {lead.runs} would narrow the limits: up to {100 * weight:.0f} % of their square comes "
                 "from the search's chance."
             )
-        if lead.level > 2:
+        if lead.not_crossed:
+            yield (
+                f"A holdout that can be crossed with the data would narrow the limits; this one cannot: "
+                f"{lead.not_crossed}."
+            )
+        elif lead.level > 2:
             yield "Fewer, larger folds (study: folds: [1, 2]) would narrow the limits."
         else:
             yield (
