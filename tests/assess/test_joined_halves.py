@@ -24,7 +24,7 @@ def difference(rng, known_for):
     """
     ease = rng.beta(0.5, 0.5, (2, N)) * (1 - GAIN)
     folds, seed = [], int(rng.integers(1 << 30))
-    group = dealt(np.ones(N, bool), 20, seed)
+    group = dealt(N, 20, seed)
     for own in (0, 1):
         listed = np.sort(rng.permutation(N)[: round(known_for * N)])
         sides = {

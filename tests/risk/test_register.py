@@ -65,9 +65,9 @@ def test_both_sides_subtract_and_lack_nothing():
     none = np.zeros(400, bool)
     sides = {
         "original": Attacked(
-            {"reconstruction": sure, "other": np.full((400, 2), 0.5)}, truth, none, 0, dealt(none, 20, 1)
+            {"reconstruction": sure, "other": np.full((400, 2), 0.5)}, truth, none, 0, dealt(400, 20, 1)
         ),
-        "holdout": Attacked({"other": blind}, rng.integers(0, 2, 300), ~none[:300], 0, dealt(~none[:300], 20, 1)),
+        "holdout": Attacked({"other": blind}, rng.integers(0, 2, 300), ~none[:300], 0, dealt(300, 20, 1)),
     }
     found = {(row.measure, row.unique): row for row in compare(sides)}
     row = found["right", False]
@@ -97,10 +97,25 @@ def test_unique_rows():
     assert unique_rows(np.array([[0, 1], [0, 1], [1, 1]])).tolist() == [False, False, True]
 
 
-def test_groups_are_even_among_all_and_among_the_unique():
-    unique = np.arange(103) % 4 == 0
-    group = dealt(unique, 20, 3)
-    for some in (group, group[unique]):
-        counts = np.bincount(some, minlength=20)
-        assert counts.max() - counts.min() <= 1
-    assert not np.array_equal(group, dealt(unique, 20, 4)) and not dealt(unique, 0, 3).any()
+def test_groups_are_of_one_size_at_random():
+    group = dealt(103, 20, 3)
+    counts = np.bincount(group, minlength=20)
+    assert counts.max() - counts.min() == 1
+    assert not np.array_equal(group, dealt(103, 20, 4)) and not dealt(103, 0, 3).any()
+
+
+@pytest.mark.parametrize("share", [1.0, 0.3])
+def test_limits_are_as_wide_as_those_of_a_mean(share):
+    """Of everybody and of the people unique on their keys, who are guessed better: the binomial standard error."""
+    rng, n, ratios = np.random.default_rng(2), 600, {False: [], True: []}
+    for draw in range(60):
+        unique = rng.random(n) < share / 2
+        rightly = rng.random(n) < np.where(unique, 1.0 if share == 1 else 0.95, 0.6)
+        chances = np.where(rightly[:, None], [0.8, 0.2], [0.2, 0.8])
+        side = Attacked({"one": chances}, np.zeros(n, np.int64), unique, 0, dealt(n, 20, draw))
+        for row in compare({"original": side}):
+            if row.measure == "right" and (p := row.original.value) < 1:
+                exact = p * (1 - p) / (unique.sum() if row.unique else n)
+                ratios[row.unique].append(row.original.standard_error**2 / exact)
+    for found in ratios.values():
+        assert not found or 0.85 < np.mean(found) < 1.2

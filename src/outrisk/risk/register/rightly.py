@@ -116,15 +116,14 @@ def reliability(chances: Floats, truth: Codes) -> list[Bin]:
     ]
 
 
-def dealt(unique: NDArray[np.bool_], groups: int, seed: int) -> Codes:
-    """The jackknife group (n,) of each record of a side, at random; unique ones and all spread evenly over the groups.
+def dealt(people: int, groups: int, seed: int) -> Codes:
+    """The jackknife group (people,) of each record of a side, at random, in groups of one size (or one apart).
 
-    The same records in the same order are in the same groups, whichever side they are on (`crossed`).
+    The same records in the same order are in the same groups, whichever side they are on (`crossed`). Groups are not
+    balanced on anything else: that would make them more alike than samples of people are.
     """
-    order = np.random.default_rng(seed).permutation(len(unique))
-    order = order[np.argsort(~unique[order], kind="stable")]
-    group = np.empty(len(unique), np.int64)
-    group[order] = np.arange(len(unique)) % max(groups, 1)
+    group = np.empty(people, np.int64)
+    group[np.random.default_rng(seed).permutation(people)] = np.arange(people) % max(groups, 1)
     return group
 
 
