@@ -18,9 +18,10 @@ from outrisk.outputs.base import Entry
 from outrisk.outputs.given import LABEL_COLUMNS, read_file_of_values
 from outrisk.outputs.regression.regression_entry import RegressionEntry
 from outrisk.outputs.smooth.survival import SurvivalEntry
-from outrisk.readers import r_output, spss_output, stata_output, statsmodels_summary
-from outrisk.readers.coefficients import Coefficients, entry_of_coefficients
+from outrisk.readers import esttab, r_output, spss_output, stata_log, statsmodels_summary
+from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.cross_table import entries_of_cross_table
+from outrisk.readers.entry_of_regression import entry_of_coefficients
 from outrisk.readers.source import Source, one_sheet, read_source_of_values
 from outrisk.readers.survival_table import entry_of_survival_table
 from outrisk.readers.term_names import read_term
@@ -38,7 +39,8 @@ class Reader(Protocol):
 
 READERS: list[tuple[str, Reader]] = [  # the first that recognises a source reads it
     ("statsmodels", statsmodels_summary),
-    ("Stata", stata_output),
+    ("Stata log", stata_log),
+    ("Stata esttab", esttab),
     ("R", r_output),
     ("SPSS", spss_output),
 ]

@@ -1,0 +1,189 @@
+"""A printed regression as the entry of a study: its coefficients by term, its reference levels, its precision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from outrisk.codebook import Codebook
+from outrisk.errors import OutputError
+from outrisk.outputs.base import Subset, support_frame
+from outrisk.outputs.regression.regression import Regression
+from outrisk.outputs.regression.regression_entry import RegressionEntry
+from outrisk.problem.blocks import joint_over
+from outrisk.readers.coefficients import Coefficients
+from outrisk.readers.equations import ALONE, equations_of, same_terms
+from outrisk.readers.printed_regression import parts_of, printed_decimals, with_values
+from outrisk.readers.table_formulas import formula_of, levels_in, with_levels
+from outrisk.readers.term_names import Term, counted_level, in_words, is_short_for, read_term
+
+
+def entry_of_coefficients(
+    table: Coefficients, entry: RegressionEntry, codebook: Codebook, place: str
+) -> RegressionEntry:
+    """The entry with the values of the table, in the order of its labels; its reference levels are the table's.
+
+    OutputError, with the names on both sides, where table and formula are not of one model.
+    """
+    if not any(texts.get("coefficients", "").strip() for _, texts in table.rows):
+        raise OutputError(f"{place}: there are no coefficients in it")
+    if table.kind and table.kind != entry.kind:
+        raise OutputError(f"{place}: the table is of a {table.kind}, the output says kind: {entry.kind}; correct it")
+    response = _response(table, entry, codebook, place)
+    names = _variables(entry, codebook, response)
+    terms = [read_term(name, codebook, names, place) for name, _ in table.rows]
+    bases = [read_term(name, codebook, names, place) for name in table.bases]
+    terms, bases = _counted(terms, codebook, table), _counted(bases, codebook, table)
+    equations = {ALONE: list(range(len(terms)))}
+    if entry.kind == "mnlogit":
+        equations, base = equations_of(table.outcomes, table.base, response, codebook, place)
+        entry = entry.model_copy(update={"base": base})
+    for rows in equations.values():
+        _check_once([(table.rows[row][0], terms[row]) for row in rows], place)
+    same_terms(equations, terms, place)
+    first = [terms[row] for row in next(iter(equations.values()))]
+    model = _model(table, entry, codebook, response, first, bases, place)
+    built = model.build(codebook, 1)[0]
+    order = []
+    for rows in (equations[outcome] for outcome in built.outcomes[1:] or [ALONE]):
+        written = [(table.rows[row][0], terms[row]) for row in rows]
+        order += [rows[at] for at in _order(built, written, codebook, names, place)]
+    return with_values(table, model, built, order, place)
+
+
+def _check_once(written: Sequence[tuple[str, Term]], place: str) -> None:
+    """OutputError where two rows of an equation are of one term."""
+    terms = [term for _, term in written]
+    twice = next((term for term in terms if terms.count(term) > 1), None)
+    if twice is not None:
+        names = [name for name, term in written if term == twice]
+        raise OutputError(f"{place}: {names} are all {in_words(twice)}; keep one")
+
+
+def _response(table: Coefficients, entry: RegressionEntry, codebook: Codebook, place: str) -> str:
+    said = entry.response or (entry.formula.partition("~")[0].strip() if entry.formula else "")
+    short = [name for name in codebook.names if is_short_for(table.response, name)]
+    response = said or (short[0] if len(short) == 1 else table.response)
+    if not response:
+        raise OutputError(f"{place}: the table does not say its response; add 'response' or 'formula' to the output")
+    if not said and response not in codebook:
+        raise OutputError(
+            f"{place}: the response '{response}' of the table is no variable; variables are {codebook.names}"
+        )
+    return response
+
+
+def _variables(entry: RegressionEntry, codebook: Codebook, response: str) -> list[str]:
+    """Variables that the names of a table can be of: those of the formula, if there is one."""
+    if entry.terms:
+        return list(entry.terms)
+    names = [name for name in codebook.names if name != response]
+    if entry.formula:
+        bare = entry.model_copy(update={"values": None, "release": ("coefficients",), "decimals": 4})
+        used = bare.build(codebook, 1)[0].variables
+        return [name for name in names if name in used]
+    return names
+
+
+def _counted(terms: Sequence[Term], codebook: Codebook, table: Coefficients) -> list[Term]:
+    """Terms with counted levels, such as sex(1), as the levels that they are."""
+
+    def resolved(name: str, level: str) -> str:
+        if not level.startswith("#"):
+            return level
+        labels = [label for label in codebook[name].labels if label != "Missing"]
+        return counted_level(labels, labels[-1] if table.last_reference else labels[0], int(level[1:])) or level
+
+    return [tuple(sorted((name, resolved(name, level)) for name, level in term)) for term in terms]
+
+
+def _model(
+    table: Coefficients,
+    entry: RegressionEntry,
+    codebook: Codebook,
+    response: str,
+    terms: Sequence[Term],
+    bases: Sequence[Term],
+    place: str,
+) -> RegressionEntry:
+    """The entry with the formula of the table, or its own with the table's reference levels; with its parts."""
+    changes: dict[str, Any] = {"values": None, "release": parts_of(table, entry, place), "level": table.level}
+    if table.exponentiated:
+        changes["exponentiate"] = True
+    changes["decimals"] = printed_decimals(table, entry, changes["release"])
+    if not entry.formula and not entry.terms:
+        changes |= {"formula": formula_of(response, terms, bases, codebook, place), "response": ""}
+        return _changed(entry, changes)
+    plain = entry.model_copy(
+        update={"values": None, "release": ("coefficients",), "decimals": 4, "exponentiate": False}
+    )
+    current = plain.build(codebook, 1)[0].references
+    formula = entry.formula
+    for name, present in levels_in(terms).items():
+        if name not in current or not current[name]:
+            continue
+        missing = [level for level in codebook[name].labels if level not in present and level != "Missing"]
+        said = [level for term in bases for variable, level in term if variable == name and level in missing]
+        reference = current[name] if current[name] in missing else ""
+        reference = said[0] if said else reference or (missing[0] if len(missing) == 1 else "")
+        if not missing or not reference:
+            raise OutputError(
+                f"{place}: the table has {name} = {', '.join(sorted(present))}"
+                + (
+                    f" and none of {', '.join(missing)}: which of them is the reference, it does not say"
+                    if missing
+                    else ", every level, and the model has a reference level"
+                )
+                + f"; write it in the formula: C({name}, Treatment(reference=...))"
+            )
+        rest = [level for level in missing if level != reference]
+        if rest and not _excluded(codebook, entry.where, name, rest):
+            raise OutputError(
+                f"{place}: the table has no coefficient for {name} = {', '.join(rest)}; say with 'where' that these "
+                "records were left out, or correct the table"
+            )
+        if entry.terms:
+            if rest:
+                raise OutputError(f"{place}: levels of '{name}' are left out; give 'formula' in place of 'terms'")
+            changes.setdefault("reference", dict(entry.reference))[name] = reference
+        elif rest or reference != current[name]:
+            formula = with_levels(formula, name, reference, rest, codebook, place)
+    return _changed(entry, changes | ({"formula": formula} if entry.formula else {}))
+
+
+def _excluded(codebook: Codebook, where: str, name: str, levels: Sequence[str]) -> bool:
+    """Whether no record of a subset can have one of these levels."""
+    if not where:
+        return False
+    subset = Subset(codebook, where, name)
+    variables = [each for each in codebook.names if each in {*subset.variables, name}]
+    joint = joint_over([codebook.index(each) for each in variables], codebook.sizes)
+    kept = subset.select(support_frame(codebook, joint))[name]
+    seen = {f"{int(value)}" if isinstance(value, float) and value.is_integer() else str(value) for value in kept}
+    return not seen & set(levels)
+
+
+def _changed(entry: RegressionEntry, changes: Mapping[str, Any]) -> RegressionEntry:
+    return type(entry).model_validate({**entry.model_dump(), **changes})
+
+
+def _order(
+    built: Regression,
+    written: Sequence[tuple[str, Term]],
+    codebook: Codebook,
+    names: Sequence[str],
+    place: str,
+) -> list[int]:
+    """Which of the rows written (name, term) each column of the design is; OutputError unless they are the same."""
+    columns = [read_term(column, codebook, names, place) for column in built.columns]
+    for name, term in written:
+        if term not in columns:
+            raise OutputError(
+                f"{place}: the table has '{name}' ({in_words(term)}), and the model {built.formula!r} has no such "
+                f"coefficient; its coefficients are {'; '.join(map(in_words, columns))}"
+            )
+    terms = [term for _, term in written]
+    absent = [in_words(column) for column in columns if column not in terms]
+    if absent:
+        raise OutputError(f"{place}: the table has no coefficient for {'; '.join(absent)}, which the model has; add it")
+    return [terms.index(column) for column in columns]

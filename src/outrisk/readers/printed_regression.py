@@ -1,0 +1,107 @@
+"""What a printed regression releases: its parts, their decimals, and its numbers as the values of an entry."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from outrisk.errors import OutputError
+from outrisk.outputs.regression.regression import Regression
+from outrisk.outputs.regression.regression_entry import RegressionEntry
+from outrisk.outputs.regression.release import NUMBERS
+from outrisk.readers.coefficients import Coefficients
+from outrisk.readers.printed_number import Printed, as_given, decimals_of, is_undefined, read_printed
+
+
+def parts_of(table: Coefficients, entry: RegressionEntry, place: str) -> list[str]:
+    """What the table releases; where the study says it, that."""
+    there = {part for _, texts in table.rows for part, text in texts.items() if text.strip()}
+    there |= {"confidence_limits"} if {"lower", "upper"} <= there else set()
+    there |= {part for part, text in table.single.items() if text.strip()}
+    if "release" in entry.model_fields_set:
+        return list(entry.release)
+    if table.robust:
+        there -= {"standard_errors", "confidence_limits", "p_values"}
+    parts: list[str] = [part for part in NUMBERS if part in there]
+    if table.profiled and "confidence_limits" in parts:
+        parts.remove("confidence_limits")
+        raise OutputError(
+            f"{place}: its confidence limits are no multiple of the standard errors (R's confint takes the profile "
+            f"likelihood), which is not assessed; say what is, release: [{', '.join(parts)}], and look at them yourself"
+        )
+    return parts
+
+
+def printed_decimals(table: Coefficients, entry: RegressionEntry, parts: Sequence[str]) -> Any:
+    """Decimals by part, as they are printed; where the study says them, those."""
+    if "decimals" in entry.model_fields_set:
+        return entry.decimals
+    found = {}
+    for part in parts:
+        if part == "n":
+            continue
+        sources = ("lower", "upper") if part == "confidence_limits" else (part,)
+        texts = [texts.get(each, "") for _, texts in table.rows for each in sources] + [table.single.get(part, "")]
+        found[part] = decimals_of((read_printed(text, table.comma) for text in texts if text.strip()), table.exact)
+    return found
+
+
+def with_values(
+    table: Coefficients, model: RegressionEntry, built: Regression, order: Sequence[int], place: str
+) -> RegressionEntry:
+    """The entry with the numbers of the table; `order`: the row of each column of the design."""
+    layout, values = built.release.layout(len(order)), list[Any]()
+    for part, _ in layout:
+        if part == "confidence_limits":
+            sources: tuple[str, ...] = ("lower", "upper")
+        else:
+            sources = (part,)
+        for source in sources:
+            if part in table.single:
+                values.append(_value(table, part, table.single[part], built, len(values), place))
+                continue
+            for row in order:
+                values.append(_value(table, source, table.rows[row][1].get(source, ""), built, len(values), place, row))
+    return model.model_copy(update={"values": values})
+
+
+def _value(
+    table: Coefficients, part: str, text: str, built: Regression, at: int, place: str, row: int | None = None
+) -> float | str:
+    label = built.labels[at]
+    if is_undefined(text):
+        return "undefined"
+    found = read_printed(text, table.comma)
+    if found is None:
+        if not text.strip():
+            raise OutputError(f"{place}: no value for {label}; say with 'release' what is released")
+        raise OutputError(f"{place}: the value of {label} is {text[:40]!r}, which is not a number")
+    decimals = int(built.decimals[at])
+    if part == "n":
+        if found.value % 1 or found.value < 1:
+            raise OutputError(f"{place}: the number of records is {text!r}; it is a whole number from 1")
+        return found.value
+    if part == "standard_errors" and table.errors_of_ratios and row is not None:
+        return _error_of_b(found, table, row)
+    if part in table.single:
+        return _of_page(found, decimals)
+    return as_given(found, decimals, table.significant, table.own_digits)
+
+
+def _error_of_b(error: Printed, table: Coefficients, row: int) -> float | str:
+    """The standard error of b, where that of exp(b) is printed: exp(b) times it."""
+    ratio = read_printed(table.rows[row][1]["coefficients"], table.comma)
+    if ratio is None or ratio.value - ratio.half <= 0:
+        return "withheld"
+    low = max(error.value - error.half, 0.0) / (ratio.value + ratio.half)
+    high = (error.value + error.half) / (ratio.value - ratio.half)
+    return f"{low:.9f} to {high:.9f}"
+
+
+def _of_page(found: Printed, decimals: int) -> float | str:
+    """A number that stands alone, such as a log-likelihood: to its own digits, of which five are significant."""
+    if abs(found.value) >= 10_000 and found.decimals <= 1 and math.isclose(found.value % 1, 0.0):
+        half = 0.5 * 10.0 ** max(0, len(str(int(abs(found.value)))) - 5)
+        return f"{found.value - half:.12g} to {found.value + half:.12g}"
+    return as_given(found, decimals)

@@ -1,0 +1,124 @@
+"""The pasted log of an estimation command of Stata."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from outrisk.errors import OutputError
+from outrisk.readers.coefficients import Coefficients
+from outrisk.readers.source import Source
+
+_RULE = re.compile(r"^-{5,}\+-{10,}\s*$")
+_HEAD = re.compile(
+    r"\|\s*(?:Robust\s*)?(Coefficient|Coef\.|Odds ratio|IRR|RRR|exp\(b\))\s+(?:std\. err\.|Std\. Err\.)", re.I
+)
+_RATIOS = ("odds ratio", "irr", "rrr", "exp(b)")
+_KINDS = (
+    (r"^\s*Logistic regression", "logit"),
+    (r"^\s*Multinomial logistic regression", "mnlogit"),
+    (r"^\s*Probit regression", "probit"),
+    (r"^\s*Poisson regression", "poisson"),
+    (r"^\s*Source \|\s+SS", "ols"),
+    (r"^\s*Linear regression", "ols"),
+)
+_FACTS = {
+    "n": r"Number of obs\s*=\s*([\d,]+)",
+    "log_likelihood": r"^(?!Iteration).*Log (?:pseudo)?likelihood\s*=\s*(-?[\d.,]+)",
+    "pseudo_r2": r"Pseudo R2\s*=\s*([\d.]+)",
+    "r2": r"(?<!Adj )R-squared\s*=\s*([\d.]+)",
+}
+
+
+def recognises(source: Source) -> bool:
+    """Whether a line heads a table of coefficients."""
+    return any(_HEAD.search(line) for line in source.lines)
+
+
+def read(source: Source, model: int | None = None) -> Coefficients:
+    """The regression; a log has one."""
+    lines = source.lines
+    heads = [number for number, line in enumerate(lines) if _HEAD.search(line)]
+    if len(heads) > 1:
+        raise OutputError(f"{source.name}: it has {len(heads)} tables of coefficients; give each output its own text")
+    head = _HEAD.search(lines[heads[0]])
+    assert head is not None
+    ratios = head[1].casefold() in _RATIOS
+    level = re.search(r"\[(\d+(?:\.\d+)?)% conf", lines[heads[0]], re.I)
+    rows, bases = list[tuple[str, dict[str, str]]](), list[str]()
+    parts = ("coefficients", "standard_errors", "statistic", "p_values", "lower", "upper")
+    kind = next((kind for pattern, kind in _KINDS if re.search(pattern, "\n".join(lines), re.M)), "")
+    outcomes, base = list[str](), ""
+    for outcome, name, cells in _rows_of_log(lines[heads[0] + 1 :], kind == "mnlogit"):
+        if " ".join(cells) == "(base outcome)":
+            base = outcome
+            continue
+        if cells[:1] and cells[-1] in ("(base)", "(empty)", "(omitted)"):
+            bases += [name] if cells[-1] == "(base)" else []
+            continue
+        texts = {part: cell for part, cell in zip(parts, cells, strict=False) if part != "statistic"}
+        rows.append((name, texts))
+        outcomes += [outcome] if kind == "mnlogit" else []
+    text = "\n".join(lines)
+    single = {}
+    for fact, pattern in _FACTS.items():
+        found = re.findall(pattern, text, re.M)
+        if found:
+            single[fact] = found[-1]
+    above = "\n".join(lines[max(0, heads[0] - 2) : heads[0] + 1])
+    return Coefficients(
+        tuple(rows),
+        tuple(bases),
+        single,
+        exponentiated=ratios,
+        errors_of_ratios=ratios,
+        own_digits=True,
+        level=float(level[1]) / 100 if level else 0.95,
+        kind=kind,
+        response=lines[heads[0]].partition("|")[0].strip(),
+        robust="robust" if re.search(r"\bRobust\b", above) else "",
+        outcomes=tuple(outcomes),
+        base=base,
+    )
+
+
+def _rows_of_log(lines: Sequence[str], equations: bool) -> Iterator[tuple[str, str, list[str]]]:
+    """Outcome, name and cells; a level under the name of its variable is named with it.
+
+    With `equations` each rule begins one, whose outcome stands in the next line.
+    """
+    above, outcome, begins = "", "", False
+    for line in lines:
+        if re.match(r"^-{5,}", line) and not _RULE.match(line):
+            return
+        if _RULE.match(line):
+            above, begins = "", equations
+            continue
+        left, bar, right = line.partition("|")
+        left, cells = left.strip(), right.split()
+        if not bar:
+            continue
+        if begins:
+            outcome, begins = left, False
+            if cells:
+                yield outcome, outcome, cells
+        elif not cells:
+            above = left
+        elif above and not left:
+            continue
+        else:
+            yield outcome, (_under(above, left) if above else left), cells
+
+
+def _under(above: str, level: str) -> str:
+    """The name of a coefficient that stands as a level under its variables, such as '2' under 'religion#c.age'."""
+    if level.casefold() == "_cons":
+        return level
+    parts = above.replace("##", "#").split("#")
+    places = [number for number, part in enumerate(parts) if not part.startswith("c.")]
+    levels = [level] if len(places) == 1 else level.split()
+    if len(levels) != len(places):
+        return level
+    for place, each in zip(places, levels, strict=True):
+        parts[place] = f"{parts[place].removeprefix('i.')}={each}"
+    return "#".join(parts)
