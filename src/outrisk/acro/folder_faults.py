@@ -9,7 +9,7 @@ from itertools import permutations
 
 from outrisk.acro.command import read_command
 from outrisk.acro.count_tables import CountTable, count_tables
-from outrisk.acro.proposed_entries import data_corner, flagged_texts
+from outrisk.acro.proposed_tables import data_corner, flagged_texts
 from outrisk.acro.session import OWN, Result, Session
 from outrisk.acro.withheld_counts import recovered
 from outrisk.errors import OutRiskError

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from outrisk.acro.proposed_entries import Proposed
+from outrisk.acro.proposed import Proposed
 from outrisk.codebook import Codebook, format_value
 from outrisk.errors import OutRiskError
 from outrisk.microdata import Microdata

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from outrisk.acro.proposed_entries import BLANK, Proposed
+from outrisk.acro.proposed import BLANK, Proposed
 
 _HEAD = """\
 # A study of an ACRO session, written by 'outrisk init --acro'. Its numbers are read from the session's own files.

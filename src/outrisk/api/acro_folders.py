@@ -12,7 +12,8 @@ import yaml
 
 from outrisk.acro.folder_faults import Fault, folder_faults
 from outrisk.acro.held_against_data import Verifier
-from outrisk.acro.proposed_entries import BLANK, Proposed, propose_entries
+from outrisk.acro.proposed import BLANK, Proposed
+from outrisk.acro.proposed_entries import propose_entries
 from outrisk.acro.session import Session, read_session
 from outrisk.acro.study_of_session import coverage_text, in_short, quoted, study_text
 from outrisk.codebook import Codebook, Kind, Variable, codebook_to_dict, grid
