@@ -31,6 +31,7 @@ from outrisk.config import OutputEntry
 from outrisk.datasets import sars_codebook, sars_like
 from outrisk.errors import OutRiskError
 from outrisk.evolve import acceptance, calibrated, closing, linear_map, local_search, moves, schedule, small, weights
+from outrisk.evolve.ahead import compile_ahead
 from outrisk.evolve.breeding import mutate
 from outrisk.evolve.compiled import cube
 from outrisk.evolve.loop import evolve
@@ -219,6 +220,7 @@ def main():
     given = parser.parse_args()
     if given.quick:
         given.seeds, given.sizes = 1, [50, 300]
+    compile_ahead(swaps=True)
     runs = {}
     if given.keep and given.keep.exists():
         for kind, n, switch, seed, *found in map(json.loads, given.keep.read_text().splitlines()):

@@ -42,7 +42,7 @@ BENCHMARKS = {
     "small": Benchmark("--seeds 3", "ten seeds without options"),
     "near": Benchmark("--runs 1 --seconds 8", "four runs of 12 s without options", "census"),
     "ablation": Benchmark("--seeds 1 --sizes 300", "ten seeds and four sizes without options"),
-    "planted": Benchmark(),
+    "planted": Benchmark("--draws 10", "forty draws without options"),
     "certain": Benchmark("", "`protected` and `null`", "census"),
     "intruder": Benchmark("", "`logit`, `protected`, `null`, `reliable` and `recurring`", "census"),
     "disclosure": Benchmark("--rounds 3", "nine rounds without options"),
