@@ -1,6 +1,6 @@
 """Run benchmarks and write what they print, with its conditions, into docs/benchmarks.md.
 
-`python benchmarks/write_page.py` runs all, in a form that is done in about half an hour of processor time; with names
+`python benchmarks/write_page.py` runs all, in a form that is done in about 25 minutes of processor time; with names
 (`engine first_use`) some, and what the page has of others stays. One that fails is told at the end and keeps its place
 on the page; one whose data are not beside the checkout is left out, and said to be.
 """
