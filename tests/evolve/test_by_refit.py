@@ -92,7 +92,8 @@ def test_a_near_data_set_that_a_refit_does_not_bear_out_is_dropped(tipped):
     problem, candidate = tipped
     settled = Settled(problem)
     first = linearise(problem, candidate.codes, candidate.totals, "chi2")
-    assert settled.see(10, candidate, first.distances(candidate.totals), first.errors(candidate.totals))
+    assert settled.far(10, candidate, first.distances(candidate.totals)) == 0
+    settled.see(candidate, first.errors(candidate.totals))
     assert not settled.stands()
     assert settled.candidate is None and settled.beyond.any()
 

@@ -31,7 +31,7 @@ TUNINGS = (Tuning, SmallTuning, CalibrationTuning, BalanceTuning, SwapTuning, Me
 ONE_WITNESS = SmallTuning  # its docstring says what measured all of it
 LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memory, a mathematical constant
     "candidate._REDRAWS", "number_errors.FAR", "linear_map.SEEN", "problem.SAFE", "start._CHUNK", "start._GOLDEN",
-    "around._NARROW", "around._INSIDE", "around._MARGIN", "start._LARGEST", "start._UNKNOWN", "weights.LEAST",
+    "around._NARROW", "around._MARGIN", "start._LARGEST", "start._UNKNOWN", "weights.LEAST",
 }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from outrisk.evolve.by_refit import by_refit
 from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.number_errors import Errors
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.tuning import TUNING
+from outrisk.evolve.tuning import CLOSING, TUNING
 from outrisk.problem.blocks import Array
 from outrisk.problem.refit import NEAR
 
@@ -43,16 +43,19 @@ class Settled:
     errors: Errors | None = None
     beyond: Array | None = None
 
-    def see(self, number: int, candidate: Candidate, distances: Array, errors: Errors) -> bool:
-        """Take note of the data set of a generation, off by `distances` (total k,); returns whether there is one."""
+    def far(self, number: int, candidate: Candidate, distances: Array) -> int:
+        """How many numbers of the data set of a generation, off by `distances` (total k,), are neither that near nor at
+        their digits.
+        """
         if self.allowed is None or number - self.looked >= 8 * TUNING.stuck:  # they hardly change
             near = NEAR * np.nan_to_num(self.problem.sampling_errors(candidate.codes))
             self.allowed, self.looked = np.maximum(near, self.problem.tolerance), number
-        known = self.problem.known
-        within = bool((np.abs(distances) <= self.allowed)[known].all())
-        if within and (self.errors is None or errors.missed < self.errors.missed):
+        return int((np.abs(distances) > self.allowed)[self.problem.known].sum())
+
+    def see(self, candidate: Candidate, errors: Errors) -> None:
+        """Take note of a data set of which every number is."""
+        if self.errors is None or errors.missed < self.errors.missed:
             self.candidate, self.errors = deepcopy(candidate), errors
-        return self.candidate is not None
 
     def stands(self) -> bool:
         """Whether a refit agrees; else there is none from now on, and numbers are taken as the refit had them."""
@@ -67,13 +70,20 @@ class Settled:
 
 @dataclass
 class Nearest:
-    """The data set nearest to the released numbers so far: where weights change, the search may go back."""
+    """The data set nearest to the released numbers so far: where weights change, the search may go back. far: how many
+    of its numbers are neither at their digits nor within 1 % of their sampling error.
+    """
 
     candidate: Candidate | None = None
     errors: Errors | None = None
+    far: int = 0
 
-    def of(self, candidate: Candidate, errors: Errors) -> tuple[Candidate, Errors]:
-        """The nearer of this and the nearest so far, which this becomes if it misses less."""
-        if self.candidate is None or self.errors is None or errors.missed < self.errors.missed:
-            self.candidate, self.errors = deepcopy(candidate), errors
-        return (self.candidate, self.errors) if self.errors.missed < errors.missed else (candidate, errors)
+    def of(self, candidate: Candidate, errors: Errors, far: int) -> tuple[Candidate, Errors]:
+        """The nearer of this and the nearest so far, which this becomes if fewer of its numbers are far, up to a point,
+        or else if it misses less.
+        """
+        far = min(far, int(CLOSING.many * errors.numbers))
+        if self.candidate is None or self.errors is None or (far, errors.missed) < (self.far, self.errors.missed):
+            self.candidate, self.errors, self.far = deepcopy(candidate), errors, far
+            return candidate, errors
+        return self.candidate, self.errors

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from outrisk.problem.influence import records_of_model, records_of_tally
 from outrisk.problem.released import ModelPart, TallyPart
 
 _NARROW = 3.0  # width of a range from which on a count need not be kept as it is
-_INSIDE = 1.0  # records that such a count is from the ends of its range, from which on it says nothing
 _MARGIN = 0.125  # of a range, at either end, that is left to what is not seen to first order
 
 
@@ -28,7 +27,8 @@ class Equations:
 
     missing (q,): to where each should lie; half: half a last digit; error: its sampling error, positive. slopes: of
     each model, the change of its numbers with its totals. totals: which totals of tallies; they come last. kept (m,):
-    totals that are counts, to be kept as they are.
+    totals that are counts, to be kept as they are. room (2, m): by how much a count of a wide range may fall and rise;
+    infinite for other totals.
     """
 
     problem: Problem
@@ -38,6 +38,7 @@ class Equations:
     slopes: tuple[Array, ...]
     totals: NDArray[np.int64]
     kept: NDArray[np.bool_]
+    room: Array
 
     def rows(self, codes: Codes) -> Array:
         """What each of some records (n, variables) adds to every number, (n, q)."""
@@ -54,6 +55,16 @@ class Equations:
         ]
         return np.hstack([*found, sparse.hstack(members, format="csc")[:, self.totals].toarray()])
 
+    def column(self, codes: Codes, number: int) -> Array:
+        """What each of some records (n, variables) adds to one number, (n,)."""
+        at, slopes = number, []
+        for slope in self.slopes:
+            slopes.append(slope[at : at + 1] if 0 <= at < len(slope) else slope[:0])
+            at -= len(slope)
+        return replace(self, slopes=tuple(slopes), totals=self.totals[at : at + 1] if at >= 0 else self.totals[:0]).rows(
+            codes
+        )[:, 0]
+
     @property
     def off(self) -> Array:
         """What numbers miss (q,); 0 where they are at their digits."""
@@ -65,13 +76,13 @@ def equations_at(linear: Linear, candidate: Candidate, errors: Array) -> Equatio
     out: they do not say to first order how they would change.
     """
     models, tallies, slopes, totals = [], [], [], []
-    kept = np.zeros(len(candidate.totals), np.bool_)
+    kept, room = np.zeros(len(candidate.totals), np.bool_), np.full((2, len(candidate.totals)), np.inf)
     far = -linear.distances(candidate.totals)
     parts = zip(linear.problem.slices, linear.informations, linear.bends, strict=True)
     for (part, where, which, _), information, bend in parts:
         tolerance = linear.problem.tolerance[which]
         if isinstance(part, TallyPart):
-            found, at, kept[where] = _of_tally(part, linear, where, which, candidate.totals[where])
+            found, at, kept[where], room[:, where] = _of_tally(part, linear, where, which, candidate.totals[where])
             tallies.append(found)
             totals.append(where.start + at)
             continue
@@ -83,21 +94,22 @@ def equations_at(linear: Linear, candidate: Candidate, errors: Array) -> Equatio
         slopes.append(slope[use])
     missing, half, error = np.hstack([np.zeros((3, 0)), *models, *tallies])
     return Equations(
-        linear.problem, missing, half, error, tuple(slopes), np.concatenate([np.zeros(0, np.int64), *totals]), kept
+        linear.problem, missing, half, error, tuple(slopes), np.concatenate([np.zeros(0, np.int64), *totals]), kept, room
     )
 
 
 def _of_tally(
     part: TallyPart, linear: Linear, where: slice, which: slice, here: Array
-) -> tuple[Array, NDArray[np.int64], NDArray[np.bool_]]:
-    """What is missing, half a digit and the error of the totals that are equations, (3, q); which they are; and which
-    totals are counts to be kept.
+) -> tuple[Array, NDArray[np.int64], NDArray[np.bool_], Array]:
+    """What is missing, half a digit and the error of the totals that are equations, (3, q); which they are; which
+    totals are counts to be kept; and the room of the others.
     """
     bounds = part.map.bounds(here, linear.problem.low[which], linear.problem.high[which])
     low, high, weighs = linear.low[where], linear.high[where], linear.weight[where] > 0.0
     smooth = np.concatenate([np.full(block.size, block.value is not None) for block in part.blocks])
     kept = weighs & ~smooth & (high - low < _NARROW)
-    free = ~smooth & (here >= low + _INSIDE) & (here <= high - _INSIDE)
+    free = weighs & ~smooth & ~kept & (here >= low) & (here <= high)
+    room = np.where(free, [here - low, high - here], np.inf)
     at = np.flatnonzero(weighs & ~kept & ~free & (bounds.unit != 0.0))
     low, high, here = low[at], high[at], here[at]
     width = np.where(np.isfinite(high - low), high - low, 0.0)
@@ -105,4 +117,4 @@ def _of_tally(
     digit = linear.problem.tolerance[which][bounds.number[at]] / np.abs(bounds.unit[at])
     beyond = np.where(smooth[at], (1.0 - TUNING.aim) * digit, 0.0)  # the range, where it still prints as released
     half = _MARGIN * width + beyond
-    return np.array([missing, half, np.sqrt(bounds.variance[at])]), at, kept
+    return np.array([missing, half, np.sqrt(bounds.variance[at])]), at, kept, room

@@ -10,7 +10,8 @@ number worse.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,21 +21,21 @@ from outrisk.evolve.balance import balanced, shares_to
 from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
-from outrisk.evolve.swaps import Edits, draw_swaps, drawn_alike
+from outrisk.evolve.swaps import Edits, draw_swaps, drawn_alike, within
 from outrisk.evolve.tuning import CLOSING, MENDING, SWAPS
 from outrisk.problem.blocks import Array
+from outrisk.problem.refit import NEAR
 
 
 @dataclass
 class Closing:
-    """How near the numbers are to be brought, in sampling errors; how much they may miss of that for the sake of few
-    swaps; their sampling errors (total k,); rounds, and those of late without gain; the generation in which it began;
-    the start that it follows; how often the numbers were let go again; generations in which
-    tables of counts were mended.
+    """How near the numbers are to be brought, in sampling errors; their sampling errors (total k,); rounds, and those of
+    late without gain; the generation in which it began; the start that it follows; how often the numbers were let go
+    again; generations in which tables of counts were mended; swaps that change little, drawn in earlier rounds, and
+    what their records were.
     """
 
     near: float = CLOSING.near[0]
-    slack: float = CLOSING.slack[1]
     errors: Array | None = None
     rounds: int = 0
     idle: int = 0
@@ -42,12 +43,30 @@ class Closing:
     starts: int = 1
     loosened: int = 0
     mended: int = 0
+    small: list[NDArray[Any]] = field(default_factory=list)
 
     def look(self, linear: Linear, candidate: Candidate, afresh: bool) -> Equations:
         """The equations around a data set; `afresh`: with its own sampling errors, now and then."""
         if self.errors is None or (afresh and self.rounds % CLOSING.again == 0):
             self.errors = np.nan_to_num(linear.problem.sampling_errors(candidate.codes))
         return equations_at(linear, candidate, self.errors)
+
+    def kept(self, codes: Codes) -> Edits | None:
+        """Those of the swaps kept whose records are as they were."""
+        if not self.small:
+            return None
+        record, after, of, before = self.small
+        edits = Edits(record, after, of, int(of.max(initial=-1)) + 1)
+        changed = (codes[edits.record] != before).any(axis=1)
+        return edits.some(np.bincount(edits.of, changed, edits.count) == 0)
+
+    def keep(self, codes: Codes, edits: Edits, size: Array) -> None:
+        """Keep those of the swaps that change numbers least, but do, of which `size` (count,) says how much."""
+        least = np.argsort(np.where(size > 0.0, size, np.inf))[: min(SWAPS.kept, len(codes) // SWAPS.records)]
+        some = np.zeros(edits.count, np.bool_)
+        some[least] = size[least] > 0.0
+        edits = edits.some(some)
+        self.small = [edits.record, edits.after, edits.of, codes[edits.record]]
 
     def mends(self, out: int) -> bool:
         """Whether tables of counts are mended in this generation, so many counts being out of their ranges."""
@@ -65,16 +84,16 @@ class Closing:
         return float(far @ far)
 
     def tighten(self, equations: Equations) -> None:
-        """Bring the numbers nearer, once they are as near as they were to be."""
-        while self.near > CLOSING.near[1] and self.merit(equations) < CLOSING.settled * len(equations.missing):
-            self.near = max(CLOSING.near[1], CLOSING.nearer * self.near)
+        """Bring the numbers nearer, once they are as near as they were to be: beyond a point, once all are near."""
+        near = (np.abs(equations.off) <= 0.5 * NEAR * equations.error).all()
+        least = CLOSING.near[1] if near else CLOSING.hold
+        while self.near > least and self.merit(equations) < CLOSING.settled * len(equations.missing):
+            self.near = max(least, CLOSING.nearer * self.near)
 
     def learn(self, gained: bool) -> None:
-        """Make more swaps after a round that gained, fewer after another; let go a little where it stands still."""
+        """Let the numbers go a little where it stands still."""
         self.rounds += 1
         self.idle = 0 if gained else self.idle + 1
-        low, _, high = CLOSING.slack
-        self.slack = float(np.clip(self.slack * CLOSING.paces[0 if gained else 1], low, high))
         if self.idle >= CLOSING.idle and not self.ended:
             self.near = min(CLOSING.near[0], CLOSING.loosen * self.near)
             self.idle, self.loosened = 0, self.loosened + 1
@@ -91,9 +110,10 @@ def close_in(
     """One round, in place."""
     scale = closing.scale(equations)
     asked = np.where(np.abs(equations.missing) <= CLOSING.inside * equations.half, 0.0, equations.missing / scale)
-    edits = _drawn(candidate.codes, equations, linear, asked, rng)
+    edits = _drawn(candidate.codes, equations, linear, asked, closing.kept(candidate.codes), rng)
     rows = _changes(equations, candidate.codes, edits) / scale
     size = np.sqrt((rows**2).sum(axis=1))
+    closing.keep(candidate.codes, edits, size)
     limit = CLOSING.reach * float(np.sqrt(asked @ asked))
     enough = CLOSING.least * len(asked)
     if enough < len(size):
@@ -102,7 +122,8 @@ def close_in(
     if len(some) < 2:
         return
     rows = np.ascontiguousarray(rows[some])
-    shares = shares_to(rows, asked, CLOSING.share, closing.slack)
+    slack = float(np.exp(rng.uniform(*np.log(CLOSING.slack))))
+    shares = shares_to(rows, asked, CLOSING.share, slack)
     taken, _ = balanced(rows, shares, asked, np.argsort(-size[some]), CLOSING.polish, rng)
     made = np.zeros(edits.count, np.bool_)
     made[some[taken]] = True
@@ -111,23 +132,29 @@ def close_in(
     candidate.totals = linear.problem.totals(candidate.codes)
 
 
-def _drawn(codes: Codes, equations: Equations, linear: Linear, asked: Array, rng: np.random.Generator) -> Edits:
+def _drawn(
+    codes: Codes, equations: Equations, linear: Linear, asked: Array, kept: Edits | None, rng: np.random.Generator
+) -> Edits:
     """Swaps that leave the kept totals as they are, drawn in one of two ways: among any records, or among those that
     bear on a number that is off.
     """
     who: NDArray[np.int64] = rng.permutation(len(codes))
     if len(codes) > SWAPS.few and asked.any() and rng.random() < SWAPS.focused:
         who = _around(equations, asked, codes, rng)
+    if kept is not None:
+        who = who[~np.isin(who, kept.record)]
     if rng.random() < SWAPS.nearby:
-        return drawn_alike(linear.problem, codes, who, equations.kept, linear.ranges, rng)
-    return draw_swaps(linear.problem, codes, who, equations.kept, rng)
+        found = drawn_alike(linear.problem, codes, who, equations.kept, linear.ranges, rng)
+    else:
+        found = draw_swaps(linear.problem, codes, who, equations.kept, np.isfinite(equations.room).all(axis=0), rng)
+    return within(linear.problem, codes, kept.beside(found) if kept is not None else found, equations.room, rng)
 
 
 def _around(equations: Equations, asked: Array, codes: Codes, rng: np.random.Generator) -> NDArray[np.int64]:
     """Records that bear most on a number that is off, drawn at random, and others."""
     number = rng.choice(len(asked), p=asked**2 / (asked @ asked))
     seen = rng.permutation(len(codes))[: SWAPS.seen]
-    weight = np.abs(equations.rows(codes[seen])[:, number])
+    weight = np.abs(equations.column(codes[seen], number))
     most = min(int((weight > 0.0).sum()), SWAPS.few)
     chosen = rng.choice(seen, most, replace=False, p=weight / weight.sum()) if most else seen
     return rng.permutation(np.unique(np.concatenate([chosen, seen[: SWAPS.few // 2]])))
@@ -135,7 +162,5 @@ def _around(equations: Equations, asked: Array, codes: Codes, rng: np.random.Gen
 
 def _changes(equations: Equations, codes: Codes, edits: Edits) -> Array:
     """What each of M swaps changes the numbers by, (M, q)."""
-    changes = np.zeros((edits.count, len(equations.missing)))
-    added = equations.rows(np.concatenate([codes[edits.record], edits.after]))
-    np.add.at(changes, edits.of, added[len(edits.record) :] - added[: len(edits.record)])
-    return changes
+    before, after = np.split(equations.rows(np.concatenate([codes[edits.record], edits.after])), 2)
+    return np.asarray(edits.sums @ (after - before))

@@ -84,7 +84,7 @@ class _Search:
                 assert self.settled.errors is not None
                 best, of_best = self.settled.candidate, self.settled.errors
             elif self.schedule.phase != "approach" and stop != "matched":
-                best, of_best = self.nearest.of(self.candidate, errors)
+                best, of_best = self.nearest.of(self.candidate, errors, self._far(number, errors))
             fitness = {"best": self.linear.fitness(self.candidate.totals)}
             if not stop and self.schedule.approached(self.problem, errors, number - self.standstill.since):
                 self._advance(number)
@@ -203,6 +203,14 @@ class _Search:
 
     def _near(self, number: int, errors: Errors) -> bool:
         """Whether some data set of the run has every number within 1 % of its sampling error."""
-        if self.schedule.phase in ("approach", "counts") or 2 * errors.matched < errors.numbers:
+        if self.schedule.phase in ("approach", "counts"):
             return False
-        return self.settled.see(number, self.candidate, self.linear.distances(self.candidate.totals), errors)
+        if not self._far(number, errors):
+            self.settled.see(self.candidate, errors)
+        return self.settled.candidate is not None
+
+    def _far(self, number: int, errors: Errors) -> int:
+        """How many numbers are neither at their digits nor within 1 % of their sampling error; of far too many, all."""
+        if 2 * errors.matched < errors.numbers:
+            return errors.numbers
+        return self.settled.far(number, self.candidate, self.linear.distances(self.candidate.totals))

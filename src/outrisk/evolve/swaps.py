@@ -31,6 +31,27 @@ class Edits:
     of: NDArray[np.int64]
     count: int
 
+    def some(self, which: NDArray[np.bool_]) -> Edits:
+        """These swaps (count,) alone."""
+        mine = which[self.of]
+        number = np.cumsum(which) - 1
+        return Edits(self.record[mine], self.after[mine], number[self.of[mine]], int(which.sum()))
+
+    def beside(self, other: Edits) -> Edits:
+        """These swaps, and then others, of other records."""
+        return Edits(
+            np.concatenate([self.record, other.record]),
+            np.concatenate([self.after, other.after]),
+            np.concatenate([self.of, self.count + other.of]),
+            self.count + other.count,
+        )
+
+    @property
+    def sums(self) -> sparse.csr_matrix:
+        """Which changes each swap is made of, (count, e)."""
+        e = len(self.of)
+        return sparse.csr_matrix((np.ones(e), (self.of, np.arange(e))), shape=(self.count, e))
+
 
 def drawn_alike(
     problem: Problem,
@@ -60,10 +81,17 @@ def drawn_alike(
 
 
 def draw_swaps(
-    problem: Problem, codes: Codes, who: NDArray[np.int64], kept: NDArray[np.bool_], rng: np.random.Generator
+    problem: Problem,
+    codes: Codes,
+    who: NDArray[np.int64],
+    kept: NDArray[np.bool_],
+    free: NDArray[np.bool_],
+    rng: np.random.Generator,
 ) -> Edits:
-    """At most `SWAPS.batch` swaps among records `who` that leave the kept totals (m,) as they are."""
-    bound, counted = bound_by(problem, kept)
+    """At most `SWAPS.batch` swaps among records `who` that leave the kept totals (m,) as they are, and half of them the
+    free ones (m,) too.
+    """
+    bounds, counted = [bound_by(problem, each)[0] for each in (kept, kept | free)], bound_by(problem, kept)[1]
     plan = problem.plan
     numeric = (plan.numeric == 1) & (plan.sizes >= SWAPS.numeric)
     tags = [rng.integers(0, 1 << 62, size) for size in plan.sizes]
@@ -79,7 +107,7 @@ def draw_swaps(
         if not counted[moved].any() and rng.random() < 0.5:
             pairs, new = _changes(codes, free[: min(quota, left)], int(np.flatnonzero(moved)[0]), plan.sizes, rng)
         else:
-            same = bound[moved].any(axis=0)
+            same = bounds[rng.integers(2)][moved].any(axis=0)
             same |= rng.random(len(tags)) < rng.choice(SWAPS.alike)
             pairs, new = _pairs(codes, free, moved, same & ~moved, numeric, tags, min(quota, left), rng)
         fine = ~breaks_rule(problem.rules, new).reshape(pairs.shape).any(axis=1) if problem.rules else slice(None)
@@ -101,22 +129,53 @@ def draw_swaps(
     return _clean(problem, codes, kept, found)
 
 
+def within(problem: Problem, codes: Codes, edits: Edits, room: Array, rng: np.random.Generator) -> Edits:
+    """Some of the swaps, drawn at random, such that whichever of them are made, totals fall and rise by no more than
+    their room (2, m).
+    """
+    narrow = np.isfinite(room).all(axis=0)
+    effects = _effects(problem, codes, edits, narrow)
+    if effects is None:
+        return edits
+    down, up = room[:, narrow]
+    wrong = np.zeros(edits.count, np.bool_)
+    for swap in rng.permutation(np.flatnonzero(np.diff(effects.indptr))):
+        entries = slice(effects.indptr[swap], effects.indptr[swap + 1])
+        at, change = effects.indices[entries], effects.data[entries]
+        left = np.where(change > 0.0, up[at], down[at]) - np.abs(change)
+        if (left < 0.0).any():
+            wrong[swap] = True
+        else:
+            up[at], down[at] = np.where(change > 0.0, left, up[at]), np.where(change < 0.0, left, down[at])
+    return edits.some(~wrong)
+
+
 def _clean(problem: Problem, codes: Codes, kept: NDArray[np.bool_], edits: Edits) -> Edits:
     """Those of the swaps that leave kept totals as they are of tables of which some only are."""
-    wrong, at = np.zeros(edits.count, np.bool_), 0
+    some, at = kept.copy(), 0
     for part in problem.parts:
         for block in part.blocks:
-            here = kept[at : at + block.size]
-            if isinstance(block, Tally) and here.any() and not _binds(here):
-                before, after = (records_of_tally(block, each).members for each in (codes[edits.record], edits.after))
-                moved = (after - before)[:, here]
-                each = edits.of, np.arange(len(edits.of))
-                of = sparse.csr_matrix((np.ones(len(edits.of)), each), shape=(edits.count, len(edits.of)))
-                wrong |= np.asarray(abs(of @ moved).sum(axis=1)).ravel() > 0.0
+            some[at : at + block.size] &= not _binds(kept[at : at + block.size])
             at += block.size
-    fine = ~wrong[edits.of]
-    number = np.cumsum(~wrong) - 1
-    return Edits(edits.record[fine], edits.after[fine], number[edits.of[fine]], int((~wrong).sum()))
+    effects = _effects(problem, codes, edits, some)
+    return edits if effects is None else edits.some(np.diff(effects.indptr) == 0)
+
+
+def _effects(problem: Problem, codes: Codes, edits: Edits, which: NDArray[np.bool_]) -> sparse.csr_matrix | None:
+    """What each swap changes some totals of tables by, (count, number of them); None where there are none."""
+    found, at = [], 0
+    for part in problem.parts:
+        for block in part.blocks:
+            here = which[at : at + block.size]
+            if isinstance(block, Tally) and here.any():
+                before, after = (records_of_tally(block, each).members for each in (codes[edits.record], edits.after))
+                found.append((edits.sums @ (after - before))[:, here])
+            at += block.size
+    if not found:
+        return None
+    effects = sparse.csr_matrix(sparse.hstack(found, format="csr"))
+    effects.eliminate_zeros()
+    return effects
 
 
 def _binds(kept: NDArray[np.bool_]) -> bool:
