@@ -1,11 +1,15 @@
 """Closing in: what swaps change is told to first order, tables stay, and all numbers come nearer together."""
 
+from copy import deepcopy
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
 from outrisk.config import OutputEntry
 from outrisk.datasets import sars_codebook, sars_like
+from outrisk.evolve.acceptance import Nearest
 from outrisk.evolve.around import equations_at
 from outrisk.evolve.candidate import Candidate, draw_candidate
 from outrisk.evolve.closing import Closing, close_in
@@ -15,6 +19,7 @@ from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
 from outrisk.evolve.start import STARTS
+from outrisk.evolve.tuning import SWAPS
 from outrisk.microdata import Microdata, from_frame
 from outrisk.outputs import release
 
@@ -75,6 +80,32 @@ def test_a_round_keeps_tables_of_counts_and_brings_all_else_nearer(problem, begu
     assert equations.kept.any() and np.array_equal(candidate.totals[equations.kept], kept)
     assert closing.merit(equations) < 0.5 * far
     assert np.allclose(candidate.totals, problem.totals(candidate.codes))
+
+
+def test_swaps_that_change_little_are_kept_until_their_records_change(problem, begun):
+    candidate, linear, rng = begun
+    closing = Closing()
+    close_in(candidate, closing.look(linear, candidate, True), linear, closing, rng)
+    kept = closing.kept(candidate.codes)
+    assert 20 < kept.count <= 1_500 // SWAPS.records and len(np.unique(kept.record)) == len(kept.record)
+    codes = candidate.codes.copy()
+    codes[kept.record[kept.of == 3]] += 1
+    left = closing.kept(codes)
+    assert left.count == kept.count - 1 and not np.isin(kept.record[kept.of == 3], left.record).any()
+    assert np.array_equal(left.after, kept.after[kept.of != 3])
+
+
+def test_the_nearest_data_set_has_fewest_numbers_beyond(problem, begun):
+    candidate, linear, _ = begun
+    errors = linear.errors(candidate.totals)
+    missing_less = replace(errors, missed=errors.missed / 2)
+    nearest, other = Nearest(), deepcopy(candidate)
+    nearest.of(candidate, errors, 0)
+    assert nearest.of(other, missing_less, 1)[1] is errors  # one is beyond, though it misses less
+    assert nearest.of(other, missing_less, 0)[1] is missing_less
+    far = Nearest()
+    far.of(candidate, errors, errors.numbers // 2)
+    assert far.of(other, missing_less, errors.numbers)[1] is missing_less  # so many tell nothing
 
 
 def test_another_start_is_judged_by_a_map_of_its_own(problem):

@@ -10,7 +10,7 @@ from outrisk.evolve.candidate import Candidate, breaks_rule
 from outrisk.evolve.linear_map import linearise
 from outrisk.evolve.mending import mend
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.swaps import bound_by, draw_swaps, drawn_alike
+from outrisk.evolve.swaps import bound_by, draw_swaps, drawn_alike, within
 from outrisk.evolve.tallied import equations_of
 from outrisk.evolve.tuning import MENDING
 from outrisk.microdata import from_frame
@@ -147,3 +147,26 @@ def test_two_records_have_one_swap_at_most():
     kept = np.zeros(len(problem.totals(data.codes)), np.bool_)
     found = draw_swaps(problem, data.codes[:2], np.arange(2), kept, ~kept, np.random.default_rng(1))
     assert found.count <= 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_whichever_swaps_are_made_counts_stay_within_their_room(seed):
+    """All that make one cell rise, or fall, as far as they go; some cells have no room at all."""
+    problem, data = made(TABLES)
+    rng = np.random.default_rng(seed)
+    totals = problem.totals(data.codes)
+    room = np.full((2, len(totals)), np.inf)
+    for at in (1, 3):
+        where = problem.slices[at][1]
+        room[:, where] = rng.integers(0, 4, (2, where.stop - where.start))
+    none = np.zeros(len(totals), np.bool_)
+    drawn = draw_swaps(problem, data.codes, rng.permutation(len(data.codes)), none, none, rng)
+    found = within(problem, data.codes, drawn, room, rng)
+    assert 20 < found.count < drawn.count
+    effects = np.zeros((found.count, len(totals)))
+    for swap in range(found.count):
+        which = found.of == swap
+        before, after = data.codes[found.record[which]], found.after[which]
+        effects[swap] = problem.totals(after) - problem.totals(before)
+    assert (np.maximum(effects, 0.0).sum(axis=0) <= room[1]).all()
+    assert (np.maximum(-effects, 0.0).sum(axis=0) <= room[0]).all()

@@ -61,9 +61,14 @@ class Equations:
         for slope in self.slopes:
             slopes.append(slope[at : at + 1] if 0 <= at < len(slope) else slope[:0])
             at -= len(slope)
-        return replace(self, slopes=tuple(slopes), totals=self.totals[at : at + 1] if at >= 0 else self.totals[:0]).rows(
-            codes
-        )[:, 0]
+        return replace(
+            self, slopes=tuple(slopes), totals=self.totals[at : at + 1] if at >= 0 else self.totals[:0]
+        ).rows(codes)[:, 0]
+
+    @property
+    def loose(self) -> NDArray[np.bool_]:
+        """Which totals (m,) are counts of wide ranges."""
+        return np.asarray(np.isfinite(self.room).any(axis=0))
 
     @property
     def off(self) -> Array:
@@ -94,7 +99,14 @@ def equations_at(linear: Linear, candidate: Candidate, errors: Array) -> Equatio
         slopes.append(slope[use])
     missing, half, error = np.hstack([np.zeros((3, 0)), *models, *tallies])
     return Equations(
-        linear.problem, missing, half, error, tuple(slopes), np.concatenate([np.zeros(0, np.int64), *totals]), kept, room
+        linear.problem,
+        missing,
+        half,
+        error,
+        tuple(slopes),
+        np.concatenate([np.zeros(0, np.int64), *totals]),
+        kept,
+        room,
     )
 
 

@@ -29,13 +29,14 @@ from outrisk.problem.refit import NEAR
 
 @dataclass
 class Closing:
-    """How near the numbers are to be brought, in sampling errors; their sampling errors (total k,); rounds, and those of
-    late without gain; the generation in which it began; the start that it follows; how often the numbers were let go
-    again; generations in which tables of counts were mended; swaps that change little, drawn in earlier rounds, and
-    what their records were.
+    """How near the numbers are to be brought, in sampling errors; how much they may miss of that for the sake of few
+    swaps; their sampling errors (total k,); rounds, and those of late without gain; the generation in which it began;
+    the start that it follows; how often the numbers were let go again; generations in which tables of counts were
+    mended; swaps that change little, drawn in earlier rounds, and what their records were.
     """
 
     near: float = CLOSING.near[0]
+    slack: float = CLOSING.slack[1]
     errors: Array | None = None
     rounds: int = 0
     idle: int = 0
@@ -90,10 +91,14 @@ class Closing:
         while self.near > least and self.merit(equations) < CLOSING.settled * len(equations.missing):
             self.near = max(least, CLOSING.nearer * self.near)
 
-    def learn(self, gained: bool) -> None:
-        """Let the numbers go a little where it stands still."""
+    def learn(self, gained: bool, rng: np.random.Generator) -> None:
+        """Make more swaps after a round that gained, else as many as chance has it; let go a little where it stands
+        still.
+        """
         self.rounds += 1
         self.idle = 0 if gained else self.idle + 1
+        drawn = float(np.exp(rng.uniform(*np.log(CLOSING.slack))))
+        self.slack = max(CLOSING.slack[0], CLOSING.less * self.slack) if gained else drawn
         if self.idle >= CLOSING.idle and not self.ended:
             self.near = min(CLOSING.near[0], CLOSING.loosen * self.near)
             self.idle, self.loosened = 0, self.loosened + 1
@@ -114,7 +119,7 @@ def close_in(
     rows = _changes(equations, candidate.codes, edits) / scale
     size = np.sqrt((rows**2).sum(axis=1))
     closing.keep(candidate.codes, edits, size)
-    limit = CLOSING.reach * float(np.sqrt(asked @ asked))
+    limit = CLOSING.reach[closing.near < CLOSING.near[0]] * float(np.sqrt(asked @ asked))
     enough = CLOSING.least * len(asked)
     if enough < len(size):
         limit = max(limit, float(np.partition(size, enough)[enough]))
@@ -122,8 +127,7 @@ def close_in(
     if len(some) < 2:
         return
     rows = np.ascontiguousarray(rows[some])
-    slack = float(np.exp(rng.uniform(*np.log(CLOSING.slack))))
-    shares = shares_to(rows, asked, CLOSING.share, slack)
+    shares = shares_to(rows, asked, CLOSING.share, closing.slack)
     taken, _ = balanced(rows, shares, asked, np.argsort(-size[some]), CLOSING.polish, rng)
     made = np.zeros(edits.count, np.bool_)
     made[some[taken]] = True
@@ -146,7 +150,7 @@ def _drawn(
     if rng.random() < SWAPS.nearby:
         found = drawn_alike(linear.problem, codes, who, equations.kept, linear.ranges, rng)
     else:
-        found = draw_swaps(linear.problem, codes, who, equations.kept, np.isfinite(equations.room).all(axis=0), rng)
+        found = draw_swaps(linear.problem, codes, who, equations.kept, equations.loose, rng)
     return within(linear.problem, codes, kept.beside(found) if kept is not None else found, equations.room, rng)
 
 

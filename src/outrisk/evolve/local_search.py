@@ -165,7 +165,7 @@ class _Search:
         close_in(child, equations, self.linear, closing, self.rng)
         after = closing.look(self._linearise(child), child, False)
         gained = closing.merit(after) < closing.merit(equations)
-        closing.learn(gained)
+        closing.learn(gained, self.rng)
         if gained:
             self.candidate, self.spare = child, at
         again = closing.starts < CLOSING.starts or self.problem.n_records <= CLOSING.small

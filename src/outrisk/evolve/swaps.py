@@ -85,13 +85,13 @@ def draw_swaps(
     codes: Codes,
     who: NDArray[np.int64],
     kept: NDArray[np.bool_],
-    free: NDArray[np.bool_],
+    loose: NDArray[np.bool_],
     rng: np.random.Generator,
 ) -> Edits:
     """At most `SWAPS.batch` swaps among records `who` that leave the kept totals (m,) as they are, and half of them the
-    free ones (m,) too.
+    loose ones (m,) too.
     """
-    bounds, counted = [bound_by(problem, each)[0] for each in (kept, kept | free)], bound_by(problem, kept)[1]
+    bounds, counted = [bound_by(problem, each)[0] for each in (kept, kept | loose)], bound_by(problem, kept)[1]
     plan = problem.plan
     numeric = (plan.numeric == 1) & (plan.sizes >= SWAPS.numeric)
     tags = [rng.integers(0, 1 << 62, size) for size in plan.sizes]
@@ -133,7 +133,7 @@ def within(problem: Problem, codes: Codes, edits: Edits, room: Array, rng: np.ra
     """Some of the swaps, drawn at random, such that whichever of them are made, totals fall and rise by no more than
     their room (2, m).
     """
-    narrow = np.isfinite(room).all(axis=0)
+    narrow = np.asarray(np.isfinite(room).any(axis=0))
     effects = _effects(problem, codes, edits, narrow)
     if effects is None:
         return edits
