@@ -10,7 +10,7 @@ from outrisk.report import formats
 from outrisk.report.compose import Section, asset
 
 _ROWS = 4  # more where as many rules find something certain
-_ALSO = 3  # further outputs of a rule that are named, where what they tell is certain
+_ALSO = 2  # further outputs of a rule that are named, where what they tell is certain
 _WORDS = {"what": 32, "advice": 14}  # of whole sentences, where all rows are taken; more where there are fewer
 _NAME, _SHORT = 7, 4  # words of an output's name
 

@@ -8,7 +8,7 @@ from outrisk.records.results import Results
 from outrisk.report import findings, formats
 from outrisk.report.compose import Section, asset
 
-_MOST_WORDS, _MORE = 64, 76
+_MOST_WORDS, _MORE = 64, 40
 
 
 def content(results: Results) -> dict[str, Any]:

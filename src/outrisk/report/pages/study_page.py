@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from markupsafe import escape
 
 from outrisk.records.results import Results, read_run
-from outrisk.report import findings
+from outrisk.report import findings, formats
 from outrisk.report.compose import Behind, Head, Section, composed, write_page
 from outrisk.report.drawing import FOLDER, drawings_as_files
 from outrisk.report.page_one import (
@@ -40,6 +41,7 @@ from outrisk.report.sections import (
 )
 
 DETAILS = "details.html"
+_NOTE = 36  # words of a note on page one: its first sentence; whole in the details
 
 SECTIONS: list[Section[Results]] = [
     outright.SECTION,
@@ -87,6 +89,8 @@ def render(directory: Path) -> Path:
     behind = composed(_head(results, "Details of the assessment"), SECTIONS, results, beside=True)
     names = Behind(DETAILS, behind.names)
     head = _head(results, "Disclosure risk of released outputs")
+    brief = tuple((word, formats.sentences(str(note), _NOTE) or note) for word, note in head.warnings)
+    head = replace(head, warnings=brief)
     first = composed(head, FIRST, results, behind=names, numbered=False, beside=True)
     drawings_as_files((*first.drawings, *behind.drawings), results.directory)
     write_page(results.directory / DETAILS, behind.text)
