@@ -109,7 +109,7 @@ def figure(found: dict[int, Sequence[dict[str, Any]]], path: Path) -> None:
         names = [dose for dose in DOSES if dose in pairs[0]["doses"]]
         for m, line in enumerate(("-", "--")):
             values = [np.mean([pair["doses"][name]["all keys"][m] for pair in pairs]) for name in names]
-            ticks = [name.replace(" and ", "\nand ") for name in names]
+            ticks = [name.replace(" and ", ",\n") for name in names]
             axes.plot(ticks, values, line, color=f"C{colour}", marker="o", label=f"{JUDGED[m]}, {n:,} people")
     axes.axhline(MARGIN, color="grey", linewidth=1)
     axes.annotate("margin", (0, MARGIN + 0.005), color="grey")
