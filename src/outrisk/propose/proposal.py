@@ -148,9 +148,8 @@ def _decided(table: Table, name: str, wishes: Wishes, use: Use, ask: Ask | None)
     if given is None and codes:
         safe = "yes" if column.missing else "no"
         shown = ", ".join(repr(code) for code in codes)
-        given = (
-            codes if ask(f"Column '{name}': does {shown} mean a missing value?", ("yes", "no"), safe) == "yes" else ()
-        )
+        question = f"Column '{name}': {'does' if len(codes) == 1 else 'do'} {shown} mean a missing value?"
+        given = codes if ask(question, ("yes", "no"), safe) == "yes" else ()
         column = look(wishes.rules, given)
     if column.rare and column.unlisted and not wishes.rules.rare:
         question = (
