@@ -100,7 +100,24 @@ def test_a_linear_regression_is_exact_at_any_coefficients(seed, weight, design):
     values = output.refit(data)
     other = values + np.random.default_rng(seed).normal(0, 0.5, len(values))
     (part,) = output.parts(other)
+    K, places = len(output.coefficients), dict(output.release.layout(len(output.coefficients)))
+    across = np.sign(values[:K]) != np.sign(other[:K])  # these p-values are seen from the other side of 0
+    values[places["p_values"]] = np.where(across, 2.0 - values[places["p_values"]], values[places["p_values"]])
     close(part.map.numbers(*totals_and_information(part, data)), values, 1e-5)
+
+
+def test_a_p_value_draws_its_coefficient_to_the_side_that_was_published():
+    """The least of all coefficients, released with the other sign: the p-value falls as the coefficient comes nearer."""
+    data, output = random_data(4), regression("logit", ("coefficients", "p_values"))
+    values = output.refit(data)
+    K = len(output.coefficients)
+    at = int(np.argmax(values[K:]))
+    values[at] *= -1.0
+    (part,) = output.parts(values)
+    totals = totals_and_information(part, data)
+    here, slope = part.map.numbers(*totals), part.map.jacobian(*totals)
+    assert here[K + at] > 1.0 > values[K + at] and np.sign(here[at]) != np.sign(values[at])
+    assert np.sign(slope[K + at] @ slope[at]) == np.sign(here[at] - values[at])
 
 
 @settings(max_examples=30, deadline=None)

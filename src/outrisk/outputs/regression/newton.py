@@ -42,7 +42,7 @@ class Newton:
 
     def numbers(self, totals: Array, information: Array) -> Array:
         """Published numbers (k,)."""
-        return self.release.numbers(self._summary(totals, self._inverse(totals, information)))
+        return self.release.numbers(self._summary(totals, self._inverse(totals, information)), self.published)
 
     def jacobian(self, totals: Array, information: Array) -> Array:
         """Their derivatives (k, m) in the totals; see `Release.jacobian`."""

@@ -157,8 +157,12 @@ class Release:
         single = {part: of(part)[0] for part in _SINGLE}
         return ModelSays(b, of("standard_errors"), **single, centred=centred)
 
-    def numbers(self, fit: Summary) -> Array:
-        """All published numbers (k,), not rounded; NaN where one is undefined."""
+    def numbers(self, fit: Summary, published: Array | None = None) -> Array:
+        """All published numbers (k,), not rounded; NaN where one is undefined.
+
+        Beside `published` numbers (k,) a p-value is that of a coefficient on the side of 0 that was published; on the
+        other side it is more than 1, so that what brings the coefficient nearer brings the p-value nearer.
+        """
         b, error = fit.coefficients, fit.standard_errors
         shown = np.exp if self.exponentiate else np.asarray
         found: list[Array] = []
@@ -172,7 +176,7 @@ class Release:
                     far = self.quantile(fit.df) * error
                     found.append(shown(np.concatenate([b - far, b + far])))
                 elif part == "p_values":
-                    found.append(_p_values(b / error, fit.df))
+                    found.append(_p_values(b / error, self._side(b, published), fit.df))
                 else:
                     found.append(np.array([getattr(fit, part)]))
         return np.concatenate(found)
@@ -199,13 +203,22 @@ class Release:
                         chord = self._chord(b + sign * far * error, published[side])
                         found.append((slopes.coefficients + sign * change) * chord)
                 elif part == "p_values":
-                    z = b / error
+                    z, towards = b / error, self._side(b, published)
                     change = (slopes.coefficients - z[:, None] * slopes.standard_errors) / error[:, None]
-                    density = (-2.0 * np.sign(z) * student.pdf(z, df))[:, None]
-                    found.append(density * change + np.outer(_in_df(partial(_p_values, z), df), slopes.df))
+                    density = (-2.0 * towards * student.pdf(z, df))[:, None]
+                    by_df = _in_df(partial(_p_values, z, towards), df)
+                    found.append(density * change + np.outer(by_df, slopes.df))
                 else:
                     found.append(np.atleast_2d(getattr(slopes, part)))
         return np.nan_to_num(np.concatenate(found), nan=0.0, posinf=0.0, neginf=0.0)
+
+    def _side(self, b: Array, published: Array | None) -> Array:
+        """The sign (K,) of coefficients as published; of `b` itself where none was published, or 0."""
+        if published is None:
+            return np.sign(b)
+        values = published[dict(self.layout(len(b)))["coefficients"]]
+        side = np.sign(np.log(values) if self.exponentiate else values)
+        return np.where(side == 0.0, np.sign(b), side)
 
     def _chord(self, here: Array, published: Array) -> Array:
         """Slope (K, 1) from exp(here) to published values, by which those differ from it; 1 without `exponentiate`."""
@@ -278,8 +291,8 @@ class Release:
                 refuse(part, np.concatenate([lower, upper]), "the limits must enclose their coefficient")
 
 
-def _p_values(z: Array, df: float | Array) -> Array:
-    return np.asarray(2.0 * student.sf(np.abs(z), df))
+def _p_values(z: Array, side: Array, df: float | Array) -> Array:
+    return np.asarray(2.0 * student.sf(side * z, df))
 
 
 def _in_df(function: Callable[[float | Array], Array], df: float | Array) -> Array:
