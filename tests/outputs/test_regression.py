@@ -107,7 +107,7 @@ def test_a_linear_regression_is_exact_at_any_coefficients(seed, weight, design):
 
 
 def test_a_p_value_draws_its_coefficient_to_the_side_that_was_published():
-    """The least of all coefficients, released with the other sign: the p-value falls as the coefficient comes nearer."""
+    """The least of all coefficients, released with the other sign: the p-value falls as it comes nearer."""
     data, output = random_data(4), regression("logit", ("coefficients", "p_values"))
     values = output.refit(data)
     K = len(output.coefficients)
