@@ -92,13 +92,15 @@ class Closing:
             self.near = max(least, CLOSING.nearer * self.near)
 
     def learn(self, gained: bool, rng: np.random.Generator) -> None:
-        """Make more swaps after a round that gained, else as many as chance has it; let go a little where it stands
-        still.
+        """Make more swaps after a round that gained while numbers are far, else as many as chance has it; let go a little
+        where it stands still.
         """
         self.rounds += 1
         self.idle = 0 if gained else self.idle + 1
-        drawn = float(np.exp(rng.uniform(*np.log(CLOSING.slack))))
-        self.slack = max(CLOSING.slack[0], CLOSING.less * self.slack) if gained else drawn
+        if gained and self.near == CLOSING.near[0]:
+            self.slack = max(CLOSING.slack[0], CLOSING.less * self.slack)
+        else:
+            self.slack = float(np.exp(rng.uniform(*np.log(CLOSING.slack))))
         if self.idle >= CLOSING.idle and not self.ended:
             self.near = min(CLOSING.near[0], CLOSING.loosen * self.near)
             self.idle, self.loosened = 0, self.loosened + 1
