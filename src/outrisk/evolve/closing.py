@@ -92,8 +92,8 @@ class Closing:
             self.near = max(least, CLOSING.nearer * self.near)
 
     def learn(self, gained: bool, rng: np.random.Generator) -> None:
-        """Make more swaps after a round that gained while numbers are far, else as many as chance has it; let go a little
-        where it stands still.
+        """Make more swaps after a round that gained while numbers are far, else as many as chance has it; let go a
+        little where it stands still.
         """
         self.rounds += 1
         self.idle = 0 if gained else self.idle + 1

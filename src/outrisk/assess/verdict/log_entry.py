@@ -88,7 +88,7 @@ def _people(people: tuple[PeopleCount, ...], decision: Decision) -> Iterator[str
     for row in (row for row in people if row.level == people_level(people, decision)):
         beyond = row.reason
         if not math.isnan(row.beyond):
-            beyond = f"{row.beyond:,.0f} ({row.beyond_low:,.0f} to {row.beyond_high:,.0f})"
+            beyond = f"{row.beyond:z,.0f} ({row.beyond_low:z,.0f} to {row.beyond_high:z,.0f})"
         yield (
             f"| {_text(row.group)}, {row.inference} | {row.right_original:,} of {row.people_original:,} | "
             f"{row.right_holdout:,} of {row.people_holdout:,} | {beyond} |"
