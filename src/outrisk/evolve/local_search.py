@@ -77,14 +77,14 @@ class _Search:
                 self._step(number)
             # what is said of a data set rests on its own information
             self.linear = replace(self.linear, informations=self.problem.informations(self.candidate.codes))
-            stop, errors = self._judge(number)
+            stop, errors, far = self._judge(number)
             best, of_best = self.candidate, errors
             if stop == "near":
                 assert self.settled.candidate is not None
                 assert self.settled.errors is not None
                 best, of_best = self.settled.candidate, self.settled.errors
             elif self.schedule.phase != "approach" and stop != "matched":
-                best, of_best = self.nearest.of(self.candidate, errors, self._far(number, errors))
+                best, of_best = self.nearest.of(self.candidate, errors, far)
             fitness = {"best": self.linear.fitness(self.candidate.totals)}
             if not stop and self.schedule.approached(self.problem, errors, number - self.standstill.since):
                 self._advance(number)
@@ -179,8 +179,8 @@ class _Search:
         weights = schedule.fitness, schedule.emphasis, schedule.tightness
         return linearise(self.problem, at.codes, at.totals, *weights, self.settled.beyond)
 
-    def _judge(self, number: int) -> tuple[Stop, Errors]:
-        """Whether and why the run stops here, and the errors of the data set."""
+    def _judge(self, number: int) -> tuple[Stop, Errors, int]:
+        """Whether and why the run stops here, the errors of the data set, and how many of its numbers are far."""
         errors = self.linear.errors(self.candidate.totals)
         if errors.all_matched:
             self.candidate.totals = self.problem.totals(self.candidate.codes)
@@ -190,27 +190,28 @@ class _Search:
             found = by_refit(self.problem, self.candidate)
             errors, self.settled.beyond = found.errors, found.beyond
             if errors.all_matched:
-                return "matched", errors
+                return "matched", errors, 0
             self.linear = self._linearise()
         waited = self.standstill.see(number, errors.off)
-        near = self._near(number, errors)
+        far = self._far(number, errors)
+        near = self._near(far, errors)
         last = number == self.settings.generations
         patience = self.settings.patience / (2.0 if near else 1.0)
         stalled = 0 < patience <= waited and not self.schedule.closing
         if near and (last or stalled) and not self.settled.stands():
             near, stalled, self.standstill = False, False, Standstill(since=number)
-        return ("near" if near else "budget" if last else "stalled") if last or stalled else "", errors
+        return ("near" if near else "budget" if last else "stalled") if last or stalled else "", errors, far
 
-    def _near(self, number: int, errors: Errors) -> bool:
+    def _near(self, far: int, errors: Errors) -> bool:
         """Whether some data set of the run has every number within 1 % of its sampling error."""
         if self.schedule.phase in ("approach", "counts"):
             return False
-        if not self._far(number, errors):
+        if not far:
             self.settled.see(self.candidate, errors)
         return self.settled.candidate is not None
 
     def _far(self, number: int, errors: Errors) -> int:
         """How many numbers are neither at their digits nor within 1 % of their sampling error; of far too many, all."""
-        if 2 * errors.matched < errors.numbers:
+        if self.schedule.phase == "approach" or 2 * errors.matched < errors.numbers:
             return errors.numbers
         return self.settled.far(number, self.candidate, self.linear.distances(self.candidate.totals))

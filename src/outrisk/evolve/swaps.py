@@ -91,7 +91,7 @@ def draw_swaps(
     """At most `SWAPS.batch` swaps among records `who` that leave the kept totals (m,) as they are, and half of them the
     loose ones (m,) too.
     """
-    bounds, counted = [bound_by(problem, each)[0] for each in (kept, kept | loose)], bound_by(problem, kept)[1]
+    (bound, counted), (too, _) = bound_by(problem, kept), bound_by(problem, kept | loose)
     plan = problem.plan
     numeric = (plan.numeric == 1) & (plan.sizes >= SWAPS.numeric)
     tags = [rng.integers(0, 1 << 62, size) for size in plan.sizes]
@@ -107,7 +107,7 @@ def draw_swaps(
         if not counted[moved].any() and rng.random() < 0.5:
             pairs, new = _changes(codes, free[: min(quota, left)], int(np.flatnonzero(moved)[0]), plan.sizes, rng)
         else:
-            same = bounds[rng.integers(2)][moved].any(axis=0)
+            same = (bound, too)[rng.integers(2)][moved].any(axis=0)
             same |= rng.random(len(tags)) < rng.choice(SWAPS.alike)
             pairs, new = _pairs(codes, free, moved, same & ~moved, numeric, tags, min(quota, left), rng)
         fine = ~breaks_rule(problem.rules, new).reshape(pairs.shape).any(axis=1) if problem.rules else slice(None)
@@ -163,13 +163,13 @@ def _clean(problem: Problem, codes: Codes, kept: NDArray[np.bool_], edits: Edits
 
 def _effects(problem: Problem, codes: Codes, edits: Edits, which: NDArray[np.bool_]) -> sparse.csr_matrix | None:
     """What each swap changes some totals of tables by, (count, number of them); None where there are none."""
-    found, at = [], 0
+    found, at, sums = [], 0, edits.sums
     for part in problem.parts:
         for block in part.blocks:
             here = which[at : at + block.size]
             if isinstance(block, Tally) and here.any():
                 before, after = (records_of_tally(block, each).members for each in (codes[edits.record], edits.after))
-                found.append((edits.sums @ (after - before))[:, here])
+                found.append((sums @ (after - before))[:, here])
             at += block.size
     if not found:
         return None

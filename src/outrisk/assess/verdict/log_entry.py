@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from outrisk.assess.look.finding import plural
 from outrisk.records.schema import (
     CANNOT_TELL,
     DISCLOSIVE,
@@ -40,10 +41,9 @@ def _lines(decision: Decision, people: tuple[PeopleCount, ...], when: str, made_
     if decision.basis:
         basis = decision.basis
         why = f"; the holdout is not crossed: {_text(basis.not_crossed)}" if basis.not_crossed else ""
-        runs = f"{basis.runs:,} run{'s' * (basis.runs > 1)}"
         yield (
             f"- Measured on {basis.n_original:,} people in the data and {basis.n_holdout:,} who are not, "
-            f"{basis.key_sets:,} key sets, {runs}{', crossed' * basis.crossed}{why}"
+            f"{basis.key_sets:,} key sets, {plural(basis.runs, 'run')}{', crossed' * basis.crossed}{why}"
         )
     for title, lines in (
         ("Why", _first(decision.reasons, _MOST_REASONS)),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from outrisk.assess.look.contributions import DOMINANCE
-from outrisk.assess.look.finding import people
+from outrisk.assess.look.finding import people, plural
 from outrisk.records.schema import (
     CANNOT_TELL,
     DISCLOSIVE,
@@ -230,8 +230,3 @@ def number(value: float) -> str:
 def rounded_up(value: float) -> str:
     """To three decimals, never below the value."""
     return f"{math.ceil(value * 1000 - 1e-9) / 1000:.3f}"
-
-
-def plural(number: int, word: str) -> str:
-    """A number with its noun."""
-    return f"{number:,} {word}" + "s" * (number != 1)
