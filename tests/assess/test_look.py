@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outrisk.assess.look import Appetite, in_a_sentence, look
+from outrisk.assess.look.finding import everybody_of
+from outrisk.assess.look.same_answer import same_answer
 from outrisk.codebook import Codebook, Variable
 from outrisk.microdata import Microdata, from_frame
 from outrisk.outputs import Correlations, Frequencies, Histogram, Magnitudes, Quantiles, Regression, Survival
@@ -101,21 +103,59 @@ def test_a_table_of_fair_that_a_mean_over_key_sets_buried():
     assert first.cells == int((groups.nunique() == 1).sum())
 
 
+def alike(data, by, name, where=""):
+    """Records in groups by the other names in which everybody has one value of a name, by pandas."""
+    kept = data.frame().query(where) if where else data.frame()
+    text = kept[list(by)].astype(object).fillna("Missing")
+    others = [other for other in by if other != name]
+    groups = text.groupby(others, sort=False)[name] if others else text.groupby(np.zeros(len(text)))[name]
+    return set(text.index[groups.transform("nunique").eq(1) & text[name].ne("Missing")])
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from([("area", "ill"), ("area", "sex", "ill"), ("ill",), ("sex", "area")]))
 def test_groups_with_one_answer_are_those_of_pandas(seed, by):
     data = random_records(seed, 12)
-    text = data.frame()[list(by)].astype(object).fillna("Missing")
     found = {
         finding.what.split(" ")[0]: finding.people
         for finding in look([table(by)], data, APPETITE, "ill")
         if finding.rule == "same answer"
     }
     for name in by:
-        others = [other for other in by if other != name]
-        groups = text.groupby(others, sort=False)[name] if others else text.groupby(np.zeros(len(text)))[name]
-        alone = groups.transform("nunique").eq(1) & text[name].ne("Missing")
-        assert found.get(name, 0) == int(alone.sum())
+        assert found.get(name, 0) == len(alike(data, by, name))
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10_000), where=st.sampled_from(["", "area != 'a'"]))
+def test_people_of_several_findings_are_counted_once(seed, where):
+    data, tables = random_records(seed, 30), [("area", "sex", "ill"), ("sex", "ill"), ("sex", "pay"), ("area",)]
+    found = [each for by in tables for each in same_answer(table(by, where=where), data, APPETITE, "ill")]
+    expected = set().union(*(alike(data, by, name, where) for by in tables for name in by))
+    assert set(everybody_of(found).tolist()) == expected
+    assert [each.people for each in found] == [len(each.who) for each in found]
+
+
+def one_each(found):
+    return {finding.rule: finding.who.tolist() for finding in reversed(found)}
+
+
+def test_each_rule_knows_whom_it_is_about():
+    rows = [(0, 0, 0, 5, 1), (1, 0, 0, 7, 30), (1, 1, 1, 9, 30), (2, 1, 0, 3, 1), (2, 1, 0, 90, 1)]
+    data = records(*rows)  # record 0 alone in area a; records 61, 62 in area c
+    summary = Magnitudes(CODEBOOK, "sums", "pay", ("area",), statistics=("sum",), digits=0)
+    ends = Quantiles(CODEBOOK, "ends", "pay", ("area",), probabilities=(0.0, 1.0))
+    bars = Histogram(CODEBOOK, "bars", "pay", (0.0, 4.0, 8.0, 100.0))
+    found = one_each(look([summary], data, APPETITE))
+    assert found == {"small cells": [0, 61, 62], "same answer": [0], "dominance": [62]}
+    found = one_each(look([ends], data, APPETITE))
+    assert found == {"small cells": [0, 61, 62], "extreme values": [0, 61, 62], "same answer": [0]}
+    assert one_each(look([bars], data, APPETITE)) == {"small cells": [61]}
+    whole, part = table(("area", "ill")), Frequencies(CODEBOOK, "part", ("area", "ill"), where="pay != 90")
+    difference = next(each for each in look([whole, part], data, APPETITE, "ill") if each.rule.startswith("difference"))
+    assert (difference.certain, difference.who.tolist()) == (True, [62])
+    fit = Regression(CODEBOOK, "fit", "ols", "pay ~ C(area)")
+    assert one_each(look([fit], data, APPETITE))["few people behind a coefficient"] == [0, 61, 62]
+    assert one_each(look([fit], data, APPETITE))["leverage"] == [0]
 
 
 def test_the_target_leads_and_missing_is_no_answer():

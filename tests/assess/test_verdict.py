@@ -11,6 +11,7 @@ import pytest
 
 import outrisk
 from outrisk.appetite import Appetite
+from outrisk.assess.look import Found
 from outrisk.assess.people import people_rows
 from outrisk.assess.verdict import wording
 from outrisk.assess.verdict.decide import Evidence, decide
@@ -19,9 +20,10 @@ from outrisk.assess.verdict.looked_at import MOST, looked_at
 from outrisk.assess.verdict.reproduction import distance
 from outrisk.problem.refit import Refit
 from outrisk.records.results import read_run
-from outrisk.records.schema import VERDICTS, Decision, Dose, Finding, NotReproduced, PeopleCount, with_number
+from outrisk.records.schema import VERDICTS, Decision, Dose, NotReproduced, PeopleCount, with_number
 
 KEYS = ["age", "area", "sex"]
+NONE = "no marginal risk found, up to x"
 FULL = {"kind": "frequencies", "name": "full", "by": [*KEYS, "ill"]}
 LIGHT = {"kind": "univariate", "name": "one by one", "variables": [*KEYS, "ill"]}
 
@@ -191,10 +193,15 @@ def evidence(**changes):
     return Evidence(**{**made, **changes})
 
 
-CERTAIN = Finding("same answer", True, "x", 1, 3, "All three have it.", about="t")
+CERTAIN = Found.of("same answer", True, "x", 1, np.arange(3), "All three have it.", about="t")
 MISSED = NotReproduced("x", 1, 9, 4, "b", 1.0, 2.0, "why")
 HIGH = [Level([0.1, 0.2, 0.1], [0.3, 0.4, 0.3])]
 WIDE = [Level([-0.1, -0.1, 0.01], [0.02, 0.2, 0.02])]
+
+
+def of(*who, **changes):
+    """A finding about these records."""
+    return replace(CERTAIN, **{"people": len(who), "who": np.array(who), **changes})
 
 
 def test_outputs_missed_for_one_reason_share_a_line():
@@ -220,7 +227,10 @@ def test_outputs_missed_for_one_reason_share_a_line():
         ({"levels": HIGH, "findings": [CERTAIN]}, "disclosive"),
         ({"findings": [CERTAIN], "missed": (MISSED,)}, "disclosive"),
         ({"findings": [CERTAIN], "appetite": Appetite(people=3)}, "no marginal risk found, up to x"),
-        ({"findings": [CERTAIN] * 2, "appetite": Appetite(people=3)}, "disclosive"),
+        ({"findings": [CERTAIN] * 2, "appetite": Appetite(people=3)}, NONE),  # the same three
+        ({"findings": [CERTAIN, of(2, 4)], "appetite": Appetite(people=3)}, "disclosive"),
+        ({"findings": [CERTAIN], "proved": (np.arange(3), "Proved."), "appetite": Appetite(people=3)}, NONE),
+        ({"findings": [CERTAIN], "proved": (np.arange(4), "Proved."), "appetite": Appetite(people=3)}, "disclosive"),
         ({"findings": [replace(CERTAIN, about="a")]}, "no marginal risk found, up to x"),  # a key: known already
         ({"findings": [replace(CERTAIN, about="income")]}, "disclosive"),
         ({"findings": [replace(CERTAIN, certain=False)]}, "no marginal risk found, up to x"),
@@ -230,12 +240,12 @@ def test_outputs_missed_for_one_reason_share_a_line():
         ),
         (
             {
-                "findings": [Finding("not looked at", False, "x", 0, 3, "")],
+                "findings": [Found.of("not looked at", False, "x", 0, np.arange(3), "")],
                 "appetite": Appetite(rules_are_disclosive=True),
             },
             "no marginal risk found, up to x",
         ),
-        ({"proved": (2, "To an intruder, two are proved.")}, "disclosive"),
+        ({"proved": (np.arange(2), "To an intruder, two are proved.")}, "disclosive"),
         ({"appetite": Appetite(margin=0.02)}, "cannot tell"),
     ],
 )
@@ -251,12 +261,26 @@ def test_what_is_not_certain_is_counted_in_the_sentence():
     assert decision.rules_broken == 1 and decision.sentence.endswith("1 further finding (small cells).")
 
 
+def test_people_of_several_findings_and_of_proofs_are_counted_once():
+    several = [CERTAIN, of(1, 2, 3, output="y", about="u"), of(3, certain=False), of(9, about="a")]
+    decision = decide(evidence(findings=several))
+    assert decision.people == 4 and "tells t, u of 4 people for certain (“x” and 1 more)." in decision.sentence
+    proved = decide(
+        evidence(findings=several, proved=(np.array([0, 7]), "Two are proved."), appetite=Appetite(people=2))
+    )
+    assert proved.people == 5
+    assert proved.sentence.startswith(
+        "Disclosive: the release tells t, u of 4 people for certain (“x” and 1 more). Two are proved. Together that is "
+        "5 people, more than the 2 of the appetite."
+    )
+
+
 def test_the_sentence_says_how_surely_and_which_rules():
-    dominated = replace(CERTAIN, rule="dominance", people=1, about="pay")
+    dominated = of(3, rule="dominance", about="pay")
     assert "tells pay of 1 person to within 10 % (“x”)." in decide(evidence(findings=[dominated])).sentence
     both = decide(evidence(findings=[CERTAIN, dominated])).sentence
     assert "tells t, pay of 4 people for certain or to within 10 %" in both
-    rule = replace(CERTAIN, certain=False, rule="small cells", people=7)
+    rule = of(*range(7), certain=False, rule="small cells")
     strict = Appetite(rules_are_disclosive=True)
     assert decide(evidence(findings=[rule], appetite=strict)).sentence == (
         "Disclosive: it breaks rules of the environment (small cells) for 7 people (“x”)."

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import pandas as pd
 
 from outrisk.api.studies import studies_at, study_of_session
 from outrisk.assess.contributions.earlier import check_earlier
-from outrisk.assess.look import Finding, in_a_sentence, look
+from outrisk.assess.look import Found, in_a_sentence, look
 from outrisk.assess.look.unlike_data import with_differences
 from outrisk.codebook import Codebook
 from outrisk.config import Study, read_study
 from outrisk.errors import ConfigError
 from outrisk.load import StudyData, load_study_data
+from outrisk.records.schema import Finding
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,13 +72,13 @@ def check(
     )
     sentence, found = _look(study, records, inside)
     return Checked(
-        sentence, pd.DataFrame([asdict(each) for each in found], columns=[field.name for field in fields(Finding)])
+        sentence, pd.DataFrame([vars(each) for each in found], columns=[field.name for field in fields(Finding)])
     )
 
 
 def look_at_study(
     path: Path, inside: bool = False, trust: bool = False, released: Sequence[Path] = ()
-) -> tuple[str, list[Finding]]:
+) -> tuple[str, list[Found]]:
     """What the outputs of a study say outright: a sentence, and the findings, the worst first.
 
     `inside`: cells that only a subtraction of two outputs shows are named too. `trust`: the study's own functions may
@@ -90,7 +91,7 @@ def look_at_study(
     return _look(study, load_study_data(study), inside)
 
 
-def _look(study: Study, data: StudyData, inside: bool) -> tuple[str, list[Finding]]:
+def _look(study: Study, data: StudyData, inside: bool) -> tuple[str, list[Found]]:
     check_earlier(study, data)
     original = data.original
     outputs = study.outputs(original.codebook)

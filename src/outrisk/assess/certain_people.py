@@ -46,11 +46,16 @@ class CertainPeople:
     register: NDArray[np.int64]
     proofs: tuple[ProvingSet, ...] = ()
 
+    @property
+    def who(self) -> NDArray[np.intp]:
+        """The records whose value is proved."""
+        return np.flatnonzero(self.value >= 0)
+
     @cached_property
     def certain(self) -> pd.DataFrame:
         """`record` (the row's position, from 0) and the `value` proved, a row a person."""
-        at = np.flatnonzero(self.value >= 0)
-        return pd.DataFrame({"record": at, "value": [self.labels[code] for code in self.value[at].tolist()]})
+        value = [self.labels[code] for code in self.value[self.who].tolist()]
+        return pd.DataFrame({"record": self.who, "value": value})
 
     @cached_property
     def by_outputs(self) -> pd.DataFrame:

@@ -26,8 +26,9 @@ from outrisk.assess.contributions.subset_runs import Kept, SubsetJob, carry_out_
 from outrisk.assess.forecast import Forecast, forecast
 from outrisk.assess.kept import keep as keep_run
 from outrisk.assess.kept import kept as kept_run
+from outrisk.assess.look import Found, in_a_sentence, look
 from outrisk.assess.look import differences as differencing
-from outrisk.assess.look import in_a_sentence, look
+from outrisk.assess.look.finding import NOBODY, Rows
 from outrisk.assess.look.unlike_data import shown, with_differences
 from outrisk.assess.recurrence import recurring_rows
 from outrisk.assess.run import Job, RunResult, Watcher
@@ -260,7 +261,7 @@ class StudyRun:
         return self.all_runs and not self.wanted_subsets
 
     @cached_property
-    def findings(self) -> list[Finding]:
+    def findings(self) -> list[Found]:
         """What the outputs say outright."""
         file = self.study.file
         found = look(self.assessment.outputs, self.assessment.original, file.appetite, file.target)
@@ -423,11 +424,11 @@ class StudyRun:
         day, made_by = self.manifest.started.partition("T")[0], f"OutRisk {self.manifest.outrisk}"
         directory.text("decision.md", log_entry(reached.decision, reached.people, day, made_by))
 
-    def _proved(self) -> tuple[int, str]:
-        """People whose target the intruder of the appetite can prove, and that in words."""
+    def _proved(self) -> tuple[Rows, str]:
+        """Records whose target the intruder of the appetite can prove, and that in words."""
         if self.study.file.appetite.intruder != "register" or "register" not in self.study.file.intruder:
-            return 0, ""
-        return self.certain.summary.proved, self.certain.summary.sentence
+            return NOBODY, ""
+        return self.certain.who, self.certain.summary.sentence
 
     def write_synthetic(self, folder: Path) -> None:
         """Write the synthetic data of every run."""

@@ -565,7 +565,7 @@ class Register:
 
 DISCLOSIVE, FOUND, NOT_FOUND = "disclosive", "marginal risk found", "no marginal risk found, up to x"
 CANNOT_TELL, NOT_REPRODUCED = "cannot tell", "not reproduced"
-VERDICTS = (DISCLOSIVE, FOUND, NOT_FOUND, CANNOT_TELL, NOT_REPRODUCED)
+VERDICTS = (DISCLOSIVE, FOUND, NOT_REPRODUCED, CANNOT_TELL, NOT_FOUND)  # the worst first
 
 
 def with_number(verdict: str, up_to: float) -> str:
@@ -670,9 +670,9 @@ class Held:
 class Decision:
     """decision.json: the verdict, and what it rests on.
 
-    verdict: one of VERDICTS, word for word; up_to: the x of the third, else undefined. sentence: the verdict with its
+    verdict: one of VERDICTS, word for word; up_to: the x of the last, else undefined. sentence: the verdict with its
     number, as the report and the terminal give it. reasons: what led to it, the worst first; settle: what would settle
-    or change it. people: people of whom the target is told for certain (those of several findings count in each).
+    or change it. people: people told something for certain that the intruder is not taken to know, each once.
     rules_broken: findings of the direct look that are not certain. halves: what folds say about the whole data.
     """
 

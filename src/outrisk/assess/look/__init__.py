@@ -7,18 +7,17 @@ from collections.abc import Callable, Iterator, Sequence
 from outrisk.appetite import Appetite
 from outrisk.assess.look.contributions import dominance, equal_values, extremes, few_records
 from outrisk.assess.look.differences import subtracted
-from outrisk.assess.look.finding import NOT_SEEN, in_a_sentence
+from outrisk.assess.look.finding import NOT_SEEN, Found, in_a_sentence
 from outrisk.assess.look.fits import curves, degrees_of_freedom, few_behind, few_in_correlation
 from outrisk.assess.look.not_printed import not_printed
 from outrisk.assess.look.same_answer import empty_cells, same_answer
 from outrisk.assess.look.small_cells import small_cells
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
-from outrisk.records.schema import Finding
 
-__all__ = ["Appetite", "Finding", "in_a_sentence", "look"]
+__all__ = ["Appetite", "Found", "in_a_sentence", "look"]
 
-Rule = Callable[[Output, Microdata, Appetite, str], Iterator[Finding]]
+Rule = Callable[[Output, Microdata, Appetite, str], Iterator[Found]]
 RULES: tuple[Rule, ...] = (
     same_answer,
     equal_values,
@@ -40,19 +39,19 @@ _SEEN = frozenset(  # kinds whose numbers the rules know how to read
 
 def look(
     outputs: Sequence[Output], original: Microdata, appetite: Appetite, target: str = "", inside: bool = False
-) -> list[Finding]:
+) -> list[Found]:
     """What outputs computed from these records say outright: certain findings first, of these the target's,
     then the most people first.
 
     Every rule goes over every output, then over pairs of outputs that can be subtracted, then over all tables together.
     Findings name cells of the outputs themselves; what only a subtraction shows is counted, and named with `inside`. An
-    output that no rule can read is a finding too.
+    output that no rule can read is a finding too. Whom a finding is about (`who`) stands in no file.
     """
     found = [finding for output in outputs for rule in RULES for finding in rule(output, original, appetite, target)]
     found += subtracted(outputs, original, appetite, target, inside)
     found += not_printed(outputs, original, appetite, target, inside)
     found += [
-        Finding(NOT_SEEN, False, output.name, 0, 0, f"No rule can read an output of kind {output.kind}.")
+        Found(NOT_SEEN, False, output.name, 0, 0, f"No rule can read an output of kind {output.kind}.")
         for output in outputs
         if output.kind not in _SEEN
     ]

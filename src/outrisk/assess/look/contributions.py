@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.appetite import Appetite
-from outrisk.assess.look.finding import named, people, plural
-from outrisk.assess.look.told import cell_records
+from outrisk.assess.look.finding import NOBODY, Found, Rows, named, people, plural
+from outrisk.assess.look.told import cell_rows, rows_in
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
 from outrisk.outputs.tables.cells import Cells
@@ -19,7 +19,6 @@ from outrisk.outputs.tables.magnitudes import Magnitudes
 from outrisk.outputs.tables.mode import Mode
 from outrisk.outputs.tables.protection import UNPROTECTED
 from outrisk.outputs.tables.quantiles import Quantiles
-from outrisk.records.schema import Finding
 
 Array = NDArray[np.float64]
 Summary = Magnitudes | Quantiles | Mode
@@ -29,17 +28,21 @@ _KINDS = (Magnitudes, Quantiles, Mode)
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """One cell of a summary: its label and the values (n,) of its records, ascending; weights (n,) in their order."""
+    """One cell of a summary: its label and the values (n,) of its records, ascending; in their order their weights (n,)
+    and which records they are (n,).
+    """
 
     label: str
     values: Array
     weights: Array
+    rows: Rows
 
 
 def cells_of(output: Summary, data: Microdata) -> list[Cell]:
     """The cells of a summary that hold somebody and are not withheld."""
     cells: Cells = output.cells
-    kept, codebook = cell_records(cells, data), data.codebook
+    rows, codebook = cell_rows(cells, data), data.codebook
+    kept = data.take(rows)
     variable = codebook[cells.value]
     support = np.array(variable.values if variable.numeric else range(len(variable.values)), dtype=np.float64)
     top = output.protection.top_code
@@ -51,33 +54,34 @@ def cells_of(output: Summary, data: Microdata) -> list[Cell]:
     codes = tuple(kept.codes[:, codebook.index(name)].astype(np.intp) for name in cells.by)
     place = np.ravel_multi_index(codes, cells.shape) if codes else np.zeros(len(kept), dtype=np.intp)
     order = np.lexsort((values, place))
-    place, values, weights = place[order], values[order], weights[order]
+    place, values, weights, rows = place[order], values[order], weights[order], rows[order]
     start = np.flatnonzero(np.r_[True, place[1:] != place[:-1]]) if len(place) else np.zeros(0, np.intp)
     labels = cells.labels
     found = [
-        Cell(labels[place[low]], values[low:high], weights[low:high])
+        Cell(labels[place[low]], values[low:high], weights[low:high], rows[low:high])
         for low, high in zip(start, [*start[1:], len(place)], strict=True)
     ]
     hidden = output.protection.hides(np.array([len(cell.values) for cell in found], dtype=np.float64))
     return [cell for cell, withheld in zip(found, hidden, strict=True) if not withheld]
 
 
-def few_records(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Finding]:
+def few_records(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
     """Cells of a summary, and bars of a histogram, of fewer than `safe_threshold` records."""
     if isinstance(output, Histogram):
         found = _bars(output, data)
     elif isinstance(output, _KINDS):
-        found = [(cell.label, len(cell.values)) for cell in cells_of(output, data)]
+        found = [(cell.label, cell.rows) for cell in cells_of(output, data)]
     else:
         return
-    small = sorted((number, label) for label, number in found if 0 < number < appetite.safe_threshold)
+    few = [(label, rows) for label, rows in found if 0 < len(rows) < appetite.safe_threshold]
+    small = sorted((len(rows), label) for label, rows in few)
     if small:
-        yield Finding(
+        yield Found.of(
             "small cells",
             False,
             output.name,
             len(small),
-            sum(number for number, _ in small),
+            np.concatenate([rows for _, rows in few]),
             f"{plural(len(small), 'cell')} of {len(found):,} rest{'s' * (len(small) == 1)} on fewer than "
             f"{appetite.safe_threshold} records.",
             named([f"{label}: {number:,}" for number, label in small]),
@@ -85,19 +89,17 @@ def few_records(output: Output, data: Microdata, appetite: Appetite, target: str
         )
 
 
-def _bars(output: Histogram, data: Microdata) -> list[tuple[str, int]]:
-    """Records of the bars that are printed as they are, or as a share."""
-    counts = replace(output, show="counts", weight="", digits=None, protection=UNPROTECTED).refit(data)
+def _bars(output: Histogram, data: Microdata) -> list[tuple[str, Rows]]:
+    """Records of the occupied bars that are printed as they are, or as a share."""
+    plain = replace(output, show="counts", weight="", digits=None, protection=UNPROTECTED)
+    counts = plain.refit(data)
+    (tally,) = plain.parts(counts)[0].blocks
     rule = output.protection
     hidden = rule.hides(counts) | (output.show == "counts" and rule.round_to is not None)
-    return [
-        (label, int(number))
-        for label, number, gone in zip(output.labels[: len(counts)], counts, hidden, strict=True)
-        if not gone
-    ]
+    return [(output.labels[at], rows_in(tally, [at], data)) for at in np.flatnonzero((counts > 0) & ~hidden).tolist()]
 
 
-def dominance(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Finding]:
+def dominance(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
     """Sums and means of which few people make up most: the (n, k) rule and the p % rule, on absolute values.
 
     (n, k): the n largest contributions are more than the share k of the total. p %: what is left without the two
@@ -132,14 +134,16 @@ def dominance(output: Output, data: Microdata, appetite: Appetite, target: str) 
 
 def _dominated(
     output: Magnitudes, rows: list[tuple[Cell, list[str]]], appetite: Appetite, certain: bool, what: str
-) -> Finding:
+) -> Found:
     rows = sorted(rows, key=lambda row: len(row[0].values))
-    return Finding(
+    return Found.of(
         DOMINANCE,
         certain,
         output.name,
         len(rows),
-        sum(1 if "p %" in rules else _fewest(cell, appetite.safe_nk_k) for cell, rules in rows),
+        np.concatenate(
+            [_largest(cell)[: 1 if "p %" in rules else _fewest(cell, appetite.safe_nk_k)] for cell, rules in rows]
+        ),
         what,
         named([f"{cell.label}: {plural(len(cell.values), 'record')}, {' and '.join(rules)}" for cell, rules in rows]),
         "Merge these cells with others, withhold them (and a second cell of the row where totals are printed), or "
@@ -151,6 +155,11 @@ def _dominated(
 def _contributions(cell: Cell) -> Array:
     """The largest first, without their signs."""
     return np.sort(np.abs(cell.values * cell.weights))[::-1]
+
+
+def _largest(cell: Cell) -> Rows:
+    """Which records contribute most, these first."""
+    return cell.rows[np.argsort(-np.abs(cell.values * cell.weights), kind="stable")]
 
 
 def _fewest(cell: Cell, share: float) -> int:
@@ -184,24 +193,26 @@ def broken_rules(cell: Cell, appetite: Appetite) -> list[str]:
     return [name for name, is_broken in rules.items() if is_broken]
 
 
-def extremes(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Finding]:
+def extremes(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
     """Least and largest values that fewer than `safe_threshold` people have."""
     if not isinstance(output, Quantiles) or not {0.0, 1.0} & set(output.probabilities):
         return
-    found = []
+    found, who = [], [NOBODY]
     for cell in cells_of(output, data):
         for probability, name, value in ((0.0, "least", cell.values[0]), (1.0, "largest", cell.values[-1])):
-            number = int((cell.values == value).sum())
+            has_it = cell.values == value
+            number = int(has_it.sum())
             if probability in output.probabilities and number < appetite.safe_threshold:
                 found.append((number, f"{cell.label}: the {name} value is that of {people(number)}"))
+                who.append(cell.rows[has_it])
     if found:
         found.sort()
-        yield Finding(
+        yield Found.of(
             "extreme values",
             True,
             output.name,
             len(found),
-            sum(number for number, _ in found),
+            np.concatenate(who),
             f"{plural(len(found), 'least or largest value')} of {output.value} {'is' if len(found) == 1 else 'are'} "
             f"those of fewer than {appetite.safe_threshold} people.",
             named([text for _, text in found]),
@@ -210,7 +221,7 @@ def extremes(output: Output, data: Microdata, appetite: Appetite, target: str) -
         )
 
 
-def equal_values(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Finding]:
+def equal_values(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
     """Cells of a summary in which all have the same value, where its numbers show it.
 
     They do where one record makes the cell, where a standard deviation of 0 or equal least and largest values are
@@ -231,12 +242,12 @@ def equal_values(output: Output, data: Microdata, appetite: Appetite, target: st
     if found:
         found.sort(key=lambda cell: -len(cell.values))
         number = sum(len(cell.values) for cell in found)
-        yield Finding(
+        yield Found.of(
             "same answer",
             True,
             output.name,
             len(found),
-            number,
+            np.concatenate([cell.rows for cell in found]),
             f"{output.value} of {people(number)} is told for certain: {plural(len(found), 'cell')} in which everybody "
             "has the same value.",
             named([f"{cell.label}: {people(len(cell.values))}" for cell in found]),

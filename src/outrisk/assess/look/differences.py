@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations, product
 from typing import Protocol
@@ -12,16 +12,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from outrisk.appetite import Appetite
-from outrisk.assess.look.finding import named, people, plural
+from outrisk.assess.look.finding import NOBODY, Found, Rows, named, people, plural
 from outrisk.assess.look.same_answer import in_table
-from outrisk.assess.look.told import Told, counts_by
+from outrisk.assess.look.told import Told
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output, Subset
 from outrisk.outputs.conditions.pairs import Pair, compare
-from outrisk.problem.blocks import joint_over
-from outrisk.records.schema import Difference, Finding
+from outrisk.problem.blocks import joint_over, level_in
+from outrisk.records.schema import Difference
 
 THRESHOLD = 10  # the usual least count of output checking
 _MINUS = " minus "
@@ -38,6 +38,13 @@ def differences(
     records of a larger one. Of tables on the same subsets only the finest differenced ones are listed. `inside`: the
     small cells are listed, for a reader inside the environment.
     """
+    return [row for row, _ in _isolating(outputs, original, threshold, inside, target)]
+
+
+def _isolating(
+    outputs: Sequence[Output], original: Microdata, threshold: int, inside: bool, target: str
+) -> list[tuple[Difference, Rows]]:
+    """The differences, each with the records that it tells the target of, else with those that it leaves few of."""
     by_subset: dict[str, list[Output]] = {}
     for output in outputs:
         by_subset.setdefault(output.where, []).append(output)
@@ -51,14 +58,14 @@ def differences(
         union = " or ".join(f"({where})" for where in parts)
         summed = [_Sum.of(some) for some in product(*(by_subset[where] for where in parts))]
         rows += _between(larger, union, by_subset[larger], summed, original, frame, threshold, inside, target)
-    return sorted(rows, key=lambda row: (row.records, -row.below))
+    return sorted(rows, key=lambda each: (each[0].records, -each[0].below))
 
 
 def subtracted(
     outputs: Sequence[Output], data: Microdata, appetite: Appetite, target: str, inside: bool
-) -> Iterator[Finding]:
+) -> Iterator[Found]:
     """Pairs of outputs whose difference isolates few people, or cells of few, or people who all have one answer."""
-    for row in differences(outputs, data, appetite.safe_threshold, inside, target):
+    for row, who in _isolating(outputs, data, appetite.safe_threshold, inside, target):
         if not (0 < row.records < row.threshold or row.below or row.alike):
             continue
         cells = (
@@ -69,12 +76,12 @@ def subtracted(
         )
         taken = row.smaller.replace(_MINUS, "” and “")
         alike = f" {target} of {people(row.alike)} among them is told for certain." if row.alike else ""
-        yield Finding(
+        yield Found.of(
             "difference of outputs",
             row.alike > 0,
             f"{row.larger}{_MINUS}{row.smaller}",
             max(row.below, 1),
-            row.alike or (row.records if row.records < row.threshold else row.people),
+            who,
             f"Subtracting “{taken}” from “{row.larger}” leaves {plural(row.records, 'record')} ({row.group})."
             f"{cells}{alike}",
             named(row.small_cells.split("; ")) if row.small_cells else "",
@@ -137,7 +144,7 @@ def _between(
     threshold: int,
     inside: bool,
     target: str,
-) -> Iterator[Difference]:
+) -> Iterator[tuple[Difference, Rows]]:
     codebook, name = original.codebook, second[0].name
     one, other = (_members(codebook, where, name, frame) for where in (larger, smaller))
     group, note = f"{larger or 'all records'}, but not: {smaller}", ""
@@ -150,11 +157,13 @@ def _between(
         if (one == other).all() or (other & ~one).any():
             return
         note = f"one subset contains the other in these records; whether it must was not checked: {error}"
-    isolated = original.take(np.flatnonzero(one & ~other))
+    isolated = np.flatnonzero(one & ~other)
     for minuend, subtrahend, variables in _tables(first, second):
-        cells = _cells(isolated, variables)
-        small = [(label, count) for label, count in cells if count < threshold]
-        yield Difference(
+        cells = _cells(original, isolated, variables)
+        small = [(label, len(rows)) for label, rows in cells if len(rows) < threshold]
+        alike = _alike(original, isolated, variables, target)
+        few = isolated if len(isolated) < threshold else _joined(rows for _, rows in cells if len(rows) < threshold)
+        row = Difference(
             larger=minuend,
             smaller=subtrahend,
             group=group,
@@ -164,10 +173,11 @@ def _between(
             below=len(small),
             threshold=threshold,
             people=sum(count for _, count in small),
-            alike=_alike(isolated, variables, target),
+            alike=len(alike),
             small_cells="; ".join(f"{label}: {count}" for label, count in small) if inside else "",
             note=note,
         )
+        yield row, alike if len(alike) else few
 
 
 def in_words(codebook: Codebook, pair: Pair) -> str:
@@ -205,23 +215,22 @@ def _tables(first: Sequence[Output], second: Sequence[_Named]) -> list[tuple[str
     return [row for variables, row in found.items() if not any(variables < finer for finer in found)]
 
 
-def _alike(records: Microdata, variables: Sequence[str], target: str) -> int:
-    """Records in groups by the other variables in which everybody has one value of the target; 0 without it."""
+def _alike(data: Microdata, rows: Rows, variables: Sequence[str], target: str) -> Rows:
+    """Records in groups by the other variables in which everybody has one value of the target; none without it."""
     if target not in variables:
-        return 0
-    counts = counts_by(records, variables)
-    told = Told(records.codebook, tuple(variables), counts, np.ones_like(counts, bool), np.ones_like(counts, bool))
-    return sum(finding.people for finding in in_table(told, "", [target]))
+        return NOBODY
+    return _joined(finding.who for finding in in_table(Told.whole(data, variables, rows), "", [target]))
 
 
-def _cells(records: Microdata, variables: Sequence[str]) -> list[tuple[str, int]]:
-    """Cells of a table that hold anybody, in words, with their counts."""
+def _cells(data: Microdata, rows: Rows, variables: Sequence[str]) -> list[tuple[str, Rows]]:
+    """Cells of a table that hold any of some records, in words, with these."""
     if not variables:
         return []
-    codebook = records.codebook
+    codebook = data.codebook
     joint = joint_over([codebook.index(name) for name in variables], codebook.sizes)
-    place = records.codes[:, joint.variables].astype(np.int64) @ np.array(joint.strides, dtype=np.int64)
-    levels, counts = np.unique(place, return_counts=True)
+    place = level_in(joint, data.codes[rows])
+    order = np.argsort(place, kind="stable")
+    levels, start = np.unique(place[order], return_index=True)
     labels = [
         ", ".join(
             f"{name}={codebook[name].labels[level // stride % codebook[name].size]}"
@@ -229,7 +238,11 @@ def _cells(records: Microdata, variables: Sequence[str]) -> list[tuple[str, int]
         )
         for level in levels.tolist()
     ]
-    return list(zip(labels, counts.tolist(), strict=True))
+    return list(zip(labels, np.split(rows[order], start[1:]), strict=True))
+
+
+def _joined(rows: Iterable[Rows]) -> Rows:
+    return np.concatenate([NOBODY, *rows])
 
 
 def _members(codebook: Codebook, where: str, output: str, frame: pd.DataFrame) -> NDArray[np.bool_]:

@@ -3,14 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
 
 from outrisk.records.schema import Finding
+
+Rows = NDArray[np.intp]  # positions of records in the data
+NOBODY: Rows = np.zeros(0, dtype=np.intp)
 
 NOT_SEEN = "not looked at"
 DIFFERS = "differs from the data"
 NOT_BOUNDED = "not bounded"
 _NO_RULE = (NOT_SEEN, DIFFERS, NOT_BOUNDED)
 SHOWN = 8  # cells of an output that a finding names
+
+
+@dataclass(frozen=True)
+class Found(Finding):
+    """A finding with the records that it is about, each once. Who they are stays in the process: files have Finding."""
+
+    who: Rows = field(default_factory=NOBODY.copy, repr=False, compare=False)
+
+    @classmethod
+    def of(
+        cls,
+        rule: str,
+        certain: bool,
+        output: str,
+        cells: int,
+        who: Rows,
+        what: str,
+        places: str = "",
+        advice: str = "",
+        about: str = "",
+    ) -> Found:
+        """The finding whose people are these records, in which some may stand several times."""
+        rows = np.unique(who)
+        return cls(rule, certain, output, cells, len(rows), what, places, advice, about, rows)
+
+
+def everybody_of(findings: Sequence[Found]) -> Rows:
+    """The records that any of the findings is about, each once."""
+    return np.unique(np.concatenate([NOBODY, *(finding.who for finding in findings)]))
 
 
 def named(places: list[str]) -> str:

@@ -8,33 +8,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.appetite import Appetite
-from outrisk.assess.look.finding import named, plural
-from outrisk.assess.look.told import members
+from outrisk.assess.look.finding import NOBODY, Found, Rows, named, plural
+from outrisk.assess.look.told import complete
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.smooth.correlations import Correlations
 from outrisk.outputs.smooth.survival import Survival
-from outrisk.records.schema import Finding
 
 _FULL = 0.999  # leverage from which a fit passes through a record's own value
 
 
-def degrees_of_freedom(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Finding]:
+def degrees_of_freedom(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
     """Regressions with few residual degrees of freedom, down to those that reproduce each group of records."""
-    design = _design(output, data)
+    rows, design = _design(output, data)
     if design is None:
         return
     n, k = design.shape
     left = n - int(np.linalg.matrix_rank(design))
     if left < appetite.safe_dof_threshold:
-        yield Finding(
+        yield Found.of(
             "degrees of freedom",
             False,
             output.name,
             k,
-            n,
+            rows,
             f"{plural(left, 'residual degree')} of freedom ({n:,} records, {plural(k, 'column')}); at least "
             f"{appetite.safe_dof_threshold} are asked for.",
             "",
@@ -42,12 +41,12 @@ def degrees_of_freedom(output: Output, data: Microdata, appetite: Appetite, targ
         )
     kinds = len(np.unique(design, axis=0))
     if kinds <= k < n:
-        yield Finding(
+        yield Found.of(
             "saturated model",
             False,
             output.name,
             k,
-            n,
+            rows,
             f"The model has as many columns ({k:,}) as there are kinds of records ({kinds:,}): its coefficients say "
             "the same as a table of the response by all its variables. Look at the cells of that table.",
             "",
@@ -55,9 +54,9 @@ def degrees_of_freedom(output: Output, data: Microdata, appetite: Appetite, targ
         )
 
 
-def few_behind(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Finding]:
+def few_behind(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
     """Coefficients of columns in which few records differ from all others, and records that decide a coefficient."""
-    design = _design(output, data)
+    rows, design = _design(output, data)
     if design is None or not isinstance(output, Regression):
         return
     found, apart = [], np.zeros(len(design), dtype=np.bool_)
@@ -71,26 +70,26 @@ def few_behind(output: Output, data: Microdata, appetite: Appetite, target: str)
     if found:
         found.sort()
         least = found[0][0]
-        yield Finding(
+        yield Found.of(
             "few people behind a coefficient",
             False,
             output.name,
             len(found),
-            int(apart.sum()),
+            rows[apart],
             f"{plural(len(found), 'coefficient')} rest{'s' * (len(found) == 1)} on fewer than "
             f"{appetite.safe_threshold} records that differ from all others in their column; the fewest is {least}.",
             named([f"{name}: {number:,}" for number, name in found]),
             "Merge these levels with others, or leave the records out.",
         )
-    full = int((_leverage(design) > _FULL).sum())
-    if full:
+    alone = rows[_leverage(design) > _FULL]
+    if full := len(alone):
         own = " A fitted value is then that person's own response, to be worked out from the coefficients."
-        yield Finding(
+        yield Found.of(
             "leverage",
             output.kind == "ols",
             output.name,
             full,
-            full,
+            alone,
             f"{plural(full, 'record')} alone decide{'s' * (full == 1)} a direction of the model (leverage above "
             f"{_FULL:g}).{own * (output.kind == 'ols')}",
             "",
@@ -98,14 +97,15 @@ def few_behind(output: Output, data: Microdata, appetite: Appetite, target: str)
         )
 
 
-def _design(output: Output, data: Microdata) -> NDArray[np.float64] | None:
-    """Design (n, k) of a regression's records; None for another kind, and where it has none."""
+def _design(output: Output, data: Microdata) -> tuple[Rows, NDArray[np.float64] | None]:
+    """A regression's records (n,) and their design (n, k); None for another kind, and where it has none."""
     if not isinstance(output, Regression):
-        return None
+        return NOBODY, None
     try:
-        return output.sample(data)[0].design
+        sample, records = output.sample(data)
     except OutputError:
-        return None
+        return NOBODY, None
+    return records.index.to_numpy(), sample.design
 
 
 def _leverage(design: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -115,18 +115,16 @@ def _leverage(design: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(((scaled @ np.linalg.pinv(scaled.T @ scaled, hermitian=True)) * scaled).sum(axis=1))
 
 
-def curves(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Finding]:
+def curves(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
     """Published times of a survival curve with few at risk, or with few events since the time before."""
     if not isinstance(output, Survival):
         return
     codebook = data.codebook
-    kept = members(data, output.where, output.name)
-    names = output.variables
-    complete = np.all([kept.codes[:, codebook.index(n)] < len(codebook[n].values) for n in names], axis=0)
-    kept = kept.take(np.flatnonzero(complete))
+    rows = complete(data, output.where, output.name, output.variables)
+    kept = data.take(rows)
     time = output.support[kept.codes[:, codebook.index(output.time)]]
     event = kept.codes[:, codebook.index(output.event)] == codebook[output.event].code_of[output.happened]
-    found, n_people = [], 0
+    found, who = [], [NOBODY]
     codes = kept.codes[:, [codebook.index(name) for name in output.by]]
     groups = np.unique(codes, axis=0) if output.by else np.zeros((1, 0), dtype=codes.dtype)
     for group in groups:
@@ -134,21 +132,23 @@ def curves(output: Output, data: Microdata, appetite: Appetite, target: str) -> 
         words = [f"{name}={codebook[name].labels[c]}" for name, c in zip(output.by, group.tolist(), strict=True)]
         before = -np.inf
         for at in output.at:
-            events = int((inside & event & (time > before) & (time <= at)).sum())
+            happened = inside & event & (time > before) & (time <= at)
+            events = int(happened.sum())
             risk = int((inside & (time >= at)).sum())
             few = [number for number in (events, risk) if 0 < number < appetite.survival_safe_threshold]
             if few:
                 place = ", ".join([*words, f"{output.time}={at:g}"])
                 found.append(f"{place}: {risk:,} at risk, {events:,} events")
-                n_people += events if 0 < events < appetite.survival_safe_threshold else 0
+                if events < appetite.survival_safe_threshold:
+                    who.append(rows[happened])
             before = at
     if found:
-        yield Finding(
+        yield Found.of(
             "small steps of a curve",
             False,
             output.name,
             len(found),
-            n_people,
+            np.concatenate(who),
             f"{plural(len(found), 'published time')} with fewer than {appetite.survival_safe_threshold} records at "
             "risk, or fewer events since the time before.",
             named(found),
@@ -156,22 +156,19 @@ def curves(output: Output, data: Microdata, appetite: Appetite, target: str) -> 
         )
 
 
-def few_in_correlation(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Finding]:
+def few_in_correlation(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
     """Correlations of fewer records than degrees of freedom ask for."""
     if not isinstance(output, Correlations):
         return
-    kept, codebook = members(data, output.where, output.name), data.codebook
-    complete = np.all(
-        [kept.codes[:, codebook.index(name)] < len(codebook[name].values) for name in output.variables], axis=0
-    )
-    n = int(complete.sum())
+    rows = complete(data, output.where, output.name, output.variables)
+    n = len(rows)
     if n - 2 < appetite.safe_dof_threshold:
-        yield Finding(
+        yield Found.of(
             "degrees of freedom",
             False,
             output.name,
             len(output.labels),
-            n,
+            rows,
             f"{n:,} records leave {plural(max(n - 2, 0), 'degree')} of freedom to a correlation; at least "
             f"{appetite.safe_dof_threshold} are asked for.",
             "",

@@ -7,22 +7,21 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from outrisk.appetite import Appetite
-from outrisk.assess.look.finding import NOT_BOUNDED, named, plural
+from outrisk.assess.look.finding import NOT_BOUNDED, Found, Rows, named, plural
 from outrisk.assess.look.small_cells import secondary
-from outrisk.assess.look.told import told_by
+from outrisk.assess.look.told import rows_in, told_by
 from outrisk.errors import ProveError
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output, release
 from outrisk.outputs.tables.frequencies import Frequencies
 from outrisk.prove.cell_bounds import NARROW, CellBounds, audit
-from outrisk.records.schema import Finding
 
 _NAMED = 4  # outputs that a finding names
 
 
 def not_printed(
     outputs: Sequence[Output], data: Microdata, appetite: Appetite, target: str, inside: bool = False
-) -> Iterator[Finding]:
+) -> Iterator[Found]:
     """Withheld cells that can be worked out, small cells of tables not released that follow, and what was not asked.
 
     The number of all records is taken as known only where a table prints it. Cells that only several outputs together
@@ -35,7 +34,7 @@ def not_printed(
     try:
         found = audit(data.codebook, [release(one, data) for one in tables], None, (), target, small=threshold)
     except ProveError as error:
-        yield Finding(NOT_BOUNDED, False, "all tables", 0, 0, f"Cells were not bounded: {error}.")
+        yield Found(NOT_BOUNDED, False, "all tables", 0, 0, f"Cells were not bounded: {error}.")
         return
     by_name = {output.name: output for output in tables}
     for bounds in found.tables:
@@ -43,11 +42,11 @@ def not_printed(
             if bounds.table.output:
                 yield _withheld(bounds, by_name[bounds.table.output], data, inside)
             else:
-                yield _not_released(bounds, threshold, inside)
+                yield _not_released(bounds, data, threshold, inside)
     for reason in dict.fromkeys(found.not_asked.values()):
         names = [name for name, why in found.not_asked.items() if why == reason]
         what = f"Cells of {plural(len(names), 'table')} withheld or not released were not bounded: {reason}."
-        yield Finding(NOT_BOUNDED, False, "tables together", 0, 0, what, named(names))
+        yield Found(NOT_BOUNDED, False, "tables together", 0, 0, what, named(names))
 
 
 def tables_of(outputs: Sequence[Output]) -> list[Output]:
@@ -55,7 +54,7 @@ def tables_of(outputs: Sequence[Output]) -> list[Output]:
     return [output for output in outputs if output.table or output.kind == "magnitudes"]
 
 
-def _withheld(bounds: CellBounds, output: Output, data: Microdata, inside: bool) -> Finding:
+def _withheld(bounds: CellBounds, output: Output, data: Microdata, inside: bool) -> Found:
     number, alone = int(bounds.recovered.sum()), bounds.outputs == (output.name,)
     cell = "withheld or rounded cell"
     by = "by subtracting its other cells from printed totals" if alone else f"from {_listed(bounds.outputs)}"
@@ -63,12 +62,12 @@ def _withheld(bounds: CellBounds, output: Output, data: Microdata, inside: bool)
     advice = ""
     if number:
         advice = _secondary_advice(output, data) if alone else "Withhold the same cells in all outputs that tell them."
-    return Finding(
+    return Found.of(
         "withheld cells recoverable",
         False,
         output.name,
         number,
-        _people(bounds),
+        _who(bounds, data),
         f"{_and_narrowed(exactly, bounds, cell)}.",
         _places(bounds) if alone or inside else "",
         advice,
@@ -86,26 +85,25 @@ def _secondary_advice(output: Output, data: Microdata) -> str:
     return f"Withhold {cells} (secondary suppression), or leave the totals out."
 
 
-def _not_released(bounds: CellBounds, threshold: int, inside: bool) -> Finding:
+def _not_released(bounds: CellBounds, data: Microdata, threshold: int, inside: bool) -> Found:
     number, name = int(bounds.recovered.sum()), bounds.table.name
     follow = "follows" if number == 1 else "follow"
     what = f"{plural(number, 'cell')} of fewer than {threshold} records {follow} exactly" if number else ""
-    return Finding(
+    return Found.of(
         "table not released",
         False,
         " with ".join(bounds.outputs) if number else name,
         number,
-        _people(bounds),
+        _who(bounds, data),
         f"The table {name} was not released; {_and_narrowed(what, bounds, 'small cell')}.",
         _places(bounds) if inside else "",
         f"Leave out one of them, or merge levels of {', '.join(bounds.table.variables)}." if number else "",
     )
 
 
-def _people(bounds: CellBounds) -> int:
-    """People in recovered cells, totals left aside."""
-    inside = bounds.recovered & (bounds.table.total < bounds.table.blocks[0].size)
-    return int(bounds.low[inside].sum())
+def _who(bounds: CellBounds, data: Microdata) -> Rows:
+    """The records in recovered cells, totals left aside."""
+    return rows_in(bounds.table.blocks[0], bounds.table.total[bounds.recovered], data)
 
 
 def _and_narrowed(what: str, bounds: CellBounds, word: str) -> str:

@@ -7,15 +7,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from outrisk.appetite import Appetite
-from outrisk.assess.look.finding import SHOWN, named, people, plural
+from outrisk.assess.look.finding import SHOWN, Found, named, people, plural
 from outrisk.assess.look.told import Flags, Told, told_by
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
 from outrisk.outputs.tables.frequencies import Frequencies
-from outrisk.records.schema import Finding
 
 
-def same_answer(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Finding]:
+def same_answer(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
     """For each variable of a table: the groups, by all its other variables, in which everybody has one value of it.
 
     Whoever knows the other values of a person in the table learns this one for certain.
@@ -24,7 +23,7 @@ def same_answer(output: Output, data: Microdata, appetite: Appetite, target: str
         yield from in_table(told_by(output, data), output.name, output.by, output.where)
 
 
-def in_table(told: Told, output: str, names: Sequence[str], where: str = "") -> Iterator[Finding]:
+def in_table(told: Told, output: str, names: Sequence[str], where: str = "") -> Iterator[Found]:
     """The findings of one table about some of its variables."""
     for axis in (told.by.index(name) for name in names):
         alone = _alone(told, axis)
@@ -44,7 +43,7 @@ def _alone(told: Told, axis: int) -> Flags:
     return np.asarray(alone)
 
 
-def _finding(told: Told, axis: int, alone: Flags, output: str, where: str) -> Finding:
+def _finding(told: Told, axis: int, alone: Flags, output: str, where: str) -> Found:
     name, others = told.by[axis], [each for each in range(len(told.by)) if each != axis]
     number = int(told.counts[alone].sum())
     variable = told.codebook[name]
@@ -60,12 +59,12 @@ def _finding(told: Told, axis: int, alone: Flags, output: str, where: str) -> Fi
     ]
     who = " and ".join(", ".join(told.by[each] for each in others).rsplit(", ", 1)) or "that they are in the table"
     who += f" (where {where})" * bool(where)
-    return Finding(
+    return Found.of(
         "same answer",
         True,
         output,
         len(cells),
-        number,
+        told.who(alone),
         f"{name} of {people(number)} is told for certain to anybody who knows {who}: "
         f"{plural(len(cells), 'group')} in which everybody has the same value ({values}).",
         named(places),
@@ -74,7 +73,7 @@ def _finding(told: Told, axis: int, alone: Flags, output: str, where: str) -> Fi
     )
 
 
-def empty_cells(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Finding]:
+def empty_cells(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
     """Values of the target that a printed zero excludes for everybody in a group, which leaves several."""
     if not (isinstance(output, Frequencies) and appetite.zeros_are_disclosive and target in output.by):
         return
@@ -96,12 +95,12 @@ def empty_cells(output: Output, data: Microdata, appetite: Appetite, target: str
         f"{told.label(cell, others)}: nobody has {target}={labels[cell[axis]]}"
         for cell in np.argwhere(empty)[order].tolist()
     ]
-    yield Finding(
+    yield Found.of(
         "values excluded",
         False,
         output.name,
         int(empty.sum()),
-        number,
+        told.who(np.broadcast_to(empty.any(axis=axis, keepdims=True), empty.shape)),
         f"{plural(int(empty.sum()), 'printed zero')} exclude{'s' * (int(empty.sum()) == 1)} a value of {target} for "
         f"{people(number)}.",
         named(places),

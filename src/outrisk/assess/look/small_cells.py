@@ -7,17 +7,16 @@ from collections.abc import Iterator
 import numpy as np
 
 from outrisk.appetite import Appetite
-from outrisk.assess.look.finding import named, plural
+from outrisk.assess.look.finding import Found, named, plural
 from outrisk.assess.look.told import Counts, Flags, Told, told_by
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
 from outrisk.outputs.tables.frequencies import Frequencies
-from outrisk.records.schema import Finding
 
 _PERCENT = {"proportions": 1.0, "row_percentages": 100.0, "column_percentages": 100.0}
 
 
-def small_cells(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Finding]:
+def small_cells(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
     """Cells that hold somebody, but fewer than `safe_threshold` records, and are printed."""
     if not isinstance(output, Frequencies):
         return
@@ -28,12 +27,12 @@ def small_cells(output: Output, data: Microdata, appetite: Appetite, target: str
         return
     alone = int((told.counts[small] == 1).sum())
     one = f", {plural(alone, 'cell')} a single person" if alone else ""
-    yield Finding(
+    yield Found.of(
         "small cells",
         False,
         output.name,
         int(small.sum()),
-        int(told.counts[small].sum()),
+        told.who(small),
         f"{plural(int(small.sum()), 'cell')} of {told.counts.size:,} hold{'s' * (int(small.sum()) == 1)} fewer than "
         f"{appetite.safe_threshold} records{one}{_as_shares(output, told)}.",
         named(told.labels(small)),

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from outrisk.assess.look.finding import named
+from outrisk.assess.look.finding import Rows, named
 from outrisk.codebook import Codebook
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Subset
 from outrisk.outputs.tables.cells import Cells
 from outrisk.outputs.tables.frequencies import Frequencies
+from outrisk.problem.blocks import Tally, level_in
 
 Counts = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -24,7 +25,8 @@ Flags = NDArray[np.bool_]
 class Told:
     """Counts of records by variables, in their shape; shown: cells that a reader knows to hold somebody, or nobody.
 
-    exact: the counts themselves are printed (not shares, and not rounded).
+    exact: the counts themselves are printed (not shares, and not rounded). rows: the records that are counted, of the
+    data; place: the cell of each.
     """
 
     codebook: Codebook
@@ -32,6 +34,22 @@ class Told:
     counts: Counts
     shown: Flags
     exact: Flags
+    rows: Rows
+    place: Rows
+
+    @classmethod
+    def whole(cls, data: Microdata, by: Sequence[str], rows: Rows) -> Told:
+        """Some records of the data by every combination of variables, an axis each; all of it printed."""
+        shape = tuple(data.codebook[name].size for name in by)
+        codes = tuple(data.codes[rows, data.codebook.index(name)].astype(np.intp) for name in by)
+        place = np.ravel_multi_index(codes, shape) if by else np.zeros(len(rows), dtype=np.intp)
+        counts = np.bincount(place, minlength=int(np.prod(shape))).reshape(shape).astype(np.int64)
+        printed = np.ones(shape, dtype=np.bool_)
+        return cls(data.codebook, tuple(by), counts, printed, printed, rows, place)
+
+    def who(self, cells: Flags) -> Rows:
+        """The records in the flagged cells."""
+        return self.rows[cells.ravel()[self.place]]
 
     @cached_property
     def _levels(self) -> list[list[str]]:
@@ -53,40 +71,34 @@ class Told:
         return named([self.label(cell) for cell in np.argwhere(cells).tolist()])
 
 
-def members(data: Microdata, where: str, output: str) -> Microdata:
-    """The records of the data that a condition keeps."""
-    if not where:
-        return data
-    kept = Subset(data.codebook, where, output).select(data.frame()).index
-    return data.take(kept.to_numpy())
+def complete(data: Microdata, where: str, output: str, names: Sequence[str]) -> Rows:
+    """The records that a condition keeps and that lack no value of some variables (an empty name is none)."""
+    rows = np.arange(len(data))
+    if where:
+        rows = Subset(data.codebook, where, output).select(data.frame()).index.to_numpy()
+    for name in filter(None, names):
+        rows = rows[data.codes[rows, data.codebook.index(name)] < len(data.codebook[name].values)]
+    return rows
 
 
-def counts_by(data: Microdata, by: Sequence[str]) -> Counts:
-    """Records by every combination of variables, an axis each; one number without any."""
-    codebook = data.codebook
-    shape = tuple(codebook[name].size for name in by)
-    if not by:
-        return np.array(len(data), dtype=np.int64)
-    codes = [data.codes[:, codebook.index(name)].astype(np.intp) for name in by]
-    place = np.ravel_multi_index(tuple(codes), shape)
-    return np.bincount(place, minlength=int(np.prod(shape))).reshape(shape).astype(np.int64)
-
-
-def cell_records(cells: Cells, data: Microdata) -> Microdata:
+def cell_rows(cells: Cells, data: Microdata) -> Rows:
     """The records that are in a cell of a table: of its subset, without a missing value or weight."""
-    kept = members(data, cells.where, cells.output)
-    inside = np.ones(len(kept), dtype=np.bool_)
-    for name in (cells.value, cells.weight):
-        if name:
-            variable = data.codebook[name]
-            codes = kept.codes[:, data.codebook.index(name)]
-            inside &= codes < len(variable.values)
-    return kept if inside.all() else kept.take(np.flatnonzero(inside))
+    return complete(data, cells.where, cells.output, (cells.value, cells.weight))
+
+
+def rows_in(tally: Tally, totals: Sequence[int] | NDArray[np.int64], data: Microdata) -> Rows:
+    """The records that some totals of a tally grow by."""
+    level = level_in(tally.place, data.codes)
+    inside = np.isin(level if tally.cell is None else tally.cell[level], totals)
+    for mask in tally.masks:
+        inside &= mask.include[level_in(mask.joint, data.codes)]
+    return np.flatnonzero(inside)
 
 
 def told_by(table: Frequencies, data: Microdata) -> Told:
     """What a released frequency table tells about these records."""
-    counts = counts_by(cell_records(table.cells, data), table.by)
+    whole = Told.whole(data, table.by, cell_rows(table.cells, data))
+    counts = whole.counts
     rule, flat = table.protection, counts.ravel().astype(np.float64)
     hidden = rule.hides(flat)
     exact = np.zeros(len(flat), dtype=np.bool_)
@@ -94,4 +106,4 @@ def told_by(table: Frequencies, data: Microdata) -> Told:
     if table.show == "counts" and not table.weight:
         low, high = rule.known(rule.printed(flat, hidden, table.name))
         exact, shown = low == high, (low > 0) | (high <= 0)
-    return Told(data.codebook, table.by, counts, shown.reshape(counts.shape), exact.reshape(counts.shape))
+    return replace(whole, shown=shown.reshape(counts.shape), exact=exact.reshape(counts.shape))

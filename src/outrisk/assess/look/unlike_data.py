@@ -8,14 +8,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from outrisk.assess.look.finding import DIFFERS, named, plural
+from outrisk.assess.look.finding import DIFFERS, Found, named, plural
 from outrisk.problem.refit import Compared, Refit
-from outrisk.records.schema import Finding, Given
+from outrisk.records.schema import Given
 
 
-def with_differences(
-    findings: Sequence[Finding], refits: Sequence[Refit], rounded: Sequence[str] = ()
-) -> list[Finding]:
+def with_differences(findings: Sequence[Found], refits: Sequence[Refit], rounded: Sequence[str] = ()) -> list[Found]:
     """Findings with those of released numbers that differ from the data, which stand behind what is certain.
 
     `rounded`: variables that the study rounds before anything is computed.
@@ -24,19 +22,19 @@ def with_differences(
     return [*certain, *_differing(refits, rounded), *(finding for finding in findings if not finding.certain)]
 
 
-def _differing(refits: Sequence[Refit], rounded: Sequence[str]) -> Iterator[Finding]:
+def _differing(refits: Sequence[Refit], rounded: Sequence[str]) -> Iterator[Found]:
     """A finding for each output with a number that is not, to its last printed digit, what the data give."""
     for refit in refits:
         output = refit.released.name
         if refit.failure:
             what = f"The released numbers cannot be computed from the data: {refit.failure}"
-            yield Finding(DIFFERS, False, output, len(refit.released.low), 0, what, "", _ADVICE)
+            yield Found(DIFFERS, False, output, len(refit.released.low), 0, what, "", _ADVICE)
             continue
         rows = list(refit.rows())
         wrong = sorted((row for row in rows if not row.matched and _size(row) > ROUNDING), key=_size, reverse=True)
         if wrong:
             differ = "differs" if len(wrong) == 1 else "differ"
-            yield Finding(
+            yield Found(
                 DIFFERS,
                 False,
                 output,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from outrisk.appetite import Appetite
-from outrisk.assess.look.finding import DIFFERS, NOT_SEEN
+from outrisk.assess.look.finding import DIFFERS, NOBODY, NOT_SEEN, Found, Rows, everybody_of
 from outrisk.assess.people import EVERYBODY
 from outrisk.assess.verdict import wording
 from outrisk.assess.verdict.by_level import PERMUTATIONS, LevelRisk
@@ -37,7 +37,7 @@ MEAN, ALL_KEYS, WORST, PEOPLE = "mean over key sets", "all keys", "worst key set
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """All that a verdict rests on. levels: that of the verdict first; none without a holdout. proved: people whose
+    """All that a verdict rests on. levels: that of the verdict first; none without a holdout. proved: records whose
     target the intruder of the appetite can prove, and that in words. guessed: what an intruder with a register
     guesses rightly, which counts where the appetite asks about this intruder. intruders: what is found of others than
     that of the codebook, in sentences.
@@ -48,12 +48,12 @@ class Evidence:
     keys: tuple[str, ...]
     appetite: Appetite
     outputs: Mapping[str, tuple[str, ...]]  # name -> its variables but the target
-    findings: Sequence[Finding]
+    findings: Sequence[Found]
     levels: Sequence[LevelRisk]
     people: Sequence[PeopleCount]
     missed: tuple[NotReproduced, ...]
     runs_done: int
-    proved: tuple[int, str] = (0, "")
+    proved: tuple[Rows, str] = (NOBODY, "")
     guessed: Limit | None = None
     intruders: tuple[str, ...] = ()
 
@@ -66,7 +66,7 @@ def decide(evidence: Evidence) -> Decision:
     marginal risk found: every upper limit is below the margin. Cannot tell: all else.
     """
     certain = [finding for finding in evidence.findings if is_told(finding, evidence)]
-    people = sum(finding.people for finding in certain) + evidence.proved[0]
+    people = len(np.union1d(everybody_of(certain), evidence.proved[0]))
     limits = limits_of(evidence)
     verdict = _verdict(evidence, people, limits)
     up_to = max(limit.high for limit in limits) if verdict == NOT_FOUND else math.nan

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from outrisk.assess.look.finding import Found, everybody_of
 from outrisk.records.schema import (
     CANNOT_TELL,
     DISCLOSIVE,
     FOUND,
     NOT_FOUND,
     NOT_REPRODUCED,
-    Finding,
     OutputDecision,
 )
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from outrisk.assess.verdict.decide import Evidence
 
 
-def of_outputs(evidence: Evidence, certain: Sequence[Finding]) -> Iterator[OutputDecision]:
+def of_outputs(evidence: Evidence, certain: Sequence[Found]) -> Iterator[OutputDecision]:
     """For each output, a verdict of the same five by the same order: what it says for certain, and the marginal risk at
     the key set of its own variables, with the limits that hold for all key sets at once.
     """
     missed = {each.output: each for each in evidence.missed}
     for name, keys in evidence.outputs.items():
         own = [each for each in certain if name == each.output or name in each.output.split(" minus ")]
-        people = sum(each.people for each in own)
+        people = len(everybody_of(own))
         found, up_to, told = _measured(evidence, keys)
         if people > evidence.appetite.people:
             found, told = DISCLOSIVE, own[0].what

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from outrisk.appetite import Appetite
+from outrisk.assess.look.finding import NOBODY, Found, Rows
 from outrisk.assess.people import people_rows
 from outrisk.assess.run import Job, RunResult
 from outrisk.assess.study import Assessment
@@ -15,7 +16,7 @@ from outrisk.assess.verdict.decide import Evidence, decide
 from outrisk.assess.verdict.looked_at import looked_at, of_output
 from outrisk.assess.verdict.reproduction import not_reproduced
 from outrisk.records.provenance import seed_of
-from outrisk.records.schema import Contrast, Decision, Finding, Limit, PeopleCount
+from outrisk.records.schema import Contrast, Decision, Limit, PeopleCount
 
 _BRANCH = 3  # of the study's random tree: labels dealt at random
 
@@ -36,10 +37,10 @@ def reach(
     assessment: Assessment,
     jobs: Sequence[Job],
     results: Sequence[RunResult],
-    findings: Sequence[Finding],
+    findings: Sequence[Found],
     guessed: Limit | None = None,
     intruders: Sequence[str] = (),
-    proved: tuple[int, str] = (0, ""),
+    proved: tuple[Rows, str] = (NOBODY, ""),
 ) -> Reached:
     """The verdict on what is done of a study; `results` may lack some of the jobs, and has those of swapped folds.
 

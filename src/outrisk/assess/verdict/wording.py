@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from outrisk.assess.look.contributions import DOMINANCE
-from outrisk.assess.look.finding import people, plural
+from outrisk.assess.look.finding import Found, everybody_of, people, plural
 from outrisk.records.schema import (
     CANNOT_TELL,
     DISCLOSIVE,
     FOUND,
     NOT_FOUND,
     NOT_REPRODUCED,
-    Finding,
     Limit,
     NotReproduced,
 )
@@ -36,8 +35,8 @@ class Facts:
     evidence: Evidence
     verdict: str
     people: int
-    certain: Sequence[Finding]
-    broken: Sequence[Finding]
+    certain: Sequence[Found]
+    broken: Sequence[Found]
     limits: Sequence[Limit]
     up_to: float
     whole: str
@@ -66,7 +65,8 @@ def _disclosive(facts: Facts) -> str:
     outputs = list(dict.fromkeys(finding.output for finding in facts.certain))
     more = f" and {len(outputs) - 1:,} more" if len(outputs) > 1 else ""
     allowed = f", more than the {evidence.appetite.people:,} of the appetite" if evidence.appetite.people else ""
-    proofs = f" {evidence.proved[1]}" if evidence.proved[0] else ""
+    if len(evidence.proved[0]):
+        allowed = f". {evidence.proved[1]} Together that is {people(facts.people)}{allowed}"
     said = []
     if certain:
         about = ", ".join(dict.fromkeys(finding.about or "a value" for finding in certain))
@@ -75,14 +75,14 @@ def _disclosive(facts: Facts) -> str:
         others = [finding for finding in facts.certain if not finding.certain]
         rules = ", ".join(dict.fromkeys(finding.rule for finding in others))
         said.append(f"it breaks rules of the environment ({rules}) for {_people(others)}")
-    return f"Disclosive: {', and '.join(said)} (“{outputs[0]}”{more}){allowed}.{proofs}"
+    return f"Disclosive: {', and '.join(said)} (“{outputs[0]}”{more}){allowed}."
 
 
-def _people(findings: Sequence[Finding]) -> str:
-    return people(sum(finding.people for finding in findings))
+def _people(findings: Sequence[Found]) -> str:
+    return people(len(everybody_of(findings)))
 
 
-def _how_surely(certain: Sequence[Finding], evidence: Evidence) -> str:
+def _how_surely(certain: Sequence[Found], evidence: Evidence) -> str:
     near = f"to within {100 * evidence.appetite.safe_pratio_p:g} %"
     dominated = [finding.rule == DOMINANCE for finding in certain]
     return near if all(dominated) else f"for certain or {near}" if any(dominated) else "for certain"
@@ -157,7 +157,7 @@ def reasons(facts: Facts) -> Iterator[str]:
     """What led to the verdict and what else was found, the worst first."""
     for finding in facts.certain:
         yield f"{finding.output}: {finding.what}"
-    if facts.evidence.proved[0]:
+    if len(facts.evidence.proved[0]):
         yield facts.evidence.proved[1]
     order = {"above": 0, "open": 1, "below": 2}
     for limit in sorted(facts.limits, key=lambda limit: order[limit.says]):
