@@ -9,10 +9,9 @@ from pathlib import Path
 
 from outrisk.acro.annotated_copy import annotate, plain
 from outrisk.acro.session import Session, read_session
-from outrisk.assess.verdict.log_entry import WORST_FIRST
 from outrisk.errors import ConfigError
 from outrisk.records.results import Results, read_run
-from outrisk.records.schema import Decision, with_number
+from outrisk.records.schema import VERDICTS, Decision, with_number
 
 _PICTURES = 4
 
@@ -66,7 +65,7 @@ def _rows(results: Results, decision: Decision, session: Session) -> list[tuple[
         more = f" Direct look: {', '.join(rules)}." if rules else ""
         more += " Released numbers differ from what the data give." if output.name in differing else ""
         reason = f"{output.reason.rstrip('.')}.{more}"
-        row = (WORST_FIRST.index(output.verdict), key, output.name, with_number(output.verdict, output.up_to), reason)
+        row = (VERDICTS.index(output.verdict), key, output.name, with_number(output.verdict, output.up_to), reason)
         found[key] = min(found.get(key, row), row, key=lambda each: each[0])
     return [found[result.key][1:] for result in session.results if result.key in found]
 

@@ -6,18 +6,8 @@ import math
 from collections.abc import Iterator
 
 from outrisk.assess.look.finding import plural
-from outrisk.records.schema import (
-    CANNOT_TELL,
-    DISCLOSIVE,
-    FOUND,
-    NOT_FOUND,
-    NOT_REPRODUCED,
-    Decision,
-    PeopleCount,
-    with_number,
-)
+from outrisk.records.schema import VERDICTS, Decision, PeopleCount, with_number
 
-WORST_FIRST = (DISCLOSIVE, FOUND, NOT_REPRODUCED, CANNOT_TELL, NOT_FOUND)
 _MOST_REASONS, _MOST_OUTPUTS = 12, 12
 
 
@@ -62,7 +52,7 @@ def _lines(decision: Decision, people: tuple[PeopleCount, ...], when: str, made_
 
 def _outputs(decision: Decision) -> Iterator[str]:
     yield from ("", "## By output", "", "| output | verdict | why |", "| --- | --- | --- |")
-    worst_first = sorted(decision.outputs, key=lambda output: WORST_FIRST.index(output.verdict))
+    worst_first = sorted(decision.outputs, key=lambda output: VERDICTS.index(output.verdict))
     for output in worst_first[:_MOST_OUTPUTS]:
         yield f"| {_text(output.name)} | {with_number(output.verdict, output.up_to)} | {_text(output.reason)} |"
     if len(worst_first) > _MOST_OUTPUTS:

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from outrisk.records.results import Results
-from outrisk.records.schema import Contribution, Finding, Matched, with_number
+from outrisk.records.schema import VERDICTS, Contribution, Finding, Matched, with_number
 from outrisk.report import formats
 from outrisk.report.compose import Section, asset
 
 _ROWS = 7
 _WORDS = {"name": 6, "why": 9}  # of each where all rows are taken; more where there are fewer
-_WORST_FIRST = ("disclosive", "marginal risk found", "not reproduced", "cannot tell")
 
 
 @dataclass(frozen=True)
@@ -111,7 +110,7 @@ def said(row: Contribution) -> str:
 
 
 def _rank(verdict: str) -> int:
-    return _WORST_FIRST.index(verdict) if verdict in _WORST_FIRST else len(_WORST_FIRST)
+    return VERDICTS.index(verdict) if verdict in VERDICTS else len(VERDICTS)
 
 
 def _reproduced(rows: list[Matched]) -> str:
