@@ -19,7 +19,7 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = ROOT / "runs" / "validation"
-_NOT_MEASURING = ("run.py", "kept.py")
+_NOT_MEASURING = ("run.py", "kept.py", "intervals.py")
 _ENGINE = ("evolve", "problem", "outputs")
 
 

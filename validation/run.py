@@ -26,6 +26,7 @@ from typing import Any
 import cases
 import dose
 import followed
+import intervals
 import joblib
 import kept
 import null
@@ -183,10 +184,19 @@ def page(found: dict[str, dict[Key, Any]], size: Size, out: Path, command: str, 
     def follows(case: str) -> list[Any]:
         return [found["followed"][case, seed] for seed in range(size.followed)]
 
+    def releases(said: Callable[[list[list[Any]]], str]) -> list[str]:
+        return [
+            said(
+                [[found["null"][n, r, i] for i in range(most)] for n, most in size.null.items() for r in size.releases]
+            )
+        ]
+
     parts = {
         "command": command,
         "null": _rows("null", lambda: nulls(null.null_row)),
         "own": _rows("null", lambda: nulls(null.own_row)),
+        "within": _rows("null", lambda: releases(intervals.within)),
+        "short": _rows("null", lambda: releases(intervals.short)),
         "dose": [dose.row(n, name, rows) for n, rows in doses.items() for name in rows[0]["doses"]],
         "falls": [dose.falls(doses)] if doses else [],
         "planted": _rows(
