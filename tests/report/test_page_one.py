@@ -11,6 +11,7 @@ import pytest
 from pages import Page, altered, words
 
 from outrisk.records.schema import Finding
+from outrisk.report import formats
 from outrisk.report.drawing import COLOURS, INK
 from outrisk.report.pages.study_page import render
 
@@ -79,7 +80,7 @@ def test_it_breaks_no_sentence_off(crowded, assessed, tmp_path):
 
 
 def test_nothing_certain_is_only_counted(assessed, tmp_path):
-    """Every rule that finds something certain is told, and the outputs of which it tells the most people are named."""
+    """Every rule that finds something certain is told, and of which variables and outputs it tells the most people."""
     rules = ("same answer", "extreme values", "leverage", "difference of outputs", "dominance")
     rows = [Finding(rule, True, f"first {rule}", 1, 3, "Told.", "", "Merge.", "ill") for rule in rules]
     rows += [Finding("same answer", True, f"table {at}", 1, 10 + at, "Told.", "", "Merge.", "age") for at in range(6)]
@@ -88,8 +89,15 @@ def test_nothing_certain_is_only_counted(assessed, tmp_path):
     pd.DataFrame([vars(row) for row in rows]).to_csv(place / "findings.csv", index=False)
     page = words(render(place).read_text(encoding="utf-8"))
     assert all(f"first {rule}: Told." in page for rule in rules)
-    assert "Also table 5 (15 people), table 4 (14 people) and 4 further outputs" in page
+    assert "Also age of 15 people (table 5), age of 14 people (table 4) and 4 further findings" in page
     assert "1 further finding" in page and len(page.split()) <= MOST_WORDS
+
+
+def test_a_long_reason_is_its_last_clause_or_its_first():
+    assert formats.brief("3 of 9 numbers (all of them): why it is so", 9) == "3 of 9 numbers: why it is so"
+    assert formats.brief("knowing all of its variables: at most 0.025", 5) == "at most 0.025"
+    assert formats.brief("3 of 9 numbers: further away than one unit of it", 5) == "3 of 9 numbers"
+    assert formats.brief("one clause that is longer than that", 5) == ""
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium here")

@@ -135,8 +135,8 @@ def sentences(text: str, most: int) -> str:
 
 
 def brief(reason: str, most: int) -> str:
-    """A reason of a clause or two: without what stands in brackets, else its last clause, where it is too long."""
-    shorter = [reason, re.sub(r" \([^()]*\)", "", reason), reason.rpartition(": ")[2]]
+    """A reason of a clause or two; a longer one without what stands in brackets, else its last clause, or its first."""
+    shorter = [reason, re.sub(r" \([^()]*\)", "", reason), reason.rpartition(": ")[2], reason.partition(": ")[0]]
     return next((each for each in shorter if len(each.split()) <= most), "")
 
 

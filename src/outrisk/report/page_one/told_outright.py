@@ -10,7 +10,7 @@ from outrisk.report import formats
 from outrisk.report.compose import Section, asset
 
 _ROWS = 4  # more where as many rules find something certain
-_ALSO = 2  # further outputs of a rule that are named, where what they tell is certain
+_ALSO = 2  # further findings of a rule that are named, where what they tell is certain
 _WORDS = {"what": 32, "advice": 14}  # of whole sentences, where all rows are taken; more where there are fewer
 _NAME, _SHORT = 7, 4  # words of an output's name
 
@@ -45,19 +45,16 @@ def _cells(row: Finding) -> str:
 
 def _others(rows: list[Finding]) -> str:
     """Of which the same rule says something, besides the worst; where it is certain, the most people first."""
-    people: dict[str, int] = {}
-    for row in rows:
-        if row.output != rows[0].output:
-            people[row.output] = max(row.people, people.get(row.output, 0))
-    if not people:
-        return ""
     if not rows[0].certain:
-        return f"{rows[0].rule}: {formats.plural(len(people), 'further output')} or pairs of them"
-    most = sorted(people.items(), key=lambda each: -each[1])[:_ALSO]
-    named = [f"{formats.cut(name, _SHORT)} ({formats.plural(number, 'person')})" for name, number in most]
-    more = len(people) - len(most)
-    named += [formats.plural(more, "further output")] if more else []
-    return f"Also {formats.names(named)}"
+        outputs = {row.output for row in rows} - {rows[0].output}
+        return f"{rows[0].rule}: {formats.plural(len(outputs), 'further output')} or pairs of them" if outputs else ""
+    most = sorted(rows[1:], key=lambda row: -row.people)
+    told = [
+        f"{row.about or 'a value'} of {formats.plural(row.people, 'person')} ({formats.cut(row.output, _SHORT)})"
+        for row in most[:_ALSO]
+    ]
+    told += [formats.plural(len(most) - _ALSO, "further finding")] if len(most) > _ALSO else []
+    return f"Also {formats.names(told)}" if told else ""
 
 
 SECTION = Section("told", "What the release says outright", content, asset("one/told.html"))

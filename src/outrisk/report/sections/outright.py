@@ -8,7 +8,7 @@ from outrisk.records.results import Results
 from outrisk.report.compose import Section, asset
 
 _ROWS = 30
-_OF_THE_VERDICT = ("margin", "measure", "people", "intruder")  # the direct look asks for none of these
+_OF_THE_VERDICT = ("margin", "measure", "people", "intruder", "rules_are_disclosive")  # no rules
 
 
 def content(results: Results) -> dict[str, Any] | None:
