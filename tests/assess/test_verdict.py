@@ -17,7 +17,7 @@ from outrisk.assess.verdict import wording
 from outrisk.assess.verdict.decide import Evidence, decide
 from outrisk.assess.verdict.from_folds import of_the_whole
 from outrisk.assess.verdict.looked_at import MOST, looked_at
-from outrisk.assess.verdict.reproduction import distance
+from outrisk.assess.verdict.reproduction import distance, not_reproduced
 from outrisk.problem.refit import Refit
 from outrisk.records.results import read_run
 from outrisk.records.schema import VERDICTS, Decision, Dose, NotReproduced, PeopleCount, with_number
@@ -307,16 +307,26 @@ def test_key_sets_are_all_of_few_keys_and_as_many_sizes_as_fit_of_many():
     assert len(many) == 20 + 190 + 1 <= MOST and len(many[-1].keys) == 20
 
 
-def test_a_table_is_reproduced_to_half_a_percent_and_a_number_to_its_last_digit():
-    def refit(values, numbers, table, decimals=0):
-        values, numbers = np.array(values, dtype=float), np.array(numbers, dtype=float)
-        known = np.ones(len(values), dtype=bool)
-        output = SimpleNamespace(table=table, effort={"refits": 1})  # no sampling errors
-        tolerance = np.full(len(values), 0.5 * 10.0**-decimals)
-        released = SimpleNamespace(known=known, low=values, values=values, output=output, tolerance=tolerance,
-                                   distance=lambda found: found - values)  # fmt: skip
-        return Refit(released, np.zeros((1, 1), np.uint16), numbers)
+def refit(values, numbers, table, decimals=0):
+    values, numbers = np.array(values, dtype=float), np.array(numbers, dtype=float)
+    known = np.ones(len(values), dtype=bool)
+    output = SimpleNamespace(table=table, effort={"refits": 1})  # no sampling errors
+    tolerance = np.full(len(values), 0.5 * 10.0**-decimals)
+    released = SimpleNamespace(known=known, low=values, values=values, output=output, tolerance=tolerance, name="x",
+                               labels=["a", "b", "c"], distance=lambda found: found - values,
+                               is_matched=lambda found: np.abs(found - values) <= tolerance)  # fmt: skip
+    return Refit(released, np.zeros((1, 1), np.uint16), numbers)
 
+
+def test_numbers_met_are_those_of_the_run_that_met_the_fewest():
+    near, far = refit([1, 2, 3], [2.1, 1, 4], ()), refit([1, 2, 3], [1, 2, 9], ())
+    results = [SimpleNamespace(refits=[each], job=SimpleNamespace(problem=SimpleNamespace(released=[each.released])))
+               for each in (near, far, refit([1, 2, 3], [1, 2, 3], ()))]  # fmt: skip
+    (row,) = not_reproduced(results)
+    assert (row.runs, row.numbers, row.matched, row.worst, row.refit) == (2, 3, 0, "c", 9)
+
+
+def test_a_table_is_reproduced_to_half_a_percent_and_a_number_to_its_last_digit():
     assert distance(refit([500, 500], [495, 505], ("a",))) == pytest.approx(1)  # 5 of 1,000 in another cell
     assert distance(refit([500, 500], [494, 506], ("a",))) > 1
     assert distance(refit([0.12], [0.13], (), decimals=2)) == pytest.approx(1)

@@ -630,9 +630,10 @@ class Dose:
 
 @dataclass(frozen=True)
 class NotReproduced:
-    """An output that the synthetic data do not reproduce in some run: its worst run.
+    """An output that the synthetic data do not reproduce in some runs.
 
-    worst: the number with the largest difference, in units of half its last digit. why: in words.
+    matched: of its numbers, in the run that met the fewest. worst: in the run that is furthest away, the number that is
+    furthest beyond what is allowed. why: in words.
     """
 
     output: str
