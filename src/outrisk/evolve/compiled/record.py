@@ -4,10 +4,8 @@ records at once: sums.py."""
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from numba import njit
 
 from outrisk.evolve.compiled.kept_code import entry as entry
 from outrisk.evolve.compiled.layout import (
@@ -33,13 +31,12 @@ from outrisk.evolve.compiled.layout import (
     WEIGHT,
     WEIGHT_AT,
 )
+from outrisk.inner_code import inner
 
-# Compiling takes longer than most studies: what only compiled code calls gets no entry from Python, and is not kept on
-# disk by itself; the few functions that Python calls are kept with all they need.
-inner: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-jit = njit(**inner)
-sums = njit(**inner, fastmath={"reassoc", "contract"})  # in any order: far faster
-inline = njit(**inner, forceinline=True)  # a call for each record costs more than the record
+# Compiling takes longer than most studies: the few functions that Python calls are kept on disk with all they need.
+jit = inner(error_model="numpy")
+sums = inner(error_model="numpy", fastmath={"reassoc", "contract"})  # in any order: far faster
+inline = inner(error_model="numpy", forceinline=True)  # a call for each record costs more than the record
 # A plain False or 1 as an argument is a type of its own, for which a function is compiled again.
 NO, ONE = np.bool_(False), np.int64(1)
 

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from outrisk.inner_code import inner
 
-@njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+@inner()
 def _largest(same: Any) -> Any:
     largest = np.uint8(0)
     for j in range(len(same)):

@@ -13,11 +13,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from outrisk.inner_code import inner
+
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 entry = njit(cache=True, nogil=True, no_cfunc_wrapper=True)
-jit = njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)  # for what only compiled code calls
+jit = inner()  # for what only compiled code calls
 
 WIDTH = 64  # points of a block: its columns fit the first-level cache, and its loops run in vector registers
 
