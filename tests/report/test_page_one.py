@@ -13,6 +13,7 @@ from pages import Page, altered, words
 from outrisk.records.schema import Finding
 from outrisk.report import formats
 from outrisk.report.drawing import COLOURS, INK
+from outrisk.report.page_one import each_output
 from outrisk.report.pages.study_page import render
 
 STUDIES = ("halves", "holdout", "odd")
@@ -91,6 +92,19 @@ def test_nothing_certain_is_only_counted(assessed, tmp_path):
     assert all(f"first {rule}: Told." in page for rule in rules)
     assert "Also age of 15 people (table 5), age of 14 people (table 4) and 4 further findings" in page
     assert "1 further finding" in page and len(page.split()) <= MOST_WORDS
+
+
+def test_an_output_is_disclosive_by_the_worst_that_it_or_a_pair_with_it_tells():
+    rows = [
+        Finding("difference of outputs", True, "a minus b", 1, 2, "Told."),
+        Finding("same answer", True, "a", 1, 40, "Told."),
+        Finding("small cells", False, "a", 1, 3, "Few."),
+    ]
+    assert [each_output.found(rows, name) for name in ("a", "b", "c")] == [
+        "difference of outputs: 2 people, and 1 more certain",
+        "difference of outputs: 2 people",
+        "",
+    ]
 
 
 def test_a_long_reason_is_its_last_clause_or_its_first():

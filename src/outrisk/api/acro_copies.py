@@ -59,9 +59,7 @@ def _rows(results: Results, decision: Decision, session: Session) -> list[tuple[
         key = next((key for key in keys if output.name == key or output.name.startswith((f"{key}: ", f"{key} ("))), "")
         if not key:
             continue
-        rules = dict.fromkeys(
-            finding.rule for finding in results.findings or () if output.name in finding.output.split(" minus ")
-        )
+        rules = dict.fromkeys(finding.rule for finding in results.findings or () if finding.concerns(output.name))
         more = f" Direct look: {', '.join(rules)}." if rules else ""
         more += " Released numbers differ from what the data give." if output.name in differing else ""
         reason = f"{output.reason.rstrip('.')}.{more}"

@@ -133,6 +133,9 @@ class MeanOfRuns:
     note: str
 
 
+MINUS = " minus "  # between the names of outputs of which one is subtracted from the other
+
+
 @dataclass(frozen=True)
 class Finding:
     """findings.csv: one thing that outputs say outright, or a rule that one of them breaks.
@@ -153,6 +156,10 @@ class Finding:
     places: str = ""
     advice: str = ""
     about: str = ""
+
+    def concerns(self, output: str) -> bool:
+        """Whether it is about this output, or about a subtraction with it."""
+        return output in (self.output, *self.output.split(MINUS))
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,9 @@ from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output, Subset
 from outrisk.outputs.conditions.pairs import Pair, compare
 from outrisk.problem.blocks import joint_over, level_in
-from outrisk.records.schema import Difference
+from outrisk.records.schema import MINUS, Difference
 
 THRESHOLD = 10  # the usual least count of output checking
-_MINUS = " minus "
 _MOST_SUBSETS = 40  # within one, of which sums are tried
 _LISTED = 6  # values of a variable written out in the words for a group
 
@@ -74,12 +73,12 @@ def subtracted(
             if row.cells
             else ""
         )
-        taken = row.smaller.replace(_MINUS, "” and “")
+        taken = row.smaller.replace(MINUS, "” and “")
         alike = f" {target} of {people(row.alike)} among them is told for certain." if row.alike else ""
         yield Found.of(
             "difference of outputs",
             row.alike > 0,
-            f"{row.larger}{_MINUS}{row.smaller}",
+            f"{row.larger}{MINUS}{row.smaller}",
             max(row.below, 1),
             who,
             f"Subtracting “{taken}” from “{row.larger}” leaves {plural(row.records, 'record')} ({row.group})."
@@ -114,7 +113,7 @@ class _Sum:
     @classmethod
     def of(cls, parts: Sequence[Output]) -> _Sum:
         common = tuple(name for name in parts[0].table if all(name in part.table for part in parts))
-        return cls(_MINUS.join(part.name for part in parts), parts[0].kind, common)
+        return cls(MINUS.join(part.name for part in parts), parts[0].kind, common)
 
 
 def _nearly_whole(

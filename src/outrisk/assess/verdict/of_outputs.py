@@ -28,7 +28,7 @@ def of_outputs(evidence: Evidence, certain: Sequence[Found]) -> Iterator[OutputD
     """
     missed = {each.output: each for each in evidence.missed}
     for name, keys in evidence.outputs.items():
-        own = [each for each in certain if name == each.output or name in each.output.split(" minus ")]
+        own = [each for each in certain if each.concerns(name)]
         people = len(everybody_of(own))
         found, up_to, told = _measured(evidence, keys)
         if people > evidence.appetite.people:

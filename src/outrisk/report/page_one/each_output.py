@@ -70,7 +70,7 @@ def output_rows(results: Results) -> list[OutputRow]:
     added = {row.output: row for row in _at(results.contributions, place_of(results)) if row.what == "adds"}
     rows = []
     for output in results.risk.outputs:
-        name, worst = output.name, _worst(results.findings or [], output.name)
+        name, worst = output.name, found(results.findings or [], output.name)
         of = decided.get(name)
         rows.append(
             OutputRow(
@@ -78,8 +78,8 @@ def output_rows(results: Results) -> list[OutputRow]:
                 numbers=output.numbers,
                 matched=_reproduced([row for row in matched if row.output == name]),
                 verdict=with_number(of.verdict, of.up_to) if of else "",
-                why=of.reason if of else _found(worst),
-                worst=_found(worst),
+                why=of.reason if of else worst,
+                worst=worst,
                 adds=said(added[name]) if name in added else "",
             )
         )
@@ -124,13 +124,16 @@ def _reproduced(rows: list[Matched]) -> str:
     return "all" if all(least) else f"{sum(least):,} of {len(least):,}"
 
 
-def _worst(findings: list[Finding], output: str) -> Finding | None:
-    """The first finding about this output; they stand the worst first."""
-    return next((finding for finding in findings if finding.output == output), None)
-
-
-def _found(worst: Finding | None) -> str:
-    return f"{worst.rule}: {formats.plural(worst.people, 'person')}" if worst else ""
+def found(findings: Sequence[Finding], output: str) -> str:
+    """The first finding about an output, or a pair with it, in brief (they stand the worst first); and how many more
+    are certain.
+    """
+    own = [finding for finding in findings if finding.concerns(output)]
+    if not own:
+        return ""
+    more = sum(finding.certain for finding in own[1:])
+    also = f", and {more:,} more certain" if more else ""
+    return f"{own[0].rule}: {formats.plural(own[0].people, 'person')}{also}"
 
 
 SECTION = Section("outputs", "Output by output", content, asset("one/outputs.html"))
