@@ -75,7 +75,11 @@ def test_influence_adds_up_to_the_compiled_totals(entry):
         if isinstance(part, ModelPart):
             seen = records_of_model(part.model, codes)
             found = seen.totals(once)
-            np.testing.assert_allclose(seen.through(np.eye(len(found))).sum(axis=0), found, rtol=1e-9, atol=1e-7)
+            each = seen.through(np.eye(len(found)))
+            np.testing.assert_allclose(each.sum(axis=0), found, rtol=1e-9, atol=1e-7)
+            single = seen.single().through(np.eye(len(found)))
+            assert single.dtype == np.float32
+            np.testing.assert_allclose(single, each, rtol=1e-5, atol=1e-5 * np.abs(each).max())
         else:
             found = np.concatenate([records_of_tally(block, codes).totals(once) for block in part.blocks])
         np.testing.assert_allclose(found, expected[where], rtol=1e-9, atol=1e-7)

@@ -27,8 +27,8 @@ class Equations:
 
     missing (q,): to where each should lie; half: half a last digit; error: its sampling error, positive. slopes: of
     each model, the change of its numbers with its totals. totals: which totals of tallies; they come last. kept (m,):
-    totals that are counts, to be kept as they are. room (2, m): by how much a count of a wide range may fall and rise;
-    infinite for other totals.
+    totals that are counts, to be kept as they are. counts (m,): all counts. room (2, m): by how much a count of a wide
+    range may fall and rise; infinite for other totals.
     """
 
     problem: Problem
@@ -38,13 +38,15 @@ class Equations:
     slopes: tuple[Array, ...]
     totals: NDArray[np.int64]
     kept: NDArray[np.bool_]
+    counts: NDArray[np.bool_]
     room: Array
 
     def rows(self, codes: Codes) -> Array:
-        """What each of some records (n, variables) adds to every number, (n, q)."""
+        """What each of some records (n, variables) adds to every number, (n, q), in single precision."""
         models = [part.model for part in self.problem.parts if isinstance(part, ModelPart)]
         found = [
-            records_of_model(model, codes).through(slopes) for model, slopes in zip(models, self.slopes, strict=True)
+            records_of_model(model, codes).single().through(slopes)
+            for model, slopes in zip(models, self.slopes, strict=True)
         ]
         members = [
             records_of_tally(block, codes).members
@@ -53,7 +55,7 @@ class Equations:
             for part in self.problem.parts
             for block in part.blocks
         ]
-        return np.hstack([*found, sparse.hstack(members, format="csc")[:, self.totals].toarray()])
+        return np.hstack([*found, sparse.hstack(members, format="csc")[:, self.totals].astype(np.float32).toarray()])
 
     def column(self, codes: Codes, number: int) -> Array:
         """What each of some records (n, variables) adds to one number, (n,)."""
@@ -81,18 +83,20 @@ def equations_at(linear: Linear, candidate: Candidate, errors: Array) -> Equatio
     out: they do not say to first order how they would change.
     """
     models, tallies, slopes, totals = [], [], [], []
-    kept, room = np.zeros(len(candidate.totals), np.bool_), np.full((2, len(candidate.totals)), np.inf)
+    kept, counts = np.zeros((2, len(candidate.totals)), np.bool_)
+    room = np.full((2, len(candidate.totals)), np.inf)
     far = -linear.distances(candidate.totals)
-    parts = zip(linear.problem.slices, linear.informations, linear.bends, strict=True)
-    for (part, where, which, _), information, bend in parts:
+    jacobians = iter(linear.jacobians)
+    for part, where, which, _ in linear.problem.slices:
         tolerance = linear.problem.tolerance[which]
         if isinstance(part, TallyPart):
-            found, at, kept[where], room[:, where] = _of_tally(part, linear, where, which, candidate.totals[where])
+            found, at, kept[where], counts[where], room[:, where] = _of_tally(
+                part, linear, where, which, candidate.totals[where]
+            )
             tallies.append(found)
             totals.append(where.start + at)
             continue
-        slope = part.map.jacobian(candidate.totals[where], information)
-        slope[:, : bend.shape[1]] += bend
+        slope = next(jacobians)
         use = linear.problem.known[which] & np.isfinite(far[which]) & np.isfinite(slope).all(axis=1)
         use &= errors[which] > CALIBRATION.felt * tolerance
         models.append(np.array([far[which], tolerance, errors[which]])[:, use])
@@ -106,21 +110,23 @@ def equations_at(linear: Linear, candidate: Candidate, errors: Array) -> Equatio
         tuple(slopes),
         np.concatenate([np.zeros(0, np.int64), *totals]),
         kept,
+        counts,
         room,
     )
 
 
 def _of_tally(
     part: TallyPart, linear: Linear, where: slice, which: slice, here: Array
-) -> tuple[Array, NDArray[np.int64], NDArray[np.bool_], Array]:
+) -> tuple[Array, NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_], Array]:
     """What is missing, half a digit and the error of the totals that are equations, (3, q); which they are; which
-    totals are counts to be kept; and the room of the others.
+    totals are counts to be kept, and which are counts at all; and the room of the others.
     """
     bounds = part.map.bounds(here, linear.problem.low[which], linear.problem.high[which])
     low, high, weighs = linear.low[where], linear.high[where], linear.weight[where] > 0.0
     smooth = np.concatenate([np.full(block.size, block.value is not None) for block in part.blocks])
-    kept = weighs & ~smooth & (high - low < _NARROW)
-    free = weighs & ~smooth & ~kept & (here >= low) & (here <= high)
+    counts = weighs & ~smooth
+    kept = counts & (high - low < _NARROW)
+    free = counts & ~kept & (here >= low) & (here <= high)
     room = np.where(free, [here - low, high - here], np.inf)
     at = np.flatnonzero(weighs & ~kept & ~free & (bounds.unit != 0.0))
     low, high, here = low[at], high[at], here[at]
@@ -129,4 +135,4 @@ def _of_tally(
     digit = linear.problem.tolerance[which][bounds.number[at]] / np.abs(bounds.unit[at])
     beyond = np.where(smooth[at], (1.0 - TUNING.aim) * digit, 0.0)  # the range, where it still prints as released
     half = _MARGIN * width + beyond
-    return np.array([missing, half, np.sqrt(bounds.variance[at])]), at, kept, room
+    return np.array([missing, half, np.sqrt(bounds.variance[at])]), at, kept, counts, room

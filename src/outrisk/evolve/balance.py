@@ -44,13 +44,14 @@ def shares_to(rows: Array, asked: Array, share: float, slack: float) -> Array:
     totals miss counts 1/slack for its square beside the entropy.
     """
     start = np.log(share / (1.0 - share))
-    theta = np.zeros(rows.shape[1])
+    theta, single = np.zeros(rows.shape[1]), rows.astype(np.float32)
     tilt = np.full(len(rows), start)
     value = _dual(tilt, theta, asked, slack)
     for _ in range(BALANCE.steps):
         shares = expit(tilt)
         gradient = shares @ rows - asked + slack * theta
-        covariance = (rows * (shares * (1.0 - shares))[:, None]).T @ rows
+        weighted = single * np.sqrt(shares * (1.0 - shares)).astype(np.float32)[:, None]
+        covariance = (weighted.T @ weighted).astype(np.float64)
         covariance[np.diag_indices_from(covariance)] += slack
         step = -np.linalg.solve(covariance, gradient)
         fall, length = float(-gradient @ step), 1.0

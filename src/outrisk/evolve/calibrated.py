@@ -102,9 +102,9 @@ class _Asked:
 
     def step(self, weights: Array, gradient: Array, slack: Array) -> Array:
         """Newton's step theta (d + s,): the gradient over the covariance and what may be missed."""
-        weighted = self.dense * weights[:, None]
-        own, mixed = self.dense.T @ weighted, np.asarray(self.thin.T @ weighted)
-        thin = (self.thin.T @ self.thin.multiply(weights[:, None]).tocsr()).toarray()
+        root = np.sqrt(weights)[:, None]
+        dense, thin = self.dense * root, self.thin.multiply(root).tocsr()
+        own, mixed, thin = dense.T @ dense, np.asarray(thin.T @ dense), (thin.T @ thin).toarray()
         covariance = np.block([[own, mixed.T], [mixed, thin]])
         scale = np.hypot(np.sqrt(np.maximum(np.diag(covariance), 1e-300)), slack)
         covariance /= np.outer(scale, scale)

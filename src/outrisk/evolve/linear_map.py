@@ -33,8 +33,9 @@ class Linear:
 
     low, high, weight (m,): range and weight of each total of a tally. forms: for each model (totals, numbers), the
     change of its scaled residuals with its totals; residuals: those at the origin. informations: of each part, (0, 0)
-    where there is none. bends: of each part, how its numbers change with the score besides (see _bend). beyond: what
-    is added to all numbers (total k,), as a refit had it (see by_refit.py).
+    where there is none. bends: of each part, how its numbers change with the score besides (see _bend). jacobians: of
+    each model, the change of its numbers with its totals, bends included. beyond: what is added to all numbers (total
+    k,), as a refit had it (see by_refit.py).
     """
 
     problem: Problem
@@ -46,6 +47,7 @@ class Linear:
     residuals: tuple[Array, ...]
     informations: tuple[Array, ...]
     bends: tuple[Array, ...]
+    jacobians: tuple[Array, ...]
     beyond: Array
 
     @cached_property
@@ -131,7 +133,7 @@ def linearise(
     """
     weights = Weights(fitness, tightness, problem.importance if emphasis is None else problem.importance * emphasis)
     low, high, weight = np.zeros(len(totals)), np.zeros(len(totals)), np.zeros(len(totals))
-    forms, residuals, bends, informations = [], [], [], problem.informations(codes)
+    forms, residuals, bends, jacobians, informations = [], [], [], [], problem.informations(codes)
     more = np.zeros(len(problem.tolerance)) if beyond is None else beyond
     for (part, where, which, block), information in zip(problem.slices, informations, strict=True):
         here, bend = totals[where], np.zeros((part.n_numbers, 0))
@@ -148,9 +150,14 @@ def linearise(
             scale = of_model(weights, which, part.map.precision(here, information), problem.tolerance[which])
             forms.append(np.ascontiguousarray((scale.T @ jacobian).T))
             residuals.append(scale.T @ far)
+            jacobians.append(jacobian)
         bends.append(bend)
     return Linear(
-        problem, totals.copy(), low, high, weight, tuple(forms), tuple(residuals), informations, tuple(bends), more
+        problem,
+        totals.copy(),
+        *(low, high, weight),
+        *(tuple(forms), tuple(residuals), informations, tuple(bends), tuple(jacobians)),
+        more,
     )
 
 

@@ -75,8 +75,8 @@ class _Search:
         for number in range(first, self.settings.generations + 1):
             if number:
                 self._step(number)
-            # what is said of a data set rests on its own information
-            self.linear = replace(self.linear, informations=self.problem.informations(self.candidate.codes))
+            if not self._stands:  # what is said of a data set rests on its own information
+                self.linear = replace(self.linear, informations=self.problem.informations(self.candidate.codes))
             stop, errors, far = self._judge(number)
             best, of_best = self.candidate, errors
             if stop == "near":
@@ -88,11 +88,16 @@ class _Search:
             fitness = {"best": self.linear.fitness(self.candidate.totals)}
             if not stop and self.schedule.approached(self.problem, errors, number - self.standstill.since):
                 self._advance(number)
-            if not stop and self.schedule.phase != "counts":
+            if not stop and self.schedule.phase != "counts" and not (self.schedule.phase == "closing" and self._stands):
                 self.linear = self._linearise()
             yield Generation(number, best, of_best, 0.0, fitness, stop, partial(state_of, self, number))
             if stop:
                 return
+
+    @property
+    def _stands(self) -> bool:
+        """Whether the linear map is around the present data set."""
+        return np.array_equal(self.linear.origin, self.candidate.totals)
 
     def _begin_anew(self, number: int) -> None:
         """Another start, after generation `number`; the nearest data set so far is kept (multistart)."""
@@ -157,17 +162,17 @@ class _Search:
         child.become(at)
         equations = closing.look(self.linear, at, True)
         out = (at.totals < self.linear.low) | (at.totals > self.linear.high)
-        if closing.mends(int((out & equations.kept).sum())):
+        if closing.mends(int((out & equations.counts).sum())):
             mend(child, self.linear, closing.mended, self.rng)
             self.candidate, self.spare = child, at
             return
         closing.tighten(equations)
         close_in(child, equations, self.linear, closing, self.rng)
-        after = closing.look(self._linearise(child), child, False)
-        gained = closing.merit(after) < closing.merit(equations)
+        linear = self._linearise(child)
+        gained = closing.merit(closing.look(linear, child, False)) < closing.merit(equations)
         closing.learn(gained, self.rng)
         if gained:
-            self.candidate, self.spare = child, at
+            self.candidate, self.spare, self.linear = child, at, linear
         again = closing.starts < CLOSING.starts or self.problem.n_records <= CLOSING.small
         if closing.ended and again and self.settled.candidate is None:
             self._begin_anew(number)

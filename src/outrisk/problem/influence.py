@@ -6,8 +6,10 @@ errors (sampling.py) and calibrated starts (evolve/calibrated.py) are made of it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,10 @@ from scipy.special import expit, gammaln, log_ndtr, logsumexp
 from outrisk.problem.blocks import Array, Mask, Model, Tally, Weight, level_in
 
 Records = NDArray[np.uint16]  # codes (n, variables)
-_SLIGHT = 1e-9  # eigenvalues of a number's dependence on the information that are left out, of the largest
+_SLIGHT = 1e-9  # what is left out of a number's dependence on the information, of the largest in it
+_PIVOT = 0.1  # share of its largest element that the largest on the diagonal of a form must be to be divided by
+_COLUMNS = 3  # columns divided by, at most, as errors grow with each
+_CHUNK = 1_000  # records that are looked at together
 _LARGEST = 700.0  # of an exponent
 
 
@@ -86,15 +91,23 @@ class ModelRecords:
         rows, e = self.rows, range(self.residual.shape[1])
         return np.block([[rows.T @ (rows * (self.curvature[:, i, j] * times)[:, None]) for j in e] for i in e])
 
+    def single(self) -> ModelRecords:
+        """The same in single precision."""
+        arrays: dict[str, Any] = {
+            name: each.astype(np.float32) for name, each in vars(self).items() if isinstance(each, np.ndarray)
+        }
+        return replace(self, **arrays)
+
     def through(self, jacobian: Array) -> Array:
         """What a record changes q numbers by, (n, q), where they change with the totals by `jacobian` (q, m)."""
         K, k = self.model.n_score, self.rows.shape[1]
-        found = np.zeros((len(self.rows), len(jacobian)))
+        found = np.zeros((len(self.rows), len(jacobian)), self.rows.dtype)
+        exact, jacobian = jacobian, jacobian.astype(found.dtype)
         for e in range(self.residual.shape[1]):
             found += self.residual[:, e : e + 1] * (self.rows @ jacobian[:, e * k : (e + 1) * k].T)
         at = K + self.model.n_information
         if self.model.information:
-            self._add_curved(found, jacobian[:, K:at])
+            self._add_curved(found, exact[:, K:at])
         if self.model.likelihood:
             found += np.outer(self.likelihood, jacobian[:, at])
             at += 1
@@ -102,26 +115,51 @@ class ModelRecords:
         return found * self.weight[:, None]
 
     def _add_curved(self, found: Array, jacobian: Array) -> None:
-        """Add to `found` what comes by the information: a quadratic form of each number, mostly of rank one."""
+        """Add to `found` what comes by the information: a quadratic form of each number, mostly of rank one or two."""
         size, k = self.model.n_score, self.rows.shape[1]
         low, high = self._triangle
-        vectors, values, numbers = [np.zeros((0, size))], [np.zeros(0)], [np.zeros(0, np.intp)]
-        for number in np.flatnonzero(jacobian.any(axis=1)):
-            form = np.zeros((size, size))
-            form[low, high] = jacobian[number] / 2.0
-            form += form.T
-            value, vector = np.linalg.eigh(form)
-            kept = np.abs(value) > _SLIGHT * np.abs(value).max()
-            vectors.append(vector.T[kept])
-            values.append(value[kept])
-            numbers.append(np.full(int(kept.sum()), number))
-        every = np.concatenate(vectors)
-        add = np.zeros((len(every), len(jacobian)))
-        add[np.arange(len(every)), np.concatenate(numbers)] = np.concatenate(values)
-        along = [self.rows @ every[:, at : at + k].T for at in range(0, size, k)]  # of each equation (n, vectors)
-        for i, one in enumerate(along):
-            for j, other in enumerate(along):
-                found += self.curvature[:, i, j, None] * ((one * other) @ add)
+        some = np.flatnonzero(jacobian.any(axis=1))
+        if not len(some):
+            return
+        forms = np.zeros((len(some), size, size))
+        forms[:, low, high] = jacobian[some] / 2.0
+        forms += forms.transpose(0, 2, 1)
+        numbers, values, vectors = (np.concatenate(each) for each in zip(*_squares(forms), strict=True))
+        vectors = vectors.astype(found.dtype)
+        add = np.zeros((len(vectors), len(jacobian)), found.dtype)
+        add[np.arange(len(vectors)), some[numbers]] = values
+        for start in range(0, len(found), _CHUNK):
+            here = slice(start, start + _CHUNK)
+            along = [self.rows[here] @ vectors[:, at : at + k].T for at in range(0, size, k)]  # of each equation
+            for i, one in enumerate(along):
+                for j, other in enumerate(along):
+                    found[here] += (self.curvature[here, i, j, None] * one * other) @ add
+
+
+def _squares(forms: Array) -> Iterator[tuple[NDArray[np.intp], Array, Array]]:
+    """Sums of squares that quadratic forms (q, K, K) are: in turn, of some of them (r,), a value (r,) and a vector (r,
+    K). By columns, three times at most, while the largest element is nearly on the diagonal; by eigenvectors else.
+    """
+    numbers, left, turn = np.arange(len(forms)), forms.copy(), 0
+    size = np.abs(forms).max(axis=(1, 2), initial=0.0)
+    while len(numbers):
+        diagonal = np.diagonal(left, axis1=1, axis2=2)
+        at = np.abs(diagonal).argmax(axis=1)
+        pivot = diagonal[np.arange(len(numbers)), at].copy()
+        largest = np.abs(left).max(axis=(1, 2))
+        done, sure = largest <= _SLIGHT * size[numbers], (np.abs(pivot) >= _PIVOT * largest) & (turn < _COLUMNS)
+        hard = ~done & ~sure
+        if hard.any():
+            values, vectors = np.linalg.eigh(left[hard])
+            for each in range(values.shape[1]):
+                yes = np.abs(values[:, each]) > _SLIGHT * size[numbers[hard]]
+                yield numbers[hard][yes], values[yes, each], vectors[yes, :, each]
+        use = ~done & sure
+        numbers, left, pivot, at = numbers[use], left[use], pivot[use], at[use]
+        column = left[np.arange(len(numbers)), :, at] / pivot[:, None]
+        yield numbers, pivot, column
+        left -= column[:, :, None] * column[:, None, :] * pivot[:, None, None]
+        turn += 1
 
 
 def records_of_model(model: Model, codes: Records) -> ModelRecords:
