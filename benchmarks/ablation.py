@@ -30,14 +30,29 @@ from threadpoolctl import threadpool_limits
 from outrisk.config import OutputEntry
 from outrisk.datasets import sars_codebook, sars_like
 from outrisk.errors import OutRiskError
-from outrisk.evolve import acceptance, calibrated, closing, linear_map, local_search, moves, schedule, small, weights
+from outrisk.evolve import (
+    acceptance,
+    around,
+    calibrated,
+    closing,
+    linear_map,
+    local_search,
+    mending,
+    moves,
+    schedule,
+    small,
+    swaps,
+    weights,
+)
 from outrisk.evolve.ahead import compile_ahead
+from outrisk.evolve.balance import balanced
 from outrisk.evolve.breeding import mutate
 from outrisk.evolve.compiled import cube
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
-from outrisk.evolve.tuning import CLOSING, SMALL, SWAPS, TUNING
+from outrisk.evolve.swaps import draw_swaps
+from outrisk.evolve.tuning import TUNING
 from outrisk.microdata import Microdata, from_frame
 from outrisk.outputs import release
 
@@ -50,7 +65,20 @@ FEW = 30  # records up to which a run anneals
 LARGE = 50_000  # records from which on a run has twice as many seconds
 
 
-TUNED = (acceptance, linear_map, local_search, moves, schedule, weights)  # modules that read the constants
+TUNED = (
+    acceptance,
+    around,
+    calibrated,
+    closing,
+    linear_map,
+    local_search,
+    mending,
+    moves,
+    schedule,
+    small,
+    swaps,
+    weights,
+)  # modules that read the constants
 
 
 def entries_of(kind, n):
@@ -95,39 +123,46 @@ def by_chance(rows, shares, asked, order, polish, rng):
     return taken, off
 
 
+def unpolished(rows, shares, asked, order, polish, rng):
+    """Items taken by the cube method, with no annealing over all of them."""
+    return balanced(rows, shares, asked, order, 0, rng)
+
+
+def by_sorting(problem, codes, who, kept, ranges, rng):
+    """Swaps drawn by sorting, where they would be drawn between records alike in most."""
+    return draw_swaps(problem, codes, who, kept, kept, rng)
+
+
 NEVER = lambda *_: False  # noqa: E731
-SWITCHES = {  # operator: settings, constants of the tuning and of closing in, (place, name, what stands there instead)
-    "as is": ({}, {}, {}, []),
+SWITCHES = {  # operator: settings, constants of the tuning, (place, name, what stands there instead)
+    "as is": ({}, {}, []),
     "with mutation": (
-        {},
         {},
         {},
         [(moves, name, kicked(getattr(moves, name))) for name in ("descend", "descend_with_swaps")],
     ),
-    "uniform start": ({"start": "uniform"}, {}, {}, []),
-    "start released": ({"start": "released"}, {}, {}, []),
+    "uniform start": ({"start": "uniform"}, {}, []),
+    "start released": ({"start": "released"}, {}, []),
     "start released, no counts first": (
         {"start": "released"},
         {},
-        {},
         [(Problem, "counts", PropertyMock(return_value=None))],
     ),
-    "calibrated start by systematic sampling": ({}, {}, {}, [(calibrated, "balanced", systematic)]),
-    "no closing in": ({}, {}, {}, [(schedule, "applies", NEVER)]),
-    "closing in without the cube": ({}, {}, {}, [(closing, "balanced", by_chance)]),
-    "closing in, swaps anywhere": ({}, {}, {}, [(closing, "SWAPS", replace(SWAPS, focused=0.0))]),
-    "closing in, no annealing": ({}, {}, {"polish": 0}, []),
-    "closing in, one start": ({}, {}, {"starts": 1, "small": 0}, []),
-    "no local search beside swaps": ({}, {"beside": 1e-9}, {}, []),
-    "no exchanges": ({}, {}, {}, [(moves.exchanges, "exchange", lambda *_: (0, 0))]),
-    "no tightening": ({"tighten": 0.0}, {}, {}, []),
-    "no batches of swaps": ({}, {}, {}, [(moves, "anneal", lambda *_: 0)]),
-    "no temperature": ({"temperature": 0.0}, {}, {}, []),
-    "one finish": ({}, {}, {}, [(schedule.Schedule, "_turns", NEVER)]),
-    "no penalty weights": ({}, {"emphasis": 1.0}, {}, []),
-    "no bends": ({}, {"within": 0.0}, {}, []),
-    "no annealing of few people": ({"anneal": 0}, {}, {}, []),
-    "annealing of few people, one chain": ({}, {}, {}, [(small, "SMALL", replace(SMALL, chains=(1, 1)))]),
+    "calibrated start by systematic sampling": ({}, {}, [(calibrated, "balanced", systematic)]),
+    "no closing in": ({}, {}, [(schedule, "applies", NEVER)]),
+    "closing in without the cube": ({}, {}, [(closing, "balanced", by_chance)]),
+    "closing in, no annealing": ({}, {}, [(closing, "balanced", unpolished)]),
+    "closing in, one start": ({}, {"anew": 0}, []),
+    "closing in, swaps by sorting alone": ({}, {}, [(closing, "drawn_alike", by_sorting)]),
+    "no local search beside swaps": ({}, {"beside": 1e-9}, []),
+    "no exchanges": ({}, {}, [(moves.exchanges, "exchange", lambda *_: (0, 0))]),
+    "no tightening": ({"tighten": 0.0}, {}, []),
+    "no batches of swaps": ({}, {}, [(moves, "anneal", lambda *_: 0)]),
+    "no temperature": ({"temperature": 0.0}, {}, []),
+    "no penalty weights": ({}, {"emphasis": 1.0}, []),
+    "no bends": ({}, {}, [(linear_map, "WITHIN", 0.0)]),
+    "no annealing of few people": ({"anneal": 0}, {}, []),
+    "annealing of few people, one chain": ({}, {}, [(small, "CHAINS", (1, 1))]),
 }
 TABLES = ("as is", "with mutation", "no exchanges", "no penalty weights", "uniform start")
 LOGIT = (
@@ -167,12 +202,10 @@ def problem_of(kind, n):
 
 def run(problem, switch, seed, seconds):
     """Processor seconds, generations, share of numbers matched by refit, and whether all of them are."""
-    changes, constants, of_closing, places = SWITCHES[switch]
+    changes, constants, places = SWITCHES[switch]
     with ExitStack() as stack:
         for module in TUNED:
             stack.enter_context(patch.object(module, "TUNING", replace(TUNING, **constants)))
-        for module in (closing, calibrated, local_search, schedule):
-            stack.enter_context(patch.object(module, "CLOSING", replace(CLOSING, **of_closing)))
         for place, name, instead in places:
             stack.enter_context(patch.object(place, name, instead))
         started = time.process_time()

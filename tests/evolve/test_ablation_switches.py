@@ -6,14 +6,13 @@ from importlib import import_module
 from pathlib import Path
 
 from outrisk.evolve.settings import preset
-from outrisk.evolve.tuning import CLOSING, TUNING
+from outrisk.evolve.tuning import TUNING
 
 
 def test_every_switch_names_what_there_is(monkeypatch):
     monkeypatch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")
     monkeypatch.delitem(sys.modules, "ablation", raising=False)
-    for changes, constants, of_closing, places in import_module("ablation").SWITCHES.values():
+    for changes, constants, places in import_module("ablation").SWITCHES.values():
         preset("fast", **changes)
         assert set(constants) <= {field.name for field in fields(TUNING)}
-        assert set(of_closing) <= {field.name for field in fields(CLOSING)}
         assert all(hasattr(place, name) for place, name, _ in places)

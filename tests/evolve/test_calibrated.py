@@ -75,10 +75,11 @@ def test_the_same_seed_draws_the_same_records():
     assert (one == again).all() and (one != other).any()
 
 
-def test_it_applies_where_regressions_stand_beside_other_outputs():
+def test_it_applies_where_regressions_stand_beside_other_numbers():
     frame = people(1_200)
     assert applies(problem_of(frame, LOGIT, TABLE)) and not applies(problem_of(people(150), LOGIT, TABLE))
-    assert not applies(problem_of(frame, LOGIT)) and not applies(problem_of(frame, TABLE, MEANS))
+    assert applies(problem_of(frame, LOGIT)) and not applies(problem_of(frame, TABLE, MEANS))
+    assert not applies(problem_of(frame, LOGIT | {"release": ["coefficients"]}))
     assert STARTS[preset("fast").start] is calibrated
 
 

@@ -96,7 +96,7 @@ def test_a_start_from_the_released_tables(pairs):
 def test_local_search_beside_batches_of_swaps(mixed):
     """Batches of swaps keep the tables as they are, and few records have partners: they alone do not arrive."""
     plain = {"generations": 200, "start": "released"}
-    assert run(mixed, **plain)[1] < run(mixed, tuned(beside=1e-9, few=0.0), **plain)[1]
+    assert run(mixed, **plain)[1] < run(mixed, tuned(beside=1e-9), **plain)[1]
 
 
 def test_closing_in_by_balanced_batches_of_swaps(mixed):

@@ -35,12 +35,18 @@ def facts(generation):
 
 SETTINGS = {
     "fast": preset("fast", generations=90, patience=0, tighten=0.08, start="released"),
+    "apart": preset("fast", generations=30, patience=0, tighten=0.0, start="released"),
     "closing": preset("fast", generations=40, patience=0),
     "paper": preset("paper", generations=24, population=6, crowding=12),
 }
 
 
-PHASES = {"fast": {"approach", "counts", "together", "apart"}, "closing": {"closing"}, "paper": {""}}
+PHASES = {
+    "fast": {"approach", "counts", "together"},
+    "apart": {"approach", "apart"},
+    "closing": {"closing"},
+    "paper": {""},
+}
 
 
 @pytest.mark.parametrize("name", SETTINGS)

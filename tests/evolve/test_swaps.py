@@ -8,11 +8,10 @@ from outrisk.config import OutputEntry
 from outrisk.datasets import sars_codebook, sars_like
 from outrisk.evolve.candidate import Candidate, breaks_rule
 from outrisk.evolve.linear_map import linearise
-from outrisk.evolve.mending import mend
+from outrisk.evolve.mending import GENTLY, MOST, mend
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.swaps import bound_by, draw_swaps, drawn_alike, within
 from outrisk.evolve.tallied import equations_of
-from outrisk.evolve.tuning import MENDING
 from outrisk.microdata import from_frame
 from outrisk.outputs import release
 from outrisk.problem.blocks import Mask, joint_over
@@ -101,7 +100,7 @@ def test_tables_that_are_off_are_mended_and_little_else():
         return int(((totals < ranges.low) | (totals > ranges.high)).sum())
 
     assert off() > 3
-    for already in range(MENDING.gently + 1, MENDING.most):
+    for already in range(GENTLY + 1, MOST):
         mend(candidate, linear, already, rng)
     assert off() == 0
     assert (candidate.codes != before).any(axis=1).sum() < 200

@@ -11,9 +11,11 @@ from outrisk.evolve.by_refit import by_refit
 from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.number_errors import Errors
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.tuning import CLOSING, TUNING
+from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array
 from outrisk.problem.refit import NEAR
+
+GAIN = 1e-3  # relative fall of the error below which a generation is without gain
 
 
 @dataclass
@@ -25,7 +27,7 @@ class Standstill:
 
     def see(self, number: int, error: float) -> int:
         """Take note of a generation's error; returns for how many generations there has been no gain."""
-        if error < self.least * (1.0 - TUNING.gain):
+        if error < self.least * (1.0 - GAIN):
             self.least, self.since = error, number
         return number - self.since
 
@@ -82,7 +84,7 @@ class Nearest:
         """The nearer of this and the nearest so far, which this becomes if fewer of its numbers are far, up to a point,
         or else if it misses less.
         """
-        far = min(far, int(CLOSING.many * errors.numbers))
+        far = min(far, int(TUNING.many * errors.numbers))
         if self.candidate is None or self.errors is None or (far, errors.missed) < (self.far, self.errors.missed):
             self.candidate, self.errors, self.far = deepcopy(candidate), errors, far
             return candidate, errors

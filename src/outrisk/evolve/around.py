@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from outrisk.evolve.calibrated import FELT
 from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.tuning import CALIBRATION, TUNING
+from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array, Tally
 from outrisk.problem.influence import records_of_model, records_of_tally
 from outrisk.problem.released import ModelPart, TallyPart
@@ -98,7 +99,7 @@ def equations_at(linear: Linear, candidate: Candidate, errors: Array) -> Equatio
             continue
         slope = next(jacobians)
         use = linear.problem.known[which] & np.isfinite(far[which]) & np.isfinite(slope).all(axis=1)
-        use &= errors[which] > CALIBRATION.felt * tolerance
+        use &= errors[which] > FELT * tolerance
         models.append(np.array([far[which], tolerance, errors[which]])[:, use])
         slopes.append(slope[use])
     missing, half, error = np.hstack([np.zeros((3, 0)), *models, *tallies])

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from outrisk.evolve.compiled import cube
-from outrisk.evolve.tuning import BALANCE
 from outrisk.problem.blocks import Array
+
+STEPS, STILL = 40, 1e-6  # of Newton's method: steps at most; fall of the function that ends it
+SWEEPS = 300  # of annealing over the last items
 
 
 def balanced(
@@ -32,7 +34,7 @@ def balanced(
     taken[left] = rng.random(len(left)) < now[left]
     off = taken @ rows - asked
     some, few = taken[left], np.ascontiguousarray(rows[left])
-    cube.land(few, some, off, float((few**2).sum() / max(len(few), 1)), BALANCE.sweeps, rng)
+    cube.land(few, some, off, float((few**2).sum() / max(len(few), 1)), SWEEPS, rng)
     taken[left] = some
     if polish:
         cube.land(rows, taken, off, float(off @ off) / len(off), polish, rng)
@@ -47,7 +49,7 @@ def shares_to(rows: Array, asked: Array, share: float, slack: float) -> Array:
     theta, single = np.zeros(rows.shape[1]), rows.astype(np.float32)
     tilt = np.full(len(rows), start)
     value = _dual(tilt, theta, asked, slack)
-    for _ in range(BALANCE.steps):
+    for _ in range(STEPS):
         shares = expit(tilt)
         gradient = shares @ rows - asked + slack * theta
         weighted = single * np.sqrt(shares * (1.0 - shares)).astype(np.float32)[:, None]
@@ -55,7 +57,7 @@ def shares_to(rows: Array, asked: Array, share: float, slack: float) -> Array:
         covariance[np.diag_indices_from(covariance)] += slack
         step = -np.linalg.solve(covariance, gradient)
         fall, length = float(-gradient @ step), 1.0
-        if fall < BALANCE.still:
+        if fall < STILL:
             break
         while length > 1e-6:
             new = start + rows @ (theta + length * step)

@@ -22,25 +22,40 @@ from outrisk.evolve.balance import balanced
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.tallied import equations_of
-from outrisk.evolve.tuning import CALIBRATION, CLOSING
+from outrisk.evolve.tuning import TUNING
 from outrisk.problem.algebra import invert
 from outrisk.problem.blocks import Array
 from outrisk.problem.influence import ModelRecords, TallyRecords, records_of_model, records_of_tally
 from outrisk.problem.released import ModelPart, TallyPart
 
+RECORDS, NUMBERS, OF_MODELS = 1_000_000, 2_000, 250  # at most, for its time: of regressions it grows by their square
+TWICE = 500  # numbers up to which steps are taken in two ways (294 of 315 of `groups` at their digits without)
+STEPS = 12, 40  # at most: what is linear in the weights; all numbers
+WAIT, FALLING = (6, 15), 0.95  # steps without gain that end it, as a rule and with digits held; what is no gain
+GAIN, STUCK = 1.0, 0.05  # of the convex function, and share of a step, below which what is linear ends
+FELT = 0.002  # half digits that a sampling error must be for its number to be aimed at
+WITHIN = 0.5  # half digits that a standard error which prints as 0 is taken to be
+LEAP = 5.0  # of a log weight, at most, in a step
+
+
+def pull_apart(problem: Problem) -> bool:
+    """Whether there is more than the coefficients of one model: to bring one number near may move others off."""
+    models = [part.model for part in problem.parts if isinstance(part, ModelPart)]
+    return len(problem.parts) > 1 or any(model.size > model.n_score for model in models)
+
 
 def applies(problem: Problem) -> bool:
-    """Whether a start is calibrated: regressions stand beside other outputs, none of which has a slow path, and numbers
-    and records are as many as it was measured to gain with.
+    """Whether a start is calibrated: regressions, more than the coefficients of one, no output has a slow path, and
+    numbers and records are as many as it was measured to gain with.
     """
     models = any(isinstance(part, ModelPart) and part.model.n_score for part in problem.parts)
     slow = any(output.output.effort for output in problem.released)
     sized = (
-        CALIBRATION.records[0] <= problem.n_records <= CALIBRATION.records[1]
-        and int(problem.known.sum()) <= CALIBRATION.numbers
-        and sum(part.n_numbers for part in problem.parts if isinstance(part, ModelPart)) <= CALIBRATION.of_models
+        TUNING.calibrated <= problem.n_records <= RECORDS
+        and int(problem.known.sum()) <= NUMBERS
+        and sum(part.n_numbers for part in problem.parts if isinstance(part, ModelPart)) <= OF_MODELS
     )
-    return models and len(problem.parts) > 1 and not slow and sized
+    return models and pull_apart(problem) and not slow and sized
 
 
 def draw_calibrated(
@@ -49,7 +64,7 @@ def draw_calibrated(
     """Draw n records (n, variables) from a pool drawn as `draw` says, calibrated to all released numbers."""
     if n != problem.n_records:  # a few again that broke a rule
         return draw(n, rng)
-    least, enough, most = CALIBRATION.pool
+    least, enough, most = TUNING.pool
     codes = draw(min(most, max(least, n, min(20 * n, enough))), rng)
     pool = Pool(problem, codes)
     weights = pool.calibrated()
@@ -93,7 +108,7 @@ class _Asked:
 
     def left(self, weights: Array) -> float:
         """Sum of squares of what is missed, in what closing in begins with."""
-        far = self.missing / np.maximum(CLOSING.half * self.slack, CLOSING.near[0] * self.spread(weights))
+        far = self.missing / np.maximum(TUNING.half * self.slack, TUNING.near[0] * self.spread(weights))
         return float(far @ far)
 
     def sums(self, weights: Array) -> Array:
@@ -131,7 +146,7 @@ class Pool:
         weights = self._linear(np.full(len(self.codes), n / len(self.codes)))
         weights = self._near(weights, False)
         tables = any(isinstance(part, TallyPart) for part in self.problem.parts)
-        if n <= CLOSING.small or not tables or int(self.problem.known.sum()) > CALIBRATION.twice:
+        if n <= TUNING.anew or not tables or int(self.problem.known.sum()) > TWICE:
             return weights
         asked = self._asked(weights, True)
         if not asked.coarse(weights):
@@ -142,7 +157,7 @@ class Pool:
     def _linear(self, start: Array) -> Array:
         """Meet what is linear in the weights, as near as it goes beside relative entropy: Newton's method."""
         asked = self._asked(start, False)
-        slack = np.maximum(asked.slack, CALIBRATION.slack * asked.spread(start))
+        slack = np.maximum(asked.slack, TUNING.loose * asked.spread(start))
         theta, tilt, weights = np.zeros(len(slack)), np.zeros(len(start)), start
         target = asked.missing + asked.sums(start)
 
@@ -150,37 +165,37 @@ class Pool:
             return float(start @ np.exp(tilt) - theta @ target + 0.5 * (slack * theta) @ (slack * theta))
 
         value = left(tilt, theta)
-        for _ in range(CALIBRATION.steps[0]):
+        for _ in range(STEPS[0]):
             gradient = target - asked.sums(weights) - slack**2 * theta
             step = asked.step(weights, gradient, slack)
             move, fall = asked.along(step), float(gradient @ step)
-            share = min(1.0, CALIBRATION.leap / max(float(np.abs(move).max()), 1e-300))
+            share = min(1.0, LEAP / max(float(np.abs(move).max()), 1e-300))
             while share > 1e-6 and left(tilt + share * move, theta + share * step) > value - 0.1 * share * fall:
                 share /= 2.0
             theta, tilt = theta + share * step, tilt + share * move
             value, weights = left(tilt, theta), start * np.exp(tilt)
-            if fall < CALIBRATION.gain or share < CALIBRATION.stuck:
+            if fall < GAIN or share < STUCK:
                 break
         return weights
 
     def _near(self, weights: Array, firmly: bool) -> Array:
         """Meet all numbers, to first order at each step, as near as it goes."""
         best, least, waited = weights, np.inf, 0
-        for _ in range(CALIBRATION.steps[1]):
+        for _ in range(STEPS[1]):
             asked = self._asked(weights, True)
             left = asked.left(weights)
-            waited = 0 if left < CALIBRATION.falling * least else waited + 1
+            waited = 0 if left < FALLING * least else waited + 1
             if left < least:
                 best, least = weights, left
-            if waited == CALIBRATION.wait[firmly]:
+            if waited == WAIT[firmly]:
                 break
             spread = asked.spread(weights)
-            slack = np.maximum(np.where(asked.firm & firmly, 0.0, asked.slack), CALIBRATION.slack * spread)
-            missing = np.where(spread > CALIBRATION.felt * asked.slack, asked.missing, 0.0)
+            slack = np.maximum(np.where(asked.firm & firmly, 0.0, asked.slack), TUNING.loose * spread)
+            missing = np.where(spread > FELT * asked.slack, asked.missing, 0.0)
             move = asked.along(asked.step(weights, missing, slack))
             if not np.isfinite(move).all():
                 break
-            move = np.clip(move, -CALIBRATION.leap, CALIBRATION.leap)
+            move = np.clip(move, -LEAP, LEAP)
             weights = weights * np.exp(_short(weights, move) * move)
         return best
 
@@ -264,9 +279,9 @@ class Pool:
         firm = np.zeros(len(numbers), np.bool_)
         with np.errstate(invalid="ignore", divide="ignore"):
             errors = list(part.errors)
-            positive = np.maximum(aim, CALIBRATION.within * half)  # it may print as 0
+            positive = np.maximum(aim, WITHIN * half)  # it may print as 0
             missing[errors] = (numbers / 2.0 * (1.0 - (numbers / positive) ** 2))[errors]
-            firm[errors] = (np.abs(aim - numbers) > CLOSING.inside * half)[errors]
+            firm[errors] = (np.abs(aim - numbers) > 2.0 * TUNING.half * half)[errors]
         use = self.problem.known[which] & np.isfinite(missing) & (jacobian != 0.0).any(axis=1)
         use[:K] = False
         yield seen.through(jacobian[use]), missing[use], half[use], firm[use]
@@ -274,7 +289,7 @@ class Pool:
 
 def _short(weights: Array, move: Array) -> float:
     """The share of a step that leaves the weights near the old ones, in relative entropy."""
-    part, share = weights / weights.sum(), min(1.0, CALIBRATION.leap / max(float(np.abs(move).max()), 1e-300))
-    while float(part @ (np.expm1(np.minimum(share * move, 50.0)) - share * move)) > CALIBRATION.stride:
+    part, share = weights / weights.sum(), min(1.0, LEAP / max(float(np.abs(move).max()), 1e-300))
+    while float(part @ (np.expm1(np.minimum(share * move, 50.0)) - share * move)) > TUNING.stride:
         share *= 0.8
     return share

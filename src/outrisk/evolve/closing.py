@@ -21,34 +21,35 @@ from outrisk.evolve.balance import balanced, shares_to
 from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
+from outrisk.evolve.mending import MOST
 from outrisk.evolve.swaps import Edits, draw_swaps, drawn_alike, within
-from outrisk.evolve.tuning import CLOSING, MENDING, SWAPS
+from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array
 from outrisk.problem.refit import NEAR
+
+SWEEPS = 100  # of annealing over all swaps, at the end of a round
+SEEN = 40_000  # records of which it is asked how they bear on a number
+EACH = 8  # records for each swap that is kept, at least
 
 
 @dataclass
 class Closing:
     """How near the numbers are to be brought, in sampling errors; how much they may miss of that for the sake of few
-    swaps; their sampling errors (total k,); rounds, and those of late without gain; the generation in which it began;
-    the start that it follows; how often the numbers were let go again; generations in which tables of counts were
-    mended; swaps that change little, drawn in earlier rounds, and what their records were.
+    swaps; their sampling errors (total k,); rounds, and those of late without gain; generations in which tables of
+    counts were mended; swaps that change little, drawn in earlier rounds, and what their records were.
     """
 
-    near: float = CLOSING.near[0]
-    slack: float = CLOSING.slack[1]
+    near: float = TUNING.near[0]
+    slack: float = TUNING.slack[1]
     errors: Array | None = None
     rounds: int = 0
     idle: int = 0
-    began: int = 0
-    starts: int = 1
-    loosened: int = 0
     mended: int = 0
     small: list[NDArray[Any]] = field(default_factory=list)
 
     def look(self, linear: Linear, candidate: Candidate, afresh: bool) -> Equations:
         """The equations around a data set; `afresh`: with its own sampling errors, now and then."""
-        if self.errors is None or (afresh and self.rounds % CLOSING.again == 0):
+        if self.errors is None or (afresh and self.rounds % (2 * TUNING.stuck) == 0):
             self.errors = np.nan_to_num(linear.problem.sampling_errors(candidate.codes))
         return equations_at(linear, candidate, self.errors)
 
@@ -63,7 +64,7 @@ class Closing:
 
     def keep(self, codes: Codes, edits: Edits, size: Array) -> None:
         """Keep those of the swaps that change numbers least, but do, of which `size` (count,) says how much."""
-        least = np.argsort(np.where(size > 0.0, size, np.inf))[: min(SWAPS.kept, len(codes) // SWAPS.records)]
+        least = np.argsort(np.where(size > 0.0, size, np.inf))[: min(TUNING.swaps // 4, len(codes) // EACH)]
         some = np.zeros(edits.count, np.bool_)
         some[least] = size[least] > 0.0
         edits = edits.some(some)
@@ -71,13 +72,13 @@ class Closing:
 
     def mends(self, out: int) -> bool:
         """Whether tables of counts are mended in this generation, so many counts being out of their ranges."""
-        most = MENDING.most * (1 + self.rounds // CLOSING.again)
+        most = MOST * (1 + self.rounds // (2 * TUNING.stuck))
         self.mended += out > 0 and self.mended < most
         return out > 0 and self.mended < most
 
     def scale(self, equations: Equations) -> Array:
         """What each number (q,) is to be brought to."""
-        return np.maximum(CLOSING.half * equations.half, self.near * equations.error)
+        return np.maximum(TUNING.half * equations.half, self.near * equations.error)
 
     def merit(self, equations: Equations) -> float:
         """Sum of squares of what numbers miss, in what they are to be brought to."""
@@ -87,28 +88,23 @@ class Closing:
     def tighten(self, equations: Equations) -> None:
         """Bring the numbers nearer, once they are as near as they were to be: beyond a point, once all are near."""
         near = (np.abs(equations.off) <= 0.5 * NEAR * equations.error).all()
-        least = CLOSING.near[1] if near else CLOSING.hold
-        while self.near > least and self.merit(equations) < CLOSING.settled * len(equations.missing):
-            self.near = max(least, CLOSING.nearer * self.near)
+        least = TUNING.near[1] if near else 0.5 * NEAR
+        while self.near > least and self.merit(equations) < TUNING.settled * len(equations.missing):
+            self.near = max(least, TUNING.nearer * self.near)
 
     def learn(self, gained: bool, rng: np.random.Generator) -> None:
-        """Make more swaps after a round that gained while numbers are far, else as many as chance has it; let go a
-        little where it stands still.
-        """
+        """Make more swaps after a round that gained while numbers are far, else as many as chance has it."""
         self.rounds += 1
         self.idle = 0 if gained else self.idle + 1
-        if gained and self.near == CLOSING.near[0]:
-            self.slack = max(CLOSING.slack[0], CLOSING.less * self.slack)
+        if gained and self.near == TUNING.near[0]:
+            self.slack = max(TUNING.slack[0], TUNING.less * self.slack)
         else:
-            self.slack = float(np.exp(rng.uniform(*np.log(CLOSING.slack))))
-        if self.idle >= CLOSING.idle and not self.ended:
-            self.near = min(CLOSING.near[0], CLOSING.loosen * self.near)
-            self.idle, self.loosened = 0, self.loosened + 1
+            self.slack = float(np.exp(rng.uniform(*np.log(TUNING.slack))))
 
     @property
     def ended(self) -> bool:
         """Whether it stands still for good."""
-        return self.idle >= CLOSING.idle and self.loosened >= CLOSING.loosenings
+        return self.idle >= 2 * TUNING.stuck
 
 
 def close_in(
@@ -116,21 +112,21 @@ def close_in(
 ) -> None:
     """One round, in place."""
     scale = closing.scale(equations)
-    asked = np.where(np.abs(equations.missing) <= CLOSING.inside * equations.half, 0.0, equations.missing / scale)
+    asked = np.where(np.abs(equations.missing) <= 2.0 * TUNING.half * equations.half, 0.0, equations.missing / scale)
     edits = _drawn(candidate.codes, equations, linear, asked, closing.kept(candidate.codes), rng)
     rows = _changes(equations, candidate.codes, edits) / scale
     size = np.sqrt((rows**2).sum(axis=1))
     closing.keep(candidate.codes, edits, size)
-    limit = CLOSING.reach[closing.near < CLOSING.near[0]] * float(np.sqrt(asked @ asked))
-    enough = CLOSING.least * len(asked)
+    limit = TUNING.reach[closing.near < TUNING.near[0]] * float(np.sqrt(asked @ asked))
+    enough = TUNING.least * len(asked)
     if enough < len(size):
         limit = max(limit, float(np.partition(size, enough)[enough]))
     some = np.flatnonzero((size <= limit) & (size > 0.0))
     if len(some) < 2:
         return
     rows = np.ascontiguousarray(rows[some])
-    shares = shares_to(rows, asked, CLOSING.share, closing.slack)
-    taken, _ = balanced(rows, shares, asked, np.argsort(-size[some]), CLOSING.polish, rng)
+    shares = shares_to(rows, asked, TUNING.share, closing.slack)
+    taken, _ = balanced(rows, shares, asked, np.argsort(-size[some]), SWEEPS, rng)
     made = np.zeros(edits.count, np.bool_)
     made[some[taken]] = True
     which = made[edits.of]
@@ -145,11 +141,11 @@ def _drawn(
     bear on a number that is off.
     """
     who: NDArray[np.int64] = rng.permutation(len(codes))
-    if len(codes) > SWAPS.few and asked.any() and rng.random() < SWAPS.focused:
+    if len(codes) > TUNING.swaps // 3 and asked.any() and rng.random() < 0.5:
         who = _around(equations, asked, codes, rng)
     if kept is not None:
         who = who[~np.isin(who, kept.record)]
-    if rng.random() < SWAPS.nearby:
+    if rng.random() < 0.5:
         found = drawn_alike(linear.problem, codes, who, equations.kept, linear.ranges, rng)
     else:
         found = draw_swaps(linear.problem, codes, who, equations.kept, equations.loose, rng)
@@ -157,13 +153,14 @@ def _drawn(
 
 
 def _around(equations: Equations, asked: Array, codes: Codes, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Records that bear most on a number that is off, drawn at random, and others."""
+    """Records that bear most on a number that is off, drawn at random, and half as many others."""
+    few = TUNING.swaps // 3
     number = rng.choice(len(asked), p=asked**2 / (asked @ asked))
-    seen = rng.permutation(len(codes))[: SWAPS.seen]
+    seen = rng.permutation(len(codes))[:SEEN]
     weight = np.abs(equations.column(codes[seen], number))
-    most = min(int((weight > 0.0).sum()), SWAPS.few)
+    most = min(int((weight > 0.0).sum()), few)
     chosen = rng.choice(seen, most, replace=False, p=weight / weight.sum()) if most else seen
-    return rng.permutation(np.unique(np.concatenate([chosen, seen[: SWAPS.few // 2]])))
+    return rng.permutation(np.unique(np.concatenate([chosen, seen[: few // 2]])))
 
 
 def _changes(equations: Equations, codes: Codes, edits: Edits) -> Array:

@@ -23,6 +23,7 @@ from outrisk.problem.algebra import invert
 from outrisk.problem.blocks import Array
 from outrisk.problem.released import Bounds, ModelPart, TallyPart
 
+WITHIN = 1.0  # standard errors of the coefficients within which third derivatives tell how an information bends
 SEEN = 5_000  # records that tell how an information changes with the coefficients: a mean over so many is exact enough
 
 
@@ -199,7 +200,7 @@ def _bend(problem: Problem, part: ModelPart, block: int, codes: Codes, totals: A
     matrix = np.zeros((size, size))
     matrix[rows, columns] = matrix[columns, rows] = totals[size : size + len(rows)]
     inverse = invert(matrix)
-    if not totals[:size] @ inverse @ totals[:size] < TUNING.within * size:
+    if not totals[:size] @ inverse @ totals[:size] < WITHIN * size:
         return np.zeros((part.n_numbers, 0))
     bends = bends_of(problem.plan, problem.plan.blocks[block], codes, -(-len(codes) // SEEN))
     bend = jacobian[:, size : size + len(rows)] @ bends @ inverse

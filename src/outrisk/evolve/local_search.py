@@ -32,8 +32,10 @@ from outrisk.evolve.schedule import Schedule
 from outrisk.evolve.settings import LocalSearchSettings
 from outrisk.evolve.start import STARTS
 from outrisk.evolve.state import State, restore, state_of
-from outrisk.evolve.tuning import CLOSING, TUNING
+from outrisk.evolve.tuning import TUNING
 from outrisk.problem.released import ModelPart
+
+LEAST_VISITS, MOST_VISITS = 5_000, 400_000  # in a generation, however few or many the records
 
 
 def search(
@@ -68,7 +70,7 @@ class _Search:
         models = sum(isinstance(part, ModelPart) for part in parts)
         share = TUNING.shares[0 if not models else 1 if models < len(parts) else 2 if models > 1 else 3]
         visits = round(share * self.settings.polish * self.problem.n_records)
-        return min(TUNING.most_visits, max(TUNING.least_visits, visits))
+        return min(MOST_VISITS, max(LEAST_VISITS, visits))
 
     def run(self, first: int) -> Iterator[Generation]:
         """The generations from `first` on, each yielded when all is ready for the next, so that its state is whole."""
@@ -87,7 +89,7 @@ class _Search:
                 best, of_best = self.nearest.of(self.candidate, errors, far)
             fitness = {"best": self.linear.fitness(self.candidate.totals)}
             if not stop and self.schedule.approached(self.problem, errors, number - self.standstill.since):
-                self._advance(number)
+                self._advance()
             if not stop and self.schedule.phase != "counts" and not (self.schedule.phase == "closing" and self._stands):
                 self.linear = self._linearise()
             yield Generation(number, best, of_best, 0.0, fitness, stop, partial(state_of, self, number))
@@ -103,16 +105,15 @@ class _Search:
         """Another start, after generation `number`; the nearest data set so far is kept (multistart)."""
         self.candidate = draw_candidate(self.problem, STARTS[self.settings.start](self.problem), self.rng)
         self.schedule = Schedule(self.problem, self.settings)
-        self.closing = Closing(began=number, starts=self.closing.starts + 1)
+        self.closing = Closing()
         self.standstill, self.settled.beyond = Standstill(since=number), None
         self.linear = self._linearise()
 
-    def _advance(self, number: int) -> None:
+    def _advance(self) -> None:
         if self.schedule.phase in ("counts", "closing"):
             return
         far = np.abs(self.linear.distances(self.candidate.totals)) / self.problem.tolerance
-        left = self.linear.fitness(self.candidate.totals) / len(far)
-        self.schedule.advance(number, self.standstill.since, far, left)
+        self.schedule.advance(far)
 
     def _step(self, number: int) -> None:
         """One generation: a copy is changed, and goes on if it is no worse."""
@@ -131,14 +132,13 @@ class _Search:
     def _move(self, child: Candidate, number: int) -> None:
         problem, schedule, linear, rng = self.problem, self.schedule, self.linear, self.rng
         if schedule.phase == "approach":
-            visits = min(TUNING.most_visits, round(self.settings.visits * problem.n_records))
+            visits = min(MOST_VISITS, round(self.settings.visits * problem.n_records))
             moves.descend(child, linear, visits, 0.0, rng)
             return
-        temperature = self.settings.temperature * schedule.cooling if schedule.phase == "together" else 0.0
-        found = moves.anneal(child, linear, temperature, rng) if schedule.phase == "together" else 0
-        few = found < TUNING.few * problem.n_records
-        every = max(1, self.polish // TUNING.beside)
-        if few or schedule.waits or number % every == 0:
+        temperature = self.settings.temperature if schedule.closing else 0.0
+        if schedule.phase == "together":
+            moves.anneal(child, linear, temperature, rng)
+        if schedule.phase != "together" or number % max(1, self.polish // TUNING.beside) == 0:
             moves.descend_with_swaps(child, linear, self.polish, temperature, rng)
 
     def _count(self, number: int) -> None:
@@ -152,7 +152,7 @@ class _Search:
         self.candidate.totals = self.problem.totals(self.candidate.codes)
         errors = linear.errors(alone.totals)
         waited = self.counting.see(number, errors.off)
-        if errors.all_matched or waited >= TUNING.stuck or number > TUNING.counting * self.settings.generations:
+        if errors.all_matched or waited >= TUNING.stuck:
             self.schedule.phase, self.schedule.fitness = "together", "tightening"
         self.linear = self._linearise()
 
@@ -173,11 +173,10 @@ class _Search:
         closing.learn(gained, self.rng)
         if gained:
             self.candidate, self.spare, self.linear = child, at, linear
-        again = closing.starts < CLOSING.starts or self.problem.n_records <= CLOSING.small
-        if closing.ended and again and self.settled.candidate is None:
+        if closing.ended and self.problem.n_records <= TUNING.anew and self.settled.candidate is None:
             self._begin_anew(number)
         elif closing.ended:
-            self.schedule.closed(number)
+            self.schedule.closed()
 
     def _linearise(self, candidate: Candidate | None = None) -> Linear:
         schedule, at = self.schedule, candidate or self.candidate

@@ -18,15 +18,19 @@ from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear, linearise
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.tuning import MENDING
+from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array, Tally
 from outrisk.problem.influence import records_of_tally
+
+GENTLY, MOST = 6, 12  # generations with all other numbers in view; in all, before sampling errors are looked at again
+TURNS = 8  # in a generation, of mending tables alone
+VISITS = 20  # of a record in each; and records of a cell that holds too many that are among them
 
 
 def mend(candidate: Candidate, linear: Linear, already: int, rng: np.random.Generator) -> None:
     """One generation, in place; `already`: how many there have been, this one included."""
     problem = linear.problem
-    if already % MENDING.most <= MENDING.gently or problem.counts is None:
+    if already % MOST <= GENTLY or problem.counts is None:
         moves.anneal(candidate, linear, 0.0, rng)
         moves.descend_with_swaps(candidate, linear, problem.n_records, 0.0, rng)
     else:
@@ -38,16 +42,16 @@ def _alone(codes: Codes, counts: Problem, rng: np.random.Generator) -> None:
     """Mend tables of counts with no other number in view, in place: among a few records at a time, so that all others
     stay as they are; those in cells that hold too many are among them.
     """
-    for turn in range(MENDING.turns):
+    for turn in range(TURNS):
         totals = counts.totals(codes)
         linear = linearise(counts, codes, totals, "sampling" if turn % 2 else "precision")
         if ((totals >= linear.low) & (totals <= linear.high) | (linear.weight == 0.0)).all():
             return
-        some = np.union1d(rng.permutation(len(codes))[: MENDING.records], _too_many(codes, counts, linear, totals, rng))
+        some = np.union1d(rng.permutation(len(codes))[: TUNING.mended], _too_many(codes, counts, linear, totals, rng))
         few, before = codes[some], codes[some]
         own = counts.totals(few)
         there = replace(linear, low=linear.low - totals + own, high=linear.high - totals + own)
-        moves.descend_with_swaps(Candidate(few, own), there, MENDING.visits * len(few), 0.0, rng)
+        moves.descend_with_swaps(Candidate(few, own), there, VISITS * len(few), 0.0, rng)
         _undo(before, few, counts, there)
         codes[some] = few
 
@@ -86,6 +90,6 @@ def _too_many(
     for block in (block for part in counts.parts for block in part.blocks if isinstance(block, Tally)):
         for cell in np.flatnonzero(over[at : at + block.size]):
             there = np.flatnonzero(records_of_tally(block, codes).cell == cell)
-            found.append(rng.permutation(there)[: MENDING.over])
+            found.append(rng.permutation(there)[:VISITS])
         at += block.size
     return np.concatenate(found)

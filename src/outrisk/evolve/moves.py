@@ -14,6 +14,8 @@ from outrisk.evolve.compiled import exchanges, trades
 from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.tuning import TUNING
 
+SWEEPS = 60  # tries of each swap of a batch
+
 
 def descend(candidate: Candidate, linear: Linear, visits: int, temperature: float, rng: np.random.Generator) -> None:
     """Local search: visit `visits` records for one variable each; give it the value that lowers the fitness most, if
@@ -55,6 +57,6 @@ def anneal(candidate: Candidate, linear: Linear, temperature: float, rng: np.ran
     found = trades.draw(linear.problem.plan, candidate.codes, *linear.arrays, len(residual), TUNING.batch, False, rng)
     totals = candidate.totals.copy()
     hot, cold = (heat * temperature for heat in TUNING.heats)
-    made = trades.anneal(found, residual, totals, *linear.ranges, hot, cold, TUNING.sweeps, rng)
+    made = trades.anneal(found, residual, totals, *linear.ranges, hot, cold, SWEEPS, rng)
     trades.make(linear.problem.plan, found, made, candidate.codes, candidate.totals)
     return len(found.variable)

@@ -8,8 +8,8 @@ approach: by sampling errors (chi2), until numbers are near. counts: tables of c
 them. closing, instead of both after a calibrated start: all numbers by what they miss (see closing.py). together: all
 other numbers tighten from their sampling errors to their digits, while swaps are annealed. apart: numbers at their
 digits and by their sampling errors in turn, and those that are still off gain weight (penalty weights that are raised
-where a constraint is not met: Morris 1993, "breakout"). Where one of the last two phases stands still, the other takes
-over.
+where a constraint is not met: Morris 1993, "breakout"); the last phase of tables without models, and of coefficients
+alone, as "together" is that of all else.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import Literal
 
 import numpy as np
 
-from outrisk.evolve.calibrated import applies
+from outrisk.evolve.calibrated import applies, pull_apart
 from outrisk.evolve.number_errors import Errors
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import LocalSearchSettings
-from outrisk.evolve.tuning import CLOSING, TUNING
+from outrisk.evolve.tuning import TUNING
 from outrisk.evolve.weights import Fitness
 from outrisk.problem.blocks import Array
 from outrisk.problem.released import ModelPart
@@ -35,8 +35,7 @@ def tightens(problem: Problem, settings: LocalSearchSettings) -> bool:
     output, or beside its own coefficients. Coefficients alone are met without (benchmarks/engine.py).
     """
     models = [part.model for part in problem.parts if isinstance(part, ModelPart)]
-    more = len(problem.parts) > 1 or any(model.size > model.n_score for model in models)
-    return bool(models) and settings.tighten > 0.0 and more
+    return bool(models) and settings.tighten > 0.0 and pull_apart(problem)
 
 
 class Schedule:
@@ -45,59 +44,34 @@ class Schedule:
     def __init__(self, problem: Problem, settings: LocalSearchSettings) -> None:
         models = sum(isinstance(part, ModelPart) for part in problem.parts)
         self.step = settings.tighten if tightens(problem, settings) else 0.0
-        self.crowded = self.step > 0.0 and len(problem.parts) > 1  # outputs stand in each other's way
         self.near = settings.near if models else np.inf
-        near_at_once = self.crowded and settings.start == "calibrated" and applies(problem)
+        near_at_once = self.step > 0.0 and settings.start == "calibrated" and applies(problem)
         self.phase: Phase = "closing" if near_at_once else "approach"
         self.fitness: Fitness = "tightening" if near_at_once else settings.fitness
-        self.tightness, self.cooling = CLOSING.tightness if near_at_once else 0.0, 1.0
+        self.tightness = TUNING.tightness[0] if near_at_once else 0.0
         self.emphasis = np.ones(len(problem.tolerance))
-        self.waits, self.left = True, np.inf
-        self.turned = 0
 
     @property
     def closing(self) -> bool:
         """Whether numbers still close in, so that standing still means nothing yet."""
-        return self.phase in ("counts", "closing", "together") and self.cooling > TUNING.coldest
+        return self.phase in ("counts", "closing") or (self.phase == "together" and self.tightness < 1.0)
 
     def approached(self, problem: Problem, errors: Errors, waited: int) -> bool:
         """End the approach, if numbers are near or come no nearer; returns whether it has ended."""
         if self.phase == "approach" and (errors.off < self.near or waited >= TUNING.stuck):
-            counts = self.crowded and problem.counts is not None
-            self.phase = "counts" if counts else "together" if self.crowded else "apart"
+            crowded = self.step > 0.0
+            self.phase = "counts" if crowded and problem.counts is not None else "together" if crowded else "apart"
         return self.phase != "approach"
 
-    def advance(self, number: int, since: int, far: Array, left: float) -> None:
-        """Weigh the numbers for the next generation: after generation `number`, where the last gain was made in
-        generation `since`, the numbers are off by `far` (total k,) half digits and by the fitness `left` a number.
-        """
-        if self._turns(number - max(since, self.turned)):
-            self.phase = "apart" if self.phase == "together" else "together"
-            self.turned, self.tightness, self.cooling = number, TUNING.again, 1.0
-            self.emphasis[:] = 1.0
+    def advance(self, far: Array) -> None:
+        """Weigh the numbers for the next generation, being off by `far` (total k,) half digits."""
         if self.phase == "together":
-            self._tighten(left)
+            self.tightness, self.fitness = min(1.0, self.tightness + self.step), "tightening"
         else:
             self.fitness = "sampling" if self.fitness == "precision" else "precision"
             self.emphasis = 1.0 + (self.emphasis - 1.0) / np.sqrt(TUNING.emphasis)  # lets go half as fast as it grows
             self.emphasis[far > 1.0] *= TUNING.emphasis
 
-    def closed(self, number: int) -> None:
-        """End closing in, after generation `number`."""
-        self.phase, self.turned, self.tightness = "together", number, CLOSING.after
-
-    def _turns(self, waited: int) -> bool:
-        """Whether the other way of weighing takes over, after so many generations without gain in this one."""
-        return self.step > 0.0 and not self.closing and waited >= 2 * TUNING.stuck
-
-    def _tighten(self, left: float) -> None:
-        """Tighten the numbers a step, a smaller one where they have not settled; then let the temperature fall."""
-        if self.fitness == "tightening" and self.tightness < 1.0:
-            self.waits, self.left = TUNING.far < left < TUNING.falling * self.left, left
-            if self.waits:
-                return
-            settled = left < TUNING.settled
-            self.tightness = min(1.0, self.tightness + self.step * (1.0 if settled else TUNING.slowly))
-        elif self.fitness == "tightening":
-            self.cooling = max(TUNING.coldest, self.cooling * TUNING.cooling)
-        self.fitness = "tightening"
+    def closed(self) -> None:
+        """End closing in."""
+        self.phase, self.tightness = "together", TUNING.tightness[1]

@@ -39,11 +39,14 @@ from outrisk.evolve.number_errors import Errors
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import LocalSearchSettings
 from outrisk.evolve.start import STARTS
-from outrisk.evolve.tuning import SMALL
+from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array, Block, Tally, variables
 from outrisk.problem.formulas import Formula
 from outrisk.problem.released import ModelPart
 
+CHAINS = 12, 5  # at most, each from its own start: tables, with models
+STEPS, LEAST_STEPS = (2_500, 5_000), 26_000  # moves in a chain: a record's, of tables and with models; at least
+EVERY = 300  # moves after which models are linearised anew; and that tell how much one changes a number
 _KINDS = {"total": TOTAL, "ratio": RATIO, "deviation": DEVIATION, "rank": RANK, "mode": MODE}
 
 
@@ -56,7 +59,7 @@ def search(problem: Problem, settings: LocalSearchSettings, rng: np.random.Gener
     exact = Exact(problem)
     draw = STARTS[settings.start](problem)
     best: tuple[Candidate, Errors] | None = None
-    chains = min(SMALL.chains[exact.modelled], settings.generations)
+    chains = min(CHAINS[exact.modelled], settings.generations)
     for number in range(chains + 1):
         candidate = draw_candidate(problem, draw, rng)
         if number:
@@ -170,9 +173,9 @@ class Exact:
 
     def chain(self, codes: Codes, by_digits: bool, rng: np.random.Generator) -> Codes:
         """The best codes that one chain of annealing meets (near the last ones, where models are linearised anew)."""
-        hot, cold = SMALL.by_digits if by_digits else SMALL.by_changes
-        steps = max(SMALL.least_steps, SMALL.steps[self.modelled] * len(codes))
-        rounds = steps // SMALL.every if self.modelled else 1
+        hot, cold = TUNING.by_digits if by_digits else TUNING.by_changes
+        steps = max(LEAST_STEPS, STEPS[self.modelled] * len(codes))
+        rounds = steps // EVERY if self.modelled else 1
         best, (goal, aim) = codes.copy(), (self.goal, self.aim) if by_digits else self._scaled(codes, rng)
         for number in range(rounds):
             heat = hot * (cold / hot) ** (np.array([number, number + 1]) / rounds)
@@ -192,7 +195,7 @@ class Exact:
         _, forms = self.models(codes, totals)
         n = len(self.recipes.kind)
         changes = typical_changes(
-            self.plan, self.touches, self.recipes, forms, len(self.aim.low), codes, totals, SMALL.every, rng
+            self.plan, self.touches, self.recipes, forms, len(self.aim.low), codes, totals, EVERY, rng
         )
         scales = np.maximum(self.goal.half, changes[:n]), np.maximum(self.aim.half, changes[n:])
         return self.goal._replace(scale=scales[0]), self.aim._replace(scale=scales[1])

@@ -17,9 +17,11 @@ from outrisk.evolve.candidate import breaks_rule
 from outrisk.evolve.compiled import trades
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.tuning import SWAPS
+from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array, Tally, variables
 from outrisk.problem.influence import records_of_tally
+
+NUMERIC = 8  # values from which on records may be near in a numeric variable without being equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +67,7 @@ def drawn_alike(
     totals have these ranges and weights.
     """
     none = np.zeros(0)
-    found = trades.draw(problem.plan, codes[who], *ranges, none, none, 0, SWAPS.batch, True, rng)
+    found = trades.draw(problem.plan, codes[who], *ranges, none, none, 0, TUNING.swaps, True, rng)
     total_of = np.repeat(np.arange(len(found.variable)), np.diff(found.total_ptr))
     clean = np.ones(len(found.variable), np.bool_)
     clean[total_of[kept[found.totals]]] = False
@@ -88,27 +90,27 @@ def draw_swaps(
     loose: NDArray[np.bool_],
     rng: np.random.Generator,
 ) -> Edits:
-    """At most `SWAPS.batch` swaps among records `who` that leave the kept totals (m,) as they are, and half of them the
-    loose ones (m,) too.
+    """At most `TUNING.swaps` swaps among records `who` that leave the kept totals (m,) as they are, and half of them
+    the loose ones (m,) too.
     """
     (bound, counted), (too, _) = bound_by(problem, kept), bound_by(problem, kept | loose)
     plan = problem.plan
-    numeric = (plan.numeric == 1) & (plan.sizes >= SWAPS.numeric)
+    numeric = (plan.numeric == 1) & (plan.sizes >= NUMERIC)
     tags = [rng.integers(0, 1 << 62, size) for size in plan.sizes]
     used = np.zeros(len(codes), np.bool_)
     records: list[NDArray[np.int64]] = []
     after: list[Codes] = []
-    left = min(SWAPS.batch, len(who) // 2)
-    quota = max(1, left // SWAPS.draws)
-    for _ in range(2 * SWAPS.draws):
+    left = min(TUNING.swaps, len(who) // 2)
+    quota = max(1, left // TUNING.draws)
+    for _ in range(2 * TUNING.draws):
         moved = np.zeros(len(tags), np.bool_)
-        moved[rng.choice(plan.active, 1 + (rng.random() < SWAPS.double), replace=False)] = True
+        moved[rng.choice(plan.active, 1 + (rng.random() < TUNING.double), replace=False)] = True
         free = who[~used[who]]
         if not counted[moved].any() and rng.random() < 0.5:
             pairs, new = _changes(codes, free[: min(quota, left)], int(np.flatnonzero(moved)[0]), plan.sizes, rng)
         else:
             same = (bound, too)[rng.integers(2)][moved].any(axis=0)
-            same |= rng.random(len(tags)) < rng.choice(SWAPS.alike)
+            same |= rng.random(len(tags)) < rng.choice(TUNING.alike)
             pairs, new = _pairs(codes, free, moved, same & ~moved, numeric, tags, min(quota, left), rng)
         fine = ~breaks_rule(problem.rules, new).reshape(pairs.shape).any(axis=1) if problem.rules else slice(None)
         pairs, new = pairs[fine], new.reshape(*pairs.shape, codes.shape[1])[fine]
@@ -214,7 +216,7 @@ def _pairs(
         key ^= tags[u][codes[free, u]]
     near = np.flatnonzero(numeric & ~same)
     second = rng.random(len(free))
-    if len(near) and rng.random() < SWAPS.close:
+    if len(near) and rng.random() < 0.5:
         second = codes[free, rng.choice(near)] + second * 2.0 ** rng.integers(0, 6)
     order = np.lexsort((second, key))
     sorted_key, free = key[order], free[order]

@@ -66,7 +66,7 @@ def of_model(weights: Weights, which: slice, precision: Array, tolerance: Array)
         values = _between(np.maximum(values, LEAST), TUNING.closest, weights.tightness)
         return np.asarray((root / tolerance)[:, None] * vectors * np.sqrt(values))
     if weights.fitness == "precision":
-        return np.diag(TUNING.gentle * root * np.sqrt(between))
+        return np.diag(root * np.sqrt(between))
     scale = np.asarray(root_of(precision) * root[:, None])
     return scale * np.sqrt(between.mean() / own.mean()) if weights.fitness == "sampling" else scale
 
