@@ -1,18 +1,22 @@
 """Functions that only compiled code calls, optimised and made machine code once: as part of what Python calls.
 
 numba does both for each function by itself, and again for every one that calls it: with calls of calls, more than a
-third of what compiling took.
+third of what compiling took. What is exchanged here are private parts of it, so only in versions that this was tried
+with (`TRIED`); in others these functions are compiled as numba does by itself, and all else is the same.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numba
 from numba import _dynfunc, njit
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder, _LowerResult
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.typed_passes import NativeLowering
+
+TRIED = numba.version_info.short in {(0, 68)}
 
 
 class _Unfinished(JITCodeLibrary):  # type: ignore[misc]
@@ -33,6 +37,8 @@ class _LowerInner(LoweringPass):  # type: ignore[misc]
 
     def run_pass(self, state: Any) -> bool:
         """As numba's own, but for what would make a function executable: it is known to callers, and that is all."""
+        from numba.core.compiler import _LowerResult  # private, too
+
         library = state.library = _Unfinished(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
         NativeLowering().run_pass(state)
@@ -57,4 +63,6 @@ class _Inner(CompilerBase):  # type: ignore[misc]
 
 def inner(**options: Any) -> Any:
     """`njit` for functions that only compiled code calls; Python cannot call them."""
-    return njit(pipeline_class=_Inner, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
+    if TRIED:
+        options["pipeline_class"] = _Inner
+    return njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)

@@ -308,7 +308,7 @@ def test_a_codebook_says_that_numbers_and_text_are_one_level():
     assert cap(synthetic.astype({"a": int}), gaps, keys=["a"], target="target").per_set.loc[0, "0CAP"] == 1
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(tables, tables, st.sampled_from([1, 2, 3]), st.sampled_from([1, 4, 2**22]))
 def test_both_searches_for_the_nearest_find_the_same(synthetic, original, size, a_block):
     """By the keys that agree, and one query against all; in blocks of few queries too."""

@@ -42,10 +42,7 @@ class Tuning:
     double: float = 0.3  # of them exchange two variables (by hand)
     alike: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75)  # chances of a variable that records agree in it too (by hand)
     mended: int = 200  # records among which tables are mended alone (census)
-    tightness: tuple[float, float] = (
-        0.25,
-        0.1,
-    )  # of all numbers while tables are mended, and after closing in (census)
+    tightness: tuple[float, float] = (0.25, 0.1)  # of all numbers while tables are mended, and afterwards (census)
     near: tuple[float, float] = (0.05, 5e-4)  # sampling errors to bring numbers to, at first and at last (groups)
     half: float = 0.4  # or this share of half a last digit; within twice of it a number is left as it is (census)
     many: float = 0.05  # of the numbers, beyond 1 %: more do not tell which data set is nearest (census)
