@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 
 from rich.console import Console
 
@@ -10,6 +12,11 @@ from outrisk.report.comparison import compare as compare_directories
 from outrisk.report.pages.study_page import render
 from outrisk.report.pages.teaching_page import is_teaching, render_teaching, teaching_summary
 from outrisk.report.terminal import summary
+
+
+def import_meanwhile() -> None:
+    """Import what figures are drawn with in a thread, while runs go on: it takes half a second."""
+    Thread(target=import_module, args=("outrisk.report.figures.study_figures",)).start()
 
 
 def render_page(place: Path) -> Path:

@@ -34,6 +34,7 @@ def run_study(
     halt = Event()
     with undisturbed(), run:
         console = Console(stderr=True, quiet=quiet)
+        rendering.import_meanwhile()
         with halting(halt):
             studies.carry_out(run, halt, console)
         if not run.done and not run.keeps:
