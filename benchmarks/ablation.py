@@ -16,7 +16,7 @@ import itertools
 import json
 import statistics
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -200,16 +200,23 @@ def problem_of(kind, n):
     return problem
 
 
-def run(problem, switch, seed, seconds):
-    """Processor seconds, generations, share of numbers matched by refit, and whether all of them are."""
+@contextmanager
+def switched(switch):
+    """The search with an operator switched off; gives its settings."""
     changes, constants, places = SWITCHES[switch]
     with ExitStack() as stack:
         for module in TUNED:
             stack.enter_context(patch.object(module, "TUNING", replace(TUNING, **constants)))
         for place, name, instead in places:
             stack.enter_context(patch.object(place, name, instead))
+        yield preset("fast", **changes)
+
+
+def run(problem, switch, seed, seconds):
+    """Processor seconds, generations, share of numbers matched by refit, and whether all of them are."""
+    with switched(switch) as settings:
         started = time.process_time()
-        for generation in evolve(problem, preset("fast", **changes), np.random.default_rng(seed)):
+        for generation in evolve(problem, settings, np.random.default_rng(seed)):
             if generation.stop or time.process_time() - started > seconds:
                 break
         used = time.process_time() - started

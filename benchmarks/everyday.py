@@ -4,7 +4,7 @@ One run of preset `fast` on each release and seed, one core. Numbers are counted
 digits, and within 1 % of their sampling error (or at their digits); the worst kind of output at its digits; processor
 seconds of the run; why it stopped. A release is made from a census excerpt (acs7.csv, 2019), from adult, or from
 statsmodels' `fair`; --data is the folder of the first two. --quick: two seeds, and the three releases that take least.
---unmet lists the numbers that are not met.
+--unmet lists the numbers that are not met. --switch: with an operator off, by its name in ablation.py.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from ablation import SWITCHES, switched
 from outputs import MIXED, peak_memory
 from pydantic import TypeAdapter
 from threadpoolctl import threadpool_limits
@@ -147,19 +148,19 @@ RELEASES = {
 QUICK = ("paper 300", "fair regressions", "census 8,000")
 
 
-def run(problem, seed, seconds):
+def run(problem, settings, seed, seconds):
     """The last generation of a run, and its processor seconds."""
     started, last = time.thread_time(), None
-    for generation in evolve(problem, preset("fast"), np.random.default_rng(seed)):
+    for generation in evolve(problem, settings, np.random.default_rng(seed)):
         last = generation
         if seconds and time.thread_time() - started > seconds:
             break
     return last, time.thread_time() - started
 
 
-def row(problem, seed, seconds, unmet):
+def row(problem, settings, seed, seconds, unmet):
     """Shares of the numbers at their digits, and within 1 % of sampling errors; processor seconds."""
-    generation, used = run(problem, seed, seconds)
+    generation, used = run(problem, settings, seed, seconds)
     synthetic = Microdata(problem.codebook, generation.codes)
     refits = [released.recompute(synthetic) for released in problem.released]
     matched, near = (np.concatenate([getattr(refit, what) for refit in refits]) for what in ("matched", "near"))
@@ -186,6 +187,7 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--seconds", type=float, default=0.0, help="cut runs off after so many processor seconds")
     parser.add_argument("--unmet", action="store_true", help="list the numbers that are not met")
+    parser.add_argument("--switch", choices=list(SWITCHES), default="as is", help="an operator that is off")
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     given = parser.parse_args()
     names = [n for n in RELEASES if not given.only or any(n.startswith(each) for each in given.only)]
@@ -197,9 +199,9 @@ def main():
         for _ in zip(range(8), first, strict=False):  # compiled code and plan are there
             pass
         print(f"{name}: {len(problem.released)} outputs, {int(problem.known.sum()):,} numbers")
-        found = [
-            row(problem, seed, given.seconds, given.unmet) for seed in range(1, (2 if given.quick else given.seeds) + 1)
-        ]
+        with switched(given.switch) as settings:
+            seeds = range(1, (2 if given.quick else given.seeds) + 1)
+            found = [row(problem, settings, seed, given.seconds, given.unmet) for seed in seeds]
         shares, near, seconds = zip(*found, strict=True)
         print(
             f"  median {statistics.median(shares):.3f}, least {min(shares):.3f} at their digits; within 1 % "
