@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from outrisk.assess.look import Appetite, Finding, look
+from outrisk.assess.look import Appetite, Found, look
 from outrisk.codebook import Codebook, Variable
 from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, Magnitudes, Output, Regression
@@ -112,7 +112,7 @@ def listing(rng: np.random.Generator, n: int) -> Case:
     return [table], Microdata(book, codes), "same answer", "listing", n
 
 
-def nothing(rng: np.random.Generator, n: int) -> list[Finding]:
+def nothing(rng: np.random.Generator, n: int) -> list[Found]:
     """Tables all of whose cells hold 50 people or more, and models on their variables."""
     codes = people(rng, n)
     full = data(codes[codes[:, AREA] < 2])
