@@ -19,10 +19,10 @@ FAMILIES = ("none", "ols", "logit", "probit", "poisson", "mnlogit")
 class Named(Common):
     """An analysis that has a name and nothing to compute."""
 
-    name: str
     labels: list[str]
-    decimals: np.ndarray
+    places: np.ndarray
     kind = "random"
+    decimals = property(lambda self: self.places)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,5 +148,5 @@ def random_problem(seed, n=40, rules=False):
     k = sum(part.n_numbers for part in parts)
     low = np.round(rng.uniform(-1, n / 4, k), 1)
     high = low + np.where(rng.random(k) < 0.3, 3.0, 0.0)
-    output = Released(Named("o", list(map(str, range(k))), np.ones(k, np.int64)), low, high, tuple(parts))
+    output = Released(Named(None, "o", list(map(str, range(k))), np.ones(k, np.int64)), low, high, tuple(parts))
     return Problem(codebook, n, (output,), (mask,) if rules else ()), codes

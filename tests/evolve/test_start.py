@@ -91,7 +91,7 @@ def test_a_response_that_no_table_counts_is_drawn_from_its_model(family, counted
     model = Model(family, coefficients, place, response, terms, offset, masks=(mask,))
     part = ModelPart(model, Affine(np.eye(model.size)), model.size)
     nothing = np.zeros(model.size)
-    outputs = [Released(Named("m", [""] * model.size, nothing.astype(int)), nothing, nothing, (part,))]
+    outputs = [Released(Named(None, "m", [""] * model.size, nothing.astype(int)), nothing, nothing, (part,))]
     if counted:
         outputs.append(released(Frequencies(codebook, "t", ("v2",)), np.arange(9) * 500.0))
     problem = Problem(codebook, 18000, tuple(outputs))

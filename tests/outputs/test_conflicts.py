@@ -122,16 +122,10 @@ def test_counts_beside_the_number_of_records():
 class Made(Common):
     """An output by hand, as kinds with margins and protection make them."""
 
-    codebook: Codebook
-    name: str
     by: tuple[str, ...]
     labels: list[str]
     ending: str  # of the labels of counts
     kind: str = "table"
-
-    @property
-    def decimals(self):
-        return np.zeros(len(self.labels), np.int64)
 
     def counts(self, low, high):
         return counts_of(self.codebook, self.by, self.labels, low, high, self.ending)

@@ -4,7 +4,6 @@ import csv
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pytest
@@ -13,59 +12,25 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "cli"))
 
 from command import STUDY, outrisk, records, refused, write_study
 
-from outrisk.codebook import Codebook
-from outrisk.outputs import REGISTRY, Common, Entry, FrequenciesEntry, register
-from outrisk.outputs.base import printed
-from outrisk.outputs.tables.shares import Counts
-from outrisk.problem.blocks import Tally, joint_of
-from outrisk.problem.released import TallyPart
+from outrisk.api.output_kinds import OutputKind
+from outrisk.outputs import REGISTRY, Common, FrequenciesEntry, counting, entry_of, register
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
-@dataclass(frozen=True)
-class Above(Common):
-    """How many records have a value from `least` on."""
-
-    codebook: Codebook
-    name: str
-    variable: str
-    least: float
-    kind = "above"
-
-    @property
-    def labels(self):
-        return [f"{self.variable} from {self.least:g}"]
-
-    @property
-    def decimals(self):
-        return np.zeros(1, dtype=np.int64)
-
-    def refit(self, data, start=None):
-        return np.array([float((data.frame()[self.variable] >= self.least).sum())])
-
-    def publish(self, values):
-        return printed(values, self.decimals)
-
-    def parts(self, values):
-        place = joint_of(self.codebook, [self.variable])
-        cell = np.where(np.array(self.codebook[self.variable].values) >= self.least, 0, -1).astype(np.int32)
-        return (TallyPart((Tally(place, 1, cell),), Counts(np.arange(1)), 1),)
-
-
-class AboveEntry(Entry):
-    """It in a study file."""
-
-    kind: Literal["above"]
-    variable: str
-    least: float
-
-    def build(self, codebook, position):
-        return [Above(codebook, self.name or f"above {position}", self.variable, self.least)]
+def above_of_contributing():
+    """The class that CONTRIBUTING shows, by running its text."""
+    text = (ROOT / "CONTRIBUTING.md").read_text().split("## Add an output")[1].split("```python\n")[1].split("```")[0]
+    assert len([line for line in text.splitlines() if line.strip()]) <= 12
+    names = {"dataclass": dataclass, "np": np, "Common": Common, "counting": counting}
+    exec(text, names)
+    return names["Above"]
 
 
 @pytest.fixture
 def above(monkeypatch):
     monkeypatch.setattr("outrisk.outputs.REGISTRY", REGISTRY)
-    register(AboveEntry)
+    register(entry_of(above_of_contributing()))
     yield {"kind": "above", "variable": "age", "least": 3}
     del REGISTRY["above"]
 
@@ -105,6 +70,11 @@ def test_its_keys_are_checked_and_its_name_is_its_own(tmp_path, capsys, above):
     ):
         path = write_study(tmp_path, {"outputs": [above | change]})
         assert message in refused(capsys, "assess", path, "--out", tmp_path / "run")
+
+    path = write_study(tmp_path, {"outputs": [above | {"where": "age > 2"}]})
+    message = "output 'above 1': no above has a where:; leave it out"
+    assert message in refused(capsys, "assess", path, "--out", tmp_path / "run")
+    assert OutputKind("above")("age", 3).document == above
 
     class Again(FrequenciesEntry):
         pass

@@ -5,6 +5,7 @@ from typing import get_args
 from outrisk.outputs.base import Common, Entry, Output, release, released
 from outrisk.outputs.conditions.rules import Rule, read_rules
 from outrisk.outputs.given import released_as_given
+from outrisk.outputs.plain_entry import entry_of
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.regression_entry import Logit, RegressionEntry, logit_from_terms
 from outrisk.outputs.regression.release import Release
@@ -16,6 +17,7 @@ from outrisk.outputs.tables.histogram import Histogram, HistogramEntry
 from outrisk.outputs.tables.magnitudes import Magnitudes, MagnitudesEntry
 from outrisk.outputs.tables.mode import Mode, ModeEntry
 from outrisk.outputs.tables.quantiles import Quantiles, QuantilesEntry
+from outrisk.outputs.tables.shares import counting
 
 REGISTRY: dict[str, type[Entry]] = {}  # the entry of each kind in a study file
 
@@ -72,6 +74,8 @@ __all__ = [
     "Survival",
     "SurvivalEntry",
     "UnivariateEntry",
+    "counting",
+    "entry_of",
     "logit_from_terms",
     "read_rules",
     "register",

@@ -47,7 +47,19 @@ class Output(Analysis, Protocol):
 class Common:
     """What is true of an output unless its kind says otherwise (see `Analysis` and `Output`)."""
 
+    codebook: Codebook
+    name: str
     importance: float = field(default=1.0, kw_only=True)
+
+    if TYPE_CHECKING:  # its kind says, by a property or a field
+
+        @property
+        def labels(self) -> list[str]: ...  # noqa: D102
+
+    @property
+    def decimals(self) -> NDArray[np.int64]:
+        """Its numbers are whole."""
+        return np.zeros(len(self.labels), np.int64)
 
     @property
     def notes(self) -> str:
@@ -90,6 +102,12 @@ class Common:
     def refit(self, data: Microdata, start: Array | None = None) -> Array:
         """Its kind says."""
         raise NotImplementedError
+
+    def publish(self, values: Array) -> tuple[Array, Array]:
+        """Plainly rounded, the same number from and to; an undefined one may be all."""
+        rounded = np.array([np.round(value, at) for value, at in zip(values, self.decimals, strict=True)], dtype=float)
+        undefined = ~np.isfinite(rounded)
+        return np.where(undefined, -np.inf, rounded), np.where(undefined, np.inf, rounded)
 
     def check(self, low: Array, high: Array) -> None:
         """Any numbers can come from it."""
@@ -146,13 +164,6 @@ class Entry(BaseModel):
     def build(self, codebook: Codebook, position: int) -> Sequence[Output]:
         """The outputs of this entry, the `position`-th (from 1) of its study; OutputError if there can be none."""
         raise NotImplementedError
-
-
-def printed(values: Array, decimals: NDArray[np.int64]) -> tuple[Array, Array]:
-    """What plain rounding prints of exact values (k,): the same number from and to; an undefined one may be all."""
-    rounded = np.array([np.round(value, places) for value, places in zip(values, decimals, strict=True)], dtype=float)
-    undefined = ~np.isfinite(rounded)
-    return np.where(undefined, -np.inf, rounded), np.where(undefined, np.inf, rounded)
 
 
 def release(output: Output, data: Microdata) -> Released:

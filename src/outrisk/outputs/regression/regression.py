@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from outrisk.codebook import Codebook, format_value
+from outrisk.codebook import format_value
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, Common, Subset, joint_for, printed, record_counts
+from outrisk.outputs.base import Array, Common, Subset, joint_for, record_counts
 from outrisk.outputs.regression.design import Side, read_formula, read_number
 from outrisk.outputs.regression.fit import Sample, fit_likelihood, fit_ols, why_not
 from outrisk.outputs.regression.release import Kind, Release
@@ -37,8 +37,6 @@ class Regression(Common):
     OutputError if the formula cannot be read, names what is not in the codebook, or depends on the data as a whole.
     """
 
-    codebook: Codebook
-    name: str
     kind: Kind
     formula: str
     release: Release = field(default_factory=Release)
@@ -265,10 +263,6 @@ class Regression(Common):
             if name in self.codebook
             for value in self.codebook[name].values
         }
-
-    def publish(self, values: Array) -> tuple[Array, Array]:
-        """Rounded numbers."""
-        return printed(values, self.decimals)
 
     def check(self, low: Array, high: Array) -> None:
         """OutputError for numbers that no regression has, such as a standard error of 0."""

@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, Field
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, Common, Entry, Subset, joint_for, printed, record_counts
+from outrisk.outputs.base import Array, Common, Entry, Subset, joint_for, record_counts
 from outrisk.outputs.smooth import derivatives as smooth
 from outrisk.outputs.smooth.comoments import Comoments
 from outrisk.problem.analysis import RecordCounts
@@ -35,8 +35,6 @@ class Correlations(Common):
     a number, or for fewer than two.
     """
 
-    codebook: Codebook
-    name: str
     variables: tuple[str, ...]
     statistics: tuple[Statistic, ...] = ("correlation",)
     places: int | Mapping[str, int] = _DECIMALS
@@ -113,10 +111,6 @@ class Correlations(Common):
             "n": np.array(float(len(frame))),
         }
         return np.array([found[statistic][where] for statistic, where in self.numbers])
-
-    def publish(self, values: Array) -> tuple[Array, Array]:
-        """Low and high (k,) of what is printed of exact values."""
-        return printed(values, self.decimals)
 
     def counts(self, low: Array, high: Array) -> Iterable[RecordCounts]:
         """The number of records."""

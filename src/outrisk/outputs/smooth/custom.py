@@ -19,7 +19,7 @@ from pydantic import Field, PlainSerializer, PrivateAttr
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError, first_line
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, Common, Entry, Subset, joint_for, printed, support_frame
+from outrisk.outputs.base import Array, Common, Entry, Subset, joint_for, support_frame
 from outrisk.outputs.smooth import derivatives as smooth
 from outrisk.outputs.smooth.recount import Effort, Recount
 from outrisk.problem.blocks import Model, Term
@@ -39,8 +39,6 @@ class Custom(Common):
     the totals: OutputError if there are more than 2,000. `spent` counts what the slow path has taken so far.
     """
 
-    codebook: Codebook
-    name: str
     function: str
     call: Function
     variables: tuple[str, ...]
@@ -109,10 +107,6 @@ class Custom(Common):
                 f"{len(self.published)} labels; return one for each label"
             )
         return np.where(np.isfinite(found), found, np.nan)
-
-    def publish(self, values: Array) -> tuple[Array, Array]:
-        """Low and high (k,) of what is printed of exact values."""
-        return printed(values, self.decimals)
 
     def parts(self, values: Array) -> tuple[ModelPart, ...]:
         """Counts over the joint of the variables."""

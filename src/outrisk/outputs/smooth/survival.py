@@ -17,7 +17,7 @@ from statsmodels.duration.survfunc import SurvfuncRight, survdiff
 from outrisk.codebook import Codebook, format_value
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, Common, Entry, Level, Subset, joint_for, printed, support_frame
+from outrisk.outputs.base import Array, Common, Entry, Level, Subset, joint_for, support_frame
 from outrisk.outputs.smooth import derivatives as smooth
 from outrisk.outputs.smooth.kaplan_meier import Curves
 from outrisk.problem.blocks import Joint, Model, Term
@@ -42,8 +42,6 @@ class Survival(Common):
     `times` defaults to every value of the support.
     """
 
-    codebook: Codebook
-    name: str
     time: str
     event: str
     by: tuple[str, ...] = ()
@@ -173,10 +171,6 @@ class Survival(Common):
             error = np.append(0.0, fit.surv_prob_se)[last]
         by_name = {"survival": survival, "standard error": error, "at risk": risk, "events": events}
         return np.ravel([by_name[statistic] for statistic in self.columns], order="F")
-
-    def publish(self, values: Array) -> tuple[Array, Array]:
-        """Low and high (k,) of what is printed of exact values."""
-        return printed(values, self.decimals)
 
     def parts(self, values: Array) -> tuple[ModelPart, ...]:
         """Events and censored records at every time of every group: totals (2, groups, times), flat."""

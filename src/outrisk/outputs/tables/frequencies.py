@@ -54,8 +54,6 @@ class Frequencies(Common):
     printed, but a reader knows from what is withheld whether they reach it.
     """
 
-    codebook: Codebook
-    name: str
     by: tuple[str, ...]
     where: str = ""
     show: Show = "counts"

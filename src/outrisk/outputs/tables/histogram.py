@@ -40,8 +40,6 @@ class Histogram(Common):
     withheld whether they reach it.
     """
 
-    codebook: Codebook
-    name: str
     value: str
     breaks: tuple[float, ...]
     by: tuple[str, ...] = ()

@@ -41,8 +41,6 @@ class Magnitudes(Common):
     a reader knows from what is withheld whether they reach it.
     """
 
-    codebook: Codebook
-    name: str
     value: str
     by: tuple[str, ...] = ()
     statistics: tuple[Statistic, ...] = ("mean",)

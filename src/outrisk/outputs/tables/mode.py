@@ -81,8 +81,6 @@ class Mode(Common):
     is withheld whether they reach it.
     """
 
-    codebook: Codebook
-    name: str
     variable: str
     by: tuple[str, ...] = ()
     where: str = ""

@@ -38,8 +38,6 @@ class Quantiles(Common):
     printed, but a reader knows from what is withheld whether they reach it.
     """
 
-    codebook: Codebook
-    name: str
     value: str
     by: tuple[str, ...] = ()
     probabilities: tuple[float, ...] = (0.5,)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 
-from outrisk.outputs.base import Array, middle
+from outrisk.codebook import Codebook
+from outrisk.outputs.base import Array, middle, support_frame
 from outrisk.outputs.tables.checks import unknown
+from outrisk.problem.blocks import Tally, joint_of
 from outrisk.problem.formulas import Formula
-from outrisk.problem.released import Bounds
+from outrisk.problem.released import Bounds, TallyPart
 
 _MOST_BASE = 1_000  # bases that printed shares can come from are told up to here,
 _MOST_WORK = 20_000_000  # or as far as this many comparisons go
@@ -43,6 +47,18 @@ class Counts:
     def formulas(self, n_numbers: int) -> list[Formula]:
         """Each the total."""
         return [Formula("total", np.array([at])) for at in np.argsort(self.number)]
+
+
+def counting(
+    codebook: Codebook, names: Sequence[str], holds: Callable[[pd.DataFrame], Sequence[ArrayLike]]
+) -> tuple[TallyPart, ...]:
+    """The parts of an output whose numbers each say for how many records a condition on some variables holds.
+
+    `holds` gives, of decoded records with these variables, whether each condition holds, one array (n,) for a number.
+    """
+    place = joint_of(codebook, names)
+    cells = [np.where(each, 0, -1).astype(np.int32) for each in holds(support_frame(codebook, place))]
+    return (TallyPart(tuple(Tally(place, 1, cell) for cell in cells), Counts(np.arange(len(cells))), len(cells)),)
 
 
 @dataclass(frozen=True, eq=False)
