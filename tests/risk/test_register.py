@@ -1,7 +1,10 @@
 """Scores of guesses with chances: hand-solved tables, and predictors that learn what there is to learn."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 from outrisk.risk.register.predictors import predictors
 from outrisk.risk.register.rightly import (
@@ -86,6 +89,26 @@ def test_predictors_learn_the_population():
     assert len(found) == 4
     for guess in found.values():
         assert (guess.argmax(axis=1) == [1, 1, 0, 0]).all() and np.allclose(guess.sum(axis=1), 1.0)
+
+
+def test_predictors_learn_in_one_thread(monkeypatch):
+    """A limit holds for the thread that sets it, and for libraries that are loaded by then."""
+    seen = []
+
+    class Model:
+        classes_ = np.arange(2)
+
+        def fit(self, *_, **__):
+            seen.append(max(library["num_threads"] for library in threadpool_info()))
+
+        def predict_proba(self, asked):
+            return np.full((len(asked), 2), 0.5)
+
+    monkeypatch.setattr("outrisk.risk.register.predictors._models", lambda *_: [("model", Model(), None, np.zeros(2))])
+    keys = np.array([[0], [1]])
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(predictors, keys, np.eye(2), keys, [2], 1).result()
+    assert seen == [1]
 
 
 def test_a_target_of_one_value_is_predicted():

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from outrisk.risk.attribution.definitions import Floats
 
@@ -40,13 +41,15 @@ def predictors(keys: Codes, chances: Floats, queries: Codes, sizes: Sequence[int
         return {"the one value": np.tile(np.eye(levels)[values[0]], (len(queries), 1))}
     found: dict[str, Floats] = {}
     kinds, place = np.unique(queries, axis=0, return_inverse=True)
-    for name, model, features, asked in _models(records, kinds, sizes, seed):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a logistic regression that has not converged predicts as well
-            model.fit(features, values, sample_weight=weight)
-        guess = np.zeros((len(kinds), levels))
-        guess[:, model.classes_] = model.predict_proba(asked)
-        found[name] = guess[place.reshape(-1)]
+    models = _models(records, kinds, sizes, seed)
+    with threadpool_limits(1):  # in this thread, now that the libraries are loaded: theirs wait for one another
+        for name, model, features, asked in models:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a logistic regression that has not converged predicts as well
+                model.fit(features, values, sample_weight=weight)
+            guess = np.zeros((len(kinds), levels))
+            guess[:, model.classes_] = model.predict_proba(asked)
+            found[name] = guess[place.reshape(-1)]
     return found
 
 
