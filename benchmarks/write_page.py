@@ -40,7 +40,7 @@ BENCHMARKS = {
         "tables scale variables --seeds 1", "three seeds; `mixed`; `scale --largest 10000000`", "census"
     ),
     "small": Benchmark("--seeds 3", "ten seeds without options"),
-    "near": Benchmark("--runs 1 --seconds 8", "four runs of 12 s without options", "census"),
+    "near": Benchmark("--runs 2", "twelve runs of each release without options", "census"),
     "ablation": Benchmark("--seeds 1 --sizes 300", "ten seeds and four sizes without options"),
     "planted": Benchmark("--draws 10", "forty draws without options"),
     "certain": Benchmark("", "`protected` and `null`", "census"),
@@ -49,7 +49,7 @@ BENCHMARKS = {
     "privacy": Benchmark("", "`--rows 20000 100000`"),
     "attacks": Benchmark("--quick", "50,000 records instead of 5,000 without `--quick`"),
     "studies": Benchmark("", "`ten-outputs` of the census, with what each adds to the others: 8 processor minutes"),
-    "forecast": Benchmark("fair fair-tables heart", "two more studies without names"),
+    "forecast": Benchmark("fair fair-tables heart", "seven more studies without names"),
     "first_use": Benchmark(),
 }
 BEGIN, END = "<!-- printed: begin -->", "<!-- printed: end -->"
