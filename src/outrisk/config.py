@@ -294,6 +294,10 @@ class StudyFile(_Section):
         return self
 
 
+def _important(output: Output, importance: float) -> Output:
+    return output if output.importance == importance else replace(output, importance=importance)
+
+
 @dataclass(frozen=True)
 class Study:
     """A study file with the place it was read from; `trust`: whether code of the study's own may be run.
@@ -361,8 +365,7 @@ class Study:
         """The outputs that the study gives values of, by name; the others are computed from its data."""
         own = {
             released.name: released
-            for entry, built in self._built(codebook)
-            if entry.values is not None
+            for entry, built in self._built(codebook, given=True)
             for released in released_as_given(built, entry.values, self.folder)
         }
         outputs = {output.name: output for output in self.outputs_of_earlier(codebook)}
@@ -388,12 +391,14 @@ class Study:
                     "read it, and give --trust if it may run (in Python, give the function itself)"
                 )
 
-    def _built(self, codebook: Codebook) -> list[tuple[OutputEntry, list[Output]]]:
+    def _built(self, codebook: Codebook, given: bool = False) -> list[tuple[OutputEntry, list[Output]]]:
+        """The entries with their outputs; `given`: of those alone that the study gives values of."""
         self.refuse_code()
         return [
-            (entry, [replace(output, importance=entry.importance) for output in entry.build(codebook, position)])
-            for position, given in enumerate(self.file.outputs, start=1)
-            for entry in resolve(given, codebook, position, self.folder)
+            (entry, [_important(output, entry.importance) for output in entry.build(codebook, position)])
+            for position, written in enumerate(self.file.outputs, start=1)
+            for entry in resolve(written, codebook, position, self.folder)
+            if entry.values is not None or not given
         ]
 
     def rules(self, codebook: Codebook) -> tuple[Rule, ...]:
