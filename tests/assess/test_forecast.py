@@ -1,9 +1,12 @@
 """What is said of a study before its first run: how long, how much memory, and what would make it shorter."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
@@ -11,7 +14,8 @@ from command import outrisk, write_study
 
 from outrisk.api import studies
 from outrisk.assess import forecast as forecasting
-from outrisk.assess.forecast import FEW, Forecast, Trial, forecast, typical_generations
+from outrisk.assess.forecast import FEW, Forecast, Timing, Trial, _Begun, forecast, typical_generations
+from outrisk.assess.study import in_order
 
 LONG = {"evolve": {"generations": 5000, "patience": 0}, "study": {"runs": 3, "folds": [1, 2]}}
 
@@ -20,29 +24,67 @@ def prepared(folder, changes=None):
     return studies.prepare_study(write_study(folder, changes or LONG), folder / "run", False, 2, None)
 
 
-def test_it_is_a_few_generations_times_runs(tmp_path, monkeypatch):
-    """Of two seconds before, half a second a generation and three seconds of measures on 80 records."""
+def test_it_is_the_generations_of_every_run(tmp_path, monkeypatch):
+    """Halves tried: two seconds before, half a second a generation, three seconds of measures on 80 records."""
     run = prepared(tmp_path)
-    monkeypatch.setattr(forecasting, "tried", lambda job, halt: Trial(2.0, 0.5, 3.0, 80, 100.0))
+    trial = Trial({2: Timing(2.0, 0.5, 3.0, 80)}, 40.0, 100.0)
+    monkeypatch.setattr(forecasting, "tried", lambda *_: trial)
     found = forecast(run.jobs, [], 2, Event())
-    whole = [job for job in run.jobs if job.fold.level == 1]
-    halves = [job for job in run.jobs if job.fold.level == 2]
-    assert (len(whole), len(halves)) == (3, 6)
-    generations = typical_generations(whole[0])
-    one = 2.0 + 0.5 * generations + 3.0
-    assert found.likely == pytest.approx((3 * 2 * one + 6 * one) / 2)  # 160 records take twice as long
+    assert [job.fold.level for job in run.jobs].count(2) == 6
+    assert found.likely == pytest.approx((3 * 2 + 6) * (2.0 + 0.5 * 40 + 3.0) / 2)  # 160 records take twice as long
     assert found.most == pytest.approx((3 * 2 + 6) * (2.0 + 0.5 * 5000 + 3.0) / 2)
+    both = replace(trial, timings={**trial.timings, 1: Timing(2.0, 0.25, 1.0, 160)})
+    monkeypatch.setattr(forecasting, "tried", lambda *_: both)
+    likely = forecast(run.jobs, [], 2, Event()).likely
+    assert likely == pytest.approx((3 * (2.0 + 0.25 * 40 + 1.0) + 6 * (2.0 + 0.5 * 40 + 3.0)) / 2)
 
 
-def test_a_few_generations_are_tried_and_leave_nothing(tmp_path):
+def test_runs_that_have_ended_are_done_as_they_would_have_been(tmp_path):
+    """Beside a study that is carried out without a forecast."""
+    quick = {"evolve": {"generations": 6, "patience": 0}, "study": {"runs": 2, "folds": [1, 2]}}
+    (tmp_path / "plain").mkdir()
+    foretold, plain = prepared(tmp_path, quick), prepared(tmp_path / "plain", quick)
+    told = []
+    with foretold, plain:
+        found = foretold.foretell(Event(), told.append)
+        assert found.ended and [result.job for result in told] == list(foretold.done)
+        assert foretold.keeps
+        plain.carry_out(Event(), lambda *_: None, lambda _: None)
+        others = {result.job.name: result for result in plain.done.values()}
+        for result in told:
+            assert np.array_equal(result.synthetic.codes, others[result.job.name].synthetic.codes)
+            assert repr(result.measures) == repr(others[result.job.name].measures)  # some are NaN
+        foretold.directory.discard()
+        plain.directory.discard()
+
+
+def test_generations_seen_over_ends(tmp_path, monkeypatch):
+    """Two ends in 60 and 20 generations and one cut off at 10 are 90; the typical number is one more end."""
     run = prepared(tmp_path)
-    found = forecasting.tried(run.jobs[0], Event())
-    assert found.start >= 0 and found.generation > 0 and found.measures > 0
-    assert FEW < 10
+    typical = typical_generations(run.jobs[0])
+    ends = [(60, "matched"), (20, "near"), (10, "time")]
+    begun = [_Begun(run.jobs[0], SimpleNamespace(generations=g, stop=stop), 1.0) for g, stop in ends]
+    assert forecasting._generations(run.jobs[0], begun) == pytest.approx((90 + typical) / 3)
+    assert forecasting._generations(run.jobs[0], begun[2:]) == pytest.approx(10 + typical)
+
+
+def test_a_few_generations_are_tried_at_least_and_leave_nothing(tmp_path):
+    run = prepared(tmp_path)
+    found = forecasting.tried(run.jobs, 2, 0.0, Event())
+    assert [timing.n_records for timing in found.timings.values()] == [160]
+    timing = found.timings[1]
+    assert timing.start >= 0 and timing.generation > 0 and timing.measures > 0 and not found.ended
+    assert found.generations == 2 * FEW + typical_generations(run.jobs[0])
     halted = Event()
     halted.set()
-    assert forecasting.tried(run.jobs[0], halted) is None
+    assert forecasting.tried(run.jobs, 2, 0.0, halted) is None
     assert not (tmp_path / "run").exists()
+
+
+def test_every_level_has_its_turn(tmp_path):
+    run = prepared(tmp_path)
+    order = [job.fold.level for job in forecasting._levels_by_turns(in_order(run.jobs), 2)]
+    assert order == [2, 2, 1, 1, 2, 2, 1, 2, 2]
 
 
 def test_subsets_of_outputs_are_in_it(tmp_path):
@@ -56,7 +98,7 @@ def test_subsets_of_outputs_are_in_it(tmp_path):
 def test_it_stands_before_the_first_run_and_only_of_what_may_take_long(tmp_path, capsys, monkeypatch, most, times):
     found = Forecast(likely=most / 10, most=most, subsets=120.0, memory=512.0)
     order = []
-    monkeypatch.setattr(studies.StudyRun, "foretell", lambda run, halt: order.append(len(run.done)) or found)
+    monkeypatch.setattr(studies.StudyRun, "foretell", lambda run, halt, _: order.append(len(run.done)) or found)
     path = write_study(tmp_path, {"study": {"runs": 1, "folds": [1, 2], "time_limit": 300}})
     code, _, err = outrisk(capsys, "assess", path, "--out", tmp_path / "run")
     assert code == 0 and order == [0]

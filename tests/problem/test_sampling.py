@@ -114,6 +114,9 @@ def test_near_is_one_percent_of_the_sampling_error():
     for share, near in ((0.99, True), (1.01, False)):
         refit = Refit(released, data.codes, released.values + share * NEAR * error)
         assert not refit.matched.any() and (refit.near == near).all()
-        assert {row.reason for row in refit.rows("budget")} == {"coarse"}
+        assert {row.reason for row in refit.rows("stalled")} == {"coarse"}
+        assert {row.reason for row in refit.rows("budget")} == {"coarse" if near else "out_of_time"}
+    far = Refit(released, data.codes, released.values + 2.0 * error / np.sqrt(N))  # as two records move it
+    assert {row.reason for row in far.rows("stalled")} == {"stood_still"}
     lost = Refit(released, data.codes, np.full(2, np.nan), "no variation")
     assert [(row.reason, row.detail, row.near) for row in lost.rows()] == [("no_refit", "no variation", False)] * 2

@@ -128,3 +128,30 @@ def test_influence_is_what_a_record_changes(entry):
     told, seen = np.array(told), np.array(seen)
     for k in range(len(numbers)):
         assert np.corrcoef(told[:, k], seen[:, k])[0, 1] > 0.95, one.labels[numbers[k]]
+
+
+def test_a_standard_error_that_a_table_does_not_allow():
+    """A table of everybody settles the fit of the variables that it crosses; statsmodels has the number."""
+    logit = {"kind": "logit", "formula": "ill ~ C(area)", "event": 1, "decimals": 3}
+    logit["release"] = ["coefficients", "standard_errors"]
+    data, outputs = given(people(), [BY_AREA, logit], {(1, 4): 0.05})
+    found = in_conflict(data.codebook, outputs, 200)
+    assert found == [{}, {4: f"the counts of '{outputs[0].name}'"}]
+    wider = logit | {"formula": "ill ~ C(area) + age"}  # the table does not cross age
+    data, outputs = given(people(), [BY_AREA, wider], {(1, 5): 0.05})
+    assert in_conflict(data.codebook, outputs, 200) == [{}, {}]
+    part = BY_AREA | {"where": "sex == 0"}  # nor does it count everybody
+    data, outputs = given(people(), [part, logit], {(1, 4): 0.05})
+    assert in_conflict(data.codebook, outputs, 200) == [{}, {}]
+
+
+def test_a_mean_that_no_so_many_people_have():
+    """Whole ages of n people add up to a whole number (Brown and Heathers 2017)."""
+    means = {"kind": "magnitudes", "value": "age", "by": ["sex"], "statistics": ["mean", "count"], "decimals": 4}
+    data, outputs = given(people(40), [means], {})
+    first, count = outputs[0].values[:2]
+    assert in_conflict(data.codebook, outputs, 40) == [{}]
+    data, outputs = given(people(40), [means], {(0, 0): 0.4 / count})
+    assert abs((first * count) - round(first * count)) < 0.01
+    found = in_conflict(data.codebook, outputs, 40)
+    assert 0 in found[0] and outputs[0].labels[0].startswith("sex=0: mean")

@@ -250,7 +250,7 @@ def carry_out(study: StudyRun, halt: Event, console: Console) -> None:
     outlook = Outlook(len(study.jobs), len(study.done), study.workers, study.assessment.settings.generations)
     with Progress("runs", outlook, console) as progress:
         if not console.quiet:
-            found = study.foretell(halt)
+            found = study.foretell(halt, end)
             if found is not None and found.most >= _LONG:
                 progress.say(foretold(study, found))
         study.carry_out(halt, watch, end)

@@ -1,93 +1,200 @@
-"""What a study will take, from a few generations of one of its runs and its measures on what these give.
+"""What a study will take, from the beginnings of its first runs and the measures on what these give.
 
-How long a generation takes is measured. How many a run needs is not known before: likely are as many as runs of the
-same make have needed (benchmarks/forecast.py), at most the whole budget.
+As many runs as go side by side are tried side by side, so that what they take from each other, and what else the
+machine does, is in the time of a generation. Runs that end within these seconds tell how many generations runs of this
+study need, and are kept as the runs they are; what others came to is thrown away. How many generations those need is
+not known: as many as runs of the same make have needed count as one more that has ended, and the whole budget is the
+most.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from statistics import fmean
 from threading import Event
 
 from threadpoolctl import threadpool_limits
 
 from outrisk.assess.contributions.subset_runs import SubsetJob
-from outrisk.assess.run import Job, perform
+from outrisk.assess.run import Job, RunResult, perform
 from outrisk.evolve.schedule import tightens
 from outrisk.evolve.settings import LocalSearchSettings
 from outrisk.problem.released import ModelPart
 from outrisk.records.provenance import peak_memory_mb
 
-FEW = 4  # generations that are tried
+FEW = 12  # generations that are tried, at least: the first are of the approach
+TRIED = 4.0  # seconds that runs are begun in
 TYPICAL = {"tables": 45, "models": 12, "crowded": 200}  # generations of a run: of tables, of models alone, of both
 
 
 @dataclass(frozen=True)
 class Forecast:
     """Seconds that runs and evolutions of some of the outputs will take, likely and at most, of all workers side by
-    side; memory in MB, None where the system does not tell.
+    side; memory in MB, None where the system does not tell; runs that have ended meanwhile.
     """
 
     likely: float
     most: float
     subsets: float
     memory: float | None
+    ended: tuple[RunResult, ...] = ()
 
 
 @dataclass(frozen=True)
-class Trial:
-    """What a run takes: seconds before the first generation, of each, and of refits and measures; records; MB."""
+class Timing:
+    """What a run takes: seconds before the first generation, of each, and of refits and measures; its records."""
 
     start: float
     generation: float
     measures: float
     n_records: int
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What runs take, by the level of their fold, the first tried being the first; generations that they likely have;
+    MB of all that were tried; those that came to their end.
+    """
+
+    timings: Mapping[int, Timing]
+    generations: float
     memory: float
+    ended: tuple[RunResult, ...] = ()
 
-    def run(self, job: Job, generations: int) -> float:
-        """Seconds of a run of so many generations, by the number of its records."""
-        return job.problem.n_records / self.n_records * (self.evolution(generations) + self.measures)
+    def run(self, job: Job, generations: float) -> float:
+        """Seconds of a run of so many generations; where none of its level was tried, by the number of its records."""
+        timing, scale = self._timing(job)
+        return self.evolution(job, generations) + scale * timing.measures
 
-    def evolution(self, generations: int) -> float:
-        """Seconds of an evolution of so many generations."""
-        return self.start + generations * self.generation
+    def evolution(self, job: Job, generations: float) -> float:
+        """Seconds of its evolution."""
+        timing, scale = self._timing(job)
+        seconds = scale * (timing.start + generations * timing.generation)
+        return seconds if job.time_limit is None else min(seconds, job.time_limit)
+
+    def _timing(self, job: Job) -> tuple[Timing, float]:
+        """Of the level of a job, or of another, and what that is to be multiplied by."""
+        if job.fold.level in self.timings:
+            return self.timings[job.fold.level], 1.0
+        first = next(iter(self.timings.values()))
+        return first, job.problem.n_records / first.n_records
 
 
-def tried(job: Job, halt: Event) -> Trial | None:
-    """A few generations of a run, measured and thrown away; None if they were halted."""
-    few = replace(job, run=2, settings=replace(job.settings, generations=FEW), folder=None, time_limit=None)
-    before, clock = peak_memory_mb() or 0.0, time.perf_counter()
-    with threadpool_limits(limits=1):
-        found = perform(few, halt)
-    if found is None:
+@dataclass(frozen=True)
+class _Begun:
+    """A run that was begun: its result, and the seconds it took with its measures."""
+
+    job: Job
+    result: RunResult
+    seconds: float
+
+    @property
+    def ended(self) -> bool:
+        """Whether it came to its own end."""
+        return self.result.stop != "time"
+
+
+def tried(jobs: Sequence[Job], side_by_side: int, seconds: float, halt: Event) -> Trial | None:
+    """The beginnings of these runs, measured; None if they were halted."""
+    before = peak_memory_mb() or 0.0
+    jobs = _levels_by_turns(jobs, side_by_side)
+    with threadpool_limits(limits=1), ThreadPoolExecutor(side_by_side) as threads:
+        begun = list(threads.map(lambda at: _begun(jobs[at::side_by_side], seconds, halt), range(side_by_side)))
+    if halt.is_set():
         return None
-    seconds = time.perf_counter() - clock
-    steps = [step.seconds for step in found.trajectory]
-    done = max(1, len(steps) - 1)
-    memory = max(0.0, (peak_memory_mb() or 0.0) - before)
-    return Trial(steps[0], (steps[-1] - steps[0]) / done, seconds - found.seconds, job.problem.n_records, memory)
+    every = [each for runs in begun for each in runs]
+    timings = {}
+    for level in dict.fromkeys(each.job.fold.level for each in every):
+        of_level = [[each for each in runs if each.job.fold.level == level] for runs in begun]
+        timings[level] = _timing([each for runs in of_level for each in runs[1:] or runs])  # the first loads code
+    return Trial(
+        timings,
+        _generations(jobs[0], every),
+        max(0.0, (peak_memory_mb() or 0.0) - before),
+        tuple(replace(each.result, job=each.job) for each in every if each.ended),
+    )
 
 
-def forecast(jobs: Sequence[Job], subsets: Sequence[SubsetJob], workers: int, halt: Event) -> Forecast | None:
-    """What these runs, of which the first is tried, and evolutions of subsets will take; None if it was halted."""
-    trial = tried(jobs[0], halt)
+def _levels_by_turns(jobs: Sequence[Job], side_by_side: int) -> list[Job]:
+    """So many jobs of each level after each other, the first level first."""
+    seen, turns = Counter[int](), list[tuple[int, int, Job]]()
+    for job in jobs:
+        turn = seen[job.fold.level] // side_by_side
+        seen[job.fold.level] += 1
+        turns.append((turn, list(seen).index(job.fold.level), job))
+    return [job for *_, job in sorted(turns, key=lambda each: each[:2])]
+
+
+def _begun(jobs: Sequence[Job], seconds: float, halt: Event) -> list[_Begun]:
+    """Runs one after the other, until the time is up."""
+    found, until = list[_Begun](), time.perf_counter() + seconds
+    for job in jobs:
+        clock = time.perf_counter()
+        limit = max(0.0, min(until - clock, job.time_limit or seconds))
+        result = perform(replace(job, folder=None, time_limit=limit, least=FEW), halt)
+        if result is None:
+            break
+        found.append(_Begun(job, result, time.perf_counter() - clock))
+        if time.perf_counter() >= until:
+            break
+    return found
+
+
+def _timing(begun: Sequence[_Begun]) -> Timing:
+    """Means over runs of a level. A generation is as long as all of a run that came to its end, as the later half of
+    those of another.
+    """
+    steps = [[step.seconds for step in each.result.trajectory] for each in begun]
+    later = [each[0 if one.ended else len(each) // 2 :] for one, each in zip(begun, steps, strict=True)]
+    return Timing(
+        start=fmean(each[0] for each in steps),
+        generation=sum(each[-1] - each[0] for each in later) / max(1, sum(len(each) - 1 for each in later)),
+        measures=fmean(each.seconds - each.result.seconds for each in begun),
+        n_records=begun[0].job.problem.n_records,
+    )
+
+
+def _generations(job: Job, begun: Sequence[_Begun]) -> float:
+    """Generations that runs likely have: those seen over the runs that came to their end, as an end is to be expected
+    where it is equally likely at any generation; one that has the typical number being added.
+    """
+    seen, ends = sum(each.result.generations for each in begun), sum(each.ended for each in begun)
+    return min(job.settings.generations, (typical_generations(job) + seen) / (1 + ends))
+
+
+def forecast(
+    jobs: Sequence[Job], subsets: Sequence[SubsetJob], workers: int, halt: Event, seconds: float = TRIED
+) -> Forecast | None:
+    """What these runs, of which the first are tried for some seconds, and evolutions of subsets will take; None if it
+    was halted.
+    """
+    side_by_side = max(1, min(workers, len(jobs)))
+    trial = tried(jobs, side_by_side, seconds, halt)
     if trial is None:
         return None
-    budget, typical = jobs[0].settings.generations, typical_generations(jobs[0])
-    side_by_side = max(1, min(workers, len(jobs)))
-    likely = sum(_limited(job, trial.run(job, typical)) for job in jobs) / side_by_side
-    most = sum(_limited(job, trial.run(job, budget)) for job in jobs) / side_by_side
+    ended = {result.job for result in trial.ended}
+    left = [job for job in jobs if job not in ended]
+    likely = sum(trial.run(job, trial.generations) for job in left) / side_by_side
+    most = sum(trial.run(job, jobs[0].settings.generations) for job in left) / side_by_side
     share = sum(len(each.outputs) / len(each.job.problem.released) for each in subsets)
-    evolution = _limited(jobs[0], trial.evolution(typical))
-    peak = peak_memory_mb()
     return Forecast(
         likely,
         max(likely, most),
-        share * evolution / workers,
-        None if peak is None else peak + (side_by_side - 1) * trial.memory,
+        share * trial.evolution(jobs[0], trial.generations) / workers,
+        _memory(jobs, trial),
+        trial.ended,
     )
+
+
+def _memory(jobs: Sequence[Job], trial: Trial) -> float | None:
+    """Of the process, in MB, when the runs with most records go side by side."""
+    peak, tried_records = peak_memory_mb(), max(timing.n_records for timing in trial.timings.values())
+    more = max(job.problem.n_records for job in jobs) / tried_records - 1.0
+    return None if peak is None else peak + max(0.0, more) * trial.memory
 
 
 def typical_generations(job: Job) -> int:
@@ -97,7 +204,3 @@ def typical_generations(job: Job) -> int:
     models = any(isinstance(part, ModelPart) for part in job.problem.parts)
     make = "crowded" if tightens(job.problem, job.settings) else "models" if models else "tables"
     return min(job.settings.generations, TYPICAL[make])
-
-
-def _limited(job: Job, seconds: float) -> float:
-    return seconds if job.time_limit is None else min(seconds, job.time_limit)

@@ -55,6 +55,7 @@ class Job:
     suite: Suite
     workers: int  # threads inside the run
     time_limit: float | None = None  # seconds of evolution; None: as many as it takes
+    least: int = 0  # generations that there are before a time limit counts
     folder: Path | None = None  # where checkpoints are kept; None: nowhere
     every: float = EVERY  # seconds between them
 
@@ -152,7 +153,7 @@ def _evolved(job: Job, halt: Event | None, watcher: Watcher | None) -> tuple[_Tr
     clock = time.perf_counter() - trace.seconds
     for generation in evolve(job.problem, job.settings, np.random.default_rng(job.seed), job.workers, trace.state):
         seconds = time.perf_counter() - clock
-        late = job.time_limit is not None and seconds >= job.time_limit
+        late = job.time_limit is not None and seconds >= job.time_limit and generation.number >= job.least
         stop = generation.stop or ("time" if late else "")
         trace.add(job, generation, seconds, bool(stop))
         if watcher is not None:

@@ -23,7 +23,7 @@ from outrisk.assess.contributions.contributed import Asked, ask, places_of, wort
 from outrisk.assess.contributions.contributed import rows as rows_of
 from outrisk.assess.contributions.earlier import check_earlier
 from outrisk.assess.contributions.subset_runs import Kept, SubsetJob, carry_out_subsets
-from outrisk.assess.forecast import Forecast, forecast
+from outrisk.assess.forecast import TRIED, Forecast, forecast
 from outrisk.assess.kept import keep as keep_run
 from outrisk.assess.kept import kept as kept_run
 from outrisk.assess.look import Found, in_a_sentence, look
@@ -38,6 +38,7 @@ from outrisk.assess.suite import over_runs
 from outrisk.assess.summary import matched_rows, risk_rows, summarise
 from outrisk.assess.verdict.log_entry import log_entry
 from outrisk.assess.verdict.of_study import Reached, reach
+from outrisk.assess.verdict.unmet import unmet
 from outrisk.assess.with_register import (
     FoldGuessed,
     guess_folds,
@@ -145,13 +146,19 @@ class StudyRun:
                 f"kept in {kept}, and once that is mended the same command goes on"
             ) from error
 
-    def foretell(self, halt: Event) -> Forecast | None:
+    def foretell(self, halt: Event, finished: Callable[[RunResult], None]) -> Forecast | None:
         """What the runs that are not done will take, and the evolutions of some of the outputs; None if all are done,
-        or it was halted. It takes a few generations and the measures of one run.
+        or it was halted. It takes a few seconds; runs that end within them are done, each told. OSError as `carry_out`.
         """
         jobs = self._compiled()
         subsets = [] if self.asked is None else [job for job in self.asked.jobs if job.name not in self.subsets]
-        return forecast(jobs, subsets, self.workers, halt) if jobs else None
+        limit = self.study.file.study.time_limit
+        seconds = TRIED if limit is None else min(TRIED, limit / 10)
+        found = forecast(jobs, subsets, self.workers, halt, seconds) if jobs else None
+        for result in found.ended if found else ():
+            self.done[result.job] = result if self.directory is None else self._keep(self.directory, result)
+            finished(self.done[result.job])
+        return found
 
     def _compiled(self) -> list[Job]:
         """The runs that are not done, in their order, what they need being compiled."""
@@ -342,7 +349,7 @@ class StudyRun:
         stored = self.study.stored(directory.folder, codebook) if isinstance(directory, StudyDirectory) else None
         directory.yaml("study.yaml", stored or self.study.resolved())
         directory.codebook(codebook)
-        directory.rows("matched.csv", Matched, self._matched)
+        directory.rows("matched.csv", Matched, self._matched())
         directory.rows("trajectory.csv", Step, (row for result in results for row in result.trajectory))
         directory.rows("snapshots.csv", Snapshot, (row for result in results for row in result.snapshots))
         directory.rows("risk.csv", Score, (row for result in results for row in risk_rows(result)))
@@ -368,7 +375,6 @@ class StudyRun:
         self._decide(directory)
         self._write_contributions(directory)
 
-    @property
     def _matched(self) -> Iterator[Matched]:
         """Rows of matched.csv. Numbers that are given may contradict each other; those of the data never do."""
         for result in self.results:
@@ -398,6 +404,7 @@ class StudyRun:
                 limit_of(self.guessed, keys, margin) if self.guessed else None,
                 self._register.said if self.guessed else (),
                 self._proved(),
+                unmet(self._matched()),
             )
             self._reached = len(ended), found
         return self._reached[1]

@@ -82,6 +82,12 @@ class Refit:
         """Which of these numbers are matched, or within 1 % of their sampling error."""
         return self.matched | (np.abs(self.differences) <= NEAR * self.sampling_errors)
 
+    @cached_property
+    def _moved(self) -> Array:
+        """Half last digits that one record moves each of these numbers by."""
+        tolerance = self.released.tolerance[self.released.known]
+        return np.asarray(self.sampling_errors / np.sqrt(len(self.codes)) / tolerance)
+
     def rows(
         self, stop: str = "", conflicts: Mapping[int, str] = NOTHING, tensions: Mapping[int, str] = NOTHING
     ) -> Iterator[Compared]:
@@ -115,10 +121,13 @@ class Refit:
             return "conflict", conflicts[k]
         if not np.isfinite(self.numbers[k]):
             return "no_refit", self.failure or "the number is undefined on the synthetic data"
-        moved = self.sampling_errors[at] / np.sqrt(len(self.codes)) / self.released.tolerance[k]
-        if moved > COARSE:
+        early = stop in ("budget", "time")
+        if early and not self.near[at]:
+            return "out_of_time", ""
+        moved, missed = self._moved[at], np.abs(self.differences[at]) / self.released.tolerance[k]
+        if moved > COARSE and missed <= moved:
             return "coarse", f"{moved:.0f}"
-        if stop in ("budget", "time"):
+        if early:
             return "out_of_time", ""
         return ("tension", tensions[k]) if k in tensions else ("stood_still", "")
 

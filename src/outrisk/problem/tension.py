@@ -37,7 +37,8 @@ def tensions(refits: Sequence[Refit]) -> list[dict[int, str]]:
     rows = np.hstack([influences(refit.released, refit.codes, k) for refit, k in zip(refits, off, strict=True)])
     rows = (rows - rows.mean(axis=0)) * np.sign(lacks)
     length = np.sqrt((rows**2).sum(axis=0))
-    alike = np.divide(rows.T @ rows, np.outer(length, length), out=np.zeros((len(lacks),) * 2), where=length > 0.0)
+    both = np.outer(length, length)
+    alike = np.divide(rows.T @ rows, both, out=np.zeros_like(both), where=both > 0.0)
     for i, (at, k) in enumerate(places):
         j = int(np.argmin(alike[i]))
         if alike[i, j] <= OPPOSITE:

@@ -77,10 +77,12 @@ def contradiction(of: Programme, seconds: float) -> Contradiction:
     return Contradiction(tuple(found), done and outputs_done)
 
 
-def infeasible(of: Programme, until: float) -> bool:
-    """Whether no counts fit all rows, not even broken ones; False where that is not known by then."""
+def infeasible(of: Programme, whole: bool, until: float) -> bool:
+    """Whether no counts fit all rows, not even broken ones or, if `whole`, no whole ones; False where that is not known
+    by then.
+    """
     try:
-        return _contradicts(of, np.arange(len(of.origin)), False, until)
+        return _contradicts(of, np.arange(len(of.origin)), whole, until)
     except TimeoutError:
         return False
 

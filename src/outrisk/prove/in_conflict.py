@@ -1,8 +1,9 @@
 """Which released numbers no data set has together, from the numbers alone, where few kinds of records are in question.
 
-Numbers of few variables are linear constraints on how many records there are of each kind; where these cannot all be, a
-least set of them says which contradict each other (see contradiction.py). What is linear is taken without whole
-numbers, and what is not linear is left out, so that no set is named which some data set has.
+Numbers of few variables are linear constraints on how many records there are of each kind; where these cannot all be,
+first of any size, then in whole numbers (a mean that no so many people have), a least set of them says which contradict
+each other (see contradiction.py). What is not linear is left out, unless a table settles it (see of_full_tables.py). No
+set is named which some data set has.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from outrisk.errors import ProveError
 from outrisk.problem.blocks import Mask
 from outrisk.problem.released import ModelPart, Released
 from outrisk.prove.contradiction import Contradiction, contradiction, infeasible
+from outrisk.prove.of_full_tables import not_as_tables_say
 from outrisk.prove.programme import Programme, programme
 
 _COLUMNS = 20_000  # kinds of records, at most
@@ -35,16 +37,16 @@ def in_conflict(
 
     Contradictions are looked for one after the other, without the numbers of those before, for so many seconds. What is
     not named may contradict others all the same: where variables make too many kinds of records, or a number is not
-    linear in them.
+    linear in them and no table has all of its variables.
     """
-    found: list[dict[int, str]] = [{} for _ in released]
+    found = not_as_tables_say(codebook, released, n_records)
     position = {one.name: at for at, one in enumerate(released)}
     until = time.perf_counter() + seconds
     try:
         of = programme(codebook, released, n_records, rules=rules, most_columns=_COLUMNS)
     except ProveError:
         return found
-    while infeasible(of, until):
+    while infeasible(of, False, until) or infeasible(of, True, until):
         one = contradiction(of, max(0.0, until - time.perf_counter()))
         if not one.irreducible or not one.numbers:
             break

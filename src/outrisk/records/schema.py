@@ -654,6 +654,25 @@ class NotReproduced:
 
 
 @dataclass(frozen=True)
+class Unmet:
+    """A released number that `runs` runs met neither at its digits nor to 1 % of its sampling error.
+
+    level, fold, released, refit: in the run that is furthest away. reason: a code, as in matched.csv; why: that in
+    words, and what to do.
+    """
+
+    output: str
+    number: Text
+    runs: int
+    level: int
+    fold: str
+    released: Number
+    refit: Number
+    reason: Text
+    why: Text
+
+
+@dataclass(frozen=True)
 class OutputDecision:
     """What is known of one output, all outputs released together: a verdict of the same five, its x, and why."""
 
@@ -681,7 +700,8 @@ class Decision:
     verdict: one of VERDICTS, word for word; up_to: the x of the last, else undefined. sentence: the verdict with its
     number, as the report and the terminal give it. reasons: what led to it, the worst first; settle: what would settle
     or change it. people: people told something for certain that the intruder is not taken to know, each once.
-    rules_broken: findings of the direct look that are not certain. halves: what folds say about the whole data.
+    rules_broken: findings of the direct look that are not certain. halves: what folds say about the whole data. unmet:
+    the ten numbers that most runs are furthest from.
     """
 
     verdict: str
@@ -702,6 +722,7 @@ class Decision:
     dose: tuple[Dose, ...]
     outputs: tuple[OutputDecision, ...] = ()
     intruders: tuple[str, ...] = ()
+    unmet: tuple[Unmet, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from outrisk.report import findings, formats
 from outrisk.report.contrasts import NO_HOLDOUT
 from outrisk.report.runs import fold_rows
 
+_NAMED = 3  # numbers that are not met
 _CONVENTIONS = {"tcap_undefined": "undefined", "tcap_zero": "as zero"}
 
 
@@ -34,6 +35,8 @@ def summary(directory: Path, console: Console) -> None:
         sizes = formats.names([str(size) for size in results.risk.key_sizes])
         _heading(console, "Released numbers reproduced from synthetic data (full refit; range over runs)")
         console.print(_errors(results))
+        for line in _unmet(results):
+            console.print(escape(line), highlight=False)
         _heading(console, f"Correct attribution (TCAP), mean over all sets of {sizes} keys")
         console.print(_risks(results))
         for line in _reasons(results):
@@ -68,6 +71,18 @@ def _errors(results: Results) -> Table:
     for row in fold_rows(results):
         table.add_row(escape(row["fold"]), row["records"], row["runs"], _plain(row["mae"]), row["matched"], row["near"])
     return table
+
+
+def _unmet(results: Results) -> list[str]:
+    """The numbers that are not met, each with the reason and what to do."""
+    found = results.decision.unmet if results.decision else ()
+    lines = [
+        f"Not met: {each.output}, {each.number}: {each.refit:.6g} instead of {each.released:.6g} "
+        f"({formats.fold_name(each.level, each.fold)}; in "
+        f"{formats.plural(each.runs, 'run')}): {each.why}."
+        for each in found[:_NAMED]
+    ]
+    return [*lines, "More numbers that are not met: decision.json, matched.csv."] if len(found) > _NAMED else lines
 
 
 def _risks(results: Results) -> Table:

@@ -28,6 +28,7 @@ from outrisk.records.schema import (
     Limit,
     NotReproduced,
     PeopleCount,
+    Unmet,
 )
 from outrisk.risk.by_person.record_scores import MEASURES
 
@@ -56,6 +57,7 @@ class Evidence:
     proved: tuple[Rows, str] = (NOBODY, "")
     guessed: Limit | None = None
     intruders: tuple[str, ...] = ()
+    unmet: tuple[Unmet, ...] = ()
 
 
 def decide(evidence: Evidence) -> Decision:
@@ -98,6 +100,7 @@ def decide(evidence: Evidence) -> Decision:
         dose=tuple(dose),
         outputs=tuple(of_outputs(evidence, certain)),
         intruders=evidence.intruders,
+        unmet=evidence.unmet,
     )
 
 

@@ -16,7 +16,7 @@ from outrisk.assess.verdict.decide import Evidence, decide
 from outrisk.assess.verdict.looked_at import looked_at, of_output
 from outrisk.assess.verdict.reproduction import not_reproduced
 from outrisk.records.provenance import seed_of
-from outrisk.records.schema import Contrast, Decision, Limit, PeopleCount
+from outrisk.records.schema import Contrast, Decision, Limit, PeopleCount, Unmet
 
 _BRANCH = 3  # of the study's random tree: labels dealt at random
 
@@ -41,10 +41,11 @@ def reach(
     guessed: Limit | None = None,
     intruders: Sequence[str] = (),
     proved: tuple[Rows, str] = (NOBODY, ""),
+    unmet: tuple[Unmet, ...] = (),
 ) -> Reached:
     """The verdict on what is done of a study; `results` may lack some of the jobs, and has those of swapped folds.
 
-    guessed, intruders, proved: see `Evidence`.
+    guessed, intruders, proved, unmet: see `Evidence`.
     """
     names, target = assessment.original.codebook.names, assessment.target
     released = jobs[0].problem.released
@@ -67,6 +68,7 @@ def reach(
         guessed=guessed,
         intruders=tuple(intruders),
         proved=proved,
+        unmet=unmet,
     )
     return Reached(decide(evidence), tuple(row for level in levels for row in level.rows()), people, own)
 

@@ -17,6 +17,7 @@ from outrisk.records.schema import (
     NOT_REPRODUCED,
     Limit,
     NotReproduced,
+    Unmet,
 )
 from outrisk.risk.by_person.record_scores import MEASURES
 
@@ -184,11 +185,20 @@ def _missed(missed: Sequence[NotReproduced]) -> Iterator[str]:
 
 
 def settle(facts: Facts) -> Iterator[str]:
-    """What would settle the verdict, or change it."""
+    """What would settle the verdict, or change it; then numbers that no data set has."""
+    yield from _settle(facts)
+    yield from (f"{each.output}, {each.number}: {each.why}." for each in _contrary(facts))
+
+
+def _contrary(facts: Facts) -> list[Unmet]:
+    return [each for each in facts.evidence.unmet if each.reason == "conflict"]
+
+
+def _settle(facts: Facts) -> Iterator[str]:
     evidence = facts.evidence
     if facts.verdict == DISCLOSIVE:
         yield from dict.fromkeys(finding.advice for finding in facts.certain if finding.advice)
-    if evidence.missed:
+    if {each.output for each in evidence.missed} - {each.output for each in _contrary(facts)}:
         yield "A longer search would settle what is not reproduced (study file, evolve: patience or generations)."
     if not evidence.levels:
         yield "A holdout, or folds of 2 (study: folds: [1, 2]), would let the marginal risk be measured."
