@@ -66,6 +66,7 @@ def test_generations_seen_over_ends(tmp_path, monkeypatch):
     begun = [_Begun(run.jobs[0], SimpleNamespace(generations=g, stop=stop), 1.0) for g, stop in ends]
     assert forecasting._generations(run.jobs[0], begun) == pytest.approx((90 + typical) / 3)
     assert forecasting._generations(run.jobs[0], begun[2:]) == pytest.approx(10 + typical)
+    assert forecasting._generations(run.jobs[0], begun[:2]) == pytest.approx(40)
 
 
 def test_a_few_generations_are_tried_at_least_and_leave_nothing(tmp_path):

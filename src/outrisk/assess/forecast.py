@@ -160,10 +160,11 @@ def _timing(begun: Sequence[_Begun]) -> Timing:
 
 def _generations(job: Job, begun: Sequence[_Begun]) -> float:
     """Generations that runs likely have: those seen over the runs that came to their end, as an end is to be expected
-    where it is equally likely at any generation; one that has the typical number being added.
+    where it is equally likely at any generation. Where some did not, one that has the typical number is added.
     """
     seen, ends = sum(each.result.generations for each in begun), sum(each.ended for each in begun)
-    return min(job.settings.generations, (typical_generations(job) + seen) / (1 + ends))
+    expected = seen / ends if ends == len(begun) else (typical_generations(job) + seen) / (1 + ends)
+    return min(job.settings.generations, expected)
 
 
 def forecast(
