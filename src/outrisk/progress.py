@@ -8,7 +8,8 @@ import time
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import TracebackType
-from typing import Any
+from typing import Any, ClassVar
+from weakref import WeakSet
 
 from numba.core import event
 from rich import progress as bars
@@ -25,12 +26,14 @@ _FEW = 3  # generations that tell how long all of them take
 class _Compiling(event.Listener):  # type: ignore[misc]
     """Says, without a terminal too, that code is being compiled, the first time that it is: minutes may go by."""
 
+    _told: ClassVar[WeakSet[Console]] = WeakSet()
+
     def __init__(self, console: Console) -> None:
-        self._console, self._said = console, False
+        self._console = console
 
     def on_start(self, event: event.Event) -> None:
-        if not self._said:
-            self._said = True
+        if self._console not in self._told:
+            self._told.add(self._console)
             self._console.print("compiling, once: what is compiled now is kept for all later runs", highlight=False)
 
     def on_end(self, event: event.Event) -> None:

@@ -99,7 +99,12 @@ class _Begun:
 
 
 def tried(jobs: Sequence[Job], side_by_side: int, seconds: float, halt: Event) -> Trial | None:
-    """The beginnings of these runs, measured; None if they were halted."""
+    """The beginnings of these runs, measured; None if they were halted. One of the smallest comes before, so that what
+    is loaded once is loaded.
+    """
+    smallest = min(jobs, key=lambda job: job.problem.n_records)
+    with threadpool_limits(limits=1):
+        perform(replace(smallest, folder=None, settings=replace(smallest.settings, generations=1)), halt)
     before = peak_memory_mb() or 0.0
     jobs = _levels_by_turns(jobs, side_by_side)
     with threadpool_limits(limits=1), ThreadPoolExecutor(side_by_side) as threads:
@@ -109,8 +114,7 @@ def tried(jobs: Sequence[Job], side_by_side: int, seconds: float, halt: Event) -
     every = [each for runs in begun for each in runs]
     timings = {}
     for level in dict.fromkeys(each.job.fold.level for each in every):
-        of_level = [[each for each in runs if each.job.fold.level == level] for runs in begun]
-        timings[level] = _timing([each for runs in of_level for each in runs[1:] or runs])  # the first loads code
+        timings[level] = _timing([each for each in every if each.job.fold.level == level])
     return Trial(
         timings,
         _generations(jobs[0], every),
