@@ -49,6 +49,7 @@ SHORT = {
     "MOVER": "method of variance estimates recovery: an interval of a difference from those of its two sides",
     "MSE": "mean squared error",
     "NaN": "not a number: undefined, and said to be so",
+    "OLS": "ordinary least squares, a linear regression",
     "NN": "nearest neighbour",
     "PNG": "a format of pictures",
     "PNAS": "Proceedings of the National Academy of Sciences of the USA, in a source",
