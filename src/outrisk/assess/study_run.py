@@ -154,7 +154,8 @@ class StudyRun:
         subsets = [] if self.asked is None else [job for job in self.asked.jobs if job.name not in self.subsets]
         limit = self.study.file.study.time_limit
         seconds = TRIED if limit is None else min(TRIED, limit / 10)
-        found = forecast(jobs, subsets, self.workers, halt, seconds) if jobs else None
+        looked = jobs and self.findings is not None  # before the runs, as it may take more memory than they do
+        found = forecast(jobs, subsets, self.workers, halt, seconds) if looked else None
         for result in found.ended if found else ():
             self.done[result.job] = result if self.directory is None else self._keep(self.directory, result)
             finished(self.done[result.job])
