@@ -133,6 +133,13 @@ def by_sorting(problem, codes, who, kept, ranges, rng):
     return draw_swaps(problem, codes, who, kept, kept, rng)
 
 
+def of_any(codes, free, variable, sizes, most, rng):
+    """Records that take another value, drawn alike whatever value they have."""
+    new = codes[free[:most]]
+    new[:, variable] = (new[:, variable] + rng.integers(1, sizes[variable], len(new))) % sizes[variable]
+    return free[:most, None], new
+
+
 NEVER = lambda *_: False  # noqa: E731
 SWITCHES = {  # operator: settings, constants of the tuning, (place, name, what stands there instead)
     "as is": ({}, {}, []),
@@ -153,6 +160,8 @@ SWITCHES = {  # operator: settings, constants of the tuning, (place, name, what 
     "closing in without the cube": ({}, {}, [(closing, "balanced", by_chance)]),
     "closing in, no annealing": ({}, {}, [(closing, "balanced", unpolished)]),
     "closing in, one start": ({}, {"anew": 0}, []),
+    "closing in, no round without gain goes on": ({}, {}, [(closing, "KICKS", 0)]),
+    "closing in, values changed of any records": ({}, {}, [(swaps, "_changes", of_any)]),
     "closing in, swaps by sorting alone": ({}, {}, [(closing, "drawn_alike", by_sorting)]),
     "no local search beside swaps": ({}, {"beside": 1e-9}, []),
     "no exchanges": ({}, {}, [(moves.exchanges, "exchange", lambda *_: (0, 0))]),

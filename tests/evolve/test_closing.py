@@ -52,13 +52,13 @@ def missing(problem, codes, errors):
 
 
 def test_rows_say_what_records_change(problem, begun):
-    """Twenty records become others: the numbers, worked out again from all records, move by what the rows add up to."""
+    """Ten records become others: the numbers, worked out again from all records, move by what the rows add up to."""
     candidate, linear, rng = begun
     errors = problem.sampling_errors(candidate.codes)
     equations = equations_at(linear, candidate, errors)
     after = candidate.codes.copy()
-    after[:20] = after[rng.integers(20, 1_500, 20)]
-    said = (equations.rows(after[:20]) - equations.rows(candidate.codes[:20])).sum(axis=0)
+    after[:10] = after[rng.integers(10, 1_500, 10)]
+    said = (equations.rows(after[:10]) - equations.rows(candidate.codes[:10])).sum(axis=0)
     moved = (equations.missing - missing(problem, after, errors)) / equations.error
     models = len(said) - len(equations.totals)
     assert models == 20 and np.abs(said / equations.error)[:models].max() > 0.02
@@ -102,9 +102,14 @@ def test_the_nearest_data_set_has_fewest_numbers_beyond(problem, begun):
     nearest.of(candidate, errors, 0)
     assert nearest.of(other, missing_less, 1)[1] is errors  # one is beyond, though it misses less
     assert nearest.of(other, missing_less, 0)[1] is missing_less
-    far = Nearest()
-    far.of(candidate, errors, errors.numbers // 2)
-    assert far.of(other, missing_less, errors.numbers)[1] is missing_less  # so many tell nothing
+    assert nearest.of(other, errors, 0)[1] is missing_less
+
+
+def test_a_round_without_gain_goes_on_after_five_but_not_for_ever():
+    rng, closing = np.random.default_rng(1), Closing()
+    went_on = [closing.learn(False, rng) for _ in range(150)]
+    assert [number for number, on in enumerate(went_on, 1) if on] == list(range(5, 105, 5))
+    assert closing.ended and not Closing().ended
 
 
 def test_another_start_is_judged_by_a_map_of_its_own(problem):

@@ -10,7 +10,7 @@ from outrisk.evolve.candidate import Candidate, breaks_rule
 from outrisk.evolve.linear_map import linearise
 from outrisk.evolve.mending import GENTLY, MOST, mend
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.swaps import bound_by, draw_swaps, drawn_alike, within
+from outrisk.evolve.swaps import _changes, bound_by, draw_swaps, drawn_alike, within
 from outrisk.evolve.tallied import equations_of
 from outrisk.microdata import from_frame
 from outrisk.outputs import release
@@ -146,6 +146,16 @@ def test_two_records_have_one_swap_at_most():
     kept = np.zeros(len(problem.totals(data.codes)), np.bool_)
     found = draw_swaps(problem, data.codes[:2], np.arange(2), kept, ~kept, np.random.default_rng(1))
     assert found.count <= 1
+
+
+def test_a_class_of_few_changes_as_often_as_one_of_many():
+    """Of two classes of 30 and 970, fifty changes are of either in turn, or nearly."""
+    codes = np.zeros((1_000, 2), np.uint16)
+    codes[:30, 1] = 1
+    some, new = _changes(codes, np.arange(1_000), 1, np.array([3, 2]), 50, np.random.default_rng(1))
+    assert some.shape == (50, 1) and len(np.unique(some)) == 50
+    assert 15 <= (some < 30).sum() <= 30
+    assert np.array_equal(new[:, 1], 1 - codes[some[:, 0], 1]) and not new[:, 0].any()
 
 
 @pytest.mark.parametrize("seed", range(5))

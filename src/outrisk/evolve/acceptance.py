@@ -81,10 +81,9 @@ class Nearest:
     far: int = 0
 
     def of(self, candidate: Candidate, errors: Errors, far: int) -> tuple[Candidate, Errors]:
-        """The nearer of this and the nearest so far, which this becomes if fewer of its numbers are far, up to a point,
-        or else if it misses less.
+        """The nearer of this and the nearest so far, which this becomes if fewer of its numbers are far, or as many and
+        it misses less.
         """
-        far = min(far, int(TUNING.many * errors.numbers))
         if self.candidate is None or self.errors is None or (far, errors.missed) < (self.far, self.errors.missed):
             self.candidate, self.errors, self.far = deepcopy(candidate), errors, far
             return candidate, errors

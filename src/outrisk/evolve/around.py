@@ -134,6 +134,6 @@ def _of_tally(
     width = np.where(np.isfinite(high - low), high - low, 0.0)
     missing = np.clip(here, low + _MARGIN * width, high - _MARGIN * width) - here
     digit = linear.problem.tolerance[which][bounds.number[at]] / np.abs(bounds.unit[at])
-    beyond = np.where(smooth[at], (1.0 - TUNING.aim) * digit, 0.0)  # the range, where it still prints as released
+    beyond = np.where(smooth[at], TUNING.half * digit, 0.0)  # the range, where it still prints as released
     half = _MARGIN * width + beyond
     return np.array([missing, half, np.sqrt(bounds.variance[at])]), at, kept, counts, room

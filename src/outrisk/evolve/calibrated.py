@@ -31,7 +31,7 @@ from outrisk.problem.released import ModelPart, TallyPart
 RECORDS, NUMBERS, OF_MODELS = 1_000_000, 2_000, 250  # at most, for its time: of regressions it grows by their square
 TWICE = 500  # numbers up to which steps are taken in two ways (294 of 315 of `groups` at their digits without)
 STEPS = 12, 40  # at most: what is linear in the weights; all numbers
-WAIT, FALLING = (6, 15), 0.95  # steps without gain that end it, as a rule and with digits held; what is no gain
+WAIT, FALLING = 6, 0.95  # steps in which it neither gains nor falls that end it; what is no gain
 GAIN, STUCK = 1.0, 0.05  # of the convex function, and share of a step, below which what is linear ends
 FELT = 0.002  # half digits that a sampling error must be for its number to be aimed at
 WITHIN = 0.5  # half digits that a standard error which prints as 0 is taken to be
@@ -180,14 +180,15 @@ class Pool:
 
     def _near(self, weights: Array, firmly: bool) -> Array:
         """Meet all numbers, to first order at each step, as near as it goes."""
-        best, least, waited = weights, np.inf, 0
+        best, least, last, waited = weights, np.inf, np.inf, 0
         for _ in range(STEPS[1]):
             asked = self._asked(weights, True)
             left = asked.left(weights)
-            waited = 0 if left < FALLING * least else waited + 1
+            waited = 0 if left < FALLING * max(least, last) else waited + 1
+            last = left
             if left < least:
                 best, least = weights, left
-            if waited == WAIT[firmly]:
+            if waited == WAIT:
                 break
             spread = asked.spread(weights)
             slack = np.maximum(np.where(asked.firm & firmly, 0.0, asked.slack), TUNING.loose * spread)

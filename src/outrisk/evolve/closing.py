@@ -29,14 +29,16 @@ from outrisk.problem.refit import NEAR
 
 SWEEPS = 100  # of annealing over all swaps, at the end of a round
 SEEN = 40_000  # records of which it is asked how they bear on a number
+KICKS = 20  # rounds without gain that go on all the same, at most
 EACH = 8  # records for each swap that is kept, at least
 
 
 @dataclass
 class Closing:
     """How near the numbers are to be brought, in sampling errors; how much they may miss of that for the sake of few
-    swaps; their sampling errors (total k,); rounds, and those of late without gain; generations in which tables of
-    counts were mended; swaps that change little, drawn in earlier rounds, and what their records were.
+    swaps; their sampling errors (total k,); rounds, those of late without gain, and those that went on all the same;
+    generations in which tables of counts were mended; swaps that change little, drawn in earlier rounds, and what their
+    records were.
     """
 
     near: float = TUNING.near[0]
@@ -44,12 +46,13 @@ class Closing:
     errors: Array | None = None
     rounds: int = 0
     idle: int = 0
+    kicks: int = 0
     mended: int = 0
     small: list[NDArray[Any]] = field(default_factory=list)
 
     def look(self, linear: Linear, candidate: Candidate, afresh: bool) -> Equations:
         """The equations around a data set; `afresh`: with its own sampling errors, now and then."""
-        if self.errors is None or (afresh and self.rounds % (2 * TUNING.stuck) == 0):
+        if self.errors is None or (afresh and (self.rounds + self.mended) % (2 * TUNING.stuck) == 0):
             self.errors = np.nan_to_num(linear.problem.sampling_errors(candidate.codes))
         return equations_at(linear, candidate, self.errors)
 
@@ -92,14 +95,16 @@ class Closing:
         while self.near > least and self.merit(equations) < TUNING.settled * len(equations.missing):
             self.near = max(least, TUNING.nearer * self.near)
 
-    def learn(self, gained: bool, rng: np.random.Generator) -> None:
-        """Make more swaps after a round that gained while numbers are far, else as many as chance has it."""
+    def learn(self, gained: bool, rng: np.random.Generator) -> bool:
+        """Leave to chance how many swaps the next round makes. Returns whether what this one came to goes on: without
+        gain now and then, to get out of where it stands still (iterated local search).
+        """
         self.rounds += 1
         self.idle = 0 if gained else self.idle + 1
-        if gained and self.near == TUNING.near[0]:
-            self.slack = max(TUNING.slack[0], TUNING.less * self.slack)
-        else:
-            self.slack = float(np.exp(rng.uniform(*np.log(TUNING.slack))))
+        self.slack = float(np.exp(rng.uniform(*np.log(TUNING.slack))))
+        if self.idle == TUNING.stuck and self.kicks < KICKS:
+            self.kicks, self.idle = self.kicks + 1, 0
+        return self.idle == 0
 
     @property
     def ended(self) -> bool:
@@ -118,9 +123,8 @@ def close_in(
     size = np.sqrt((rows**2).sum(axis=1))
     closing.keep(candidate.codes, edits, size)
     limit = TUNING.reach[closing.near < TUNING.near[0]] * float(np.sqrt(asked @ asked))
-    enough = TUNING.least * len(asked)
-    if enough < len(size):
-        limit = max(limit, float(np.partition(size, enough)[enough]))
+    if len(asked) < len(size):
+        limit = max(limit, float(np.partition(size, len(asked))[len(asked)]))
     some = np.flatnonzero((size <= limit) & (size > 0.0))
     if len(some) < 2:
         return
@@ -146,7 +150,7 @@ def _drawn(
     if kept is not None:
         who = who[~np.isin(who, kept.record)]
     if rng.random() < 0.5:
-        found = drawn_alike(linear.problem, codes, who, equations.kept, linear.ranges, rng)
+        found = drawn_alike(linear.problem, codes, who[:SEEN], equations.kept, linear.ranges, rng)
     else:
         found = draw_swaps(linear.problem, codes, who, equations.kept, equations.loose, rng)
     return within(linear.problem, codes, kept.beside(found) if kept is not None else found, equations.room, rng)

@@ -169,7 +169,7 @@ def _of_tally(
     tolerance = problem.tolerance[which]
     bounds, widest = (
         part.map.bounds(totals, problem.low[which] - aim, problem.high[which] + aim)
-        for aim in (TUNING.aim * tolerance, tolerance)
+        for aim in ((1.0 - TUNING.half) * tolerance, tolerance)
     )
     return *_reachable(part, bounds, widest), of_tally(weights, which, bounds, tolerance, made_of_counts(part))
 

@@ -164,14 +164,13 @@ class _Search:
         out = (at.totals < self.linear.low) | (at.totals > self.linear.high)
         if closing.mends(int((out & equations.counts).sum())):
             mend(child, self.linear, closing.mended, self.rng)
-            self.candidate, self.spare = child, at
+            self.candidate, self.spare, self.linear = child, at, self._linearise(child)
             return
         closing.tighten(equations)
         close_in(child, equations, self.linear, closing, self.rng)
         linear = self._linearise(child)
         gained = closing.merit(closing.look(linear, child, False)) < closing.merit(equations)
-        closing.learn(gained, self.rng)
-        if gained:
+        if closing.learn(gained, self.rng):
             self.candidate, self.spare, self.linear = child, at, linear
         if closing.ended and self.problem.n_records <= TUNING.anew and self.settled.candidate is None:
             self._begin_anew(number)

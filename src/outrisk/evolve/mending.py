@@ -23,6 +23,7 @@ from outrisk.problem.blocks import Array, Tally
 from outrisk.problem.influence import records_of_tally
 
 GENTLY, MOST = 6, 12  # generations with all other numbers in view; in all, before sampling errors are looked at again
+WORTH = 44_000  # visits in one of the former, at most
 TURNS = 8  # in a generation, of mending tables alone
 VISITS = 20  # of a record in each; and records of a cell that holds too many that are among them
 
@@ -32,7 +33,7 @@ def mend(candidate: Candidate, linear: Linear, already: int, rng: np.random.Gene
     problem = linear.problem
     if already % MOST <= GENTLY or problem.counts is None:
         moves.anneal(candidate, linear, 0.0, rng)
-        moves.descend_with_swaps(candidate, linear, problem.n_records, 0.0, rng)
+        moves.descend_with_swaps(candidate, linear, min(problem.n_records, WORTH), 0.0, rng)
     else:
         _alone(candidate.codes, problem.counts, rng)
     candidate.totals = problem.totals(candidate.codes)

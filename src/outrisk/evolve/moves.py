@@ -54,7 +54,8 @@ def anneal(candidate: Candidate, linear: Linear, temperature: float, rng: np.ran
     what tables see, no record in two of them (compiled/trades.py). Returns how many swaps were found.
     """
     residual, _ = linear.slopes(candidate.totals)
-    found = trades.draw(linear.problem.plan, candidate.codes, *linear.arrays, len(residual), TUNING.batch, False, rng)
+    plan, most = linear.problem.plan, 2 * TUNING.swaps
+    found = trades.draw(plan, candidate.codes, *linear.arrays, len(residual), most, False, rng)
     totals = candidate.totals.copy()
     hot, cold = (heat * temperature for heat in TUNING.heats)
     made = trades.anneal(found, residual, totals, *linear.ranges, hot, cold, SWEEPS, rng)

@@ -101,16 +101,17 @@ def draw_swaps(
     records: list[NDArray[np.int64]] = []
     after: list[Codes] = []
     left = min(TUNING.swaps, len(who) // 2)
-    quota = max(1, left // TUNING.draws)
-    for _ in range(2 * TUNING.draws):
+    choices = len(plan.active)
+    quota = max(1, left // choices)
+    for _ in range(2 * choices):
         moved = np.zeros(len(tags), np.bool_)
-        moved[rng.choice(plan.active, 1 + (rng.random() < TUNING.double), replace=False)] = True
+        moved[rng.choice(plan.active, min(int(rng.integers(1, 3)), choices), replace=False)] = True
         free = who[~used[who]]
         if not counted[moved].any() and rng.random() < 0.5:
-            pairs, new = _changes(codes, free[: min(quota, left)], int(np.flatnonzero(moved)[0]), plan.sizes, rng)
+            pairs, new = _changes(codes, free, int(np.flatnonzero(moved)[0]), plan.sizes, min(quota, left), rng)
         else:
             same = (bound, too)[rng.integers(2)][moved].any(axis=0)
-            same |= rng.random(len(tags)) < rng.choice(TUNING.alike)
+            same |= rng.random(len(tags)) < rng.random()
             pairs, new = _pairs(codes, free, moved, same & ~moved, numeric, tags, min(quota, left), rng)
         fine = ~breaks_rule(problem.rules, new).reshape(pairs.shape).any(axis=1) if problem.rules else slice(None)
         pairs, new = pairs[fine], new.reshape(*pairs.shape, codes.shape[1])[fine]
@@ -234,10 +235,14 @@ def _pairs(
 
 
 def _changes(
-    codes: Codes, some: NDArray[np.int64], variable: int, sizes: NDArray[np.int64], rng: np.random.Generator
+    codes: Codes, free: NDArray[np.int64], variable: int, sizes: NDArray[np.int64], most: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], Codes]:
-    """Records (M, 1) that take another value of a variable that is in no table, and what they become."""
-    new = codes[some].copy()
+    """Records (M, 1) that take another value of a variable that is in no table, and what they become: a record is drawn
+    with a chance inverse to how many share its value, as a class of few needs as many changes as one of many.
+    """
+    values = codes[free, variable]
+    some = free[np.argsort(rng.exponential(np.bincount(values)[values]))[:most]]
+    new = codes[some]
     size = int(sizes[variable])
     new[:, variable] = (new[:, variable] + rng.integers(1, size, len(some))) % size
     return some[:, None], new
