@@ -156,7 +156,7 @@ SWITCHES = {  # operator: settings, constants of the tuning, (place, name, what 
         [(Problem, "counts", PropertyMock(return_value=None))],
     ),
     "calibrated start by systematic sampling": ({}, {}, [(calibrated, "balanced", systematic)]),
-    "no closing in": ({}, {}, [(schedule, "applies", NEVER)]),
+    "no closing in": ({}, {}, [(schedule, "applies", NEVER), (schedule, "closes", NEVER)]),
     "closing in without the cube": ({}, {}, [(closing, "balanced", by_chance)]),
     "closing in, no annealing": ({}, {}, [(closing, "balanced", unpolished)]),
     "closing in, one start": ({}, {"anew": 0}, []),

@@ -17,6 +17,7 @@ from outrisk.evolve.linear_map import linearise
 from outrisk.evolve.local_search import _Search
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
+from outrisk.evolve.schedule import Schedule
 from outrisk.evolve.settings import preset
 from outrisk.evolve.start import STARTS
 from outrisk.microdata import Microdata, from_frame
@@ -103,6 +104,18 @@ def test_the_nearest_data_set_has_fewest_numbers_beyond(problem, begun):
     assert nearest.of(other, missing_less, 1)[1] is errors  # one is beyond, though it misses less
     assert nearest.of(other, missing_less, 0)[1] is missing_less
     assert nearest.of(other, errors, 0)[1] is missing_less
+
+
+def test_where_a_start_is_not_calibrated_it_closes_in_once_all_else_stands_still(problem):
+    schedule = Schedule(problem, preset("fast", start="released"))
+    assert schedule.phase == "approach" and not schedule.closes_now(9)
+    schedule.phase = "together"
+    assert not schedule.closes_now(4) and schedule.closes_now(5) and schedule.phase == "closing"
+    schedule.closed()
+    assert schedule.phase == "together" and not schedule.closes_now(9)  # once
+    began = Schedule(problem, preset("fast"))
+    began.closed()
+    assert not began.closes_now(9)
 
 
 def test_a_round_without_gain_goes_on_after_five_but_not_for_ever():

@@ -42,7 +42,7 @@ SETTINGS = {
 
 
 PHASES = {
-    "fast": {"approach", "counts", "together"},
+    "fast": {"approach", "counts", "together", "closing"},
     "apart": {"approach", "apart"},
     "closing": {"closing"},
     "paper": {""},

@@ -73,18 +73,20 @@ class Settled:
 @dataclass
 class Nearest:
     """The data set nearest to the released numbers so far: where weights change, the search may go back. far: how many
-    of its numbers are neither at their digits nor within 1 % of their sampling error.
+    of its numbers are neither at their digits nor within 1 % of their sampling error. waited: generations since.
     """
 
     candidate: Candidate | None = None
     errors: Errors | None = None
     far: int = 0
+    waited: int = 0
 
     def of(self, candidate: Candidate, errors: Errors, far: int) -> tuple[Candidate, Errors]:
         """The nearer of this and the nearest so far, which this becomes if fewer of its numbers are far, or as many and
         it misses less.
         """
         if self.candidate is None or self.errors is None or (far, errors.missed) < (self.far, self.errors.missed):
-            self.candidate, self.errors, self.far = deepcopy(candidate), errors, far
+            self.candidate, self.errors, self.far, self.waited = deepcopy(candidate), errors, far, 0
             return candidate, errors
+        self.waited += 1
         return self.candidate, self.errors

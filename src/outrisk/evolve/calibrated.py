@@ -44,18 +44,19 @@ def pull_apart(problem: Problem) -> bool:
     return len(problem.parts) > 1 or any(model.size > model.n_score for model in models)
 
 
-def applies(problem: Problem) -> bool:
-    """Whether a start is calibrated: regressions, more than the coefficients of one, no output has a slow path, and
+def closes(problem: Problem) -> bool:
+    """Whether numbers are closed in on: regressions, more than the coefficients of one, no output has a slow path, and
     numbers and records are as many as it was measured to gain with.
     """
     models = any(isinstance(part, ModelPart) and part.model.n_score for part in problem.parts)
     slow = any(output.output.effort for output in problem.released)
-    sized = (
-        TUNING.calibrated <= problem.n_records <= RECORDS
-        and int(problem.known.sum()) <= NUMBERS
-        and sum(part.n_numbers for part in problem.parts if isinstance(part, ModelPart)) <= OF_MODELS
-    )
+    sized = TUNING.calibrated <= problem.n_records <= RECORDS and int(problem.known.sum()) <= NUMBERS
     return models and pull_apart(problem) and not slow and sized
+
+
+def applies(problem: Problem) -> bool:
+    """Whether a start is calibrated: where numbers are closed in on, and few are of regressions."""
+    return closes(problem) and sum(p.n_numbers for p in problem.parts if isinstance(p, ModelPart)) <= OF_MODELS
 
 
 def draw_calibrated(

@@ -112,6 +112,10 @@ class _Search:
     def _advance(self) -> None:
         if self.schedule.phase in ("counts", "closing"):
             return
+        if self.nearest.candidate is not None and self.schedule.closes_now(self.nearest.waited):
+            self.candidate = deepcopy(self.nearest.candidate)
+            self.linear = self._linearise()
+            return
         far = np.abs(self.linear.distances(self.candidate.totals)) / self.problem.tolerance
         self.schedule.advance(far)
 

@@ -5,11 +5,11 @@ A search that weighed every number by its last digit from the start would get st
 number is right, each begun where the one before ended. The phases:
 
 approach: by sampling errors (chi2), until numbers are near. counts: tables of counts alone, where a model stands beside
-them. closing, instead of both after a calibrated start: all numbers by what they miss (see closing.py). together: all
-other numbers tighten from their sampling errors to their digits, while swaps are annealed. apart: numbers at their
-digits and by their sampling errors in turn, and those that are still off gain weight (penalty weights that are raised
-where a constraint is not met: Morris 1993, "breakout"); the last phase of tables without models, and of coefficients
-alone, as "together" is that of all else.
+them. closing, instead of both after a calibrated start, else once the next stands still: all numbers by what they miss
+(see closing.py). together: all other numbers tighten from their sampling errors to their digits, while swaps are
+annealed. apart: numbers at their digits and by their sampling errors in turn, and those that are still off gain weight
+(penalty weights that are raised where a constraint is not met: Morris 1993, "breakout"); the last phase of tables
+without models, and of coefficients alone, as "together" is that of all else.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from outrisk.evolve.calibrated import applies, pull_apart
+from outrisk.evolve.calibrated import applies, closes, pull_apart
 from outrisk.evolve.number_errors import Errors
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import LocalSearchSettings
@@ -47,6 +47,7 @@ class Schedule:
         self.near = settings.near if models else np.inf
         near_at_once = self.step > 0.0 and settings.start == "calibrated" and applies(problem)
         self.phase: Phase = "closing" if near_at_once else "approach"
+        self.closes = self.step > 0.0 and closes(problem) and not near_at_once
         self.fitness: Fitness = "tightening" if near_at_once else settings.fitness
         self.tightness = TUNING.tightness[0] if near_at_once else 0.0
         self.emphasis = np.ones(len(problem.tolerance))
@@ -62,6 +63,13 @@ class Schedule:
             crowded = self.step > 0.0
             self.phase = "counts" if crowded and problem.counts is not None else "together" if crowded else "apart"
         return self.phase != "approach"
+
+    def closes_now(self, waited: int) -> bool:
+        """Close in, once, where all numbers together stand still: so many generations after the nearest data set."""
+        if self.phase != "together" or not self.closes or waited < TUNING.stuck:
+            return False
+        self.phase, self.fitness, self.tightness, self.closes = "closing", "tightening", TUNING.tightness[0], False
+        return True
 
     def advance(self, far: Array) -> None:
         """Weigh the numbers for the next generation, being off by `far` (total k,) half digits."""
