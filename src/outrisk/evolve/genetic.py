@@ -52,9 +52,11 @@ def evolve(
 
 
 class _Evolution:
-    """One run: its population, and the data set that the linear map was taken at."""
+    """One run: its population, the data set that the linear map was taken at, and those that did not survive, in whose
+    memory children are made.
+    """
 
-    FOLLOWS = ("linear", "toolbox")
+    FOLLOWS = ("linear", "toolbox", "spare")
 
     def __init__(
         self, problem: Problem, settings: GeneticSettings, rng: np.random.Generator, state: State | None
@@ -63,6 +65,7 @@ class _Evolution:
         self.toolbox = make_toolbox(problem, settings, rng)
         self.rngs = rng.spawn(settings.population // 2)  # one a pair, so that pairs may breed in any order
         self.population: list[Candidate] = [] if state else self.toolbox.population(n=settings.population)
+        self.spare: list[Candidate] = []
         self.at = deepcopy(self.population[0]) if self.population else None
         self.beyond: Array | None = None  # what numbers are beyond first order (see by_refit.py)
         if state:
@@ -77,7 +80,9 @@ class _Evolution:
         toolbox, settings, statistics = self.toolbox, self.settings, make_statistics()
         for number in range(first, settings.generations + 1):
             if number:
-                self.population = step(toolbox, settings, self.population, self.linear, number - 1, self.rngs)
+                self.population = step(
+                    toolbox, settings, self.population, self.linear, number - 1, self.rngs, self.spare
+                )
             best = max(self.population, key=attrgetter("fitness"))
             if number % settings.refresh == 0 or self.linear.errors(best.totals).all_matched:
                 best = self._refresh(best)
@@ -110,24 +115,30 @@ def step(
     linear: Linear,
     generation: int,
     rngs: Sequence[np.random.Generator],
+    spare: list[Candidate],
 ) -> list[Candidate]:
-    """One generation: parents, their children, and who of both survives."""
+    """One generation: parents, their children, and who of both survives; the others are spare afterwards."""
     crowding = generation < settings.crowding
     parents = toolbox.shuffle(population) if crowding else toolbox.select(population)
     rate = settings.mutation(generation)
+    children = [spare.pop() if spare else deepcopy(parent) for parent in parents]
 
-    def breed(pair: int) -> list[Candidate]:
+    def breed(pair: int) -> None:
         """Two children: copies of two parents that mate and mutate."""
-        rng, children = rngs[pair], [deepcopy(parent) for parent in parents[2 * pair : 2 * pair + 2]]
+        rng, these = rngs[pair], slice(2 * pair, 2 * pair + 2)
+        for child, parent in zip(children[these], parents[these], strict=True):
+            child.become(parent)
         if rng.random() < settings.mate_probability:
-            toolbox.mate(*children, rng=rng)
-        for child in children:
+            toolbox.mate(*children[these], rng=rng)
+        for child in children[these]:
             toolbox.mutate(child, rate, rng=rng)
-        return children
 
-    children = [child for pair in toolbox.map(breed, range(len(rngs))) for child in pair]
+    list(toolbox.map(breed, range(len(rngs))))
     judge(toolbox, children, linear)
-    return breeding.own_parent(parents, children) if crowding else toolbox.survive(population, children)
+    survivors = breeding.own_parent(parents, children) if crowding else toolbox.survive(population, children)
+    stay = {id(candidate) for candidate in survivors}
+    spare[:] = [candidate for candidate in (*population, *children) if id(candidate) not in stay]
+    return survivors
 
 
 def make_toolbox(problem: Problem, settings: GeneticSettings, rng: np.random.Generator) -> base.Toolbox:
