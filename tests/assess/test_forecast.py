@@ -82,6 +82,22 @@ def test_a_few_generations_are_tried_at_least_and_leave_nothing(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+def test_no_run_is_begun_that_would_be_cut_off_where_one_of_its_level_has_ended(tmp_path, monkeypatch):
+    """Runs of 0.4 seconds in one: two of a level, and one of another, of which nothing is known, as the time is up."""
+    run, now = prepared(tmp_path), [0.0]
+
+    def performed(job, halt):
+        now[0] += 0.4
+        return SimpleNamespace(stop="matched", job=job)
+
+    monkeypatch.setattr(forecasting, "perform", performed)
+    monkeypatch.setattr(forecasting, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    whole, half = ([job for job in run.jobs if job.fold.level == level] for level in (1, 2))
+    assert [each.job for each in forecasting._begun(half, 1.0, Event())] == half[:2]
+    now[0] = 0.0
+    assert [each.job for each in forecasting._begun([*half[:2], *whole], 1.0, Event())] == [*half[:2], whole[0]]
+
+
 def test_every_level_has_its_turn(tmp_path):
     run = prepared(tmp_path)
     order = [job.fold.level for job in forecasting._levels_by_turns(in_order(run.jobs), 2)]

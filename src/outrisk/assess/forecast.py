@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from statistics import fmean
 from threading import Event
 
 from threadpoolctl import threadpool_limits
@@ -99,12 +98,7 @@ class _Begun:
 
 
 def tried(jobs: Sequence[Job], side_by_side: int, seconds: float, halt: Event) -> Trial | None:
-    """The beginnings of these runs, measured; None if they were halted. One of the smallest comes before, so that what
-    is loaded once is loaded.
-    """
-    smallest = min(jobs, key=lambda job: job.problem.n_records)
-    with threadpool_limits(limits=1):
-        perform(replace(smallest, folder=None, settings=replace(smallest.settings, generations=1)), halt)
+    """The beginnings of these runs, measured; None if they were halted."""
     before = peak_memory_mb() or 0.0
     jobs = _levels_by_turns(jobs, side_by_side)
     with threadpool_limits(limits=1), ThreadPoolExecutor(side_by_side) as threads:
@@ -134,10 +128,13 @@ def _levels_by_turns(jobs: Sequence[Job], side_by_side: int) -> list[Job]:
 
 
 def _begun(jobs: Sequence[Job], seconds: float, halt: Event) -> list[_Begun]:
-    """Runs one after the other, until the time is up."""
+    """Runs one after the other, until the time is up; none that would likely be cut off, of a level that is known."""
     found, until = list[_Begun](), time.perf_counter() + seconds
     for job in jobs:
         clock = time.perf_counter()
+        alike = [each.seconds for each in found if each.job.fold.level == job.fold.level]
+        if alike and clock + max(alike) > until:
+            break
         limit = max(0.0, min(until - clock, job.time_limit or seconds))
         result = perform(replace(job, folder=None, time_limit=limit, least=FEW), halt)
         if result is None:
@@ -149,15 +146,15 @@ def _begun(jobs: Sequence[Job], seconds: float, halt: Event) -> list[_Begun]:
 
 
 def _timing(begun: Sequence[_Begun]) -> Timing:
-    """Means over runs of a level. A generation is as long as all of a run that came to its end, as the later half of
-    those of another.
+    """Of runs of a level: means; the least of what comes before and after generations, as what is needed is loaded in
+    the first runs. A generation is as long as all of a run that came to its end, as the later half of those of another.
     """
     steps = [[step.seconds for step in each.result.trajectory] for each in begun]
     later = [each[0 if one.ended else len(each) // 2 :] for one, each in zip(begun, steps, strict=True)]
     return Timing(
-        start=fmean(each[0] for each in steps),
+        start=min(each[0] for each in steps),
         generation=sum(each[-1] - each[0] for each in later) / max(1, sum(len(each) - 1 for each in later)),
-        measures=fmean(each.seconds - each.result.seconds for each in begun),
+        measures=min(each.seconds - each.result.seconds for each in begun),
         n_records=begun[0].job.problem.n_records,
     )
 
