@@ -53,6 +53,14 @@ def test_drawn_records_are_near_every_released_number_before_any_search():
     assert after.max() < 3.0
 
 
+@pytest.mark.parametrize("beside", [(), (TABLE,)])
+def test_correlations_are_met_beside_regressions(beside):
+    """Their model has a score that is no coefficient, and here one more column than they have numbers."""
+    correlations = {"kind": "correlations", "variables": ["age", "ill", "sex"]}
+    problem = problem_of(people(1_500), LOGIT, correlations, *beside)
+    assert far(problem, calibrated(problem))[10:13].max() < 0.3
+
+
 def test_weights_meet_what_is_linear_in_them():
     problem = problem_of(people(3_000), LOGIT, TABLE)
     codes = from_released(problem)(20_000, np.random.default_rng(1))

@@ -33,6 +33,11 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "calibrated.OF_MODELS", "calibrated.TWICE", "local_search.LEAST_VISITS",
     "local_search.MOST_VISITS", "closing.EACH", "closing.KICKS", "closing.SEEN", "closing.SWEEPS",
     "swaps.NUMERIC", "moves.SWEEPS",
+    # regressions alone: steps and what ends them; how far one may go; how many changes are drawn
+    "tilted.STEPS", "tilted.INNER", "tilted.WAIT", "tilted.GAIN", "tilted.HASTE", "tilted.FAR", "tilted.BACK",
+    "tilted.NEARLY", "tilted.INSIDE", "tilted.SLACK", "tilted.SMOOTH", "tilted.FINE", "tilted.FELT", "tilted.DRAWN",
+    "tilted.LEAST", "tilted.SWEEPS", "tilted.ENOUGH", "tilted.LEAP", "freely.SINGLE", "freely.ALSO", "freely.TURNS",
+    "freely.EACH", "freely.LEAST",
 }  # fmt: skip
 
 

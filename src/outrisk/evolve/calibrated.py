@@ -22,6 +22,7 @@ from outrisk.evolve.balance import balanced
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.tallied import equations_of
+from outrisk.evolve.tilted import asked_at, taken_of, tilted
 from outrisk.evolve.tuning import TUNING
 from outrisk.problem.algebra import invert
 from outrisk.problem.blocks import Array
@@ -30,7 +31,7 @@ from outrisk.problem.released import ModelPart, TallyPart
 
 RECORDS, NUMBERS, OF_MODELS = 1_000_000, 2_000, 250  # at most, for its time: of regressions it grows by their square
 TWICE = 500  # numbers up to which steps are taken in two ways (294 of 315 of `groups` at their digits without)
-STEPS = 12, 40  # at most: what is linear in the weights; all numbers
+STEPS = 12, 40, 12  # at most: what is linear in the weights; all numbers; before weights are tilted
 WAIT, FALLING = 6, 0.95  # steps in which it neither gains nor falls that end it; what is no gain
 GAIN, STUCK = 1.0, 0.05  # of the convex function, and share of a step, below which what is linear ends
 FELT = 0.002  # half digits that a sampling error must be for its number to be aimed at
@@ -59,6 +60,11 @@ def applies(problem: Problem) -> bool:
     return closes(problem) and sum(p.n_numbers for p in problem.parts if isinstance(p, ModelPart)) <= OF_MODELS
 
 
+def alone(problem: Problem) -> bool:
+    """Whether regressions, or other models, stand without a table."""
+    return all(isinstance(part, ModelPart) for part in problem.parts)
+
+
 def draw_calibrated(
     problem: Problem, draw: Callable[[int, np.random.Generator], Codes], n: int, rng: np.random.Generator
 ) -> Codes:
@@ -70,11 +76,7 @@ def draw_calibrated(
     pool = Pool(problem, codes)
     weights = pool.calibrated()
     times = np.floor(weights)
-    shares = weights - times
-    rows = pool.rows(weights)
-    rows /= np.maximum(np.sqrt(shares @ rows**2), 1e-300)
-    taken, _ = balanced(rows, shares, shares @ rows, np.lexsort(codes.T), 0, rng)
-    times = (times + taken).astype(np.int64)
+    times = (times + pool.taken(weights, weights - times, rng)).astype(np.int64)
     short = n - int(times.sum())  # the number of records is one of what is balanced, and off by a few
     times += rng.multinomial(max(short, 0), weights / weights.sum())
     picked = np.repeat(codes, times, axis=0)
@@ -145,14 +147,16 @@ class Pool:
         """
         n = self.problem.n_records
         weights = self._linear(np.full(len(self.codes), n / len(self.codes)))
-        weights = self._near(weights, False)
-        tables = any(isinstance(part, TallyPart) for part in self.problem.parts)
-        if n <= TUNING.anew or not tables or int(self.problem.known.sum()) > TWICE:
+        if alone(self.problem):
+            weights = self._near(weights, False, STEPS[2])
+            return tilted(self.problem, self.codes, self._models, weights)
+        weights = self._near(weights, False, STEPS[1])
+        if n <= TUNING.anew or int(self.problem.known.sum()) > TWICE:
             return weights
         asked = self._asked(weights, True)
         if not asked.coarse(weights):
             return weights
-        other = self._near(weights, True)
+        other = self._near(weights, True, STEPS[1])
         return other if self._asked(other, True).left(other) < asked.left(weights) else weights
 
     def _linear(self, start: Array) -> Array:
@@ -179,10 +183,10 @@ class Pool:
                 break
         return weights
 
-    def _near(self, weights: Array, firmly: bool) -> Array:
+    def _near(self, weights: Array, firmly: bool, steps: int) -> Array:
         """Meet all numbers, to first order at each step, as near as it goes."""
         best, least, last, waited = weights, np.inf, np.inf, 0
-        for _ in range(STEPS[1]):
+        for _ in range(steps):
             asked = self._asked(weights, True)
             left = asked.left(weights)
             waited = 0 if left < FALLING * max(least, last) else waited + 1
@@ -201,10 +205,15 @@ class Pool:
             weights = weights * np.exp(_short(weights, move) * move)
         return best
 
-    def rows(self, weights: Array) -> Array:
-        """What each record adds to the number of records and, to first order, to all numbers, (N, 1 + d + s)."""
-        asked = self._asked(weights, True)
-        return np.hstack([asked.dense, asked.thin.toarray()])
+    def taken(self, weights: Array, shares: Array, rng: np.random.Generator) -> NDArray[np.bool_]:
+        """Which records (N,) are taken of these shares, so that all numbers stay nearly as they are to first order."""
+        order = np.lexsort(self.codes.T)
+        if alone(self.problem):
+            return taken_of(asked_at(self.problem, self.codes, self._models, weights), shares, order, rng)
+        every = self._asked(weights, True)
+        rows = np.hstack([every.dense, every.thin.toarray()])
+        rows /= np.maximum(np.sqrt(shares @ rows**2), 1e-300)
+        return balanced(rows, shares, shares @ rows, order, 0, rng)[0]
 
     @cached_property
     def _seen(self) -> list[ModelRecords | list[TallyRecords]]:
@@ -215,6 +224,11 @@ class Pool:
             else [records_of_tally(block, self.codes) for block in part.blocks]
             for part in self.problem.parts
         ]
+
+    @property
+    def _models(self) -> list[ModelRecords]:
+        """The records as each model sees them."""
+        return [seen for seen in self._seen if isinstance(seen, ModelRecords)]
 
     @cached_property
     def _members(self) -> list[sparse.csr_matrix]:
@@ -262,8 +276,10 @@ class Pool:
         self, part: ModelPart, which: slice, seen: ModelRecords, weights: Array, every: bool
     ) -> Iterator[tuple[Array, Array, Array, NDArray[np.bool_]]]:
         """The scores, which the coefficients are met by; then all other numbers."""
-        totals, K, half = seen.totals(weights), part.model.n_score, self.problem.tolerance[which]
-        information = seen.information(weights * seen.weight) if K else np.zeros((0, 0))
+        totals, half = seen.totals(weights), self.problem.tolerance[which]
+        says = part.map.says(self.problem.low[which], self.problem.high[which])
+        K = part.model.n_score if says is not None else 0  # correlations have columns of their own as score
+        information = seen.information(weights * seen.weight) if part.model.n_score else np.zeros((0, 0))
         if K:
             score = seen.residual[:, :, None] * seen.rows[:, None, :] * seen.weight[:, None, None]
             inverse = invert(information)

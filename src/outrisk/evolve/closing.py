@@ -106,6 +106,10 @@ class Closing:
             self.kicks, self.idle = self.kicks + 1, 0
         return self.idle == 0
 
+    def round(self, candidate: Candidate, equations: Equations, linear: Linear, rng: np.random.Generator) -> None:
+        """One round, in place."""
+        close_in(candidate, equations, linear, self, rng)
+
     @property
     def ended(self) -> bool:
         """Whether it stands still for good."""
@@ -119,7 +123,7 @@ def close_in(
     scale = closing.scale(equations)
     asked = np.where(np.abs(equations.missing) <= 2.0 * TUNING.half * equations.half, 0.0, equations.missing / scale)
     edits = _drawn(candidate.codes, equations, linear, asked, closing.kept(candidate.codes), rng)
-    rows = _changes(equations, candidate.codes, edits) / scale
+    rows = changes_by(equations, candidate.codes, edits) / scale
     size = np.sqrt((rows**2).sum(axis=1))
     closing.keep(candidate.codes, edits, size)
     limit = TUNING.reach[closing.near < TUNING.near[0]] * float(np.sqrt(asked @ asked))
@@ -146,7 +150,7 @@ def _drawn(
     """
     who: NDArray[np.int64] = rng.permutation(len(codes))
     if len(codes) > TUNING.swaps // 3 and asked.any() and rng.random() < 0.5:
-        who = _around(equations, asked, codes, rng)
+        who = around_off(equations, asked, codes, rng)
     if kept is not None:
         who = who[~np.isin(who, kept.record)]
     if rng.random() < 0.5:
@@ -156,7 +160,7 @@ def _drawn(
     return within(linear.problem, codes, kept.beside(found) if kept is not None else found, equations.room, rng)
 
 
-def _around(equations: Equations, asked: Array, codes: Codes, rng: np.random.Generator) -> NDArray[np.int64]:
+def around_off(equations: Equations, asked: Array, codes: Codes, rng: np.random.Generator) -> NDArray[np.int64]:
     """Records that bear most on a number that is off, drawn at random, and half as many others."""
     few = TUNING.swaps // 3
     number = rng.choice(len(asked), p=asked**2 / (asked @ asked))
@@ -167,7 +171,7 @@ def _around(equations: Equations, asked: Array, codes: Codes, rng: np.random.Gen
     return rng.permutation(np.unique(np.concatenate([chosen, seen[: few // 2]])))
 
 
-def _changes(equations: Equations, codes: Codes, edits: Edits) -> Array:
+def changes_by(equations: Equations, codes: Codes, edits: Edits) -> Array:
     """What each of M swaps changes the numbers by, (M, q)."""
     before, after = np.split(equations.rows(np.concatenate([codes[edits.record], edits.after])), 2)
     return np.asarray(edits.sums @ (after - before))

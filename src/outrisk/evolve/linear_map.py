@@ -34,7 +34,7 @@ class Linear:
 
     low, high, weight (m,): range and weight of each total of a tally. forms: for each model (totals, numbers), the
     change of its scaled residuals with its totals; residuals: those at the origin. informations: of each part, (0, 0)
-    where there is none. bends: of each part, how its numbers change with the score besides (see _bend). jacobians: of
+    where there is none. bends: of each part, how its numbers change with the score besides (see bend_of). jacobians: of
     each model, the change of its numbers with its totals, bends included. beyond: what is added to all numbers (total
     k,), as a refit had it (see by_refit.py).
     """
@@ -143,7 +143,7 @@ def linearise(
         else:
             jacobian = part.map.jacobian(here, information)
             if beyond is not None or fitness not in ("mse", "chi2"):
-                bend = _bend(problem, part, block, codes, here, jacobian)
+                bend = bend_of(problem, part, block, codes, here, jacobian)
                 jacobian[:, : bend.shape[1]] += bend
             far = part.map.numbers(here, information) + bend @ here[: bend.shape[1]] + more[which]
             far -= np.clip(far, problem.low[which], problem.high[which])
@@ -188,7 +188,7 @@ def _reachable(part: TallyPart, bounds: Bounds, widest: Bounds) -> tuple[Array, 
     return np.where(whole, least, bounds.low), np.where(whole, most, bounds.high)
 
 
-def _bend(problem: Problem, part: ModelPart, block: int, codes: Codes, totals: Array, jacobian: Array) -> Array:
+def bend_of(problem: Problem, part: ModelPart, block: int, codes: Codes, totals: Array, jacobian: Array) -> Array:
     """What the published numbers (k,) of a model change with its score (k, K), as its information is taken at the
     estimates of a data set and not at the published coefficients: those were rounded, and printed standard errors
     can tell. None far from the published coefficients, where estimates are not known well.

@@ -22,7 +22,8 @@ from outrisk.evolve import moves
 from outrisk.evolve.acceptance import Nearest, Settled, Standstill
 from outrisk.evolve.by_refit import by_refit
 from outrisk.evolve.candidate import Candidate, draw_candidate
-from outrisk.evolve.closing import Closing, close_in
+from outrisk.evolve.closing import Closing
+from outrisk.evolve.freely import closing_of
 from outrisk.evolve.generation import Generation, Stop
 from outrisk.evolve.linear_map import Linear, linearise
 from outrisk.evolve.mending import mend
@@ -58,7 +59,8 @@ class _Search:
         self.spare = deepcopy(self.candidate)
         self.schedule = Schedule(problem, settings)
         self.standstill, self.counting, self.nearest = Standstill(), Standstill(), Nearest()
-        self.settled, self.closing = Settled(problem), Closing()
+        self.settled = Settled(problem)
+        self.closing: Closing = closing_of(problem)
         if state:
             restore(self, state)
         self.linear: Linear = self._linearise()
@@ -105,7 +107,7 @@ class _Search:
         """Another start, after generation `number`; the nearest data set so far is kept (multistart)."""
         self.candidate = draw_candidate(self.problem, STARTS[self.settings.start](self.problem), self.rng)
         self.schedule = Schedule(self.problem, self.settings)
-        self.closing = Closing()
+        self.closing = closing_of(self.problem)
         self.standstill, self.settled.beyond = Standstill(since=number), None
         self.linear = self._linearise()
 
@@ -171,7 +173,7 @@ class _Search:
             self.candidate, self.spare, self.linear = child, at, self._linearise(child)
             return
         closing.tighten(equations)
-        close_in(child, equations, self.linear, closing, self.rng)
+        closing.round(child, equations, self.linear, self.rng)
         linear = self._linearise(child)
         gained = closing.merit(closing.look(linear, child, False)) < closing.merit(equations)
         if closing.learn(gained, self.rng):

@@ -2,7 +2,7 @@
 
 Items have shares between 0 and 1, and each adds a row to some totals. The flight moves the shares along directions in
 which the totals stand still, item after item, until each is 0 or 1 but for at most as many items as there are totals.
-These are landed by simulated annealing on the squared distance of the totals.
+These are landed by simulated annealing on the squared distance of the totals, or of what is beyond a band.
 """
 
 from __future__ import annotations
@@ -105,6 +105,33 @@ def land(rows, taken, off, heat, sweeps, rng):
                 for c in range(len(off)):
                     off[c] += sign * rows[m, c]
                 left += rise
+                if left < least:
+                    least = left
+                    best[:], best_off[:] = taken, off
+    taken[:], off[:] = best, best_off
+
+
+@entry
+def settle(rows, taken, off, band, heat, sweeps, rng):
+    """As `land`, where a total may be off by `band` (d,) for nothing: it lowers the square of what is beyond."""
+    fall = 1e-4 ** (1.0 / sweeps)
+    left = 0.0
+    for c in range(len(off)):
+        left += max(abs(off[c]) - band[c], 0.0) ** 2
+    least = left
+    best, best_off = taken.copy(), off.copy()
+    for sweep in range(sweeps):
+        heat = heat * fall if sweep + 1 < sweeps else 0.0
+        for m in range(len(rows)):
+            sign = -1.0 if taken[m] else 1.0
+            new = 0.0
+            for c in range(len(off)):
+                new += max(abs(off[c] + sign * rows[m, c]) - band[c], 0.0) ** 2
+            if new < left or (heat > 0.0 and rng.random() < np.exp((left - new) / heat)):
+                taken[m] = not taken[m]
+                for c in range(len(off)):
+                    off[c] += sign * rows[m, c]
+                left = new
                 if left < least:
                     least = left
                     best[:], best_off[:] = taken, off
