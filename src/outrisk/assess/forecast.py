@@ -10,16 +10,18 @@ most.
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from threading import Event
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from outrisk.assess.contributions.subset_runs import SubsetJob
 from outrisk.assess.run import Job, RunResult, perform
+from outrisk.evolve.loop import evolve
 from outrisk.evolve.schedule import tightens
 from outrisk.evolve.settings import LocalSearchSettings
 from outrisk.problem.released import ModelPart
@@ -98,7 +100,12 @@ class _Begun:
 
 
 def tried(jobs: Sequence[Job], side_by_side: int, seconds: float, halt: Event) -> Trial | None:
-    """The beginnings of these runs, measured; None if they were halted."""
+    """The beginnings of these runs, measured; None if they were halted. One generation of one of the smallest comes
+    before, so that what evolving loads once is loaded.
+    """
+    smallest = min(jobs, key=lambda job: job.problem.n_records)
+    with threadpool_limits(limits=1):
+        deque(evolve(smallest.problem, replace(smallest.settings, generations=1), np.random.default_rng(0)), maxlen=0)
     before = peak_memory_mb() or 0.0
     jobs = _levels_by_turns(jobs, side_by_side)
     with threadpool_limits(limits=1), ThreadPoolExecutor(side_by_side) as threads:
@@ -146,8 +153,9 @@ def _begun(jobs: Sequence[Job], seconds: float, halt: Event) -> list[_Begun]:
 
 
 def _timing(begun: Sequence[_Begun]) -> Timing:
-    """Of runs of a level: means; the least of what comes before and after generations, as what is needed is loaded in
-    the first runs. A generation is as long as all of a run that came to its end, as the later half of those of another.
+    """Of runs of a level: means; the least of what comes before and after generations, as what measures need is loaded
+    in the first runs. A generation is as long as all of a run that came to its end, as the later half of those of
+    another.
     """
     steps = [[step.seconds for step in each.result.trajectory] for each in begun]
     later = [each[0 if one.ended else len(each) // 2 :] for one, each in zip(begun, steps, strict=True)]
