@@ -27,7 +27,7 @@ from outrisk.problem.blocks import Array
 
 SINGLE, ALSO = 0.4, 0.3  # share of the records that change by themselves; of these, that change in two variables
 TURNS, EACH = 6, 0.1  # of pairing the others, for some variables each; share of them that is paired in one
-LEAST = 0.1  # of half a last digit: what a number beyond its digits is brought to, at least
+LEAST = 0.02  # of half a last digit: what a number beyond its digits is brought to, at least
 
 
 @dataclass

@@ -27,8 +27,8 @@ from outrisk.problem.released import ModelPart
 
 STEPS, INNER, WAIT = 30, 8, 15  # at most: steps, Newton steps in each; steps without gain that end it
 GAIN, HASTE = 0.95, 5  # of what all are off, that is none; for how many such a step counts where all are near
-FAR = 8.0  # sampling errors that a number is asked to move in a step, at most
-BACK, NEARLY = 0.2, 5.0  # share of the way back to the pool, while all numbers together are so many errors off
+FAR = 5.0  # sampling errors that a number is asked to move in a step, at most
+BACK, NEARLY = 0.25, 5.0  # share of the way back to the pool, while all numbers together are so many errors off
 INSIDE = 0.7  # of half a last digit: as near is asked for
 SLACK, SMOOTH = 5e-3, 30.0  # of what is asked, in sampling errors; of the dual where it bends
 DRAWN, LEAST, SWEEPS = 0.03, 0.1, 100  # drawn to so many sampling errors or half digits; of annealing
