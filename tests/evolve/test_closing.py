@@ -108,20 +108,30 @@ def test_the_nearest_data_set_has_fewest_numbers_beyond(problem, begun):
 
 def test_where_a_start_is_not_calibrated_it_closes_in_once_all_else_stands_still(problem):
     schedule = Schedule(problem, preset("fast", start="released"))
-    assert schedule.phase == "approach" and not schedule.closes_now(9)
+    assert schedule.phase == "approach" and not schedule.closes_now(1, 99)
     schedule.phase = "together"
-    assert not schedule.closes_now(4) and schedule.closes_now(5) and schedule.phase == "closing"
+    assert not schedule.closes_now(1, 19) and not schedule.closes_now(0, 99)  # it moves; none is far
+    assert schedule.closes_now(1, 20) and schedule.phase == "closing"
     schedule.closed()
-    assert schedule.phase == "together" and not schedule.closes_now(9)  # once
+    assert schedule.phase == "together" and not schedule.closes_now(1, 99)  # once
     began = Schedule(problem, preset("fast"))
     began.closed()
-    assert not began.closes_now(9)
+    assert not began.closes_now(1, 99)
 
 
-def test_a_round_without_gain_goes_on_after_five_but_not_for_ever():
+def test_swaps_are_short_while_far_and_of_any_length_nearer():
     rng, closing = np.random.default_rng(1), Closing()
-    went_on = [closing.learn(False, rng) for _ in range(150)]
-    assert [number for number, on in enumerate(went_on, 1) if on] == list(range(5, 105, 5))
+    assert {closing.reach(rng) for _ in range(9)} == {0.5}
+    closing.near = 0.01
+    reaches = [closing.reach(rng) for _ in range(99)]
+    assert 0.5 <= min(reaches) < 1.0 and 10.0 < max(reaches) <= 20.0
+
+
+@pytest.mark.parametrize(("few", "times"), [(False, 20), (True, 5)])
+def test_a_round_without_gain_goes_on_after_five_but_not_for_ever(few, times):
+    rng, closing = np.random.default_rng(1), Closing()
+    went_on = [closing.learn(False, few, rng) for _ in range(150)]
+    assert [number for number, on in enumerate(went_on, 1) if on] == list(range(5, 5 * times + 5, 5))
     assert closing.ended and not Closing().ended
 
 

@@ -24,7 +24,8 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "candidate._REDRAWS", "number_errors.FAR", "linear_map.SEEN", "problem.SAFE", "start._CHUNK", "start._GOLDEN",
     "around._NARROW", "around._MARGIN", "start._LARGEST", "start._UNKNOWN", "weights.LEAST",
     # tolerances that end an iteration, and its steps at most
-    "acceptance.GAIN", "balance.STEPS", "balance.STILL", "balance.SWEEPS", "mending.GENTLY", "mending.MOST",
+    "acceptance.GAIN", "balance.STEPS", "balance.STILL", "balance.SHORTEST", "balance.TIGHTER", "balance.SWEEPS",
+    "mending.GENTLY", "mending.MOST",
     "mending.TURNS", "mending.VISITS", "mending.WORTH",
     "calibrated.STEPS", "calibrated.WAIT", "calibrated.FALLING", "calibrated.GAIN", "calibrated.STUCK",
     "calibrated.LEAP", "small.CHAINS", "small.STEPS", "small.LEAST_STEPS", "small.EVERY",
@@ -32,12 +33,12 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "calibrated.FELT", "calibrated.WITHIN", "linear_map.WITHIN", "calibrated.RECORDS", "calibrated.NUMBERS",
     "calibrated.OF_MODELS", "calibrated.TWICE", "local_search.LEAST_VISITS",
     "local_search.MOST_VISITS", "closing.EACH", "closing.KICKS", "closing.SEEN", "closing.SWEEPS",
-    "swaps.NUMERIC", "moves.SWEEPS",
+    "swaps.NUMERIC", "swaps.TRIED", "schedule.STILL", "moves.SWEEPS",
     # regressions alone: steps and what ends them; how far one may go; how many changes are drawn
     "tilted.STEPS", "tilted.INNER", "tilted.WAIT", "tilted.GAIN", "tilted.HASTE", "tilted.FAR", "tilted.BACK",
     "tilted.NEARLY", "tilted.INSIDE", "tilted.SLACK", "tilted.SMOOTH", "tilted.FINE", "tilted.FELT", "tilted.DRAWN",
     "tilted.LEAST", "tilted.SWEEPS", "tilted.ENOUGH", "tilted.LEAP", "freely.SINGLE", "freely.ALSO", "freely.TURNS",
-    "freely.EACH", "freely.LEAST",
+    "freely.EACH", "freely.LEAST", "freely.REACH",
 }  # fmt: skip
 
 

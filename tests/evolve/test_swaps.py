@@ -10,7 +10,7 @@ from outrisk.evolve.candidate import Candidate, breaks_rule
 from outrisk.evolve.linear_map import linearise
 from outrisk.evolve.mending import GENTLY, MOST, mend
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.swaps import _changes, bound_by, draw_swaps, drawn_alike, within
+from outrisk.evolve.swaps import _changes, _partly, bound_by, draw_swaps, drawn_alike, within
 from outrisk.evolve.tallied import equations_of
 from outrisk.microdata import from_frame
 from outrisk.outputs import release
@@ -179,3 +179,21 @@ def test_whichever_swaps_are_made_counts_stay_within_their_room(seed):
         effects[swap] = problem.totals(after) - problem.totals(before)
     assert (np.maximum(effects, 0.0).sum(axis=0) <= room[1]).all()
     assert (np.maximum(-effects, 0.0).sum(axis=0) <= room[0]).all()
+
+
+def test_where_cells_of_a_table_are_withheld_a_record_goes_from_one_to_another():
+    """Sizes of classes change then, by changes that leave all cells that are kept as they are."""
+    problem, data = made([{"kind": "frequencies", "by": ["MSTATUS", "SEX"]}])
+    totals = problem.totals(data.codes)
+    kept, all_kept = np.arange(len(totals)) >= 4, np.ones(len(totals), np.bool_)
+    variables = [problem.codebook.names.index(name) for name in ("MSTATUS", "SEX")]
+    assert _partly(problem, kept)[variables].all() and not _partly(problem, all_kept).any()
+    rng, every = np.random.default_rng(1), np.arange(len(data.codes))
+    found = draw_swaps(problem, data.codes, every, kept, np.zeros_like(kept), rng)
+    after = data.codes.copy()
+    after[found.record] = found.after
+    changed = problem.totals(after) - totals
+    assert not changed[kept].any() and np.bincount(found.of).min() == 1
+    single = [swap for swap in range(found.count) if (found.of == swap).sum() == 1]
+    moved = [found.record[found.of == swap][0] for swap in single]
+    assert any((after[at, variables] != data.codes[at, variables]).any() for at in moved)

@@ -7,6 +7,8 @@ convex function of as many unknowns as there are totals. They become 0 or 1 by t
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
@@ -14,7 +16,8 @@ from scipy.special import expit
 from outrisk.evolve.compiled import cube
 from outrisk.problem.blocks import Array
 
-STEPS, STILL = 40, 1e-6  # of Newton's method: steps at most; fall of the function that ends it
+STEPS, STILL, SHORTEST = 60, 1e-6, 1e-6  # of Newton's method: steps at most; fall of the function, step that end it
+TIGHTER = 3.0  # factor by which the slack falls in a step; Newton's method loses its way where all is asked at once
 SWEEPS = 300  # of annealing over the last items
 
 
@@ -46,28 +49,32 @@ def shares_to(rows: Array, asked: Array, share: float, slack: float) -> Array:
     totals miss counts 1/slack for its square beside the entropy.
     """
     start = np.log(share / (1.0 - share))
-    theta, single = np.zeros(rows.shape[1]), rows.astype(np.float32)
-    tilt = np.full(len(rows), start)
-    value = _dual(tilt, theta, asked, slack)
+    theta = np.zeros(rows.shape[1])
+    seen: NDArray[Any] = rows.astype(np.float32)
+    tilt, now = np.full(len(rows), start), max(slack, float(np.sqrt(asked @ asked)))
     for _ in range(STEPS):
         shares = expit(tilt)
-        gradient = shares @ rows - asked + slack * theta
-        weighted = single * np.sqrt(shares * (1.0 - shares)).astype(np.float32)[:, None]
+        gradient = shares @ rows - asked + now * theta
+        weighted = seen * np.sqrt(shares * (1.0 - shares)).astype(seen.dtype)[:, None]
         covariance = (weighted.T @ weighted).astype(np.float64)
-        covariance[np.diag_indices_from(covariance)] += slack
+        covariance[np.diag_indices_from(covariance)] += now
         step = -np.linalg.solve(covariance, gradient)
         fall, length = float(-gradient @ step), 1.0
-        if fall < STILL:
+        if fall < STILL and now == slack:
             break
-        while length > 1e-6:
+        value = _dual(tilt, theta, asked, now)
+        while length > SHORTEST:
             new = start + rows @ (theta + length * step)
-            new_value = _dual(new, theta + length * step, asked, slack)
-            if new_value <= value - 0.1 * length * fall:
+            if _dual(new, theta + length * step, asked, now) <= value - 0.1 * length * fall:
+                theta, tilt = theta + length * step, new
                 break
             length /= 2.0
-        else:
+        if length <= SHORTEST and seen is rows:
             break
-        theta, tilt, value = theta + length * step, new, new_value
+        if length <= SHORTEST:
+            seen = rows  # single precision is not enough where totals are nearly the same ones
+        elif length >= 0.5 or fall < 1.0:
+            now = max(slack, now / TIGHTER)
     return np.asarray(expit(tilt))
 
 

@@ -29,7 +29,7 @@ from outrisk.problem.refit import NEAR
 
 SWEEPS = 100  # of annealing over all swaps, at the end of a round
 SEEN = 40_000  # records of which it is asked how they bear on a number
-KICKS = 20  # rounds without gain that go on all the same, at most
+KICKS = 20, 5  # rounds without gain that go on all the same, at most; where it can begin anew
 EACH = 8  # records for each swap that is kept, at least
 
 
@@ -95,20 +95,28 @@ class Closing:
         while self.near > least and self.merit(equations) < TUNING.settled * len(equations.missing):
             self.near = max(least, TUNING.nearer * self.near)
 
-    def learn(self, gained: bool, rng: np.random.Generator) -> bool:
+    def learn(self, gained: bool, few: bool, rng: np.random.Generator) -> bool:
         """Leave to chance how many swaps the next round makes. Returns whether what this one came to goes on: without
-        gain now and then, to get out of where it stands still (iterated local search).
+        gain now and then, to get out of where it stands still (iterated local search); less often where people are few,
+        so that it can begin anew.
         """
         self.rounds += 1
         self.idle = 0 if gained else self.idle + 1
         self.slack = float(np.exp(rng.uniform(*np.log(TUNING.slack))))
-        if self.idle == TUNING.stuck and self.kicks < KICKS:
+        if self.idle == TUNING.stuck and self.kicks < KICKS[few]:
             self.kicks, self.idle = self.kicks + 1, 0
         return self.idle == 0
 
     def round(self, candidate: Candidate, equations: Equations, linear: Linear, rng: np.random.Generator) -> None:
         """One round, in place."""
         close_in(candidate, equations, linear, self, rng)
+
+    def reach(self, rng: np.random.Generator) -> float:
+        """The longest swap of a round, of what is missed: as numbers come nearer, left to chance, as to move one of
+        them alone may take swaps that move many others much.
+        """
+        least, most = TUNING.reach
+        return least if self.near == TUNING.near[0] else float(np.exp(rng.uniform(np.log(least), np.log(most))))
 
     @property
     def ended(self) -> bool:
@@ -126,7 +134,7 @@ def close_in(
     rows = changes_by(equations, candidate.codes, edits) / scale
     size = np.sqrt((rows**2).sum(axis=1))
     closing.keep(candidate.codes, edits, size)
-    limit = TUNING.reach[closing.near < TUNING.near[0]] * float(np.sqrt(asked @ asked))
+    limit = closing.reach(rng) * float(np.sqrt(asked @ asked))
     if len(asked) < len(size):
         limit = max(limit, float(np.partition(size, len(asked))[len(asked)]))
     some = np.flatnonzero((size <= limit) & (size > 0.0))
@@ -145,18 +153,17 @@ def close_in(
 def _drawn(
     codes: Codes, equations: Equations, linear: Linear, asked: Array, kept: Edits | None, rng: np.random.Generator
 ) -> Edits:
-    """Swaps that leave the kept totals as they are, drawn in one of two ways: among any records, or among those that
-    bear on a number that is off.
+    """Swaps that leave the kept totals as they are, among any records, or those that bear on a number that is off:
+    half of them between records that are alike in most, half by sorting.
     """
     who: NDArray[np.int64] = rng.permutation(len(codes))
     if len(codes) > TUNING.swaps // 3 and asked.any() and rng.random() < 0.5:
         who = around_off(equations, asked, codes, rng)
     if kept is not None:
         who = who[~np.isin(who, kept.record)]
-    if rng.random() < 0.5:
-        found = drawn_alike(linear.problem, codes, who[:SEEN], equations.kept, linear.ranges, rng)
-    else:
-        found = draw_swaps(linear.problem, codes, who, equations.kept, equations.loose, rng)
+    alike, sorted_ = np.array_split(who, 2)
+    found = drawn_alike(linear.problem, codes, alike[:SEEN], equations.kept, linear.ranges, rng)
+    found = found.beside(draw_swaps(linear.problem, codes, sorted_, equations.kept, equations.loose, rng))
     return within(linear.problem, codes, kept.beside(found) if kept is not None else found, equations.room, rng)
 
 

@@ -28,6 +28,7 @@ from outrisk.problem.blocks import Array
 SINGLE, ALSO = 0.4, 0.3  # share of the records that change by themselves; of these, that change in two variables
 TURNS, EACH = 6, 0.1  # of pairing the others, for some variables each; share of them that is paired in one
 LEAST = 0.02  # of half a last digit: what a number beyond its digits is brought to, at least
+REACH = 0.5, 2.0  # longest change, of what is missed: while far, nearer
 
 
 @dataclass
@@ -54,7 +55,7 @@ class Freely(Closing):
         rows = changes_by(equations, candidate.codes, edits) / unit
         size = np.sqrt(((rows / wide) ** 2).sum(axis=1))
         self.keep(candidate.codes, edits, size)
-        limit = TUNING.reach[self.near < TUNING.near[0]] * float(np.sqrt(asked @ asked))
+        limit = REACH[self.near < TUNING.near[0]] * float(np.sqrt(asked @ asked))
         if len(asked) < len(size):
             limit = max(limit, float(np.partition(size, len(asked))[len(asked)]))
         some = np.flatnonzero((size <= limit) & (size > 0.0))

@@ -114,7 +114,7 @@ class _Search:
     def _advance(self) -> None:
         if self.schedule.phase in ("counts", "closing"):
             return
-        if self.nearest.candidate is not None and self.schedule.closes_now(self.nearest.waited):
+        if self.nearest.candidate is not None and self.schedule.closes_now(self.nearest.far, self.nearest.waited):
             self.candidate = deepcopy(self.nearest.candidate)
             self.linear = self._linearise()
             return
@@ -176,9 +176,10 @@ class _Search:
         closing.round(child, equations, self.linear, self.rng)
         linear = self._linearise(child)
         gained = closing.merit(closing.look(linear, child, False)) < closing.merit(equations)
-        if closing.learn(gained, self.rng):
+        few = self.problem.n_records <= TUNING.anew
+        if closing.learn(gained, few, self.rng):
             self.candidate, self.spare, self.linear = child, at, linear
-        if closing.ended and self.problem.n_records <= TUNING.anew and self.settled.candidate is None:
+        if closing.ended and few and self.settled.candidate is None:
             self._begin_anew(number)
         elif closing.ended:
             self.schedule.closed()

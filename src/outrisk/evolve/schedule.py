@@ -27,6 +27,8 @@ from outrisk.evolve.weights import Fitness
 from outrisk.problem.blocks import Array
 from outrisk.problem.released import ModelPart
 
+STILL = 4  # times as long as elsewhere is waited before closing in late
+
 Phase = Literal["approach", "counts", "closing", "together", "apart"]
 
 
@@ -64,9 +66,11 @@ class Schedule:
             self.phase = "counts" if crowded and problem.counts is not None else "together" if crowded else "apart"
         return self.phase != "approach"
 
-    def closes_now(self, waited: int) -> bool:
-        """Close in, once, where all numbers together stand still: so many generations after the nearest data set."""
-        if self.phase != "together" or not self.closes or waited < TUNING.stuck:
+    def closes_now(self, far: int, waited: int) -> bool:
+        """Close in, once, where all numbers together stand still: so many generations after the nearest data set, of
+        which so many numbers are far. Where none is, they go on to their digits together (logits of 1,000 people).
+        """
+        if self.phase != "together" or not self.closes or not far or waited < STILL * TUNING.stuck:
             return False
         self.phase, self.fitness, self.tightness, self.closes = "closing", "tightening", TUNING.tightness[0], False
         return True

@@ -21,6 +21,7 @@ from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array, Tally, variables
 from outrisk.problem.influence import records_of_tally
 
+TRIED = 4  # changes that are drawn for each that is asked for, where a table must stay as it is
 NUMERIC = 8  # values from which on records may be near in a numeric variable without being equal
 
 
@@ -94,7 +95,7 @@ def draw_swaps(
     the loose ones (m,) too.
     """
     (bound, counted), (too, _) = bound_by(problem, kept), bound_by(problem, kept | loose)
-    plan = problem.plan
+    plan, partly = problem.plan, _partly(problem, kept)
     numeric = (plan.numeric == 1) & (plan.sizes >= NUMERIC)
     tags = [rng.integers(0, 1 << 62, size) for size in plan.sizes]
     used = np.zeros(len(codes), np.bool_)
@@ -107,8 +108,12 @@ def draw_swaps(
         moved = np.zeros(len(tags), np.bool_)
         moved[rng.choice(plan.active, min(int(rng.integers(1, 3)), choices), replace=False)] = True
         free = who[~used[who]]
-        if not counted[moved].any() and rng.random() < 0.5:
-            pairs, new = _changes(codes, free, int(np.flatnonzero(moved)[0]), plan.sizes, min(quota, left), rng)
+        one = int(np.flatnonzero(moved)[0])
+        if partly[one] and rng.random() < 0.5:
+            pairs, new = _changes(codes, free, one, plan.sizes, TRIED * min(quota, left), rng)
+            pairs, new = _keeping(problem, codes, kept, pairs, new, min(quota, left))
+        elif not counted[moved].any() and rng.random() < 0.5:
+            pairs, new = _changes(codes, free, one, plan.sizes, min(quota, left), rng)
         else:
             same = (bound, too)[rng.integers(2)][moved].any(axis=0)
             same |= rng.random(len(tags)) < rng.random()
@@ -201,6 +206,23 @@ def bound_by(problem: Problem, kept: NDArray[np.bool_]) -> tuple[NDArray[np.bool
     return bound, counted
 
 
+def _partly(problem: Problem, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which variables (p,) are in a table of counts, and in none of which all totals (m,) are kept: of such a table a
+    record may go from one cell to another, so that the sizes of classes can be put right.
+    """
+    some, every = np.zeros((2, len(problem.plan.sizes)), np.bool_)
+    at = 0
+    for part in problem.parts:
+        for block in part.blocks:
+            here = kept[at : at + block.size]
+            if isinstance(block, Tally) and here.any():
+                those = sorted(variables(block))
+                some[those] = True
+                every[those] |= here.sum() + 1 >= block.size  # one total that is not kept follows from the others
+            at += block.size
+    return some & ~every
+
+
 def _pairs(
     codes: Codes,
     free: NDArray[np.int64],
@@ -237,8 +259,8 @@ def _pairs(
 def _changes(
     codes: Codes, free: NDArray[np.int64], variable: int, sizes: NDArray[np.int64], most: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], Codes]:
-    """Records (M, 1) that take another value of a variable that is in no table, and what they become: a record is drawn
-    with a chance inverse to how many share its value, as a class of few needs as many changes as one of many.
+    """Records (M, 1) that take another value of a variable, and what they become: a record is drawn with a chance
+    inverse to how many share its value, as a class of few needs as many changes as one of many.
     """
     values = codes[free, variable]
     some = free[np.argsort(rng.exponential(np.bincount(values)[values]))[:most]]
@@ -246,3 +268,12 @@ def _changes(
     size = int(sizes[variable])
     new[:, variable] = (new[:, variable] + rng.integers(1, size, len(some))) % size
     return some[:, None], new
+
+
+def _keeping(
+    problem: Problem, codes: Codes, kept: NDArray[np.bool_], records: NDArray[np.int64], new: Codes, most: int
+) -> tuple[NDArray[np.int64], Codes]:
+    """At most so many of the changes of records (M, 1) that leave kept totals (m,) as they are."""
+    effects = _effects(problem, codes, Edits(records[:, 0], new, np.arange(len(records)), len(records)), kept)
+    some = np.arange(len(records)) if effects is None else np.flatnonzero(np.diff(effects.indptr) == 0)
+    return records[some[:most]], new[some[:most]]

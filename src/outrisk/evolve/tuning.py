@@ -42,7 +42,7 @@ class Tuning:
     near: tuple[float, float] = (0.05, 5e-4)  # sampling errors to bring numbers to, at first and at last (groups)
     settled: float = 0.4  # mean square of what is missed, in these, from which on they fall (census: 1 is worse)
     nearer: float = 0.6  # by this factor (census: no worse than 0.8)
-    reach: tuple[float, float] = (0.5, 2.0)  # longest swap, of what is missed: far, nearer (census: 1, 1 is worse)
+    reach: tuple[float, float] = (0.5, 20.0)  # longest swap, of what is missed: while far; nearer, at most (census)
     share: float = 0.005  # of the swaps that are made, before this is tilted to what is missed (census)
     anew: int = 500  # records up to which it begins anew where it stands still (paper: 49 of 54 without)
     slack: tuple[float, float] = (1e-3, 0.1)  # what may be missed for few swaps: drawn in between, by its log (census)

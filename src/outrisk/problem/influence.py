@@ -60,8 +60,8 @@ class ModelRecords:
     """Some records as a model sees them, at its published coefficients.
 
     rows (n, k): design. residual (n, E), curvature (n, E, E), likelihood (n,): first and minus second derivative of the
-    log-likelihood in the linear predictors, and the log-likelihood itself (ols: 1 and the squared residual). extra (n,
-    columns). weight (n,): 0 outside the model's subset.
+    log-likelihood in the linear predictors, and the log-likelihood itself (ols: 1 and the squared residual). levels (n,
+    extra terms): at which row of each extra term a record is. weight (n,): 0 outside the model's subset.
     """
 
     model: Model
@@ -69,7 +69,7 @@ class ModelRecords:
     residual: Array
     curvature: Array
     likelihood: Array
-    extra: Array
+    levels: NDArray[np.int64]
     weight: Array
 
     @cached_property
@@ -84,7 +84,10 @@ class ModelRecords:
             found.append(self.information(times)[self._triangle])
         if self.model.likelihood:
             found.append(np.array([self.likelihood @ times]))
-        return np.concatenate([*found, times @ self.extra])
+        extra = np.zeros(self.model.n_extra)
+        for term, level in zip(self.model.extra, self.levels.T, strict=True):
+            extra[term.columns] += np.bincount(level, times, minlength=len(term.rows)) @ term.rows
+        return np.concatenate([*found, extra])
 
     def information(self, times: Array) -> Array:
         """Information (K, K) of the records, each taken so many times (n,), times the weights."""
@@ -94,7 +97,9 @@ class ModelRecords:
     def single(self) -> ModelRecords:
         """The same in single precision."""
         arrays: dict[str, Any] = {
-            name: each.astype(np.float32) for name, each in vars(self).items() if isinstance(each, np.ndarray)
+            name: each.astype(np.float32)
+            for name, each in vars(self).items()
+            if isinstance(each, np.ndarray) and each.dtype == np.float64
         }
         return replace(self, **arrays)
 
@@ -111,7 +116,10 @@ class ModelRecords:
         if self.model.likelihood:
             found += np.outer(self.likelihood, jacobian[:, at])
             at += 1
-        found += self.extra @ jacobian[:, at:].T
+        for term, level in zip(self.model.extra, self.levels.T, strict=True):
+            slopes = jacobian[:, at + term.columns].T
+            few = len(term.rows) <= len(level)  # rows of a term are then fewer than records
+            found += (term.rows @ slopes)[level] if few else term.rows[level] @ slopes
         return found * self.weight[:, None]
 
     def _add_curved(self, found: Array, jacobian: Array) -> None:
@@ -168,18 +176,18 @@ def records_of_model(model: Model, codes: Records) -> ModelRecords:
     rows = np.zeros((len(codes), k))
     for term in model.terms:
         rows[:, term.columns] += term.rows[level_in(term.joint, codes)]
-    extra = np.zeros((len(codes), model.n_extra))
-    for term in model.extra:
-        extra[:, term.columns] += term.rows[level_in(term.joint, codes)]
+    levels = np.zeros((len(codes), len(model.extra)), np.int64)
+    for at, term in enumerate(model.extra):
+        levels[:, at] = level_in(term.joint, codes)
     eta = rows @ model.coefficients.T
     if model.offset:
         eta += model.offset[1][level_in(model.offset[0], codes)][:, None]
     weight = _times(model.masks, model.weight, codes)
     if model.family == "none":
         none = np.zeros((len(codes), 0))
-        return ModelRecords(model, none, none, np.zeros((len(codes), 0, 0)), np.zeros(len(codes)), extra, weight)
+        return ModelRecords(model, none, none, np.zeros((len(codes), 0, 0)), np.zeros(len(codes)), levels, weight)
     y = model.response[level_in(model.place, codes)]
-    return ModelRecords(model, rows, *_derivatives(model.family, y, eta), extra, weight)
+    return ModelRecords(model, rows, *_derivatives(model.family, y, eta), levels, weight)
 
 
 def _times(masks: tuple[Mask, ...], weight: Weight | None, codes: Records) -> Array:
