@@ -16,7 +16,6 @@ STOPPED = 130  # what a shell expects of a command that Ctrl-C ended
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Entry point of the `outrisk` command: 0 = done, 2 = the user's mistake, in one line on stderr, 130 = stopped."""
     gc.set_threshold(50_000, 20, 100)  # imports make many objects, of which none can go
-    sys.setswitchinterval(0.0005)  # a run that comes out of compiled code does not wait 5 ms for Python in another
     before = signal.signal(signal.SIGINT, _leave)
     try:
         from outrisk.cli.commands import run
