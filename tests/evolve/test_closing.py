@@ -12,7 +12,7 @@ from outrisk.datasets import sars_codebook, sars_like
 from outrisk.evolve.acceptance import Nearest
 from outrisk.evolve.around import equations_at
 from outrisk.evolve.candidate import Candidate, draw_candidate
-from outrisk.evolve.closing import EACH, Closing, close_in
+from outrisk.evolve.closing import EACH, Closing
 from outrisk.evolve.linear_map import linearise
 from outrisk.evolve.local_search import _Search
 from outrisk.evolve.loop import evolve
@@ -74,7 +74,7 @@ def test_a_round_keeps_tables_of_counts_and_brings_all_else_nearer(problem, begu
     equations = closing.look(linear, candidate, True)
     kept, far = candidate.totals[equations.kept].copy(), closing.merit(equations)
     for _ in range(5):
-        close_in(candidate, equations, linear, closing, rng)
+        closing.round(candidate, equations, linear, rng)
         linear = linearise(problem, candidate.codes, candidate.totals, "tightening")
         equations = closing.look(linear, candidate, False)
     assert equations.kept.any() and np.array_equal(candidate.totals[equations.kept], kept)
@@ -85,7 +85,7 @@ def test_a_round_keeps_tables_of_counts_and_brings_all_else_nearer(problem, begu
 def test_swaps_that_change_little_are_kept_until_their_records_change(problem, begun):
     candidate, linear, rng = begun
     closing = Closing()
-    close_in(candidate, closing.look(linear, candidate, True), linear, closing, rng)
+    closing.round(candidate, closing.look(linear, candidate, True), linear, rng)
     kept = closing.kept(candidate.codes)
     assert 20 < kept.count <= 1_500 // EACH and len(np.unique(kept.record)) == len(kept.record)
     codes = candidate.codes.copy()

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from outrisk.evolve.calibrated import FELT
 from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.problem import Problem
+from outrisk.evolve.tilted import FELT
 from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array, Tally
 from outrisk.problem.influence import records_of_model, records_of_tally

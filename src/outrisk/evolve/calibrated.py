@@ -22,7 +22,7 @@ from outrisk.evolve.balance import balanced
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.tallied import equations_of
-from outrisk.evolve.tilted import asked_at, taken_of, tilted
+from outrisk.evolve.tilted import FELT, asked_at, taken_of, tilted
 from outrisk.evolve.tuning import TUNING
 from outrisk.problem.algebra import invert
 from outrisk.problem.blocks import Array
@@ -34,7 +34,6 @@ TWICE = 500  # numbers up to which steps are taken in two ways (294 of 315 of `g
 STEPS = 12, 40, 12  # at most: what is linear in the weights; all numbers; before weights are tilted
 WAIT, FALLING = 6, 0.95  # steps in which it neither gains nor falls that end it; what is no gain
 GAIN, STUCK = 1.0, 0.05  # of the convex function, and share of a step, below which what is linear ends
-FELT = 0.002  # half digits that a sampling error must be for its number to be aimed at
 WITHIN = 0.5  # half digits that a standard error which prints as 0 is taken to be
 LEAP = 5.0  # of a log weight, at most, in a step
 

@@ -22,6 +22,7 @@ from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.mending import MOST
+from outrisk.evolve.problem import Problem
 from outrisk.evolve.swaps import Edits, draw_swaps, drawn_alike, within
 from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array
@@ -109,7 +110,20 @@ class Closing:
 
     def round(self, candidate: Candidate, equations: Equations, linear: Linear, rng: np.random.Generator) -> None:
         """One round, in place."""
-        close_in(candidate, equations, linear, self, rng)
+        codes, scale = candidate.codes, self.scale(equations)
+        met = np.abs(equations.missing) <= 2.0 * TUNING.half * equations.half
+        asked = np.where(met, 0.0, equations.missing / scale)
+        edits = _drawn(codes, equations, linear, asked, self.kept(codes), rng)
+        rows = changes_by(equations, codes, edits) / scale
+        size = np.sqrt((rows**2).sum(axis=1))
+        self.keep(codes, edits, size)
+        some = self.short(size, asked, rng)
+        if len(some) < 2:
+            return
+        rows = np.ascontiguousarray(rows[some])
+        shares = shares_to(rows, asked, TUNING.share, self.slack)
+        taken, _ = balanced(rows, shares, asked, np.argsort(-size[some]), SWEEPS, rng)
+        make(candidate, linear.problem, edits, some[taken])
 
     def reach(self, rng: np.random.Generator) -> float:
         """The longest swap of a round, of what is missed: as numbers come nearer, left to chance, as to move one of
@@ -118,36 +132,28 @@ class Closing:
         least, most = TUNING.reach
         return least if self.near == TUNING.near[0] else float(np.exp(rng.uniform(np.log(least), np.log(most))))
 
+    def short(self, size: Array, asked: Array, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Which of the swaps, of sizes (count,), change anything and are no longer than this round's; as many as there
+        are numbers asked for (q,) at least.
+        """
+        limit = self.reach(rng) * float(np.sqrt(asked @ asked))
+        if len(asked) < len(size):
+            limit = max(limit, float(np.partition(size, len(asked))[len(asked)]))
+        return np.flatnonzero((size <= limit) & (size > 0.0))
+
     @property
     def ended(self) -> bool:
         """Whether it stands still for good."""
         return self.idle >= 2 * TUNING.stuck
 
 
-def close_in(
-    candidate: Candidate, equations: Equations, linear: Linear, closing: Closing, rng: np.random.Generator
-) -> None:
-    """One round, in place."""
-    scale = closing.scale(equations)
-    asked = np.where(np.abs(equations.missing) <= 2.0 * TUNING.half * equations.half, 0.0, equations.missing / scale)
-    edits = _drawn(candidate.codes, equations, linear, asked, closing.kept(candidate.codes), rng)
-    rows = changes_by(equations, candidate.codes, edits) / scale
-    size = np.sqrt((rows**2).sum(axis=1))
-    closing.keep(candidate.codes, edits, size)
-    limit = closing.reach(rng) * float(np.sqrt(asked @ asked))
-    if len(asked) < len(size):
-        limit = max(limit, float(np.partition(size, len(asked))[len(asked)]))
-    some = np.flatnonzero((size <= limit) & (size > 0.0))
-    if len(some) < 2:
-        return
-    rows = np.ascontiguousarray(rows[some])
-    shares = shares_to(rows, asked, TUNING.share, closing.slack)
-    taken, _ = balanced(rows, shares, asked, np.argsort(-size[some]), SWEEPS, rng)
+def make(candidate: Candidate, problem: Problem, edits: Edits, some: NDArray[np.int64]) -> None:
+    """Make some of the swaps, in place."""
     made = np.zeros(edits.count, np.bool_)
-    made[some[taken]] = True
+    made[some] = True
     which = made[edits.of]
     candidate.codes[edits.record[which]] = edits.after[which]
-    candidate.totals = linear.problem.totals(candidate.codes)
+    candidate.totals = problem.totals(candidate.codes)
 
 
 def _drawn(
@@ -156,18 +162,26 @@ def _drawn(
     """Swaps that leave the kept totals as they are, among any records, or those that bear on a number that is off:
     half of them between records that are alike in most, half by sorting.
     """
-    who: NDArray[np.int64] = rng.permutation(len(codes))
-    if len(codes) > TUNING.swaps // 3 and asked.any() and rng.random() < 0.5:
-        who = around_off(equations, asked, codes, rng)
-    if kept is not None:
-        who = who[~np.isin(who, kept.record)]
+    who = drawn_from(equations, asked, codes, kept, TUNING.swaps // 3, rng)
     alike, sorted_ = np.array_split(who, 2)
     found = drawn_alike(linear.problem, codes, alike[:SEEN], equations.kept, linear.ranges, rng)
     found = found.beside(draw_swaps(linear.problem, codes, sorted_, equations.kept, equations.loose, rng))
     return within(linear.problem, codes, kept.beside(found) if kept is not None else found, equations.room, rng)
 
 
-def around_off(equations: Equations, asked: Array, codes: Codes, rng: np.random.Generator) -> NDArray[np.int64]:
+def drawn_from(
+    equations: Equations, asked: Array, codes: Codes, kept: Edits | None, few: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Records in random order, but those of swaps kept: all, or, if they are more than `few`, half of the time those
+    that bear on a number that is off.
+    """
+    who: NDArray[np.int64] = rng.permutation(len(codes))
+    if len(codes) > few and asked.any() and rng.random() < 0.5:
+        who = _around_off(equations, asked, codes, rng)
+    return who if kept is None else who[~np.isin(who, kept.record)]
+
+
+def _around_off(equations: Equations, asked: Array, codes: Codes, rng: np.random.Generator) -> NDArray[np.int64]:
     """Records that bear most on a number that is off, drawn at random, and half as many others."""
     few = TUNING.swaps // 3
     number = rng.choice(len(asked), p=asked**2 / (asked @ asked))

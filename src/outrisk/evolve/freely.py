@@ -16,7 +16,7 @@ from outrisk.evolve.around import Equations
 from outrisk.evolve.balance import balanced, shares_to
 from outrisk.evolve.calibrated import alone
 from outrisk.evolve.candidate import Candidate, breaks_rule
-from outrisk.evolve.closing import SWEEPS, Closing, around_off, changes_by
+from outrisk.evolve.closing import SWEEPS, Closing, changes_by, drawn_from, make
 from outrisk.evolve.compiled import cube
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
@@ -43,6 +43,10 @@ class Freely(Closing):
     def _unit(self, equations: Equations) -> Array:
         return np.maximum(LEAST * equations.half, self.near * equations.error)
 
+    def reach(self, rng: np.random.Generator) -> float:
+        """The longest change of a round, of what is missed."""
+        return REACH[self.near < TUNING.near[0]]
+
     def round(self, candidate: Candidate, equations: Equations, linear: Linear, rng: np.random.Generator) -> None:
         """One round, in place."""
         unit = self._unit(equations)
@@ -55,10 +59,7 @@ class Freely(Closing):
         rows = changes_by(equations, candidate.codes, edits) / unit
         size = np.sqrt(((rows / wide) ** 2).sum(axis=1))
         self.keep(candidate.codes, edits, size)
-        limit = REACH[self.near < TUNING.near[0]] * float(np.sqrt(asked @ asked))
-        if len(asked) < len(size):
-            limit = max(limit, float(np.partition(size, len(asked))[len(asked)]))
-        some = np.flatnonzero((size <= limit) & (size > 0.0))
+        some = self.short(size, asked, rng)
         if len(some) < 2:
             return
         rows = np.ascontiguousarray(rows[some])
@@ -68,11 +69,7 @@ class Freely(Closing):
         off = taken @ rows - missing
         left = np.maximum(np.abs(off) - band, 0.0)
         cube.settle(rows, taken, off, band, float(left @ left) / len(off), SWEEPS, rng)
-        made = np.zeros(edits.count, np.bool_)
-        made[some[taken]] = True
-        which = made[edits.of]
-        candidate.codes[edits.record[which]] = edits.after[which]
-        candidate.totals = linear.problem.totals(candidate.codes)
+        make(candidate, linear.problem, edits, some[taken])
 
     def _drawn(
         self, codes: Codes, equations: Equations, problem: Problem, asked: Array, rng: np.random.Generator
@@ -80,11 +77,8 @@ class Freely(Closing):
         """Changes of single records and of pairs, of all or of those that bear on a number that is off; no record in
         more than one.
         """
-        kept, who = self.kept(codes), rng.permutation(len(codes))
-        if asked.any() and rng.random() < 0.5:
-            who = around_off(equations, asked, codes, rng)
-        if kept is not None:
-            who = who[~np.isin(who, kept.record)]
+        kept = self.kept(codes)
+        who = drawn_from(equations, asked, codes, kept, 0, rng)
         single, other = np.split(who[: 2 * TUNING.swaps], [round(SINGLE * min(len(who), 2 * TUNING.swaps))])
         changed = changed_alone(problem, codes, single, rng).beside(exchanged(problem, codes, other, rng))
         return kept.beside(changed) if kept is not None else changed
