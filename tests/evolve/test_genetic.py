@@ -9,6 +9,7 @@ from problems import random_data, random_problem
 
 from outrisk.evolve import breeding, start
 from outrisk.evolve.candidate import Candidate, draw_candidate
+from outrisk.evolve.compiled.records import places_of, redrawn
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
@@ -103,6 +104,29 @@ def test_events_are_as_many_as_their_chance_says():
     np.testing.assert_allclose(np.bincount(found, minlength=50), 400, atol=5 * 400**0.5)
     assert len(breeding.hits(50, 0.0, rng)) == 0
     assert breeding.hits(50, 1.0, rng).tolist() == list(range(50))
+
+
+def test_compiled_places_of_events_are_those_that_numpy_adds_up():
+    gaps = np.random.default_rng(0).standard_exponential(200)
+    all_of_them = np.cumsum(np.ceil(gaps * 7.3)) - 1
+    within = all_of_them[all_of_them < 500]
+    assert 0 < len(within) < 200
+    assert places_of(gaps, 7.3, 500).tolist() == [*within, 500]
+    assert places_of(gaps, 7.3, 10**6).tolist() == all_of_them.tolist()
+    assert places_of(gaps, 1e30, 500).tolist() == [500]
+
+
+def test_compiled_redrawn_records_are_those_that_python_draws():
+    rng, sizes = np.random.default_rng(0), np.array([2, 300, 1, 5])
+    codes = (rng.random((400, 4)) * sizes).astype(np.uint16)
+    places, draws = np.flatnonzero(rng.random(codes.size) < 0.3), rng.random(codes.size)
+    expected = codes.copy()
+    for place, draw in zip(places, draws, strict=False):
+        i, j = divmod(int(place), 4)
+        expected[i, j] = (codes[i, j] + 1 + int(draw * (sizes[j] - 1))) % sizes[j]
+    rows, after = redrawn(codes, sizes, places, draws)
+    np.testing.assert_array_equal(rows, np.unique(places // 4))
+    np.testing.assert_array_equal(after, expected[rows])
 
 
 def test_each_child_competes_with_its_own_parent_while_crowding():

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.evolve.candidate import Candidate, breaks_rule
-from outrisk.evolve.compiled.records import exchange
+from outrisk.evolve.compiled.records import exchange, places_of, redrawn
 from outrisk.evolve.problem import Problem
 
 _FITNESS = attrgetter("fitness")
@@ -29,15 +29,9 @@ def mutate(problem: Problem, candidate: Candidate, rate: float, rng: np.random.G
     """Redraw each value with probability `rate`, any other value being equally likely, in place; totals follow. Changes
     of a record that would break a rule are not made.
     """
-    codes, sizes = candidate.codes, problem.plan.sizes
+    codes = candidate.codes
     places = hits(codes.size, rate, rng)
-    owners, variables = np.divmod(places, codes.shape[1])
-    steps = 1 + (rng.random(len(places)) * (sizes[variables] - 1)).astype(np.int64)
-    first = np.concatenate([[True], owners[1:] != owners[:-1]])[: len(owners)]
-    rows, which = owners[first], np.cumsum(first) - 1
-    after = codes.take(rows, axis=0)
-    values, at = after.ravel(), which * codes.shape[1] + variables
-    values[at] = (values[at] + steps) % sizes[variables]
+    rows, after = redrawn(codes, problem.plan.sizes, places, rng.random(len(places)))
     kept = ~breaks_rule(problem.rules, after)
     if not kept.all():
         rows, after = rows[kept], after[kept]
@@ -50,11 +44,10 @@ def hits(length: int, chance: float, rng: np.random.Generator) -> NDArray[np.int
         return np.arange(length if chance else 0)
     expected, scale = length * chance, -1.0 / np.log1p(-chance)
     gaps = rng.standard_exponential(int(expected + 5 * expected**0.5 + 10))
-    gaps *= scale
-    found = np.cumsum(np.ceil(gaps, out=gaps), out=gaps) - 1
+    found: NDArray[np.int64] = places_of(gaps, scale, length)
     while found[-1] < length - 1:
-        found = np.append(found, found[-1] + np.ceil(scale * rng.standard_exponential()))
-    return found[: np.searchsorted(found, length)].astype(np.int64)
+        found = np.append(found, min(length, int(found[-1] + np.ceil(scale * rng.standard_exponential()))))
+    return found[: len(found) - (found[-1] == length)]
 
 
 def shuffled(population: Sequence[Candidate], rng: np.random.Generator) -> list[Candidate]:

@@ -84,9 +84,10 @@ class _Evolution:
                     toolbox, settings, self.population, self.linear, number - 1, self.rngs, self.spare
                 )
             best = max(self.population, key=attrgetter("fitness"))
-            if number % settings.refresh == 0 or self.linear.errors(best.totals).all_matched:
-                best = self._refresh(best)
             errors = self.linear.errors(best.totals)
+            if number % settings.refresh == 0 or errors.all_matched:
+                best = self._refresh(best)
+                errors = self.linear.errors(best.totals)
             if errors.all_matched:
                 found = by_refit(self.problem, best)
                 errors = found.errors
