@@ -43,6 +43,7 @@ clean:
 
 .venv/installed: .venv/bin/python pyproject.toml requirements.lock
 	$(PIP) --editable .
+	$(BIN)/python -m compileall -q src
 	touch $@
 
 .venv/installed-test: .venv/installed

@@ -92,6 +92,7 @@ ALLOWED = {
         "api",
     },
     "cli": {"__version__", "errors", "api", "cli"},
+    "__main__": {"cli"},
 }
 
 

@@ -32,6 +32,12 @@ def test_help_is_quick_and_loads_nothing_heavy(arguments):
     assert (__version__ if arguments == ["--version"] else "Usage: ") in done.stdout
 
 
+def test_the_package_runs_as_a_module():
+    done = subprocess.run([sys.executable, "-m", "outrisk", "--version"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert __version__ in done.stdout
+
+
 def test_assess_writes_the_run_directory(tmp_path, capsys):
     path, run = write_study(tmp_path), tmp_path / "run"
     code, out, err = outrisk(capsys, "assess", path, "--out", run, "--workers", "2", "--seed", "7")
