@@ -38,6 +38,13 @@ def test_the_package_runs_as_a_module():
     assert __version__ in done.stdout
 
 
+def test_a_command_ends_at_once_and_yet_in_order():
+    program = "import atexit\nfrom outrisk.cli import main\natexit.register(print, 'left')\nmain(['--version'])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"outrisk {__version__}\nleft\n"
+
+
 def test_assess_writes_the_run_directory(tmp_path, capsys):
     path, run = write_study(tmp_path), tmp_path / "run"
     code, out, err = outrisk(capsys, "assess", path, "--out", run, "--workers", "2", "--seed", "7")

@@ -38,6 +38,27 @@ def tallies(equivalence, coding, keys, target, table):
     return found
 
 
+def test_counts_of_small_tables_are_made_once_and_of_their_own_coding():
+    coding = code_microdata({"original": microdata([(0, 1, 0), (1, 2, 1), (0, 1, 1)])}, CODEBOOK.names)
+    once = cross(coding, ("area", "age"), "ill")
+    assert cross(coding, ("area", "age"), "ill") is once
+    assert cross(coding, ("age", "area"), "ill") is not once
+    assert cross(coding, ("area", "age"), "ill", dense=True) is not once
+    beside = coding.beside(microdata([(2, 0, 1)]))
+    assert cross(beside, ("area", "age"), "ill").n_records("synthetic") == 1
+    assert once.shares("original").tolist() == [0.5, 0.5, 1.0]
+    with pytest.raises(RiskError, match="expected a list"):
+        cross(coding, "area", "ill")
+
+
+def test_counts_of_many_key_sets_are_not_all_kept(monkeypatch):
+    monkeypatch.setattr("outrisk.risk.coding.classes._KEPT_SETS", 1)
+    coding = code_microdata({"original": microdata([(0, 1, 0), (1, 2, 1)])}, CODEBOOK.names)
+    first, second = (cross(coding, (key,), "ill") for key in ("area", "age"))
+    assert cross(coding, ("area",), "ill") is first
+    assert cross(coding, ("age",), "ill") is not second
+
+
 def same(left, right):
     assert np.array_equal(left.cell_class, right.cell_class)
     assert np.array_equal(left.cell_target, right.cell_target)

@@ -31,6 +31,8 @@ _KNOWN: dict[Any, dict[str, Any]] = {}
 
 def pack(value: Any, kind: Any, arrays: Arrays) -> Any:
     """A value of a declared type as JSON can hold it; its arrays go to `arrays`. TypeError where it is not plain."""
+    if type(value) is kind and kind in _PLAIN and (kind is not float or math.isfinite(value)):
+        return value
     origin, arguments = _parts(kind)
     if origin is Union:
         return None if value is None else pack(value, _other(arguments, kind), arrays)
@@ -58,6 +60,8 @@ def pack(value: Any, kind: Any, arrays: Arrays) -> Any:
 
 def unpack(document: Any, kind: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
     """The value that `pack` was given. ValueError, KeyError or TypeError where the document is of another type."""
+    if type(document) is kind and kind in _PLAIN:
+        return document
     origin, arguments = _parts(kind)
     if origin is Union:
         return None if document is None else unpack(document, _other(arguments, kind), arrays)

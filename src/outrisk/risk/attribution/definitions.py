@@ -133,8 +133,7 @@ def key_sets(keys: Sequence[str], sizes: Sequence[int]) -> list[tuple[str, ...]]
 
 def shares(equivalence: Equivalence, table: str) -> Floats:
     """Share of the table's records of the class that are in the cell, shape (n_cells,); 0 where the class is empty."""
-    counts, totals = equivalence.counts[table], equivalence.class_totals(table)
-    return np.divide(counts, totals, out=np.zeros(len(counts)), where=totals > 0)
+    return equivalence.shares(table)
 
 
 def mean_weap(equivalence: Equivalence) -> float:

@@ -7,11 +7,14 @@ data, CODASPY 2020); WEAP and TCAP those of Taub and Elliot (The synthetic data 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from outrisk.codebook import Codebook
 from outrisk.errors import RiskError
@@ -98,7 +101,7 @@ def cap(
         raise RiskError("key sizes []: give at least one size, or leave key_sizes out for all keys together")
     per_set, means = cap_sets(coding, sets, keys, target, tau)
     names = measures()
-    with threadpool_limits(1):  # as in cap_sets
+    with one_thread():
         replicates = tcap_scores(coding, sets, target, tau, groups, seed)
         rows = family_rows(per_set, names, target, means, replicates)
     return CapResult(
@@ -124,7 +127,7 @@ def cap_sets(
     means = RecordMeans(sides)
     everyone = _distinct_records(coding, keys, target, sides)
     rows = []
-    with threadpool_limits(1):  # thousands of short products of vectors: threads would wait for each other
+    with one_thread():
         for chosen in sets:
             equivalence = cross(coding, chosen, target)
             exact = same_keys(equivalence)
@@ -136,6 +139,18 @@ def cap_sets(
                 cells = {side: equivalence.records[side][everyone[side][0]] for side in sides}
                 means.add(len(chosen), scores, cells, {side: everyone[side][1] for side in sides})
     return pd.DataFrame(rows), means
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """In this block NumPy multiplies in one thread: in thousands of short products others would be waited for."""
+    limited: AbstractContextManager[Any] = _libraries().limit(limits=1)
+    return limited
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Looking for them takes longer than the measures of a key set."""
+    return ThreadpoolController()
 
 
 def measures(nearest: bool = True) -> list[str]:

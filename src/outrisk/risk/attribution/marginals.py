@@ -53,10 +53,12 @@ class RecordMeans:
     ) -> None:
         """Take in a key set, and for each side the cells and weights of its distinct records."""
         self.measures = scores.measures
-        counted = {side: scores.counted[:, cells[side]] for side in self.sides}
+        counted = {side: scores.counted.take(cells[side], axis=1) for side in self.sides}
         used = np.all([each.any(axis=1) for each in counted.values()], axis=0)
         for side in self.sides:
-            self._means[size, side].add(sample(scores.score[:, cells[side]], weights[side], counted[side]), used)
+            self._means[size, side].add(
+                sample(scores.score.take(cells[side], axis=1), weights[side], counted[side]), used
+            )
 
     def interval(self, measure: str, sizes: Sequence[int]) -> tuple[float, float]:
         """95 % interval of the marginal over the key sets of these sizes; NaN where none is defined."""

@@ -151,10 +151,10 @@ def replicate(equivalence: Equivalence, side: str, group_of: Positions, groups: 
     in_class = left(equivalence.cell_class[of_record], equivalence.class_counts[side])
     with_target = left(equivalence.cell_target[of_record], by_target)
     cells = certain_cells(equivalence, tau)
-    totals = in_class[:, equivalence.cell_class[cells]]
+    totals = in_class.take(equivalence.cell_class[cells], axis=1)
     weights = equivalence.counts[SYNTHETIC][cells].astype(float)
     met = totals > 0
-    correct = np.divide(in_cell[:, cells], totals, out=np.zeros(totals.shape), where=met) @ weights
+    correct = np.divide(in_cell.take(cells, axis=1), totals, out=np.zeros(totals.shape), where=met) @ weights
     return {
         "tcap_undefined": _ratios(correct, met @ weights),
         "tcap_zero": _ratios(correct, np.full(groups, weights.sum())),

@@ -30,6 +30,7 @@ SIDES = (ORIGINAL, HOLDOUT)  # those that are attacked
 _OVERFLOW = 2**62  # combined codes are signed 64-bit integers
 _DENSE_CELLS = 2**22  # largest table of counts that is made dense: 32 MiB a table
 _DENSE_PER_RECORD = 16  # beyond this many possible cells a record, sorting the records is quicker than a dense table
+_KEPT_RECORDS, _KEPT_SETS = 50_000, 64  # of all tables: 400 kB a key set
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,7 @@ class Coding:
     lengths: Mapping[str, int]  # table -> number of records, in the order of the records
     missing: Mapping[str, int] = field(default_factory=dict)  # variable -> position of its missing level, if it has one
     values: Mapping[str, Floats] = field(default_factory=dict)  # numeric variable -> number of each level
+    crossed: dict[tuple[str, ...], Equivalence] = field(default_factory=dict, init=False, repr=False)  # see `cross`
 
     def rows(self) -> dict[str, slice]:
         """Where each table's records stand."""
@@ -88,10 +90,21 @@ class Equivalence:
     counts: Mapping[str, Counts]  # table -> (n_cells,) records in the cell
     class_counts: Mapping[str, Counts]  # table -> (n_classes,) records in the class
     records: Mapping[str, Positions]  # table -> (n_records,) cell of each record
+    _totals: dict[str, Counts] = field(default_factory=dict, init=False, repr=False)
+    _shares: dict[str, Floats] = field(default_factory=dict, init=False, repr=False)
 
     def class_totals(self, table: str) -> Counts:
         """For each cell, the number of the table's records in its class; shape (n_cells,)."""
-        return self.class_counts[table][self.cell_class]
+        if table not in self._totals:
+            self._totals[table] = self.class_counts[table][self.cell_class]
+        return self._totals[table]
+
+    def shares(self, table: str) -> Floats:
+        """Share of the table's records of the class that are in the cell, (n_cells,); 0 where the class is empty."""
+        if table not in self._shares:
+            counts, totals = self.counts[table], self.class_totals(table)
+            self._shares[table] = np.divide(counts, totals, out=np.zeros(len(counts)), where=totals > 0)
+        return self._shares[table]
 
     def n_records(self, table: str) -> int:
         """Number of records of a table."""
@@ -147,10 +160,22 @@ def cross(coding: Coding, keys: Sequence[str], target: str, dense: bool | None =
     """Count keys x target in every table of a coding.
 
     `dense` chooses between counting in a table of all possible cells, O(n_records + possible cells), and sorting the
-    records, O(n_records log n_records); by default whichever is quicker. Both give the same result.
+    records, O(n_records log n_records); by default whichever is quicker. Both give the same result. Several measures
+    ask for the same counts: of small tables they are kept with the coding.
     """
     check_keys(coding.names, keys, target)
-    chosen = [coding.names.index(name) for name in (*keys, target)]
+    asked = (*keys, target)
+    if dense is not None or asked not in coding.crossed:
+        found = _crossed(coding, asked, dense)
+        if dense is not None or sum(coding.lengths.values()) > _KEPT_RECORDS or len(coding.crossed) >= _KEPT_SETS:
+            return found
+        coding.crossed[asked] = found
+    return coding.crossed[asked]
+
+
+def _crossed(coding: Coding, names: Sequence[str], dense: bool | None) -> Equivalence:
+    """Records by their values of all variables named, of which the last is the target."""
+    chosen = [coding.names.index(name) for name in names]
     code, possible = combined_code([coding.columns[j] for j in chosen], [len(coding.labels[j]) for j in chosen])
     if dense is None:
         dense = possible <= min(_DENSE_CELLS, _DENSE_PER_RECORD * len(code))

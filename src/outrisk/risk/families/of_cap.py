@@ -7,10 +7,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from threadpoolctl import threadpool_limits
-
 from outrisk.errors import RiskError
-from outrisk.risk.attribution.family import cap_sets, measures
+from outrisk.risk.attribution.family import cap_sets, measures, one_thread
 from outrisk.risk.attribution.marginals import family_rows, tcap_scores
 from outrisk.risk.attribution.over_key_sets import some
 from outrisk.risk.coding.classes import HOLDOUT, Coding
@@ -37,7 +35,7 @@ def _rows(coding: Coding, question: Question) -> Sequence[Row]:
         jackknife = some(question.scores, [question.scores.sets.index(chosen) for chosen in question.sets])
     elif HOLDOUT in coding.lengths:
         jackknife = tcap_scores(coding, question.sets, question.target, question.tau, question.groups, question.seed)
-    with threadpool_limits(1):
+    with one_thread():
         rows = family_rows(per_set, known, question.target, means, jackknife)
     absent = [measure for measure in measures() if measure not in known]
     empty = [row for row in rows if row.measure == known[0]]
