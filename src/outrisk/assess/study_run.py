@@ -6,6 +6,7 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -14,6 +15,8 @@ from pathlib import Path
 from threading import Event, Timer
 from types import TracebackType
 from typing import Any, Protocol
+
+from threadpoolctl import threadpool_limits
 
 from outrisk.assess.backends import THREADS, Backend, run_all
 from outrisk.assess.certain_people import CertainPeople, certain_in_study, check_register
@@ -343,8 +346,21 @@ class StudyRun:
 
     def write(self, directory: RunFiles) -> None:
         """Write every file of a run directory but the synthetic data and the report; first that it is not complete."""
-        results = self.results
         directory.json("manifest.json", self.manifest)
+        if "register" not in self.study.file.intruder:
+            self._write_results(directory)
+        else:
+            # Proofs hold no lock while they are searched for; linear algebra in one thread: the same on any machine.
+            with threadpool_limits(limits=1), ThreadPoolExecutor(1) as aside:
+                proved = aside.submit(lambda: self.certain.summary)
+                self._write_results(directory)
+                directory.json("certain.json", proved.result())
+        self._decide(directory)
+        self._write_contributions(directory)
+
+    def _write_results(self, directory: RunFiles) -> None:
+        """Write what rests on the runs, and what is asked of the outputs themselves, but for what they prove."""
+        results = self.results
         directory.log("written", runs=len(results))
         codebook = self.assessment.original.codebook
         stored = self.study.stored(directory.folder, codebook) if isinstance(directory, StudyDirectory) else None
@@ -371,10 +387,6 @@ class StudyRun:
             directory.rows("register.csv", Guessed, guessed_rows(self.guessed))
             directory.rows("reliability.csv", Reliability, reliability_rows(self.guessed))
             directory.json("register.json", self._register)
-        if "register" in self.study.file.intruder:
-            directory.json("certain.json", self.certain.summary)
-        self._decide(directory)
-        self._write_contributions(directory)
 
     def _matched(self) -> Iterator[Matched]:
         """Rows of matched.csv. Numbers that are given may contradict each other; those of the data never do."""
