@@ -39,10 +39,28 @@ def test_the_package_runs_as_a_module():
 
 
 def test_a_command_ends_at_once_and_yet_in_order():
-    program = "import atexit\nfrom outrisk.cli import main\natexit.register(print, 'left')\nmain(['--version'])"
+    program = (
+        "import atexit\nfrom outrisk.cli import commands, main\n"
+        "work = commands.run\n"
+        "commands.run = lambda given: atexit.register(print, 'left') and work(given)\n"
+        "main(['--version'])"
+    )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"outrisk {__version__}\nleft\n"
+
+
+def test_a_command_ends_that_had_processes_of_its_own():
+    program = (
+        "from outrisk.cli import commands, main\n"
+        "def run(given):\n"
+        "    import joblib\n"
+        "    return sum(joblib.Parallel(2)(joblib.delayed(abs)(each) for each in (-1, 1)))\n"
+        "commands.run = run\n"
+        "main([])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
 
 
 def test_assess_writes_the_run_directory(tmp_path, capsys):
