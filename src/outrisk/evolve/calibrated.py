@@ -29,8 +29,9 @@ from outrisk.problem.blocks import Array
 from outrisk.problem.influence import ModelRecords, TallyRecords, records_of_model, records_of_tally
 from outrisk.problem.released import ModelPart, TallyPart
 
-RECORDS, NUMBERS, OF_MODELS = 1_000_000, 2_000, 250  # at most, for its time: of regressions it grows by their square
-TWICE = 500  # numbers up to which steps are taken in two ways (294 of 315 of `groups` at their digits without)
+RECORDS, NUMBERS, OF_MODELS = 1_000_000, 2_000, 600  # at most, for its time: of regressions it grows by their square
+MANY = 500  # numbers beyond which steps are taken in one way (294 of 315 of `groups` at their digits so), and records
+# are drawn with an eye to regressions alone
 STEPS = 12, 40, 12  # at most: what is linear in the weights; all numbers; before weights are tilted
 WAIT, FALLING = 6, 0.95  # steps in which it neither gains nor falls that end it; what is no gain
 GAIN, STUCK = 1.0, 0.05  # of the convex function, and share of a step, below which what is linear ends
@@ -55,8 +56,13 @@ def closes(problem: Problem) -> bool:
 
 
 def applies(problem: Problem) -> bool:
-    """Whether a start is calibrated: where numbers are closed in on, and few are of regressions."""
-    return closes(problem) and sum(p.n_numbers for p in problem.parts if isinstance(p, ModelPart)) <= OF_MODELS
+    """Whether a start is calibrated: where numbers are closed in on, and not too many are of regressions."""
+    return closes(problem) and of_models(problem) <= OF_MODELS
+
+
+def of_models(problem: Problem) -> int:
+    """How many numbers are of regressions and other models."""
+    return sum(part.n_numbers for part in problem.parts if isinstance(part, ModelPart))
 
 
 def alone(problem: Problem) -> bool:
@@ -150,7 +156,7 @@ class Pool:
             weights = self._near(weights, False, STEPS[2])
             return tilted(self.problem, self.codes, self._models, weights)
         weights = self._near(weights, False, STEPS[1])
-        if n <= TUNING.anew or int(self.problem.known.sum()) > TWICE:
+        if n <= TUNING.anew or self._many:
             return weights
         asked = self._asked(weights, True)
         if not asked.coarse(weights):
@@ -210,9 +216,13 @@ class Pool:
         if alone(self.problem):
             return taken_of(asked_at(self.problem, self.codes, self._models, weights), shares, order, rng)
         every = self._asked(weights, True)
-        rows = np.hstack([every.dense, every.thin.toarray()])
+        rows = every.dense if self._many else np.hstack([every.dense, every.thin.toarray()])
         rows /= np.maximum(np.sqrt(shares @ rows**2), 1e-300)
         return balanced(rows, shares, shares @ rows, order, 0, rng)[0]
+
+    @property
+    def _many(self) -> bool:
+        return int(self.problem.known.sum()) > MANY
 
     @cached_property
     def _seen(self) -> list[ModelRecords | list[TallyRecords]]:

@@ -31,6 +31,7 @@ from outrisk.problem.refit import NEAR
 SWEEPS = 100  # of annealing over all swaps, at the end of a round
 SEEN = 40_000  # records of which it is asked how they bear on a number
 KICKS = 20, 5  # rounds without gain that go on all the same, at most; where it can begin anew
+BRIEF = 250  # numbers of regressions beyond which rounds are few (mixed)
 EACH = 8  # records for each swap that is kept, at least
 
 
@@ -38,8 +39,8 @@ EACH = 8  # records for each swap that is kept, at least
 class Closing:
     """How near the numbers are to be brought, in sampling errors; how much they may miss of that for the sake of few
     swaps; their sampling errors (total k,); rounds, those of late without gain, and those that went on all the same;
-    generations in which tables of counts were mended; swaps that change little, drawn in earlier rounds, and what their
-    records were.
+    generations in which tables of counts were mended; whether rounds are few, as they take long; swaps that change
+    little, drawn in earlier rounds, and what their records were.
     """
 
     near: float = TUNING.near[0]
@@ -49,6 +50,7 @@ class Closing:
     idle: int = 0
     kicks: int = 0
     mended: int = 0
+    brief: bool = False
     small: list[NDArray[Any]] = field(default_factory=list)
 
     def look(self, linear: Linear, candidate: Candidate, afresh: bool) -> Equations:
@@ -143,8 +145,8 @@ class Closing:
 
     @property
     def ended(self) -> bool:
-        """Whether it stands still for good."""
-        return self.idle >= 2 * TUNING.stuck
+        """Whether it stands still for good, or has had its few rounds."""
+        return self.idle >= 2 * TUNING.stuck or (self.brief and self.rounds >= TUNING.stuck)
 
 
 def make(candidate: Candidate, problem: Problem, edits: Edits, some: NDArray[np.int64]) -> None:

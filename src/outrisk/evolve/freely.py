@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from outrisk.evolve.around import Equations
 from outrisk.evolve.balance import balanced, shares_to
-from outrisk.evolve.calibrated import alone
+from outrisk.evolve.calibrated import alone, of_models
 from outrisk.evolve.candidate import Candidate, breaks_rule
-from outrisk.evolve.closing import SWEEPS, Closing, changes_by, drawn_from, make
+from outrisk.evolve.closing import BRIEF, SWEEPS, Closing, changes_by, drawn_from, make
 from outrisk.evolve.compiled import cube
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
@@ -86,7 +86,7 @@ class Freely(Closing):
 
 def closing_of(problem: Problem) -> Closing:
     """The state of closing in, at its beginning."""
-    return Freely() if alone(problem) else Closing()
+    return Freely() if alone(problem) else Closing(brief=of_models(problem) > BRIEF)
 
 
 def _band(equations: Equations) -> Array:

@@ -7,9 +7,10 @@ number is right, each begun where the one before ended. The phases:
 approach: by sampling errors (chi2), until numbers are near. counts: tables of counts alone, where a model stands beside
 them. closing, instead of both after a calibrated start, else once the next stands still: all numbers by what they miss
 (see closing.py). together: all other numbers tighten from their sampling errors to their digits, while swaps are
-annealed. apart: numbers at their digits and by their sampling errors in turn, and those that are still off gain weight
-(penalty weights that are raised where a constraint is not met: Morris 1993, "breakout"); the last phase of tables
-without models, and of coefficients alone, as "together" is that of all else.
+annealed; they are held where all would be within 1 % of their sampling errors, those that are not gaining weight, until
+all are, or nothing is gained. apart: numbers at their digits and by their sampling errors in turn, and those that are
+still off gain weight (penalty weights that are raised where a constraint is not met: Morris 1993, "breakout"); the last
+phase of tables without models, and of coefficients alone, as "together" is that of all else.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from outrisk.evolve.settings import LocalSearchSettings
 from outrisk.evolve.tuning import TUNING
 from outrisk.evolve.weights import Fitness
 from outrisk.problem.blocks import Array
+from outrisk.problem.refit import NEAR
 from outrisk.problem.released import ModelPart
 
 STILL = 4  # times as long as elsewhere is waited before closing in late
@@ -75,14 +77,24 @@ class Schedule:
         self.phase, self.fitness, self.tightness, self.closes = "closing", "tightening", TUNING.tightness[0], False
         return True
 
-    def advance(self, far: Array) -> None:
-        """Weigh the numbers for the next generation, being off by `far` (total k,) half digits."""
-        if self.phase == "together":
-            self.tightness, self.fitness = min(1.0, self.tightness + self.step), "tightening"
-        else:
+    def advance(self, far: Array, held: bool) -> None:
+        """Weigh the numbers for the next generation, being off by `far` (total k,) of what they may be; `held`: they
+        are to tighten no further than till they would be near.
+        """
+        if self.phase != "together":
             self.fitness = "sampling" if self.fitness == "precision" else "precision"
-            self.emphasis = 1.0 + (self.emphasis - 1.0) / np.sqrt(TUNING.emphasis)  # lets go half as fast as it grows
-            self.emphasis[far > 1.0] *= TUNING.emphasis
+            self._emphasise(far)
+            return
+        near = np.log(0.5 * NEAR) / np.log(TUNING.narrowest)
+        self.fitness = "tightening"
+        if not held or self.tightness < near:
+            self.tightness = min(1.0, self.tightness + self.step)
+        if self.tightness >= near:
+            self._emphasise(far)
+
+    def _emphasise(self, far: Array) -> None:
+        self.emphasis = 1.0 + (self.emphasis - 1.0) / np.sqrt(TUNING.emphasis)  # lets go half as fast as it grows
+        self.emphasis[far > 1.0] *= TUNING.emphasis
 
     def closed(self) -> None:
         """End closing in."""
