@@ -114,3 +114,15 @@ def test_a_search_that_no_refit_bears_out_says_so(monkeypatch, module):
     monkeypatch.setattr("outrisk.evolve.acceptance.by_refit", failing)
     last = list(evolve(problem, preset("fast", generations=12), np.random.default_rng(1)))[-1]
     assert last.stop in ("budget", "stalled") and not last.errors.all_matched
+
+
+def test_the_first_near_data_set_is_refitted_at_once(tipped):
+    """Else a search that is cut off would call a number near that a refit has off, and go on from there."""
+    problem, candidate = tipped
+    search = local_search._Search(problem, preset("fast"), np.random.default_rng(1))
+    search.schedule.phase, search.candidate = "apart", candidate
+    search.linear = search._linearise()
+    search.nearest.of(candidate, search.linear.errors(candidate.totals), 0)
+    assert not search._settles(search.linear.errors(candidate.totals))
+    assert search.settled.candidate is None and search.nearest.candidate is None
+    assert np.array_equal(search.linear.beyond, by_refit(problem, candidate).beyond)

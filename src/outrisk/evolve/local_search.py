@@ -206,7 +206,10 @@ class _Search:
             self.linear = self._linearise()
         waited = self.standstill.see(number, errors.off)
         far = self._far(number, errors)
-        near = self._near(far, errors)
+        settling = self.schedule.phase not in ("approach", "counts")
+        if settling and not far and not self._settles(errors):
+            far = 1
+        near = settling and self.settled.candidate is not None
         last = number == self.settings.generations
         patience = self.settings.patience / (2.0 if near else 1.0)
         stalled = 0 < patience <= waited and not self.schedule.closing
@@ -214,13 +217,16 @@ class _Search:
             near, stalled, self.standstill = False, False, Standstill(since=number)
         return ("near" if near else "budget" if last else "stalled") if last or stalled else "", errors, far
 
-    def _near(self, far: int, errors: Errors) -> bool:
-        """Whether some data set of the run has every number within 1 % of its sampling error."""
-        if self.schedule.phase in ("approach", "counts"):
-            return False
-        if not far:
-            self.settled.see(self.candidate, errors)
-        return self.settled.candidate is not None
+    def _settles(self, errors: Errors) -> bool:
+        """Take note of a data set whose numbers are all within 1 % of their sampling errors, to first order; of the
+        first, whether a refit agrees. Where it does not, numbers are taken as it had them, and none is the nearest.
+        """
+        first = self.settled.candidate is None
+        self.settled.see(self.candidate, errors)
+        if not first or self.settled.stands():
+            return True
+        self.nearest, self.linear = Nearest(), self._linearise()
+        return False
 
     def _far(self, number: int, errors: Errors) -> int:
         """How many numbers are neither at their digits nor within 1 % of their sampling error; of far too many, all."""
