@@ -12,6 +12,22 @@ from timeless import contents
 
 from outrisk.assess import backends
 
+OWN = """from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass
+class Mean:
+    value: float
+
+
+def mean_of(frame):
+    return [Mean(float(np.mean(frame["age"]))).value]
+"""
+CUSTOM = {
+    "kind": "custom", "function": "own.py:mean_of", "variables": ["age"], "labels": ["mean of age"], "decimals": 2,
+}  # fmt: skip
 RUNS = {"study": {"runs": 2, "folds": [1, 2]}, "privacy": {"metrics": []}}
 
 
@@ -47,6 +63,21 @@ def test_the_same_bytes_on_threads_processes_and_a_cluster(tmp_path, capsys, clu
         found = alike(tmp_path / name)
         assert found.keys() == first.keys()
         assert not [at for at in first if found[at] != first[at] and Path(at).suffix not in pages], name
+
+
+@pytest.mark.slow
+def test_a_function_of_the_study_travels_to_other_processes(tmp_path, capsys):
+    (tmp_path / "own.py").write_text(OWN)
+    path = write_study(tmp_path, RUNS | {"outputs": [CUSTOM]})
+    for backend in ("threads", "loky"):
+        options = ("--out", tmp_path / backend, "--quiet", "--trust", "--backend", backend, "--workers", 2)
+        code, _, err = outrisk(capsys, "assess", path, *options)
+        assert code == 0, (backend, err)
+    first, other = (alike(tmp_path / backend) for backend in ("threads", "loky"))
+    assert [name for name in first if name.startswith("synthetic/")]
+    assert {name: first[name] for name in first if Path(name).suffix == ".csv"} == {
+        name: other[name] for name in other if Path(name).suffix == ".csv"
+    }
 
 
 def test_a_cluster_that_is_not_there(tmp_path, capsys, monkeypatch):

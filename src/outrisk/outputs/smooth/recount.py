@@ -25,7 +25,7 @@ _NEAR = 10.0  # half last digits within which the published numbers count as rep
 
 @dataclass
 class Effort:
-    """What the slow path has taken: refits, and their seconds on the clock."""
+    """What the slow path has taken in this process: refits, and their seconds on the clock."""
 
     refits: int = 0
     seconds: float = 0.0
@@ -34,6 +34,10 @@ class Effort:
     def row(self) -> dict[str, float]:
         """Refits and seconds by name; they differ from one time to the next, so they belong in the manifest alone."""
         return {"refits": self.refits, "seconds": round(self.seconds, 1)}
+
+    def __reduce__(self) -> tuple[type[Effort], tuple[int, float]]:
+        """A copy in another process has a lock of its own."""
+        return Effort, (self.refits, self.seconds)
 
 
 @dataclass(frozen=True, eq=False)
