@@ -15,7 +15,6 @@ from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import SteppedRate, preset
 from outrisk.evolve.start import uniform
-from outrisk.evolve.tuning import TUNING
 from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, Logit, release, released
 
@@ -156,7 +155,7 @@ def test_numbers_tighten_from_their_sampling_errors_to_their_digits(crowded):
     sizes = np.cumsum([sum(block.size for block in part.blocks) for part in problem.parts])
     counts, means = slice(sizes[2], sizes[4]), slice(sizes[4], sizes[5])
     for each, _ in (loose, tight, digits):
-        np.testing.assert_allclose(each[counts], TUNING.pinned / 0.25, rtol=1e-6)  # counts are at their digits at once
+        np.testing.assert_allclose(each[counts], 256 / 0.25, rtol=1e-6)  # counts are at their digits at once
     carries = chi2[0][means] > 0
     np.testing.assert_allclose(loose[0][means], chi2[0][means], rtol=1e-6)
     assert (tight[0][means] > 100 * chi2[0][means])[carries].all() and carries.any()

@@ -131,11 +131,6 @@ def key_sets(keys: Sequence[str], sizes: Sequence[int]) -> list[tuple[str, ...]]
     return [chosen for size in sizes for chosen in combinations(keys, size)]
 
 
-def shares(equivalence: Equivalence, table: str) -> Floats:
-    """Share of the table's records of the class that are in the cell, shape (n_cells,); 0 where the class is empty."""
-    return equivalence.shares(table)
-
-
 def mean_weap(equivalence: Equivalence) -> float:
     """Mean over synthetic records of WEAP = s_tq / s_.q, in (0, 1]; 1 means that keys determine the target."""
     return _mean_share(equivalence, SYNTHETIC)
@@ -161,7 +156,7 @@ def certain_cells(equivalence: Equivalence, tau: float = 1.0) -> Positions:
     counts = equivalence.counts[SYNTHETIC]
     if tau == 1:
         return np.flatnonzero((counts > 0) & (counts == equivalence.class_totals(SYNTHETIC)))
-    return np.flatnonzero(shares(equivalence, SYNTHETIC) >= tau)
+    return np.flatnonzero(equivalence.shares(SYNTHETIC) >= tau)
 
 
 def targeted_attribution(equivalence: Equivalence, attacked: str = ORIGINAL, tau: float = 1.0) -> Attribution:
@@ -184,7 +179,7 @@ def differential_attribution(equivalence: Equivalence, attacked: str = ORIGINAL)
     """DCAP's counts (see `DifferentialAttribution`) over the records of the table attacked."""
     counts = equivalence.counts[attacked]
     met = equivalence.class_totals(SYNTHETIC) > 0
-    correct = float(counts @ shares(equivalence, SYNTHETIC))
+    correct = float(counts @ equivalence.shares(SYNTHETIC))
     return DifferentialAttribution(correct, int(counts @ met), equivalence.n_records(attacked))
 
 
@@ -195,7 +190,7 @@ def attribution_over_original(
     cells = certain_cells(equivalence, tau)
     counts, class_counts = equivalence.counts[attacked], equivalence.class_counts[attacked]
     return AttributionOverOriginal(
-        correct=float(counts[cells] @ shares(equivalence, SYNTHETIC)[cells]),
+        correct=float(counts[cells] @ equivalence.shares(SYNTHETIC)[cells]),
         certain_matched=int(class_counts[np.unique(equivalence.cell_class[cells])].sum()),
         matched=int(class_counts[equivalence.class_counts[SYNTHETIC] > 0].sum()),
         n_records=equivalence.n_records(attacked),
@@ -209,7 +204,7 @@ def check_tau(tau: float) -> None:
 
 
 def _mean_share(equivalence: Equivalence, table: str) -> float:
-    return float(equivalence.counts[table] @ shares(equivalence, table)) / equivalence.n_records(table)
+    return float(equivalence.counts[table] @ equivalence.shares(table)) / equivalence.n_records(table)
 
 
 def _ratio(numerator: float, denominator: int) -> float:

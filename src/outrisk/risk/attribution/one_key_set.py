@@ -18,7 +18,6 @@ from outrisk.risk.attribution.definitions import (
     check_tau,
     differential_attribution,
     mean_weap,
-    shares,
     targeted_attribution,
 )
 from outrisk.risk.attribution.marginals import tcap_interval, tcap_scores
@@ -116,4 +115,4 @@ def weap(synthetic: pd.DataFrame, *, keys: Sequence[str], target: str) -> Floats
     """WEAP s_tq / s_.q of each synthetic record, shape (n_records,), in (0, 1]; 1 = its keys determine its target."""
     check_keys(list(synthetic.columns), keys, target)
     equivalence = cross(code_frames({SYNTHETIC: synthetic}, (*keys, target)), keys, target)
-    return shares(equivalence, SYNTHETIC)[equivalence.records[SYNTHETIC]]
+    return equivalence.shares(SYNTHETIC)[equivalence.records[SYNTHETIC]]

@@ -20,7 +20,6 @@ from outrisk.risk.attribution.definitions import (
     check_tau,
     differential_attribution,
     mean_weap,
-    shares,
     targeted_attribution,
 )
 from outrisk.risk.coding.classes import (
@@ -158,7 +157,7 @@ def replicate(equivalence: Equivalence, side: str, group_of: Positions, groups: 
     return {
         "tcap_undefined": _ratios(correct, met @ weights),
         "tcap_zero": _ratios(correct, np.full(groups, weights.sum())),
-        "dcap": in_cell @ shares(equivalence, SYNTHETIC) / n_left,
+        "dcap": in_cell @ equivalence.shares(SYNTHETIC) / n_left,
         "baseline": np.square(with_target).sum(axis=1) / n_left**2,
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from outrisk.risk.attribution.definitions import check_tau, shares
+from outrisk.risk.attribution.definitions import check_tau
 from outrisk.risk.coding.classes import Equivalence
 
 Floats = NDArray[np.float64]
@@ -35,7 +35,7 @@ def record_scores(equivalence: Equivalence, synthetic: str, people: str, tau: fl
     None is undefined for anybody, so means over any people can be compared; O(n_records + cells).
     """
     check_tau(tau)
-    share = shares(equivalence, synthetic)
+    share = equivalence.shares(synthetic)
     met = equivalence.class_totals(synthetic) > 0
     counts = equivalence.counts[synthetic]
     by_target = np.bincount(equivalence.cell_target, weights=counts, minlength=int(equivalence.cell_target.max()) + 1)

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.errors import RiskError
-from outrisk.risk.attribution.definitions import shares
 from outrisk.risk.attribution.nearest import nearest_keys, same_keys
 from outrisk.risk.coding.classes import ORIGINAL, SYNTHETIC, Coding, check_keys, combined_code, cross
 from outrisk.risk.coding.with_numbers import Tables
@@ -32,7 +31,7 @@ def zcap(context: Context, attacked: str, released: str) -> Score:
     equivalence = cross(_pair(context, attacked, released), keys, target)
     cells = equivalence.records[ORIGINAL]
     matched = equivalence.class_totals(SYNTHETIC)[cells] > 0
-    return mean(shares(equivalence, SYNTHETIC)[cells], attacked, matched=int(matched.sum()))
+    return mean(equivalence.shares(SYNTHETIC)[cells], attacked, matched=int(matched.sum()))
 
 
 def gcap(context: Context, attacked: str, released: str, neighbours: str = "all", hamming: str = "columns") -> Score:
