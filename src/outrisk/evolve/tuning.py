@@ -38,7 +38,7 @@ class Tuning:
     # Closing in by balanced batches of swaps, after tables of counts are mended (closing.py, swaps.py, mending.py)
     swaps: int = 6_000  # drawn in a round; twice as many are annealed, a quarter is kept, a third looked for (census)
     mended: int = 200  # records among which tables are mended alone (census)
-    tightness: tuple[float, float] = (0.25, 0.4)  # of all numbers while tables are mended, and afterwards (census)
+    tightness: tuple[float, float] = (0.25, 0.4)  # of all while tables are mended (census), and afterwards (mixed)
     near: tuple[float, float] = (0.05, 5e-4)  # sampling errors to bring numbers to, at first and at last (groups)
     settled: float = 0.4  # mean square of what is missed, in these, from which on they fall (census: 1 is worse)
     nearer: float = 0.6  # by this factor (census: no worse than 0.8)
