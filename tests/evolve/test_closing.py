@@ -132,7 +132,7 @@ def test_a_round_without_gain_goes_on_after_five_but_not_for_ever(few, times):
     rng, closing = np.random.default_rng(1), Closing()
     went_on = [closing.learn(False, few, rng) for _ in range(150)]
     assert [number for number, on in enumerate(went_on, 1) if on] == list(range(5, 5 * times + 5, 5))
-    assert closing.ended and not Closing().ended
+    assert closing.ended(0) and not Closing().ended(99)
 
 
 def test_another_start_is_judged_by_a_map_of_its_own(problem):

@@ -1,5 +1,7 @@
 """Regressions without a table: weights meet every number as a weighted refit has them; any change may be made."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,12 +11,16 @@ from pydantic import TypeAdapter
 
 from outrisk.config import OutputEntry
 from outrisk.evolve.calibrated import Pool, alone
+from outrisk.evolve.candidate import draw_candidate
 from outrisk.evolve.closing import Closing
 from outrisk.evolve.compiled import cube
-from outrisk.evolve.freely import Freely, changed_alone, closing_of, exchanged
+from outrisk.evolve.freely import Freely, changed_alone, closing_of
+from outrisk.evolve.linear_map import linearise
+from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
+from outrisk.evolve.settings import preset
 from outrisk.evolve.start import from_released
-from outrisk.microdata import from_frame, infer_codebook
+from outrisk.microdata import Microdata, from_frame, infer_codebook
 from outrisk.outputs import Frequencies, release
 from outrisk.problem.blocks import Joint, Mask
 
@@ -78,7 +84,7 @@ def test_it_is_for_regressions_without_a_table(regressions):
     assert not alone(beside) and type(closing_of(beside)) is Closing
 
 
-def test_changes_are_of_other_records_each_and_break_no_rule():
+def test_changes_are_of_one_value_and_break_no_rule():
     rng = np.random.default_rng(2)
     data = random_data(rng, 900)
     sizes = data.codebook.sizes
@@ -87,14 +93,43 @@ def test_changes_are_of_other_records_each_and_break_no_rule():
     problem = Problem(data.codebook, 900, (release(output, data),), (rule,))
     codes = data.codes.copy()
     codes[codes[:, 0] == 1, 0] = 0
-    single, pairs = (draw(problem, codes, rng.permutation(900), rng) for draw in (changed_alone, exchanged))
-    for edits in (single, pairs):
-        assert edits.count > 100 and len(np.unique(edits.record)) == len(edits.record)
-        assert (edits.after != codes[edits.record]).any(axis=1).all() and not (edits.after[:, 0] == 1).any()
-        assert (edits.after < np.array(sizes)).all()
-    assert (np.bincount(pairs.of) == 2).all()
-    for j in range(len(sizes)):  # what pairs exchange, nobody gains or loses
-        assert (np.bincount(pairs.after[:, j], minlength=99) == np.bincount(codes[pairs.record, j], minlength=99)).all()
+    edits = changed_alone(problem, codes, rng.permutation(900), rng)
+    assert edits.count > 100 and len(np.unique(edits.record)) == len(edits.record)
+    assert ((edits.after != codes[edits.record]).sum(axis=1) == 1).all() and not (edits.after[:, 0] == 1).any()
+    assert (edits.after < np.array(sizes)).all()
+
+
+def test_emphasis_grows_on_numbers_that_are_far_and_then_on_those_off_their_digits(regressions):
+    rng = np.random.default_rng(1)
+    candidate = draw_candidate(regressions, from_released(regressions), rng)
+    linear = linearise(regressions, candidate.codes, candidate.totals, "tightening")
+    closing = Freely()
+    equations = closing.look(linear, candidate, True)
+    missing = -linear.distances(candidate.totals)
+    assert np.array_equal(equations.missing, missing[equations.number])  # which of the published numbers each is
+    closing.tighten(equations)
+    far = np.abs(equations.missing) > np.maximum(0.01 * equations.error, equations.half)
+    assert far.any() and closing.emphasis[equations.number] == pytest.approx(np.where(far, 1.1, 1.0))
+    off = 1.5 * equations.half * (np.arange(len(equations.number)) == 3)
+    near = replace(equations, missing=off, error=np.maximum(equations.error, 200.0 * equations.half))
+    before = closing.merit(near)
+    closing.tighten(near)  # none is far now: the one that is off its digits gains, all others are let go
+    assert closing.emphasis[near.number[3]] > 1.1 and (np.delete(closing.emphasis, near.number[3]) < 1.1).all()
+    assert closing.merit(near) > before > 0.0
+
+
+def test_a_run_ends_near_once_nothing_is_gained_for_a_while(regressions):
+    """By refit: every number at its digits or within 1 % of its sampling error."""
+    *_, end = evolve(regressions, preset("fast"), np.random.default_rng(1))
+    refits = [one.recompute(Microdata(regressions.codebook, end.codes)) for one in regressions.released]
+    assert end.stop in ("matched", "near") and end.number < 100 and all(refit.near.all() for refit in refits)
+
+
+def test_it_has_ended_after_twenty_generations_without_a_nearer_data_set():
+    closing = Freely()
+    assert closing.last and not Closing().last and not closing.ended(99)
+    closing.rounds = 20
+    assert closing.ended(20) and not closing.ended(19)
 
 
 def test_settling_follows_what_is_off_and_lowers_what_is_beyond_the_band():

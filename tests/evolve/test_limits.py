@@ -37,8 +37,7 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     # regressions alone: steps and what ends them; how far one may go; how many changes are drawn
     "tilted.STEPS", "tilted.INNER", "tilted.WAIT", "tilted.GAIN", "tilted.HASTE", "tilted.FAR", "tilted.BACK",
     "tilted.NEARLY", "tilted.INSIDE", "tilted.SLACK", "tilted.SMOOTH", "tilted.FINE", "tilted.FELT", "tilted.DRAWN",
-    "tilted.LEAST", "tilted.SWEEPS", "tilted.ENOUGH", "tilted.LEAP", "freely.SINGLE", "freely.ALSO", "freely.TURNS",
-    "freely.EACH", "freely.LEAST", "freely.REACH",
+    "tilted.LEAST", "tilted.SWEEPS", "tilted.ENOUGH", "tilted.LEAP",
 }  # fmt: skip
 
 

@@ -26,13 +26,14 @@ _MARGIN = 0.125  # of a range, at either end, that is left to what is not seen t
 class Equations:
     """The numbers of models, and those totals of tallies that are no counts to be kept, around a data set.
 
-    missing (q,): to where each should lie; half: half a last digit; error: its sampling error, positive. slopes: of
-    each model, the change of its numbers with its totals. totals: which totals of tallies; they come last. kept (m,):
-    totals that are counts, to be kept as they are. counts (m,): all counts. room (2, m): by how much a count of a wide
-    range may fall and rise; infinite for other totals.
+    number (q,): which of the published numbers each is; missing: to where it should lie; half: half a last digit;
+    error: its sampling error, positive. slopes: of each model, the change of its numbers with its totals. totals: which
+    totals of tallies; they come last. kept (m,): totals that are counts, to be kept as they are. counts (m,): all
+    counts. room (2, m): by how much a count of a wide range may fall and rise; infinite for other totals.
     """
 
     problem: Problem
+    number: NDArray[np.int64]
     missing: Array
     half: Array
     error: Array
@@ -84,6 +85,7 @@ def equations_at(linear: Linear, candidate: Candidate, errors: Array) -> Equatio
     out: they do not say to first order how they would change.
     """
     models, tallies, slopes, totals = [], [], [], []
+    of_models, of_tallies = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     kept, counts = np.zeros((2, len(candidate.totals)), np.bool_)
     room = np.full((2, len(candidate.totals)), np.inf)
     far = -linear.distances(candidate.totals)
@@ -91,20 +93,23 @@ def equations_at(linear: Linear, candidate: Candidate, errors: Array) -> Equatio
     for part, where, which, _ in linear.problem.slices:
         tolerance = linear.problem.tolerance[which]
         if isinstance(part, TallyPart):
-            found, at, kept[where], counts[where], room[:, where] = _of_tally(
+            found, at, number, kept[where], counts[where], room[:, where] = _of_tally(
                 part, linear, where, which, candidate.totals[where]
             )
             tallies.append(found)
             totals.append(where.start + at)
+            of_tallies.append(which.start + number)
             continue
         slope = next(jacobians)
         use = linear.problem.known[which] & np.isfinite(far[which]) & np.isfinite(slope).all(axis=1)
         use &= errors[which] > FELT * tolerance
         models.append(np.array([far[which], tolerance, errors[which]])[:, use])
         slopes.append(slope[use])
+        of_models.append(which.start + np.flatnonzero(use))
     missing, half, error = np.hstack([np.zeros((3, 0)), *models, *tallies])
     return Equations(
         linear.problem,
+        np.concatenate([*of_models, *of_tallies]),
         missing,
         half,
         error,
@@ -118,9 +123,9 @@ def equations_at(linear: Linear, candidate: Candidate, errors: Array) -> Equatio
 
 def _of_tally(
     part: TallyPart, linear: Linear, where: slice, which: slice, here: Array
-) -> tuple[Array, NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_], Array]:
-    """What is missing, half a digit and the error of the totals that are equations, (3, q); which they are; which
-    totals are counts to be kept, and which are counts at all; and the room of the others.
+) -> tuple[Array, NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_], Array]:
+    """What is missing, half a digit and the error of the totals that are equations, (3, q); which they are, and of
+    which number; which totals are counts to be kept, and which are counts at all; and the room of the others.
     """
     bounds = part.map.bounds(here, linear.problem.low[which], linear.problem.high[which])
     low, high, weighs = linear.low[where], linear.high[where], linear.weight[where] > 0.0
@@ -133,7 +138,8 @@ def _of_tally(
     low, high, here = low[at], high[at], here[at]
     width = np.where(np.isfinite(high - low), high - low, 0.0)
     missing = np.clip(here, low + _MARGIN * width, high - _MARGIN * width) - here
-    digit = linear.problem.tolerance[which][bounds.number[at]] / np.abs(bounds.unit[at])
+    number = bounds.number[at]
+    digit = linear.problem.tolerance[which][number] / np.abs(bounds.unit[at])
     beyond = np.where(smooth[at], TUNING.half * digit, 0.0)  # the range, where it still prints as released
     half = _MARGIN * width + beyond
-    return np.array([missing, half, np.sqrt(bounds.variance[at])]), at, kept, counts, room
+    return np.array([missing, half, np.sqrt(bounds.variance[at])]), at, number, kept, counts, room

@@ -53,6 +53,11 @@ class Closing:
     brief: bool = False
     small: list[NDArray[Any]] = field(default_factory=list)
 
+    @property
+    def last(self) -> bool:
+        """Whether a run has done its work where it ends and all numbers are near."""
+        return False
+
     def look(self, linear: Linear, candidate: Candidate, afresh: bool) -> Equations:
         """The equations around a data set; `afresh`: with its own sampling errors, now and then."""
         if self.errors is None or (afresh and (self.rounds + self.mended) % (2 * TUNING.stuck) == 0):
@@ -143,9 +148,8 @@ class Closing:
             limit = max(limit, float(np.partition(size, len(asked))[len(asked)]))
         return np.flatnonzero((size <= limit) & (size > 0.0))
 
-    @property
-    def ended(self) -> bool:
-        """Whether it stands still for good, or has had its few rounds."""
+    def ended(self, waited: int) -> bool:
+        """Whether it stands still for good, whenever the nearest data set was, or has had its few rounds."""
         return self.idle >= 2 * TUNING.stuck or (self.brief and self.rounds >= TUNING.stuck)
 
 

@@ -21,41 +21,74 @@ from outrisk.evolve.compiled import cube
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.problem import Problem
+from outrisk.evolve.schedule import STILL
 from outrisk.evolve.swaps import Edits
+from outrisk.evolve.tilted import INSIDE, LEAST
 from outrisk.evolve.tuning import TUNING
+from outrisk.evolve.weights import pressed
 from outrisk.problem.blocks import Array
-
-SINGLE, ALSO = 0.4, 0.3  # share of the records that change by themselves; of these, that change in two variables
-TURNS, EACH = 6, 0.1  # of pairing the others, for some variables each; share of them that is paired in one
-LEAST = 0.02  # of half a last digit: what a number beyond its digits is brought to, at least
-REACH = 0.5, 2.0  # longest change, of what is missed: while far, nearer
+from outrisk.problem.refit import NEAR
 
 
 @dataclass
 class Freely(Closing):
-    """The state of closing in where no table is kept."""
+    """The state of closing in where no table is kept, and what emphasis is on each number (total k,)."""
+
+    emphasis: Array | None = None
+
+    @property
+    def last(self) -> bool:
+        """Whether a run has done its work where it ends and all numbers are near."""
+        return True
 
     def merit(self, equations: Equations) -> float:
-        """Sum of squares of what numbers are beyond their digits, in what they are to be brought to."""
-        beyond = np.maximum(np.abs(equations.missing) - _band(equations), 0.0) / self._unit(equations)
-        return float(beyond @ beyond)
+        """Sum of squares of what numbers are beyond their digits, as emphasis is on them."""
+        assert self.emphasis is not None
+        far = self._beyond(equations) * self.emphasis[equations.number]
+        return float(far @ far)
 
     def _unit(self, equations: Equations) -> Array:
         return np.maximum(LEAST * equations.half, self.near * equations.error)
 
-    def reach(self, rng: np.random.Generator) -> float:
-        """The longest change of a round, of what is missed."""
-        return REACH[self.near < TUNING.near[0]]
+    def _beyond(self, equations: Equations) -> Array:
+        """What numbers are beyond their digits (q,), in what they are to be brought to."""
+        return np.maximum(np.abs(equations.missing) - INSIDE * equations.half, 0.0) / self._unit(equations)
+
+    def tighten(self, equations: Equations) -> None:
+        """Lay more emphasis on the numbers that are far, or, where none is, off their digits (Morris 1993); bring all
+        nearer, once they are as near as they were to be.
+        """
+        off = np.abs(equations.off)
+        far = off > NEAR * equations.error
+        which = np.zeros(len(equations.problem.tolerance), np.bool_)
+        which[equations.number[far if far.any() else off > 0.0]] = True
+        self.emphasis = pressed(np.ones(len(which)) if self.emphasis is None else self.emphasis, which)
+        while self.near > TUNING.near[1] and np.mean(self._beyond(equations) ** 2) < TUNING.settled:
+            self.near = max(TUNING.near[1], TUNING.nearer * self.near)
+
+    def learn(self, gained: bool, few: bool, rng: np.random.Generator) -> bool:
+        """Leave to chance how many changes the next round makes; what this one came to goes on if it gained."""
+        self.rounds += 1
+        self.slack = float(np.exp(rng.uniform(*np.log(TUNING.slack))))
+        return gained
+
+    def ended(self, waited: int) -> bool:
+        """Whether it has come no nearer for so many generations that it may end."""
+        return min(self.rounds, waited) >= STILL * TUNING.stuck
 
     def round(self, candidate: Candidate, equations: Equations, linear: Linear, rng: np.random.Generator) -> None:
         """One round, in place."""
-        unit = self._unit(equations)
-        band, missing = _band(equations) / unit, equations.missing / unit
+        assert self.emphasis is not None
+        unit = self._unit(equations) / self.emphasis[equations.number]
+        band, missing = INSIDE * equations.half / unit, equations.missing / unit
         beyond = np.sign(missing) * np.maximum(np.abs(missing) - band, 0.0)
         inside = beyond == 0.0
         wide = np.where(inside, np.maximum(0.5 * band, 1.0), 1.0)
         asked = np.where(inside, 0.0, beyond + np.sign(missing) * np.minimum(0.5 * band, 1.0)) / wide
-        edits = self._drawn(candidate.codes, equations, linear.problem, asked, rng)
+        kept = self.kept(candidate.codes)
+        who = drawn_from(equations, asked, candidate.codes, kept, 0, rng)[: 2 * TUNING.swaps]
+        edits = changed_alone(linear.problem, candidate.codes, who, rng)
+        edits = kept.beside(edits) if kept is not None else edits
         rows = changes_by(equations, candidate.codes, edits) / unit
         size = np.sqrt(((rows / wide) ** 2).sum(axis=1))
         self.keep(candidate.codes, edits, size)
@@ -71,61 +104,18 @@ class Freely(Closing):
         cube.settle(rows, taken, off, band, float(left @ left) / len(off), SWEEPS, rng)
         make(candidate, linear.problem, edits, some[taken])
 
-    def _drawn(
-        self, codes: Codes, equations: Equations, problem: Problem, asked: Array, rng: np.random.Generator
-    ) -> Edits:
-        """Changes of single records and of pairs, of all or of those that bear on a number that is off; no record in
-        more than one.
-        """
-        kept = self.kept(codes)
-        who = drawn_from(equations, asked, codes, kept, 0, rng)
-        single, other = np.split(who[: 2 * TUNING.swaps], [round(SINGLE * min(len(who), 2 * TUNING.swaps))])
-        changed = changed_alone(problem, codes, single, rng).beside(exchanged(problem, codes, other, rng))
-        return kept.beside(changed) if kept is not None else changed
-
 
 def closing_of(problem: Problem) -> Closing:
     """The state of closing in, at its beginning."""
     return Freely() if alone(problem) else Closing(brief=of_models(problem) > BRIEF)
 
 
-def _band(equations: Equations) -> Array:
-    """How far a number may be off (q,)."""
-    return 2.0 * TUNING.half * equations.half
-
-
 def changed_alone(problem: Problem, codes: Codes, who: NDArray[np.int64], rng: np.random.Generator) -> Edits:
-    """Records that take another value of one variable, or of two; half of the time the next one."""
-    sizes = np.asarray(problem.codebook.sizes)
-    after = codes[who]
-    every = np.arange(len(who))
-    for share in (1.0, ALSO):
-        variable = rng.integers(0, len(sizes), len(who))
-        size, near = sizes[variable], rng.random(len(who)) < 0.5
-        by = np.where(near, rng.choice([-1, 1], len(who)), rng.integers(1, np.maximum(size, 2)))
-        new = (after[every, variable].astype(np.int64) + by) % size
-        after[every, variable] = np.where(rng.random(len(who)) < share, new, after[every, variable])
+    """Records that take another value of one variable; half of the time the next one."""
+    sizes, every, after = np.asarray(problem.codebook.sizes), np.arange(len(who)), codes[who]
+    variable = rng.integers(0, len(sizes), len(who))
+    size, near = sizes[variable], rng.random(len(who)) < 0.5
+    by = np.where(near, rng.choice([-1, 1], len(who)), rng.integers(1, np.maximum(size, 2)))
+    after[every, variable] = (after[every, variable].astype(np.int64) + by) % size
     fine = (after != codes[who]).any(axis=1) & ~breaks_rule(problem.rules, after)
     return Edits(who[fine], after[fine], np.arange(fine.sum()), int(fine.sum()))
-
-
-def exchanged(problem: Problem, codes: Codes, who: NDArray[np.int64], rng: np.random.Generator) -> Edits:
-    """Pairs of records that exchange what they have in one variable or two, alike in as many others as may be."""
-    p, free = codes.shape[1], who
-    pairs, after = [np.zeros((0, 2), np.int64)], [codes[:0].reshape(0, 2, p)]
-    for _ in range(TURNS):
-        moved = np.zeros(p, np.bool_)
-        moved[rng.choice(p, min(int(rng.integers(1, 3)), p), replace=False)] = True
-        order = np.lexsort([rng.random(len(free)), *(codes[free, j] for j in rng.permutation(np.flatnonzero(~moved)))])
-        both = free[order][: len(free) // 2 * 2].reshape(-1, 2)
-        new = codes[both]
-        new[:, :, moved] = new[:, ::-1][:, :, moved]
-        differ = codes[both[:, 0]] != codes[both[:, 1]]
-        fine = differ[:, moved].any(axis=1) & differ[:, ~moved].any(axis=1)
-        fine &= ~breaks_rule(problem.rules, new.reshape(-1, p)).reshape(-1, 2).any(axis=1)
-        some = rng.permutation(np.flatnonzero(fine))[: max(1, round(EACH * len(who)))]
-        pairs.append(both[some])
-        after.append(new[some])
-        free = np.setdiff1d(free, both[some])
-    found = np.concatenate(pairs)
-    return Edits(found.ravel(), np.concatenate(after).reshape(-1, p), np.repeat(np.arange(len(found)), 2), len(found))

@@ -181,9 +181,12 @@ class _Search:
         few = self.problem.n_records <= TUNING.anew
         if closing.learn(gained, few, self.rng):
             self.candidate, self.spare, self.linear = child, at, linear
-        if closing.ended and few and self.settled.candidate is None:
+        near = self.settled.candidate is not None
+        if not closing.ended(self.nearest.waited) or (near and closing.last):
+            return
+        if few and not near:
             self._begin_anew(number)
-        elif closing.ended:
+        else:
             self.schedule.closed()
 
     def _linearise(self, candidate: Candidate | None = None) -> Linear:
@@ -213,6 +216,7 @@ class _Search:
         last = number == self.settings.generations
         patience = self.settings.patience / (2.0 if near else 1.0)
         stalled = 0 < patience <= waited and not self.schedule.closing
+        stalled |= patience > 0 and near and self.closing.last and self.closing.ended(self.nearest.waited)
         if near and (last or stalled) and not self.settled.stands():
             near, stalled, self.standstill = False, False, Standstill(since=number)
         return ("near" if near else "budget" if last else "stalled") if last or stalled else "", errors, far

@@ -24,7 +24,7 @@ from outrisk.evolve.number_errors import Errors
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import LocalSearchSettings
 from outrisk.evolve.tuning import TUNING
-from outrisk.evolve.weights import Fitness
+from outrisk.evolve.weights import Fitness, pressed
 from outrisk.problem.blocks import Array
 from outrisk.problem.refit import NEAR
 from outrisk.problem.released import ModelPart
@@ -83,18 +83,14 @@ class Schedule:
         """
         if self.phase != "together":
             self.fitness = "sampling" if self.fitness == "precision" else "precision"
-            self._emphasise(far)
+            self.emphasis = pressed(self.emphasis, far > 1.0)
             return
         near = np.log(0.5 * NEAR) / np.log(TUNING.narrowest)
         self.fitness = "tightening"
         if not held or self.tightness < near:
             self.tightness = min(1.0, self.tightness + self.step)
         if self.tightness >= near:
-            self._emphasise(far)
-
-    def _emphasise(self, far: Array) -> None:
-        self.emphasis = 1.0 + (self.emphasis - 1.0) / np.sqrt(TUNING.emphasis)  # lets go half as fast as it grows
-        self.emphasis[far > 1.0] *= TUNING.emphasis
+            self.emphasis = pressed(self.emphasis, far > 1.0)
 
     def closed(self) -> None:
         """End closing in."""

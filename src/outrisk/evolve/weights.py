@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from outrisk.evolve.tuning import TUNING
 from outrisk.problem.algebra import root_of
@@ -34,6 +35,12 @@ class Weights:
     fitness: Fitness
     tightness: float
     emphasis: Array
+
+
+def pressed(emphasis: Array, off: NDArray[np.bool_]) -> Array:
+    """The emphasis of numbers (k,) after a generation: it lets go of all half as fast as it grows of those off."""
+    less = 1.0 + (emphasis - 1.0) / np.sqrt(TUNING.emphasis)
+    return np.asarray(np.where(off, TUNING.emphasis * less, less))
 
 
 def of_tally(weights: Weights, which: slice, bounds: Bounds, tolerance: Array, pinned: bool) -> Array:
