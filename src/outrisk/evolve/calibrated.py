@@ -33,7 +33,7 @@ RECORDS, NUMBERS, OF_MODELS = 1_000_000, 2_000, 600  # at most, for its time: of
 MANY = 500  # numbers beyond which steps are taken in one way (294 of 315 of `groups` at their digits so), and records
 # are drawn with an eye to regressions alone
 STEPS = 12, 40, 12  # at most: what is linear in the weights; all numbers; before weights are tilted
-WAIT, FALLING = 6, 0.95  # steps in which it neither gains nor falls that end it; what is no gain
+WAIT, FALLING = 6, 0.95  # steps in which it neither gains nor falls that end it, flat ones twice; what is no gain
 GAIN, STUCK = 1.0, 0.05  # of the convex function, and share of a step, below which what is linear ends
 WITHIN = 0.5  # half digits that a standard error which prints as 0 is taken to be
 LEAP = 5.0  # of a log weight, at most, in a step
@@ -125,10 +125,10 @@ class _Asked:
 
     def step(self, weights: Array, gradient: Array, slack: Array) -> Array:
         """Newton's step theta (d + s,): the gradient over the covariance and what may be missed."""
-        root = np.sqrt(weights)[:, None]
-        dense, thin = self.dense * root, self.thin.multiply(root).tocsr()
+        root = np.sqrt(weights).astype(np.float32)[:, None]  # of half the length: a direction need not be exact
+        dense, thin = self.dense.astype(np.float32) * root, self.thin.astype(np.float32).multiply(root).tocsr()
         own, mixed, thin = dense.T @ dense, np.asarray(thin.T @ dense), (thin.T @ thin).toarray()
-        covariance = np.block([[own, mixed.T], [mixed, thin]])
+        covariance = np.block([[own, mixed.T], [mixed, thin]]).astype(np.float64)
         scale = np.hypot(np.sqrt(np.maximum(np.diag(covariance), 1e-300)), slack)
         covariance /= np.outer(scale, scale)
         covariance[np.diag_indices_from(covariance)] += (slack / scale) ** 2
@@ -179,7 +179,7 @@ class Pool:
             gradient = target - asked.sums(weights) - slack**2 * theta
             step = asked.step(weights, gradient, slack)
             move, fall = asked.along(step), float(gradient @ step)
-            share = min(1.0, LEAP / max(float(np.abs(move).max()), 1e-300))
+            share = min(1.0, LEAP / max(float(move.max()), 1e-300))
             while share > 1e-6 and left(tilt + share * move, theta + share * step) > value - 0.1 * share * fall:
                 share /= 2.0
             theta, tilt = theta + share * step, tilt + share * move
@@ -194,11 +194,12 @@ class Pool:
         for _ in range(steps):
             asked = self._asked(weights, True)
             left = asked.left(weights)
-            waited = 0 if left < FALLING * max(least, last) else waited + 1
+            falls = left < FALLING * max(least, last)
+            waited = 0 if falls else waited + 1 + (FALLING * last < left <= last)
             last = left
             if left < least:
                 best, least = weights, left
-            if waited == WAIT:
+            if waited >= WAIT:
                 break
             spread = asked.spread(weights)
             slack = np.maximum(np.where(asked.firm & firmly, 0.0, asked.slack), TUNING.loose * spread)
