@@ -119,6 +119,26 @@ def test_where_a_start_is_not_calibrated_it_closes_in_once_all_else_stands_still
     assert not began.closes_now(1, 99)
 
 
+def test_numbers_are_held_while_one_is_far_let_go_now_and_then_and_given_up_in_the_end(problem):
+    schedule = Schedule(problem, preset("fast"))
+    schedule.closed()
+    near, far = np.log(0.005) / np.log(3e-4), np.zeros(len(problem.tolerance))
+    far[3] = 1.01
+
+    def tightness_after(waits, reached=False):
+        for waited in waits:
+            schedule.advance(far, waited, reached)
+        return schedule.tightness
+
+    assert near <= tightness_after([0] * 50) < near + 0.03 and schedule.emphasis.argmax() == 3
+    assert tightness_after([10]) == pytest.approx(near - 5 * 0.03)
+    assert near <= tightness_after(range(11, 20)) < near + 0.03
+    assert tightness_after([20]) == pytest.approx(near - 10 * 0.03)
+    assert near <= tightness_after([25] * 11) < near + 0.03
+    assert near <= tightness_after([10] * 11, reached=True) < near + 0.03
+    assert tightness_after([80] * 20) == 1.0
+
+
 def test_swaps_are_short_while_far_and_of_any_length_nearer():
     rng, closing = np.random.default_rng(1), Closing()
     assert {closing.reach(rng) for _ in range(9)} == {0.5}

@@ -31,7 +31,7 @@ from outrisk.problem.refit import NEAR
 SWEEPS = 100  # of annealing over all swaps, at the end of a round
 SEEN = 40_000  # records of which it is asked how they bear on a number
 KICKS = 20, 5  # rounds without gain that go on all the same, at most; where it can begin anew
-BRIEF = 250  # numbers of regressions beyond which rounds are few (mixed)
+BRIEF, FEW = 250, 2  # numbers of regressions beyond which rounds are few (mixed); how many
 EACH = 8  # records for each swap that is kept, at least
 
 
@@ -150,7 +150,7 @@ class Closing:
 
     def ended(self, waited: int) -> bool:
         """Whether it stands still for good, whenever the nearest data set was, or has had its few rounds."""
-        return self.idle >= 2 * TUNING.stuck or (self.brief and self.rounds >= TUNING.stuck)
+        return self.idle >= 2 * TUNING.stuck or (self.brief and self.rounds >= FEW)
 
 
 def make(candidate: Candidate, problem: Problem, edits: Edits, some: NDArray[np.int64]) -> None:

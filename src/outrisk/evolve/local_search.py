@@ -29,7 +29,7 @@ from outrisk.evolve.linear_map import Linear, linearise
 from outrisk.evolve.mending import mend
 from outrisk.evolve.number_errors import Errors
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.schedule import STILL, Schedule
+from outrisk.evolve.schedule import Schedule
 from outrisk.evolve.settings import LocalSearchSettings
 from outrisk.evolve.start import STARTS
 from outrisk.evolve.state import State, restore, state_of
@@ -121,7 +121,7 @@ class _Search:
         together, allowed = self.schedule.phase == "together", self.settled.allowed
         off = np.abs(self.linear.distances(self.candidate.totals))
         far = off / (allowed if together and allowed is not None else self.problem.tolerance)
-        self.schedule.advance(far, bool((far > 1.0).any()) and self.nearest.waited < STILL * TUNING.stuck)
+        self.schedule.advance(far, self.nearest.waited, self.settled.candidate is not None)
 
     def _step(self, number: int) -> None:
         """One generation: a copy is changed, and goes on if it is no worse."""

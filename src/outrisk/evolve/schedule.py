@@ -7,10 +7,11 @@ number is right, each begun where the one before ended. The phases:
 approach: by sampling errors (chi2), until numbers are near. counts: tables of counts alone, where a model stands beside
 them. closing, instead of both after a calibrated start, else once the next stands still: all numbers by what they miss
 (see closing.py). together: all other numbers tighten from their sampling errors to their digits, while swaps are
-annealed; they are held where all would be within 1 % of their sampling errors, those that are not gaining weight, until
-all are, or nothing is gained. apart: numbers at their digits and by their sampling errors in turn, and those that are
-still off gain weight (penalty weights that are raised where a constraint is not met: Morris 1993, "breakout"); the last
-phase of tables without models, and of coefficients alone, as "together" is that of all else.
+annealed; they are held where all would be within 1 % of their sampling errors, those that are not gaining weight, and
+let go now and then, each time further, until all have been, or nothing is gained. apart: numbers at their digits and by
+their sampling errors in turn, and those that are still off gain weight (penalty weights that are raised where a
+constraint is not met: Morris 1993, "breakout"); the last phase of tables without models, and of coefficients alone, as
+"together" is that of all else.
 """
 
 from __future__ import annotations
@@ -77,9 +78,11 @@ class Schedule:
         self.phase, self.fitness, self.tightness, self.closes = "closing", "tightening", TUNING.tightness[0], False
         return True
 
-    def advance(self, far: Array, held: bool) -> None:
-        """Weigh the numbers for the next generation, being off by `far` (total k,) of what they may be; `held`: they
-        are to tighten no further than till they would be near.
+    def advance(self, far: Array, waited: int, reached: bool) -> None:
+        """Weigh the numbers for the next generation, being off by `far` (total k,) of what they may be, so many
+        generations after the nearest data set. While some are far they tighten no further than till all would be near;
+        unless all have been near once (`reached`), they are let go where none comes nearer, each time further, to
+        tighten again.
         """
         if self.phase != "together":
             self.fitness = "sampling" if self.fitness == "precision" else "precision"
@@ -87,10 +90,13 @@ class Schedule:
             return
         near = np.log(0.5 * NEAR) / np.log(TUNING.narrowest)
         self.fitness = "tightening"
+        held = bool((far > 1.0).any()) and waited < (STILL if reached else 4 * STILL) * TUNING.stuck
         if not held or self.tightness < near:
             self.tightness = min(1.0, self.tightness + self.step)
         if self.tightness >= near:
             self.emphasis = pressed(self.emphasis, far > 1.0)
+            if held and not reached and waited and waited % (2 * TUNING.stuck) == 0:
+                self.tightness = near - waited / 2 * self.step
 
     def closed(self) -> None:
         """End closing in."""
