@@ -96,7 +96,7 @@ class Schedule:
         if self.tightness >= near:
             self.emphasis = pressed(self.emphasis, far > 1.0)
             if held and not reached and waited and waited % (2 * TUNING.stuck) == 0:
-                self.tightness = near - waited / 2 * self.step
+                self.tightness = max(0.0, near - waited / 2 * self.step)
 
     def closed(self) -> None:
         """End closing in."""
