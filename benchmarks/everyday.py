@@ -133,7 +133,7 @@ def fair(folder, half=False):
     study = read_study(ROOT / "configs" / "fair-regressions.yaml")
     data = load_study_data(study).original
     if half:
-        data = Microdata(data.codebook, np.random.default_rng(1).permutation(data.codes)[: len(data) // 2])
+        data = data.take(np.random.default_rng(1).permutation(len(data))[: len(data) // 2])
     return Problem(data.codebook, len(data), tuple(release(output, data) for output in study.outputs(data.codebook)))
 
 

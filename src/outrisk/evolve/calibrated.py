@@ -36,7 +36,7 @@ STEPS = 12, 40, 12  # at most: what is linear in the weights; all numbers; befor
 WAIT, FALLING = 6, 0.95  # steps in which it neither gains nor falls that end it, flat ones twice; what is no gain
 GAIN, STUCK = 1.0, 0.05  # of the convex function, and share of a step, below which what is linear ends
 WITHIN = 0.5  # half digits that a standard error which prints as 0 is taken to be
-LEAP = 5.0  # of a log weight, at most, in a step
+LEAP = 5.0  # that a log weight may change by in a step; what is linear in the weights may let it fall further
 
 
 def pull_apart(problem: Problem) -> bool:
@@ -317,7 +317,7 @@ class Pool:
 
 def _short(weights: Array, move: Array) -> float:
     """The share of a step that leaves the weights near the old ones, in relative entropy."""
-    part, share = weights / weights.sum(), min(1.0, LEAP / max(float(np.abs(move).max()), 1e-300))
+    part, share = weights / weights.sum(), 1.0
     while float(part @ (np.expm1(np.minimum(share * move, 50.0)) - share * move)) > TUNING.stride:
         share *= 0.8
     return share

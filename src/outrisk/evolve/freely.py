@@ -1,4 +1,4 @@
-"""Closing in where regressions stand without a table: any change of any record may be used.
+"""Closing in where regressions stand without a table: any value of any record may change.
 
 As in closing.py, changes are chosen by shares that add up to what numbers miss, and made whole. But a number counts as
 met anywhere within its printed digits: of a release of regressions most numbers are printed far more coarsely than

@@ -65,12 +65,11 @@ class LocalSearchSettings:
     model is among the outputs. visits: records visited in a generation of the approach, per record (a visit: see
     compiled/climb.py). polish: the same afterwards, at most (fewer where models are alone). tighten: where a model
     stands beside other outputs, counts come first, and the numbers then close in together, from their sampling errors
-    to their digits, by this share of the way in a generation, less where they have not settled (see schedule.py; 0 =
-    not so): smaller is slower and ends nearer. temperature: rises of the fitness by about this are kept while swaps are
-    annealed. patience: the run ends when the error has not fallen by 0.1 % for this many
-    generations (half as many where every number has been within 1 % of its sampling error), and numbers no longer close
-    in (0 = only the budget ends it). anneal: records up to which the published numbers themselves are
-    annealed instead (see small.py).
+    to their digits, by this share of the way in a generation, but for where they are held (see schedule.py; 0 = not
+    so). temperature: rises of the fitness by about this are kept while swaps are annealed. patience: the run ends when
+    the error has not fallen by 0.1 % for this many generations (half as many where every number has been within 1 % of
+    its sampling error), and numbers no longer close in (0 = only the budget ends it). anneal: records up to which the
+    published numbers themselves are annealed instead (see small.py).
     """
 
     generations: int
