@@ -150,9 +150,9 @@ def test_swaps_are_short_while_far_and_of_any_length_nearer():
 @pytest.mark.parametrize(("few", "times"), [(False, 20), (True, 5)])
 def test_a_round_without_gain_goes_on_after_five_but_not_for_ever(few, times):
     rng, closing = np.random.default_rng(1), Closing()
-    went_on = [closing.learn(False, few, rng) for _ in range(150)]
+    went_on = [closing.learn(False, few, False, rng) for _ in range(150)]
     assert [number for number, on in enumerate(went_on, 1) if on] == list(range(5, 5 * times + 5, 5))
-    assert closing.ended(0) and not Closing().ended(99)
+    assert closing.ended(0, False) and not Closing().ended(99, True)
 
 
 def test_another_start_is_judged_by_a_map_of_its_own(problem):

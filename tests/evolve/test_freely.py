@@ -126,10 +126,20 @@ def test_a_run_ends_near_once_nothing_is_gained_for_a_while(regressions):
 
 
 def test_it_has_ended_after_twenty_generations_without_a_nearer_data_set():
+    """Once all numbers have been near; before, after three times as many."""
     closing = Freely()
-    assert closing.last and not Closing().last and not closing.ended(99)
-    closing.rounds = 20
-    assert closing.ended(20) and not closing.ended(19)
+    assert closing.last and not Closing().last and not closing.ended(99, True)
+    closing.rounds = 60
+    assert closing.ended(20, True) and not closing.ended(19, True)
+    assert closing.ended(60, False) and not closing.ended(59, False)
+
+
+def test_the_third_round_without_gain_goes_on_until_all_numbers_have_been_near():
+    rng, closing = np.random.default_rng(1), Freely(near=0.001, emphasis=np.full(3, 2.0))
+    assert [closing.learn(gained, False, False, rng) for gained in (False, True, False, False)] == [0, 1, 0, 0]
+    assert closing.emphasis is not None and closing.learn(False, False, False, rng)
+    assert closing.emphasis is None and closing.near == 0.05 and closing.kicks == 1
+    assert not any(closing.learn(False, False, True, rng) for _ in range(20))
 
 
 def test_settling_follows_what_is_off_and_lowers_what_is_beyond_the_band():

@@ -28,7 +28,7 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "mending.GENTLY", "mending.MOST",
     "mending.TURNS", "mending.VISITS", "mending.WORTH",
     "calibrated.STEPS", "calibrated.WAIT", "calibrated.FALLING", "calibrated.GAIN", "calibrated.STUCK",
-    "calibrated.LEAP", "small.CHAINS", "small.STEPS", "small.LEAST_STEPS", "small.EVERY",
+    "small.CHAINS", "small.STEPS", "small.LEAST_STEPS", "small.EVERY",
     # where a step of the arithmetic holds, and what is worth its time
     "calibrated.WITHIN", "linear_map.WITHIN", "calibrated.RECORDS", "calibrated.NUMBERS",
     "calibrated.OF_MODELS", "calibrated.MANY", "closing.BRIEF", "closing.FEW", "local_search.LEAST_VISITS",
@@ -38,6 +38,8 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "tilted.STEPS", "tilted.INNER", "tilted.WAIT", "tilted.GAIN", "tilted.HASTE", "tilted.FAR", "tilted.BACK",
     "tilted.NEARLY", "tilted.INSIDE", "tilted.SLACK", "tilted.SMOOTH", "tilted.FINE", "tilted.FELT", "tilted.DRAWN",
     "tilted.LEAST", "tilted.SWEEPS", "tilted.ENOUGH", "tilted.LEAP",
+    "estimated.STEPS", "estimated.CLOSE", "estimated.MOST", "estimated.LOOSE", "estimated.LEAP", "estimated.FASTER",
+    "estimated.SLOWER", "freely.HEAT", "freely.KICK", "freely.PATIENT",
 }  # fmt: skip
 
 

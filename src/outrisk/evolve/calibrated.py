@@ -20,6 +20,7 @@ from scipy import sparse
 
 from outrisk.evolve.balance import balanced
 from outrisk.evolve.compiled.layout import Codes
+from outrisk.evolve.estimated import LEAP, estimated, short
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.tallied import equations_of
 from outrisk.evolve.tilted import FELT, asked_at, taken_of, tilted
@@ -32,11 +33,10 @@ from outrisk.problem.released import ModelPart, TallyPart
 RECORDS, NUMBERS, OF_MODELS = 1_000_000, 2_000, 600  # at most, for its time: of regressions it grows by their square
 MANY = 500  # numbers beyond which steps are taken in one way (294 of 315 of `groups` at their digits so), and records
 # are drawn with an eye to regressions alone
-STEPS = 12, 40, 12  # at most: what is linear in the weights; all numbers; before weights are tilted
+STEPS = 12, 40  # at most: what is linear in the weights; all numbers
 WAIT, FALLING = 6, 0.95  # steps in which it neither gains nor falls that end it, flat ones twice; what is no gain
 GAIN, STUCK = 1.0, 0.05  # of the convex function, and share of a step, below which what is linear ends
 WITHIN = 0.5  # half digits that a standard error which prints as 0 is taken to be
-LEAP = 5.0  # that a log weight may change by in a step; what is linear in the weights may let it fall further
 
 
 def pull_apart(problem: Problem) -> bool:
@@ -153,15 +153,14 @@ class Pool:
         n = self.problem.n_records
         weights = self._linear(np.full(len(self.codes), n / len(self.codes)))
         if alone(self.problem):
-            weights = self._near(weights, False, STEPS[2])
-            return tilted(self.problem, self.codes, self._models, weights)
-        weights = self._near(weights, False, STEPS[1])
+            return tilted(self.problem, self.codes, self._models, estimated(self.problem, self._models, weights))
+        weights = self._near(weights, False)
         if n <= TUNING.anew or self._many:
             return weights
         asked = self._asked(weights, True)
         if not asked.coarse(weights):
             return weights
-        other = self._near(weights, True, STEPS[1])
+        other = self._near(weights, True)
         return other if self._asked(other, True).left(other) < asked.left(weights) else weights
 
     def _linear(self, start: Array) -> Array:
@@ -188,10 +187,10 @@ class Pool:
                 break
         return weights
 
-    def _near(self, weights: Array, firmly: bool, steps: int) -> Array:
+    def _near(self, weights: Array, firmly: bool) -> Array:
         """Meet all numbers, to first order at each step, as near as it goes."""
         best, least, last, waited = weights, np.inf, np.inf, 0
-        for _ in range(steps):
+        for _ in range(STEPS[1]):
             asked = self._asked(weights, True)
             left = asked.left(weights)
             falls = left < FALLING * max(least, last)
@@ -208,7 +207,7 @@ class Pool:
             if not np.isfinite(move).all():
                 break
             move = np.clip(move, -LEAP, LEAP)
-            weights = weights * np.exp(_short(weights, move) * move)
+            weights = weights * np.exp(short(weights, move, TUNING.stride) * move)
         return best
 
     def taken(self, weights: Array, shares: Array, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -313,11 +312,3 @@ class Pool:
         use = self.problem.known[which] & np.isfinite(missing) & (jacobian != 0.0).any(axis=1)
         use[:K] = False
         yield seen.through(jacobian[use]), missing[use], half[use], firm[use]
-
-
-def _short(weights: Array, move: Array) -> float:
-    """The share of a step that leaves the weights near the old ones, in relative entropy."""
-    part, share = weights / weights.sum(), 1.0
-    while float(part @ (np.expm1(np.minimum(share * move, 50.0)) - share * move)) > TUNING.stride:
-        share *= 0.8
-    return share

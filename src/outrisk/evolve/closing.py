@@ -103,10 +103,10 @@ class Closing:
         while self.near > least and self.merit(equations) < TUNING.settled * len(equations.missing):
             self.near = max(least, TUNING.nearer * self.near)
 
-    def learn(self, gained: bool, few: bool, rng: np.random.Generator) -> bool:
+    def learn(self, gained: bool, few: bool, near: bool, rng: np.random.Generator) -> bool:
         """Leave to chance how many swaps the next round makes. Returns whether what this one came to goes on: without
-        gain now and then, to get out of where it stands still (iterated local search); less often where people are few,
-        so that it can begin anew.
+        gain now and then, to get out of where it stands still (iterated local search), whether or not all have been
+        `near`; less often where people are `few`, so that it can begin anew.
         """
         self.rounds += 1
         self.idle = 0 if gained else self.idle + 1
@@ -148,8 +148,10 @@ class Closing:
             limit = max(limit, float(np.partition(size, len(asked))[len(asked)]))
         return np.flatnonzero((size <= limit) & (size > 0.0))
 
-    def ended(self, waited: int) -> bool:
-        """Whether it stands still for good, whenever the nearest data set was, or has had its few rounds."""
+    def ended(self, waited: int, near: bool) -> bool:
+        """Whether it stands still for good, whenever the nearest data set was and whether or not all of its numbers
+        were near, or has had its few rounds.
+        """
         return self.idle >= 2 * TUNING.stuck or (self.brief and self.rounds >= FEW)
 
 

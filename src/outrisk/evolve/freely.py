@@ -29,6 +29,9 @@ from outrisk.evolve.weights import pressed
 from outrisk.problem.blocks import Array
 from outrisk.problem.refit import NEAR
 
+HEAT = 0.1  # of the mean square of what is missed, that annealing begins with
+KICK, PATIENT = 3, 3  # rounds without gain, the last of which goes on all the same; times STILL that it goes on so
+
 
 @dataclass
 class Freely(Closing):
@@ -66,15 +69,22 @@ class Freely(Closing):
         while self.near > TUNING.near[1] and np.mean(self._beyond(equations) ** 2) < TUNING.settled:
             self.near = max(TUNING.near[1], TUNING.nearer * self.near)
 
-    def learn(self, gained: bool, few: bool, rng: np.random.Generator) -> bool:
-        """Leave to chance how many changes the next round makes; what this one came to goes on if it gained."""
+    def learn(self, gained: bool, few: bool, near: bool, rng: np.random.Generator) -> bool:
+        """Leave to chance how many changes the next round makes. What this one came to goes on if it gained; until all
+        numbers have been near, also where the rounds before did not either, with no emphasis then (iterated local
+        search).
+        """
         self.rounds += 1
+        self.idle = 0 if gained else self.idle + 1
         self.slack = float(np.exp(rng.uniform(*np.log(TUNING.slack))))
-        return gained
+        kicked = self.idle >= KICK and not near
+        if kicked:
+            self.kicks, self.idle, self.emphasis, self.near = self.kicks + 1, 0, None, TUNING.near[0]
+        return gained or kicked
 
-    def ended(self, waited: int) -> bool:
+    def ended(self, waited: int, near: bool) -> bool:
         """Whether it has come no nearer for so many generations that it may end."""
-        return min(self.rounds, waited) >= STILL * TUNING.stuck
+        return min(self.rounds, waited) >= (1 if near else PATIENT) * STILL * TUNING.stuck
 
     def round(self, candidate: Candidate, equations: Equations, linear: Linear, rng: np.random.Generator) -> None:
         """One round, in place."""
@@ -101,7 +111,7 @@ class Freely(Closing):
         taken, _ = balanced(narrow, shares, asked, np.argsort(-size[some]), 0, rng)
         off = taken @ rows - missing
         left = np.maximum(np.abs(off) - band, 0.0)
-        cube.settle(rows, taken, off, band, float(left @ left) / len(off), SWEEPS, rng)
+        cube.settle(rows, taken, off, band, HEAT * float(left @ left) / len(off), SWEEPS, rng)
         make(candidate, linear.problem, edits, some[taken])
 
 

@@ -178,11 +178,10 @@ class _Search:
         closing.round(child, equations, self.linear, self.rng)
         linear = self._linearise(child)
         gained = closing.merit(closing.look(linear, child, False)) < closing.merit(equations)
-        few = self.problem.n_records <= TUNING.anew
-        if closing.learn(gained, few, self.rng):
+        few, near = self.problem.n_records <= TUNING.anew, self.settled.candidate is not None
+        if closing.learn(gained, few, near, self.rng):
             self.candidate, self.spare, self.linear = child, at, linear
-        near = self.settled.candidate is not None
-        if not closing.ended(self.nearest.waited) or (near and closing.last):
+        if not closing.ended(self.nearest.waited, near) or (near and closing.last):
             return
         if few and not near:
             self._begin_anew(number)
@@ -216,7 +215,7 @@ class _Search:
         last = number == self.settings.generations
         patience = self.settings.patience / (2.0 if near else 1.0)
         stalled = 0 < patience <= waited and not self.schedule.closing
-        stalled |= patience > 0 and near and self.closing.last and self.closing.ended(self.nearest.waited)
+        stalled |= patience > 0 and near and self.closing.last and self.closing.ended(self.nearest.waited, True)
         if near and (last or stalled) and not self.settled.stands():
             near, stalled, self.standstill = False, False, Standstill(since=number)
         return ("near" if near else "budget" if last else "stalled") if last or stalled else "", errors, far

@@ -34,7 +34,8 @@ SLACK, SMOOTH = 5e-3, 30.0  # of what is asked, in sampling errors; of the dual 
 DRAWN, LEAST, SWEEPS = 0.03, 0.1, 100  # drawn to so many sampling errors or half digits; of annealing
 FINE = 0.01  # sampling errors within which a number is met
 FELT = 2e-3  # half digits that a sampling error must be for its number to be asked for
-ENOUGH, LEAP = 0.5, 5.0  # fall of the dual that ends Newton's method; of a log weight in a step of it, at most
+ENOUGH = 5e-5  # fall of the dual that ends Newton's method: half the square of FINE
+LEAP = 5.0  # of a log weight in a step of it, at most
 
 
 @dataclass(frozen=True, eq=False)

@@ -52,3 +52,18 @@ class ModelSays:
     r2: Array
     pseudo_r2: Array
     centred: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """Estimates of a regression at some totals (m,), and what printed numbers say of them.
+
+    values (e,), jacobian (e, m): their derivatives in the totals. low, high (e,): an end is infinite where nothing is
+    said. errors: which are standard errors.
+    """
+
+    values: Array
+    jacobian: Array
+    low: Array
+    high: Array
+    errors: range

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from outrisk.errors import OutputError
 from outrisk.problem.analysis import Analysis
 from outrisk.problem.blocks import Array, Block, Model, Tally
-from outrisk.problem.formulas import Formula, ModelSays
+from outrisk.problem.formulas import Estimates, Formula, ModelSays
 
 if TYPE_CHECKING:
     from outrisk.microdata import Microdata
@@ -91,12 +91,16 @@ class TallyPart:
 
 @dataclass(frozen=True, eq=False)
 class ModelPart:
-    """Consecutive published numbers of an output that follow from a model; `errors`: those that are standard errors."""
+    """Consecutive published numbers of an output that follow from a model; `errors`: those that are standard errors.
+    estimates: of a regression, what its numbers between low and high (k,) say, at totals and an information as `Smooth`
+    takes them.
+    """
 
     model: Model
     map: Smooth
     n_numbers: int
     errors: tuple[int, ...] = ()
+    estimates: Callable[[Array, Array, Array, Array], Estimates] | None = None
 
     @property
     def blocks(self) -> tuple[Model, ...]:

@@ -13,9 +13,10 @@ from scipy.special import xlogy
 from outrisk.outputs.base import Array
 from outrisk.outputs.regression.release import Kind, Release, Summary
 from outrisk.problem.algebra import invert
-from outrisk.problem.formulas import ModelSays
+from outrisk.problem.formulas import Estimates, ModelSays
 
 _EMPTY = 1e-3  # a column with less information than this share of one record's counts as without records
+_SINGLE = ("n", "log_likelihood", "residual_sd", "r2", "pseudo_r2")  # estimates of the model, not of a coefficient
 _RIDGE = 1e-11  # least eigenvalue of the scaled information that is told from 0
 
 
@@ -73,6 +74,23 @@ class Newton:
     def says(self, low: Array, high: Array) -> ModelSays:
         """What numbers between `low` and `high` (k,) say of the estimates; limits narrow coefficients and errors."""
         return self.release.says(low, high, self._n_coefficients, self.centred)
+
+    def estimates(self, totals: Array, information: Array, low: Array, high: Array) -> Estimates:
+        """The estimates, and what numbers between `low` and `high` (k,) say of them; limits narrow errors too."""
+        K, inverse = self._n_coefficients, self._inverse(totals, information)
+        fit, slopes, says = self._summary(totals, inverse), self._slopes(totals, inverse), self.says(low, high)
+        errors, of_limits = says.standard_errors, self.release.of_limits(low, high, K, float(fit.df))
+        ranges = [
+            says.coefficients,
+            np.stack([np.fmax(errors[:, 0], of_limits[:, 0]), np.fmin(errors[:, 1], of_limits[:, 1])], axis=1),
+            *(getattr(says, name)[None] for name in _SINGLE),
+        ]
+        values, jacobian = (
+            np.concatenate([of.coefficients, of.standard_errors, np.stack([getattr(of, name) for name in _SINGLE])])
+            for of in (fit, slopes)
+        )
+        low, high = np.concatenate(ranges).T
+        return Estimates(values, jacobian, low, high, range(K, 2 * K))
 
     @property
     def _n_coefficients(self) -> int:

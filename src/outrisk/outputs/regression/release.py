@@ -30,6 +30,7 @@ Number = Literal[
 ]
 NUMBERS: tuple[Number, ...] = get_args(Number)
 DECIMALS = 4
+_STEEPEST = 1e30  # of a derivative
 INFERENCE: tuple[Number, ...] = ("standard_errors", "confidence_limits", "p_values")
 _SINGLE: dict[Number, str] = {
     "n": "number of records",
@@ -145,17 +146,28 @@ class Release:
         def of(part: Number) -> Array:
             return ends[places[part]] if part in places else free[: 1 if part in _SINGLE else K]
 
-        def on_scale(numbers: Array) -> Array:  # of b, where exp(b) is printed
-            with np.errstate(divide="ignore"):
-                return np.log(np.maximum(numbers, 0.0)) if self.exponentiate else numbers
-
-        b = on_scale(of("coefficients"))
+        b = self._on_scale(of("coefficients"))
         if "confidence_limits" in places:  # they lie as far below b as above
-            limits = on_scale(ends[places["confidence_limits"]])
+            limits = self._on_scale(ends[places["confidence_limits"]])
             middle = (limits[:K] + limits[K:]) / 2.0
             b = np.stack([np.maximum(b[:, 0], middle[:, 0]), np.minimum(b[:, 1], middle[:, 1])], axis=1)
         single = {part: of(part)[0] for part in _SINGLE}
         return ModelSays(b, of("standard_errors"), **single, centred=centred)
+
+    def of_limits(self, low: Array, high: Array, K: int, df: float) -> Array:
+        """What confidence limits between `low` and `high` (k,) say of the K standard errors, (K, 2), at so many degrees
+        of freedom; infinite ends where none are released.
+        """
+        places = dict(self.layout(K))
+        if "confidence_limits" not in places:
+            return np.tile([-np.inf, np.inf], (K, 1))
+        least, most = (self._on_scale(each[places["confidence_limits"]]) for each in (low, high))
+        return np.asarray(np.stack([least[K:] - most[:K], most[K:] - least[:K]], axis=1) / (2.0 * self.quantile(df)))
+
+    def _on_scale(self, numbers: Array) -> Array:
+        """Printed coefficients or limits on the scale of b, where exp(b) is printed."""
+        with np.errstate(divide="ignore"):
+            return np.log(np.maximum(numbers, 0.0)) if self.exponentiate else numbers
 
     def numbers(self, fit: Summary, published: Array | None = None) -> Array:
         """All published numbers (k,), not rounded; NaN where one is undefined.
@@ -183,7 +195,7 @@ class Release:
 
     def jacobian(self, fit: Summary, slopes: Summary, published: Array) -> Array:
         """Derivatives (k, m) of the published numbers; `slopes` are those of the summary. Finite, also where a number
-        is undefined: 0 there.
+        is undefined: 0 there; and none so large (exp(b) far away) that its square is not.
 
         exp(b) is far from linear, so its derivative is that of the chord to the `published` value (k,): the derivative
         itself at the match, and elsewhere a distance in exp(b) says how far b is.
@@ -210,7 +222,8 @@ class Release:
                     found.append(density * change + np.outer(by_df, slopes.df))
                 else:
                     found.append(np.atleast_2d(getattr(slopes, part)))
-        return np.nan_to_num(np.concatenate(found), nan=0.0, posinf=0.0, neginf=0.0)
+        finite = np.nan_to_num(np.concatenate(found), nan=0.0, posinf=0.0, neginf=0.0)
+        return np.clip(finite, -_STEEPEST, _STEEPEST)
 
     def _side(self, b: Array, published: Array | None) -> Array:
         """The sign (K,) of coefficients as published; of `b` itself where none was published, or 0."""

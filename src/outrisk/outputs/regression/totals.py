@@ -75,7 +75,7 @@ class Tables:
             self._shift,
         )
         errors = dict(self.release.layout(len(coefficients))).get("standard_errors", slice(0, 0))
-        return ModelPart(model, newton, len(published), tuple(range(errors.start, errors.stop)))
+        return ModelPart(model, newton, len(published), tuple(range(errors.start, errors.stop)), newton.estimates)
 
     @cached_property
     def _largest(self) -> Array:
