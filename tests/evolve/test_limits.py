@@ -34,6 +34,7 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "calibrated.OF_MODELS", "calibrated.MANY", "closing.BRIEF", "closing.FEW", "local_search.LEAST_VISITS",
     "local_search.MOST_VISITS", "closing.EACH", "closing.KICKS", "closing.SEEN", "closing.SWEEPS",
     "swaps.NUMERIC", "swaps.TRIED", "schedule.STILL", "moves.SWEEPS",
+    "moves.SEEN", "moves.TIMES",
     # regressions alone: steps and what ends them; how far one may go; how many changes are drawn
     "tilted.STEPS", "tilted.INNER", "tilted.WAIT", "tilted.GAIN", "tilted.HASTE", "tilted.FAR", "tilted.BACK",
     "tilted.NEARLY", "tilted.INSIDE", "tilted.SLACK", "tilted.SMOOTH", "tilted.FINE", "tilted.FELT", "tilted.DRAWN",

@@ -80,6 +80,25 @@ class Equations:
         return np.where(np.abs(self.missing) <= self.half, 0.0, self.missing)
 
 
+def bearing(linear: Linear, codes: Codes, number: int) -> Array:
+    """What each of some records (n, variables) adds to a number, to first order, (n,); of a tally's, to the totals that
+    carry it.
+    """
+    jacobians = iter(linear.jacobians)
+    for part, where, which, _ in linear.problem.slices:
+        slopes = next(jacobians) if isinstance(part, ModelPart) else np.zeros((0, 0))
+        at = number - which.start
+        if not 0 <= at < part.n_numbers:
+            continue
+        if isinstance(part, ModelPart):
+            return records_of_model(part.model, codes).through(slopes[at : at + 1])[:, 0]
+        bounds = part.map.bounds(linear.origin[where], linear.problem.low[which], linear.problem.high[which])
+        carries = ((bounds.number == at) & (bounds.unit != 0.0)).astype(np.float64)
+        members = sparse.hstack([records_of_tally(block, codes).members for block in part.blocks])
+        return np.asarray(members @ carries)
+    raise IndexError(f"there is no number {number}")
+
+
 def equations_at(linear: Linear, candidate: Candidate, errors: Array) -> Equations:
     """The equations around a data set, whose numbers have sampling errors (total k,); those with next to none are left
     out: they do not say to first order how they would change.

@@ -11,7 +11,7 @@ and with them went the population.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
@@ -34,6 +34,7 @@ from outrisk.evolve.settings import LocalSearchSettings
 from outrisk.evolve.start import STARTS
 from outrisk.evolve.state import State, restore, state_of
 from outrisk.evolve.tuning import TUNING
+from outrisk.problem.blocks import Array
 from outrisk.problem.released import ModelPart
 
 LEAST_VISITS, MOST_VISITS = 5_000, 400_000  # in a generation, however few or many the records
@@ -124,26 +125,41 @@ class _Search:
         self.schedule.advance(far, self.nearest.waited, self.settled.candidate is not None)
 
     def _step(self, number: int) -> None:
-        """One generation: a copy is changed, and goes on if it is no worse."""
+        """One generation: the data set is changed around what is far, then anywhere."""
         if self.schedule.phase == "counts":
             self._count(number)
             return
         if self.schedule.phase == "closing":
             self._close(number)
             return
+        temperature = self.settings.temperature if self.schedule.closing else 0.0
+        far = self._beyond()
+        if self.schedule.phase == "together" and far.any():
+            self._try(lambda child: moves.anneal_around(child, self.linear, far, temperature, self.rng))
+        self._try(lambda child: self._move(child, number, temperature))
+
+    def _beyond(self) -> Array:
+        """By how much each number (total k,) is off, in what it may be, 0 for those that are not far."""
+        allowed = self.settled.allowed
+        if allowed is None:
+            return np.zeros(len(self.problem.tolerance))
+        off = np.abs(self.linear.distances(self.candidate.totals)) / allowed
+        return np.where(self.problem.known & np.isfinite(off) & (off > 1.0), off, 0.0)
+
+    def _try(self, change: Callable[[Candidate], None]) -> None:
+        """Change a copy, which goes on if it is no worse."""
         child = self.spare
         child.become(self.candidate)
-        self._move(child, number)
+        change(child)
         if self.linear.fitness(child.totals) <= self.linear.fitness(self.candidate.totals):
             self.candidate, self.spare = child, self.candidate
 
-    def _move(self, child: Candidate, number: int) -> None:
+    def _move(self, child: Candidate, number: int, temperature: float) -> None:
         problem, schedule, linear, rng = self.problem, self.schedule, self.linear, self.rng
         if schedule.phase == "approach":
             visits = min(MOST_VISITS, round(self.settings.visits * problem.n_records))
             moves.descend(child, linear, visits, 0.0, rng)
             return
-        temperature = self.settings.temperature if schedule.closing else 0.0
         if schedule.phase == "together":
             moves.anneal(child, linear, temperature, rng)
         if schedule.phase != "together" or number % max(1, self.polish // TUNING.beside) == 0:
