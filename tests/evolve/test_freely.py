@@ -126,12 +126,12 @@ def test_a_run_ends_near_once_nothing_is_gained_for_a_while(regressions):
 
 
 def test_it_has_ended_after_twenty_generations_without_a_nearer_data_set():
-    """Once all numbers have been near; before, after three times as many."""
+    """Once all numbers have been near; before, after ten times as many."""
     closing = Freely()
     assert closing.last and not Closing().last and not closing.ended(99, True)
-    closing.rounds = 60
+    closing.rounds = 200
     assert closing.ended(20, True) and not closing.ended(19, True)
-    assert closing.ended(60, False) and not closing.ended(59, False)
+    assert closing.ended(200, False) and not closing.ended(199, False)
 
 
 def test_the_third_round_without_gain_goes_on_until_all_numbers_have_been_near():

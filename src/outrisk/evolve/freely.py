@@ -30,7 +30,7 @@ from outrisk.problem.blocks import Array
 from outrisk.problem.refit import NEAR
 
 HEAT = 0.1  # of the mean square of what is missed, that annealing begins with
-KICK, PATIENT = 3, 3  # rounds without gain, the last of which goes on all the same; times STILL that it goes on so
+KICK, PATIENT = 3, 10  # rounds without gain, the last of which goes on all the same; times STILL that it goes on so
 
 
 @dataclass

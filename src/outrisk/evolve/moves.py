@@ -64,8 +64,8 @@ def anneal_around(
     candidate: Candidate, linear: Linear, far: Array, temperature: float, rng: np.random.Generator
 ) -> None:
     """The same a few times among some of the records alone, those that bear on a number drawn by how `far` (total k,)
-    it is: the one swap that it needs may be between two of the few at the end of a survival curve, which meet among all
-    records once in hundreds of batches.
+    it is: the one swap that it needs may be between two of the few at the end of a survival curve, which hardly ever
+    meet among all records.
     """
     for _ in range(TIMES):
         number = rng.choice(len(far), p=far**2 / (far @ far))
