@@ -39,7 +39,9 @@ def estimated(problem: Problem, seen: Sequence[ModelRecords], weights: Array) ->
             best, least, stride = weights, left, min(TUNING.stride, FASTER * stride)
             if left < CLOSE:
                 break
-            move = np.clip(rows @ _step(rows, weights, missing, np.maximum(slack / 2.0, LOOSE * error)), -LEAP, LEAP)
+            loose = np.where(off > 0.0, 0.0, slack / 2.0)
+            asked = np.where(off > 0.0, np.sign(missing) * (np.abs(missing) - slack / 2.0), missing)
+            move = np.clip(rows @ _step(rows, weights, asked, np.maximum(loose, LOOSE * error)), -LEAP, LEAP)
             if not np.isfinite(move).all():
                 break
         else:
