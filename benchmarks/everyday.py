@@ -67,6 +67,12 @@ PAPER = [
      "release": [*WITH_ERRORS, "p_values"]},
     {"kind": "ols", "formula": "AGE ~ C(SEX) + C(LTILL) + TENURE", "release": [*WITH_ERRORS, "r2"], "decimals": 2},
 ]  # fmt: skip
+TWO = [
+    {"kind": "logit", "formula": "TENURE ~ AGE + C(SEX) + C(MSTATUS)", "event": 1, "decimals": 3,
+     "release": [*WITH_ERRORS, "p_values"]},
+    {"kind": "ols", "formula": "AGE ~ C(SEX) + C(LTILL) + C(ETHGROUP)", "decimals": 3,
+     "release": [*WITH_ERRORS, "r2", "n"]},
+]  # fmt: skip
 
 
 def many():
@@ -141,6 +147,9 @@ ADULTS = ["age", "hours", "sex", "race", "marital", "workclass", "education", "i
 BY_GROUP = ["age", "hours", "sex", "marital", "workclass", "education", "country", "income"]
 RELEASES = {
     "paper 300": partial(census, n=300, entries=PAPER),
+    "two regressions of 250": partial(census, n=250, entries=TWO),
+    "two regressions of 1,000": partial(census, n=1_000, entries=TWO),
+    "two regressions of 8,000": partial(census, n=8_000, entries=TWO),
     "fair regressions": fair,
     "half of fair regressions": partial(fair, half=1),
     "another half of fair regressions": partial(fair, half=3),  # of five, that which most was missing of
