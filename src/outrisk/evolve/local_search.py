@@ -133,8 +133,7 @@ class _Search:
             self._close(number)
             return
         temperature = self.settings.temperature if self.schedule.closing else 0.0
-        far = self._beyond()
-        if self.schedule.phase == "together" and far.any():
+        if self.schedule.phase == "together" and (far := self._beyond()).any():
             self._try(lambda child: moves.anneal_around(child, self.linear, far, temperature, self.rng))
         self._try(lambda child: self._move(child, number, temperature))
 
