@@ -5,7 +5,7 @@ the records that have them are far from any pool. So weights go there step by st
 order around the present weights (each record's influence), and none is asked to move further than that holds. Of all
 weights that have them so the nearest in relative entropy are found, exactly (Newton's method on the dual); a number is
 not asked for a value, but to lie within its printed digits. Each step also goes part of the way back to the pool, so
-that the records stay as many different ones as the numbers allow.
+that the records stay as many different ones as the numbers allow, until one does no good.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from outrisk.problem.released import ModelPart
 STEPS, INNER, WAIT = 30, 8, 15  # at most: steps, Newton steps in each; steps without gain that end it
 GAIN, HASTE = 0.95, 5  # of what all are off, that is none; for how many such a step counts where all are near
 FAR = 5.0  # sampling errors that a number is asked to move in a step, at most
-BACK, NEARLY = 0.25, 5.0  # share of the way back to the pool, while all numbers together are so many errors off
+BACK, NEARLY = 0.25, 5.0  # share of the way back to the pool, until a step gains nothing, while all numbers together
+# are so many errors off
 INSIDE = 0.7  # of half a last digit: as near is asked for
 SLACK, SMOOTH = 5e-3, 30.0  # of what is asked, in sampling errors; of the dual where it bends
 DRAWN, LEAST, SWEEPS = 0.03, 0.1, 100  # drawn to so many sampling errors or half digits; of annealing
@@ -80,7 +81,7 @@ def asked_at(problem: Problem, codes: Codes, seen: Sequence[ModelRecords], weigh
 def tilted(problem: Problem, codes: Codes, seen: Sequence[ModelRecords], weights: Array) -> Array:
     """Weights (N,) near the given ones that meet all numbers, or as many as it comes to."""
     pool = np.full(len(codes), problem.n_records / len(codes))
-    best, least, waited = weights, np.inf, 0
+    best, least, waited, back = weights, np.inf, 0, BACK
     for _ in range(STEPS):
         asked = asked_at(problem, codes, seen, weights)
         missing, band = asked.missing / asked.error, asked.band / asked.error
@@ -91,7 +92,10 @@ def tilted(problem: Problem, codes: Codes, seen: Sequence[ModelRecords], weights
             best, least = weights, left
         if (off <= FINE).all() or waited >= WAIT:
             break
-        start = weights * (pool / weights) ** BACK if left > NEARLY else weights
+        if waited and back:
+            weights, back = best, 0.0
+            continue
+        start = weights * (pool / weights) ** back if left > NEARLY else weights
         start *= weights.sum() / start.sum()
         move = np.sign(missing) * np.minimum(np.abs(missing), band + FAR)
         rows = (asked.rows / asked.error).astype(np.float32)
