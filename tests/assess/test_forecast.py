@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
-from command import outrisk, write_study
+from command import FINE, outrisk, write_study
 
 from outrisk.api import studies
 from outrisk.assess import forecast as forecasting
 from outrisk.assess.forecast import FEW, Forecast, Timing, Trial, _Begun, forecast, typical_generations
 from outrisk.assess.study import in_order
 
-LONG = {"evolve": {"generations": 5000, "patience": 0}, "study": {"runs": 3, "folds": [1, 2]}}
+LONG = {"outputs": FINE, "evolve": {"generations": 5000, "patience": 0}, "study": {"runs": 3, "folds": [1, 2]}}
 
 
 def prepared(folder, changes=None):

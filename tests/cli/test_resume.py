@@ -6,7 +6,7 @@ from threading import Event
 
 import pytest
 import yaml
-from command import CODEBOOK, outrisk, records, refused, write_study
+from command import CODEBOOK, FINE, outrisk, records, refused, write_study
 from rich.console import Console
 from timeless import contents
 
@@ -144,7 +144,7 @@ def test_a_second_process_is_refused(tmp_path, capsys):
 @pytest.mark.parametrize("preset", ["fast", "paper"])
 def test_a_long_run_goes_on_from_its_checkpoint(tmp_path, capsys, preset):
     sizes = {"generations": 30, "patience": 0} if preset == "fast" else {"generations": 30, "population": 4}
-    changes = {"study": {"runs": 1, "folds": [1, 2]}, "evolve": {"preset": preset, **sizes}}
+    changes = {"outputs": FINE, "study": {"runs": 1, "folds": [1, 2]}, "evolve": {"preset": preset, **sizes}}
     path = write_study(tmp_path, changes)
     assert outrisk(capsys, "assess", path, "--out", tmp_path / "runs" / "whole", "--workers", 1, "--quiet")[0] == 0
     heard = []

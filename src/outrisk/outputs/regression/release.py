@@ -30,7 +30,7 @@ Number = Literal[
 ]
 NUMBERS: tuple[Number, ...] = get_args(Number)
 DECIMALS = 4
-_STEEPEST = 1e30  # of a derivative
+STEEPEST = 1e30  # of a derivative
 INFERENCE: tuple[Number, ...] = ("standard_errors", "confidence_limits", "p_values")
 _SINGLE: dict[Number, str] = {
     "n": "number of records",
@@ -223,7 +223,7 @@ class Release:
                 else:
                     found.append(np.atleast_2d(getattr(slopes, part)))
         finite = np.nan_to_num(np.concatenate(found), nan=0.0, posinf=0.0, neginf=0.0)
-        return np.clip(finite, -_STEEPEST, _STEEPEST)
+        return np.clip(finite, -STEEPEST, STEEPEST)
 
     def _side(self, b: Array, published: Array | None) -> Array:
         """The sign (K,) of coefficients as published; of `b` itself where none was published, or 0."""
