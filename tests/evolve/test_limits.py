@@ -26,13 +26,15 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     # tolerances that end an iteration, and its steps at most
     "acceptance.GAIN", "balance.STEPS", "balance.STILL", "balance.SHORTEST", "balance.TIGHTER", "balance.SWEEPS",
     "mending.GENTLY", "mending.MOST",
-    "mending.TURNS", "mending.VISITS", "mending.WORTH",
+    "mending.TURNS", "mending.VISITS", "mending.WORTH", "mending.EDITS", "mending.CHANGES", "mending.FROM",
+    "mending.WEIGHED", "mending.FIRST",
     "calibrated.STEPS", "calibrated.WAIT", "calibrated.FALLING", "calibrated.GAIN", "calibrated.STUCK",
     "small.CHAINS", "small.STEPS", "small.LEAST_STEPS", "small.EVERY",
     # where a step of the arithmetic holds, and what is worth its time
     "calibrated.WITHIN", "linear_map.WITHIN", "calibrated.RECORDS", "calibrated.NUMBERS",
     "calibrated.OF_MODELS", "calibrated.MANY", "closing.BRIEF", "closing.FEW", "local_search.LEAST_VISITS",
     "local_search.MOST_VISITS", "closing.EACH", "closing.KICKS", "closing.SEEN", "closing.SWEEPS",
+    "closing.FAR", "closing.HEAVY",
     "swaps.NUMERIC", "swaps.TRIED", "schedule.STILL", "moves.SWEEPS",
     "moves.SEEN", "moves.TIMES",
     # regressions alone: steps and what ends them; how far one may go; how many changes are drawn

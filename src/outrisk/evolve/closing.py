@@ -25,12 +25,14 @@ from outrisk.evolve.mending import MOST
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.swaps import Edits, draw_swaps, drawn_alike, within
 from outrisk.evolve.tuning import TUNING
+from outrisk.evolve.weights import pressed
 from outrisk.problem.blocks import Array
 from outrisk.problem.refit import NEAR
 
 SWEEPS = 100  # of annealing over all swaps, at the end of a round
 SEEN = 40_000  # records of which it is asked how they bear on a number
 KICKS = 20, 5  # rounds without gain that go on all the same, at most; where it can begin anew
+FAR, HEAVY = 20, 30.0  # numbers far, up to which there is emphasis on them; what it grows to at most
 BRIEF, FEW = 250, 2  # numbers of regressions beyond which rounds are few (mixed); how many
 EACH = 8  # records for each swap that is kept, at least
 
@@ -40,7 +42,8 @@ class Closing:
     """How near the numbers are to be brought, in sampling errors; how much they may miss of that for the sake of few
     swaps; their sampling errors (total k,); rounds, those of late without gain, and those that went on all the same;
     generations in which tables of counts were mended; whether rounds are few, as they take long; swaps that change
-    little, drawn in earlier rounds, and what their records were.
+    little, drawn in earlier rounds, and what their records were; what emphasis is on each number (total k,), None at
+    first.
     """
 
     near: float = TUNING.near[0]
@@ -52,6 +55,7 @@ class Closing:
     mended: int = 0
     brief: bool = False
     small: list[NDArray[Any]] = field(default_factory=list)
+    emphasis: Array | None = None
 
     @property
     def last(self) -> bool:
@@ -87,32 +91,44 @@ class Closing:
         self.mended += out > 0 and self.mended < most
         return out > 0 and self.mended < most
 
-    def scale(self, equations: Equations) -> Array:
+    def _wanted(self, equations: Equations) -> Array:
         """What each number (q,) is to be brought to."""
         return np.maximum(TUNING.half * equations.half, self.near * equations.error)
 
+    def scale(self, equations: Equations) -> Array:
+        """The same, as emphasis is on them."""
+        wanted = self._wanted(equations)
+        return wanted if self.emphasis is None else np.asarray(wanted / self.emphasis[equations.number])
+
     def merit(self, equations: Equations) -> float:
         """Sum of squares of what numbers miss, in what they are to be brought to."""
-        far = equations.off / self.scale(equations)
-        return float(far @ far)
+        return _squares(equations.off / self.scale(equations))
 
     def tighten(self, equations: Equations) -> None:
-        """Bring the numbers nearer, once they are as near as they were to be: beyond a point, once all are near."""
-        near = (np.abs(equations.off) <= 0.5 * NEAR * equations.error).all()
-        least = TUNING.near[1] if near else 0.5 * NEAR
-        while self.near > least and self.merit(equations) < TUNING.settled * len(equations.missing):
+        """Lay more emphasis on the last few numbers that are far (Morris 1993). Bring all nearer, once they are as near
+        as they were to be: beyond a point, once all are near.
+        """
+        off = np.abs(equations.off)
+        far = off > NEAR * equations.error
+        if 0 < far.sum() <= FAR:
+            which = np.zeros(len(equations.problem.tolerance), np.bool_)
+            which[equations.number[far]] = True
+            before = np.ones(len(which)) if self.emphasis is None else self.emphasis
+            self.emphasis = np.minimum(pressed(before, which), HEAVY)
+        least = TUNING.near[1] if (off <= 0.5 * NEAR * equations.error).all() else 0.5 * NEAR
+        while self.near > least and _squares(off / self._wanted(equations)) < TUNING.settled * len(off):
             self.near = max(least, TUNING.nearer * self.near)
 
     def learn(self, gained: bool, few: bool, near: bool, rng: np.random.Generator) -> bool:
         """Leave to chance how many swaps the next round makes. Returns whether what this one came to goes on: without
-        gain now and then, to get out of where it stands still (iterated local search), whether or not all have been
-        `near`; less often where people are `few`, so that it can begin anew.
+        gain now and then, and then with no emphasis, to get out of where it stands still (iterated local search),
+        whether or not all have been `near`; less often where people are `few`, so that it can begin anew.
         """
         self.rounds += 1
         self.idle = 0 if gained else self.idle + 1
         self.slack = float(np.exp(rng.uniform(*np.log(TUNING.slack))))
         if self.idle == TUNING.stuck and self.kicks < KICKS[few]:
-            self.kicks, self.idle = self.kicks + 1, 0
+            self.kicks, self.idle, self.emphasis = self.kicks + 1, 0, None
         return self.idle == 0
 
     def round(self, candidate: Candidate, equations: Equations, linear: Linear, rng: np.random.Generator) -> None:
@@ -153,6 +169,10 @@ class Closing:
         were near, or has had its few rounds.
         """
         return self.idle >= 2 * TUNING.stuck or (self.brief and self.rounds >= FEW)
+
+
+def _squares(values: Array) -> float:
+    return float(values @ values)
 
 
 def make(candidate: Candidate, problem: Problem, edits: Edits, some: NDArray[np.int64]) -> None:

@@ -7,8 +7,6 @@ their sampling errors, and to hold these to the middle of their digits takes fro
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,11 +31,8 @@ HEAT = 0.1  # of the mean square of what is missed, that annealing begins with
 KICK, PATIENT = 3, 10  # rounds without gain, the last of which goes on all the same; times STILL that it goes on so
 
 
-@dataclass
 class Freely(Closing):
-    """The state of closing in where no table is kept, and what emphasis is on each number (total k,)."""
-
-    emphasis: Array | None = None
+    """The state of closing in where no table is kept."""
 
     @property
     def last(self) -> bool:

@@ -186,7 +186,7 @@ class _Search:
         equations = closing.look(self.linear, at, True)
         out = (at.totals < self.linear.low) | (at.totals > self.linear.high)
         if closing.mends(int((out & equations.counts).sum())):
-            mend(child, self.linear, closing.mended, self.rng)
+            mend(child, self.linear, equations, closing.scale(equations), closing.mended, self.rng)
             self.candidate, self.spare, self.linear = child, at, self._linearise(child)
             return
         closing.tighten(equations)
