@@ -136,14 +136,18 @@ def test_the_jacobian_is_that_of_the_numbers(kind, seed, weight, exponentiate, a
     (part,) = output.parts(shifted)
     totals, information = totals_and_information(part, data)
     jacobian = part.map.jacobian(totals, information)
-    assert np.abs(jacobian).max() <= STEEPEST
+    steepest = np.abs(jacobian).max(axis=1)
+    assert steepest.max() <= STEEPEST
+    tame = steepest < STEEPEST  # rows of exp(b) beyond it are cut, and their numbers overflow
+    here = np.abs(part.map.numbers(totals, information))
     for j in range(len(totals)):
         step = np.zeros(len(totals))
         step[j] = 1e-5 * max(abs(totals[j]), 1.0)
         change = part.map.numbers(totals + step, information) - part.map.numbers(totals - step, information)
-        noise = 1e-6 * np.abs(jacobian).max()
-        bounded = np.clip(change / (2 * step[j]), -STEEPEST, STEEPEST)
-        np.testing.assert_allclose(jacobian[:, j], bounded, rtol=1e-4, atol=noise)
+        slope = change / (2 * step[j])
+        noise = 1e-6 * steepest + 1e-14 * here / step[j]  # of the curve, and of the numbers' last digits
+        near = np.abs(jacobian[:, j] - slope) <= noise + 1e-4 * np.abs(slope)
+        assert near[tame].all(), np.flatnonzero(tame & ~near)
 
 
 def theirs(kind, frame, **options):
