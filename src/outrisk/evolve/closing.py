@@ -23,7 +23,7 @@ from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.mending import MOST
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.swaps import Edits, draw_swaps, drawn_alike, within
+from outrisk.evolve.swaps import Edits, changes_by, draw_swaps, drawn_alike, within
 from outrisk.evolve.tuning import TUNING
 from outrisk.evolve.weights import pressed
 from outrisk.problem.blocks import Array
@@ -111,13 +111,16 @@ class Closing:
         off = np.abs(equations.off)
         far = off > NEAR * equations.error
         if 0 < far.sum() <= FAR:
-            which = np.zeros(len(equations.problem.tolerance), np.bool_)
-            which[equations.number[far]] = True
-            before = np.ones(len(which)) if self.emphasis is None else self.emphasis
-            self.emphasis = np.minimum(pressed(before, which), HEAVY)
+            self.emphasis = np.minimum(self.pressed(equations, far), HEAVY)
         least = TUNING.near[1] if (off <= 0.5 * NEAR * equations.error).all() else 0.5 * NEAR
         while self.near > least and _squares(off / self._wanted(equations)) < TUNING.settled * len(off):
             self.near = max(least, TUNING.nearer * self.near)
+
+    def pressed(self, equations: Equations, some: NDArray[np.bool_]) -> Array:
+        """The emphasis (total k,) once there is more on some of the equations (q,)."""
+        which = np.zeros(len(equations.problem.tolerance), np.bool_)
+        which[equations.number[some]] = True
+        return pressed(np.ones(len(which)) if self.emphasis is None else self.emphasis, which)
 
     def learn(self, gained: bool, few: bool, near: bool, rng: np.random.Generator) -> bool:
         """Leave to chance how many swaps the next round makes. Returns whether what this one came to goes on: without
@@ -218,9 +221,3 @@ def _around_off(equations: Equations, asked: Array, codes: Codes, rng: np.random
     most = min(int((weight > 0.0).sum()), few)
     chosen = rng.choice(seen, most, replace=False, p=weight / weight.sum()) if most else seen
     return rng.permutation(np.unique(np.concatenate([chosen, seen[: few // 2]])))
-
-
-def changes_by(equations: Equations, codes: Codes, edits: Edits) -> Array:
-    """What each of M swaps changes the numbers by, (M, q)."""
-    before, after = np.split(equations.rows(np.concatenate([codes[edits.record], edits.after])), 2)
-    return np.asarray(edits.sums @ (after - before))

@@ -14,16 +14,15 @@ from outrisk.evolve.around import Equations
 from outrisk.evolve.balance import balanced, shares_to
 from outrisk.evolve.calibrated import alone, of_models
 from outrisk.evolve.candidate import Candidate, breaks_rule
-from outrisk.evolve.closing import BRIEF, SWEEPS, Closing, changes_by, drawn_from, make
+from outrisk.evolve.closing import BRIEF, SWEEPS, Closing, drawn_from, make
 from outrisk.evolve.compiled import cube
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.schedule import STILL
-from outrisk.evolve.swaps import Edits
+from outrisk.evolve.swaps import Edits, changes_by
 from outrisk.evolve.tilted import INSIDE, LEAST
 from outrisk.evolve.tuning import TUNING
-from outrisk.evolve.weights import pressed
 from outrisk.problem.blocks import Array
 from outrisk.problem.refit import NEAR
 
@@ -58,9 +57,7 @@ class Freely(Closing):
         """
         off = np.abs(equations.off)
         far = off > NEAR * equations.error
-        which = np.zeros(len(equations.problem.tolerance), np.bool_)
-        which[equations.number[far if far.any() else off > 0.0]] = True
-        self.emphasis = pressed(np.ones(len(which)) if self.emphasis is None else self.emphasis, which)
+        self.emphasis = self.pressed(equations, far if far.any() else off > 0.0)
         while self.near > TUNING.near[1] and np.mean(self._beyond(equations) ** 2) < TUNING.settled:
             self.near = max(TUNING.near[1], TUNING.nearer * self.near)
 
@@ -123,4 +120,4 @@ def changed_alone(problem: Problem, codes: Codes, who: NDArray[np.int64], rng: n
     by = np.where(near, rng.choice([-1, 1], len(who)), rng.integers(1, np.maximum(size, 2)))
     after[every, variable] = (after[every, variable].astype(np.int64) + by) % size
     fine = (after != codes[who]).any(axis=1) & ~breaks_rule(problem.rules, after)
-    return Edits(who[fine], after[fine], np.arange(fine.sum()), int(fine.sum()))
+    return Edits.of_one(who[fine], after[fine])

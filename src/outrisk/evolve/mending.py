@@ -8,6 +8,7 @@ counts that are off, the way to mend both may lead over a dozen records, each of
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +21,7 @@ from outrisk.evolve.candidate import Candidate, breaks_rule
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear, linearise
 from outrisk.evolve.problem import Problem
+from outrisk.evolve.swaps import Edits, changes_by, effects_of
 from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array, Tally, variables
 from outrisk.problem.influence import records_of_tally
@@ -40,9 +42,10 @@ def mend(
     equations is to be brought to.
     """
     problem = linear.problem
-    beyond = (candidate.totals < linear.low) | (candidate.totals > linear.high)
-    if 0 < already % MOST <= FIRST and (beyond & equations.counts).sum() <= EDITS:
-        _by_record(candidate.codes, linear, equations, scale, rng)
+    out = equations.counts & ((candidate.totals < linear.low) | (candidate.totals > linear.high))
+    if 0 < already % MOST <= FIRST and out.sum() <= EDITS:
+        cells = list(_cells(candidate.codes, problem, out))
+        _by_record(candidate, linear, equations, scale, cells, rng)
     elif already % MOST <= GENTLY or problem.counts is None:
         moves.anneal(candidate, linear, 0.0, rng)
         moves.descend_with_swaps(candidate, linear, min(problem.n_records, WORTH), 0.0, rng)
@@ -51,60 +54,63 @@ def mend(
     candidate.totals = problem.totals(candidate.codes)
 
 
-def _by_record(codes: Codes, linear: Linear, equations: Equations, scale: Array, rng: np.random.Generator) -> None:
-    """Change records one after the other, in place, each so that counts (`equations.counts`) come nearer to their
-    ranges, and of all changes tried that bring them nearest the one that all other numbers suffer least from.
+def _by_record(
+    candidate: Candidate,
+    linear: Linear,
+    equations: Equations,
+    scale: Array,
+    cells: list[_Cell],
+    rng: np.random.Generator,
+) -> None:
+    """Change records one after the other, in place, each so that counts come nearer to their ranges, of which these
+    `cells` are out, and of all changes tried that bring them nearest the one that all other numbers suffer least from.
     """
-    problem, missing, tables = linear.problem, equations.missing / scale, _tables(linear.problem)
-    of_counts = np.flatnonzero(equations.counts)
-    low, high = linear.low[of_counts], linear.high[of_counts]
-    members = _members(problem, codes)[:, of_counts].tocsc()
-    totals = np.asarray(members.sum(axis=0)).ravel()
-    cells = {
-        cell: _Cell(tables[of_counts[cell]], there, codes[there[:1]])
-        for cell in np.flatnonzero((totals < low) | (totals > high))
-        for there in [members[:, cell].indices]
-    }
+    problem, codes, missing = linear.problem, candidate.codes, equations.missing / scale
+    low, high, totals = (each[equations.counts] for each in (linear.low, linear.high, candidate.totals))
+    places = np.cumsum(equations.counts) - 1
 
-    def beyond(totals: Array, at: NDArray[np.int64]) -> Array:
+    def off(totals: Array, at: NDArray[np.int64]) -> Array:
         return np.maximum(low[at] - totals, 0.0) + np.maximum(totals - high[at], 0.0)
 
     for _ in range(EDITS):
-        off = beyond(totals, np.arange(len(totals)))
-        if not off.any():
+        before = off(totals, np.arange(len(totals)))
+        if not before.any():
             return
-        few = [cell for at, cell in cells.items() if totals[at] < low[at]]
-        many = [cell for at, cell in cells.items() if totals[at] > high[at]]
-        who, after = _towards(problem, codes, few, many, rng)
-        change = (_members(problem, after)[:, of_counts] - _members(problem, codes[who])[:, of_counts]).tocsr()
+        few = [cell for cell in cells if (totals < low)[places[cell.total]]]
+        many = [cell for cell in cells if (totals > high)[places[cell.total]]]
+        edits = _towards(problem, codes, few, many, rng)
+        change = effects_of(problem, codes, edits, equations.counts)
+        if change is None:
+            return
         gain = change.copy()
-        gain.data = beyond(totals[change.indices] + change.data, change.indices) - off[change.indices]
+        gain.data = off(totals[change.indices] + change.data, change.indices) - before[change.indices]
         sums = np.asarray(gain.sum(axis=1)).ravel()
         if not len(sums) or sums.min() >= 0.0:
             return
         best = rng.permutation(np.flatnonzero(sums == sums.min()))[:WEIGHED]
-        rows = (equations.rows(after[best]) - equations.rows(codes[who[best]])) / scale
+        record, after = edits.record[best], edits.after[best]
+        rows = changes_by(equations, codes, Edits.of_one(record, after)) / scale
         least = int(np.argmin(((missing - rows) ** 2).sum(axis=1)))
         missing = missing - rows[least]
         totals = totals + change[best[least]].toarray()[0]
-        codes[who[best[least]]] = after[best[least]]
+        codes[record[least]] = after[least]
 
 
 @dataclass(frozen=True, eq=False)
 class _Cell:
-    """A cell of a table: the variables of the table, the records in it (n,), and one of these, if any, as it was."""
+    """A cell of a table: which of all totals it is, the variables of the table, the records in it (n,), and one of
+    these, if any, as it was.
+    """
 
+    total: int
     variables: list[int]
     there: NDArray[np.int64]
     one: Codes
 
 
-def _towards(
-    problem: Problem, codes: Codes, few: list[_Cell], many: list[_Cell], rng: np.random.Generator
-) -> tuple[NDArray[np.int64], Codes]:
-    """Changes of one record each: which (M,), and what they become (M, variables). Records of a cell that holds too
-    `many` take another value of one variable of its table. They, and any others, take the values that a cell that holds
-    too `few` has in its table.
+def _towards(problem: Problem, codes: Codes, few: list[_Cell], many: list[_Cell], rng: np.random.Generator) -> Edits:
+    """Changes of one record each: of a cell that holds too `many`, to another value of one variable of its table; of
+    these records and others, to the values that a cell that holds too `few` has in its table.
     """
     records, after = [np.zeros(0, np.int64)], [codes[:0]]
 
@@ -130,31 +136,20 @@ def _towards(
     some = rng.permutation(len(found))[:CHANGES]
     found, new = found[some], new[some]
     fine = ~breaks_rule(problem.rules, new) if problem.rules else np.ones(len(found), np.bool_)
-    return found[fine], new[fine]
+    return Edits.of_one(found[fine], new[fine])
 
 
-def _tables(problem: Problem) -> list[list[int]]:
-    """The variables of the table that each of all totals (m) is of; none for those of a model."""
-    return [
-        sorted(variables(block)) if isinstance(block, Tally) else []
-        for part in problem.parts
-        for block in part.blocks
-        for _ in range(block.size)
-    ]
-
-
-def _members(problem: Problem, codes: Codes) -> sparse.csr_matrix:
-    """What each record (n, variables) adds to all totals (m), 0 for those of a model."""
-    return sparse.hstack(
-        [
-            records_of_tally(block, codes).members
-            if isinstance(block, Tally)
-            else sparse.csr_matrix((len(codes), block.size))
-            for part in problem.parts
-            for block in part.blocks
-        ],
-        format="csr",
-    )
+def _cells(codes: Codes, problem: Problem, which: NDArray[np.bool_]) -> Iterator[_Cell]:
+    """Those of all totals (m,) that are cells of tables."""
+    at = 0
+    for block in (block for part in problem.parts for block in part.blocks):
+        some = np.flatnonzero(which[at : at + block.size])
+        if isinstance(block, Tally) and len(some):
+            cell_of = records_of_tally(block, codes).cell
+            for cell in some:
+                there = np.flatnonzero(cell_of == cell)
+                yield _Cell(at + int(cell), sorted(variables(block)), there, codes[there[:1]])
+        at += block.size
 
 
 def _alone(codes: Codes, counts: Problem, rng: np.random.Generator) -> None:
@@ -205,10 +200,5 @@ def _too_many(
     codes: Codes, counts: Problem, linear: Linear, totals: Array, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """A few records of each cell that holds too many."""
-    over, at, found = totals > linear.high, 0, [np.zeros(0, np.int64)]
-    for block in (block for part in counts.parts for block in part.blocks if isinstance(block, Tally)):
-        for cell in np.flatnonzero(over[at : at + block.size]):
-            there = np.flatnonzero(records_of_tally(block, codes).cell == cell)
-            found.append(rng.permutation(there)[:VISITS])
-        at += block.size
-    return np.concatenate(found)
+    found = [rng.permutation(cell.there)[:VISITS] for cell in _cells(codes, counts, totals > linear.high)]
+    return np.concatenate([np.zeros(0, np.int64), *found])

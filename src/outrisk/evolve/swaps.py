@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from outrisk.evolve.around import Equations
 from outrisk.evolve.candidate import breaks_rule
 from outrisk.evolve.compiled import trades
 from outrisk.evolve.compiled.layout import Codes
@@ -33,6 +34,11 @@ class Edits:
     after: Codes
     of: NDArray[np.int64]
     count: int
+
+    @classmethod
+    def of_one(cls, record: NDArray[np.int64], after: Codes) -> Edits:
+        """Changes of one record each."""
+        return cls(record, after, np.arange(len(record)), len(record))
 
     def some(self, which: NDArray[np.bool_]) -> Edits:
         """These swaps (count,) alone."""
@@ -142,7 +148,7 @@ def within(problem: Problem, codes: Codes, edits: Edits, room: Array, rng: np.ra
     their room (2, m).
     """
     narrow = np.asarray(np.isfinite(room).any(axis=0))
-    effects = _effects(problem, codes, edits, narrow)
+    effects = effects_of(problem, codes, edits, narrow)
     if effects is None:
         return edits
     down, up = room[:, narrow]
@@ -165,11 +171,17 @@ def _clean(problem: Problem, codes: Codes, kept: NDArray[np.bool_], edits: Edits
         for block in part.blocks:
             some[at : at + block.size] &= not _binds(kept[at : at + block.size])
             at += block.size
-    effects = _effects(problem, codes, edits, some)
+    effects = effects_of(problem, codes, edits, some)
     return edits if effects is None else edits.some(np.diff(effects.indptr) == 0)
 
 
-def _effects(problem: Problem, codes: Codes, edits: Edits, which: NDArray[np.bool_]) -> sparse.csr_matrix | None:
+def changes_by(equations: Equations, codes: Codes, edits: Edits) -> Array:
+    """What each of M swaps changes the numbers by, (M, q)."""
+    before, after = np.split(equations.rows(np.concatenate([codes[edits.record], edits.after])), 2)
+    return np.asarray(edits.sums @ (after - before))
+
+
+def effects_of(problem: Problem, codes: Codes, edits: Edits, which: NDArray[np.bool_]) -> sparse.csr_matrix | None:
     """What each swap changes some totals of tables by, (count, number of them); None where there are none."""
     found, at, sums = [], 0, edits.sums
     for part in problem.parts:
@@ -274,6 +286,6 @@ def _keeping(
     problem: Problem, codes: Codes, kept: NDArray[np.bool_], records: NDArray[np.int64], new: Codes, most: int
 ) -> tuple[NDArray[np.int64], Codes]:
     """At most so many of the changes of records (M, 1) that leave kept totals (m,) as they are."""
-    effects = _effects(problem, codes, Edits(records[:, 0], new, np.arange(len(records)), len(records)), kept)
+    effects = effects_of(problem, codes, Edits.of_one(records[:, 0], new), kept)
     some = np.arange(len(records)) if effects is None else np.flatnonzero(np.diff(effects.indptr) == 0)
     return records[some[:most]], new[some[:most]]
