@@ -74,6 +74,12 @@ TWO = [
      "release": [*WITH_ERRORS, "r2", "n"]},
 ]  # fmt: skip
 
+SHORT = [
+    {"kind": "logit", "formula": "TENURE ~ AGE + C(SEX)", "event": 1, "decimals": 3,
+     "release": [*WITH_ERRORS, "p_values"]},
+    {"kind": "ols", "formula": "AGE ~ C(SEX) + C(LTILL)", "decimals": 3, "release": [*WITH_ERRORS, "r2", "n"]},
+]  # fmt: skip
+
 
 def many():
     """Twenty tables, twenty regressions and ten summaries of the census excerpt."""
@@ -147,6 +153,7 @@ ADULTS = ["age", "hours", "sex", "race", "marital", "workclass", "education", "i
 BY_GROUP = ["age", "hours", "sex", "marital", "workclass", "education", "country", "income"]
 RELEASES = {
     "paper 300": partial(census, n=300, entries=PAPER),
+    "short regressions of 100": partial(census, n=100, entries=SHORT),
     "two regressions of 250": partial(census, n=250, entries=TWO),
     "two regressions of 1,000": partial(census, n=1_000, entries=TWO),
     "two regressions of 8,000": partial(census, n=8_000, entries=TWO),

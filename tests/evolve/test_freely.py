@@ -10,11 +10,12 @@ from problems import random_data
 from pydantic import TypeAdapter
 
 from outrisk.config import OutputEntry
+from outrisk.evolve.by_size import closing_of
 from outrisk.evolve.calibrated import Pool, alone
 from outrisk.evolve.candidate import draw_candidate
 from outrisk.evolve.closing import Closing
 from outrisk.evolve.compiled import cube
-from outrisk.evolve.freely import Freely, changed_alone, closing_of
+from outrisk.evolve.freely import Freely, changed_alone
 from outrisk.evolve.linear_map import linearise
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem

@@ -51,7 +51,8 @@ def closes(problem: Problem) -> bool:
     """
     models = any(isinstance(part, ModelPart) and part.model.n_score for part in problem.parts)
     slow = any(output.output.effort for output in problem.released)
-    sized = TUNING.calibrated <= problem.n_records <= RECORDS and int(problem.known.sum()) <= NUMBERS
+    least = 0 if alone(problem) else TUNING.calibrated
+    sized = least <= problem.n_records <= RECORDS and int(problem.known.sum()) <= NUMBERS
     return models and pull_apart(problem) and not slow and sized
 
 

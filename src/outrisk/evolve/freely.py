@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from outrisk.evolve.around import Equations
 from outrisk.evolve.balance import balanced, shares_to
-from outrisk.evolve.calibrated import alone, of_models
 from outrisk.evolve.candidate import Candidate, breaks_rule
-from outrisk.evolve.closing import BRIEF, SWEEPS, Closing, drawn_from, make
+from outrisk.evolve.closing import SWEEPS, Closing, drawn_from, make
 from outrisk.evolve.compiled import cube
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
@@ -37,6 +36,11 @@ class Freely(Closing):
     def last(self) -> bool:
         """Whether a run has done its work where it ends and all numbers are near."""
         return True
+
+    @property
+    def patient(self) -> int:
+        """For how many times STILL it goes on, with no nearer data set, until all numbers have been near."""
+        return PATIENT
 
     def merit(self, equations: Equations) -> float:
         """Sum of squares of what numbers are beyond their digits, as emphasis is on them."""
@@ -76,7 +80,7 @@ class Freely(Closing):
 
     def ended(self, waited: int, near: bool) -> bool:
         """Whether it has come no nearer for so many generations that it may end."""
-        return min(self.rounds, waited) >= (1 if near else PATIENT) * STILL * TUNING.stuck
+        return min(self.rounds, waited) >= (1 if near else self.patient) * STILL * TUNING.stuck
 
     def round(self, candidate: Candidate, equations: Equations, linear: Linear, rng: np.random.Generator) -> None:
         """One round, in place."""
@@ -107,15 +111,10 @@ class Freely(Closing):
         make(candidate, linear.problem, edits, some[taken])
 
 
-def closing_of(problem: Problem) -> Closing:
-    """The state of closing in, at its beginning."""
-    return Freely() if alone(problem) else Closing(brief=of_models(problem) > BRIEF)
-
-
 def changed_alone(problem: Problem, codes: Codes, who: NDArray[np.int64], rng: np.random.Generator) -> Edits:
     """Records that take another value of one variable; half of the time the next one."""
     sizes, every, after = np.asarray(problem.codebook.sizes), np.arange(len(who)), codes[who]
-    variable = rng.integers(0, len(sizes), len(who))
+    variable = problem.plan.active[rng.integers(0, len(problem.plan.active), len(who))]
     size, near = sizes[variable], rng.random(len(who)) < 0.5
     by = np.where(near, rng.choice([-1, 1], len(who)), rng.integers(1, np.maximum(size, 2)))
     after[every, variable] = (after[every, variable].astype(np.int64) + by) % size

@@ -21,9 +21,9 @@ import numpy as np
 from outrisk.evolve import moves
 from outrisk.evolve.acceptance import Nearest, Settled, Standstill
 from outrisk.evolve.by_refit import by_refit
+from outrisk.evolve.by_size import closing_of
 from outrisk.evolve.candidate import Candidate, draw_candidate
 from outrisk.evolve.closing import Closing
-from outrisk.evolve.freely import closing_of
 from outrisk.evolve.generation import Generation, Stop
 from outrisk.evolve.linear_map import Linear, linearise
 from outrisk.evolve.mending import mend
@@ -247,7 +247,8 @@ class _Search:
         return False
 
     def _far(self, number: int, errors: Errors) -> int:
-        """How many numbers are neither at their digits nor within 1 % of their sampling error; of far too many, all."""
-        if self.schedule.phase == "approach" or 2 * errors.matched < errors.numbers:
+        """How many numbers are neither at their digits nor within 1 % of their sampling error; early, of many, all."""
+        phase = self.schedule.phase
+        if phase == "approach" or (phase != "closing" and 2 * errors.matched < errors.numbers):
             return errors.numbers
         return self.settled.far(number, self.candidate, self.linear.distances(self.candidate.totals))

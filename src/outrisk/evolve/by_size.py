@@ -1,0 +1,133 @@
+"""Closing in where regressions stand without a table and people are few: by the size of changes, the largest first.
+
+Of few people, a change of a category moves many numbers by dozens of times what they may miss, and one of an age by a
+year by about as much as they may. A search that counts all that a change leaves soon keeps the categories it happens to
+have: any other breaks what the ages have been fitted to. So what smaller changes can put right counts for little here:
+numbers are measured in (I + S)^-1, where S sums the squares of the changes below a size, which falls. So are long
+vectors settled before short ones, in what is beyond the span of these, by Babai (On Lovasz' lattice reduction and the
+nearest lattice point problem, Combinatorica 6, 1986).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outrisk.evolve.around import Equations
+from outrisk.evolve.calibrated import alone, of_models
+from outrisk.evolve.candidate import Candidate
+from outrisk.evolve.closing import BRIEF, Closing, make
+from outrisk.evolve.compiled.choices import choose
+from outrisk.evolve.compiled.layout import Codes
+from outrisk.evolve.freely import Freely, changed_alone
+from outrisk.evolve.linear_map import Linear
+from outrisk.evolve.problem import Problem
+from outrisk.evolve.swaps import Edits
+from outrisk.evolve.tilted import INSIDE
+from outrisk.evolve.tuning import TUNING
+from outrisk.problem.blocks import Array
+from outrisk.problem.refit import NEAR
+
+SIZES, SMALLER = (50.0, 4.0), 0.8  # first and last, in what a number may miss; by which factor they fall
+IDLE, PATIENT = 2, 3  # rounds without gain, after which they do; times STILL without a nearer data set
+TRIES, SEEN = 15, 250  # changes drawn of a record; records of which changes are summed up
+PROPOSALS, HEATS = 30_000, (1.0, 0.02)  # of annealing in a round; first and last, of the mean square of what is missed
+PACE, LEAST = (0.7, 1.3), 10  # records of the next round, after one without gain and one with; at least
+
+
+@dataclass
+class BySize(Freely):
+    """The state: the size, in what a number may miss, below which changes are left for later; how many records a round
+    looks at; and while S stands, which of the published numbers it is for (q,), what each may miss (q,), and the root
+    of (I + S)^-1, (q, q).
+    """
+
+    size: float = SIZES[0]
+    some: float = 500.0
+    number: NDArray[np.int64] | None = None
+    unit: Array | None = None
+    root: Array | None = None
+
+    @property
+    def patient(self) -> int:
+        """For how many times STILL it goes on, with no nearer data set, until it begins from another start."""
+        return PATIENT
+
+    def merit(self, equations: Equations) -> float:
+        """Sum of squares of what is missed and smaller changes cannot put right."""
+        left = self._left(equations)
+        return np.inf if left is None else float(left @ left)
+
+    def _left(self, equations: Equations) -> Array | None:
+        """What is missed, so measured, (q,); None where S stands for other numbers."""
+        if self.number is None or self.unit is None or self.root is None:
+            return None
+        if not np.array_equal(self.number, equations.number):
+            return None
+        return np.asarray((equations.missing / self.unit) @ self.root)
+
+    def tighten(self, equations: Equations) -> None:
+        """Go on to smaller changes once numbers are met but for these, or come no nearer; from the smallest to the
+        largest again.
+        """
+        left = self._left(equations)
+        if left is not None and (self.idle >= IDLE or left @ left < TUNING.settled * len(left)):
+            smaller = SMALLER * self.size
+            self.size, self.idle, self.root = smaller if smaller >= SIZES[1] else SIZES[0], 0, None
+
+    def learn(self, gained: bool, few: bool, near: bool, rng: np.random.Generator) -> bool:
+        """Whether what a round came to goes on: where it gained. The next one looks at more records then, else at
+        fewer: of many that change at once, the numbers are no longer what they are to first order.
+        """
+        self.rounds += 1
+        self.idle = 0 if gained else self.idle + 1
+        self.some = float(np.clip(self.some * PACE[gained], LEAST, TUNING.anew))
+        return gained
+
+    def round(self, candidate: Candidate, equations: Equations, linear: Linear, rng: np.random.Generator) -> None:
+        """One round, in place: of changes of each of some records, none or one."""
+        codes, problem = candidate.codes, linear.problem
+        left = self._left(equations)
+        if left is None:
+            left = self._measure(equations, linear, codes, rng)
+        assert self.unit is not None
+        assert self.root is not None
+        edits = changed_alone(problem, codes, _repeated(codes, self.some, rng), rng)
+        if not edits.count or not len(left):
+            return
+        rows = _rows(equations, codes, edits) / self.unit
+        first = np.flatnonzero(np.diff(edits.record, prepend=-1, append=-1))
+        hot, cold = np.array(HEATS) * float(left @ left) / len(left)
+        rows = np.ascontiguousarray(rows @ self.root)
+        make(candidate, problem, edits, choose(rows, first, left, hot, cold, PROPOSALS, rng))
+
+    def _measure(self, equations: Equations, linear: Linear, codes: Codes, rng: np.random.Generator) -> Array:
+        """Sum up the changes below the size, and return what is missed beyond them, (q,)."""
+        self.number = equations.number
+        self.unit = np.maximum(INSIDE * equations.half, INSIDE * NEAR * equations.error)
+        edits = changed_alone(linear.problem, codes, _repeated(codes, SEEN, rng), rng)
+        rows = _rows(equations, codes, edits) / self.unit
+        rows = rows[(rows**2).sum(axis=1) < self.size**2]
+        values, vectors = np.linalg.eigh(np.eye(len(self.unit)) + rows.T @ rows * (len(codes) / edits.count))
+        self.root = vectors / np.sqrt(values)
+        return np.asarray((equations.missing / self.unit) @ self.root)
+
+
+def _repeated(codes: Codes, some: float, rng: np.random.Generator) -> NDArray[np.int64]:
+    """So many records at most, drawn at random, each as often as changes of it are."""
+    return np.repeat(np.sort(rng.permutation(len(codes))[: int(some)]), TRIES)
+
+
+def _rows(equations: Equations, codes: Codes, edits: Edits) -> Array:
+    """What changes of one record each, which lie together, change the numbers by, (M, q)."""
+    records, of = np.unique(edits.record, return_inverse=True)
+    return equations.rows(edits.after) - equations.rows(codes[records])[of]
+
+
+def closing_of(problem: Problem) -> Closing:
+    """The state of closing in, at its beginning."""
+    if not alone(problem):
+        return Closing(brief=of_models(problem) > BRIEF)
+    return BySize() if problem.n_records <= TUNING.anew else Freely()

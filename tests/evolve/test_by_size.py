@@ -1,0 +1,143 @@
+"""Regressions of few people without a table: large changes are chosen by what smaller ones cannot put right."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from pydantic import TypeAdapter
+
+from outrisk.config import OutputEntry
+from outrisk.evolve import by_size
+from outrisk.evolve.by_size import BySize, closing_of
+from outrisk.evolve.candidate import draw_candidate
+from outrisk.evolve.compiled.choices import choose
+from outrisk.evolve.freely import Freely
+from outrisk.evolve.linear_map import linearise
+from outrisk.evolve.loop import evolve
+from outrisk.evolve.problem import Problem
+from outrisk.evolve.settings import preset
+from outrisk.evolve.start import STARTS
+from outrisk.microdata import Microdata, from_frame, infer_codebook
+from outrisk.outputs import release
+
+ERRORS = ["coefficients", "standard_errors"]
+LOGIT = {"kind": "logit", "formula": "ill ~ age + C(sex)", "event": 1, "release": ERRORS, "decimals": 3}
+OLS = {"kind": "ols", "formula": "age ~ C(town) + C(sex)", "release": [*ERRORS, "r2"], "decimals": 3}
+
+
+def regressions(n):
+    rng = np.random.default_rng(1)
+    town, sex = rng.choice(4, n, p=[0.5, 0.3, 0.1, 0.1]), rng.integers(0, 2, n)
+    age = np.clip(np.round(rng.normal(40 + 5 * town, 15, n)), 16, 90).astype(int)
+    ill = (rng.random(n) < 1 / (1 + np.exp(3.0 - 0.05 * age - 0.5 * sex))).astype(int)
+    frame = pd.DataFrame({"town": town, "sex": sex, "age": age, "ill": ill})
+    codebook, _ = infer_codebook(frame)
+    entries = [TypeAdapter(OutputEntry).validate_python(entry) for entry in (LOGIT, OLS)]
+    outputs = [each for at, entry in enumerate(entries, 1) for each in entry.build(codebook, at)]
+    data = from_frame(frame, codebook)
+    return Problem(codebook, n, tuple(release(output, data) for output in outputs))
+
+
+@pytest.fixture(scope="module")
+def few():
+    return regressions(200)
+
+
+def begun(problem):
+    """A closing, and what a round needs, around a start."""
+    rng = np.random.default_rng(1)
+    candidate = draw_candidate(problem, STARTS["calibrated"](problem), rng)
+    linear = linearise(problem, candidate.codes, candidate.totals, "tightening")
+    closing = closing_of(problem)
+    return closing, candidate, linear, closing.look(linear, candidate, True), rng
+
+
+def test_the_best_choice_of_all_is_met():
+    """Of three changes of each of five records, or none, all 1,024 choices beside it."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        rows, first, missing = rng.normal(size=(15, 4)), np.arange(0, 18, 3), rng.normal(size=4) * 2.0
+        every = [[3 * i + one for i, one in enumerate(each) if one < 3] for each in product(range(4), repeat=5)]
+        left = [np.sum((missing - rows[some].sum(axis=0)) ** 2) for some in every]
+        found = choose(rows, first, missing, 2.0, 0.02, 20_000, rng)
+        assert len(np.unique(found // 3)) == len(found)
+        assert np.sum((missing - rows[found].sum(axis=0)) ** 2) == pytest.approx(min(left))
+
+
+def test_nothing_is_chosen_where_nothing_is_missed():
+    rows = np.random.default_rng(1).normal(size=(6, 3))
+    assert len(choose(rows, np.array([0, 2, 6]), np.zeros(3), 1.0, 0.01, 1_000, np.random.default_rng(2))) == 0
+
+
+def test_it_is_for_few_people(few):
+    assert isinstance(closing_of(few), BySize)
+    assert type(closing_of(regressions(600))) is Freely
+
+
+def test_what_smaller_changes_can_put_right_counts_for_little(few):
+    closing, candidate, linear, equations, rng = begun(few)
+    assert closing.merit(equations) == np.inf  # nothing to measure it in yet
+    closing.size = 1e-9
+    closing._measure(equations, linear, candidate.codes, rng)
+    plain = np.sum((equations.missing / closing.unit) ** 2)
+    assert closing.merit(equations) == pytest.approx(plain)  # no change is smaller
+    merits = []
+    for size in (3.0, 30.0, 300.0):
+        closing.size = size
+        closing._measure(equations, linear, candidate.codes, rng)
+        merits.append(closing.merit(equations))
+        inverse = closing.root @ closing.root.T
+        miss = equations.missing / closing.unit
+        assert merits[-1] == pytest.approx(miss @ inverse @ miss) and np.linalg.eigvalsh(inverse)[-1] <= 1.0 + 1e-9
+    assert plain > merits[0] > merits[1] > merits[2] > 0.0 and merits[2] < 0.01 * plain
+
+
+def test_a_round_changes_one_value_of_some_records(few):
+    closing, candidate, linear, equations, rng = begun(few)
+    closing.some, before = 20.0, candidate.codes.copy()
+    closing.round(candidate, equations, linear, rng)
+    changed = (candidate.codes != before).sum(axis=1)
+    assert 0 < (changed > 0).sum() <= 20 and changed.max() == 1
+    assert candidate.totals == pytest.approx(few.totals(candidate.codes))
+
+
+def test_sizes_fall_and_begin_again(few):
+    closing, candidate, linear, equations, rng = begun(few)
+    sizes = []
+    for _ in range(25):
+        closing._measure(equations, linear, candidate.codes, rng)
+        closing.idle = by_size.IDLE
+        closing.tighten(equations)
+        sizes.append(closing.size)
+        assert closing.root is None and closing.idle == 0
+    largest, least = by_size.SIZES
+    again = sizes.index(largest)
+    assert sizes[:again] == pytest.approx([largest * 0.8 ** (at + 1) for at in range(again)])
+    assert least <= sizes[again - 1] < least / 0.8 and sizes[again + 1] == sizes[0]
+
+
+def test_a_round_looks_at_fewer_records_after_one_without_gain(few):
+    closing, *_, rng = begun(few)
+    assert not closing.learn(False, True, False, rng) and closing.some == 350.0 and closing.idle == 1
+    assert closing.learn(True, True, False, rng) and closing.some == 455.0 and closing.idle == 0
+    for _ in range(58):
+        closing.learn(False, True, False, rng)
+    assert closing.some == by_size.LEAST and closing.ended(60, False) and not closing.ended(59, False)
+
+
+def test_more_numbers_are_near_than_with_all_changes_alike(monkeypatch):
+    """By refit, of 17 numbers of 120 people, after 100 generations, five seeds."""
+    problem = regressions(120)
+
+    def near(seed):
+        for generation in evolve(problem, preset("fast"), np.random.default_rng(seed)):
+            if generation.number == 100:
+                break
+        synthetic = Microdata(problem.codebook, generation.codes)
+        return sum(int(one.recompute(synthetic).near.sum()) for one in problem.released)
+
+    by_sizes = [near(seed) for seed in range(1, 6)]
+    monkeypatch.setattr("outrisk.evolve.local_search.closing_of", lambda problem: Freely())
+    alike = [near(seed) for seed in range(1, 6)]
+    assert np.median(by_sizes) == 17 > np.median(alike) + 3, (by_sizes, alike)
