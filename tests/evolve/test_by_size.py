@@ -1,5 +1,6 @@
 """Regressions of few people without a table: large changes are chosen by what smaller ones cannot put right."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -80,7 +81,7 @@ def test_what_smaller_changes_can_put_right_counts_for_little(few):
     assert closing.merit(equations) == np.inf  # nothing to measure it in yet
     closing.size = 1e-9
     closing._measure(equations, linear, candidate.codes, rng)
-    plain = np.sum((equations.missing / closing.unit) ** 2)
+    plain = np.sum((by_size._beyond(equations) / closing.unit) ** 2)
     assert closing.merit(equations) == pytest.approx(plain)  # no change is smaller
     merits = []
     for size in (3.0, 30.0, 300.0):
@@ -88,9 +89,20 @@ def test_what_smaller_changes_can_put_right_counts_for_little(few):
         closing._measure(equations, linear, candidate.codes, rng)
         merits.append(closing.merit(equations))
         inverse = closing.root @ closing.root.T
-        miss = equations.missing / closing.unit
+        miss = by_size._beyond(equations) / closing.unit
         assert merits[-1] == pytest.approx(miss @ inverse @ miss) and np.linalg.eigvalsh(inverse)[-1] <= 1.0 + 1e-9
     assert plain > merits[0] > merits[1] > merits[2] > 0.0 and merits[2] < 0.01 * plain
+
+
+def test_a_number_printed_coarsely_is_met_anywhere_within_its_digits(few):
+    _, _, _, equations, _ = begun(few)
+    q = len(equations.missing)
+    half, missing = np.full(q, 0.5), np.linspace(-0.3, 0.3, q)
+    coarse = replace(equations, half=half, error=np.full(q, 4.9), missing=missing)
+    fine = replace(coarse, error=np.full(q, 5.1))
+    assert not by_size._beyond(coarse).any() and np.array_equal(by_size._beyond(fine), missing)
+    beyond = by_size._beyond(replace(coarse, missing=np.full(q, -0.6)))
+    assert beyond == pytest.approx(np.full(q, -0.25))
 
 
 def test_a_round_changes_one_value_of_some_records(few):
@@ -140,4 +152,4 @@ def test_more_numbers_are_near_than_with_all_changes_alike(monkeypatch):
     by_sizes = [near(seed) for seed in range(1, 6)]
     monkeypatch.setattr("outrisk.evolve.local_search.closing_of", lambda problem: Freely())
     alike = [near(seed) for seed in range(1, 6)]
-    assert np.median(by_sizes) == 17 > np.median(alike) + 3, (by_sizes, alike)
+    assert np.mean(by_sizes) > np.mean(alike) + 2.0, (by_sizes, alike)  # 15.4 and 11.0

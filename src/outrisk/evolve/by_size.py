@@ -34,6 +34,7 @@ SIZES, SMALLER = (50.0, 4.0), 0.8  # first and last, in what a number may miss; 
 IDLE, PATIENT = 2, 3  # rounds without gain, after which they do; times STILL without a nearer data set
 TRIES, SEEN = 15, 250  # changes drawn of a record; records of which changes are summed up
 PROPOSALS, HEATS = 30_000, (1.0, 0.02)  # of annealing in a round; first and last, of the mean square of what is missed
+COARSE = 10.0  # times 1 % of a sampling error that half a digit is
 PACE, LEAST = (0.7, 1.3), 10  # records of the next round, after one without gain and one with; at least
 
 
@@ -66,7 +67,7 @@ class BySize(Freely):
             return None
         if not np.array_equal(self.number, equations.number):
             return None
-        return np.asarray((equations.missing / self.unit) @ self.root)
+        return np.asarray((_beyond(equations) / self.unit) @ self.root)
 
     def tighten(self, equations: Equations) -> None:
         """Go on to smaller changes once numbers are met but for these, or come no nearer; from the smallest to the
@@ -106,13 +107,26 @@ class BySize(Freely):
     def _measure(self, equations: Equations, linear: Linear, codes: Codes, rng: np.random.Generator) -> Array:
         """Sum up the changes below the size, and return what is missed beyond them, (q,)."""
         self.number = equations.number
-        self.unit = np.maximum(INSIDE * equations.half, INSIDE * NEAR * equations.error)
+        half = np.where(_coarse(equations), 1.0 - INSIDE, INSIDE) * equations.half
+        self.unit = np.maximum(half, INSIDE * NEAR * equations.error)
         edits = changed_alone(linear.problem, codes, _repeated(codes, SEEN, rng), rng)
         rows = _rows(equations, codes, edits) / self.unit
         rows = rows[(rows**2).sum(axis=1) < self.size**2]
         values, vectors = np.linalg.eigh(np.eye(len(self.unit)) + rows.T @ rows * (len(codes) / edits.count))
         self.root = vectors / np.sqrt(values)
-        return np.asarray((equations.missing / self.unit) @ self.root)
+        return np.asarray((_beyond(equations) / self.unit) @ self.root)
+
+
+def _coarse(equations: Equations) -> NDArray[np.bool_]:
+    """Which numbers (q,) are printed so coarsely that anywhere within their digits they are as good as met."""
+    return np.asarray(equations.half > COARSE * NEAR * equations.error)
+
+
+def _beyond(equations: Equations) -> Array:
+    """What numbers miss (q,), beyond their digits where these are coarse."""
+    missing = equations.missing
+    inside = np.where(_coarse(equations), INSIDE * equations.half, 0.0)
+    return np.asarray(np.sign(missing) * np.maximum(np.abs(missing) - inside, 0.0))
 
 
 def _repeated(codes: Codes, some: float, rng: np.random.Generator) -> NDArray[np.int64]:
