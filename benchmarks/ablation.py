@@ -33,8 +33,10 @@ from outrisk.errors import OutRiskError
 from outrisk.evolve import (
     acceptance,
     around,
+    by_size,
     calibrated,
     closing,
+    freely,
     linear_map,
     local_search,
     mending,
@@ -48,6 +50,7 @@ from outrisk.evolve.ahead import compile_ahead
 from outrisk.evolve.balance import balanced
 from outrisk.evolve.breeding import mutate
 from outrisk.evolve.compiled import cube
+from outrisk.evolve.freely import Freely
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
@@ -68,8 +71,10 @@ LARGE = 50_000  # records from which on a run has twice as many seconds
 TUNED = (
     acceptance,
     around,
+    by_size,
     calibrated,
     closing,
+    freely,
     linear_map,
     local_search,
     mending,
@@ -140,6 +145,11 @@ def of_any(codes, free, variable, sizes, most, rng):
     return free[:most, None], new
 
 
+def alike(problem):
+    """Regressions of few people closed in on with all changes alike, as those of many are."""
+    return Freely() if calibrated.alone(problem) else by_size.closing_of(problem)
+
+
 NEVER = lambda *_: False  # noqa: E731
 SWITCHES = {  # operator: settings, constants of the tuning, (place, name, what stands there instead)
     "as is": ({}, {}, []),
@@ -163,6 +173,7 @@ SWITCHES = {  # operator: settings, constants of the tuning, (place, name, what 
     "closing in, no round without gain goes on": ({}, {}, [(closing, "KICKS", (0, 0))]),
     "closing in, values changed of any records": ({}, {}, [(swaps, "_changes", of_any)]),
     "closing in, swaps by sorting alone": ({}, {}, [(closing, "drawn_alike", by_sorting)]),
+    "closing in, all changes alike": ({}, {}, [(local_search, "closing_of", alike)]),
     "no local search beside swaps": ({}, {"beside": 1e-9}, []),
     "no exchanges": ({}, {}, [(moves.exchanges, "exchange", lambda *_: (0, 0))]),
     "no tightening": ({"tighten": 0.0}, {}, []),
@@ -183,11 +194,12 @@ LOGIT = (
     "no penalty weights",
     "uniform start",
 )
+ALONE = "closing in, all changes alike"
 OF_FEW = ("as is", "no annealing of few people", "annealing of few people, one chain")
 CLASSES = {
     "a lone logit": LOGIT,
     "ten two-way tables": TABLES,
-    "tables with regressions": tuple(name for name in SWITCHES if name not in OF_FEW[1:]),
+    "tables with regressions": tuple(name for name in SWITCHES if name not in (*OF_FEW[1:], ALONE)),
 }
 
 
