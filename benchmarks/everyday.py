@@ -80,6 +80,14 @@ SHORT = [
     {"kind": "ols", "formula": "AGE ~ C(SEX) + C(LTILL)", "decimals": 3, "release": [*WITH_ERRORS, "r2", "n"]},
 ]  # fmt: skip
 
+ODDS = [
+    {"kind": "logit", "formula": "TENURE ~ AGE + C(SEX)", "event": 1, "decimals": 2, "exponentiate": True,
+     "release": ["coefficients", "confidence_limits", "p_values"]},
+]  # fmt: skip
+ONE = [
+    {"kind": "ols", "formula": "AGE ~ C(SEX) + C(LTILL) + TENURE", "decimals": 2, "release": [*WITH_ERRORS, "r2"]},
+]
+
 
 def many():
     """Twenty tables, twenty regressions and ten summaries of the census excerpt."""
@@ -153,6 +161,8 @@ ADULTS = ["age", "hours", "sex", "race", "marital", "workclass", "education", "i
 BY_GROUP = ["age", "hours", "sex", "marital", "workclass", "education", "country", "income"]
 RELEASES = {
     "paper 300": partial(census, n=300, entries=PAPER),
+    "one ols of 40": partial(census, n=40, entries=ONE),
+    "odds ratios of 120": partial(census, n=120, entries=ODDS),
     "short regressions of 100": partial(census, n=100, entries=SHORT),
     "two regressions of 250": partial(census, n=250, entries=TWO),
     "two regressions of 1,000": partial(census, n=1_000, entries=TWO),
