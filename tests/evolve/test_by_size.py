@@ -19,6 +19,7 @@ from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
 from outrisk.evolve.start import STARTS
+from outrisk.evolve.swaps import Edits
 from outrisk.microdata import Microdata, from_frame, infer_codebook
 from outrisk.outputs import release
 
@@ -77,16 +78,16 @@ def test_it_is_for_few_people(few):
 
 
 def test_what_smaller_changes_can_put_right_counts_for_little(few):
-    closing, candidate, linear, equations, rng = begun(few)
+    closing, candidate, _, equations, rng = begun(few)
     assert closing.merit(equations) == np.inf  # nothing to measure it in yet
     closing.size = 1e-9
-    closing._measure(equations, linear, candidate.codes, rng)
+    closing._measure(equations, candidate.codes, rng)
     plain = np.sum((by_size._beyond(equations) / closing.unit) ** 2)
     assert closing.merit(equations) == pytest.approx(plain)  # no change is smaller
     merits = []
     for size in (3.0, 30.0, 300.0):
         closing.size = size
-        closing._measure(equations, linear, candidate.codes, rng)
+        closing._measure(equations, candidate.codes, rng)
         merits.append(closing.merit(equations))
         inverse = closing.root @ closing.root.T
         miss = by_size._beyond(equations) / closing.unit
@@ -114,11 +115,19 @@ def test_a_round_changes_one_value_of_some_records(few):
     assert candidate.totals == pytest.approx(few.totals(candidate.codes))
 
 
-def test_sizes_fall_and_begin_again(few):
+def test_a_round_without_a_change_to_make_leaves_all_as_it_was(few, monkeypatch):
     closing, candidate, linear, equations, rng = begun(few)
+    monkeypatch.setattr(by_size, "changed_alone", lambda problem, codes, who, rng: Edits.of_one(who[:0], codes[:0]))
+    before = candidate.codes.copy()
+    closing.round(candidate, equations, linear, rng)
+    assert np.array_equal(candidate.codes, before) and closing.merit(equations) > 0.0
+
+
+def test_sizes_fall_and_begin_again(few):
+    closing, candidate, _, equations, rng = begun(few)
     sizes = []
     for _ in range(25):
-        closing._measure(equations, linear, candidate.codes, rng)
+        closing._measure(equations, candidate.codes, rng)
         closing.idle = by_size.IDLE
         closing.tighten(equations)
         sizes.append(closing.size)

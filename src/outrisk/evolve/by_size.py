@@ -46,7 +46,7 @@ class BySize(Freely):
     """
 
     size: float = SIZES[0]
-    some: float = 500.0
+    some: float = float(TUNING.anew)
     number: NDArray[np.int64] | None = None
     unit: Array | None = None
     root: Array | None = None
@@ -92,7 +92,7 @@ class BySize(Freely):
         codes, problem = candidate.codes, linear.problem
         left = self._left(equations)
         if left is None:
-            left = self._measure(equations, linear, codes, rng)
+            left = self._measure(equations, codes, rng)
         assert self.unit is not None
         assert self.root is not None
         edits = changed_alone(problem, codes, _repeated(codes, self.some, rng), rng)
@@ -104,15 +104,15 @@ class BySize(Freely):
         rows = np.ascontiguousarray(rows @ self.root)
         make(candidate, problem, edits, choose(rows, first, left, hot, cold, PROPOSALS, rng))
 
-    def _measure(self, equations: Equations, linear: Linear, codes: Codes, rng: np.random.Generator) -> Array:
+    def _measure(self, equations: Equations, codes: Codes, rng: np.random.Generator) -> Array:
         """Sum up the changes below the size, and return what is missed beyond them, (q,)."""
         self.number = equations.number
         half = np.where(_coarse(equations), 1.0 - INSIDE, INSIDE) * equations.half
         self.unit = np.maximum(half, INSIDE * NEAR * equations.error)
-        edits = changed_alone(linear.problem, codes, _repeated(codes, SEEN, rng), rng)
+        edits = changed_alone(equations.problem, codes, _repeated(codes, SEEN, rng), rng)
         rows = _rows(equations, codes, edits) / self.unit
         rows = rows[(rows**2).sum(axis=1) < self.size**2]
-        values, vectors = np.linalg.eigh(np.eye(len(self.unit)) + rows.T @ rows * (len(codes) / edits.count))
+        values, vectors = np.linalg.eigh(np.eye(len(self.unit)) + rows.T @ rows * (len(codes) / max(edits.count, 1)))
         self.root = vectors / np.sqrt(values)
         return np.asarray((_beyond(equations) / self.unit) @ self.root)
 
@@ -124,9 +124,8 @@ def _coarse(equations: Equations) -> NDArray[np.bool_]:
 
 def _beyond(equations: Equations) -> Array:
     """What numbers miss (q,), beyond their digits where these are coarse."""
-    missing = equations.missing
     inside = np.where(_coarse(equations), INSIDE * equations.half, 0.0)
-    return np.asarray(np.sign(missing) * np.maximum(np.abs(missing) - inside, 0.0))
+    return equations.missing - np.clip(equations.missing, -inside, inside)
 
 
 def _repeated(codes: Codes, some: float, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -135,7 +134,9 @@ def _repeated(codes: Codes, some: float, rng: np.random.Generator) -> NDArray[np
 
 
 def _rows(equations: Equations, codes: Codes, edits: Edits) -> Array:
-    """What changes of one record each, which lie together, change the numbers by, (M, q)."""
+    """What changes of one record each change the numbers by, (M, q): as `changes_by`, but what a record adds now, of
+    which there are many changes, is worked out once.
+    """
     records, of = np.unique(edits.record, return_inverse=True)
     return equations.rows(edits.after) - equations.rows(codes[records])[of]
 

@@ -87,7 +87,7 @@ class Freely(Closing):
         assert self.emphasis is not None
         unit = self._unit(equations) / self.emphasis[equations.number]
         band, missing = INSIDE * equations.half / unit, equations.missing / unit
-        beyond = np.sign(missing) * np.maximum(np.abs(missing) - band, 0.0)
+        beyond = missing - np.clip(missing, -band, band)
         inside = beyond == 0.0
         wide = np.where(inside, np.maximum(0.5 * band, 1.0), 1.0)
         asked = np.where(inside, 0.0, beyond + np.sign(missing) * np.minimum(0.5 * band, 1.0)) / wide
