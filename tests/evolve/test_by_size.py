@@ -20,6 +20,7 @@ from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
 from outrisk.evolve.start import STARTS
 from outrisk.evolve.swaps import Edits
+from outrisk.evolve.tuning import TUNING
 from outrisk.microdata import Microdata, from_frame, infer_codebook
 from outrisk.outputs import release
 
@@ -73,8 +74,10 @@ def test_nothing_is_chosen_where_nothing_is_missed():
 
 
 def test_it_is_for_few_people(few):
-    assert isinstance(closing_of(few), BySize)
-    assert type(closing_of(regressions(600))) is Freely
+    numbers = int(few.known.sum())
+    for people, kind in ((60 * numbers, BySize), (60 * numbers + 1, Freely)):
+        assert type(closing_of(replace(few, n_records=people))) is kind
+    assert type(closing_of(replace(few, n_records=4 * TUNING.anew + 1, released=4 * few.released))) is Freely
 
 
 def test_what_smaller_changes_can_put_right_counts_for_little(few):

@@ -45,6 +45,7 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "estimated.SLOWER", "freely.HEAT", "freely.KICK", "freely.PATIENT",
     "by_size.SIZES", "by_size.SMALLER", "by_size.IDLE", "by_size.PATIENT", "by_size.TRIES",
     "by_size.SEEN", "by_size.PROPOSALS", "by_size.HEATS", "by_size.PACE", "by_size.LEAST", "by_size.COARSE",
+    "by_size.PEOPLE", "by_size.EACH",
 }  # fmt: skip
 
 

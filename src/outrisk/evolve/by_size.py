@@ -35,6 +35,7 @@ IDLE, PATIENT = 2, 3  # rounds without gain, after which they do; times STILL wi
 TRIES, SEEN = 15, 250  # changes drawn of a record; records of which changes are summed up
 PROPOSALS, HEATS = 30_000, (1.0, 0.02)  # of annealing in a round; first and last, of the mean square of what is missed
 COARSE = 10.0  # times 1 % of a sampling error that half a digit is
+PEOPLE, EACH = 4, 60  # times TUNING.anew, and times the numbers: records up to which it is done so
 PACE, LEAST = (0.7, 1.3), 10  # records of the next round, after one without gain and one with; at least
 
 
@@ -50,6 +51,11 @@ class BySize(Freely):
     number: NDArray[np.int64] | None = None
     unit: Array | None = None
     root: Array | None = None
+
+    @property
+    def anew(self) -> int:
+        """Records up to which it begins from another start where it stands still."""
+        return PEOPLE * TUNING.anew
 
     @property
     def patient(self) -> int:
@@ -145,4 +151,5 @@ def closing_of(problem: Problem) -> Closing:
     """The state of closing in, at its beginning."""
     if not alone(problem):
         return Closing(brief=of_models(problem) > BRIEF)
-    return BySize() if problem.n_records <= TUNING.anew else Freely()
+    few = problem.n_records <= min(PEOPLE * TUNING.anew, EACH * int(problem.known.sum()))
+    return BySize() if few else Freely()

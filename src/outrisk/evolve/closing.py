@@ -62,6 +62,11 @@ class Closing:
         """Whether a run has done its work where it ends and all numbers are near."""
         return False
 
+    @property
+    def anew(self) -> int:
+        """Records up to which it begins from another start where it stands still."""
+        return TUNING.anew
+
     def look(self, linear: Linear, candidate: Candidate, afresh: bool) -> Equations:
         """The equations around a data set; `afresh`: with its own sampling errors, now and then."""
         if self.errors is None or (afresh and (self.rounds + self.mended) % (2 * TUNING.stuck) == 0):

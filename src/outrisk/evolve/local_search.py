@@ -193,7 +193,7 @@ class _Search:
         closing.round(child, equations, self.linear, self.rng)
         linear = self._linearise(child)
         gained = closing.merit(closing.look(linear, child, False)) < closing.merit(equations)
-        few, near = self.problem.n_records <= TUNING.anew, self.settled.candidate is not None
+        few, near = self.problem.n_records <= closing.anew, self.settled.candidate is not None
         if closing.learn(gained, few, near, self.rng):
             self.candidate, self.spare, self.linear = child, at, linear
         if not closing.ended(self.nearest.waited, near) or (near and closing.last):
