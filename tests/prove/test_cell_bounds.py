@@ -11,6 +11,7 @@ from outrisk.outputs import Frequencies, Magnitudes, release
 from outrisk.outputs.tables.protection import Protection
 from outrisk.prove.budget import Budget
 from outrisk.prove.cell_bounds import audit
+from outrisk.prove.programme import programme
 
 BOOK = Codebook(
     (
@@ -136,3 +137,27 @@ def test_means_are_used_and_what_is_not_asked_is_said():
     assert found.recovered.all() and found.outputs == ("mean",)
     stopped = audit(BOOK, [guarded, mean], len(data), budget=Budget(work=0.0))
     assert stopped.not_asked == {"w": "the work allowed was done"}
+
+
+PAY = Codebook((*BOOK.variables, Variable("pay", "numeric", (-3e9, -1.0, 0.0, 1.0, 3e9))))
+
+
+@pytest.mark.parametrize("pays", [(0, 0, 0, 1), (4, 4, 4, 3)], ids=["negative", "large"])
+def test_sums_beside_a_table_where_the_number_of_records_is_not_known(pays):
+    data = Microdata(PAY, np.array([(at % 2, 0, 0, pay) for at, pay in enumerate(pays)], np.uint16))
+    sums = Magnitudes(PAY, "sum", "pay", ("area",), ("sum",), digits=(0,))
+    outputs = (Frequencies(PAY, "w", ("area", "ill"), protection=GUARDED), sums)
+    (cells,) = audit(PAY, [release(one, data) for one in outputs], None, crosses=False).tables
+    assert (cells.low.tolist(), cells.high.tolist()) == ([2, 1], [2, 2])  # one person cannot make up the first sum
+
+
+def test_a_mean_of_many_more_records_than_are_counted():
+    data = records([[[3950, 20], [0, 0]], [[1000, 20], [0, 0]], [[0, 2], [0, 0]]])
+    some = Frequencies(BOOK, "some", ("area",), where="ill == 1", protection=GUARDED)
+    mean = Magnitudes(BOOK, "mean", "ill", (), ("mean",), digits=(4,))
+    (cells,) = audit(BOOK, [release(one, data) for one in (some, mean)], None, crosses=False).tables
+    assert (cells.low.tolist(), cells.high.tolist()) == ([1], [2])
+
+
+def test_people_of_whom_nothing_is_known_take_no_memory():
+    assert programme(BOOK, [], 10**15).groups.shape == (10**15,)

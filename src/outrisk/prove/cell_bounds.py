@@ -175,16 +175,19 @@ def _programme(
     names = about or [codebook.names[j] for j in used]
     if float(np.prod([float(codebook[name].size) for name in names])) > MOST_KINDS:
         return None
-    n = _at_most(released) if n_records is None else n_records
-    of = programme(codebook, released, n, {}, about, rules, MOST_KINDS)
-    if n_records is None:
-        of = replace(of, low=np.where([not origin for origin in of.origin], 0.0, of.low))
-    return of
+    of = programme(codebook, released, 1 if n_records is None else n_records, {}, about, rules, MOST_KINDS)
+    return of if n_records is not None else _of_any_number(of)
 
 
-def _at_most(released: Sequence[Released]) -> int:
-    """More people than any data set needs, whose number is not known."""
-    return int(10 + 10 * sum(one.low[np.isfinite(one.low)].sum() for one in released))
+def _of_any_number(of: Programme) -> Programme:
+    """The programme of any number of records: however many, nothing that does not hold of them is said."""
+    own = np.array([not origin for origin in of.origin])
+    return replace(
+        of,
+        low=np.where(own, 0.0, of.low),
+        high=np.where(own, np.inf, of.high),
+        most=np.where(of.most > 0, np.inf, 0.0),
+    )
 
 
 def _bounded(of: Programme, table: Table, small: float, every: bool, budget: Budget) -> CellBounds:
@@ -194,7 +197,7 @@ def _bounded(of: Programme, table: Table, small: float, every: bool, budget: Bud
     found = _Range(of, rows, table.low, table.high, budget)
     above = np.inf if table.output or every else small
     if not every:
-        found.probe(above)
+        found.probe(of, above)
     for q in range(len(table.labels)):
         if every or not found.settled(above)[q]:
             found.close(q)
@@ -216,7 +219,7 @@ class _Range:
     """
 
     def __init__(self, of: Programme, rows: sparse.csr_array, low: Array, high: Array, budget: Budget) -> None:
-        self.rows, self.low, self.high = rows, low.copy(), np.minimum(high, of.sizes.sum())
+        self.rows, self.low, self.high = rows, low.copy(), np.minimum(high, of.most.max())
         self.sharp = True
         self._start(replace(of, integer=0), budget)
 
@@ -234,23 +237,31 @@ class _Range:
         wide = (self.least < self.most) & (self.least <= (1.0 - NARROW) * self.most)
         return np.asarray(wide | (self.most >= small))
 
-    def solve(self, weights: Array) -> float:
+    def solve(self, weights: Array, solver: Solver | None = None) -> float:
         """The bound of a weighted sum of the rows."""
-        found = self.solver.maximise(weights @ self.rows)
+        found = (solver or self.solver).maximise(weights @ self.rows)
         if found.x is not None:
             here = self.rows @ found.x[: self.rows.shape[1]]
             self.least, self.most = np.minimum(self.least, here), np.maximum(self.most, here)
         self.sharp &= found.status == 0
         return self.solver.bound(found)
 
-    def probe(self, small: float) -> None:
-        """Data sets of all kinds: after a few, most rows are settled."""
-        rng = np.random.default_rng(0)
+    def probe(self, of: Programme, small: float) -> None:
+        """Data sets of all kinds: after a few, most rows are settled. Of any number of records they are not many more
+        than the fewest that fit: a sum without end shows no data set.
+        """
+        rng, solver = np.random.default_rng(0), self.solver
+        if not np.isfinite(of.most).all():
+            fewest = solver.maximise(-np.ones(self.rows.shape[1])).x
+            if fewest is None:
+                return
+            solver = Solver(replace(of, integer=0, most=np.minimum(of.most, 10 + 10 * fewest.sum())), solver.budget)
         for _ in range(_PROBES):
             settled = self.settled(small)
             if settled.all() or self.solver.budget.over:
                 return
-            self.solve(np.where(settled, 0.0, rng.choice([-1.0, 1.0], len(settled)) * rng.random(len(settled))))
+            each = np.where(settled, 0.0, rng.choice([-1.0, 1.0], len(settled)) * rng.random(len(settled)))
+            self.solve(each, solver)
 
     def close(self, q: int) -> None:
         """The bounds of one row."""

@@ -145,8 +145,10 @@ def _build(
     if keys:
         table = np.column_stack([known[name] for name in keys])
         distinct, groups, sizes = np.unique(table, axis=0, return_inverse=True, return_counts=True)
+        groups, sizes = groups.ravel().astype(np.int64), sizes.astype(np.int64)
     else:
-        distinct, groups, sizes = np.zeros((1, 0), np.int64), np.zeros(m, np.int64), np.array([m])
+        distinct, sizes = np.zeros((1, 0), np.int64), np.array([m], np.int64)
+        groups = np.broadcast_to(np.int64(0), m)  # takes no memory, however many there are
     kinds = _kinds(codebook, unknown)
     codes = np.full((len(distinct) * len(kinds), len(codebook.variables)), -1, dtype=np.int64)
     codes[:, [codebook.index(name) for name in keys]] = np.repeat(distinct, len(kinds), axis=0)
@@ -176,7 +178,6 @@ def _build(
                 left_out[one.name] = reason
     matrix, low, high, origin, number = rows.stacked(columns.next)
     most = np.concatenate([most, np.ones(columns.next - len(codes))])
-    groups, sizes = groups.ravel().astype(np.int64), sizes.astype(np.int64)
     return Programme(
         codebook, groups, sizes, unknown, kinds, codes, matrix, low, high, most, origin, number, (), left_out
     )
