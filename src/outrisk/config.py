@@ -39,7 +39,7 @@ from outrisk.expressions import read_expression
 from outrisk.microdata import MISSING_VALUES
 from outrisk.outputs import REGISTRY, Entry, Output, Rule, read_rules, released_as_given
 from outrisk.problem.released import Released
-from outrisk.readers.values import file_of, resolve
+from outrisk.readers.values import files_of, resolve
 from outrisk.tabular import Written
 
 # sections of a study that go with data
@@ -379,8 +379,30 @@ class Study:
     @property
     def files_of_values(self) -> list[Path]:
         """Files that released numbers are read from."""
-        found = (file_of(entry.values, self.folder) for entry in self.file.outputs)
-        return [*dict.fromkeys(path for path in found if path is not None)]
+        found = (files_of(entry.values, self.folder) for entry in self.file.outputs)
+        return [*dict.fromkeys(path for paths in found for path in paths)]
+
+    @property
+    def files_of_functions(self) -> list[Path]:
+        """Python files with the study's own functions."""
+        found = (entry.runs.rpartition(":")[0] for entry in self.file.outputs)
+        return [*dict.fromkeys(self.folder / place for place in found if place.endswith(".py"))]
+
+    @property
+    def files(self) -> list[Path]:
+        """All files that it comes from, those of studies already released among them."""
+        sections = (self.file.data, self.file.holdout)
+        names = [self.file.codebook, *(section.path for section in sections if section is not None)]
+        own = [self.path, *(self.folder / name for name in names if name)]
+        own += [*self.files_of_values, *self.files_of_functions]
+        return [path for path in [*own, *(path for study in self.earlier for path in study.files)] if path.is_file()]
+
+    def seen(self, path: Path) -> str:
+        """A path as it is written in the study file: relative to its folder."""
+        try:
+            return Path(os.path.relpath(path, self.folder)).as_posix()
+        except ValueError:  # another drive
+            return path.as_posix()
 
     def refuse_code(self) -> None:
         """ConfigError where an output runs code that comes with the study, and is not trusted to."""

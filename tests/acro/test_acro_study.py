@@ -79,6 +79,9 @@ def test_nothing_is_overwritten_and_folders_that_are_none_are_refused(tmp_path, 
     folder = write_session(tmp_path / "session", frame())
     (tmp_path / "study.yaml").write_text("mine")
     assert "exists; give --force" in refused(capsys, "init", "--acro", folder, "--out", tmp_path / "study.yaml")
+    results = (folder / "results.json").read_bytes()
+    assert "is an input" in refused(capsys, "init", "--acro", folder, "--out", folder / "results.json", "--force")
+    assert (folder / "results.json").read_bytes() == results
     assert "neither results.json nor results.xlsx" in refused(capsys, "init", "--acro", tmp_path)
     assert "no such folder" in refused(capsys, "init", "--acro", tmp_path / "no")
     (folder / "results.json").write_text('{"version": "1", "results": {"a": {"files": [{"name": "../x.csv"}]}}}')

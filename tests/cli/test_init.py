@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from command import outrisk, records, refused
+from command import outrisk, records, refused, write_study
 
 from outrisk.config import read_codebook, read_study
 from outrisk.load import load_study_data
@@ -101,3 +101,20 @@ def test_numbers_with_a_word_for_missing_and_codes_about_zero(tmp_path, capsys):
     assert found["fever"].values == ("-1", "0", "1")
     assert found["change"].values[0] < -31 and len(set(found["change"].values)) == len(found["change"].values)
     assert len(load_study_data(read_study(tmp_path / "d.yaml")).original) == 400
+
+
+@pytest.mark.parametrize(("name", "out"), [("d.csv", "d.csv"), ("d.codebook.yaml", "d.yaml"), ("d.csv", "link.csv")])
+def test_the_records_are_not_written_over(tmp_path, capsys, name, out):
+    data = tmp_path / name
+    records().to_csv(data, index=False)
+    if out.startswith("link"):
+        (tmp_path / out).symlink_to(data)
+    before = data.read_bytes()
+    assert "is an input" in refused(capsys, "init", data, "--out", tmp_path / out, "--force")
+    assert data.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["small.yaml", "small.csv", "small.codebook.yaml"])
+def test_who_is_proved_is_not_written_over_an_input(tmp_path, capsys, name):
+    path = write_study(tmp_path)
+    assert "is an input" in refused(capsys, "prove", path, "--csv", tmp_path / name)

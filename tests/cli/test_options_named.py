@@ -18,6 +18,7 @@ PRINTED_BY = {  # the commands that can print a module's messages
     "api/acro_folders.py": ("init",),
     "api/lessons.py": ("teach",),
     "api/measuring.py": ("measure",),
+    "api/not_over_inputs.py": ("assess", "teach"),
     "api/starter.py": ("init",),
     "api/studies.py": ("assess",),
     "assess/backends.py": ("assess",),

@@ -71,6 +71,13 @@ class Session:
         except ValueError as error:
             raise ConfigError(f"{self.folder / 'config.json'}: {first_line(error)}") from None
 
+    @property
+    def files(self) -> list[Path]:
+        """The files that it is read from."""
+        own = [self.folder / name for name in ("results.json", "results.xlsx", "config.json")]
+        listed = [self.folder / file for each in self.results for file in each.files]
+        return [path for path in dict.fromkeys([*own, *listed]) if path.is_file()]
+
     def source(self, result: Result, file: str = "") -> Source:
         """The cells of an output, or of one of its files."""
         return source_of(file or result.files[0], self.folder, result.key)[0]

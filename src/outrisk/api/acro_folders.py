@@ -16,6 +16,7 @@ from outrisk.acro.proposed import BLANK, Proposed
 from outrisk.acro.proposed_entries import propose_entries
 from outrisk.acro.session import Session, read_session
 from outrisk.acro.study_of_session import coverage_text, in_short, quoted, study_text
+from outrisk.api.not_over_inputs import check_outputs
 from outrisk.codebook import Codebook, Kind, Variable, codebook_to_dict, grid
 from outrisk.config import DataSection
 from outrisk.errors import ConfigError
@@ -53,6 +54,7 @@ def start_acro_study(
     for file in files:
         if file.exists() and not force:
             raise ConfigError(f"{file} exists; give --force to replace it, or another --out")
+    check_outputs(files, [*([data] if data else []), *session.files])
     prefix = _relative(folder, study.parent)
     proposed = propose_entries(session, f"{prefix}/")
     appetite = session.appetite.model_dump(exclude_unset=True)

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from outrisk.api.checks_of_frames import check_frame
 from outrisk.api.entries import check_sources, entry_of, numbered, plain_entry
+from outrisk.api.not_over_inputs import check_directory
 from outrisk.codebook import Codebook
 from outrisk.config import read_study, study_of
 from outrisk.errors import ConfigError
@@ -172,6 +173,7 @@ def prepare_teaching(
     """
     study = read_study(path, seed, trust)
     directory = RunDirectory(out or Path("runs") / f"{study.file.name}-teaching", force)
+    check_directory(directory.final, study.files)
     original = load_study_data(study).original if study.file.data is not None else None
     making = prepare(study, original, records, copies, directory, workers)
     _check_endings(more, making.course.codebook)

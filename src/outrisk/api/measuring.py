@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import io
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from rich.console import Console
 
 from outrisk import __version__
 from outrisk.api.checks_of_frames import check_frame
+from outrisk.api.not_over_inputs import check_outputs
 from outrisk.assess.measured.document import complete
 from outrisk.assess.measured.sections import Privacy, Request
 from outrisk.assess.suite.of_run import metric_names
@@ -191,7 +191,7 @@ def measure_files(
     """
     inputs = [("original", original), *(("synthetic", path) for path in synthetic)]
     inputs += [(what, path) for what, path in (("holdout", holdout), ("codebook", codebook)) if path is not None]
-    _check_outputs(outputs, [path for _, path in inputs])
+    check_outputs(outputs, [path for _, path in inputs])
     for option, given in (("--metrics", metrics), ("--sample", sample), ("--time-limit", time_limit)):
         if given not in (None, []) and not privacy:
             raise ConfigError(f"{option} is about the privacy metrics; give --privacy too")
@@ -220,13 +220,3 @@ def measure_files(
             group_keys=group_keys,
         )
         return _measured(request, progress, inputs)
-
-
-def _check_outputs(outputs: Sequence[Path], inputs: Sequence[Path]) -> None:
-    """Refuse to write over an input, or where nothing can be written, before anything is measured."""
-    for path in outputs:
-        if not path.parent.is_dir():
-            raise ConfigError(f"{path.parent}: no such directory; make it, or name another file")
-        real = os.path.realpath(path)  # unlike Path.resolve, it takes a loop of links as it is
-        if any(real == os.path.realpath(each) for each in inputs) or list(outputs).count(path) > 1:
-            raise ConfigError(f"{path} is an input, or named twice; name another file to write")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.markup import escape
 
+from outrisk.api.not_over_inputs import check_outputs
 from outrisk.api.studies import studies_at, study_of_session
 from outrisk.assess.certain_people import certain_people, check_register
 from outrisk.assess.contributions.earlier import check_earlier
@@ -162,15 +163,19 @@ def prove(
     return _values(study, records.original, Asked(known_for, sample, time_limit, seed).checked())
 
 
-def prove_study(path: Path, asked: Asked, trust: bool = False, released: Sequence[Path] = ()) -> Proof:
+def prove_study(
+    path: Path, asked: Asked, trust: bool = False, released: Sequence[Path] = (), outputs: Sequence[Path] = ()
+) -> Proof:
     """What the outputs of a study prove: to an intruder who holds a register of everybody's keys and lacks the target.
 
     A study without data has no register: then the records that every data set which fits its numbers holds.
-    `released`: studies whose outputs are already released, besides those it names.
+    `released`: studies whose outputs are already released, besides those it names. `outputs`: files that will be
+    written, which are checked before anything else.
     ProveError where no data set fits, or the question is too large.
     """
     asked = asked.checked()
     study = read_study(path, trust=trust, released=studies_at(path, released))
+    check_outputs(outputs, study.files)
     if study.file.data is None:
         return _records(study, asked)
     data = load_study_data(study)

@@ -13,6 +13,7 @@ import pandas as pd
 import yaml
 
 from outrisk.api.checks_of_frames import check_frame
+from outrisk.api.not_over_inputs import check_outputs
 from outrisk.appetite import Appetite
 from outrisk.codebook import Codebook, codebook_to_dict
 from outrisk.config import DataSection
@@ -144,6 +145,7 @@ class Starter:
         """Write study and codebook for records in the file `data`: their paths. ConfigError if a file is in the way."""
         study, data = Path(study), Path(data)
         codebook = _checked(study, force)
+        check_outputs((study, codebook), (data,))
         place = str(data if study.parent == Path() else _relative(data, study.parent))
         write_text(study, self.study_text(str(study), place, codebook.name))
         write_text(codebook, self.codebook_text)
@@ -210,7 +212,7 @@ def start_study(
     (a question, the answers, the safe one) is asked where a person should decide. ConfigError if a file is in the way.
     """
     study = out or (data.with_suffix(".yaml") if data.name else data)
-    _checked(study, force)
+    check_outputs((study, _checked(study, force)), (data,))
     table = read_source(data, Written(*written))
     answers: Ask | None = ask
     starter = Starter(propose(table, str(data), _wishes(**wishes), answers), table.frame, table.written)

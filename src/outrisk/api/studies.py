@@ -15,6 +15,7 @@ from rich.console import Console
 from outrisk.api.assessed import Assessed
 from outrisk.api.checks_of_frames import check_frame
 from outrisk.api.entries import check_sources, entry_of, numbered
+from outrisk.api.not_over_inputs import check_directory
 from outrisk.assess.backends import connect
 from outrisk.assess.folds import Fold
 from outrisk.assess.forecast import Forecast
@@ -121,6 +122,8 @@ def assess(
         "outrisk.assess", frames, outputs, keys, target, codebook, decimals, settings, released
     )
     directory = None if out is None else StudyDirectory(Path(out), force)
+    if directory is not None:
+        check_directory(directory.folder, study.files)
     run = prepare(study, records, directory, workers)
     with run:
         console = Console(stderr=True, quiet=quiet)
@@ -207,6 +210,7 @@ def prepare_study(
     """
     study = read_study(path, seed, trust, time_limit, run_time_limit, studies_at(path, released))
     directory = StudyDirectory(out or Path("runs") / study.file.name, force)
+    check_directory(directory.folder, study.files)
     run = prepare(study, load_study_data(study), directory, workers)
     run.backend = connect(backend, address)
     return run

@@ -25,7 +25,8 @@ def prove(
     released: Sequence[Path],
 ) -> int:
     """Print what the outputs of a study prove; returns the exit code."""
-    proof = prove_study(path, Asked(known_for, sample, time_limit, seed), trust, released)
+    outputs = [csv] if csv is not None else []
+    proof = prove_study(path, Asked(known_for, sample, time_limit, seed), trust, released, outputs)
     console = Console(highlight=False)
     console.print(escape(proof.sentence))
     if "number" in proof.certain and not proof.certain.empty:

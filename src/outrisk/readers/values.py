@@ -97,20 +97,25 @@ def source_of(values: str, folder: Path, place: str) -> tuple[Source, int | None
 
 def with_head(path: Path, source: Source) -> Source:
     """A model's coefficients with its head, where that stands in a file beside it, as ACRO writes NAME_0 and NAME_1."""
-    head = path.with_name(f"{path.name.removesuffix('_1.csv')}_0.csv")
-    if not path.name.endswith("_1.csv") or not head.is_file():
+    head = _head_of(path)
+    if head is None:
         return source
     above = read_source_of_values(head)
     return Source(source.name, f"{above.text.rstrip()}\n{source.text}") if "Dep. Variable" in above.text else source
 
 
-def file_of(values: object, folder: Path) -> Path | None:
-    """The file that the values of an entry are in; None where there is none."""
+def _head_of(path: Path) -> Path | None:
+    head = path.with_name(f"{path.name.removesuffix('_1.csv')}_0.csv")
+    return head if path.name.endswith("_1.csv") and head.is_file() else None
+
+
+def files_of(values: object, folder: Path) -> list[Path]:
+    """The file that the values of an entry are in, and a head beside it; none where they are in no file."""
     if not isinstance(values, str) or "\n" in values:
-        return None
+        return []
     name, _, model = values.rpartition("#")
     path = folder / (name if name and model.isdigit() and not (folder / values).is_file() else values)
-    return path if path.is_file() else None
+    return [each for each in (path, _head_of(path)) if each is not None and each.is_file()]
 
 
 def read_coefficients(source: Source, model: int | None, place: str) -> Coefficients:
