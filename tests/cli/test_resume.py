@@ -6,13 +6,14 @@ from threading import Event
 
 import pytest
 import yaml
-from command import CODEBOOK, FINE, outrisk, records, refused, write_study
+from command import CODEBOOK, FINE, STUDY, outrisk, records, refused, write_study
 from rich.console import Console
 from timeless import contents
 
 from outrisk.api import studies
 from outrisk.assess import backends
 from outrisk.cli.commands import run
+from outrisk.readers.values import files_of
 from outrisk.records.provenance import versions
 
 RUNS = {"study": {"runs": {1: 1, 2: 2}, "folds": [1, 2]}}
@@ -75,7 +76,11 @@ def changed(path, what):
 
 @pytest.mark.parametrize(
     ("what", "said"),
-    [("seed", "tau was 1.0, is 0.9"), ("data", "data small.csv differs"), ("codebook", "data small.csv differs")],
+    [
+        ("seed", "tau was 1.0, is 0.9"),
+        ("data", "data small.csv differs"),
+        ("codebook", "study: codebook small.codebook.yaml differs;"),
+    ],
 )
 def test_another_study_is_refused_with_what_differs(tmp_path, capsys, what, said):
     path, place = write_study(tmp_path, RUNS), tmp_path / "runs" / "small"
@@ -85,6 +90,36 @@ def test_another_study_is_refused_with_what_differs(tmp_path, capsys, what, said
     message = refused(capsys, "assess", path, "--out", place)
     assert said in message and "--force" in message
     assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file() and path.name != "lock"} == before
+
+
+@pytest.mark.parametrize("what", ["values", "function"])
+def test_another_release_before_it_is_refused(tmp_path, capsys, what):
+    old, table = tmp_path / "old", {"kind": "frequencies", "by": ["area"]}
+    old.mkdir()
+    (old / "small.csv").write_text("label,value\narea=n,50\narea=s,50\narea=w,60\n")
+    (old / "own.py").write_text("def fit(data):\n    return [data['age'].astype(float).mean()]\n")
+    own = {"kind": "custom", "function": "own.py:fit", "variables": ["age"], "labels": ["mean"], "decimals": 2}
+    outputs = [table | {"values": "small.csv"} if what == "values" else own]
+    document = STUDY | {"name": "old", "data": {"path": "../small.csv"}, "outputs": outputs}
+    document.pop("codebook")
+    (old / "old.yaml").write_text(yaml.safe_dump(document))
+    made = studies.prepare_study(
+        write_study(tmp_path, RUNS | {"released": ["old/old.yaml"]}), tmp_path / "run", False, 1, None, True
+    )
+    with made:
+        made.carry_out(Event(), lambda *heard: None, lambda result: None)
+    made.directory.leave()
+    file = old / ("small.csv" if what == "values" else "own.py")
+    file.write_text(file.read_text().replace("60", "61").replace("mean()", "median()"))
+    message = refused(capsys, "assess", made.study.path, "--out", tmp_path / "run", "--trust")
+    assert f"with another study: {what} old/{file.name} differs;" in message
+
+
+def test_the_head_beside_a_table_of_coefficients_is_read_too(tmp_path):
+    for name in ("fit_0.csv", "fit_1.csv", "other_1.csv"):
+        (tmp_path / name).write_text("")
+    assert [path.name for path in files_of("fit_1.csv", tmp_path)] == ["fit_1.csv", "fit_0.csv"]
+    assert [path.name for path in files_of("other_1.csv", tmp_path)] == ["other_1.csv"]
 
 
 def test_another_version_is_refused(tmp_path, capsys, monkeypatch):

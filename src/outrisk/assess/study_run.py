@@ -57,13 +57,22 @@ from outrisk.evolve.ahead import compile_ahead
 from outrisk.evolve.schedule import tightens
 from outrisk.evolve.settings import LocalSearchSettings
 from outrisk.load import StudyData
-from outrisk.microdata import write_table
+from outrisk.microdata import Microdata, write_table
 from outrisk.outputs.base import Output
 from outrisk.problem.refit import Refit
 from outrisk.prove.in_conflict import in_conflict
 from outrisk.prove.programme import drawn
 from outrisk.records.directory import StudyDirectory
-from outrisk.records.provenance import code_digest, data_digest, file_digest, flat, peak_memory_mb, versions
+from outrisk.records.provenance import (
+    code_digest,
+    codebook_digest,
+    data_digest,
+    file_digest,
+    flat,
+    peak_memory_mb,
+    records_digest,
+    versions,
+)
 from outrisk.records.schema import (
     NOT_FOUND,
     Contrast,
@@ -298,8 +307,10 @@ class StudyRun:
         inputs = {
             f"{each.what} {each.name}": each.sha256
             for each in _inputs(self.study, self.data)
-            if each.what not in ("study", "codebook")  # its content counts, and the codebook is in the digest of data
+            if each.what not in ("study", "codebook", "data", "holdout")  # the content of these counts
         }
+        records = {f"{what} {name}": records_digest(each) for what, name, each in _records_of(self.study, self.data)}
+        inputs |= records | {f"codebook {self.study.file.codebook}".strip(): codebook_digest(self.data.original)}
         study = flat(self.study.resolved())
         study.pop("study.time_limit")  # it says how far to go, not where to
         return Identity(study, inputs, versions() | {"code of outrisk": code_digest()})
@@ -556,19 +567,21 @@ def _inputs(study: Study, data: StudyData) -> list[Input]:
     for each in study.earlier:
         here = str(each.file.model_dump(include={"outputs"})) if each.path == study.path else ""  # of the session
         digest = hashlib.sha256(here.encode()).hexdigest() if here else file_digest(each.path)
-        inputs.append(Input("released", each.path.name, digest))
+        inputs.append(Input("released", study.seen(each.path), digest))
     if study.file.codebook:
         inputs.append(Input("codebook", study.file.codebook, file_digest(study.folder / study.file.codebook)))
-    inputs += [Input("values", path.name, file_digest(path)) for path in study.files_of_values]
-    for entry in study.file.outputs:
-        place = entry.runs.rpartition(":")[0]
-        if place.endswith(".py"):
-            inputs.append(Input("function", place, file_digest(study.folder / place)))
-    for what, section, records in (
-        ("data", study.file.data, data.original),
-        ("holdout", study.file.holdout, data.holdout),
-    ):
+    for each in (study, *study.earlier):
+        files = {"values": each.files_of_values, "function": each.files_of_functions}
+        inputs += [Input(what, study.seen(path), file_digest(path)) for what, paths in files.items() for path in paths]
+    inputs += [
+        Input(what, name, data_digest(records), len(records)) for what, name, records in _records_of(study, data)
+    ]
+    return [*dict.fromkeys(inputs)]
+
+
+def _records_of(study: Study, data: StudyData) -> Iterator[tuple[str, str, Microdata]]:
+    """What records are, where they are from, and the records."""
+    sections = (("data", study.file.data, data.original), ("holdout", study.file.holdout, data.holdout))
+    for what, section, records in sections:
         if section is not None and records is not None:
-            name = section.path or f"{section.package}: {section.dataset}"
-            inputs.append(Input(what, name, data_digest(records), len(records)))
-    return inputs
+            yield what, section.path or f"{section.package}: {section.dataset}", records

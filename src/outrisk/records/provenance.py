@@ -57,6 +57,23 @@ def data_digest(data: Microdata) -> str:
     return digest.hexdigest()
 
 
+def codebook_digest(data: Microdata) -> str:
+    """SHA-256 of the codebook of records."""
+    return hashlib.sha256(repr(codebook_to_dict(data.codebook)).encode()).hexdigest()
+
+
+def records_digest(data: Microdata) -> str:
+    """SHA-256 of the values of records, however their codebook codes them."""
+    digest = hashlib.sha256()
+    for name, codes in sorted(zip(data.codebook.names, data.codes.T, strict=True)):
+        used, at = np.unique(codes, return_inverse=True)
+        labels = np.array([data.codebook[name].labels[code] for code in used], dtype=str)
+        order = np.argsort(labels)
+        digest.update(repr((name, labels[order].tolist())).encode())
+        digest.update(np.argsort(order)[at].tobytes())
+    return digest.hexdigest()
+
+
 def seed_of(seed: int, path: Sequence[int]) -> np.random.SeedSequence:
     """One random tree: the branch `path` of the study's seed."""
     return np.random.SeedSequence(seed, spawn_key=tuple(path))
