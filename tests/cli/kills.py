@@ -2,7 +2,7 @@
 
 Each time that it ends, every file must be that of a study which nothing disturbed, byte for byte but for times. The
 study is carried out by the command line, in a process forked from one that has loaded everything, with a checkpoint
-every few hundredths of a second, on two workers.
+every few hundredths of a second, on two workers; every other time in place of results of another seed.
 """
 
 import argparse
@@ -32,18 +32,18 @@ STUDY = {
 EVERY = 0.02  # seconds between checkpoints
 
 
-def assess(path, place, workers):
-    return run(["assess", str(path), "--out", str(place), "--workers", str(workers), "--quiet"])
+def assess(path, place, workers, *more):
+    return run(["assess", str(path), "--out", str(place), "--workers", str(workers), "--quiet", *more])
 
 
-def begun(path, place):
+def begun(path, place, *more):
     """The id of a process that assesses the study."""
     process = os.fork()
     if process:
         return process
     studying.Job = partial(running.Job, every=EVERY)
     try:
-        code = assess(path, place, 2)
+        code = assess(path, place, 2, *more)
     except BaseException:
         code = 99
         raise
@@ -90,10 +90,14 @@ def main():
     took, expected = time.monotonic() - started, contents(before / "whole")
     assert contents(before / "again") == expected
     place.parent.mkdir()
+    assert assess(path, before / "old", 2, "--seed", "7") == 0
     kills = whole = 0
     while kills < options.kills or place.exists():
         last = kills >= options.kills
-        code = ended(begun(path, place), 600 if last else draw.uniform(0.0, took))
+        if whole % 2 == 0 and not place.exists():
+            shutil.copytree(before / "old", place)
+        replaces = place.exists() and not (place / "unfinished" / "study.json").exists()
+        code = ended(begun(path, place, *["--force"][:replaces]), 600 if last else draw.uniform(0.0, took))
         if code is None:
             kills += 1
             if place.parent.exists():

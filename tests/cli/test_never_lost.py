@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from command import outrisk, refused, write_study
+from command import FINE, outrisk, refused, write_study
 from timeless import contents
 
 from outrisk import whole_files
@@ -75,6 +75,66 @@ def test_a_directory_that_goes_while_a_study_is_carried_out(tmp_path, capsys, mo
     monkeypatch.undo()
     assert outrisk(capsys, "assess", path, "--out", place, "--quiet")[0] == 0
     assert contents(place) == undisturbed
+
+
+@pytest.mark.parametrize("command", ["assess", "teach"])
+@pytest.mark.parametrize("more", [(), ("--force",)])
+def test_a_folder_of_the_users_own_that_is_called_unfinished(tmp_path, capsys, command, more):
+    path, own = write_study(tmp_path, RUNS), tmp_path / "results" / "unfinished"
+    own.mkdir(parents=True)
+    (own / "thesis.txt").write_text("years")
+    assert str(own.parent) in refused(capsys, command, path, "--out", own.parent, *more)
+    assert [file.name for file in own.iterdir()] == ["thesis.txt"]
+
+
+@pytest.mark.parametrize("after", [0, 1, 4, 12])
+def test_results_that_are_being_replaced_are_not_said_to_be_complete(tmp_path, capsys, monkeypatch, undisturbed, after):
+    """The process dies when so many files of the results before have been removed."""
+    path, place, left = write_study(tmp_path, RUNS), tmp_path / "run", [after]
+    assert outrisk(capsys, "assess", path, "--out", place, "--seed", 7, "--quiet")[0] == 0
+    unlink = Path.unlink
+
+    def dies(self, *of, **how):
+        if self.parent == place:
+            left[0] -= 1
+            if left[0] < 0:
+                raise RuntimeError("killed")
+        unlink(self, *of, **how)
+
+    monkeypatch.setattr(Path, "unlink", dies)
+    with pytest.raises(RuntimeError, match="killed"):
+        outrisk(capsys, "assess", path, "--out", place, "--force", "--quiet")
+    monkeypatch.undo()
+    assert (place / "manifest.json").exists() == (after == 0)
+    assert outrisk(capsys, "assess", path, "--out", place, "--quiet")[0] == 0
+    assert contents(place) == undisturbed
+
+
+def test_a_time_limit_that_is_too_short_leaves_no_folder(tmp_path, capsys, monkeypatch):
+    long = {"outputs": FINE, "evolve": {"generations": 100_000, "patience": 0}}
+    path = write_study(tmp_path, RUNS | long)
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    assert "time limit" in refused(capsys, "assess", path, "--time-limit", 0.3, "--quiet")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_the_home_of_the_user(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    assert outrisk(capsys, "assess", write_study(tmp_path, RUNS), "--out", "~/run", "--quiet")[0] == 0
+    assert (tmp_path / "home" / "run" / "report.html").is_file() and not (tmp_path / "~").exists()
+
+
+@pytest.mark.parametrize("command", ["assess", "teach"])
+def test_a_directory_that_an_input_lies_in_is_not_replaced(tmp_path, capsys, command):
+    path, place = write_study(tmp_path, RUNS), tmp_path / "run"
+    assert outrisk(capsys, command, path, "--out", place, "--quiet")[0] == 0
+    (place / "small.codebook.yaml").write_bytes((tmp_path / "small.codebook.yaml").read_bytes())
+    path.write_text(path.read_text().replace("small.codebook.yaml", "run/small.codebook.yaml"))
+    assert "is an input and lies in" in refused(capsys, command, path, "--out", place, "--force")
+    assert (place / "small.codebook.yaml").is_file()
 
 
 @pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES])

@@ -17,6 +17,7 @@ from outrisk.records import files
 from outrisk.records.lock import Lock
 from outrisk.records.schema import Identity
 from outrisk.records.stored import read_stored, remove_stored, write_stored
+from outrisk.whole_files import sync_folder
 
 Kind = TypeVar("Kind")
 
@@ -63,10 +64,11 @@ class RunDirectory(Folder):
     """A directory that takes its name when it is whole: written as a hidden folder beside, of a fixed name."""
 
     def __init__(self, final: Path, force: bool) -> None:
-        self.final, self.force = final, force
+        self.final, self.force = _in_home(final), force
         self.check()
-        self.folder = self.log_folder = final.parent / f".{final.name}.unfinished"
-        self._lock = Lock(final.parent / f".{final.name}.lock", final)
+        self.folder = self.log_folder = self.final.parent / f".{self.final.name}.unfinished"
+        self._lock = Lock(self.final.parent / f".{self.final.name}.lock", self.final)
+        self._made: list[Path] = []
 
     def check(self) -> None:
         """ConfigError if the directory is taken."""
@@ -74,6 +76,7 @@ class RunDirectory(Folder):
 
     def open(self) -> None:
         """Make the folder, in place of what a process that has died left of it; ConfigError if that is not allowed."""
+        self._made = _missing(self.final.parent)
         try:
             self.final.parent.mkdir(parents=True, exist_ok=True)
             self._lock.take()
@@ -98,6 +101,7 @@ class RunDirectory(Folder):
         """Remove the unfinished folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self._lock.release()
+        _remove_empty(self._made)
 
 
 class StudyDirectory(Folder):
@@ -109,9 +113,10 @@ class StudyDirectory(Folder):
     """
 
     def __init__(self, final: Path, force: bool) -> None:
-        self.folder, self.force = final, force
-        self.work = self.log_folder = final / "unfinished"
-        self._lock = Lock(self.work / "lock", final)
+        self.folder, self.force = _in_home(final), force
+        self.work = self.log_folder = self.folder / "unfinished"
+        self._lock = Lock(self.work / "lock", self.folder)
+        self._made: list[Path] = []
         self.check()
 
     @property
@@ -135,23 +140,36 @@ class StudyDirectory(Folder):
         return self.work / "own"
 
     def check(self) -> None:
-        """ConfigError if the directory is taken: a complete one is replaced by force only; an unfinished one is not."""
+        """ConfigError if the directory is taken: a complete one is replaced by force only; an unfinished one is not.
+        Nor is a folder of the user's own that is called `unfinished`.
+        """
+        if not _is_own(self.work):
+            raise ConfigError(f"{self.work} is not OutRisk's; move it, or give another --out")
         if not self.begun:
             if not self.force and self.work.is_dir() and (self.folder / "manifest.json").is_file():
                 self._sweep()
-            _check(self.folder, self.force)
+            _check(self.folder, self.force, self.work.name)
 
     def _sweep(self) -> None:
         """Remove what a process left in a complete directory that was killed while it cleared up."""
         with suppress(ConfigError):
             self._lock.take()
-            shutil.rmtree(self.work, ignore_errors=True)
+            self._clear()
         self._lock.release()
+        _remove_empty([self.work])
+
+    def _clear(self) -> None:
+        """Remove what is kept: all in `unfinished/` but the lock, which says whose it is."""
+        for path in self.work.iterdir():
+            if path.name != "lock":
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def open(self, identity: Identity) -> None:
         """Begin the directory, or go on with it; ConfigError where another study, or the same of other data or another
         version, was begun there, where a process is at work on it, or where it cannot be written.
         """
+        self.check()
+        self._made = _missing(self.folder.parent)
         try:
             self.work.mkdir(parents=True, exist_ok=True)
             self._lock.take()
@@ -169,12 +187,10 @@ class StudyDirectory(Folder):
 
     def _begin(self, identity: Identity) -> None:
         """Begin anew: what is kept of a study that does not go on is removed."""
-        for path in self.work.iterdir():
-            if path.name != "lock":
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        self._clear()
         for folder in (self.work / "runs", self.checkpoints):
             folder.mkdir()
-        if _is_empty(self.folder):
+        if _is_empty(self.folder, self.work.name):
             self._own.touch()
         write_stored(self.work / "study", identity, Identity)
 
@@ -202,8 +218,10 @@ class StudyDirectory(Folder):
         return any(any(folder.glob("*.json")) for folder in (self.work / "runs", self.checkpoints))
 
     def begin_results(self) -> None:
-        """Make room for the results: those of a study before go."""
+        """Make room for the results: those of a study before go, first what says that they are complete."""
         if self.replaces:
+            (self.folder / "manifest.json").unlink(missing_ok=True)
+            sync_folder(self.folder)
             for path in self.folder.iterdir():
                 if path != self.work:
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -215,8 +233,10 @@ class StudyDirectory(Folder):
         """End with everything in its place: nothing is kept to go on with."""
         (self.work / "log.jsonl").replace(self.folder / "log.jsonl")
         remove_stored(self.work / "study")
+        with suppress(OSError):
+            self._clear()
         self._lock.release()
-        shutil.rmtree(self.work, ignore_errors=True)
+        _remove_empty([self.work])
         return self.folder
 
     def leave(self) -> Path:
@@ -227,7 +247,11 @@ class StudyDirectory(Folder):
     def discard(self) -> None:
         """Remove what this study has begun, where it has kept nothing; nothing of a study before."""
         if not self.keeps:
-            shutil.rmtree(self.work if self.replaces else self.folder, ignore_errors=True)
+            begun = [self.work] if self.replaces else [self.work, self.folder, *self._made]
+            with suppress(OSError):
+                self._clear()
+            self._lock.release()
+            _remove_empty(begun)
         self._lock.release()
 
 
@@ -244,21 +268,55 @@ def differences(one: Identity, other: Identity) -> list[str]:
     return found
 
 
-def _check(final: Path, force: bool) -> None:
-    if final.exists() and not force and not _is_empty(final):
+def _check(final: Path, force: bool, beside: str = "") -> None:
+    """ConfigError if a directory is taken; `beside`: what may stand in it."""
+    if not final.exists() or _is_empty(final, beside):
+        return
+    if not force:
         raise ConfigError(f"{final} exists; give --force to replace it, or another --out")
-    if final.exists() and not _is_run(final):
+    if not (final / "manifest.json").is_file():
         raise ConfigError(f"{final} exists and is not a run directory; --force does not replace it, give another --out")
 
 
-def _is_empty(folder: Path) -> bool:
+def _is_empty(folder: Path, beside: str) -> bool:
     with suppress(OSError):
-        return folder.is_dir() and not any(path.name != "unfinished" for path in folder.iterdir())
+        return folder.is_dir() and not any(path.name != beside for path in folder.iterdir())
     return False
 
 
-def _is_run(folder: Path) -> bool:
-    return folder.is_dir() and ((folder / "manifest.json").is_file() or _is_empty(folder))
+def _is_own(work: Path) -> bool:
+    """Whether a folder, if it is there, is empty or holds what OutRisk keeps of a study: one of two files says so."""
+    if not work.exists():
+        return True
+    with suppress(OSError, ValueError):
+        study, lock = work / "study.json", work / "lock"
+        if study.is_file():
+            found = json.loads(study.read_text(encoding="utf-8"))
+            return isinstance(found, dict) and found.keys() == {"arrays", "value"}
+        if lock.is_file():
+            return (lock.read_text(encoding="utf-8") or "process").startswith("process")
+        return not any(work.iterdir())
+    return False
+
+
+def _in_home(final: Path) -> Path:
+    """A directory, `~` being the user's home."""
+    try:
+        return final.expanduser()
+    except RuntimeError:
+        raise ConfigError(f"{final}: there is no such home; give another --out") from None
+
+
+def _missing(folder: Path) -> list[Path]:
+    """The folder and those above it that are not there, the innermost first."""
+    return [each for each in (folder, *folder.parents) if not each.exists()]
+
+
+def _remove_empty(folders: Iterable[Path]) -> None:
+    """Remove folders as far as nothing is in them."""
+    with suppress(OSError):
+        for folder in folders:
+            folder.rmdir()
 
 
 def _not_writable(place: Path, error: OSError) -> ConfigError:
