@@ -56,7 +56,7 @@ def test_the_line_has_sixty_columns_on_a_terminal_and_says_the_three_things():
         progress.finished("a", 0.97, 30.0)
     shown = [re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", line) for line in re.split(r"[\r\n]", screen.getvalue())]
     assert max(map(len, shown)) <= 60
-    assert any("data sets 100001 of 120000, 83.3 h left, 97 % reproduced" in line for line in shown)
+    assert any("data sets 100001 of 120000, 83.3 h left, 97 % at digits" in line for line in shown)
 
 
 def test_without_a_terminal_a_line_a_minute_and_nothing_where_quiet(monkeypatch):
@@ -68,7 +68,24 @@ def test_without_a_terminal_a_line_a_minute_and_nothing_where_quiet(monkeypatch)
             progress.finished("a", 0.97, 4.0)
             time.sleep(0.3)
         lines = said.getvalue().splitlines()
-        assert set(lines) == (set() if quiet else {"runs 1 of 4, 6 s left, 97 % of numbers reproduced"}), lines
+        assert set(lines) == (set() if quiet else {"runs 1 of 4, 6 s left, 97 % of numbers at their digits"}), lines
+
+
+def test_a_line_comes_before_anything_is_heard_with_the_time_that_was_foretold(monkeypatch):
+    monkeypatch.setattr(progress_module, "EVERY", 0.2)
+    said = io.StringIO()
+    with Progress("runs", Outlook(4, 0, 2, 10), Console(file=said)) as progress:
+        time.sleep(0.3)
+        progress.expect(6000.0)
+        time.sleep(0.2)
+    assert list(dict.fromkeys(said.getvalue().splitlines())) == ["runs 0 of 4", "runs 0 of 4, 1.7 h left"]
+
+
+def test_the_forecast_runs_down_until_runs_say_more():
+    outlook = Outlook(total=2, done=0, side_by_side=1, budget=10, forecast=(100.0, 5.0))
+    assert [outlook.left(now) for now in (5.0, 65.0, 500.0)] == [(100.0, False), (40.0, False), (10.0, False)]
+    outlook.finished("a", 1.0, 30.0)
+    assert outlook.left(500.0) == (30.0, False)
 
 
 def test_in_a_notebook_one_line_that_changes_where_it_stands(monkeypatch):
@@ -86,6 +103,7 @@ def test_in_a_notebook_one_line_that_changes_where_it_stands(monkeypatch):
             progress.finished("a", 1.0, 2.0)
             progress.finished("b", 0.5, 2.0)
     assert shown == [
-        "runs 1 of 2, 2 s left, 100 % of numbers reproduced",
-        "runs 2 of 2, 75 % of numbers reproduced",
+        "runs 0 of 2",
+        "runs 1 of 2, 2 s left, 100 % of numbers at their digits",
+        "runs 2 of 2, 75 % of numbers at their digits",
     ]

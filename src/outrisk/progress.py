@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import TracebackType
@@ -42,11 +43,11 @@ class _Compiling(event.Listener):  # type: ignore[misc]
 
 class _Line:
     """One line of at most 60 columns: on a terminal it stands at the foot and changes, in a notebook where it stands;
-    else there is one a minute.
+    else there is one a minute, of what it is then (`at`) if that is given.
     """
 
-    def __init__(self, console: Console) -> None:
-        self._console, self._text = console, ""
+    def __init__(self, console: Console, at: Callable[[], str] | None = None) -> None:
+        self._console, self._text, self._at = console, "", at
         self._status = console.status("") if console.is_terminal and not console.quiet else None
         self._in_notebook = console.is_jupyter and not console.quiet
         self._shown_in: Any = None  # IPython's handle of what stands in the notebook
@@ -80,8 +81,9 @@ class _Line:
 
     def _every_minute(self) -> None:
         while not self._ended.wait(EVERY):
-            if self._text:
-                self._console.print(escape(self._text), highlight=False, soft_wrap=True)
+            text = self._at()[: COLUMNS - 2] if self._at is not None else self._text
+            if text:
+                self._console.print(escape(text), highlight=False, soft_wrap=True)
 
 
 @dataclass
@@ -89,7 +91,8 @@ class Outlook:
     """How long runs will take, from those that have ended and from the generations of those under way.
 
     total: runs in all; done: those that had ended before. side_by_side: how many go at a time. budget: generations that
-    a run has at most. Times are seconds of any one clock.
+    a run has at most. Times are seconds of any one clock. forecast: seconds left, and when that was said; it holds as
+    long as nothing better is known.
     """
 
     total: int
@@ -99,7 +102,8 @@ class Outlook:
     begun: dict[str, float] = field(default_factory=dict)  # runs under way, and when they were heard of first
     generations: dict[str, int] = field(default_factory=dict)
     took: list[float] = field(default_factory=list)  # runs that have ended
-    shares: dict[str, float] = field(default_factory=dict)  # of numbers reproduced, by run
+    shares: dict[str, float] = field(default_factory=dict)  # of numbers reproduced at their digits, by run
+    forecast: tuple[float, float] | None = None
 
     def heard(self, name: str, generation: int, share: float, now: float) -> None:
         """Hear of a generation of a run."""
@@ -130,14 +134,14 @@ class Outlook:
             if self.generations[name] >= _FEW and now > since
         ]
         if not known:
-            return None
+            return None if self.forecast is None else (max(sum(self.forecast) - now, 0.1 * self.forecast[0]), False)
         run = max(elapsed / generation for elapsed, generation in known) * self.budget
         work = waiting * run + sum(max(run - elapsed, 0.0) for elapsed in going)
         return work / max(1, min(self.side_by_side, self.total - self.done)), True
 
     @property
     def share(self) -> float | None:
-        """Share of the numbers reproduced, mean over the runs heard of."""
+        """Share of the numbers reproduced at their printed digits, mean over the runs heard of."""
         return sum(self.shares.values()) / len(self.shares) if self.shares else None
 
     def line(self, what: str, now: float) -> str:
@@ -149,8 +153,8 @@ class Outlook:
         if self.share is None:
             return ", ".join(parts)
         share = f"{math.floor(100 * self.share)} %"
-        whole = ", ".join([*parts, f"{share} of numbers reproduced"])
-        return whole if len(whole) <= COLUMNS - 2 else ", ".join([*parts, f"{share} reproduced"])
+        whole = ", ".join([*parts, f"{share} of numbers at their digits"])
+        return whole if len(whole) <= COLUMNS - 2 else ", ".join([*parts, f"{share} at digits"])
 
 
 def in_words(seconds: float) -> str:
@@ -165,12 +169,13 @@ class Progress:
 
     def __init__(self, what: str, outlook: Outlook, console: Console) -> None:
         self._what, self._outlook, self._console = what, outlook, console
-        self._line, self._lock = _Line(console), threading.Lock()
+        self._line, self._lock = _Line(console, self._now), threading.Lock()
         self._compiling = _Compiling(console)
 
     def __enter__(self) -> Progress:
         event.register("numba:compile", self._compiling)
         self._line.start()
+        self._tell(True)
         return self
 
     def __exit__(
@@ -182,6 +187,12 @@ class Progress:
     def say(self, text: str) -> None:
         """Say something once, above the line."""
         self._console.print(escape(text), highlight=False, soft_wrap=True)
+
+    def expect(self, seconds: float) -> None:
+        """Say what time is left as far as a forecast tells."""
+        with self._lock:
+            self._outlook.forecast = seconds, time.perf_counter()
+            self._tell(True)
 
     def heard(self, name: str, generation: Generation) -> None:
         """Hear of a generation (from any thread) of the evolution of a name."""
@@ -198,8 +209,11 @@ class Progress:
             self._tell(True)
 
     def _tell(self, ended: bool) -> None:
-        now = time.perf_counter()
-        self._line.show(self._outlook.line(self._what, now), ended)
+        self._line.show(self._outlook.line(self._what, time.perf_counter()), ended)
+
+    def _now(self) -> str:
+        with self._lock:
+            return self._outlook.line(self._what, time.perf_counter())
 
 
 class Stages:

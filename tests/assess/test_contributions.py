@@ -1,7 +1,9 @@
 """Which output does it, and what a new one adds: through whole studies."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pandas as pd
@@ -9,6 +11,9 @@ import pytest
 import yaml
 
 import outrisk
+from outrisk.api import studies
+from outrisk.assess.checkpoint import Checkpoints
+from outrisk.assess.contributions import subset_runs
 from outrisk.cli.commands import run
 from outrisk.config import read_codebook
 
@@ -164,8 +169,6 @@ def test_what_cannot_be_had_is_said(place, capsys, changes, said):
 
 def test_subsets_are_kept_and_gone_on_with(place, monkeypatch):
     """Stopped while subsets are evolved, the study goes on with those that have ended, to the same numbers."""
-    from outrisk.assess.contributions import subset_runs
-
     path = written(place, "new", contributions={"leave_one_out": True})
     whole = table(assessed(path)).value
     evolve, calls = subset_runs.evolve_subset, []
@@ -185,6 +188,33 @@ def test_subsets_are_kept_and_gone_on_with(place, monkeypatch):
     assert run(command) == 0
     assert len(calls) == len(first) + 2 and calls[3:] != first[:2]
     np.testing.assert_array_equal(table(out).value, whole)
+
+
+def test_a_long_subset_goes_on_from_its_checkpoint(place, monkeypatch):
+    fine = {"kind": "logit", "formula": "ill ~ age + area", "decimals": 7}
+    path = written(place, "new", outputs=[LIGHT, fine], contributions={"leave_one_out": True})
+    evolve, heard, halt = subset_runs.evolve, [], Event()
+
+    def until(*of):
+        for generation in evolve(*of):
+            heard.append(generation.number)
+            if len(heard) in (7, 11):
+                halt.set()
+            yield generation
+
+    made = studies.prepare_study(path, place / "run", False, 1, None)
+    asked = replace(made.asked.jobs[-1], job=replace(made.asked.jobs[-1].job, every=0.0))
+    whole = subset_runs.evolve_subset(replace(asked, job=replace(asked.job, folder=None)), halt)
+    monkeypatch.setattr(subset_runs, "evolve", until)
+    with made:
+        for found in (None, None, whole):
+            halt.clear()
+            kept = subset_runs.evolve_subset(asked, halt)
+            assert (kept is None) == (found is None)
+        Checkpoints(asked.job.folder, asked.name).remove()
+        studies.write_study(made)
+    np.testing.assert_array_equal(kept.codes, whole.codes)
+    assert heard == list(range(len(heard))) and len(heard) > 11  # no generation twice
 
 
 def few_of_the_south(place):

@@ -93,7 +93,7 @@ def test_progress_on_a_terminal_alone(tmp_path, capsys, monkeypatch, command):
     monkeypatch.setattr(f"outrisk.cli.{command}.Console", terminal)
     assert outrisk(capsys, command, path, "--out", tmp_path / "run")[0] == 0
     what = "data sets" if command == "teach" else "runs"
-    assert f"{what} 1 of 1" in screen.getvalue() and "% of numbers reproduced" in screen.getvalue()
+    assert f"{what} 1 of 1" in screen.getvalue() and "% of numbers at their digits" in screen.getvalue()
     screen.truncate(0)
     assert outrisk(capsys, command, path, "--out", tmp_path / "quiet", "--quiet")[0] == 0
     assert not screen.getvalue()

@@ -255,6 +255,8 @@ def carry_out(study: StudyRun, halt: Event, console: Console) -> None:
     with Progress("runs", outlook, console) as progress:
         if not console.quiet:
             found = study.foretell(halt, end)
+            if found is not None:
+                progress.expect(found.likely)
             if found is not None and found.most >= _LONG:
                 progress.say(foretold(study, found))
         study.carry_out(halt, watch, end)

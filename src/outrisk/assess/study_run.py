@@ -242,6 +242,7 @@ class StudyRun:
             try:
                 if self.directory is not None:
                     self.directory.keep(job.name, found, Kept)
+                    Checkpoints(self.directory.checkpoints, job.name).remove()
             except OSError as error:
                 failed.append(error)
                 halt.set()

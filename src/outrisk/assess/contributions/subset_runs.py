@@ -5,15 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Event
 
 import joblib
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from outrisk.assess.checkpoint import Checkpoint, Checkpoints
 from outrisk.assess.contributions.combinations import Subset
 from outrisk.assess.run import Job
-from outrisk.evolve.loop import evolve
+from outrisk.evolve.loop import State, evolve
 from outrisk.microdata import Codes, Microdata
 from outrisk.records.provenance import seed_of
 
@@ -63,20 +65,29 @@ def subset_jobs(
 
 
 def evolve_subset(asked: SubsetJob, halt: Event) -> Kept | None:
-    """The best candidate for the numbers of a subset; None if it was halted."""
+    """The best candidate for the numbers of a subset, evolved from its last checkpoint on; None if it was halted."""
     job = asked.job
     problem = replace(job.problem, released=tuple(job.problem.released[at] for at in asked.outputs))
     path = [BRANCH, job.fold.level, job.fold.index, asked.run, *asked.outputs]
-    codes, stop, share, started = None, "", 0.0, time.perf_counter()
-    for generation in evolve(problem, job.settings, np.random.default_rng(seed_of(asked.seed, path)), 1):
-        codes, stop = generation.codes, generation.stop
-        share = generation.errors.matched / max(1, generation.errors.numbers)
-        if halt.is_set():
+    checkpoints = Checkpoints(job.folder, asked.name, job.every)
+    before = checkpoints.read()
+    codes, stop, share, seconds = None, "", 0.0, before.seconds if before else 0.0
+    clock, rng = time.perf_counter() - seconds, np.random.default_rng(seed_of(asked.seed, path))
+    for generation in evolve(problem, job.settings, rng, 1, before.state if before else None):
+        codes, stop, seconds = generation.codes, generation.stop, time.perf_counter() - clock
+        share, halted = generation.errors.matched / max(1, generation.errors.numbers), halt.is_set()
+        if generation.state is not None and not stop:
+            checkpoints.see(seconds, halted, partial(_checkpoint, generation.state, seconds))
+        if halted:
             return None
-        if job.time_limit is not None and time.perf_counter() - started >= job.time_limit:
+        if job.time_limit is not None and seconds >= job.time_limit:
             break
     assert codes is not None
-    return Kept(codes, stop in _MET, share, time.perf_counter() - started)
+    return Kept(codes, stop in _MET, share, seconds)
+
+
+def _checkpoint(state: Callable[[], State], seconds: float) -> Checkpoint:
+    return Checkpoint(state(), [], [], [], 0.0, seconds)
 
 
 def carry_out_subsets(
