@@ -99,7 +99,7 @@ def test_one_name_for_each_argument():
 
 
 def test_a_result_tells_itself(result):
-    assert result.sentence in repr(result)
+    assert result.sentence in repr(result) and " runs (to 1 % of its sampling error in " in result.sentence
     html = result._repr_html_()
     assert html.startswith("<p>") and "<table" in html
     assert "-0.000" not in repr(result) + html

@@ -194,7 +194,7 @@ def evidence(**changes):
 
 
 CERTAIN = Found.of("same answer", True, "x", 1, np.arange(3), "All three have it.", about="t")
-MISSED = NotReproduced("x", 1, 9, 4, "b", 1.0, 2.0, "why")
+MISSED = NotReproduced("x", 1, 9, 4, 6, "b", 1.0, 2.0, "why")
 HIGH = [Level([0.1, 0.2, 0.1], [0.3, 0.4, 0.3])]
 WIDE = [Level([-0.1, -0.1, 0.01], [0.02, 0.2, 0.02])]
 
@@ -254,6 +254,12 @@ def test_the_first_of_the_five_that_holds(changes, verdict):
     assert decision.verdict == verdict
     assert decision.sentence.lower().startswith(verdict.removesuffix("x"))
     assert isinstance(decision, Decision)
+
+
+def test_numbers_that_were_missed_are_told_by_both_measures():
+    said = decide(evidence(levels=WIDE, missed=(MISSED,), outputs={"x": ("a",)}))
+    assert "4 of 9 numbers of it at their digits, 6 to 1 % of their sampling error" in said.sentence
+    assert said.outputs[0].reason == "4 of 9 numbers in the worst run (to 1 % of their sampling error 6): why"
 
 
 def test_what_is_not_certain_is_counted_in_the_sentence():

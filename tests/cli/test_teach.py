@@ -47,8 +47,9 @@ def test_teaching_data_from_released_numbers_alone(tmp_path, capsys):
         capsys, "teach", path, "--copies", "2", "--out", place, "--parquet", "--dta", "--workers", "2"
     )
     assert (code, err) == (0, "")
-    assert "2 synthetic data sets of 160 records; 6 of 6 released numbers reproduced" in out
+    assert "2 synthetic data sets of 160 records; 6 of 6 released numbers reproduced (full refit), 6 to 1 %" in out
     assert "In no output: age and sex" in out
+    assert "6 to 1 % of their sampling error" in (place / "teaching.html").read_text(encoding="utf-8")
     assert not list(tmp_path.glob(".*"))
     names = [f"small_synthetic_{k}.{ending}" for k in (1, 2) for ending in ("csv", "dta", "parquet")]
     assert sorted(file.name for file in (place / "synthetic").iterdir()) == names

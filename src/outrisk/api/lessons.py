@@ -61,11 +61,11 @@ class Taught:
 
     def __repr__(self) -> str:
         found = self.reproduced
-        matched = int(found["matched"].sum())
+        matched, near = int(found["matched"].sum()), int(found["near"].sum())
         course = self._making.course
         return (
             f"{course.copies} synthetic data sets of {course.n_records:,} records; {matched:,} of {len(found):,} "
-            "released numbers are reproduced at their printed precision."
+            f"released numbers are reproduced at their printed precision, {near:,} to 1 % of their sampling error."
         )
 
     def _repr_html_(self) -> str:

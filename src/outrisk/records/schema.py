@@ -639,7 +639,8 @@ class Dose:
 class NotReproduced:
     """An output that the synthetic data do not reproduce in some runs.
 
-    matched: of its numbers, in the run that met the fewest. worst: in the run that is furthest away, the number that is
+    matched: of its numbers, in the run that met the fewest; near: within 1 % of their sampling error, in the run that
+    has the fewest such. worst: in the run that is furthest away, the number that is
     furthest beyond what is allowed. why: in words.
     """
 
@@ -647,6 +648,7 @@ class NotReproduced:
     runs: int
     numbers: int
     matched: int
+    near: int
     worst: Text
     released: Number
     refit: Number
@@ -798,6 +800,7 @@ class TeachingCopy:
     seconds: float
     files: tuple[SyntheticFile, ...]
     matched: int
+    near: int
     numbers: int
     broken: tuple[int, ...]
     failures: tuple[str, ...]

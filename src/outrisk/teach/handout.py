@@ -40,6 +40,7 @@ def check_files(course: Course, copy: Copy, files: Sequence[Path]) -> tuple[Teac
         seconds=round(copy.seconds, 3),
         files=tuple(SyntheticFile(f"{file.parent.name}/{file.name}", file_digest(file)) for file in files),
         matched=sum(row.matched for row in rows),
+        near=sum(row.near for row in rows),
         numbers=len(rows),
         broken=tuple(broken),
         failures=tuple(refit.failure for refit in refits if refit.failure),

@@ -35,7 +35,9 @@ def of_outputs(evidence: Evidence, certain: Sequence[Found]) -> Iterator[OutputD
             found, told = DISCLOSIVE, own[0].what
         elif found != FOUND and name in missed:
             found = NOT_REPRODUCED
-            told = f"{missed[name].matched:,} of {missed[name].numbers:,} numbers in the worst run: {missed[name].why}"
+            each = missed[name]
+            near = f"to 1 % of their sampling error {each.near:,}"
+            told = f"{each.matched:,} of {each.numbers:,} numbers in the worst run ({near}): {each.why}"
         yield OutputDecision(name, found, up_to if found == NOT_FOUND else math.nan, told)
 
 

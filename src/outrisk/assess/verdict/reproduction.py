@@ -17,7 +17,8 @@ _DIGITS = 2.0  # half units of the last printed digit that other numbers may be 
 
 
 def not_reproduced(results: Sequence[RunResult]) -> tuple[NotReproduced, ...]:
-    """Outputs that some run does not reproduce: fewest numbers that a run met, and the run that is furthest away.
+    """Outputs that some run does not reproduce: fewest numbers that a run met, by both measures, and the run that is
+    furthest away.
 
     A table is reproduced where at most 0.5 % of what it counts stands in other cells (half the sum of the absolute
     differences over the sum of the numbers), another output where every number is within one unit of its last digit, or
@@ -29,8 +30,9 @@ def not_reproduced(results: Sequence[RunResult]) -> tuple[NotReproduced, ...]:
         failing = [(distance(refit), refit) for refit in refits if distance(refit) > 1]
         if failing:
             worst = max(failing, key=lambda each: each[0])[1]
-            fewest = min(int(refit.matched.sum()) for refit in refits)
-            found.append(_row(worst, len(failing), fewest, bool(released.output.table)))
+            matched = min(int(refit.matched.sum()) for refit in refits)
+            near = min(int(refit.near.sum()) for refit in refits)
+            found.append(_row(worst, len(failing), matched, near, bool(released.output.table)))
     return tuple(found)
 
 
@@ -53,7 +55,7 @@ def _allowed(refit: Refit) -> Array:
     return np.asarray(np.fmax(digits, NEAR * refit.sampling_errors))
 
 
-def _row(refit: Refit, runs: int, matched: int, table: bool) -> NotReproduced:
+def _row(refit: Refit, runs: int, matched: int, near: int, table: bool) -> NotReproduced:
     released = refit.released
     known = np.flatnonzero(released.known)
     if refit.failure or not np.isfinite(refit.differences).all():
@@ -72,6 +74,7 @@ def _row(refit: Refit, runs: int, matched: int, table: bool) -> NotReproduced:
         runs=runs,
         numbers=len(known),
         matched=matched,
+        near=near,
         worst=released.labels[at],
         released=float(released.values[at]),
         refit=float(refit.numbers[at]),

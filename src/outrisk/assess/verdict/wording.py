@@ -112,8 +112,8 @@ def _not_reproduced(facts: Facts) -> str:
     more = f" and {plural(len(missed) - 1, 'other output')}" if len(missed) > 1 else ""
     return (
         f"Not reproduced: the synthetic data did not reach “{first.output}”{more} (in the worst run {first.matched:,} "
-        f"of {first.numbers:,} numbers of it), so the risk that was measured may be less than what the release gives "
-        "away."
+        f"of {first.numbers:,} numbers of it at their digits, {first.near:,} to 1 % of their sampling error), so the "
+        "risk that was measured may be less than what the release gives away."
     )
 
 

@@ -54,6 +54,11 @@ class Page:
         """Numbers that every copy reproduces at their released precision."""
         return sum(all(row.matched for row in copies) for copies in self.by_number.values())
 
+    @property
+    def near(self) -> int:
+        """Numbers that every copy reproduces so, or to 1 % of their sampling error."""
+        return sum(all(row.near for row in copies) for copies in self.by_number.values())
+
     @cached_property
     def by_number(self) -> dict[tuple[str, str], list[Reproduced]]:
         """Every released number, by output and label, in each copy."""
@@ -100,7 +105,8 @@ def teaching_summary(directory: Path, console: Console) -> None:
     made = (
         f"{formats.plural(len(teaching.copies), 'synthetic data set')} of {formats.plural(teaching.records, 'record')}"
     )
-    lines = [f"{made}; {page.matched:,} of {formats.plural(page.numbers, 'released number')} reproduced (full refit)"]
+    met = f"{page.matched:,} of {formats.plural(page.numbers, 'released number')} reproduced (full refit)"
+    lines = [f"{made}; {met}, {page.near:,} to 1 % of their sampling error"]
     lines += [f"Note: {failure}" for copy in teaching.copies[:1] for failure in copy.failures]
     if teaching.computed:
         lines.append(
@@ -126,7 +132,7 @@ def _read(directory: Path) -> Page:
 
 
 def _summary(page: Page) -> dict[str, Any]:
-    return {"teaching": page.teaching, "matched": page.matched, "numbers": page.numbers}
+    return {"teaching": page.teaching, "matched": page.matched, "near": page.near, "numbers": page.numbers}
 
 
 def _copies(page: Page) -> dict[str, Any]:
@@ -191,6 +197,7 @@ def _output(output: ReleasedOutput, page: Page) -> dict[str, Any]:
     return {
         "output": output,
         "matched": len(rows) - len(missed),
+        "near": sum(row["near"] for row in rows),
         "to": formats.names([_places(each) for each in places]) if places else "–",
         "rows": shown,
         "table": _cross_table(rows),
@@ -230,6 +237,7 @@ def _number(copies: Sequence[Reproduced]) -> dict[str, Any]:
         "released": known,
         "refit": formats.UNDEFINED if undefined else formats.spread(ends),
         "matched": all(row.matched for row in copies),
+        "near": all(row.near for row in copies),
         "agrees": agrees,
         "to": "no" if math.isnan(agrees) else _places(agrees),
     }
