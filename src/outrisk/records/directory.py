@@ -169,17 +169,21 @@ class StudyDirectory(Folder):
         version, was begun there, where a process is at work on it, or where it cannot be written.
         """
         self.check()
-        self._made = _missing(self.folder.parent)
+        self._made = _missing(self.folder)
         try:
             self.work.mkdir(parents=True, exist_ok=True)
             self._lock.take()
+        except OSError as error:
+            self._lock.release()
+            raise _not_writable(self.folder, error) from None
+        try:
             self.check()
             if self.begun and not self.force:
                 self._compare(identity)
             else:
                 self._begin(identity)
         except OSError as error:
-            self._lock.release()
+            self.discard()
             raise _not_writable(self.folder, error) from None
         except ConfigError:
             self._lock.release()
@@ -247,11 +251,11 @@ class StudyDirectory(Folder):
     def discard(self) -> None:
         """Remove what this study has begun, where it has kept nothing; nothing of a study before."""
         if not self.keeps:
-            begun = [self.work] if self.replaces else [self.work, self.folder, *self._made]
+            begun = [self.work, *([] if self.replaces else [self.folder]), *self._made]
             with suppress(OSError):
                 self._clear()
             self._lock.release()
-            _remove_empty(begun)
+            _remove_empty(dict.fromkeys(begun))
         self._lock.release()
 
 
