@@ -7,10 +7,16 @@ study file say what is to be released. All are loaded when they are first used, 
 from __future__ import annotations
 
 import importlib
+import os
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+# numba takes settings from .numba_config.yaml in the current folder, and could be made to load compiled code from there;
+# what the environment says goes before
+for _setting in ("NUMBA_CACHE_DIR", "NUMBA_CACHE_LOCATOR_CLASSES"):
+    os.environ.setdefault(_setting, "")
 
 if TYPE_CHECKING:
     from outrisk.api.assessed import Assessed as Assessed

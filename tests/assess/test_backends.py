@@ -1,6 +1,8 @@
 """Threads, processes and a dask cluster: the same bytes; and what is told where one of them is not there."""
 
+import os
 import socket
+import subprocess
 import sys
 from pathlib import Path
 
@@ -78,6 +80,22 @@ def test_a_function_of_the_study_travels_to_other_processes(tmp_path, capsys):
     assert {name: first[name] for name in first if Path(name).suffix == ".csv"} == {
         name: other[name] for name in other if Path(name).suffix == ".csv"
     }
+
+
+def test_processes_run_nothing_that_lies_in_the_current_folder(tmp_path):
+    (tmp_path / "numpy.py").write_text(f"open({str(tmp_path / 'mark')!r}, 'w')")
+    code = """import os
+import joblib
+from outrisk.assess.backends import Backend, _placed
+with _placed(Backend("loky")):
+    print(joblib.Parallel(n_jobs=2)(joblib.delayed(abs)(number) for number in (-1, -2)))
+print(os.environ.get("PYTHONSAFEPATH"))
+"""
+    own = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
+    command = [sys.executable, "-P", "-c", code]
+    said = subprocess.run(command, cwd=tmp_path, env=own, check=True, capture_output=True, text=True).stdout
+    assert said == "[1, 2]\nNone\n"
+    assert not (tmp_path / "mark").exists()
 
 
 def test_a_cluster_that_is_not_there(tmp_path, capsys, monkeypatch):

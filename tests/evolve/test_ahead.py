@@ -43,6 +43,21 @@ def _never_called():
     return 1
 
 
+def test_nothing_that_lies_in_the_current_folder_is_run(tmp_path, monkeypatch):
+    mark = tmp_path / "mark"
+    (tmp_path / "numpy.py").write_text(f"open({str(mark)!r}, 'w')")
+    (tmp_path / ".numba_config.yaml").write_text(f"cache_dir: {tmp_path}\ncache_locator_classes: numpy.any\n")
+    monkeypatch.chdir(tmp_path)
+    for name, instead in {"kept": lambda _: False, "_visits": lambda: None, "_batches": lambda: None}.items():
+        monkeypatch.setattr(ahead, name, instead)
+    ahead.compile_ahead(swaps=True)
+    code = "from outrisk import inner_code; from numba import config; print([config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES])"
+    unset = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_CACHE")}
+    said = subprocess.run([sys.executable, "-P", "-c", code], env=unset, check=True, capture_output=True, text=True)
+    assert said.stdout == "['', '']\n"
+    assert not mark.exists()
+
+
 @pytest.mark.parametrize("how", ["entry", "njit(cache=True)"])  # numba's own way shows what this is about
 def test_a_constant_that_changes_elsewhere_is_compiled_anew(how, tmp_path):
     package = tmp_path / "sources"

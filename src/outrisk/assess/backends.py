@@ -6,11 +6,12 @@ every generation; processes and clusters tell of runs that have ended.
 
 from __future__ import annotations
 
+import os
 import queue
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from threading import Event
 from typing import Any
@@ -119,7 +120,7 @@ def _elsewhere(jobs: Sequence[Job], workers: int, halt: Event, backend: Backend)
 
     def wait() -> None:
         try:
-            with _placed(backend, workers):
+            with _placed(backend):
                 parallel = joblib.Parallel(n_jobs=workers, return_as="generator_unordered")
                 for each in parallel(joblib.delayed(_carried)(at, job) for at, job in enumerate(jobs)):
                     found.put(each)
@@ -144,12 +145,25 @@ def _elsewhere(jobs: Sequence[Job], workers: int, halt: Event, backend: Backend)
             _abort(backend)
 
 
-def _placed(backend: Backend, workers: int) -> AbstractContextManager[Any]:
+@contextmanager
+def _placed(backend: Backend) -> Iterator[None]:
     """Where joblib carries out what it is given in this block."""
     if backend.name == "dask":
         with backend.client.as_current():
-            return joblib.parallel_config(backend="dask")  # type: ignore[no-any-return]
-    return joblib.parallel_config(backend="loky") if backend.name == "loky" else nullcontext()
+            placed = joblib.parallel_config(backend="dask")
+        with placed:
+            yield
+        return
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"  # no module that lies in the current folder is run in place of an installed one
+    try:
+        with joblib.parallel_config(backend="loky"):
+            yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
 
 
 def _abort(backend: Backend) -> None:

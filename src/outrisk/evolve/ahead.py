@@ -1,8 +1,8 @@
 """Compilation before the first use, in two processes side by side.
 
 numba compiles a function when it is first called, one at a time in a process, and keeps it on disk. So half of what a
-local search needs is compiled here and half in a process of its own: python -m outrisk.evolve.ahead. What fails here is
-compiled where it is needed.
+local search needs is compiled here and half in a process of its own: python -P -m outrisk.evolve.ahead (-P: no module
+that lies in the current folder is run). What fails here is compiled where it is needed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def compile_ahead(swaps: bool) -> None:
     quiet: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     other = None
     with suppress(OSError, ValueError):
-        other = subprocess.Popen([sys.executable, "-m", __name__], **quiet)
+        other = subprocess.Popen([sys.executable, "-P", "-m", __name__], **quiet)
     try:
         with _collecting_rarely():
             _visits()
