@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from outrisk.codebook import codebook_from_dict
 from outrisk.config import DataSection
-from outrisk.errors import ExpressionError, OutRiskError
+from outrisk.errors import ExpressionError, OutputError, OutRiskError
 from outrisk.expressions import read_expression
 from outrisk.outputs import Regression, Rule
 from outrisk.outputs.base import Subset
@@ -106,6 +106,37 @@ def test_what_is_refused_says_why(text, message):
     with pytest.raises(ExpressionError, match=message) as caught:
         read_expression(text).evaluate(FRAME)
     assert "\n" not in str(caught.value)
+
+
+CODES = codebook_from_dict(
+    CODEBOOK | {"variables": CODEBOOK["variables"] | {"sex": {"kind": "categorical", "levels": [1, 2]}}}
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("sex != 2", "sex not in [2]", "sex not in ['1', 2]", "age >= 0 and not sex == 2", "age > 1 or sex == 2"),
+        *("2 != sex", "not sex.isin([2])", "area != 'nn'", "sex != -2", "sex != age", "age != sex", "sex != age + 1"),
+        *("age != '2'", "age not in ['2']", "age < 3 != sex"),
+    ],
+)
+def test_a_comparison_with_what_no_record_can_be_is_refused(text):
+    message = (
+        "the levels of '(sex|area)' are text: '(1', '2|n', 's', 'w)'|the values of 'age' are numbers: write one without"
+    )
+    with pytest.raises(OutputError, match=message):
+        Subset(CODES, text, "o").masks()
+    for rule in (f"{text} implies age > 0", f"age > 0 implies {text}"):
+        with pytest.raises(OutputError, match=rf"^\[rules 1\] .* compares '(sex|age|area)' with .*; ({message})"):
+            Rule(CODES, rule, 1)
+
+
+@pytest.mark.parametrize(
+    "text", ["sex != '2'", "age not in [2, -9, 99]", "area < 'o'", "sex != area", "age == sqrt(age)"]
+)
+def test_a_comparison_with_what_a_record_can_be_is_not(text):
+    assert Subset(CODES, text, "o").masks()
 
 
 def places(text):

@@ -80,6 +80,36 @@ def test_faults_are_told(tmp_path, data, message):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("what", ["where", "derive"])
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ("a != 2", "compares 'a' with 2, and its values have none such: text needs quotes, numbers none"),
+        ("a not in [2]", "compares 'a' with 2"),
+        ("year != '2018'", "compares 'year' with '2018', and its values are numbers"),
+        ("a != '22'", "compares 'a' with '22'"),
+        ("a != year", "compares 'a' with year"),
+        ("a != '4'", ""),  # in the codebook alone
+        ("`my b` != ''", ""),
+        ("`my b` != 'NA'", ""),
+        ("`my b` != 'z'", ""),  # the codebook says nothing of it
+        ("t != 2", ""),
+    ],
+)
+def test_text_is_not_compared_with_numbers(tmp_path, what, text, refused):
+    levels = {"kind": "categorical", "levels": ["1", "2", "4"]}
+    codebook = {"variables": {"a": levels, "t": {"kind": "integer", "min": 0, "max": 1}}}
+    (tmp_path / "x.codebook.yaml").write_text(yaml.safe_dump(codebook))
+    # '3' stands in the data alone
+    data = {"where": f"({text}) and a != '3'"} if what == "where" else {"where": "a != '3'", "derive": {"new": text}}
+    found = study(tmp_path, data, codebook="x.codebook.yaml")
+    if not refused:
+        assert len(load_study_data(found).original)
+        return
+    with pytest.raises(ConfigError, match=refused):
+        load_study_data(found)
+
+
 def test_nullable_parquet_columns_can_be_compared(tmp_path):
     frame = pd.DataFrame({"a": pd.array([1, None, 3], "Int64"), "t": [0, 1, 1]})
     found = study(tmp_path, {"path": "x.parquet", "where": "a > 0"})

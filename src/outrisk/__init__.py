@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-# numba takes settings from .numba_config.yaml in the current folder, and could be made to load compiled code from there;
+# numba takes settings from .numba_config.yaml in the current folder, by which it could be made to load code from there;
 # what the environment says goes before
 for _setting in ("NUMBA_CACHE_DIR", "NUMBA_CACHE_LOCATOR_CLASSES"):
     os.environ.setdefault(_setting, "")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import operator
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from typing import Any
@@ -34,6 +34,39 @@ class Expression:
     def unknown(self, known: Iterable[str]) -> list[str]:
         """Names in it that are none of these columns, in alphabetical order."""
         return sorted(set(self.columns.values()) - set(known))
+
+    def stray(self, can_be: Callable[[str, Any], bool], numbers: Collection[str]) -> tuple[str, str] | None:
+        """The first column that is tested for equality with what it cannot be, and that, as written.
+
+        Such a test is true, or false, for every record, which is never what was meant. can_be: whether a column can
+        have a value. numbers: columns of numbers, which may be compared with what is computed.
+        """
+        for name, other in self._equated():
+            if isinstance(other, ast.Constant):
+                fits = can_be(name, other.value)
+            elif isinstance(other, ast.Name):
+                fits = (name in numbers) == (self.columns[other.id] in numbers)
+            else:
+                fits = name in numbers
+            if not fits:
+                return name, ast.unparse(other)
+        return None
+
+    def _equated(self) -> Iterator[tuple[str, ast.expr]]:
+        """Each column with what `==`, `!=`, `in`, `not in` or `isin` hold it against, values of a list one by one."""
+        pairs = list[tuple[ast.expr, ast.expr]]()
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Compare):
+                sides = [node.left, *node.comparators]
+                for left, sign, right in zip(sides, node.ops, sides[1:], strict=False):
+                    if isinstance(sign, ast.Eq | ast.NotEq | ast.In | ast.NotIn):
+                        pairs += [(left, right), (right, left)]
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "isin":
+                pairs += [(node.func.value, part) for part in node.args]
+        for column, other in pairs:
+            if isinstance(column, ast.Name):
+                for part in other.elts if isinstance(other, ast.List | ast.Tuple) else [other]:
+                    yield self.columns[column.id], part
 
     def evaluate(self, frame: pd.DataFrame) -> Any:
         """Its value for each record (a Series), or one value for all; ExpressionError where it has none."""

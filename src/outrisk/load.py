@@ -15,7 +15,7 @@ from outrisk import datasets
 from outrisk.codebook import Codebook
 from outrisk.config import DataSection, Study
 from outrisk.errors import ConfigError, DataError, ExpressionError
-from outrisk.expressions import read_expression
+from outrisk.expressions import Expression, read_expression
 from outrisk.microdata import FEW, Microdata, from_frame, infer_codebook, typed, unlisted
 from outrisk.propose.inferred import infer
 from outrisk.tabular import read_table
@@ -107,7 +107,7 @@ def _subset(frame: pd.DataFrame, section: DataSection, codebook: Codebook | None
     """Rows by `where`, new columns by `derive`, then only the columns that are wanted."""
     readable = typed(frame, codebook, section.missing_values)
     if section.where:
-        keep = _evaluate(readable, section.where, f"[{source}] where")
+        keep = _evaluate(readable, section.where, f"[{source}] where", codebook, section.missing_values)
         if pd.api.types.is_bool_dtype(keep.dtype):
             keep = keep.fillna(False).astype(bool)
         if keep.dtype != bool:
@@ -118,7 +118,7 @@ def _subset(frame: pd.DataFrame, section: DataSection, codebook: Codebook | None
     frame = frame.reset_index(drop=True)
     readable = readable.reset_index(drop=True)
     for name, expression in section.derive.items():
-        column = _evaluate(readable, expression, f"[{source}] derive {name}")
+        column = _evaluate(readable, expression, f"[{source}] derive {name}", codebook, section.missing_values)
         column = column.astype("int64") if column.dtype == bool else column
         frame, readable = frame.assign(**{name: column}), readable.assign(**{name: column})
     for key, names in (("drop", section.drop), ("columns", section.columns)):
@@ -150,14 +150,39 @@ def _listed_only(frame: pd.DataFrame, section: DataSection, codebook: Codebook |
     return frame
 
 
-def _evaluate(frame: pd.DataFrame, expression: str, place: str) -> pd.Series:
+def _evaluate(
+    frame: pd.DataFrame, expression: str, place: str, codebook: Codebook | None, missing_values: Sequence[str]
+) -> pd.Series:
     try:
-        result = read_expression(expression).evaluate(frame)
+        read = read_expression(expression)
+        result = read.evaluate(frame)
+        _refuse_stray(read, frame, codebook, missing_values)
     except ExpressionError as error:
         raise ConfigError(f"{place}: {expression!r} {error}; columns are {list(frame.columns)}") from None
     if not isinstance(result, pd.Series):
         raise ConfigError(f"{place}: {expression!r} does not give a value for each record")
     return result
+
+
+def _refuse_stray(
+    expression: Expression, frame: pd.DataFrame, codebook: Codebook | None, missing_values: Sequence[str]
+) -> None:
+    """ExpressionError where text is compared with a number, or a category with what is in neither codebook nor data."""
+    numbers = [name for name in expression.columns.values() if pd.api.types.is_numeric_dtype(frame[name].dtype)]
+
+    def can_be(name: str, value: object) -> bool:
+        if name in numbers:
+            return not isinstance(value, str)
+        listed = codebook[name].values if codebook is not None and name in codebook else None
+        if isinstance(value, str) and (listed is None or value in listed or value in missing_values):
+            return True
+        return pd.api.types.is_datetime64_any_dtype(frame[name].dtype) or bool((frame[name] == value).any())
+
+    if stray := expression.stray(can_be, numbers):
+        words = "are numbers" if stray[0] in numbers else "have none such"
+        raise ExpressionError(
+            f"compares '{stray[0]}' with {stray[1]}, and its values {words}: text needs quotes, numbers none"
+        )
 
 
 def _load(section: DataSection, source: str) -> pd.DataFrame:

@@ -51,7 +51,8 @@ def test_nothing_that_lies_in_the_current_folder_is_run(tmp_path, monkeypatch):
     for name, instead in {"kept": lambda _: False, "_visits": lambda: None, "_batches": lambda: None}.items():
         monkeypatch.setattr(ahead, name, instead)
     ahead.compile_ahead(swaps=True)
-    code = "from outrisk import inner_code; from numba import config; print([config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES])"
+    asked = "print([config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES])"
+    code = f"from outrisk import inner_code; from numba import config; {asked}"
     unset = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_CACHE")}
     said = subprocess.run([sys.executable, "-P", "-c", code], env=unset, check=True, capture_output=True, text=True)
     assert said.stdout == "['', '']\n"

@@ -72,7 +72,7 @@ def test_every_table_of_some_variables():
         ({"by": ("age",), "ways": 2}, "ways: 2 but by:"),
         ({"by": ("age",), "where": "age >"}, "is not an expression"),
         ({"by": ("age",), "where": "`no such` > 1"}, r"names \['no such'\]"),
-        ({"by": ("age",), "where": "`my ill` == 'maybe'"}, "holds for no value"),
+        ({"by": ("age",), "where": "`my ill` == 'maybe'"}, "with 'maybe'; the levels of 'my ill' are text: "),
     ],
 )
 def test_entries_that_cannot_be_used(entry, message):

@@ -165,7 +165,7 @@ def test_formulas_that_cannot_be_used(formula, message):
         ({"formula": "ill ~ age", "where": "wage > 3"}, r"names \['wage'\]; variables are"),
         ({"formula": "ill ~ age", "where": "3 > 2"}, "names no variable"),
         ({"formula": "ill ~ age", "where": "age > 99"}, "holds for no value of the codebook"),
-        ({"formula": "ill ~ age", "where": "area == 1"}, "holds for no value of the codebook; .* need quotes"),
+        ({"formula": "ill ~ age", "where": "area == 1"}, "compares 'area' with 1; the levels of 'area' are text: '"),
         ({"formula": "ill ~ age", "where": "age + 1"}, "is not true or false for each record"),
         ({"formula": "ill ~ age", "where": "area > 3"}, "where: 'area > 3' fails"),
     ],

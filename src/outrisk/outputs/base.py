@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from outrisk.codebook import Codebook, format_value
+from outrisk.codebook import Codebook, Variable, format_value
 from outrisk.errors import EvolveError, ExpressionError, OutputError
 from outrisk.expressions import Expression, read_expression
 from outrisk.microdata import Microdata, decode
@@ -226,6 +226,18 @@ class Subset:
                 f"output '{self.output}': where: {self.where!r} names "
                 f"{unknown or 'no variable'}; variables are {self.codebook.names}"
             )
+        variables = {name: self.codebook[name] for name in set(named)}
+        stray = self._expression.stray(
+            lambda name, value: (
+                not isinstance(value, str) if variables[name].numeric else value in variables[name].code_of
+            ),
+            [name for name, variable in variables.items() if variable.numeric],
+        )
+        if stray:
+            raise OutputError(
+                f"output '{self.output}': where: {self.where!r} compares '{stray[0]}' with {stray[1]}; "
+                f"{_comparable(self.codebook[stray[0]])}"
+            )
         return [name for name in self.codebook.names if name in named]
 
     @cached_property
@@ -243,8 +255,7 @@ class Subset:
         include = self._holds(support_frame(self.codebook, joint))
         if not include.any():
             raise OutputError(
-                f"output '{self.output}': where: {self.where!r} holds for no value of the codebook; "
-                "values of a categorical variable are text and need quotes, numbers have none"
+                f"output '{self.output}': where: {self.where!r} holds for no value of the codebook; widen it"
             )
         return (Mask(joint, include),)
 
@@ -266,6 +277,15 @@ class Subset:
                 f"output '{self.output}': where: {self.where!r} is not true or false for each record (as age >= 27 is)"
             )
         return holds
+
+
+def _comparable(variable: Variable) -> str:
+    """What a variable can be compared with, in words."""
+    if variable.numeric:
+        return f"the values of '{variable.name}' are numbers: write one without quotes"
+    more = ", ..." if len(variable.values) > 20 else ""
+    missing = f" (a missing one is isna({variable.name}))" if variable.missing else ""
+    return f"the levels of '{variable.name}' are text: {', '.join(map(repr, variable.values[:20]))}{more}{missing}"
 
 
 def joint_for(codebook: Codebook, names: Sequence[str], output: str) -> Joint:
