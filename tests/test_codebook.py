@@ -82,6 +82,13 @@ def one(**entry):
         (one(kind="numeric", min=0, max=1e300, step=1e-300), "values; widen the step"),
         (one(kind="numeric", values=[2, 1]), "'x' do not ascend"),
         (one(kind="numeric", values=[1, float("nan")]), "nan among the values of 'x' is not a number"),
+        (
+            one(kind="integer", values=[0, 2**53 + 1]),
+            r"a value of 'x' is above 2\*\*53, beyond which whole numbers are",
+        ),
+        (one(kind="integer", values=[1e300]), "a value of 'x' is above"),
+        (one(kind="numeric", values=[0, 10**400]), "a value of 'x' is above"),
+        (one(kind="integer", min=0, max=10**400), "a value of 'x' is above"),
         (one(kind="numeric", values="12"), "'12' among the values of 'x' is not a number"),
     ],
 )

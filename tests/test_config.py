@@ -191,6 +191,20 @@ LOGIT = {"kind": "logit", "formula": "a ~ b"}
         ({"study": {"folds": [1, 3]}}, r"\[study\] folds: 3 is not 1, 2, 4, 8"),
         ({"study": {"folds": [0]}}, r"\[study\] folds: 0 is not 1, 2, 4, 8"),
         ({"study": {"folds": []}}, r"\[study\] folds: \[\] must list one or more"),
+        (
+            {"study": {"runs": 10_001}},
+            r"\[study.runs\] is 10001: write a whole number from 1 to 10,000, or one for each",
+        ),
+        (
+            {"study": {"folds": [1], "runs": {1: 10**18}}},
+            r"\[study.runs\] is .*: write a whole number from 1 to 10,000",
+        ),
+        ({"contributions": {"runs": 10**18}}, r"\[contributions.runs\] is 1000000000000000000: it must be less than"),
+        ({"rules": ["a > 1"] * 1_001}, r"\[rules\] is \['a > 1', .*: give at most 1,000"),
+        (
+            {"data": {"path": "a", "derive": {f"c{i}": "a" for i in range(1_001)}}},
+            r"\[data.derive\] .*: give at most 1,000",
+        ),
         ({"study": {"folds": [1, 1]}}, r"\[study\] folds: \[1, 1\] must list one or more different levels"),
     ],
 )
@@ -211,6 +225,13 @@ def test_faults_name_place_value_and_way_out(tmp_path, changes, message):
         (b"a: 1\nb: {c: 1, c: 2}", "not YAML, line 2, column 11: key 'c' is given twice"),
         (b"a: !!python/object:os.system x", "not YAML, line 1"),
         (b"\xff\xfe\x00", "not a text file in UTF-8"),
+        (
+            b"a:\n  - 1" + b"0" * 400,
+            r"not YAML, line 2, column 5: 10000000000000000000\.\.\. is too large for a number; put",
+        ),
+        (b"a: 0x" + b"F" * 6_000, "not YAML, line 1, column 4: 0xFFFFFFFFFFFFFFFFFF... is too large for a number"),
+        (b"a: -9223372036854775809", "not YAML, line 1, column 4: -9223372036854775809 is too large for a number"),
+        (b"{1" + b"0" * 400 + b": a}", "not YAML, line 1, column 2: 10000000000000000000... is too large for a number"),
         (b"a: 2020-13-45", "not YAML: month must be"),
         (b"[" * 5000, "not YAML"),
     ],

@@ -79,6 +79,10 @@ def test_values_are_those_of_pandas(text):
         ("not `my job`.isin(['a'])", ~FRAME["my job"].isin(["a"])),
         ("minimum(age, 35) ** 2", np.minimum(FRAME["age"], 35) ** 2),
         ("'&' != `my job`", FRAME["my job"] != "&"),
+        ("age ** 64", FRAME["age"] ** 64.0),
+        ("age * 9223372036854775807 * 3", FRAME["age"] * 3.0 * 2**63),
+        ("age + 9223372036854775807", FRAME["age"] + 2.0**63),
+        ("2 ** -age", 2.0 ** -FRAME["age"]),
     ],
 )
 def test_functions_and_methods(text, expected):
@@ -99,6 +103,9 @@ def test_functions_and_methods(text, expected):
         ("isna(obj=age)", "names an argument"),
         ("`age", "a ` that is not closed"),
         ("2 ** 70 ** 2", "is a power above 64"),
+        ("age ** (64 * 64)", "is a power above 64"),
+        (f"age ** ({2**63 - 1} * {2**63 - 1})", "is a power above 64"),
+        ("20 ** (64 * 64) > age", "is a power above 64"),
         ("age" + " + age" * 2_000, "is longer than 5,000 characters"),
     ],
 )
@@ -137,6 +144,43 @@ def test_a_comparison_with_what_no_record_can_be_is_refused(text):
 )
 def test_a_comparison_with_what_a_record_can_be_is_not(text):
     assert Subset(CODES, text, "o").masks()
+
+
+@pytest.mark.parametrize(
+    ("term", "message"),
+    [
+        ("I(age ** 32)", r"has 'age \*\* 32', which can pass the whole numbers there are: divide first"),
+        ("I((-age * 10000) ** 16)", "can pass the whole numbers"),
+        ("{age * 9223372036854775807}", "can pass the whole numbers"),
+        (f"I(age + {2**63 - 1} * {2**63 - 1})", "can pass the whole numbers"),
+        ("np.log(age ** age ** age + 1)", "can pass the whole numbers"),
+        ("I(age ** (64 * 64))", "is a power above 64"),
+        ("C(area, levels=['n', 's'])", r"which has an unknown option; options are base, center"),
+        ("C(area, contrasts=99)", "which codes a category by none of Treatment, Sum, Helmert"),
+        ("C(area, [1, 2])", "which codes a category by none of Treatment"),
+    ],
+)
+def test_terms_that_would_give_other_numbers_are_refused(term, message):
+    for formula in (f"ill ~ {term}", f"ill ~ sex + {term}"):
+        with pytest.raises(OutputError, match=message):
+            Regression(BOOK, "o", "logit", formula)
+    with pytest.raises(OutputError, match=message):
+        Regression(BOOK, "o", "poisson", "sex ~ area", offset=term)
+
+
+@pytest.mark.parametrize("term", ["I(age ** 20)", "I((age / 10) ** 30)", "I(age ** 2 * sex)", "C(area, contr.sum)"])
+def test_terms_that_stay_whole_are_not(term):
+    assert Regression(BOOK, "o", "logit", f"ill ~ {term}").labels
+
+
+def test_a_formula_of_too_many_columns_is_refused_before_it_is_computed():
+    book = codebook_from_dict(
+        {"variables": CODEBOOK["variables"] | {"id": {"kind": "integer", "min": 1, "max": 60_000}}}
+    )
+    for term, columns in {"C(id)": "60,001", "C(id):C(area)": "180,001"}.items():
+        with pytest.raises(OutputError, match=f"has {columns} columns; at most 1,000 are possible: band"):
+            Regression(book, "o", "ols", f"age ~ {term}")
+    assert Regression(book, "o", "ols", "age ~ id").labels
 
 
 def places(text):

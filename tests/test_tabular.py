@@ -40,6 +40,15 @@ def test_a_plain_file_needs_no_word(tmp_path):
     assert read_source(tmp_path / "d.csv").notes == ()
 
 
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("sep", [",", ";", "\t"])
+def test_a_first_line_for_excel_is_no_header(tmp_path, sep, ending):
+    content = f"sep={sep}\n{(PLAIN if sep == ',' else GERMAN).replace(';', sep)}".replace("\n", ending)
+    (tmp_path / "d.csv").write_bytes(content.encode("utf-8-sig"))
+    (tmp_path / "plain.csv").write_text(PLAIN, encoding="utf-8")
+    pd.testing.assert_frame_equal(read_table(tmp_path / "d.csv"), read_table(tmp_path / "plain.csv"))
+
+
 def test_what_is_said_is_not_guessed(tmp_path):
     path = tmp_path / "d.csv"
     path.write_bytes("a;b\n1,5;x;y\n".replace(";y", "").encode())

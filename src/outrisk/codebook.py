@@ -13,6 +13,7 @@ from outrisk.errors import CodebookError
 
 Kind = Literal["categorical", "integer", "numeric"]
 MAX_SUPPORT = 65_535  # codes are 16-bit unsigned integers
+_LARGEST_WHOLE = 2**53
 MISSING = "Missing"  # how the missing level is written in labels; in data files it is an empty cell
 
 
@@ -208,8 +209,14 @@ def _numbers(name: str, kind: Kind, entry: Mapping[str, Any]) -> tuple[Any, ...]
 
 
 def _check_number(name: str, number: object, whole: bool = False) -> float | int:
-    if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
+    finite = isinstance(number, int) or (isinstance(number, float) and math.isfinite(number))
+    if isinstance(number, bool) or not finite:
         raise CodebookError(f"codebook: {number!r} among the values of '{name}' is not a number")
+    if (whole or isinstance(number, int)) and abs(number) > _LARGEST_WHOLE:
+        raise CodebookError(
+            f"codebook: a value of '{name}' is above 2**53, beyond which whole numbers are not told apart; "
+            "use a larger unit, or kind categorical"
+        )
     if whole:
         if number != int(number):
             raise CodebookError(

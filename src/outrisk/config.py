@@ -46,6 +46,10 @@ from outrisk.tabular import Written
 _PATHS = {"path", "acro", "values", "function"}  # keys whose values are paths relative to the study file
 _OF_DATA = ("privacy", "attacks", "appetite", "intruder", "register", "contributions", "released")
 _BLANK = "???"  # what `outrisk init` could not know
+_MOST_RUNS = 10_000
+_LONGEST = 10**8  # seconds, three years: a timer takes no more than 292 years
+_LARGEST = 2**63  # whole number in a file
+_MOST_EXPRESSIONS = 1_000  # rules, derived columns
 _MOST_NODES = 1_000_000  # entries of a YAML file, those that aliases repeat counted each time
 
 
@@ -87,7 +91,7 @@ class DataSection(_Section):
     missing: dict[str, tuple[str | int | float, ...]] = Field(default_factory=dict)
     years: tuple[str, ...] = ()
     where: str = ""
-    derive: dict[str, str] = Field(default_factory=dict)
+    derive: dict[str, str] = Field(default_factory=dict, max_length=_MOST_EXPRESSIONS)
     drop: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     merge: dict[str, str] = Field(default_factory=dict)
@@ -143,8 +147,10 @@ class EvolveSection(_Section):
 
 def _positive(runs: object) -> object:
     numbers = [*runs, *runs.values()] if isinstance(runs, dict) and runs else [runs]
-    if any(isinstance(number, bool) or not isinstance(number, int) or number < 1 for number in numbers):
-        raise ValueError("write a whole number from 1, or one for each level of folds, as in {1: 10, 2: 5}")
+    if any(isinstance(each, bool) or not isinstance(each, int) or not 1 <= each <= _MOST_RUNS for each in numbers):
+        raise ValueError(
+            f"write a whole number from 1 to {_MOST_RUNS:,}, or one for each level of folds, as in {{1: 10, 2: 5}}"
+        )
     return runs
 
 
@@ -155,8 +161,8 @@ class StudySection(_Section):
 
     runs: Annotated[int | dict[int, int], BeforeValidator(_positive)] = 3
     folds: tuple[int, ...] = (1, 2)
-    time_limit: float | None = Field(default=None, gt=0)
-    run_time_limit: float | None = Field(default=None, gt=0)
+    time_limit: float | None = Field(default=None, gt=0, le=_LONGEST)
+    run_time_limit: float | None = Field(default=None, gt=0, le=_LONGEST)
 
     @model_validator(mode="after")
     def _levels(self) -> StudySection:
@@ -190,7 +196,7 @@ class PrivacySection(_Section):
 
     metrics: Names | None = None
     sample: int | None = Field(default=1_000, ge=2)
-    time_limit: float = Field(default=20.0, gt=0)
+    time_limit: float = Field(default=20.0, gt=0, le=_LONGEST)
 
 
 class AttacksSection(_Section):
@@ -233,7 +239,7 @@ class ContributionsSection(_Section):
 
     leave_one_out: bool | None = None
     shapley: bool = False
-    runs: int = Field(default=1, ge=1)
+    runs: int = Field(default=1, ge=1, le=_MOST_RUNS)
 
 
 class StudyFile(_Section):
@@ -248,7 +254,7 @@ class StudyFile(_Section):
     codebook: str = ""
     outputs: tuple[OutputEntry, ...] = Field(min_length=1)
     released: tuple[str, ...] = ()
-    rules: tuple[str, ...] = ()
+    rules: tuple[str, ...] = Field(default=(), max_length=_MOST_EXPRESSIONS)
     keys: tuple[str, ...] = Field(default=(), min_length=1)
     target: str = ""
     key_sizes: tuple[int, ...] = ()
@@ -585,6 +591,19 @@ class _Loader(yaml.SafeLoader):
                 seen.add((key.tag, key.value))
         return super().construct_mapping(node, deep)
 
+    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+        """A whole number of 64 bits: larger ones cannot be computed with, nor always be written."""
+        text = str(self.construct_scalar(node))
+        if len(text) > 100 or abs(number := int(super().construct_yaml_int(node))) > _LARGEST:
+            shown = text if len(text) <= 20 else f"{text[:20]}..."
+            raise yaml.constructor.ConstructorError(
+                None, None, f"{shown} is too large for a number; put it in quotes if it is text", node.start_mark
+            )
+        return number
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
+
 
 def _loaded(text: str) -> object:
     """The content of a YAML document; YAMLError for one that aliases blow up beyond any study."""
@@ -643,6 +662,7 @@ _SECTIONS: dict[str, type[BaseModel]] = {
 _WORDS = {  # pydantic's kinds of fault in this project's words
     "tuple_type": "write a list",
     "too_short": "list at least one",
+    "too_long": f"give at most {_MOST_EXPRESSIONS:,}",
     "string_type": "write text (in quotes, if YAML reads it otherwise)",
     "string_pattern_mismatch": "use letters, digits, '.', '_' and '-' only, a letter or digit first",
     "int_type": "write a whole number",

@@ -149,7 +149,10 @@ def _value(node: ast.expr, columns: Mapping[str, Any]) -> Any:
             return not truth if isinstance(truth, bool) else ~truth
         return -value if isinstance(node.op, ast.USub) else +value
     if isinstance(node, ast.BinOp):
-        return ARITHMETIC[type(node.op)](*(_number(_value(side, columns), side) for side in (node.left, node.right)))
+        left, right = (_number(_value(side, columns), side) for side in (node.left, node.right))
+        if not isinstance(node.op, ast.FloorDiv | ast.Mod):
+            left, right = left * 1.0, right * 1.0  # whole numbers of 64 bits go on from the least beyond the greatest
+        return ARITHMETIC[type(node.op)](left, right)
     if isinstance(node, ast.Compare):
         sides = [_value(part, columns) for part in (node.left, *node.comparators)]
         links = [_compared(*each) for each in zip(sides, node.ops, sides[1:], strict=False)]

@@ -100,8 +100,9 @@ def _check_arithmetic(node: ast.BinOp) -> None:
     if isinstance(node.op, ast.Pow):
         named = any(isinstance(part, ast.Name) for part in ast.walk(node))
         exponent = node.right.operand if isinstance(node.right, ast.UnaryOp) else node.right
-        large = isinstance(exponent, ast.Constant) and abs(float(exponent.value)) > _LARGEST_POWER  # type: ignore[arg-type]
-        if large or not named:
+        small = isinstance(exponent, ast.Constant) and abs(float(exponent.value)) <= _LARGEST_POWER  # type: ignore[arg-type]
+        computed = any(isinstance(part, ast.Name) for part in ast.walk(exponent))
+        if not named or not (small or computed):
             raise refuse(node, f"is a power above {_LARGEST_POWER}, or one of numbers alone: write the number")
 
 

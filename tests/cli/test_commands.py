@@ -101,7 +101,10 @@ def test_the_importance_of_outputs_is_carried_out_and_told(tmp_path, capsys, com
 
 def test_quiet_says_nothing_and_a_guessed_codebook_is_told(tmp_path, capsys):
     path = write_study(tmp_path, {"codebook": None, "study": {"folds": [1], "runs": 1}})
+    plain = (tmp_path / "small.csv").read_text()
+    (tmp_path / "small.csv").write_text(plain.replace(",", ";"))  # what is found out is a note
     assert outrisk(capsys, "assess", path, "--out", tmp_path / "a", "--quiet") == (0, "", "")
+    (tmp_path / "small.csv").write_text(plain)
     code, out, err = outrisk(capsys, "assess", path, "--out", tmp_path / "b")
     assert (code, err) == (0, "")
     assert "The codebook was guessed from the data; check" in out

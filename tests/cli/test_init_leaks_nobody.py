@@ -181,6 +181,11 @@ def test_what_is_wanted_is_what_is_written(plain, tmp_path, capsys):
         (["--table", "sex,nobody"], "no column 'nobody'"),
         (["--missing", "nobody=1"], "no column 'nobody'"),
         (["--sep", "x|"], "sep: 'x|' is not one character"),
+        (["--sep", "é"], "sep: 'é' is not one character of ASCII, or 'tab'"),
+        (
+            ["--keys", "age", "sex", "--target", "sex"],
+            r"target 'sex' is among the keys \['age', 'sex'\]; .*: name another",
+        ),
         (["--encoding", "klingon"], "'klingon' is not known"),
     ],
 )

@@ -74,5 +74,11 @@ def test_too_short_for_one_run(tmp_path, capsys, place):
 
 
 def test_limits_that_are_none(tmp_path, capsys):
-    path = write_study(tmp_path, {"study": {"time_limit": 0}})
-    assert "[study.time_limit] is 0" in refused(capsys, "assess", path)
+    for limit, number in {"0": 0, "1e10": 1e10, "inf": float("inf"), "nan": float("nan")}.items():
+        path = write_study(tmp_path, {"study": {"time_limit": number}})
+        assert f"[study.time_limit] is {number}: it must be" in refused(capsys, "assess", path)
+        path = write_study(tmp_path)
+        for option in ("time-limit", "run-time-limit"):
+            said = refused(capsys, "assess", path, f"--{option}", limit)
+            place = f"[study.{option.replace('-', '_')}] is {float(limit)}: it must be"
+            assert (f"--{option}" if limit == "nan" else place) in said

@@ -71,6 +71,7 @@ def test_broken_counts_records_outside_the_mask(rows, text):
         ("age < 16 implies pay == 0 implies age > 3", "has 'implies' twice; join conditions with 'and'"),
         ("age < 5 implies pay == 0", "'age < 5' holds for no value of the codebook"),
         ("age == '5' implies pay == 0", "the values of 'age' are numbers: write one without quotes"),
+        ("age" + " " * 5_000 + "> 0", r"^\[rules 2\] is longer than 5,000 characters; make several rules of it"),
         ("age + 1", "is not true or false for each record"),
     ],
 )

@@ -86,6 +86,10 @@ class _Notes(logging.Handler):
             sys.stderr.write(f"note: {said}\n")
 
 
+def _speak(quiet: bool) -> None:
+    logging.getLogger("outrisk").setLevel(logging.ERROR if quiet else logging.INFO)
+
+
 class _Stopped(Exception):  # noqa: N818
     """Ctrl-C, under a name that typer does not know: it would end the command without a word."""
 
@@ -148,6 +152,7 @@ def assess(
     """Assess the outputs of a study: evolve, refit, measure, report. An unfinished study goes on where it was."""
     from outrisk.cli.assess import run_study
 
+    _speak(quiet)
     more = (time_limit, run_time_limit, backend.value, address, released or [])
     return _stoppable(lambda: run_study(study, out, force, workers, seed, quiet, trust, *more))
 
@@ -202,9 +207,9 @@ def prove(
 @app.command()
 def follow(
     study: Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The study whose outputs are released again.")],
-    runs: Annotated[int, typer.Option(min=1, help="Runs of evolution on each release; 5 or more.")] = 5,
+    runs: Annotated[int, typer.Option(min=1, max=10_000, help="Runs of evolution on each release; 5 or more.")] = 5,
     rounds: Annotated[
-        int, typer.Option(min=1, help="How often values are changed, of 5 % of the records at most.")
+        int, typer.Option(min=1, max=10_000, help="How often values are changed, of 5 % of the records at most.")
     ] = 1,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed in place of the study's.")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Runs at a time (default: one a core).")] = None,
@@ -349,6 +354,7 @@ def teach(
     """Make synthetic teaching data from a codebook and released numbers alone."""
     from outrisk.cli.teach import make_teaching_data
 
+    _speak(quiet)
     more = tuple(ending for ending, on in ((".parquet", parquet), (".dta", dta), (".sav", sav)) if on)
     return _stoppable(lambda: make_teaching_data(study, records, copies, out, force, more, workers, seed, quiet, trust))
 

@@ -85,6 +85,11 @@ def propose(table: Table, source: str, wishes: Wishes, ask: Ask | None = None) -
         raise ConfigError(f"{source}: one column only; a study needs a key and a target")
     for name in (*wishes.named, *(name for name in wishes.missing if name)):
         _check_name(name, names, source)
+    if wishes.target in wishes.keys:
+        raise ConfigError(
+            f"{source}: target '{wishes.target}' is among the keys {list(wishes.keys)}; an intruder who knows it "
+            "learns nothing: name another"
+        )
     uses = _uses(wishes.formulas, names, source)
     columns = []
     for name in names:

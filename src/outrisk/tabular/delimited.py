@@ -21,6 +21,7 @@ _SAMPLE = 200  # records that a separator is judged by
 _CHUNK = 1 << 20  # bytes read at a time
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _NOT_IN_1252 = b"\x81\x8d\x8f\x90\x9d"
+_SAYS_SEPARATOR = re.compile(r"sep=([,;\t|])\r?\n")  # a first line for Excel
 _COMMA = re.compile(r"[+-]?\d*,\d+")
 _POINTS_AND_COMMA = re.compile(r"[+-]?\d{1,3}(\.\d{3})+,\d+")
 _GROUPED = re.compile(r"[+-]?\d{1,3}(\.\d{3})+")
@@ -36,12 +37,15 @@ def read_delimited(path: Path, written: Written) -> Table:
     encoding, notes = (given.encoding, []) if given.encoding else _encoding(path)
     with _opened(path, encoding) as file:
         sample = "".join(islice(file, _SAMPLE))
-    sep = given.sep or _separator(sample)
+    said = _SAYS_SEPARATOR.match(sample)
+    above = 1 if said else 0  # lines above the header
+    sep = given.sep or (said[1] if said else _separator(sample))
     if sep != "," and not given.sep:
         notes.append(f"cells are separated by {SEPARATORS[sep]}")
-    _check_widths(path, encoding, sep)
+    _check_widths(path, encoding, sep, above)
     # the header as a record: pandas would quietly rename a repeated column
-    cells = pd.read_csv(path, dtype=str, keep_default_na=False, header=None, sep=sep, encoding=encoding)
+    how: dict[str, Any] = {"sep": sep, "encoding": encoding, "skiprows": above}
+    cells = pd.read_csv(path, dtype=str, keep_default_na=False, header=None, **how)
     header = [str(name).removeprefix("\ufeff").strip() for name in cells.iloc[0]]
     frame = cells.iloc[1:].reset_index(drop=True)
     frame.columns = pd.Index(header)
@@ -99,10 +103,11 @@ def _separator(sample: str) -> str:
     return max(SEPARATORS, key=cells)
 
 
-def _check_widths(path: Path, encoding: str, sep: str) -> None:
+def _check_widths(path: Path, encoding: str, sep: str, above: int) -> None:
     """DataError where a record has not the header's cells: pandas would quietly fill one that is too short."""
     with _opened(path, encoding) as file:
         width = 0
+        _ = list(islice(file, above))
         for number, row in enumerate(csv.reader(file, strict=True, delimiter=sep)):
             width = width or len(row)
             if row and len(row) != width:

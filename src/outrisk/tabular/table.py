@@ -23,8 +23,8 @@ class Written:
     def checked(self) -> Written:
         """With 'tab' as the character; ValueError, in one line, for what there is none of."""
         sep = {"tab": "\t", "\\t": "\t"}.get(self.sep, self.sep)
-        if len(sep) > 1 or sep in ('"', "\n", "\r"):
-            raise ValueError(f"sep: {self.sep!r} is not one character, or 'tab'")
+        if len(sep) > 1 or not sep.isascii() or sep in ('"', "\n", "\r"):
+            raise ValueError(f"sep: {self.sep!r} is not one character of ASCII, or 'tab'")
         if self.decimal not in ("", ".", ","):
             raise ValueError(f"decimal: {self.decimal!r} is neither '.' nor ','")
         try:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
+from outrisk.grammar import LONGEST
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Subset, joint_for, support_frame
 from outrisk.problem.blocks import Mask
@@ -58,12 +59,14 @@ class Rule:
             include[claim.select(frame).index] = True
         except OutputError as error:
             words = str(error).removeprefix(f"output '{self.place}': ").removeprefix("where: ")
-            raise OutputError(f"{self.place} {words}") from None
+            raise OutputError(f"{self.place} {words.removeprefix(f'{self.place} ')}") from None
         return Mask(joint, include)
 
     @cached_property
     def _sides(self) -> tuple[Subset, ...]:
         """The condition, if there is one, and what must hold under it."""
+        if len(self.text) > LONGEST:
+            raise OutputError(f"{self.place} is longer than {LONGEST:,} characters; make several rules of it")
         cover = _QUOTED.sub(lambda quoted: "_" * len(quoted[0]), self.text)
         cuts = list(_IMPLIES.finditer(cover))
         if len(cuts) > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from outrisk.microdata import decode
 from outrisk.outputs.base import Array, joint_for, support_frame
 from outrisk.outputs.regression.terms import CONTEXT, check_formula
 from outrisk.problem.blocks import Joint, Term
+
+_MOST_COLUMNS = 1_000
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,7 @@ class Side:
     def spec(self) -> ModelSpec:
         """Formulaic's specification, with every level of the codebook known."""
         _ = self.variables
+        self._refuse_wide()
         variables = self.codebook.variables  # all: formulaic does not list those inside its stateful transforms
         length = max(len(variable.values) for variable in variables)
         frame = pd.DataFrame(
@@ -116,6 +120,24 @@ class Side:
             found[name] = format_value(base if base in levels else levels[0]) if has_base else ""
         return found
 
+    def _refuse_wide(self) -> None:
+        """OutputError for more columns than any study needs, before they are computed."""
+        columns = 0
+        for term in self.formula:
+            sizes = [self._levels(str(factor.expr)) for factor in term.factors]
+            columns += math.prod(sizes)
+        if columns > _MOST_COLUMNS:
+            raise OutputError(
+                f"output '{self.output}': formula '{self.formula}' has {columns:,} columns; at most {_MOST_COLUMNS:,} "
+                "are possible: band the variables that enter as categories"
+            )
+
+    def _levels(self, factor: str) -> int:
+        """As many columns as a factor may have: the levels of a category, 1 for a number."""
+        named = [each for each in self.codebook.variables if re.search(rf"(?<!\w){re.escape(each.name)}(?!\w)", factor)]
+        as_category = factor.startswith("C(")
+        return max((each.size for each in named if as_category or not each.numeric), default=1)
+
     def _refuse_whole_data(self, what: str) -> None:
         raise OutputError(
             f"output '{self.output}': {what} in the formula depends on all the data; write its constants out instead"
@@ -152,12 +174,21 @@ def read_number(codebook: Codebook, output: str, what: str, text: str) -> Side:
 
 def _parsed(codebook: Codebook, output: str, what: str, text: str, formula: str) -> Any:
     try:
-        check_formula(formula, codebook.names)
+        check_formula(formula, codebook.names, _largest(codebook))
         return Formula(formula)
     except ExpressionError as error:
         raise OutputError(f"output '{output}': {what} {text!r} {error}") from None
     except Exception as error:  # formulaic's own errors have no common base
         raise OutputError(f"output '{output}': {what} {text!r} cannot be read: {first_line(error)}") from None
+
+
+def _largest(codebook: Codebook) -> dict[str, int]:
+    """The greatest magnitude of each variable of whole numbers; one with gaps is computed with as other numbers are."""
+    return {
+        each.name: max(map(abs, each.values))
+        for each in codebook.variables
+        if each.kind == "integer" and not each.missing
+    }
 
 
 def _filled(codebook: Codebook, frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:

@@ -7,6 +7,7 @@ grammar of `outrisk.grammar` with formulaic's transforms instead of methods.
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
@@ -39,8 +40,10 @@ _HIGHEST_ORDER = 6
 _TRANSFORMS = ("C", "I", "bs", "cc", "center", "cr", "cs", "lag", "poly", "scale", "standardize")
 _CODINGS = ("Diff", "Helmert", "Poly", "Sum", "Treatment")
 _CONTRASTS = ("SAS", "diff", "helmert", "poly", "sum", "treatment")  # of `contr`
-_OPTIONS = ("base", "center", "degree", "df", "include_intercept", "levels", "raw", "reference", "scale", "without")
+_OPTIONS = ("base", "center", "degree", "df", "include_intercept", "raw", "reference", "scale", "without")
 _LARGEST_OPTION = 100  # such as degrees of freedom
+_WHOLE = ("I", "abs", "ceil", "floor", "maximum", "minimum", "round", "sign")  # make whole numbers of whole ones
+_BITS = 63  # of a whole number, beside its sign
 
 
 class Treatment(contrasts.TreatmentContrasts):  # type: ignore[misc]
@@ -79,10 +82,11 @@ CONTEXT: Mapping[str, Any] = {  # what terms may name beside columns and formula
 }
 
 
-def check_formula(text: str, names: Sequence[str]) -> None:
+def check_formula(text: str, names: Sequence[str], largest: Mapping[str, int] | None = None) -> None:
     """ExpressionError, in words that follow the formula, unless it is of the grammar and names these columns alone.
 
-    Nothing is computed.
+    largest: the greatest magnitude in each column of whole numbers; what is computed from them must stay one that the
+    machine has, for beyond it counts on from the least. Nothing is computed.
     """
     if len(text) > LONGEST:
         raise ExpressionError(f"is longer than {LONGEST:,} characters; derive a variable first")
@@ -92,7 +96,7 @@ def check_formula(text: str, names: Sequence[str]) -> None:
         raise ExpressionError(f"cannot be read: {first_line(error)}") from None
     try:
         for before, token in zip([None, *tokens], tokens, strict=False):
-            _check_token(token, before, names)
+            _check_token(token, before, names, largest or {})
         if _terms(DefaultFormulaParser().get_ast(text, context={})) > _MOST_TERMS:
             raise ExpressionError(f"has more than {_MOST_TERMS:,} terms; leave interactions out")
     except RecursionError:
@@ -103,13 +107,13 @@ def check_formula(text: str, names: Sequence[str]) -> None:
         raise ExpressionError(f"cannot be read: {first_line(error)}") from None
 
 
-def _check_token(token: Token, before: Token | None, names: Sequence[str]) -> None:
+def _check_token(token: Token, before: Token | None, names: Sequence[str], largest: Mapping[str, int]) -> None:
     kind, text = token.kind, token.token
     if kind is Token.Kind.NAME:
         if text not in names:
             raise ExpressionError(f"names '{text}', which is not a variable; variables are {list(names)}")
     elif kind is Token.Kind.PYTHON:
-        check_term(text, names)
+        check_term(text, names, largest)
     elif kind is Token.Kind.OPERATOR:
         if not _OPERATORS.fullmatch(text):
             raise ExpressionError(f"has '{text}', which no formula may have (docs/files.md has the grammar)")
@@ -127,8 +131,8 @@ def _check_token(token: Token, before: Token | None, names: Sequence[str]) -> No
         raise ExpressionError(f"has '{text}', which no formula may have (docs/files.md has the grammar)")
 
 
-def check_term(text: str, names: Sequence[str]) -> None:
-    """ExpressionError unless the code of a term is of the grammar and names these columns alone."""
+def check_term(text: str, names: Sequence[str], largest: Mapping[str, int]) -> None:
+    """ExpressionError unless the code of a term is of the grammar, names these columns alone and stays in bounds."""
     aliases: dict[str, str] = {}
     tree = parse_python(sanitize_variable_names(text, {}, aliases, template="quoted_{}"))
     check_tree(tree, _check_call, bits=True)
@@ -138,6 +142,41 @@ def check_term(text: str, names: Sequence[str]) -> None:
             name = aliases.get(node.id, node.id)
             if name not in names and not _inside(node, tree):
                 raise ExpressionError(f"names '{name}', which is not a variable; variables are {list(names)}")
+    _check_bounds(tree, {name: largest.get(aliases.get(name, name)) for name in _names(tree)})
+
+
+def _names(tree: ast.expr) -> set[str]:
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def _check_bounds(node: ast.expr, largest: Mapping[str, int | None]) -> float | None:
+    """The greatest magnitude that whole numbers of a checked tree can reach; None for other numbers.
+
+    ExpressionError where that is more than 64 bits hold.
+    """
+    if isinstance(node, ast.Name):
+        return largest[node.id]
+    if isinstance(node, ast.Constant):
+        return abs(node.value) if isinstance(node.value, int) else None
+    parts = [_check_bounds(part, largest) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+    if isinstance(node, ast.Compare | ast.BoolOp):
+        return 1
+    if isinstance(node, ast.Call):
+        whole = ast.unparse(node.func).removeprefix("np.") in _WHOLE
+        given = parts[1:]  # without the function
+        return max(given) if whole and None not in given else None  # type: ignore[type-var]
+    if isinstance(node, ast.UnaryOp):
+        return parts[0]
+    if not isinstance(node, ast.BinOp) or isinstance(node.op, ast.Div) or None in parts:
+        return None
+    left, right = (float(part or 0) for part in parts)
+    if isinstance(node.op, ast.Pow):
+        bits = right * math.log2(max(left, 1))
+    else:
+        bits = math.log2(max(left * right if isinstance(node.op, ast.Mult) else left + right, 1))
+    if bits >= _BITS:
+        raise refuse(node, "can pass the whole numbers there are: divide first, as in (age / 10)")
+    return 2.0**bits
 
 
 def _inside(name: ast.Name, tree: ast.expr) -> bool:
@@ -176,11 +215,14 @@ def _check_options(node: ast.Call) -> None:
     for option in node.keywords:
         if option.arg not in (*_OPTIONS, "contrasts"):
             raise refuse(node, f"has an unknown option; options are {', '.join(_OPTIONS)}")
+    of_category = isinstance(node.func, ast.Name) and node.func.id == "C"
     for value in [*node.args[1:], *(option.value for option in node.keywords)]:
         coding = value.func if isinstance(value, ast.Call) else value
         if _is_coding(coding):
             if isinstance(value, ast.Call):
                 _check_options(value)
+        elif of_category:
+            raise refuse(node, "codes a category by none of Treatment, Sum, Helmert, Diff, Poly")
         elif isinstance(value, ast.List | ast.Tuple):
             check_list(value)
         elif isinstance(value, ast.Constant):
