@@ -155,6 +155,12 @@ def test_a_comparison_with_what_a_record_can_be_is_not(text):
         (f"I(age + {2**63 - 1} * {2**63 - 1})", "can pass the whole numbers"),
         ("np.log(age ** age ** age + 1)", "can pass the whole numbers"),
         ("I(age ** (64 * 64))", "is a power above 64"),
+        ("I((area != 'nn') * age)", "compares 'area' with 'nn'; the levels of 'area' are text: 'n', 's', 'w'"),
+        ("I((2 == area) * age)", "compares 'area' with 2; the levels of 'area' are text: 'n', 's', 'w'"),
+        (
+            "I((`age` != '2') * sex)",
+            "compares 'age' with '2'; the values of 'age' are numbers: write one without quotes",
+        ),
         ("C(area, levels=['n', 's'])", r"which has an unknown option; options are base, center"),
         ("C(area, contrasts=99)", "which codes a category by none of Treatment, Sum, Helmert"),
         ("C(area, [1, 2])", "which codes a category by none of Treatment"),

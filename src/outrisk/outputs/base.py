@@ -226,18 +226,10 @@ class Subset:
                 f"output '{self.output}': where: {self.where!r} names "
                 f"{unknown or 'no variable'}; variables are {self.codebook.names}"
             )
-        variables = {name: self.codebook[name] for name in set(named)}
-        stray = self._expression.stray(
-            lambda name, value: (
-                not isinstance(value, str) if variables[name].numeric else value in variables[name].code_of
-            ),
-            [name for name, variable in variables.items() if variable.numeric],
-        )
-        if stray:
-            raise OutputError(
-                f"output '{self.output}': where: {self.where!r} compares '{stray[0]}' with {stray[1]}; "
-                f"{_comparable(self.codebook[stray[0]])}"
-            )
+        try:
+            refuse_stray(self._expression, self.codebook)
+        except ExpressionError as error:
+            raise OutputError(f"output '{self.output}': where: {self.where!r} {error}") from None
         return [name for name in self.codebook.names if name in named]
 
     @cached_property
@@ -277,6 +269,17 @@ class Subset:
                 f"output '{self.output}': where: {self.where!r} is not true or false for each record (as age >= 27 is)"
             )
         return holds
+
+
+def refuse_stray(expression: Expression, codebook: Codebook) -> None:
+    """ExpressionError where it compares a category with what is no level of it, or a number with text."""
+    variables = {name: codebook[name] for name in expression.columns.values()}
+
+    def can_be(name: str, value: object) -> bool:
+        return not isinstance(value, str) if variables[name].numeric else value in variables[name].code_of
+
+    if stray := expression.stray(can_be, [name for name, each in variables.items() if each.numeric]):
+        raise ExpressionError(f"compares '{stray[0]}' with {stray[1]}; {_comparable(variables[stray[0]])}")
 
 
 def _comparable(variable: Variable) -> str:

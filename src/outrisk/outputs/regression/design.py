@@ -174,21 +174,12 @@ def read_number(codebook: Codebook, output: str, what: str, text: str) -> Side:
 
 def _parsed(codebook: Codebook, output: str, what: str, text: str, formula: str) -> Any:
     try:
-        check_formula(formula, codebook.names, _largest(codebook))
+        check_formula(formula, codebook.names, codebook)
         return Formula(formula)
     except ExpressionError as error:
         raise OutputError(f"output '{output}': {what} {text!r} {error}") from None
     except Exception as error:  # formulaic's own errors have no common base
         raise OutputError(f"output '{output}': {what} {text!r} cannot be read: {first_line(error)}") from None
-
-
-def _largest(codebook: Codebook) -> dict[str, int]:
-    """The greatest magnitude of each variable of whole numbers; one with gaps is computed with as other numbers are."""
-    return {
-        each.name: max(map(abs, each.values))
-        for each in codebook.variables
-        if each.kind == "integer" and not each.missing
-    }
 
 
 def _filled(codebook: Codebook, frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:

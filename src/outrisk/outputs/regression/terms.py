@@ -20,8 +20,9 @@ from formulaic.parser.types import ASTNode, Token
 from formulaic.transforms import contrasts
 from formulaic.utils.code import sanitize_variable_names
 
-from outrisk.codebook import format_value
+from outrisk.codebook import Codebook, format_value
 from outrisk.errors import ExpressionError, first_line
+from outrisk.expressions import Expression
 from outrisk.grammar import (
     FUNCTIONS,
     LONGEST,
@@ -32,6 +33,7 @@ from outrisk.grammar import (
     parse_python,
     refuse,
 )
+from outrisk.outputs.base import refuse_stray
 
 _OPERATORS = re.compile(r"[-+*/:^~]+|in")
 _NUMBER = re.compile(r"\d+\.?\d*|\.\d+")
@@ -82,11 +84,11 @@ CONTEXT: Mapping[str, Any] = {  # what terms may name beside columns and formula
 }
 
 
-def check_formula(text: str, names: Sequence[str], largest: Mapping[str, int] | None = None) -> None:
+def check_formula(text: str, names: Sequence[str], codebook: Codebook | None = None) -> None:
     """ExpressionError, in words that follow the formula, unless it is of the grammar and names these columns alone.
 
-    largest: the greatest magnitude in each column of whole numbers; what is computed from them must stay one that the
-    machine has, for beyond it counts on from the least. Nothing is computed.
+    codebook: by it, no category is compared with what is none of its levels, and whole numbers stay within 64 bits:
+    beyond, they would go on from the least. Nothing is computed.
     """
     if len(text) > LONGEST:
         raise ExpressionError(f"is longer than {LONGEST:,} characters; derive a variable first")
@@ -96,7 +98,7 @@ def check_formula(text: str, names: Sequence[str], largest: Mapping[str, int] | 
         raise ExpressionError(f"cannot be read: {first_line(error)}") from None
     try:
         for before, token in zip([None, *tokens], tokens, strict=False):
-            _check_token(token, before, names, largest or {})
+            _check_token(token, before, names, codebook)
         if _terms(DefaultFormulaParser().get_ast(text, context={})) > _MOST_TERMS:
             raise ExpressionError(f"has more than {_MOST_TERMS:,} terms; leave interactions out")
     except RecursionError:
@@ -107,13 +109,13 @@ def check_formula(text: str, names: Sequence[str], largest: Mapping[str, int] | 
         raise ExpressionError(f"cannot be read: {first_line(error)}") from None
 
 
-def _check_token(token: Token, before: Token | None, names: Sequence[str], largest: Mapping[str, int]) -> None:
+def _check_token(token: Token, before: Token | None, names: Sequence[str], codebook: Codebook | None) -> None:
     kind, text = token.kind, token.token
     if kind is Token.Kind.NAME:
         if text not in names:
             raise ExpressionError(f"names '{text}', which is not a variable; variables are {list(names)}")
     elif kind is Token.Kind.PYTHON:
-        check_term(text, names, largest)
+        check_term(text, names, codebook)
     elif kind is Token.Kind.OPERATOR:
         if not _OPERATORS.fullmatch(text):
             raise ExpressionError(f"has '{text}', which no formula may have (docs/files.md has the grammar)")
@@ -131,8 +133,8 @@ def _check_token(token: Token, before: Token | None, names: Sequence[str], large
         raise ExpressionError(f"has '{text}', which no formula may have (docs/files.md has the grammar)")
 
 
-def check_term(text: str, names: Sequence[str], largest: Mapping[str, int]) -> None:
-    """ExpressionError unless the code of a term is of the grammar, names these columns alone and stays in bounds."""
+def check_term(text: str, names: Sequence[str], codebook: Codebook | None = None) -> None:
+    """ExpressionError unless the code of a term is of the grammar, names these columns alone (see `check_formula`)."""
     aliases: dict[str, str] = {}
     tree = parse_python(sanitize_variable_names(text, {}, aliases, template="quoted_{}"))
     check_tree(tree, _check_call, bits=True)
@@ -142,11 +144,18 @@ def check_term(text: str, names: Sequence[str], largest: Mapping[str, int]) -> N
             name = aliases.get(node.id, node.id)
             if name not in names and not _inside(node, tree):
                 raise ExpressionError(f"names '{name}', which is not a variable; variables are {list(names)}")
-    _check_bounds(tree, {name: largest.get(aliases.get(name, name)) for name in _names(tree)})
+    if codebook is not None:
+        columns = {node.id: aliases.get(node.id, node.id) for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        refuse_stray(
+            Expression(text, tree, {name: column for name, column in columns.items() if column in names}), codebook
+        )
+        _check_bounds(tree, {name: _largest(codebook, column) for name, column in columns.items()})
 
 
-def _names(tree: ast.expr) -> set[str]:
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+def _largest(codebook: Codebook, name: str) -> int | None:
+    """The greatest magnitude of a variable of whole numbers; with gaps, it is computed with as other numbers are."""
+    whole = name in codebook and codebook[name].kind == "integer" and not codebook[name].missing
+    return max(map(abs, codebook[name].values)) if whole else None
 
 
 def _check_bounds(node: ast.expr, largest: Mapping[str, int | None]) -> float | None:
