@@ -51,6 +51,15 @@ GIVEN = [
 VALUES = "label,value\nill=no,80\nill=yes,80\n"
 
 
+class Huge(int):
+    """A whole number of more digits than Python writes; in hexadecimal, as YAML may have it."""
+
+    __str__ = __repr__ = hex
+
+
+yaml.SafeDumper.add_representer(Huge, lambda dumper, number: dumper.represent_int(hex(number)))
+
+
 class Fuzzer:
     """Files of one input after the other, in a folder; the same seed, the same files."""
 
@@ -64,7 +73,26 @@ class Fuzzer:
     def junk(self):
         """A value that is seldom right."""
         simple = [
-            *(None, True, False, 0, 1, -1, 2, 0.5, -0.0, 1e308, 10**30, -(2**63), float("nan"), float("inf"), 4.000001),
+            *(
+                None,
+                True,
+                False,
+                0,
+                1,
+                -1,
+                2,
+                0.5,
+                -0.0,
+                1e308,
+                10**30,
+                -(2**63),
+                2**70,
+                10**400,
+                Huge(16**6_000),
+                float("nan"),
+                float("inf"),
+                4.000001,
+            ),
             *(
                 "",
                 " ",
