@@ -192,12 +192,12 @@ LOGIT = {"kind": "logit", "formula": "a ~ b"}
         ({"study": {"folds": [0]}}, r"\[study\] folds: 0 is not 1, 2, 4, 8"),
         ({"study": {"folds": []}}, r"\[study\] folds: \[\] must list one or more"),
         (
-            {"study": {"runs": 10_001}},
-            r"\[study.runs\] is 10001: write a whole number from 1 to 10,000, or one for each",
+            {"study": {"runs": 1_001}},
+            r"\[study.runs\] is 1001: write a whole number from 1 to 1,000, or one for each",
         ),
         (
             {"study": {"folds": [1], "runs": {1: 10**18}}},
-            r"\[study.runs\] is .*: write a whole number from 1 to 10,000",
+            r"\[study.runs\] is .*: write a whole number from 1 to 1,000",
         ),
         ({"contributions": {"runs": 10**18}}, r"\[contributions.runs\] is 1000000000000000000: it must be less than"),
         ({"rules": ["a > 1"] * 1_001}, r"\[rules\] is \['a > 1', .*: give at most 1,000"),

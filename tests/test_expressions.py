@@ -176,6 +176,14 @@ def test_terms_that_would_give_other_numbers_are_refused(term, message):
         Regression(BOOK, "o", "poisson", "sex ~ area", offset=term)
 
 
+@pytest.mark.parametrize("where", ["", "age > 1", "area != 's'", "area != 'w' or age > 3"])
+def test_a_level_without_a_column_is_none_that_a_record_may_have(where):
+    formula = "ill ~ C(area, Treatment(reference='n', without=['w']))"
+    with pytest.raises(OutputError, match="is without w of 'area', which 'where' does not leave out; do, or give"):
+        Regression(BOOK, "o", "logit", formula, where=where)
+    assert Regression(BOOK, "o", "logit", formula, where="area != 'w' and age > 1").labels
+
+
 @pytest.mark.parametrize("term", ["I(age ** 20)", "I((age / 10) ** 30)", "I(age ** 2 * sex)", "C(area, contr.sum)"])
 def test_terms_that_stay_whole_are_not(term):
     assert Regression(BOOK, "o", "logit", f"ill ~ {term}").labels
@@ -254,7 +262,8 @@ def documents(text):
 def test_no_file_runs_a_command(tmp_path, capsys, monkeypatch, place):
     """At every place of all files: exit code 2, one line, no mark, nothing written.
 
-    Each payload is put into two places, all in turn; with OUTRISK_PAYLOADS=all into every one (ten minutes of processor time).
+    Each payload is put into two places, all in turn; with OUTRISK_PAYLOADS=all into every one, in ten minutes of
+    processor time.
     """
     monkeypatch.chdir(tmp_path)
     mark = tmp_path / "mark"

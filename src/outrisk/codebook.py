@@ -209,8 +209,11 @@ def _numbers(name: str, kind: Kind, entry: Mapping[str, Any]) -> tuple[Any, ...]
 
 
 def _check_number(name: str, number: object, whole: bool = False) -> float | int:
-    finite = isinstance(number, int) or (isinstance(number, float) and math.isfinite(number))
-    if isinstance(number, bool) or not finite:
+    if (
+        isinstance(number, bool)
+        or not isinstance(number, int | float)
+        or (isinstance(number, float) and not math.isfinite(number))
+    ):
         raise CodebookError(f"codebook: {number!r} among the values of '{name}' is not a number")
     if (whole or isinstance(number, int)) and abs(number) > _LARGEST_WHOLE:
         raise CodebookError(

@@ -46,7 +46,7 @@ from outrisk.tabular import Written
 _PATHS = {"path", "acro", "values", "function"}  # keys whose values are paths relative to the study file
 _OF_DATA = ("privacy", "attacks", "appetite", "intruder", "register", "contributions", "released")
 _BLANK = "???"  # what `outrisk init` could not know
-_MOST_RUNS = 10_000
+_MOST_RUNS = 1_000
 _LONGEST = 10**8  # seconds, three years: a timer takes no more than 292 years
 _LARGEST = 2**63  # whole number in a file
 _MOST_EXPRESSIONS = 1_000  # rules, derived columns

@@ -207,9 +207,9 @@ def prove(
 @app.command()
 def follow(
     study: Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The study whose outputs are released again.")],
-    runs: Annotated[int, typer.Option(min=1, max=10_000, help="Runs of evolution on each release; 5 or more.")] = 5,
+    runs: Annotated[int, typer.Option(min=1, max=1_000, help="Runs of evolution on each release; 5 or more.")] = 5,
     rounds: Annotated[
-        int, typer.Option(min=1, max=10_000, help="How often values are changed, of 5 % of the records at most.")
+        int, typer.Option(min=1, max=1_000, help="How often values are changed, of 5 % of the records at most.")
     ] = 1,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed in place of the study's.")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Runs at a time (default: one a core).")] = None,

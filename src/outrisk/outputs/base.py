@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
@@ -254,6 +254,14 @@ class Subset:
     def select(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The rows of a decoded data frame that belong to the subset."""
         return frame[self._holds(frame)] if self.where else frame
+
+    def excludes(self, name: str, levels: Collection[str]) -> bool:
+        """Whether no record of the subset can have one of these levels of a variable, in any data."""
+        if not self.where:
+            return False
+        named = {*self.variables, name}
+        joint = joint_for(self.codebook, [each for each in self.codebook.names if each in named], self.output)
+        return not set(map(format_value, self.select(support_frame(self.codebook, joint))[name])) & set(levels)
 
     def _holds(self, frame: pd.DataFrame) -> NDArray[np.bool_]:
         columns = {

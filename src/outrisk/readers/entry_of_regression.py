@@ -7,10 +7,9 @@ from typing import Any
 
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
-from outrisk.outputs.base import Subset, support_frame
+from outrisk.outputs.base import Subset
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.regression_entry import RegressionEntry
-from outrisk.problem.blocks import joint_over
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.equations import ALONE, equations_of, same_terms
 from outrisk.readers.printed_regression import parts_of, printed_decimals, with_values
@@ -137,7 +136,7 @@ def _model(
                 + f"; write it in the formula: C({name}, Treatment(reference=...))"
             )
         rest = [level for level in missing if level != reference]
-        if rest and not _excluded(codebook, entry.where, name, rest):
+        if rest and not Subset(codebook, entry.where, name).excludes(name, rest):
             raise OutputError(
                 f"{place}: the table has no coefficient for {name} = {', '.join(rest)}; say with 'where' that these "
                 "records were left out, or correct the table"
@@ -149,18 +148,6 @@ def _model(
         elif rest or reference != current[name]:
             formula = with_levels(formula, name, reference, rest, codebook, place)
     return _changed(entry, changes | ({"formula": formula} if entry.formula else {}))
-
-
-def _excluded(codebook: Codebook, where: str, name: str, levels: Sequence[str]) -> bool:
-    """Whether no record of a subset can have one of these levels."""
-    if not where:
-        return False
-    subset = Subset(codebook, where, name)
-    variables = [each for each in codebook.names if each in {*subset.variables, name}]
-    joint = joint_over([codebook.index(each) for each in variables], codebook.sizes)
-    kept = subset.select(support_frame(codebook, joint))[name]
-    seen = {f"{int(value)}" if isinstance(value, float) and value.is_integer() else str(value) for value in kept}
-    return not seen & set(levels)
 
 
 def _changed(entry: RegressionEntry, changes: Mapping[str, Any]) -> RegressionEntry:

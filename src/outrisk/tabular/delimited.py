@@ -37,9 +37,9 @@ def read_delimited(path: Path, written: Written) -> Table:
     encoding, notes = (given.encoding, []) if given.encoding else _encoding(path)
     with _opened(path, encoding) as file:
         sample = "".join(islice(file, _SAMPLE))
-    said = _SAYS_SEPARATOR.match(sample)
-    above = 1 if said else 0  # lines above the header
-    sep = given.sep or (said[1] if said else _separator(sample))
+    first = _SAYS_SEPARATOR.match(sample)
+    above = 1 if first else 0  # lines above the header
+    sep = given.sep or (first[1] if first else _separator(sample))
     if sep != "," and not given.sep:
         notes.append(f"cells are separated by {SEPARATORS[sep]}")
     _check_widths(path, encoding, sep, above)

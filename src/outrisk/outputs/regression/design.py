@@ -115,10 +115,23 @@ class Side:
                 continue
             base = getattr(state["contrasts"].contrasts, "base", None)
             levels = list(state["contrasts"].levels)
-            name = next((v for v in self.variables if re.search(rf"(?<!\w){re.escape(v)}(?!\w)", factor)), factor)
+            name = self._category(factor)
             has_base = hasattr(state["contrasts"].contrasts, "base")
             found[name] = format_value(base if base in levels else levels[0]) if has_base else ""
         return found
+
+    @cached_property
+    def without(self) -> dict[str, tuple[str, ...]]:
+        """Levels that are given no column, by their variables."""
+        coded = {
+            factor: state["contrasts"].contrasts
+            for factor, (_, state) in self.spec.encoder_state.items()
+            if "contrasts" in state
+        }
+        return {self._category(factor): each.without for factor, each in coded.items() if getattr(each, "without", ())}
+
+    def _category(self, factor: str) -> str:
+        return next((v for v in self.variables if re.search(rf"(?<!\w){re.escape(v)}(?!\w)", factor)), factor)
 
     def _refuse_wide(self) -> None:
         """OutputError for more columns than any study needs, before they are computed."""

@@ -78,6 +78,7 @@ class Regression(Common):
     @cached_property
     def _tables(self) -> Tables:
         response, design = self._sides
+        self._check_left_out(design)
         offset = None
         if self._offset is not None:
             joint, values = self._offset.table(self._offset.variables)
@@ -94,6 +95,15 @@ class Regression(Common):
             self._weight,
             self._subset.masks() + self._complete,
         )
+
+    def _check_left_out(self, design: Side) -> None:
+        """OutputError where a record may have a level without a column: it would count to the reference."""
+        for name, levels in design.without.items():
+            if name not in self.codebook or not self._subset.excludes(name, levels):
+                raise OutputError(
+                    f"output '{self.name}': formula {self.formula!r} is without {', '.join(levels)} of '{name}', which "
+                    "'where' does not leave out; do, or give the level its column"
+                )
 
     @property
     def _complete(self) -> tuple[Mask, ...]:

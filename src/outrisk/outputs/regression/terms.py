@@ -185,7 +185,7 @@ def _check_bounds(node: ast.expr, largest: Mapping[str, int | None]) -> float | 
         bits = math.log2(max(left * right if isinstance(node.op, ast.Mult) else left + right, 1))
     if bits >= _BITS:
         raise refuse(node, "can pass the whole numbers there are: divide first, as in (age / 10)")
-    return 2.0**bits
+    return float(2.0**bits)
 
 
 def _inside(name: ast.Name, tree: ast.expr) -> bool:
