@@ -81,7 +81,7 @@ def from_frame(
 
 def encode(variable: Variable, column: pd.Series[Any], missing_values: Sequence[str], source: str) -> Codes:
     """Codes of one column, shape (n_records,)."""
-    codes, gaps = _coded(variable, column, missing_values)
+    codes, gaps = coded(variable, column, missing_values)
     unknown = (codes < 0) & ~gaps
     if unknown.any():
         row = int(np.argmax(unknown))
@@ -105,14 +105,14 @@ def unlisted(
     variable: Variable, column: pd.Series[Any], missing_values: Sequence[str] = MISSING_VALUES
 ) -> NDArray[np.bool_]:
     """Which records have a value that the codebook does not list, shape (n_records,); a missing value is none."""
-    codes, gaps = _coded(variable, column, missing_values)
+    codes, gaps = coded(variable, column, missing_values)
     return np.asarray((codes < 0) & ~gaps, dtype=bool)
 
 
-def _coded(
+def coded(
     variable: Variable, column: pd.Series[Any], missing_values: Sequence[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Positions in the support, -1 for what is not in it, and which values are missing."""
+    """Positions in the support, -1 for what is not in it, and which values are missing; shapes (n_records,)."""
     gaps = gaps_of(column, missing_values)
     if variable.kind == "categorical":
         positions = pd.Index(variable.values, dtype=object).get_indexer(pd.Index(as_text(column), dtype=object))

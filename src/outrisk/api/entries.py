@@ -11,13 +11,13 @@ from outrisk.api.output_kinds import FromSession, OutputEntry
 from outrisk.config import Study
 from outrisk.errors import ConfigError
 from outrisk.microdata import Microdata
-from outrisk.outputs import REGISTRY, Regression
+from outrisk.outputs import REGISTRY, Frequencies, Regression
 from outrisk.outputs.base import Subset
-from outrisk.readers.crosstab import read_crosstab
+from outrisk.readers.crosstab import CrossTable, check_crosstab, read_crosstab
 from outrisk.readers.fitted import check_fit, is_fit, read_fit
 from outrisk.readers.fitted_hazards import check_hazards, is_hazards, read_hazards
 
-Source = object | None  # a fit that is still to be checked
+Source = object | None  # a fit or a cross table that is still to be checked
 
 
 def numbered(outputs: object) -> Iterable[tuple[int, object]]:
@@ -44,7 +44,7 @@ def plain_entry(output: object, position: int, decimals: int | None) -> dict[str
 def entry_of(
     output: object, position: int, frame: pd.DataFrame, data: Microdata, decimals: int | None
 ) -> tuple[dict[str, Any], Source]:
-    """An output as an entry of a study; and the fit that it came from, to be checked once the entry is built."""
+    """An output as an entry of a study; and what it came from, to be checked once the entry is built."""
     place, source, given = f"outputs {position}", output, dict[str, Any]()
     if isinstance(output, FromSession):
         source, given = output.source, dict(output.given)
@@ -53,7 +53,7 @@ def entry_of(
         return plain_entry(source, position, decimals), None
     kept = Subset(data.codebook, str(given.get("where", "")), place).select(data.frame()).index
     if isinstance(source, pd.DataFrame | pd.Series):
-        return read_crosstab(source, frame.iloc[kept], given, place, decimals), None
+        return read_crosstab(source, frame.iloc[kept], given, place, decimals)
     read = read_hazards if is_hazards(source) else read_fit
     return _printed(read(source, frame.iloc[kept], given, place), decimals), source
 
@@ -68,12 +68,14 @@ def _printed(entry: dict[str, Any], decimals: int | None) -> dict[str, Any]:
 
 
 def check_sources(study: Study, data: Microdata, sources: Sequence[Source]) -> None:
-    """OutRiskError unless each fit is of these records (see `check_fit` and `check_hazards`)."""
+    """OutRiskError unless each is of these records (see `check_fit`, `check_hazards`, `check_crosstab`)."""
     for position, (source, entry) in enumerate(zip(sources, study.file.outputs, strict=True), start=1):
         if source is None:
             continue
         for output in entry.build(data.codebook, position):
-            if isinstance(output, Regression):
+            if isinstance(output, Frequencies) and isinstance(source, CrossTable):
+                check_crosstab(source, output, data, f"outputs {position}")
+            elif isinstance(output, Regression):
                 check_fit(source, output, data, f"outputs {position}")
             else:
                 check_hazards(source, output, data, f"outputs {position}")

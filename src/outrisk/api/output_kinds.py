@@ -90,5 +90,8 @@ def Fitted(fit: object, **given: Any) -> FromSession:  # noqa: N802 - stands bes
 
 
 def Crosstab(table: object, **given: Any) -> FromSession:  # noqa: N802
-    """A table by `pandas.crosstab`, with what it does not say: `where`, `name`, `decimals`, `protection`, ..."""
+    """A table by `pandas.crosstab`, with what it does not say: `where`, `name`, `weight`, `protection`, ...
+
+    `decimals` of shares are the digits that they have in the table.
+    """
     return FromSession(table, given)

@@ -1,17 +1,68 @@
-"""Cross tables of a session (`pandas.crosstab`, `value_counts`) as entries of a study."""
+"""Cross tables of a session (`pandas.crosstab`, `value_counts`) as entries of a study, and held against the data."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from outrisk.codebook import MISSING
 from outrisk.errors import OutputError
+from outrisk.microdata import MISSING_VALUES, Microdata, coded, gaps_of
+from outrisk.outputs.base import Array
+from outrisk.outputs.tables.counted import TOTAL
+from outrisk.outputs.tables.frequencies import Frequencies
+from outrisk.problem.released import half_digit
+from outrisk.readers.fitted import quoted
 
-_SHOW = {"all": "proportions", "index": "row_percentages", "columns": "column_percentages"}
 Normalize = Literal["all", "index", "columns"]
+_SHOW: dict[Normalize, str] = {"all": "proportions", "index": "row_percentages", "columns": "column_percentages"}
+_SHARE_DIGITS = 3  # of tables that do not say theirs
+_EXACT = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class CrossTable:
+    """A cross table of one number a cell: its variables on each axis, their levels (TOTAL in a margin), the numbers.
+
+    numbers: (rows, columns), NaN where there is none; times `unit` they are those of the entry.
+    """
+
+    axes: tuple[list[str], list[str]]
+    rows: list[tuple[Any, ...]]
+    columns: list[tuple[Any, ...]]
+    numbers: Array
+    unit: float = 1.0
+    part: bool = False  # whether it is said to be of a part of the records
+
+    @property
+    def by(self) -> list[str]:
+        """Its variables."""
+        return [*self.axes[0], *self.axes[1]]
+
+    @property
+    def cells(self) -> list[tuple[Any, ...]]:
+        """The levels of each cell and margin, in the order of its numbers."""
+        return [(*row, *column) for row in self.rows for column in self.columns]
+
+    @property
+    def margins(self) -> bool:
+        """Whether it has any."""
+        return any(TOTAL in level for level in (*self.rows, *self.columns))
+
+    @property
+    def inner(self) -> Array:
+        """The numbers without margins, (rows, columns); 0 where there is none."""
+        rows, columns = ([TOTAL not in level for level in levels] for levels in (self.rows, self.columns))
+        return np.nan_to_num(self.numbers[rows][:, columns])
+
+    @property
+    def turned(self) -> CrossTable:
+        """Its rows as columns."""
+        return CrossTable(self.axes[::-1], self.columns, self.rows, self.numbers.T)
 
 
 def read_crosstab(
@@ -20,99 +71,184 @@ def read_crosstab(
     given: Mapping[str, Any],
     place: str,
     decimals: int | None,
-) -> dict[str, Any]:
-    """The entry of kind `frequencies` whose numbers this table holds.
+) -> tuple[dict[str, Any], CrossTable]:
+    """The entry of kind `frequencies` that a table comes down to, and the table, for `check_crosstab`.
 
-    `records` are those that it was made from, after `where`. Counts, or shares as `normalize` makes them; with margins
-    or without. OutputError names the first cell that the records do not give; `decimals` are those of shares.
+    `records` are those that it was made from, after `where`; those with a missing value are left out, as pandas does,
+    unless the table has a level for it. Counts, perhaps weighted, or shares as `normalize` makes them, perhaps times
+    100; with margins or without. `decimals`, or those in `given`, are the digits of shares as they stand in the table.
+    OutputError for a table of another kind.
     """
-    if isinstance(table, pd.Series):
-        table = table.to_frame()
-        table.columns = pd.Index([""])
-    axes: list[list[Any]] = [[*table.index.names], [] if list(table.columns) == [""] else [*table.columns.names]]
-    by = [name for axis in axes for name in axis]
-    unnamed = [name for name in by if name not in records.columns]
-    if not by or unnamed:
+    found = _parts(table, records, place)
+    gaps = _left_out(found, records)
+    digits = given.get("decimals", decimals)
+    normalize, whole = _normalized(found, _total(records, gaps, given), given, digits, place)
+    if normalize in ("index", "columns") and len(found.axes[1]) > 1:  # an entry has one variable in its columns
+        if len(found.axes[0]) > 1:
+            raise OutputError(
+                f"{place}: the cross table has shares within {'rows' if normalize == 'index' else 'columns'} and "
+                "several variables on both axes; leave one variable on an axis, or take normalize='all'"
+            )
+        found, normalize = found.turned, "columns" if normalize == "index" else "index"
+    percent = normalize in ("index", "columns")  # in the entry
+    show = "counts" if normalize is None else _SHOW[normalize]
+    said = {"by": found.by, "show": show, "ways": len(found.by), "margins": found.margins or given.get("margins")}
+    for name in said.keys() & given.keys():
+        if given[name] != said[name]:
+            raise OutputError(f"{place}: {name} is {given[name]!r}, in the cross table {said[name]!r}; leave it out")
+    entry: dict[str, Any] = {"kind": "frequencies", "by": found.by, **given}
+    if normalize is not None:
+        entry["show"] = show
+    if found.margins:
+        entry["margins"] = True
+    if digits is not None and (normalize is not None or given.get("weight")):
+        entry["decimals"] = max(0, digits + 2 * (whole == 100.0) - 2 * percent)
+    if gaps:
+        where = [f"({given['where']})"] if given.get("where") else []
+        entry["where"] = " and ".join([*where, *(f"{quoted(name)}.notna()" for name in gaps)])
+    return entry, replace(found, unit=(100.0 if percent else 1.0) / whole, part=bool(given.get("where")))
+
+
+def check_crosstab(table: CrossTable, output: Frequencies, data: Microdata, place: str) -> None:
+    """OutputError at the first cell that differs from what the output gives on the data.
+
+    A number may be rounded to the digits that are released; there may be none where the protection withholds it, and
+    where nobody is.
+    """
+    labels = output.labels
+    known, digits = (dict(zip(labels, each, strict=True)) for each in (output.refit(data), output.decimals))
+    records = np.array([known.get(f"{label}: records", known[label]) for label in labels])
+    withheld = {label for label, hides in zip(labels, output.protection.hides(records), strict=True) if hides}
+    there = dict(zip(_labels(table, data), table.numbers.ravel() * table.unit, strict=True))
+    whole = 100.0 if "percentages" in output.show else 1.0
+    margins = {label for label, cell in zip(there, table.cells, strict=True) if TOTAL in cell}
+    absent = [label for label in labels if f"={TOTAL}" not in label and not label.endswith(": records")]
+    for label in dict.fromkeys((*there, *absent)):
+        here = there.get(label, 0.0)
+        expected = np.nan_to_num(known.get(label, whole if label in margins else 0.0))  # a margin of shares that are 1
+        if (np.isnan(here) and label in withheld) or _agrees(np.nan_to_num(here), expected, digits.get(label, 0)):
+            continue
+        said = "no number" if np.isnan(here) else f"{here / table.unit:g}"
         raise OutputError(
-            f"{place}: the cross table has an axis called {(unnamed or [None])[0]!r}, which is no column of the data; "
+            f"{place}: the cross table has {said} at {label}, the data give "
+            f"{expected / table.unit:g}; {_advice(table, output, bool(np.isnan(here)))}"
+        )
+
+
+def _agrees(here: float, expected: float, digits: int) -> bool:
+    """Whether a number is one of the data, exactly or rounded to so many digits."""
+    rounded = abs(here - np.round(here, digits)) < _EXACT and abs(here - expected) < half_digit(digits) + _EXACT
+    return bool(rounded or np.isclose(here, expected, rtol=_EXACT, atol=_EXACT))
+
+
+def _advice(table: CrossTable, output: Frequencies, withheld: bool) -> str:
+    if withheld:
+        return "say which are withheld: Crosstab(table, protection={'threshold': ...})"
+    part = "give the data that it was made from, or say which part: Crosstab(table, where=...)"
+    part = "look at its 'where'" if table.part else part
+    return part if output.show == "counts" else f"{part}; for rounded shares: Crosstab(table, decimals=...)"
+
+
+def _parts(table: pd.DataFrame | pd.Series[Any], records: pd.DataFrame, place: str) -> CrossTable:
+    """The table as it stands."""
+    single = isinstance(table, pd.Series)
+    axes = ([*table.index.names], [] if single else [*table.columns.names])
+    by = [*axes[0], *axes[1]]
+    unnamed = [name for name in by if name not in records.columns]
+    if unnamed:
+        raise OutputError(
+            f"{place}: the cross table has an axis called {unnamed[0]!r}, which is no column of the data; "
             "make it of their columns, as in pd.crosstab(df.a, df.b)"
         )
     if len(set(by)) < len(by):
         raise OutputError(f"{place}: the cross table has {by} as axes; each variable can stand on one of them")
-    cells, margins = _without_margins(table, records, axes)
-    normalize = _normalized(cells)
-    _compare(table, _computed(records, axes, normalize, margins), place, bool(given.get("where")))
-    entry: dict[str, Any] = {"kind": "frequencies", "by": by, **given}
-    if normalize is not None:
-        entry.setdefault("show", _SHOW[normalize])
-        if decimals is not None:  # digits of a share; a percentage shows two fewer
-            entry.setdefault("decimals", decimals if normalize == "all" else max(decimals - 2, 0))
-    if margins:
-        entry.setdefault("margins", True)
-    return entry
+    if not table.size:
+        raise OutputError(f"{place}: the cross table has no cells; make it of records that have values in {by}")
+    try:
+        numbers = table.to_numpy(dtype=float, na_value=np.nan).reshape(len(table), -1)
+    except (TypeError, ValueError):
+        raise OutputError(f"{place}: the cross table holds text; give it as pd.crosstab makes it") from None
+    columns = [()] if single else _levels(table.columns, axes[1], records)
+    return CrossTable(axes, _levels(table.index, axes[0], records), columns, numbers)
 
 
-def _without_margins(table: pd.DataFrame, records: pd.DataFrame, axes: list[list[Any]]) -> tuple[pd.DataFrame, str]:
-    """The cells alone, and what the margin is called (empty where there is none)."""
-    rows, columns = table.index, table.columns
-    for axis, labels in zip(axes, (rows, columns), strict=True):
-        if not axis:
-            continue
-        last = labels[-1][0] if isinstance(labels, pd.MultiIndex) else labels[-1]
-        if isinstance(last, str) and not (records[axis[0]].astype(object) == last).any():
-            keep_rows = [label for label in rows if _first(label) != last]
-            keep_columns = [label for label in columns if _first(label) != last]
-            return table.loc[keep_rows, keep_columns], last
-    return table, ""
+def _levels(labels: pd.Index[Any], names: list[str], records: pd.DataFrame) -> list[tuple[Any, ...]]:
+    """The levels that labels of an axis stand for; a last one that the records do not have is a margin's."""
+    levels = [label if isinstance(label, tuple) else (label,) for label in labels]
+    column, last = records[names[0]], levels[-1][0]
+    known = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else column
+    margin = isinstance(last, str) and not (known.astype(object) == last).any()
+    return [
+        (TOTAL,) * len(names)
+        if margin and isinstance(level[0], str) and level[0] == last
+        else tuple(np.nan if pd.isna(each) else each for each in level)
+        for level in levels
+    ]
 
 
-def _first(label: Any) -> Any:
-    return label[0] if isinstance(label, tuple) else label
+def _left_out(table: CrossTable, records: pd.DataFrame) -> list[str]:
+    """Variables with missing values that the table has no level for."""
+    return [
+        name
+        for at, name in enumerate(table.by)
+        if gaps_of(records[name], MISSING_VALUES).any()
+        and not gaps_of(_column(_distinct(cell[at] for cell in table.cells)), MISSING_VALUES).any()
+    ]
 
 
-def _normalized(cells: pd.DataFrame) -> Normalize | None:
-    """How `normalize` made shares of the counts; None for counts."""
-    values = cells.to_numpy(dtype=float)
-    if np.all(values == np.round(values)) and values.sum() > 1:
-        return None
-    if np.isclose(values.sum(), 1.0):
-        return "all"
-    return "index" if np.allclose(values.sum(axis=1), 1.0) else "columns"
+def _distinct(levels: Iterable[Any]) -> list[Any]:
+    return [level for level in dict.fromkeys(levels) if level is not TOTAL]
 
 
-def _computed(records: pd.DataFrame, axes: list[list[Any]], normalize: Normalize | None, margins: str) -> pd.DataFrame:
-    rows, columns = ([records[name] for name in axis] for axis in axes)
-    if not columns:
-        counts = records.groupby(axes[0], observed=True).size().to_frame()
-        counts.columns = pd.Index([""])
-        return counts if normalize is None else counts / counts.to_numpy().sum()
-    crosstab: Any = pd.crosstab  # its stubs have no overload for this call
-    found: pd.DataFrame = crosstab(
-        rows, columns, normalize=normalize or False, margins=bool(margins), margins_name=margins or "All"
+def _column(levels: list[Any]) -> pd.Series[Any]:
+    return pd.Series(levels, dtype=object).infer_objects()
+
+
+def _total(records: pd.DataFrame, gaps: list[str], given: Mapping[str, Any]) -> float:
+    """Records, or their weights, in a table that leaves out the gaps of these variables."""
+    kept = ~np.any([np.zeros(len(records), bool), *(gaps_of(records[name], MISSING_VALUES) for name in gaps)], axis=0)
+    weight = given.get("weight")
+    return float(records[weight][kept].sum() if weight in records.columns else kept.sum())
+
+
+def _normalized(
+    table: CrossTable, total: float, given: Mapping[str, Any], digits: int | None, place: str
+) -> tuple[Normalize | None, float]:
+    """How `normalize` made shares of counts whose sum is `total` (None: they are counts), and what the whole is."""
+    values, found = table.inner, list[tuple[float, Normalize, float]]()
+    for whole in (1.0, 100.0):
+        half = whole * half_digit(_SHARE_DIGITS) if digits is None else half_digit(digits)
+        ways: dict[Normalize, int | None] = {"all": None, "index": 1, "columns": 0} if table.axes[1] else {"all": None}
+        for normalize, axis in ways.items():
+            sums = np.atleast_1d(values.sum(axis=axis))
+            off = float(np.max(np.where(sums == 0, 0.0, np.abs(sums / whole - 1.0))))
+            if sums.any() and off <= _EXACT + half / whole * values.size / sums.size:
+                found.append((max(0.0, off - _EXACT), normalize, whole))
+    if np.array_equal(values, np.round(values)) and (not found or np.isclose(values.sum(), total)):
+        return None, 1.0
+    if found and (values >= 0).all():
+        _, normalize, whole = min(found, key=lambda each: (_SHOW[each[1]] != given.get("show"), each[0]))
+        return normalize, whole
+    if given.get("weight"):
+        return None, 1.0
+    raise OutputError(
+        f"{place}: the numbers of the cross table are neither counts nor shares as `normalize` makes them; means go "
+        "through outrisk.Magnitudes, weighted counts need Crosstab(table, weight=...), rounded shares decimals=..."
     )
-    return found
 
 
-def _compare(table: pd.DataFrame, found: pd.DataFrame, place: str, subset: bool) -> None:
-    """OutputError at the first cell that differs."""
-    advice = "give the data that it was made from, or say which part: Crosstab(table, where=...)"
-    advice = "look at its 'where'" if subset else advice
-    for row in table.index.union(found.index, sort=False):
-        for column in table.columns.union(found.columns, sort=False):
-            here, there = _at(table, row, column), _at(found, row, column)
-            if not np.isclose(here, there, rtol=0, atol=1e-9):
-                cell = ", ".join(
-                    f"{name} = {level}"
-                    for names, label in ((table.index.names, row), (table.columns.names, column))
-                    for name, level in zip(names, label if isinstance(label, tuple) else (label,), strict=True)
-                    if name is not None
-                )
-                raise OutputError(f"{place}: the cross table has {here:g} at {cell}, the data give {there:g}; {advice}")
-
-
-def _at(table: pd.DataFrame, row: Any, column: Any) -> float:
-    """A cell; 0 where the table has no such row or column, as where nobody is in it."""
-    if row not in table.index or column not in table.columns:
-        return 0.0
-    value = float(table.loc[[row], [column]].to_numpy(dtype=float)[0, 0])
-    return 0.0 if np.isnan(value) else value
+def _labels(table: CrossTable, data: Microdata) -> list[str]:
+    """How the output writes each cell."""
+    texts: list[dict[Any, str]] = []
+    for at, name in enumerate(table.by):
+        variable, levels = data.codebook[name], _distinct(cell[at] for cell in table.cells)
+        codes, gaps = coded(variable, _column(levels), MISSING_VALUES)
+        written = [
+            variable.labels[code] if code >= 0 else MISSING if gap else str(level)
+            for code, gap, level in zip(codes, gaps, levels, strict=True)
+        ]
+        texts.append({level: f"{name}={text}" for level, text in zip(levels, written, strict=True)})
+    return [
+        ", ".join(text.get(level, f"{name}={TOTAL}") for name, text, level in zip(table.by, texts, cell, strict=True))
+        for cell in table.cells
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from keyword import iskeyword
 from typing import Any
 
 import numpy as np
@@ -136,7 +137,7 @@ def _formula_of_arrays(model: Any, records: pd.DataFrame, place: str) -> str:
         if np.all(values == 1.0):
             terms[0] = "1"
         elif column is not None:
-            terms.append(_quoted(column))
+            terms.append(quoted(column))
         else:
             variable, level = dummy_of(values, str(name), records.drop(columns=response), place)
             dummies.setdefault(variable, []).append(level)
@@ -148,8 +149,8 @@ def _formula_of_arrays(model: Any, records: pd.DataFrame, place: str) -> str:
                 "the reference, or fit it by a formula"
             )
         base = f", contr.treatment(base={_plain(left[0])!r})" if left else ""
-        terms.append(f"C({_quoted(variable)}{base})")
-    return f"{_quoted(response)} ~ {' + '.join(terms)}"
+        terms.append(f"C({quoted(variable)}{base})")
+    return f"{quoted(response)} ~ {' + '.join(terms)}"
 
 
 def column_of(values: Array, name: str, records: pd.DataFrame) -> str | None:
@@ -218,11 +219,12 @@ def _expression(values: Array, records: pd.DataFrame, what: str) -> str:
         )
     if column is None:
         raise OutputError(f"{what} is no column of the data, nor the logarithm of one; add it to them")
-    return f"log({_quoted(column)})"
+    return f"log({quoted(column)})"
 
 
-def _quoted(name: str) -> str:
-    return name if name.isidentifier() else f"`{name}`"
+def quoted(name: str) -> str:
+    """A column's name as an expression has it."""
+    return name if name.isidentifier() and not iskeyword(name) else f"`{name}`"
 
 
 def _plain(value: Any) -> Any:
