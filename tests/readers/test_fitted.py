@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 import statsmodels.formula.api as smf
+from statsmodels.duration.hazard_regression import PHReg
 
 from outrisk.api.entries import check_sources, entry_of
 from outrisk.api.output_kinds import Fitted
@@ -91,6 +92,81 @@ def test_multinomial_logit(tmp_path):
     np.testing.assert_allclose(np.sort(numbers), np.sort(np.ravel(fit.params)), atol=2e-5)
 
 
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize(
+    "outcomes",
+    [[1, 2, 3], ["b", "a", "c"], pd.Categorical.from_codes([1, 0, 2], ["west", "south", "north"])],
+    ids=["numbers", "text", "categories"],
+)
+def test_a_multinomial_logit_of_arrays(outcomes, gaps, tmp_path):
+    levels = pd.Series(outcomes)
+    frame = DF.assign(outcome=levels.iloc[DF["answer"].map({"a": 0, "b": 1, "c": 2})].to_numpy())
+    frame["outcome"] = frame["outcome"].astype(levels.dtype)
+    frame["age"] = frame["age"].where((np.arange(len(DF)) % 7 > 0) | (not gaps))
+    fit = sm.MNLogit(frame["outcome"], sm.add_constant(frame[["age", "months"]]), missing="drop").fit(disp=0)
+    entry, numbers = read(fit, tmp_path, frame)
+    assert entry["formula"] == "outcome ~ 1 + age + months"
+    np.testing.assert_allclose(np.sort(numbers), np.sort(np.ravel(fit.params)), atol=5e-5)
+
+
+GAPS = DF.assign(age=DF["age"].where(np.arange(len(DF)) % 7 > 0), **{"a w": DF["weight"] + 1, "class": DF["months"]})
+KEPT = GAPS.dropna().reset_index(drop=True)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: smf.wls("months ~ age", GAPS, weights=GAPS["weight"]),
+        lambda: sm.WLS(GAPS["months"], sm.add_constant(GAPS[["age"]]), weights=GAPS["a w"], missing="drop"),
+        lambda: smf.wls("months ~ age", KEPT, weights=KEPT["a w"]),
+        lambda: sm.OLS(GAPS["months"], sm.add_constant(GAPS[["age", "area"]]), missing="drop"),
+        lambda: sm.OLS(GAPS["months"].to_numpy(), sm.add_constant(GAPS[["age"]].to_numpy()), missing="drop"),
+        lambda: sm.OLS(KEPT["months"].to_numpy(), sm.add_constant(KEPT[["age"]].to_numpy())),
+        lambda: sm.OLS(GAPS.dropna()["months"], sm.add_constant(GAPS.dropna()[["age"]])),
+        lambda: smf.poisson("visits ~ age", GAPS, exposure=GAPS["months"]),
+        lambda: smf.poisson("visits ~ area", GAPS, offset=GAPS["a w"]),
+        lambda: smf.poisson("visits ~ area", GAPS, exposure=GAPS["class"]),
+        lambda: smf.poisson("visits ~ age", GAPS, exposure=GAPS["a w"]),
+        lambda: smf.glm("visits ~ age", GAPS, family=sm.families.Poisson(), freq_weights=GAPS["a w"]),
+    ],
+)
+def test_weights_offsets_and_arrays_beside_missing_values_and_odd_names(make, tmp_path):
+    model = make()
+    fit = model.fit(disp=0) if type(model).__name__ == "Poisson" else model.fit()
+    np.testing.assert_allclose(np.sort(read(fit, tmp_path, GAPS)[1]), np.sort(fit.params), atol=5e-5)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda frame: smf.phreg("months ~ age", frame),
+        lambda frame: PHReg(frame["months"], frame[["age"]]),
+        lambda frame: smf.phreg("months ~ part", frame, status=frame["ill"]),
+        lambda frame: PHReg(frame["months"], frame[["part"]], status=frame["ill"], missing="drop"),
+        lambda frame: PHReg(frame["months"], frame[["part"]], missing="drop"),
+        lambda frame: smf.phreg("months ~ part", frame.dropna(), status=frame.dropna()["ill"]),
+        lambda frame: PHReg(frame.dropna()["months"].to_numpy(), frame.dropna()[["part"]].to_numpy()),
+    ],
+)
+def test_proportional_hazards_without_censoring_or_with_missing_values(make, tmp_path):
+    frame = DF[["months", "ill", "age"]].assign(part=DF["area"].where(DF["age"] % 7 > 0))
+    fit = make(frame).fit()
+    _, numbers = read(fit, tmp_path, frame)
+    np.testing.assert_allclose(numbers, [*fit.params, *fit.bse], atol=1e-9)
+
+
+@pytest.mark.parametrize(("levels", "said"), [((False, True), "False"), (("no", "yes"), "no"), ((0, 1), "0")])
+def test_a_fit_of_the_other_level(levels, said, tmp_path):
+    frame = DF.assign(sick=np.where(DF["ill"] == 1, levels[1], levels[0]))
+    if said == "0":
+        fit = smf.logit("sick ~ age", frame.assign(sick=1 - DF["ill"])).fit(disp=0)
+    else:
+        fit = smf.glm("sick ~ age", frame, family=sm.families.Binomial()).fit()
+    with pytest.raises(OutputError, match=rf"the other level of 'sick', {said}, as its event; .*event='{said}'"):
+        read(fit, tmp_path, frame)
+    np.testing.assert_allclose(read(Fitted(fit, event=said), tmp_path, frame)[1], fit.params, atol=5e-5)
+
+
 def test_categories_in_an_order_of_their_own(tmp_path):
     frame = DF.assign(place=pd.Categorical(DF["place"], categories=["west", "south", "north"]))
     fit = smf.logit("ill ~ place", frame).fit(disp=0)
@@ -120,7 +196,10 @@ def test_a_fit_of_a_part_needs_its_where(tmp_path):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: smf.logit(FORMULA, DF.assign(ill=1 - DF.ill)), "the response of the fit is not 'ill' of the data"),
+        (
+            lambda: smf.logit(FORMULA, DF.assign(ill=DF.ill[::-1].to_numpy())),
+            "the response of the fit is not 'ill' of the data",
+        ),
         (
             lambda: smf.logit(FORMULA, DF.assign(age=DF.age[::-1].to_numpy())),
             "'age' of the formula .* has other values",
@@ -136,6 +215,15 @@ def test_a_fit_of_a_part_needs_its_where(tmp_path):
         (
             lambda: smf.poisson("visits ~ age", DF, offset=DF.age / 100),
             "the offset of the fit is no column of the data",
+        ),
+        (
+            lambda: smf.wls("age ~ area", DF, weights=np.log(DF.months + 1)),
+            "the weights of the fit are no column of the data; add them",
+        ),
+        (lambda: smf.wls("age ~ area", DF, weights=np.log(DF.age)), "the weights of the fit are no column of the data"),
+        (
+            lambda: sm.OLS(DF.age.to_numpy()[:70], DF[["area"]].to_numpy()[:70]),
+            "the fit is of 70 records, the data give 400 without missing values in its columns; .* Fitted",
         ),
     ],
 )

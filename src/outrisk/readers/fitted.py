@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from outrisk.codebook import format_value
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array
@@ -37,24 +38,51 @@ def read_fit(fit: Any, records: pd.DataFrame, given: Mapping[str, Any], place: s
     an offset or a column, that cannot be told from the records.
     """
     model = fit.model
-    kind = _kind(model, place)
-    entry: dict[str, Any] = {"kind": kind, "formula": _formula(model, records, place)}
+    entry: dict[str, Any] = {"kind": _kind(model, place)}
     offset = _numbers(model, "offset") + _numbers(model, "exposure")
-    if offset.any():
-        entry["offset"] = _expression(offset, records, f"{place}: the offset of the fit")
     weights = np.ones(1)
     glm = type(model).__name__ == "GLM"  # whose `weights` are those of its last iteration
     for name in ("freq_weights", "var_weights") if glm else ("weights",):
         weights = weights * _numbers(model, name, otherwise=1.0)
-    if not np.all(weights == 1.0):
-        entry["weight"] = _expression(weights, records, f"{place}: the weights of the fit")
+    weighted = not np.all(weights == 1.0)
+    if getattr(model, "formula", None) is None or offset.any() or weighted:
+        records = fitted_on(model, records, str(given.get("where", "")), place)
+    entry["formula"] = _formula(model, records, place)
+    if offset.any():
+        entry["offset"] = _expression(offset, records, f"{place}: the offset of the fit is")
+    if weighted:
+        column = column_of(weights, "", records)
+        if column is None:
+            raise OutputError(f"{place}: the weights of the fit are no column of the data; add them as one")
+        entry["weight"] = column
     return entry | dict(given)
+
+
+def fitted_on(model: Any, records: pd.DataFrame, where: str, place: str) -> pd.DataFrame:
+    """The records that a model was fitted on: those without a missing value in its columns. OutputError for others.
+
+    A model knows the rows that statsmodels dropped itself; not those that were dropped before.
+    """
+    n, dropped, labels = len(model.endog), getattr(model.data, "missing_row_idx", None), model.data.row_labels
+    if dropped is not None and n + len(dropped) == len(records):
+        return records.iloc[np.setdiff1d(np.arange(len(records)), dropped)]
+    names = [model.endog_names, *model.exog_names] if getattr(model, "formula", None) is None else [model.formula]
+    complete = records.dropna(subset=named_in(" ".join(map(str, names)), records))
+    for found in (records, complete, records.dropna()):
+        if len(found) == n:
+            return found
+    if labels is not None and records.index.is_unique and labels.isin(records.index).all():
+        return records.loc[labels]
+    raise OutputError(
+        f"{place}: the fit is of {n:,} records, the data give {len(complete):,} without missing values in its columns; "
+        f"{_advice(where)}"
+    )
 
 
 def check_fit(fit: Any, output: Regression, data: Microdata, place: str) -> None:
     """OutputError unless a fit is of these records, and its numbers those that a refit on them prints."""
     model = fit.model
-    sample, _ = output.sample(data)
+    sample, frame = output.sample(data)
     response = np.asarray(model.endog, dtype=float)
     n = len(sample.response)
     if len(response) != n:
@@ -62,9 +90,16 @@ def check_fit(fit: Any, output: Regression, data: Microdata, place: str) -> None
             f"{place}: the fit is of {len(response):,} records, the data give {n:,}; {_advice(output.where)}"
         )
     if response.ndim > 1 or not np.array_equal(response, sample.response):
+        left = output.formula.split("~")[0].strip()
+        name = left.strip("`")
+        if name in frame and np.array_equal(response, 1.0 - sample.response):  # as GLM has it of False and True
+            level = format_value(frame[name].to_numpy()[response == 1.0][0])
+            raise OutputError(
+                f"{place}: the fit has the other level of {name!r}, {level}, as its event; if that is meant say so: "
+                f"Fitted(fit, event={level!r})"
+            )
         raise OutputError(
-            f"{place}: the response of the fit is not {output.formula.split('~')[0].strip()!r} of the data, record by "
-            f"record; {_advice(output.where)}"
+            f"{place}: the response of the fit is not {left!r} of the data, record by record; {_advice(output.where)}"
         )
     places = _columns(np.asarray(model.exog, dtype=float), sample.design, list(model.exog_names), output, place)
     _check_numbers(fit, output, data, places, place)
@@ -125,7 +160,11 @@ def _formula(model: Any, records: pd.DataFrame, place: str) -> str:
 
 def _formula_of_arrays(model: Any, records: pd.DataFrame, place: str) -> str:
     """A formula whose design has the columns of the model's matrix: constants, columns of the records, dummies."""
-    response = column_of(np.asarray(model.endog, dtype=float), str(model.endog_names), records)
+    endog, name = np.asarray(model.endog, dtype=float), str(model.endog_names)
+    if type(model).__name__ == "MNLogit":
+        response = _outcomes_of(endog, name, records)
+    else:
+        response = column_of(endog, name, records)
     if response is None:
         raise OutputError(
             f"{place}: the response of the fit is no column of the data, record by record; {_advice('')}; or fit it by "
@@ -153,6 +192,11 @@ def _formula_of_arrays(model: Any, records: pd.DataFrame, place: str) -> str:
     return f"{quoted(response)} ~ {' + '.join(terms)}"
 
 
+def named_in(text: str, records: pd.DataFrame) -> list[str]:
+    """The columns of the records that a formula, or names of a model's columns, mention."""
+    return [str(name) for name in records.columns if re.search(rf"(?<!\w){re.escape(str(name))}(?!\w)", text)]
+
+
 def column_of(values: Array, name: str, records: pd.DataFrame) -> str | None:
     """The column that has these values, by its name first; None if there is none."""
     if len(values) != len(records):
@@ -160,6 +204,14 @@ def column_of(values: Array, name: str, records: pd.DataFrame) -> str | None:
     for column in sorted(map(str, records.columns), key=lambda each: each != name):
         kept = records[column]
         if (pd.api.types.is_numeric_dtype(kept.dtype)) and np.array_equal(kept.to_numpy(dtype=float), values):
+            return column
+    return None
+
+
+def _outcomes_of(values: Array, name: str, records: pd.DataFrame) -> str | None:
+    """The column whose levels, numbered from 0 as MNLogit does, have these values, by its name first; None if none."""
+    for column in sorted(map(str, records.columns), key=lambda each: each != name):
+        if len(values) == len(records) and np.array_equal(pd.Categorical(records[column]).codes, values):
             return column
     return None
 
@@ -205,7 +257,7 @@ def _expression(values: Array, records: pd.DataFrame, what: str) -> str:
     """A column of the records, or its logarithm, that has these values."""
     column = column_of(values, "", records)
     if column is not None:
-        return column
+        return quoted(column)
     with np.errstate(over="ignore"):
         column = next(
             (
@@ -218,7 +270,7 @@ def _expression(values: Array, records: pd.DataFrame, what: str) -> str:
             None,
         )
     if column is None:
-        raise OutputError(f"{what} is no column of the data, nor the logarithm of one; add it to them")
+        raise OutputError(f"{what} no column of the data, nor the logarithm of one; add it to them")
     return f"log({quoted(column)})"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,7 +12,7 @@ from outrisk.codebook import format_value
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, Output
-from outrisk.readers.fitted import CLOSE, column_of, dummy_of
+from outrisk.readers.fitted import CLOSE, column_of, dummy_of, fitted_on, named_in
 
 _DECIMALS = 4
 
@@ -32,8 +31,11 @@ def read_hazards(fit: Any, records: pd.DataFrame, given: Mapping[str, Any], plac
     for what in ("offset", "entry"):
         if getattr(model, what, None) is not None:
             raise OutputError(f"{place}: a fitted PHReg with '{what}' is not known; write it as an outrisk.Custom")
-    event = _event(np.asarray(model.status, dtype=float), records, place)
-    roles = {"events": event[0]}
+    records = fitted_on(model, records, str(given.get("where", "")), place)
+    status, roles = np.asarray(model.status, dtype=float), dict[str, str]()
+    event = None if np.all(status == 1.0) else _event(status, records, place)
+    if event is not None:
+        roles["events"] = event[0]
     if model.strata is not None:
         roles["strata"] = _named(np.asarray(model.strata, dtype=float), "", records, f"{place}: the strata of the fit")
     formula = getattr(model, "formula", None)
@@ -42,7 +44,7 @@ def read_hazards(fit: Any, records: pd.DataFrame, given: Mapping[str, Any], plac
         for values, name in zip(np.asarray(model.exog, dtype=float).T, model.exog_names, strict=True):
             columns.append(_named(values, str(name), records, f"{place}: column '{name}' of the fit's matrix"))
     else:
-        columns = [str(name) for name in records.columns if re.search(rf"(?<!\w){re.escape(str(name))}(?!\w)", formula)]
+        columns = named_in(formula, records)
     names = [str(name) for name in model.exog_names]
     return {
         "kind": "custom",
@@ -67,14 +69,16 @@ def check_hazards(fit: Any, output: Output, data: Microdata, place: str) -> None
 
 
 def _again(
-    formula: str | None, columns: list[str], event: tuple[str, str | None], strata: str | None, ties: str
+    formula: str | None, columns: list[str], event: tuple[str, str | None] | None, strata: str | None, ties: str
 ) -> Callable[[pd.DataFrame], Array]:
     from statsmodels.duration.hazard_regression import PHReg  # few sessions fit one
 
     def phreg(frame: pd.DataFrame) -> Array:
-        column, level = event
-        status = frame[column] if level is None else frame[column] == level
-        options = {"status": np.asarray(status, dtype=float), "ties": ties}
+        frame, options = frame.dropna(), dict[str, Any](ties=ties)
+        if event is not None:
+            column, level = event
+            status = frame[column] if level is None else frame[column] == level
+            options["status"] = np.asarray(status, dtype=float)
         if strata is not None:
             options["strata"] = frame[strata].to_numpy()
         if formula is not None:
