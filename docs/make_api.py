@@ -7,7 +7,7 @@ import textwrap
 from pathlib import Path
 
 import outrisk
-from outrisk.api.output_kinds import OutputKind
+from outrisk.api.output_kinds import OutputKind, kinds
 
 PAGE = Path(__file__).with_name("api.md")
 HEAD = """# Python API
@@ -25,10 +25,6 @@ CLASSES = (
     "outrisk.api.lessons.Taught",
     "outrisk.api.starter.Starter",
 )
-KINDS = (
-    *("Logit", "Probit", "Poisson", "OLS", "MNLogit", "Frequencies", "Univariate", "Magnitudes", "Quantiles", "Mode"),
-    *("Histogram", "Correlations", "Survival", "Custom"),
-)
 
 
 def page() -> str:
@@ -40,7 +36,7 @@ def page() -> str:
         "which is fitted afresh for every data set, to at most 2,000 combinations of values) and tables by\n"
         "`pandas.crosstab` are taken as they are.\n"
     )
-    parts += [f"- `outrisk.{name}{arguments(getattr(outrisk, name))}`" for name in KINDS]
+    parts += [f"- `outrisk.{name}{arguments(getattr(outrisk, name))}`" for name in kinds()]
     parts += [f"- `outrisk.{name}(...)`: {one_line(getattr(outrisk, name))}" for name in ("Fitted", "Crosstab")]
     return "\n".join(parts) + "\n"
 

@@ -48,10 +48,7 @@ if TYPE_CHECKING:
 else:
     from outrisk import assess, prove, teach
 
-_KINDS = (
-    *("Logit", "Probit", "Poisson", "OLS", "MNLogit", "Frequencies", "Univariate", "Magnitudes", "Quantiles", "Mode"),
-    *("Histogram", "Correlations", "Survival", "Custom", "Fitted", "Crosstab"),
-)
+_KINDS = "outrisk.api.output_kinds"
 _PLACES = {
     "check": "outrisk.api.looking",
     "follow": "outrisk.api.followed",
@@ -60,32 +57,26 @@ _PLACES = {
     "Assessed": "outrisk.api.assessed",
     "Codebook": "outrisk.codebook",
     "OutRiskError": "outrisk.errors",
-} | dict.fromkeys(_KINDS, "outrisk.api.output_kinds")
-
-__all__ = [
-    "assess",
-    "check",
-    "follow",
-    "init",
-    "measure",
-    "prove",
-    "teach",
-    "Assessed",
-    "Codebook",
-    "OutRiskError",
-    "__version__",
-    *_KINDS,
-]
+    "Fitted": _KINDS,
+    "Crosstab": _KINDS,
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
+    if name == "__all__":  # which kinds there are is known once they are loaded
+        return __dir__()
+    if name not in _PLACES and (not name[:1].isupper() or name not in _kinds()):
         raise AttributeError(f"module 'outrisk' has no attribute '{name}'")
-    return getattr(importlib.import_module(_PLACES[name]), name)
+    return getattr(importlib.import_module(_PLACES.get(name, _KINDS)), name)
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({"assess", "prove", "teach", "__version__", *_PLACES, *_kinds()})
+
+
+def _kinds() -> list[str]:
+    """The names of the kinds of output, with those registered from outside the package."""
+    return list(importlib.import_module(_KINDS).kinds())
 
 
 class _Callable(ModuleType):

@@ -12,7 +12,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "cli"))
 
 from command import STUDY, outrisk, records, refused, write_study
 
-from outrisk.api.output_kinds import OutputKind
+import outrisk as session
 from outrisk.outputs import REGISTRY, Common, FrequenciesEntry, counting, entry_of, register
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,7 +74,10 @@ def test_its_keys_are_checked_and_its_name_is_its_own(tmp_path, capsys, above):
     path = write_study(tmp_path, {"outputs": [above | {"where": "age > 2"}]})
     message = "output 'above 1': no above has a where:; leave it out"
     assert message in refused(capsys, "assess", path, "--out", tmp_path / "run")
-    assert OutputKind("above")("age", 3).document == above
+    assert session.Above("age", least=3).document == above
+    assert "Above" in dir(session)
+    with pytest.raises(AttributeError, match="module 'outrisk' has no attribute 'Below'"):
+        _ = session.Below
 
     class Again(FrequenciesEntry):
         pass

@@ -78,10 +78,17 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-Logit, Probit, Poisson, OLS, MNLogit = map(OutputKind, ("logit", "probit", "poisson", "ols", "mnlogit"))
-Frequencies, Univariate, Magnitudes = map(OutputKind, ("frequencies", "univariate", "magnitudes"))
-Quantiles, Mode, Histogram = map(OutputKind, ("quantiles", "mode", "histogram"))
-Correlations, Survival, Custom = map(OutputKind, ("correlations", "survival", "custom"))
+def kinds() -> dict[str, str]:
+    """The kinds that studies know, by the names of their objects: Logit, ..., SomeKind for a kind some_kind."""
+    names = {"ols": "OLS", "mnlogit": "MNLogit"}
+    return {names.get(kind, kind.title().replace("_", "")): kind for kind in REGISTRY}
+
+
+def __getattr__(name: str) -> OutputKind:
+    known = kinds()
+    if name not in known:
+        raise AttributeError(f"module {__name__!r} has no attribute '{name}'")
+    return OutputKind(known[name])
 
 
 def Fitted(fit: object, **given: Any) -> FromSession:  # noqa: N802 - stands beside the kinds, named like one
