@@ -139,6 +139,17 @@ def test_weights(normalize):
     agree(table, built, numbers, 100 if normalize == "index" else 1)
 
 
+@pytest.mark.parametrize("normalize", [False, "index", "columns"])
+def test_levels_that_nobody_has_or_that_read_as_a_margin(normalize):
+    frame = DF.assign(area=DF.area.map({"n": "Total", "s": "a", "w": "b, ill=no"}))
+    _, numbers, built = read(pd.crosstab(frame.area, frame.ill, normalize=normalize), frame=frame)
+    agree(pd.crosstab(frame.area, frame.ill, normalize=normalize), built, numbers, 100 if normalize else 1)
+    frame = DF.assign(area=pd.Categorical(DF.area, ["n", "e", "s", "w", "x"]))
+    for margins in (False, True):
+        table = pd.crosstab(frame.area, frame.ill, normalize=normalize, dropna=False, margins=margins)
+        assert read(table, frame=frame)[0]["by"] == ["area", "ill"]
+
+
 def test_cells_without_a_number():
     counts = DF.groupby(["area", "years"]).size().unstack()  # NaN where nobody is
     _, numbers, _ = read(counts)
@@ -177,6 +188,7 @@ def changed(table):
         (pd.crosstab([DF.area, DF.old], [DF.sex, DF.ill], normalize="index"), "shares within rows and several var"),
         (Crosstab(pd.crosstab(DF.area, DF.ill), show="proportions"), "show is 'proportions', in the cross table 'coun"),
         (Crosstab(pd.crosstab(DF.area, DF.ill, margins=True), margins=False), "margins is False, in the cross table"),
+        (pd.concat([pd.crosstab(DF.area, DF.ill)] * 2), "more than one cell for area=n, ill=no"),
         (pd.crosstab(DF.area, DF.area), "each variable can stand on one of them"),
     ],
 )

@@ -22,11 +22,12 @@ Normalize = Literal["all", "index", "columns"]
 _SHOW: dict[Normalize, str] = {"all": "proportions", "index": "row_percentages", "columns": "column_percentages"}
 _SHARE_DIGITS = 3  # of tables that do not say theirs
 _EXACT = 1e-9
+_MARGIN: Any = object()  # in the place of a level; the data may have one called Total
 
 
 @dataclass(frozen=True, eq=False)
 class CrossTable:
-    """A cross table of one number a cell: its variables on each axis, their levels (TOTAL in a margin), the numbers.
+    """A cross table of one number a cell: its variables on each axis, their levels (_MARGIN in a margin), the numbers.
 
     numbers: (rows, columns), NaN where there is none; times `unit` they are those of the entry.
     """
@@ -51,12 +52,12 @@ class CrossTable:
     @property
     def margins(self) -> bool:
         """Whether it has any."""
-        return any(TOTAL in level for level in (*self.rows, *self.columns))
+        return any(_MARGIN in level for level in (*self.rows, *self.columns))
 
     @property
     def inner(self) -> Array:
         """The numbers without margins, (rows, columns); 0 where there is none."""
-        rows, columns = ([TOTAL not in level for level in levels] for levels in (self.rows, self.columns))
+        rows, columns = ([_MARGIN not in level for level in levels] for levels in (self.rows, self.columns))
         return np.nan_to_num(self.numbers[rows][:, columns])
 
     @property
@@ -119,13 +120,18 @@ def check_crosstab(table: CrossTable, output: Frequencies, data: Microdata, plac
     known, digits = (dict(zip(labels, each, strict=True)) for each in (output.refit(data), output.decimals))
     records = np.array([known.get(f"{label}: records", known[label]) for label in labels])
     withheld = {label for label, hides in zip(labels, output.protection.hides(records), strict=True) if hides}
-    there = dict(zip(_labels(table, data), table.numbers.ravel() * table.unit, strict=True))
-    whole = 100.0 if "percentages" in output.show else 1.0
-    margins = {label for label, cell in zip(there, table.cells, strict=True) if TOTAL in cell}
-    absent = [label for label in labels if f"={TOTAL}" not in label and not label.endswith(": records")]
+    written = _labels(table, data)
+    there = dict(zip(written, table.numbers.ravel() * table.unit, strict=True))
+    if len(there) < len(written):
+        twice = next(label for label in written if written.count(label) > 1)
+        raise OutputError(f"{place}: the cross table has more than one cell for {twice}; make it of single levels")
+    whole = {"counts": 0.0, "proportions": 1.0}.get(output.show, 100.0)  # of margins of shares that are no numbers
+    margins = {label for label, cell in zip(written, table.cells, strict=True) if _MARGIN in cell}
+    beside = [": records", *([f"={TOTAL}"] if output.margins else [])]  # not in every table, or in none
+    absent = [label for label in labels if not any(each in label for each in beside)]
     for label in dict.fromkeys((*there, *absent)):
         here = there.get(label, 0.0)
-        expected = np.nan_to_num(known.get(label, whole if label in margins else 0.0))  # a margin of shares that are 1
+        expected = np.nan_to_num(known.get(label, whole if label in margins and here else 0.0))
         if (np.isnan(here) and label in withheld) or _agrees(np.nan_to_num(here), expected, digits.get(label, 0)):
             continue
         said = "no number" if np.isnan(here) else f"{here / table.unit:g}"
@@ -152,7 +158,7 @@ def _advice(table: CrossTable, output: Frequencies, withheld: bool) -> str:
 def _parts(table: pd.DataFrame | pd.Series[Any], records: pd.DataFrame, place: str) -> CrossTable:
     """The table as it stands."""
     single = isinstance(table, pd.Series)
-    axes = ([*table.index.names], [] if single else [*table.columns.names])
+    axes: tuple[list[Any], list[Any]] = ([*table.index.names], [] if single else [*table.columns.names])
     by = [*axes[0], *axes[1]]
     unnamed = [name for name in by if name not in records.columns]
     if unnamed:
@@ -179,7 +185,7 @@ def _levels(labels: pd.Index[Any], names: list[str], records: pd.DataFrame) -> l
     known = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else column
     margin = isinstance(last, str) and not (known.astype(object) == last).any()
     return [
-        (TOTAL,) * len(names)
+        (_MARGIN,) * len(names)
         if margin and isinstance(level[0], str) and level[0] == last
         else tuple(np.nan if pd.isna(each) else each for each in level)
         for level in levels
@@ -197,7 +203,7 @@ def _left_out(table: CrossTable, records: pd.DataFrame) -> list[str]:
 
 
 def _distinct(levels: Iterable[Any]) -> list[Any]:
-    return [level for level in dict.fromkeys(levels) if level is not TOTAL]
+    return [level for level in dict.fromkeys(levels) if level is not _MARGIN]
 
 
 def _column(levels: list[Any]) -> pd.Series[Any]:

@@ -72,7 +72,7 @@ def fitted_on(model: Any, records: pd.DataFrame, where: str, place: str) -> pd.D
         if len(found) == n:
             return found
     if labels is not None and records.index.is_unique and labels.isin(records.index).all():
-        return records.loc[labels]
+        return records.iloc[records.index.get_indexer(labels)]
     raise OutputError(
         f"{place}: the fit is of {n:,} records, the data give {len(complete):,} without missing values in its columns; "
         f"{_advice(where)}"
