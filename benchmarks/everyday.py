@@ -161,11 +161,15 @@ ADULTS = ["age", "hours", "sex", "race", "marital", "workclass", "education", "i
 BY_GROUP = ["age", "hours", "sex", "marital", "workclass", "education", "country", "income"]
 RELEASES = {
     "paper 300": partial(census, n=300, entries=PAPER),
+    "paper of 50": partial(census, n=50, entries=PAPER),
+    "paper of 100": partial(census, n=100, entries=PAPER),
+    "paper of 190": partial(census, n=190, entries=PAPER),
     "one ols of 40": partial(census, n=40, entries=ONE),
     "odds ratios of 120": partial(census, n=120, entries=ODDS),
     "short regressions of 100": partial(census, n=100, entries=SHORT),
     "two regressions of 250": partial(census, n=250, entries=TWO),
     "two regressions of 1,000": partial(census, n=1_000, entries=TWO),
+    "two regressions of 2,000": partial(census, n=2_000, entries=TWO),
     "two regressions of 8,000": partial(census, n=8_000, entries=TWO),
     "fair regressions": fair,
     "half of fair regressions": partial(fair, half=1),

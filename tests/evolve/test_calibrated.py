@@ -6,7 +6,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from outrisk.config import OutputEntry
-from outrisk.evolve.calibrated import Pool, applies, draw_calibrated
+from outrisk.evolve.calibrated import Pool, applies, closes, draw_calibrated
 from outrisk.evolve.candidate import draw_candidate
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
@@ -85,7 +85,8 @@ def test_the_same_seed_draws_the_same_records():
 
 def test_it_applies_where_regressions_stand_beside_other_numbers():
     frame = people(1_200)
-    assert applies(problem_of(frame, LOGIT, TABLE)) and not applies(problem_of(people(150), LOGIT, TABLE))
+    few = problem_of(people(150), LOGIT, TABLE)
+    assert applies(problem_of(frame, LOGIT, TABLE)) and not applies(few) and closes(few)
     assert applies(problem_of(frame, LOGIT)) and not applies(problem_of(frame, TABLE, MEANS))
     assert not applies(problem_of(frame, LOGIT | {"release": ["coefficients"]}))
     assert STARTS[preset("fast").start] is calibrated

@@ -51,14 +51,16 @@ def closes(problem: Problem) -> bool:
     """
     models = any(isinstance(part, ModelPart) and part.model.n_score for part in problem.parts)
     slow = any(output.output.effort for output in problem.released)
-    least = 0 if alone(problem) else TUNING.calibrated
-    sized = least <= problem.n_records <= RECORDS and int(problem.known.sum()) <= NUMBERS
+    sized = problem.n_records <= RECORDS and int(problem.known.sum()) <= NUMBERS
     return models and pull_apart(problem) and not slow and sized
 
 
 def applies(problem: Problem) -> bool:
-    """Whether a start is calibrated: where numbers are closed in on, and not too many are of regressions."""
-    return closes(problem) and of_models(problem) <= OF_MODELS
+    """Whether a start is calibrated: where numbers are closed in on, beside tables not of few people, and not too many
+    are of regressions.
+    """
+    least = 0 if alone(problem) else TUNING.calibrated
+    return closes(problem) and problem.n_records >= least and of_models(problem) <= OF_MODELS
 
 
 def of_models(problem: Problem) -> int:
