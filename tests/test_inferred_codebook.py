@@ -9,7 +9,9 @@ from pandas.testing import assert_frame_equal
 
 import outrisk
 from outrisk.codebook import codebook_to_dict
+from outrisk.config import read_study
 from outrisk.errors import DataError
+from outrisk.load import load_study_data
 from outrisk.microdata import from_frame
 from outrisk.propose.inferred import infer
 
@@ -71,6 +73,22 @@ def test_no_value_of_one_person_is_in_codebook_run_or_report(people, tmp_path, c
         assert not single & words, path
     codebook = (tmp_path / "run" / "codebook.yaml").read_text()
     assert not alone(people) & set(codebook.replace(",", " ").split()) and len(codebook.splitlines()) < 60
+
+
+def test_codes_with_gaps_are_the_same_in_a_file_and_a_session(tmp_path):
+    """A number of few values has these and no others between, however the records came."""
+    frame = pd.DataFrame({"code": [1, 2, 5, 9] * 15, "ill": [0, 1, 1] * 20})
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    study = {
+        "name": "d", "data": {"path": "d.csv"}, "outputs": [{"kind": "frequencies", "by": ["code", "ill"]}],
+        "keys": ["code"], "target": "ill",
+    }  # fmt: skip
+    (tmp_path / "d.yaml").write_text(yaml.safe_dump(study))
+    in_file = load_study_data(read_study(tmp_path / "d.yaml")).original.codebook
+    in_session = outrisk.assess(
+        frame, study["outputs"], keys=["code"], target="ill", runs=1, folds=[1], evolve={"generations": 1}, quiet=True
+    ).codebook
+    assert in_file["code"].values == in_session["code"].values == (1, 2, 5, 9)
 
 
 def test_ages_are_exact_and_a_fit_on_the_grid_prints_the_same(people, tmp_path):

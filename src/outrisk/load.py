@@ -56,17 +56,16 @@ def encode_frames(
     codebook: Codebook | None,
     missing_values: Mapping[str, Sequence[str]],
     named: str = "",
-    few: int = 0,
 ) -> StudyData:
     """Encode the records of 'data' and, where there is one, 'holdout'; without a codebook it is inferred from both.
 
     It is written beside the results and counts as public: columns that tell of single people stay out of it, unless
-    the text `named` has their names (see `propose.inferred.infer`). `few`: see `infer_codebook`.
+    the text `named` has their names (see `propose.inferred.infer`).
     """
     guesses: dict[str, str] = {}
     if codebook is None:
         both = pd.concat(frames.values(), ignore_index=True) if len(frames) > 1 else frames["data"]
-        inferred = infer(both, named, missing_values["data"], "data", few)
+        inferred = infer(both, named, missing_values["data"], "data")
         codebook, guesses = inferred.codebook, inferred.guesses
         frames = {name: inferred.fitted(frame, missing_values[name]) for name, frame in frames.items()}
         if inferred.left_out:

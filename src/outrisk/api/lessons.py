@@ -20,7 +20,7 @@ from outrisk.config import read_study, study_of
 from outrisk.errors import ConfigError
 from outrisk.evolve.loop import Generation
 from outrisk.load import encode_frames, exactly, load_study_data
-from outrisk.microdata import FEW, MISSING_VALUES
+from outrisk.microdata import MISSING_VALUES
 from outrisk.progress import Outlook, Progress
 from outrisk.records.directory import RunDirectory
 from outrisk.records.schema import Reproduced
@@ -144,7 +144,7 @@ def teach(
         found = [entry_of(output, position, data, exact, decimals) for position, output in numbered(outputs)]
         entries = [entry for entry, _ in found]
         named = str([*entries, *rules])
-        original = encode_frames({"data": data}, codebook, {"data": MISSING_VALUES}, named, FEW).original
+        original = encode_frames({"data": data}, codebook, {"data": MISSING_VALUES}, named).original
         first, *_, last = original.codebook.names  # a study with data has keys and a target; they play no part here
         document |= {"data": {"path": "data frame"}, "keys": [first], "target": last}
     study = study_of(document | {"outputs": entries}, Path("outrisk.teach"))

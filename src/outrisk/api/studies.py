@@ -26,7 +26,7 @@ from outrisk.config import Study, is_study, read_study, study_of
 from outrisk.errors import ConfigError, OutRiskError
 from outrisk.evolve.loop import Generation
 from outrisk.load import StudyData, encode_frames, exactly, load_study_data, named_by
-from outrisk.microdata import FEW, MISSING_VALUES, Microdata
+from outrisk.microdata import MISSING_VALUES, Microdata
 from outrisk.progress import Outlook, Progress, Stages, in_words
 from outrisk.records.directory import StudyDirectory
 from outrisk.report.pages.study_page import render
@@ -167,7 +167,7 @@ def study_of_session(
     if objects:
         earlier = _already_out_here(study, document, objects, data, exact, decimals)
         study, named = replace(study, earlier=(*study.earlier, earlier)), f"{named}{named_by(earlier)}"
-    return study, encode_frames(frames, codebook, dict.fromkeys(frames, MISSING_VALUES), named, FEW)
+    return study, encode_frames(frames, codebook, dict.fromkeys(frames, MISSING_VALUES), named)
 
 
 def _already_out_here(

@@ -12,7 +12,7 @@ import pandas as pd
 
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import DataError
-from outrisk.microdata import MISSING_VALUES, as_numbers, as_text, gaps_of, infer_variable
+from outrisk.microdata import FEW, MISSING_VALUES, as_numbers, as_text, gaps_of, infer_variable
 from outrisk.propose.grids import grid_of
 from outrisk.propose.one_column import points_at_people
 
@@ -53,9 +53,9 @@ class _TellsError(Exception):
 
 
 def infer(
-    frame: pd.DataFrame, named: str, missing_values: Sequence[str] = MISSING_VALUES, source: str = "data", few: int = 0
+    frame: pd.DataFrame, named: str, missing_values: Sequence[str] = MISSING_VALUES, source: str = "data"
 ) -> Inferred:
-    """A codebook of the columns that tell of nobody; `few` as in `microdata.infer_codebook`.
+    """A codebook of the columns that tell of nobody.
 
     `named` is the text of a study: a column that it names cannot be left out, and DataError says the way out.
     """
@@ -66,7 +66,7 @@ def infer(
         coded = _met(rf"\bC\(\s*`?{re.escape(name)}(?!\w)", named)
         try:
             variable, guess, on_grid = _public(
-                frame[name], missing_values, source, few, coded, 2 if wanted else _THRESHOLD
+                frame[name], missing_values, source, coded, 2 if wanted else _THRESHOLD
             )
         except _TellsError as error:
             if wanted:
@@ -84,12 +84,12 @@ def _met(pattern: str, text: str) -> bool:
 
 
 def _public(
-    column: pd.Series[Any], missing_values: Sequence[str], source: str, few: int, coded: bool, threshold: int
+    column: pd.Series[Any], missing_values: Sequence[str], source: str, coded: bool, threshold: int
 ) -> tuple[Variable, str, bool]:
     """A variable that lists nothing of one person, what was guessed, and whether numbers are rounded to it."""
     if points_at_people(column, threshold):
         raise _TellsError("points at single people, as an identifier, free text or exact dates do")
-    variable, guess = infer_variable(str(column.name), column, missing_values, source, few)
+    variable, guess = infer_variable(str(column.name), column, missing_values, source, FEW)
     gaps = gaps_of(column, missing_values)
     if not variable.numeric:
         alone = int((as_text(column[~gaps]).value_counts() == 1).sum())
