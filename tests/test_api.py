@@ -310,6 +310,14 @@ def test_init_gives_a_codebook_and_a_study_to_correct(df, tmp_path):
         outrisk.init(df, target="wage")
 
 
+def test_categories_that_are_numbers_with_a_point(df):
+    frame = df.assign(dose=pd.Categorical(df["age"].astype(float)))
+    levels = ("0.0", "1.0", "2.0", "3.0", "4.0")
+    assert outrisk.init(frame, keys=["dose", "area"], target="ill").codebook["dose"].values == levels
+    fit = smf.logit("ill ~ dose", frame).fit(disp=0)
+    assert outrisk.check(frame, [fit, pd.crosstab(frame.dose, frame.ill)], keys=["dose"], target="ill").sentence
+
+
 def test_the_docstrings_name_every_argument():
     for name in ("assess", "measure", "teach", "init"):
         function = inspect.unwrap(getattr(outrisk, name))

@@ -80,6 +80,7 @@ def test_decoded_frames_have_every_level_and_numbers():
         (["True", "False"], "categorical", ("False", "True"), "categorical"),
         ([1.0, 2.0, np.nan], "integer", (1, 2), "; 1 missing"),
         (pd.Categorical([1, 2]), "categorical", ("1", "2"), "categorical"),
+        (pd.Categorical([2.0, 1.5], [2.0, 1.5]), "categorical", ("2.0", "1.5"), "categorical"),
         (pd.array([1, None], "Int64"), "integer", (1,), "; 1 missing"),
         (pd.array([True, None], "boolean"), "categorical", ("True",), "; 1 missing"),
         (pd.to_datetime(["2020-01-02", "2020-01-01"]), "categorical", None, "categorical: text, 2 levels"),

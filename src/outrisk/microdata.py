@@ -217,7 +217,7 @@ def infer_variable(
         seen = set(as_text(present).unique())
         levels = tuple(sorted(seen))
         if isinstance(column.dtype, pd.CategoricalDtype):  # its own order says which level is the reference
-            levels = tuple(text for text in as_text(pd.Series(column.cat.categories)) if text in seen)
+            levels = tuple(text for text in as_text(pd.Series(column.cat.categories, dtype=object)) if text in seen)
         return Variable(name, "categorical", levels, missing), f"categorical: text, {len(levels)} levels{note}"
     numbers = np.unique(as_numbers(present, np.zeros(len(present), dtype=bool)))
     hint = "; if the numbers are codes of categories: 'kind: categorical' and 'levels'" if len(numbers) <= FEW else ""

@@ -223,7 +223,7 @@ def _category(
 def _order(left: pd.Series[Any], levels: list[str]) -> list[str]:
     """Levels in the order that the data declare, or by their value, or alphabetically."""
     if isinstance(left.dtype, pd.CategoricalDtype):
-        known = [text for text in as_text(pd.Series(left.cat.categories)) if text in set(levels)]
+        known = [text for text in as_text(pd.Series(left.cat.categories, dtype=object)) if text in set(levels)]
         return [str(level) for level in known]
     numbers = pd.to_numeric(pd.Series(levels), errors="coerce")
     return sorted(levels) if numbers.isna().any() else [levels[at] for at in numbers.argsort()]
