@@ -76,10 +76,16 @@ def summarise(assessment: Assessment, jobs: Sequence[Job], results: Sequence[Run
         tau=assessment.tau,
         largest=len(assessment.keys),
         outputs=tuple(ReleasedOutput.of(released, names) for released in jobs[0].problem.released),
-        folds=tuple(folds),
+        folds=tuple(replace(fold, estimates=_within(fold.estimates)) for fold in folds),
         terms={METRICS[name].row_name: _meaning(METRICS[name]) for name in assessment.suite.metrics},
         levels=tuple(_level(level, list(parts)) for level, parts in groupby(folds, key=lambda fold: fold.level)),
     )
+
+
+def _within(estimates: Sequence[Estimate]) -> tuple[Estimate, ...]:
+    """With intervals of shares and differences that can be: the last step, as margins are joined as they are."""
+    cut = [jackknife.within(each.low, each.high, each.side) for each in estimates]
+    return tuple(replace(each, low=low, high=high) for each, (low, high) in zip(estimates, cut, strict=True))
 
 
 def _meaning(metric: Metric) -> str:
@@ -169,7 +175,7 @@ def _level(level: int, folds: list[Fold]) -> Level:
     """
     rows = zip(*(fold.estimates for fold in folds), strict=True)
     runs = sum(len(fold.runs) for fold in folds)
-    return Level(level, len(folds), runs, tuple(_over_folds(folds, estimates) for estimates in rows))
+    return Level(level, len(folds), runs, _within([_over_folds(folds, estimates) for estimates in rows]))
 
 
 def _over_folds(folds: Sequence[Fold], rows: Sequence[Estimate]) -> Estimate:
@@ -178,7 +184,7 @@ def _over_folds(folds: Sequence[Fold], rows: Sequence[Estimate]) -> Estimate:
     value = float(np.mean([row.value for row in used])) if used else math.nan
     margin = math.hypot(*((row.high - row.low) / 2 for row in used)) / len(used) if used else math.nan
     left = len(rows) - len(used)
-    reason = next((row.reason for row in rows if row.reason), "")
+    reason = next((row.reason for row in sorted(rows, key=lambda row: not math.isnan(row.low)) if row.reason), "")
     return replace(
         rows[0],
         value=value,

@@ -22,6 +22,7 @@ from outrisk.prove.programme import Programme, drawn, programme
 from outrisk.reconstruct.best_guesses import Guesses, best_guesses
 from outrisk.records.schema import Guessed, LeftOut, Limit, Register, RegisterFold, Reliability
 from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL
+from outrisk.risk.intervals.jackknife import within
 from outrisk.risk.register.predictors import predictors
 from outrisk.risk.register.rightly import Attacked, Bin, Compared, compare, crossed, dealt, reliability, unique_rows
 
@@ -145,9 +146,18 @@ def guessed_rows(folds: Sequence[FoldGuessed]) -> Iterator[Guessed]:
     for level, part in groupby(folds, key=lambda each: each.facts.level):
         measured = [each for each in part if each.compared]
         own = [list(_rows(each)) for each in measured]
-        yield from (row for rows in own for row in rows)
+        yield from (_within(row) for rows in own for row in rows)
         for at, rows in enumerate(zip(*own, strict=True)):
-            yield _crossed(measured, at, _mean(level, rows))
+            yield _within(_crossed(measured, at, _mean(level, rows)))
+
+
+def _within(row: Guessed) -> Guessed:
+    """With intervals of shares and differences that can be: the last step, as margins are joined as they are."""
+    ends: dict[str, Any] = {}
+    for name, low, high in _INTERVALS:
+        side = "marginal" if name == "difference" else name
+        ends[low], ends[high] = within(getattr(row, low), getattr(row, high), side)
+    return replace(row, **ends)
 
 
 def _rows(one: FoldGuessed) -> Iterator[Guessed]:

@@ -36,7 +36,16 @@ from outrisk.risk.coding.classes import (
     code_microdata,
     cross,
 )
-from outrisk.risk.intervals.jackknife import NO_REPLICATES, Estimate, combine, deal, estimate, mean_defined, undefined
+from outrisk.risk.intervals.jackknife import (
+    NO_REPLICATES,
+    Estimate,
+    combine,
+    deal,
+    estimate,
+    mean_defined,
+    undefined,
+    within,
+)
 from outrisk.risk.rows import ALL, JACKKNIFE, Row, joined
 
 MEASURES = ("tcap_undefined", "tcap_zero", "dcap", "baseline")
@@ -229,18 +238,20 @@ def attribution_rows(scores: Scores, sets: Sequence[tuple[str, ...]], keys: tupl
             found = against([part], measure)
             own, other, difference = (found[side] for side in (*SIDES, "marginal"))
             best = own if math.isnan(difference.value) else difference
+            own_low, own_high = within(own.low, own.high, ORIGINAL)
+            low, high = within(difference.low, difference.high, "marginal")
             rows.append(
                 replace(
                     row,
                     measure=measure,
                     baseline=base,
                     original=own.value,
-                    original_low=own.low,
-                    original_high=own.high,
+                    original_low=own_low,
+                    original_high=own_high,
                     holdout=other.value,
                     difference=difference.value,
-                    low=difference.low,
-                    high=difference.high,
+                    low=low,
+                    high=high,
                     method=JACKKNIFE,
                     defined=best.n_key_sets,
                     reason=difference.code,

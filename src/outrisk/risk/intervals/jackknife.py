@@ -126,6 +126,15 @@ def estimate(
     )
 
 
+def within(low: float, high: float, side: str) -> tuple[float, float]:
+    """An interval without what no value can be: a share lies in [0, 1], a difference of two ('marginal') in [-1, 1].
+
+    What is cut off has no part in what the interval covers. NaN stays NaN.
+    """
+    least = -1.0 if side == "marginal" else 0.0
+    return float(np.clip(low, least, 1.0)), float(np.clip(high, least, 1.0))
+
+
 def undefined(n_undefined: int, reason: str, code: str = "") -> Estimate:
     """No value, and why."""
     nan = math.nan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -195,8 +195,7 @@ _NO_HOLDOUT = undefined(1, "no holdout", "no_holdout")
 
 def _estimate(value: float, replicates: Floats, measure: str, people: int) -> Estimate:
     if not math.isnan(value):
-        found = estimate([value], 1, 0, replicates, NO_REPLICATES)
-        return replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))
+        return estimate([value], 1, 0, replicates, NO_REPLICATES)
     if not people:
         return undefined(1, "nobody has keys of their own", "nobody_unique")
     return undefined(1, f"nobody is guessed with a chance of {CONFIDENT} or more", "nobody_confident")
