@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -105,6 +106,32 @@ def test_a_result_tells_itself(result):
     assert "-0.000" not in repr(result) + html
     assert set(result.released["output"]) == {"logit 1", "table area x ill", "ols 3"}
     assert result.study["key_sizes"] == [3]
+
+
+def test_a_difference_of_nothing_has_no_sign_and_a_missing_interval_its_reason(result, monkeypatch):
+    rows = result.risk.assign(difference=-0.0002, low=-0.0003, high=0.0001)
+    monkeypatch.setattr(type(result), "risk", property(lambda self: rows))
+    assert "a marginal risk of +0.000 (95 % interval +0.000 to +0.000)." in result.sentence
+    assert "-0.000" not in repr(result) + result._repr_html_()
+    rows = rows.assign(low=np.nan, high=np.nan, reason="no interval: undefined without one of the jackknife groups")
+    said = "a marginal risk of +0.000 (no interval: undefined without one of the jackknife groups)."
+    assert result.sentence.endswith(said)
+    rows = rows.assign(reason="1 of 2 folds left out: no match")
+    assert result.sentence.endswith("(no interval: 1 of 2 folds left out: no match).")
+
+
+def test_intervals_of_few_people_and_two_runs_are_of_shares():
+    df = records(30)
+    table = pd.crosstab(df.area, df.ill)
+    found = outrisk.assess(df, [table], keys=KEYS, target="ill", **QUICK | {"runs": 2})
+    ends = [
+        (each.low, each.high)
+        for part in (*found._risk.folds, *found._risk.levels)
+        for each in part.estimates
+        if each.side != "marginal" and not np.isnan(each.low)
+    ]
+    ends += list(found.register[["original_low", "original_high"]].dropna().itertuples(index=False, name=None))
+    assert np.min(ends) == 0 and np.max(ends) == 1  # cut there, as the t of two runs is 12.7
 
 
 def test_decimals_are_those_given_for_all_or_its_own(result):
@@ -269,6 +296,9 @@ def test_measure_is_that_of_the_command_line(df, tmp_path, capsys):
     assert theirs == ours
     assert "DiSCO" in repr(found) and "<table" in found._repr_html_()
     assert isinstance(found.tables["disclosure"][0], pd.DataFrame)
+    small = {"columns": ["difference"], "rows": [[-0.0002]], "caption": ""}
+    section = {"name": "x", "title": "X", "tables": [small], "notes": []}
+    assert "-0.000" not in replace(found, document={"in_short": [], "sections": [section]})._repr_html_()
     with pytest.raises(OutRiskError, match="metrics is about the privacy metrics; give privacy=True too"):
         outrisk.measure(df, df, keys=["age"], target="ill", metrics=["NNAA"])
 

@@ -13,7 +13,7 @@ import outrisk
 from outrisk.appetite import Appetite
 from outrisk.assess.look import Found
 from outrisk.assess.people import people_rows
-from outrisk.assess.verdict import wording
+from outrisk.assess.verdict import of_outputs, wording
 from outrisk.assess.verdict.decide import Evidence, decide
 from outrisk.assess.verdict.from_folds import of_the_whole
 from outrisk.assess.verdict.looked_at import MOST, looked_at
@@ -352,6 +352,20 @@ def test_halves_and_quarters_are_taken_on_to_the_whole():
 def test_a_number_is_rounded_up_and_never_a_negative_nothing():
     assert wording.rounded_up(0.0201) == "0.021" and wording.rounded_up(0.02) == "0.020"
     assert wording.number(-0.0001) == "0.000"
+
+
+@pytest.mark.parametrize(("margin", "found"), [(0.05, NONE), (0.0, "cannot tell"), (-0.01, "marginal risk found")])
+def test_what_outputs_and_folds_tell_is_never_a_negative_nothing(margin, found):
+    level = SimpleNamespace(
+        sets=[SimpleNamespace(keys=("age",))],
+        judged=["m"],
+        limits_of=lambda _: ([-0.0002], [0.0001 - 0.0002 * (margin > 0)]),
+    )
+    evidence = SimpleNamespace(levels=[level], appetite=SimpleNamespace(margin=margin), target="ill")
+    verdict, _, told = of_outputs._measured(evidence, ("age",))
+    assert verdict == found and "0.000" in told and "-0.000" not in told
+    doses = [Dose(level, 1000 // level, "m", "", -0.0002, -0.1, 0.1) for level in (2, 4)]
+    assert "is 0.000 in folds of 250 records and 0.000 in folds of 500" in of_the_whole(doses)
 
 
 # ---------------------------------------------------------------- by person

@@ -21,6 +21,7 @@ from outrisk.records.schema import Decision, Guessed, Risk
 from outrisk.report.pages.study_page import copy_pages, render
 
 _LEADING = "tcap_undefined"  # the measure that the sentence is about
+_THREE_DIGITS = "{:z.3f}".format  # what rounds to nothing has no sign
 _SHOWN = ["tcap_undefined", "tcap_zero", "dcap", "baseline"]
 
 
@@ -203,11 +204,13 @@ class Assessed:
             value = "undefined" if math.isnan(own["original"]) else f"{own['original']:.3f}"
             return f"{said}Attributions of {target} are right at a rate of {value}; {own['reason'] or 'no holdout'}."
         row = held.iloc[0]
-        limits = f"{_signed(row['low'])} to {_signed(row['high'])}"
+        between = f"95 % interval {row['low']:+z.3f} to {row['high']:+z.3f}"
+        if math.isnan(row["low"]):
+            between = row["reason"] if "no interval" in row["reason"] else f"no interval: {row['reason']}"
         return (
             f"{said}Attributions of {target} made with them are right at a rate of {row['original']:.3f} for people in "
-            f"the data and {row['holdout']:.3f} for people who are not: a marginal risk of "
-            f"{_signed(row['difference'])} (95 % interval {limits})."
+            f"the data and {row['holdout']:.3f} for people who are not: a marginal risk of {row['difference']:+z.3f} "
+            f"({between})."
         )
 
     def _short(self) -> pd.DataFrame:
@@ -216,10 +219,10 @@ class Assessed:
         return rows[["level", "measure", "original", "holdout", "difference", "low", "high"]]
 
     def __repr__(self) -> str:
-        return f"{self.sentence}\n\n{self._short().to_string(index=False, float_format=_number, na_rep='')}"
+        return f"{self.sentence}\n\n{self._short().to_string(index=False, float_format=_THREE_DIGITS, na_rep='')}"
 
     def _repr_html_(self) -> str:
-        table = self._short().to_html(index=False, border=0, float_format=_number, na_rep="")
+        table = self._short().to_html(index=False, border=0, float_format=_THREE_DIGITS, na_rep="")
         return f"<p>{html.escape(self.sentence)}</p>\n{table}"
 
     def report(self, path: str | Path) -> Path:
@@ -247,11 +250,3 @@ class Assessed:
             directory.discard()
             raise
         return directory.close()
-
-
-def _number(value: float) -> str:
-    return f"{value:.3f}".replace("-0.000", "0.000")
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.3f}".replace("-0.000", "+0.000")

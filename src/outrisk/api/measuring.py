@@ -66,7 +66,7 @@ class Measured:
                 frame = pd.DataFrame(table["rows"], columns=table["columns"])
                 parts.append(f"<p>{html.escape(table['caption'])}</p>")
                 parts.append(
-                    frame.to_html(index=False, border=0, na_rep="", max_rows=_SHOWN, float_format="{:.3f}".format)
+                    frame.to_html(index=False, border=0, na_rep="", max_rows=_SHOWN, float_format="{:z.3f}".format)
                 )
             parts += [f"<p>{html.escape(note)}</p>" for note in section["notes"]]
         return "\n".join(parts)

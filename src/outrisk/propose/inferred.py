@@ -65,9 +65,7 @@ def infer(
         wanted = _met(rf"(?<!\w){re.escape(name)}(?!\w)", named)
         coded = _met(rf"\bC\(\s*`?{re.escape(name)}(?!\w)", named)
         try:
-            variable, guess, on_grid = _public(
-                frame[name], missing_values, source, coded, 2 if wanted else _THRESHOLD
-            )
+            variable, guess, on_grid = _public(frame[name], missing_values, source, coded, 2 if wanted else _THRESHOLD)
         except _TellsError as error:
             if wanted:
                 raise DataError(f"{source}: column '{name}' {error}; {_WAY_OUT}") from None

@@ -50,13 +50,13 @@ def of_the_whole(dose: Sequence[Dose]) -> str:
         return f"{start}. By how much, folds of a further level would show (study: folds)."
     at = f" at {first.keys.replace('+', ', ')}" if first.keys else ", as a mean over key sets,"
     both = (
-        f"The marginal risk{at} is {smaller.difference:.3f} in folds of {smaller.n_records:,} records and "
-        f"{first.difference:.3f} in folds of {first.n_records:,}"
+        f"The marginal risk{at} is {smaller.difference:z.3f} in folds of {smaller.n_records:,} records and "
+        f"{first.difference:z.3f} in folds of {first.n_records:,}"
     )
     if min(first.low, smaller.low) <= 0 or first.difference >= smaller.difference:
         return f"{start}. {both}; how it goes on from there cannot be told from chance."
     ratio = first.difference / smaller.difference
     steps = first.level.bit_length() - 1
     return (
-        f"{start}. {both}; if it goes on like this, it is about {first.difference * ratio**steps:.3f} in all records."
+        f"{start}. {both}; if it goes on like this, it is about {first.difference * ratio**steps:z.3f} in all records."
     )

@@ -55,7 +55,7 @@ def _measured(evidence: Evidence, keys: tuple[str, ...]) -> tuple[str, float, st
     lowest, highest = (float(each) for each in limits.max(axis=0))
     place = f"knowing its other variables ({', '.join(keys)}), all outputs released together"
     if lowest > margin:
-        return FOUND, highest, f"{place}: at least {lowest:.3f}"
+        return FOUND, highest, f"{place}: at least {lowest:z.3f}"
     if highest < margin:
-        return NOT_FOUND, highest, f"{place}: at most {highest:.3f}"
-    return CANNOT_TELL, highest, f"{place}: between {lowest:.3f} and {highest:.3f}"
+        return NOT_FOUND, highest, f"{place}: at most {highest:z.3f}"
+    return CANNOT_TELL, highest, f"{place}: between {lowest:z.3f} and {highest:z.3f}"

@@ -93,7 +93,7 @@ def _found(facts: Facts) -> str:
     above = max((limit for limit in facts.limits if limit.says == "above"), key=lambda limit: limit.low)
     return (
         f"Marginal risk found: {words(above, facts.evidence.target)} {number(above.difference)} more for people in the "
-        f"data than for people who are not (at least {above.low:.3f}; the margin is {above.margin:g})."
+        f"data than for people who are not (at least {number(above.low)}; the margin is {above.margin:g})."
     )
 
 
@@ -163,9 +163,10 @@ def reasons(facts: Facts) -> Iterator[str]:
     order = {"above": 0, "open": 1, "below": 2}
     for limit in sorted(facts.limits, key=lambda limit: order[limit.says]):
         yield (
-            f"{limit.measure}, {limit.over}{f' ({limit.keys})' if limit.keys else ''}: {limit.original:.3f} for people "
-            f"in the data, {limit.holdout:.3f} for people who are not; difference {number(limit.difference)} "
-            f"({number(limit.low)} to {number(limit.high)}); {_STANDS[limit.says]} {limit.margin:g}"
+            f"{limit.measure}, {limit.over}{f' ({limit.keys})' if limit.keys else ''}: {number(limit.original)} for "
+            f"people in the data, {number(limit.holdout)} for people who are not; difference "
+            f"{number(limit.difference)} ({number(limit.low)} to {number(limit.high)}); "
+            f"{_STANDS[limit.says]} {limit.margin:g}"
         )
     yield from _missed(facts.evidence.missed)
     for finding in facts.broken:
@@ -234,7 +235,7 @@ def _settle(facts: Facts) -> Iterator[str]:
 
 def number(value: float) -> str:
     """To three decimals; what rounds to nothing has no sign."""
-    return f"{value:.3f}".replace("-0.000", "0.000")
+    return f"{value:z.3f}"
 
 
 def rounded_up(value: float) -> str:
