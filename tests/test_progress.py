@@ -11,7 +11,7 @@ from numba import njit
 from rich.console import Console
 
 from outrisk import progress as progress_module
-from outrisk.progress import Outlook, Progress, in_words
+from outrisk.progress import MetricProgress, Outlook, Progress, in_words
 
 
 @pytest.mark.parametrize(("quiet", "times"), [(False, 1), (True, 0)])
@@ -102,8 +102,13 @@ def test_in_a_notebook_one_line_that_changes_where_it_stands(monkeypatch):
         with Progress("runs", Outlook(2, 0, 1, 10), console) as progress:
             progress.finished("a", 1.0, 2.0)
             progress.finished("b", 0.5, 2.0)
+        with MetricProgress(console) as metrics:
+            metrics.heard("NNAA", 0.257)
+            metrics.heard("NNAA", 1.0)
     assert shown == [
         "runs 0 of 2",
         "runs 1 of 2, 2 s left, 100 % of numbers at their digits",
         "runs 2 of 2, 75 % of numbers at their digits",
+        "NNAA: 25 %",
+        "NNAA: 100 %",
     ]

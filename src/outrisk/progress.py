@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 from weakref import WeakSet
 
 from numba.core import event
-from rich import progress as bars
 from rich.console import Console
 from rich.markup import escape
 
@@ -237,19 +236,10 @@ class Stages:
 
 
 class MetricProgress:
-    """One bar for the privacy metric at work; silent where there is no terminal."""
+    """How far the privacy metric at work is; nothing before the first is."""
 
     def __init__(self, console: Console) -> None:
-        self._bar = bars.Progress(
-            bars.TextColumn("{task.description}"),
-            bars.BarColumn(bar_width=24),
-            bars.TaskProgressColumn(),
-            bars.TimeElapsedColumn(),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
-        self._task: bars.TaskID | None = None
+        self._line, self._started = _Line(console), False
 
     def __enter__(self) -> MetricProgress:
         return self
@@ -257,13 +247,11 @@ class MetricProgress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._bar.stop()
+        self._line.stop()
 
     def heard(self, metric: str, done: float) -> None:
         """Hear how far a metric is, in [0, 1]."""
-        if self._bar.disable:
-            return
-        if self._task is None:
-            self._bar.start()
-            self._task = self._bar.add_task("", total=1.0)
-        self._bar.update(self._task, description=metric, completed=done)
+        if not self._started:
+            self._started = True
+            self._line.start()
+        self._line.show(f"{metric}: {math.floor(100 * done)} %", at_once=done >= 1)
