@@ -106,6 +106,21 @@ def test_ages_are_exact_and_a_fit_on_the_grid_prints_the_same(people, tmp_path):
     assert (one[["age", "bmi", "lab"]] - other[["age", "bmi", "lab"]]).abs().max() < 2e-5
 
 
+@pytest.mark.parametrize(("n", "spread", "seed"), [(1_000, 1, 3), (10_000, 1.5, 0)])
+def test_positive_numbers_have_a_logarithm_on_their_grid(n, spread, seed):
+    """The second has numbers that are nearer to 0 than to any point of the grid."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"x": rng.lognormal(10, spread, n), "sex": rng.integers(0, 2, n), "y": rng.normal(0, 1, n)})
+    found = infer(frame, "y ~ np.log(x)")
+    least = found.codebook["x"].values[0]
+    assert 0 < least == pytest.approx(found.codebook["x"].values[1] - least)
+    assert found.fitted(frame, ())["x"].min() > 0
+    fit = smf.ols("y ~ np.log(x)", frame).fit()
+    assert outrisk.check(frame, [fit], keys=["x"], target="sex").sentence
+    frame.loc[0, "x"] = 0.0
+    assert infer(frame, "x").codebook["x"].values[0] == 0
+
+
 def test_a_level_of_one_person_is_refused_where_the_study_names_it_and_left_out_elsewhere():
     frame = pd.DataFrame(
         {"area": ["n", "s"] * 40 + ["east"], "ill": [0, 1, 1] * 27, "grade": [1, 2, 3] * 26 + [1, 2, 4]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -110,6 +110,8 @@ def _gridded(variable: Variable, numbers: np.ndarray[Any, Any]) -> tuple[Variabl
     found = grid_of(numbers, _THRESHOLD, _FINE, _COARSE)
     if found.topped:
         raise _TellsError("has a few numbers far out, to which no grid reaches")
+    if found.low == 0 and numbers.min() > 0:  # else a logarithm of positive numbers has no value
+        found = replace(found, low=found.step)
     public = found.variable(variable.name, variable.missing, "")
     said = f"a number, on a grid of {len(public.values):,} values with round ends"
     return public, said + (", to which the data are rounded" if found.rounded else ""), found.rounded

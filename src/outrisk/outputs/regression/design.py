@@ -91,7 +91,8 @@ class Side:
             at = frame.iloc[int(np.argmax(wrong))]
             values = ", ".join(f"{name} = {format_value(at[name])}" for name in names)
             raise OutputError(
-                f"output '{self.output}': formula '{self.formula}' gives no number at {values}; rewrite it"
+                f"output '{self.output}': formula '{self.formula}' gives no number at {values}, "
+                "which the codebook has; rewrite it, or give a codebook without that value"
             )
         if len(frame) > 1 and not np.allclose(self.matrix(frame.iloc[-2::-1])[:, columns], rows[-2::-1]):
             self._refuse_whole_data(f"the term of {place}")
