@@ -16,6 +16,7 @@ import yaml
 from statsmodels.duration.hazard_regression import PHReg
 
 import outrisk
+from outrisk.api.proving import Proof
 from outrisk.codebook import codebook_from_dict
 from outrisk.errors import OutRiskError
 from outrisk.outputs import REGISTRY
@@ -261,6 +262,17 @@ def test_an_object_that_cannot_be_made(make, message):
         ([outrisk.Logit("ill ~ age")], {"keys": ["age", "wage"]}, "'wage'"),
         ([outrisk.Logit("ill ~ age")], {"target": "wage"}, "'wage'"),
         ([outrisk.Logit("ill ~ age")], {"evolve": {"generatons": 1}}, "generatons"),
+        ([outrisk.Logit("ill ~ age")], {"evolve": "fast"}, r"\[evolve\] is 'fast': write a mapping"),
+        ([outrisk.Logit("ill ~ age")], {"folds": 2}, r"\[study.folds\] is 2: write a list"),
+        ([outrisk.Logit("ill ~ age")], {"key_sizes": 1}, r"\[key_sizes\] is 1: write a list"),
+        ([outrisk.Logit("ill ~ age")], {"rules": "age > 1"}, r"\[rules\] is 'age > 1': write a list"),
+        ([outrisk.Logit("ill ~ age")], {"attacks": 3}, r"\[attacks\] is 3: write 'all', or a list"),
+        ([outrisk.Logit("ill ~ age")], {"privacy": 3}, r"\[privacy\] is 3: write a mapping"),
+        ([outrisk.Logit("ill ~ age")], {"appetite": 3}, r"\[appetite\] is 3: write a mapping"),
+        ([outrisk.Logit("ill ~ age")], {"contributions": True}, r"\[contributions\] is True: write a mapping"),
+        ([outrisk.Logit("ill ~ age")], {"register": "x"}, r"\[register\] is 'x': write a mapping"),
+        ([outrisk.Logit("ill ~ age")], {"codebook": "x.yaml"}, "codebook: is a str; give an outrisk.Codebook"),
+        ([outrisk.Logit("ill ~ age")], {"codebook": CODEBOOK}, "codebook: is a dict"),
         ([outrisk.Logit("ill ~ age", decimals=-1)], {}, r"\[outputs 1.decimals\] is -1"),
         ([{"kind": "logistic", "formula": "ill ~ age"}], {}, "did you mean 'logit'"),
     ],
@@ -269,6 +281,98 @@ def test_what_cannot_be_assessed(df, outputs, changes, message):
     with pytest.raises(OutRiskError, match=message) as caught:
         outrisk.assess(df, outputs, **({"keys": KEYS, "target": "ill"} | QUICK | changes))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"keys": ["agee"]}, "keys: no variable 'agee'"),
+        ({"target": "il"}, "target: no variable 'il'"),
+        ({"target": "age"}, "'age' is among the keys"),
+        ({"appetite": 3}, r"\[appetite\] is 3: write a mapping"),
+        ({"codebook": CODEBOOK}, "codebook: is a dict"),
+    ],
+)
+def test_what_cannot_be_checked(df, changes, message):
+    with pytest.raises(OutRiskError, match=message):
+        outrisk.check(df, [outrisk.Logit("ill ~ age")], **{"keys": KEYS, "target": "ill"} | changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"copies": 0}, "copies is 0: write a whole number from 1"),
+        ({"copies": -1}, "copies is -1"),
+        ({"records": 0}, "records is 0"),
+        ({"evolve": "fast"}, r"\[evolve\] is 'fast': write a mapping"),
+        ({"rules": "age > 1"}, r"\[rules\] is 'age > 1': write a list"),
+        ({"codebook": CODEBOOK}, "codebook: is a dict"),
+    ],
+)
+def test_what_cannot_be_taught(df, changes, message):
+    with pytest.raises(OutRiskError, match=message):
+        outrisk.teach(df, [pd.crosstab(df.area, df.ill)], quiet=True, **changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"synthetic": None}, "synthetic 1: is a NoneType; give a pandas data frame"),
+        ({"synthetic": []}, "synthetic: is empty"),
+        ({"keys": "age"}, r"\[keys\] is 'age': write a list"),
+        ({"targets": "sex"}, r"\[targets\] is 'sex': write a list"),
+        ({"key_sizes": 2}, r"\[key_sizes\] is 2: write a list"),
+        ({"metrics": "NNAA", "privacy": True}, r"\[metrics\] is 'NNAA': write a list"),
+        ({"encoding": "ordinal"}, "encoding is about the classifiers; give attacks=True too"),
+        ({"codebook": CODEBOOK}, "codebook: is a dict"),
+    ],
+)
+def test_what_cannot_be_measured(df, changes, message):
+    with pytest.raises(OutRiskError, match=message):
+        outrisk.measure(df, **{"synthetic": df, "keys": KEYS, "target": "ill", "quiet": True} | changes)
+
+
+@pytest.mark.parametrize(
+    ("wishes", "message"),
+    [
+        ({"keys": "age"}, r"\[keys\] is 'age': write a list"),
+        ({"formulas": "ill ~ age"}, r"\[formulas\] is 'ill ~ age': write a list"),
+        ({"formulas": ["ill"]}, "data: formula 'ill' has no response"),
+        ({"tables": ["age", "ill"]}, r"\[tables 1\] is 'age': write a list"),
+        ({"missing": {"age": "-9"}}, r"\[missing age\] is '-9': write a list"),
+        ({"missing": "-9"}, "missing: is '-9'; write a mapping"),
+    ],
+)
+def test_what_no_study_can_begin_with(df, wishes, message):
+    with pytest.raises(OutRiskError, match=message):
+        outrisk.init(df, **wishes)
+
+
+def test_keys_may_be_columns_and_sizes_an_array(df):
+    settings = QUICK | {"folds": [1], "privacy": True, "attacks": True}
+    table = pd.crosstab(df.area, df.ill)
+    found = outrisk.assess(df, [table], keys=df.columns[:2], target="ill", key_sizes=np.array([1, 2]), **settings)
+    assert found.study["keys"] == ["age", "area"] and found.study["key_sizes"] == [1, 2]
+    assert found.study["privacy"]["metrics"] is None and found.study["attacks"]["classifiers"] == "all"
+    found = outrisk.assess(
+        df,
+        [table],
+        keys=KEYS,
+        target="ill",
+        **settings | {"privacy": False, "attacks": False, "codebook": found.codebook},
+    )
+    assert found.study["privacy"]["metrics"] == found.study["attacks"]["classifiers"] == []
+
+
+@pytest.mark.parametrize(("path", "message"), [("none/x", "none: no such directory"), (".", ". is a directory")])
+def test_where_no_file_can_be_written(df, result, tmp_path, monkeypatch, path, message):
+    monkeypatch.chdir(tmp_path)
+    measured = outrisk.measure(df, df, keys=["age"], target="ill", quiet=True)
+    proof = Proof("", pd.DataFrame(), {}, 0.0)
+    for write in (measured.report, measured.json, result.report, proof.write):
+        with pytest.raises(OutRiskError, match=re.escape(message)):
+            write(path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_data_that_are_no_frame(df):

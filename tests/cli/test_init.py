@@ -58,7 +58,7 @@ def test_files_in_the_way(tmp_path, capsys):
     assert outrisk(capsys, "init", tmp_path / "d.csv", "--force")[0] == 0
     assert "d.yaml exists; give --force" in refused(capsys, "init", tmp_path / "d.csv")
     line = refused(capsys, "init", tmp_path / "d.csv", "--out", tmp_path / "no" / "d.yaml")
-    assert "no: no such directory; make it, or give another --out" in line
+    assert "no: no such directory; make it, or name another file" in line
 
 
 def test_data_that_make_no_study(tmp_path, capsys):

@@ -16,7 +16,6 @@ PRINTED_BY = {  # the commands that can print a module's messages
     "acro/study_of_session.py": ("init",),
     "api/acro_copies.py": ("report",),
     "api/acro_folders.py": ("init",),
-    "api/lessons.py": ("teach",),
     "api/measuring.py": ("measure",),
     "api/not_over_inputs.py": ("assess", "teach"),
     "api/starter.py": ("init",),
@@ -27,9 +26,7 @@ PRINTED_BY = {  # the commands that can print a module's messages
     "cli/assess.py": ("assess",),
     "cli/init.py": ("init",),
     "config.py": ("assess", "check", "prove", "follow", "teach"),
-    "propose/proposal.py": ("init",),
     "records/directory.py": ("assess", "teach"),
-    "records/lock.py": ("assess", "teach"),
     "report/comparison.py": ("compare",),
     "report/pages/measured_page.py": ("measure",),
     "report/templates/study/certain_values.html": (),  # it names the command
@@ -37,7 +34,6 @@ PRINTED_BY = {  # the commands that can print a module's messages
     "report/templates/teaching/relations.html": ("teach",),
     "risk/synthpop/disclosure.py": ("measure",),
     "tabular/delimited.py": ("assess", "check", "prove", "follow", "teach", "init", "measure"),
-    "teach/labelled_files.py": ("teach",),
     "teach/making.py": ("teach",),
 }
 NO_MESSAGES = {"report/drawing.py"}  # names of colours in a style sheet

@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from outrisk.api.checks_of_arguments import check_file
 from outrisk.assess.study_run import StudyRun
 from outrisk.codebook import Codebook
 from outrisk.errors import ConfigError
@@ -231,8 +232,7 @@ class Assessed:
         Both are self-contained; files of the run that they speak of are written by `write`.
         """
         path = Path(path)
-        if not path.parent.is_dir():
-            raise ConfigError(f"{path.parent}: no such directory; make it, or name another file")
+        check_file(path)
         with tempfile.TemporaryDirectory() as place:
             copy_pages(self.write(Path(place) / self._run.study.file.name), path)
         return path

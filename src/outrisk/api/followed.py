@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from outrisk.api.checks_of_arguments import seeded
 from outrisk.api.studies import study_of_session
 from outrisk.assess.following import Followed, Question
 from outrisk.assess.following import follow as follow_people
@@ -73,7 +74,7 @@ def follow(
     --------
     >>> outrisk.follow(df, [pd.crosstab([df.area, df.job], df.ill)], keys=["area", "job"], target="ill").followed
     """
-    settings: dict[str, Any] = {"name": "study", "evolve": {**(evolve or {}), "seed": seed}}
+    settings: dict[str, Any] = {"name": "study", "evolve": seeded(evolve, seed)}
     study, records = study_of_session(
         "outrisk.follow", {"data": data}, outputs, keys, target, codebook, decimals, settings
     )

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 from rich.console import Console
 
-from outrisk.api.checks_of_frames import check_frame
+from outrisk.api.checks_of_arguments import check_codebook, check_frame, listed, seeded, several
 from outrisk.api.entries import check_sources, entry_of, numbered, plain_entry
 from outrisk.api.not_over_inputs import check_directory
 from outrisk.codebook import Codebook
@@ -76,6 +76,7 @@ class Taught:
 
         `more`: what they are written as beside CSV, of '.parquet', '.dta' and '.sav'.
         """
+        more = several(more, "more")
         _check_endings(more, self._making.course.codebook)
         directory = RunDirectory(Path(out), force)
         directory.open()
@@ -126,11 +127,12 @@ def teach(
     --------
     >>> outrisk.teach(None, [outrisk.Univariate(["sex"], values=[210, 190])], codebook=codebook, records=400).data[0]
     """
+    check_codebook(codebook)
     document: dict[str, Any] = {
         "name": name,
-        "rules": list(rules),
+        "rules": listed(rules),
         "records": records if data is None else None,
-        "evolve": {**(evolve or {}), "seed": seed},
+        "evolve": seeded(evolve, seed),
     }
     if data is None:
         if codebook is None:
@@ -143,7 +145,7 @@ def teach(
         exact = exactly(data, codebook)
         found = [entry_of(output, position, data, exact, decimals) for position, output in numbered(outputs)]
         entries = [entry for entry, _ in found]
-        named = str([*entries, *rules])
+        named = str([entries, document["rules"]])
         original = encode_frames({"data": data}, codebook, {"data": MISSING_VALUES}, named).original
         first, *_, last = original.codebook.names  # a study with data has keys and a target; they play no part here
         document |= {"data": {"path": "data frame"}, "keys": [first], "target": last}
@@ -186,7 +188,7 @@ def _check_endings(more: Sequence[str], codebook: Codebook) -> None:
     if unknown:
         raise ConfigError(f"more: {unknown[0]!r} is none of '.parquet', '.dta', '.sav'")
     if ".parquet" in more:
-        check_parquet("--parquet")
+        check_parquet(".parquet")
     check_labelled(codebook, more)
 
 

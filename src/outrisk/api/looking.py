@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pandas as pd
 
+from outrisk.api.checks_of_arguments import section
 from outrisk.api.studies import studies_at, study_of_session
 from outrisk.assess.contributions.earlier import check_earlier
 from outrisk.assess.look import Found, in_a_sentence, look
 from outrisk.assess.look.unlike_data import with_differences
+from outrisk.assess.study_run import check_roles
 from outrisk.codebook import Codebook
 from outrisk.config import Study, read_study
 from outrisk.errors import ConfigError
@@ -66,7 +68,7 @@ def check(
     --------
     >>> outrisk.check(df, [pd.crosstab(df.area, df.ill)], keys=["age", "area"], target="ill").findings
     """
-    settings = {"name": "study", "appetite": dict(appetite or {})}
+    settings = {"name": "study", "appetite": {} if appetite is None else section(appetite)}
     study, records = study_of_session(
         "outrisk.check", {"data": data}, outputs, keys, target, codebook, decimals, settings, released
     )
@@ -92,6 +94,7 @@ def look_at_study(
 
 
 def _look(study: Study, data: StudyData, inside: bool) -> tuple[str, list[Found]]:
+    check_roles(study, data.original.codebook)
     check_earlier(study, data)
     original = data.original
     outputs = study.outputs(original.codebook)

@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,7 +15,7 @@ import pandas as pd
 from rich.console import Console
 
 from outrisk import __version__
-from outrisk.api.checks_of_frames import check_frame
+from outrisk.api.checks_of_arguments import check_codebook, check_file, check_frame, listed, several
 from outrisk.api.not_over_inputs import check_outputs
 from outrisk.assess.measured.document import complete
 from outrisk.assess.measured.sections import Privacy, Request
@@ -77,10 +78,12 @@ class Measured:
 
     def json(self, path: str | Path) -> None:
         """Write all results to a file; what is not defined is null."""
+        check_file(Path(path))
         write_text(Path(path), json.dumps(self.document, indent=1, allow_nan=False) + "\n")
 
     def report(self, path: str | Path) -> Path:
         """Write a self-contained page, and return its path."""
+        check_file(Path(path))
         write_text(Path(path), render_measured(self.document))
         return Path(path)
 
@@ -95,7 +98,7 @@ def measure(
     targets: Sequence[str] = (),
     key_sizes: Sequence[int] = (),
     attacks: bool = False,
-    encoding: Literal["nominal", "ordinal"] = "nominal",
+    encoding: Literal["nominal", "ordinal"] | None = None,
     privacy: bool = False,
     metrics: Sequence[str] = (),
     sample: int | None = None,
@@ -113,7 +116,8 @@ def measure(
     keys, target : what an intruder knows of a person, and wants to learn.
     targets : further targets, to be compared.
     key_sizes : the CAP family over all key sets of these sizes.
-    attacks, encoding : train classifiers on the synthetic data; on categories, or on the keys as numbers.
+    attacks, encoding : train classifiers on the synthetic data; on categories (nominal, the default), or on the keys as
+        numbers (ordinal).
     privacy, metrics, sample, time_limit : privacy metrics for synthetic data; only these; of so many records of each
         table; with so many seconds for each metric and table.
     codebook : says which variables are numbers, which categories.
@@ -132,10 +136,15 @@ def measure(
     --------
     >>> outrisk.measure(original, synthetic, holdout, keys=["age", "sex"], target="income")
     """
+    metrics = several(metrics, "metrics")
     for name, given in (("metrics", metrics), ("sample", sample), ("time_limit", time_limit)):
         if given is not None and given != () and not privacy:
             raise ConfigError(f"{name} is about the privacy metrics; give privacy=True too")
-    tables = (synthetic,) if isinstance(synthetic, pd.DataFrame) else tuple(synthetic)
+    if encoding is not None and not attacks:
+        raise ConfigError("encoding is about the classifiers; give attacks=True too")
+    check_codebook(codebook)
+    found = synthetic if isinstance(synthetic, pd.DataFrame) else listed(synthetic)
+    tables = tuple(found) if isinstance(found, list) else (found,)
     if not tables:
         raise ConfigError("synthetic: is empty; give one data frame, or several")
     named = {"original": original, **{f"synthetic {i}": table for i, table in enumerate(tables, start=1)}}
@@ -145,12 +154,12 @@ def measure(
         original=original,
         synthetic=tables,
         holdout=holdout,
-        keys=tuple(keys),
+        keys=several(keys, "keys"),
         target=target,
-        targets=tuple(targets),
-        key_sizes=tuple(key_sizes),
-        attacks=encoding if attacks else "",
-        privacy=Privacy(metric_names(list(metrics)), sample, time_limit) if privacy else None,
+        targets=several(targets, "targets"),
+        key_sizes=several(key_sizes, "key_sizes", Integral),
+        attacks=(encoding or "nominal") if attacks else "",
+        privacy=Privacy(metric_names(metrics), sample, time_limit) if privacy else None,
         codebook=codebook,
         group_keys=ngroups_keys,
     )

@@ -6,14 +6,14 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from outrisk.api.checks_of_arguments import check_file
 from outrisk.errors import ConfigError
 
 
 def check_outputs(outputs: Sequence[Path], inputs: Sequence[Path]) -> None:
-    """ConfigError where a file to be written is an input, or nothing can be written there."""
+    """ConfigError where a file to be written is an input, or no file can be."""
     for path in outputs:
-        if not path.parent.is_dir():
-            raise ConfigError(f"{path.parent}: no such directory; make it, or name another file")
+        check_file(path)
         if any(_same(path, each) for each in inputs) or list(outputs).count(path) > 1:
             raise ConfigError(f"{path} is an input, or named twice; name another file to write")
 
@@ -23,7 +23,7 @@ def check_directory(folder: Path, inputs: Sequence[Path]) -> None:
     place = os.path.realpath(folder)
     for path in inputs:
         if Path(os.path.realpath(path)).is_relative_to(place) and folder.is_dir():
-            raise ConfigError(f"{path} is an input and lies in {folder}, which is written anew; give another --out")
+            raise ConfigError(f"{path} is an input and lies in {folder}, which is written anew; name another directory")
 
 
 def _same(path: Path, other: Path) -> bool:

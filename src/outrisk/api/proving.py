@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.markup import escape
 
+from outrisk.api.checks_of_arguments import check_file, listed
 from outrisk.api.not_over_inputs import check_outputs
 from outrisk.api.studies import studies_at, study_of_session
 from outrisk.assess.certain_people import certain_people, check_register
@@ -63,6 +64,7 @@ class Proof:
 
     def write(self, path: str | Path) -> None:
         """Write `certain` as CSV."""
+        check_file(Path(path))
         with whole(Path(path)) as draft:
             self.certain.to_csv(draft, index=False)
 
@@ -155,7 +157,7 @@ def prove(
     --------
     >>> outrisk.prove(df, [pd.crosstab([df.age, df.area], df.ill)], keys=["age", "area"], target="ill").certain
     """
-    settings: dict[str, Any] = {"name": "study", "rules": list(rules)}
+    settings: dict[str, Any] = {"name": "study", "rules": listed(rules)}
     study, records = study_of_session(
         "outrisk.prove", {"data": data}, outputs, keys, target, codebook, decimals, settings, released
     )

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pandas as pd
 import yaml
 
-from outrisk.api.checks_of_frames import check_frame
+from outrisk.api.checks_of_arguments import check_file, check_frame, several
 from outrisk.api.not_over_inputs import check_outputs
 from outrisk.appetite import Appetite
 from outrisk.codebook import Codebook, codebook_to_dict
@@ -232,20 +232,25 @@ def _wishes(
         raise ConfigError(f"rare: {rare!r} is none of keep, merge and drop")
     if threshold < 1:
         raise ConfigError(f"threshold: {threshold} is not a number from 1")
-    codes = {name: tuple(str(code) for code in found) for name, found in (missing or {}).items()}
-    return Wishes(tuple(keys), target, tuple(formulas), tuple(map(tuple, tables)), codes, Rules(threshold, rare))
+    if missing is not None and not isinstance(missing, Mapping):
+        raise ConfigError(f"missing: is {missing!r}; write a mapping of columns to lists of codes")
+    codes = {
+        name: tuple(map(str, several(found, f"missing {name}".rstrip(), object)))
+        for name, found in (missing or {}).items()
+    }
+    found = [several(table, f"tables {i}") for i, table in enumerate(several(tables, "tables", object), start=1)]
+    return Wishes(
+        several(keys, "keys"), target, several(formulas, "formulas"), tuple(found), codes, Rules(threshold, rare)
+    )
 
 
 def _checked(study: Path, force: bool) -> Path:
     """Where the codebook goes beside a study; ConfigError if one of them cannot be written."""
-    if study.is_dir() or not study.name:
-        raise ConfigError(f"{study} is a directory; name the file to write, as in --out {study / 'study.yaml'}")
-    if not study.parent.is_dir():
-        raise ConfigError(f"{study.parent}: no such directory; make it, or give another --out")
+    check_file(study)
     codebook = study.with_name(f"{study.stem}.codebook.yaml")
     for file in (study, codebook):
         if file.exists() and not force:
-            raise ConfigError(f"{file} exists; give --force to replace it, or another --out")
+            raise ConfigError(f"{file} exists; give --force to replace it (in Python force=True), or name another file")
     return codebook
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 from rich.console import Console
 
 from outrisk.api.assessed import Assessed
-from outrisk.api.checks_of_frames import check_frame
+from outrisk.api.checks_of_arguments import check_codebook, check_frame, listed, section, seeded
 from outrisk.api.entries import check_sources, entry_of, numbered
 from outrisk.api.not_over_inputs import check_directory
 from outrisk.assess.backends import connect
@@ -49,10 +49,10 @@ def assess(
     appetite: Mapping[str, Any] | None = None,
     intruder: Sequence[str] = ("codebook", "register"),
     register: Mapping[str, Any] | None = None,
-    privacy: Mapping[str, Any] | None = None,
+    privacy: Mapping[str, Any] | bool | None = None,
     contributions: Mapping[str, Any] | None = None,
     released: Sequence[object] = (),
-    attacks: Sequence[str] | str | Mapping[str, Any] = (),
+    attacks: Sequence[str] | str | Mapping[str, Any] | bool = (),
     evolve: Mapping[str, Any] | None = None,
     runs: int | Mapping[int, int] = 3,
     folds: Sequence[int] = (1, 2),
@@ -78,7 +78,8 @@ def assess(
     codebook : the variables and their supports; without one it is inferred, and the result has it to be checked.
     decimals : printed digits after the point of outputs that do not say their own (counts have none).
     rules, key_sizes, tau, appetite, intruder, register, privacy, contributions, attacks, evolve, runs, folds : as in a
-        study file (docs/files.md).
+        study file (docs/files.md); `privacy` and `attacks` may be True, as of `outrisk.measure`: the metrics that are
+        measured by default, and all classifiers; or False, for none.
     released : outputs already released of these records, as `outputs`; and study files, or folders of them, whose
         outputs are already released of the same people: the verdict is
         then of all together, and `tables["contributions"]` has what the new ones add.
@@ -102,21 +103,27 @@ def assess(
     """
     settings: dict[str, Any] = {
         "name": name,
-        "rules": list(rules),
-        "key_sizes": list(key_sizes),
+        "rules": listed(rules),
+        "key_sizes": listed(key_sizes),
         "tau": tau,
-        "intruder": intruder if isinstance(intruder, str) else list(intruder),
-        "attacks": attacks if isinstance(attacks, str | Mapping) else list(attacks),
-        "evolve": {**(evolve or {}), "seed": seed},
+        "intruder": listed(intruder),
+        "attacks": {True: "all", False: []}[attacks] if isinstance(attacks, bool) else listed(section(attacks)),
+        "evolve": seeded(evolve, seed),
         "study": {
             "runs": runs,
-            "folds": list(folds),
+            "folds": listed(folds),
             "time_limit": time_limit,
             "run_time_limit": run_time_limit,
         },
     }
-    sections = {"appetite": appetite, "register": register, "privacy": privacy, "contributions": contributions}
-    settings |= {name: dict(section) for name, section in sections.items() if section is not None}
+    privacy = {True: {}, False: {"metrics": []}}[privacy] if isinstance(privacy, bool) else privacy
+    sections: dict[str, object] = {
+        "appetite": appetite,
+        "register": register,
+        "privacy": privacy,
+        "contributions": contributions,
+    }
+    settings |= {name: section(given) for name, given in sections.items() if given is not None}
     frames = {"data": data} | ({} if holdout is None else {"holdout": holdout})
     study, records = study_of_session(
         "outrisk.assess", frames, outputs, keys, target, codebook, decimals, settings, released
@@ -150,6 +157,7 @@ def study_of_session(
     """
     for what, frame in frames.items():
         check_frame(frame, what)
+    check_codebook(codebook)
     data = frames["data"]
     exact = exactly(data, codebook)
     found = [entry_of(output, position, data, exact, decimals) for position, output in numbered(outputs)]
@@ -158,7 +166,7 @@ def study_of_session(
         **already_out(place, released),
         **{what: {"path": "data frame"} for what in frames},
         "outputs": [entry for entry, _ in found],
-        "keys": keys if isinstance(keys, str) else list(keys),
+        "keys": listed(keys),
         "target": target,
     }
     study = study_of(document, Path(place))

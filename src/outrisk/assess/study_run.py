@@ -513,7 +513,7 @@ def _slow(output: Output) -> Slow:
 def assessment_of(study: Study, data: StudyData) -> Assessment:
     """What a study file asks for, on its data."""
     file, codebook = study.file, data.original.codebook
-    _check_roles(study, codebook)
+    check_roles(study, codebook)
     return Assessment(
         original=data.original,
         holdout=data.holdout,
@@ -533,7 +533,7 @@ def assessment_of(study: Study, data: StudyData) -> Assessment:
     )
 
 
-def _check_roles(study: Study, codebook: Codebook) -> None:
+def check_roles(study: Study, codebook: Codebook) -> None:
     """ConfigError where the keys, the target or the sizes of key sets cannot be those of these data."""
     keys = study.file.keys
     try:

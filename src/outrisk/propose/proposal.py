@@ -205,13 +205,11 @@ def _uses(formulas: Sequence[str], names: Sequence[str], source: str) -> dict[st
     for formula in formulas:
         left, tilde, right = formula.partition("~")
         if not tilde or not left.strip() or not right.strip():
-            raise ConfigError(
-                f"{source}: --formula {formula!r} has no response and terms; write it as 'ill ~ age + sex'"
-            )
+            raise ConfigError(f"{source}: formula {formula!r} has no response and terms; write it as 'ill ~ age + sex'")
         try:
             check_formula(formula, names)
         except Exception as error:
-            raise ConfigError(f"{source}: --formula {formula!r} {error}") from None
+            raise ConfigError(f"{source}: formula {formula!r} {error}") from None
         for name in names:
             word = rf"(?<![\w.`]){re.escape(name)}(?![\w(])|`{re.escape(name)}`"
             if re.search(word, left):

@@ -144,7 +144,7 @@ class StudyDirectory(Folder):
         Nor is a folder of the user's own that is called `unfinished`.
         """
         if not _is_own(self.work):
-            raise ConfigError(f"{self.work} is not OutRisk's; move it, or give another --out")
+            raise ConfigError(f"{self.work} is not OutRisk's; move it, or name another directory")
         if not self.begun:
             if not self.force and self.work.is_dir() and (self.folder / "manifest.json").is_file():
                 self._sweep()
@@ -205,7 +205,7 @@ class StudyDirectory(Folder):
             more = f" (and {len(differs) - 3} more)" if len(differs) > 3 else ""
             raise ConfigError(
                 f"{self.folder} is unfinished and does not go on with another study: {'; '.join(differs[:3])}{more}; "
-                "give --force to begin again, or another --out"
+                "give --force to begin again (in Python force=True), or name another directory"
             )
 
     def keep(self, name: str, value: Any, kind: Any) -> None:
@@ -277,9 +277,11 @@ def _check(final: Path, force: bool, beside: str = "") -> None:
     if not final.exists() or _is_empty(final, beside):
         return
     if not force:
-        raise ConfigError(f"{final} exists; give --force to replace it, or another --out")
+        raise ConfigError(
+            f"{final} exists; give --force to replace it (in Python force=True), or name another directory"
+        )
     if not (final / "manifest.json").is_file():
-        raise ConfigError(f"{final} exists and is not a run directory; --force does not replace it, give another --out")
+        raise ConfigError(f"{final} exists and is not a run directory, which is never replaced; name another directory")
 
 
 def _is_empty(folder: Path, beside: str) -> bool:

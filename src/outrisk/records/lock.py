@@ -41,7 +41,7 @@ class Lock:
                 holder = file.read().strip() or "another process"
                 file.close()
                 raise ConfigError(
-                    f"{self.about} is being written by {holder}; wait for its end, or give another --out"
+                    f"{self.about} is being written by {holder}; wait for its end, or name another directory"
                 ) from None
             if _is_same(file, self.path):
                 self._file = file

@@ -29,15 +29,12 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,31}")
 def check_labelled(codebook: Codebook, endings: Sequence[str]) -> None:
     """ConfigError where a file cannot be written: for want of pyreadstat, or a name that these programs have not."""
     for ending in (each for each in endings if each in LABELLED):
-        option = f"--{ending[1:]}"
         if ending == ".sav" and importlib.util.find_spec("pyreadstat") is None:
-            raise ConfigError(
-                f"{option}: SPSS needs pyreadstat; install it (pip install 'outrisk[spss]'), or use --dta"
-            )
+            raise ConfigError(f"{ending}: SPSS needs pyreadstat; install it (pip install 'outrisk[spss]'), or use .dta")
         odd = next((name for name in codebook.names if not _NAME.fullmatch(name)), None)
         if odd is not None:
             raise ConfigError(
-                f"{option}: '{odd}' is no name of a variable there (letters, digits and _, at most 32); rename it in "
+                f"{ending}: '{odd}' is no name of a variable there (letters, digits and _, at most 32); rename it in "
                 "the codebook, or use CSV and its scripts"
             )
 

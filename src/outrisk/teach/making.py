@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from numbers import Integral
 from pathlib import Path
 from threading import Event
 from types import TracebackType
@@ -132,6 +133,9 @@ def prepare(
     Any OutRiskError of the study or its numbers shows here. `records` is how many are made (None: as the study);
     `codebook` takes the place of the study's.
     """
+    for name, number in (("records", records), ("copies", copies)):
+        if number is not None and not (isinstance(number, Integral) and number >= 1):
+            raise ConfigError(f"{name} is {number!r}: write a whole number from 1")
     file = study.file
     codebook = codebook or (study.codebook() if original is None else original.codebook)
     assert codebook is not None  # a study without data names one
@@ -142,7 +146,9 @@ def prepare(
         released = tuple(study.released(codebook))
     n_records = records or (file.records if original is None else len(original))
     if n_records is None:
-        raise ConfigError(f"{study.path}: 'records' is missing; add how many the results rest on, or give --records")
+        raise ConfigError(
+            f"{study.path}: 'records' is missing; add how many the results rest on (--records, in Python records=)"
+        )
     settings, rules = file.evolve.settings(), study.rules(codebook)
     course = Course(codebook, released, n_records, rules, settings, file.evolve.seed, copies)
     _ = marked_codebook(codebook), course.problem.plan  # their faults show here
