@@ -159,7 +159,7 @@ def test_risk_needs_the_original(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"records": None}, "'records' is missing; add how many the results rest on, or give --records"),
+        ({"records": None}, r"'records' is missing; add how many the results rest on \(--records, in Python"),
         ({"records": 90}, "output 'table area x ill' counts 160 records, and 90 are to be made; make as many"),
         (
             {"outputs": [TABLE, {"kind": "frequencies", "by": ["ill"], "values": [100, 60]}]},

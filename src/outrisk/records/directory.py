@@ -281,7 +281,7 @@ def _check(final: Path, force: bool, beside: str = "") -> None:
             f"{final} exists; give --force to replace it (in Python force=True), or name another directory"
         )
     if not (final / "manifest.json").is_file():
-        raise ConfigError(f"{final} exists and is not a run directory, which is never replaced; name another directory")
+        raise ConfigError(f"{final} exists and is not a run directory; --force does not replace it, name another")
 
 
 def _is_empty(folder: Path, beside: str) -> bool:
