@@ -56,5 +56,5 @@ def test_names_that_the_programs_have_not_are_refused():
     odd = Codebook((Variable("my job", "integer", (1, 2)),))
     check_labelled(odd, [".parquet"])
     for ending in (".dta", ".sav"):
-        with pytest.raises(ConfigError, match=f"--{ending[1:]}: 'my job' is no name of a variable there"):
+        with pytest.raises(ConfigError, match=rf"\{ending}: 'my job' is no name of a variable there"):
             check_labelled(odd, [ending])
