@@ -61,7 +61,7 @@ def test_no_value_of_one_person_is_in_codebook_run_or_report(people, tmp_path, c
     (tmp_path / "d.yaml").write_text(yaml.safe_dump(document))
     from outrisk.cli.commands import run
 
-    assert run(["assess", str(tmp_path / "d.yaml"), "--out", str(tmp_path / "run"), "--workers", "1", "--quiet"]) == 0
+    assert run(["assess", str(tmp_path / "d.yaml"), "--out", str(tmp_path / "run"), "--workers", "1"]) == 0
     said = capsys.readouterr().err
     assert "columns born, town point at single people" in said
     single = {value for value in alone(people) if len(value) > 7 or not value.replace(".", "").isdigit()}
