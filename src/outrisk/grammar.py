@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,11 @@ def parse_python(source: str) -> ast.expr:
             return ast.parse(source.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise ExpressionError("is not an expression; write for example age >= 27") from None
+
+
+def named_in(text: str, names: Iterable[str]) -> list[str]:
+    """Those of some names that stand in a text as words of their own."""
+    return [name for name in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)]
 
 
 def refuse(node: ast.AST, words: str = "") -> ExpressionError:

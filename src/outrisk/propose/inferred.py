@@ -12,6 +12,7 @@ import pandas as pd
 
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import DataError
+from outrisk.grammar import named_in
 from outrisk.microdata import FEW, MISSING_VALUES, as_numbers, as_text, gaps_of, infer_variable
 from outrisk.propose.grids import grid_of
 from outrisk.propose.one_column import points_at_people
@@ -62,8 +63,8 @@ def infer(
     guesses: dict[str, str] = {}
     variables, left_out, rounded = [], [], []
     for name in map(str, frame.columns):
-        wanted = _met(rf"(?<!\w){re.escape(name)}(?!\w)", named)
-        coded = _met(rf"\bC\(\s*`?{re.escape(name)}(?!\w)", named)
+        wanted = bool(named_in(named, [name]))
+        coded = re.search(rf"\bC\(\s*`?{re.escape(name)}(?!\w)", named) is not None
         try:
             variable, guess, on_grid = _public(frame[name], missing_values, source, coded, 2 if wanted else _THRESHOLD)
         except _TellsError as error:
@@ -75,10 +76,6 @@ def infer(
         guesses[name] = guess
         rounded += [name] if on_grid else []
     return Inferred(Codebook(tuple(variables)), guesses, tuple(left_out), tuple(rounded))
-
-
-def _met(pattern: str, text: str) -> bool:
-    return re.search(pattern, text) is not None
 
 
 def _public(

@@ -12,6 +12,7 @@ import pandas as pd
 
 from outrisk.codebook import format_value
 from outrisk.errors import OutputError
+from outrisk.grammar import named_in
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array
 from outrisk.outputs.regression.regression import Regression
@@ -67,7 +68,7 @@ def fitted_on(model: Any, records: pd.DataFrame, where: str, place: str) -> pd.D
     if dropped is not None and n + len(dropped) == len(records):
         return records.iloc[np.setdiff1d(np.arange(len(records)), dropped)]
     names = [model.endog_names, *model.exog_names] if getattr(model, "formula", None) is None else [model.formula]
-    complete = records.dropna(subset=named_in(" ".join(map(str, names)), records))
+    complete = records.dropna(subset=named_in(" ".join(map(str, names)), map(str, records.columns)))
     for found in (records, complete, records.dropna()):
         if len(found) == n:
             return found
@@ -190,11 +191,6 @@ def _formula_of_arrays(model: Any, records: pd.DataFrame, place: str) -> str:
         base = f", contr.treatment(base={_plain(left[0])!r})" if left else ""
         terms.append(f"C({quoted(variable)}{base})")
     return f"{quoted(response)} ~ {' + '.join(terms)}"
-
-
-def named_in(text: str, records: pd.DataFrame) -> list[str]:
-    """The columns of the records that a formula, or names of a model's columns, mention."""
-    return [str(name) for name in records.columns if re.search(rf"(?<!\w){re.escape(str(name))}(?!\w)", text)]
 
 
 def column_of(values: Array, name: str, records: pd.DataFrame) -> str | None:

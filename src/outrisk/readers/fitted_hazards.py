@@ -10,9 +10,10 @@ import pandas as pd
 
 from outrisk.codebook import format_value
 from outrisk.errors import OutputError
+from outrisk.grammar import named_in
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, Output
-from outrisk.readers.fitted import CLOSE, column_of, dummy_of, fitted_on, named_in
+from outrisk.readers.fitted import CLOSE, column_of, dummy_of, fitted_on
 
 _DECIMALS = 4
 
@@ -44,7 +45,7 @@ def read_hazards(fit: Any, records: pd.DataFrame, given: Mapping[str, Any], plac
         for values, name in zip(np.asarray(model.exog, dtype=float).T, model.exog_names, strict=True):
             columns.append(_named(values, str(name), records, f"{place}: column '{name}' of the fit's matrix"))
     else:
-        columns = named_in(formula, records)
+        columns = named_in(formula, map(str, records.columns))
     names = [str(name) for name in model.exog_names]
     return {
         "kind": "custom",

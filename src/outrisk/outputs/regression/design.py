@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +15,7 @@ from formulaic.formula import SimpleFormula
 
 from outrisk.codebook import Codebook, format_value
 from outrisk.errors import ExpressionError, OutputError, first_line
+from outrisk.grammar import named_in
 from outrisk.microdata import decode
 from outrisk.outputs.base import Array, joint_for, support_frame
 from outrisk.outputs.regression.terms import CONTEXT, check_formula
@@ -132,14 +132,11 @@ class Side:
         return {self._category(factor): each.without for factor, each in coded.items() if getattr(each, "without", ())}
 
     def _category(self, factor: str) -> str:
-        return next((v for v in self.variables if re.search(rf"(?<!\w){re.escape(v)}(?!\w)", factor)), factor)
+        return next(iter(named_in(factor, self.variables)), factor)
 
     def _refuse_wide(self) -> None:
         """OutputError for more columns than any study needs, before they are computed."""
-        columns = 0
-        for term in self.formula:
-            sizes = [self._levels(str(factor.expr)) for factor in term.factors]
-            columns += math.prod(sizes)
+        columns = sum(math.prod(self._levels(str(factor.expr)) for factor in term.factors) for term in self.formula)
         if columns > _MOST_COLUMNS:
             raise OutputError(
                 f"output '{self.output}': formula '{self.formula}' has {columns:,} columns; at most {_MOST_COLUMNS:,} "
@@ -148,7 +145,7 @@ class Side:
 
     def _levels(self, factor: str) -> int:
         """As many columns as a factor may have: the levels of a category, 1 for a number."""
-        named = [each for each in self.codebook.variables if re.search(rf"(?<!\w){re.escape(each.name)}(?!\w)", factor)]
+        named = [self.codebook[name] for name in named_in(factor, self.codebook.names)]
         as_category = factor.startswith("C(")
         return max((each.size for each in named if as_category or not each.numeric), default=1)
 
