@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 
 from outrisk.codebook import Codebook, Variable
-from outrisk.evolve.compiled import climb, cube, profiles, sums, trades
+from outrisk.evolve.compiled import climb, cube, sums, trades
 from outrisk.evolve.compiled.kept_code import kept
 from outrisk.evolve.compiled.layout import Plan
 from outrisk.evolve.compiled.plan import build_plan
 from outrisk.problem.blocks import Model, Term, joint_over
 
 _SWAPS: tuple[Any, ...] = (trades.draw, trades.anneal, cube.fly, cube.land)
-_ENTRIES: tuple[Any, ...] = (climb.visit_all, sums.add_all, sums.information_of, profiles.profiles_of, *_SWAPS)
+_ENTRIES: tuple[Any, ...] = (climb.visit_all, sums.add_all, sums.information_by_records, *_SWAPS)
 
 
 def compile_ahead(swaps: bool) -> None:
@@ -72,10 +72,9 @@ def _batches() -> None:
 
 
 def _sums() -> None:
-    plan, codes, totals, none = _smallest()
+    plan, codes, totals, _ = _smallest()
     sums.add_all(plan, plan.blocks, codes, 1.0, totals)
-    sums.information_of(plan, plan.blocks[0], codes)
-    profiles.profiles_of(plan, none)
+    sums.information_by_records(plan, plan.blocks[0], codes)
 
 
 def _smallest() -> tuple[Plan, Any, Any, Any]:

@@ -13,7 +13,6 @@ from functools import cached_property
 import numpy as np
 
 from outrisk.evolve.compiled.layout import Codes
-from outrisk.evolve.compiled.profiles import profiles_of
 from outrisk.evolve.compiled.sums import bends_of
 from outrisk.evolve.number_errors import Errors, errors_of
 from outrisk.evolve.problem import Problem, made_of_counts
@@ -58,8 +57,13 @@ class Linear:
 
     @cached_property
     def profiles(self) -> Array:
-        """What each kind of record adds to the residuals (see compiled/profiles.py)."""
-        return np.asarray(profiles_of(self.problem.plan, self.flat_forms))
+        """What each kind of record adds to the residuals of the models that tell few kinds apart, flat, a row a kind:
+        visits read a change of the residuals off two rows, and need not work out what a record adds to every total.
+        """
+        kinds = zip(self.problem.kinds, self.forms, strict=True)
+        return np.concatenate(
+            [np.zeros(0), *(each.through(form.T, exact=True).ravel() for each, form in kinds if each is not None)]
+        )
 
     @property
     def ranges(self) -> tuple[Array, Array, Array]:

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from outrisk.codebook import Codebook
 from outrisk.errors import EvolveError
 from outrisk.evolve.compiled.layout import Codes, Plan
-from outrisk.evolve.compiled.plan import build_plan
+from outrisk.evolve.compiled.plan import build_plan, kinds_of
 from outrisk.evolve.compiled.sums import information_of, totals_of
 from outrisk.problem.blocks import Array, Mask
+from outrisk.problem.influence import ModelRecords, records_of_model
 from outrisk.problem.released import ROUNDING, ModelPart, Part, Released, TallyPart
 from outrisk.problem.sampling import sampling_errors
 
@@ -71,6 +72,16 @@ class Problem:
         )
 
     @cached_property
+    def kinds(self) -> list[ModelRecords | None]:
+        """Of each model, a record of each kind that it tells apart; None where these are too many for a table."""
+        blocks = [
+            (part.model, kinds_of(self.plan, self.plan.blocks[at]))
+            for part, _, _, at in self.slices
+            if isinstance(part, ModelPart)
+        ]
+        return [None if records is None else records_of_model(model, records) for model, records in blocks]
+
+    @cached_property
     def slices(self) -> list[tuple[Part, slice, slice, int]]:
         """Of each part: its totals, its numbers, and the position of its first block."""
         found, total, number, block = [], 0, 0, 0
@@ -120,7 +131,7 @@ class Problem:
     def informations(self, codes: Codes) -> tuple[Array, ...]:
         """Information of each part's model on a data set; (0, 0) where there is none, or it is among the totals."""
         return tuple(
-            np.asarray(information_of(self.plan, self.plan.blocks[block], codes))
+            information_of(self.plan, self.plan.blocks[block], codes)
             if isinstance(part, ModelPart) and part.model.n_score and not part.model.information
             else np.zeros((0, 0))
             for part, _, _, block in self.slices

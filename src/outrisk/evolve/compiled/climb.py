@@ -32,7 +32,6 @@ from outrisk.evolve.compiled.layout import (
     Codes,
     Plan,
 )
-from outrisk.evolve.compiled.profiles import afresh
 from outrisk.evolve.compiled.record import (
     allowed,
     entries_of,
@@ -50,7 +49,7 @@ from outrisk.evolve.compiled.record import (
     stride_of,
     sums,
 )
-from outrisk.evolve.compiled.sums import work_of
+from outrisk.evolve.compiled.sums import add_all, work_of
 
 # The loops hand down long lists of plain arrays: bundled in tuples they take twice as long.
 # fmt: off
@@ -726,5 +725,15 @@ def climb(
     found: tuple[int, int] = visit_all(
         plan, codes, totals, low, high, weight, forms, profiles, residual, gradient, visits, exchange, heat, rng
     )
-    afresh(plan, codes, totals)
+    _afresh(plan, codes, totals)
     return found
+
+
+def _afresh(plan: Plan, codes: Codes, totals: Array) -> None:
+    """Work out the totals of all models that have profiles, in place: visits follow their residuals alone."""
+    code = plan.code
+    blocks = [b for b in plan.blocks if code[b + KIND] == MODEL and code[b + WHOLE] >= 0]
+    for b in blocks:
+        totals[code[b + FIRST] : code[b + FIRST] + code[b + SIZE]] = 0.0
+    if blocks:
+        add_all(plan, np.array(blocks), codes, 1.0, totals)

@@ -84,6 +84,13 @@ def _pivot(inverse, along, place):
             inverse[c, place] = part
 
 
+@jit
+def _copy(given, into):
+    """Each number of one array into another: `into[:] = given` compiles 2.5 s of code that says what does not fit."""
+    for k in range(len(given)):
+        into[k] = given[k]
+
+
 @entry
 def land(rows, taken, off, heat, sweeps, rng):
     """Take and leave items of rows (M, d), `taken` (M,) in place, so that `off` (d,), followed in place, becomes small:
@@ -107,8 +114,10 @@ def land(rows, taken, off, heat, sweeps, rng):
                 left += rise
                 if left < least:
                     least = left
-                    best[:], best_off[:] = taken, off
-    taken[:], off[:] = best, best_off
+                    _copy(taken, best)
+                    _copy(off, best_off)
+    _copy(best, taken)
+    _copy(best_off, off)
 
 
 @entry
@@ -134,5 +143,7 @@ def settle(rows, taken, off, band, heat, sweeps, rng):
                 left = new
                 if left < least:
                     least = left
-                    best[:], best_off[:] = taken, off
-    taken[:], off[:] = best, best_off
+                    _copy(taken, best)
+                    _copy(off, best_off)
+    _copy(best, taken)
+    _copy(best_off, off)

@@ -10,11 +10,11 @@ weights in `floats`. Then for a TALLY: offset in `cells` (-1: the level is the c
 For a MODEL: family, number of equations, number of columns, number and address of its terms, number and address of its
 extra terms, position among its totals of the information (-1: none), of the log-likelihood (-1: none) and of the extra
 columns, offset of the response in `floats`, offset of its form (see problem.py), number of published numbers, offset of
-its residuals, whether its score is summed by levels (see totals.py), address of a joint over all its variables (-1: too
-large a one) and offset of its profiles (see profiles.py).
+its residuals, whether its score is summed by levels (see sums.py), address of a joint over all its variables (-1: too
+large a one) and offset of its profiles (see linear_map.py).
 
 A term: address of its joint, offset in `floats` of its part of the linear predictor (equation after equation), first
-design entry, entries a level, first bin (see totals.py), number of levels. Every level of a term has the same number of
+design entry, entries a level, first bin (see sums.py), number of levels. Every level of a term has the same number of
 entries (a reference level's are zeros): the loops run the same length for each record, which the processor can foresee.
 
 A joint: number of variables, then variable and stride of each.
@@ -52,8 +52,7 @@ class Plan(NamedTuple):
     blocks: NDArray[np.int64]  # (B,) addresses of all blocks
     rule_ptr: NDArray[np.int64]  # (p + 1,) into rules
     rules: NDArray[np.int64]  # addresses of the rules on each variable, each laid out as a mask
-    extent: NDArray[np.int64]  # totals; most design entries, total entries, equations, numbers of a model; bins;
-    # size of all profiles
+    extent: NDArray[np.int64]  # totals; most design entries, total entries, equations, numbers of a model; bins
     code: NDArray[np.int64]
     floats: NDArray[np.float64]
     flags: NDArray[np.uint8]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.codebook import Codebook
-from outrisk.evolve.compiled.layout import BARE, FAMILIES, GENERAL, HEADER, MAPPED, MODEL, TALLY, Plan
+from outrisk.evolve.compiled.layout import BARE, FAMILIES, GENERAL, HEADER, MAPPED, MODEL, TALLY, WHOLE, Codes, Plan
 from outrisk.problem.blocks import (
     Array,
     Block,
@@ -64,7 +64,6 @@ def build_plan(
                 flat.most_equations,
                 flat.most_numbers,
                 flat.n_bins,
-                flat.n_profiles,
             ]
         ),
         code=_ints(flat.code),
@@ -116,6 +115,20 @@ def _ints(numbers: Sequence[int]) -> NDArray[np.int64]:
 
 def _pointers(lists: Sequence[Sequence[int]]) -> NDArray[np.int64]:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum([len(one) for one in lists], dtype=np.int64)])
+
+
+def kinds_of(plan: Plan, b: int) -> Codes | None:
+    """A record (kinds, p) of each kind that the MODEL at address b tells apart, in the order of its profiles; None if
+    it has none.
+    """
+    code, whole = plan.code, int(plan.code[b + WHOLE])
+    if whole < 0:
+        return None
+    which, strides = code[whole + 1 : whole + 1 + 2 * code[whole]].reshape(-1, 2).T
+    kind = np.arange(plan.sizes[which].prod())[:, None]
+    records = np.zeros((len(kind), len(plan.sizes)), np.uint16)
+    records[:, which] = kind // strides % plan.sizes[which]
+    return records
 
 
 class _Flat:

@@ -9,6 +9,7 @@ design in the end. The sums are the same, and the cost of a record does not depe
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from outrisk.evolve.compiled.layout import (
     BINNED,
@@ -193,31 +194,27 @@ def totals_of(plan: Plan, codes: Codes) -> Array:
     return totals
 
 
-@entry
-def information_of(plan, b, codes):
+def information_of(plan: Plan, b: int, codes: Codes) -> Array:
     """Information of the MODEL at address b, at its published coefficients; shape (K, K)."""
     starts = _pairs_of(plan.code, b)
     if plan.code[b + EQUATIONS] == 1 and starts[-1, 0] <= min(PAIRED, 4 * len(codes)):
-        return _information_by_pairs(plan, b, codes, starts)
-    return _information_by_records(plan, b, codes)
+        return np.asarray(information_by_pairs(plan, b, codes, starts))
+    return np.asarray(information_by_records(plan, b, codes))
 
 
-@jit
-def _pairs_of(code, b):
+def _pairs_of(code: NDArray[np.int64], b: int) -> NDArray[np.int64]:
     """Where the levels of terms m and q <= m together begin, [m, q], among those of all pairs; their number last."""
     terms, at = code[b + TERMS], code[b + TERM_AT]
-    starts = np.zeros((terms + 1, terms + 1), np.int64)
-    start = 0
-    for m in range(terms):
-        for q in range(m + 1):
-            starts[m, q] = start
-            start += code[at + TERM * m + 5] * (code[at + TERM * q + 5] if q < m else 1)
-    starts[terms, 0] = start
+    levels = code[at + 5 : at + TERM * terms : TERM]
+    together = np.tril(np.outer(levels, levels), -1) + np.diag(levels)
+    starts, each = np.zeros((terms + 1, terms + 1), np.int64), np.tril_indices(terms)
+    ends = np.cumsum(together[each])
+    starts[each], starts[terms, 0] = ends - together[each], together.sum()
     return starts
 
 
-@jit
-def _information_by_pairs(plan, b, codes, starts):
+@entry
+def information_by_pairs(plan, b, codes, starts):
     """Sums of the curvature over the levels of each two terms together, then multiplied with the design."""
     code, cols, vals = plan.code, plan.cols, plan.vals
     k, terms, at = code[b + COLUMNS], code[b + TERMS], code[b + TERM_AT]
@@ -260,8 +257,9 @@ def _information_by_pairs(plan, b, codes, starts):
     return information
 
 
-@jit
-def _information_by_records(plan, b, codes):
+@entry
+def information_by_records(plan, b, codes):
+    """The same record by record, where there are several equations or too many levels."""
     code, floats, flags, design_cols, design_vals = plan.code, plan.floats, plan.flags, plan.cols, plan.vals
     equations, k = code[b + EQUATIONS], code[b + COLUMNS]
     eta, residual, curvature, x_cols, x_vals = work_of(plan)
