@@ -18,7 +18,7 @@ ALLOWED = {
     "expressions": {"errors", "grammar"},
     "tabular": {*BASE, "tabular"},
     "microdata": {*BASE, "whole_files"},
-    "propose": {*BASE, "microdata", "outputs", "tabular", "propose"},
+    "propose": {*BASE, "grammar", "microdata", "outputs", "tabular", "propose"},
     "datasets": {*BASE, "datasets"},
     "problem": {*BASE, "microdata", "problem"},
     "result_row": {"reasons"},
@@ -65,7 +65,7 @@ ALLOWED = {
     },
     "report": {"errors", "reasons", "records", "report", "whole_files"},
     "progress": {"evolve"},
-    "readers": {*BASE, "microdata", "outputs", "problem", "readers"},
+    "readers": {*BASE, "grammar", "microdata", "outputs", "problem", "readers"},
     "acro": {*BASE, "appetite", "expressions", "microdata", "outputs", "problem", "prove", "readers", "acro"},
     "api": {
         "acro",

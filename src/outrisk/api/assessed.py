@@ -15,6 +15,7 @@ import pandas as pd
 
 from outrisk.api.checks_of_arguments import check_file
 from outrisk.assess.study_run import StudyRun
+from outrisk.assess.verdict.wording import number
 from outrisk.codebook import Codebook
 from outrisk.errors import ConfigError
 from outrisk.records.directory import RunDirectory
@@ -22,7 +23,6 @@ from outrisk.records.schema import Decision, Guessed, Risk
 from outrisk.report.pages.study_page import copy_pages, render
 
 _LEADING = "tcap_undefined"  # the measure that the sentence is about
-_THREE_DIGITS = "{:z.3f}".format  # what rounds to nothing has no sign
 _SHOWN = ["tcap_undefined", "tcap_zero", "dcap", "baseline"]
 
 
@@ -220,10 +220,10 @@ class Assessed:
         return rows[["level", "measure", "original", "holdout", "difference", "low", "high"]]
 
     def __repr__(self) -> str:
-        return f"{self.sentence}\n\n{self._short().to_string(index=False, float_format=_THREE_DIGITS, na_rep='')}"
+        return f"{self.sentence}\n\n{self._short().to_string(index=False, float_format=number, na_rep='')}"
 
     def _repr_html_(self) -> str:
-        table = self._short().to_html(index=False, border=0, float_format=_THREE_DIGITS, na_rep="")
+        table = self._short().to_html(index=False, border=0, float_format=number, na_rep="")
         return f"<p>{html.escape(self.sentence)}</p>\n{table}"
 
     def report(self, path: str | Path) -> Path:

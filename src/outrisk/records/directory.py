@@ -154,15 +154,20 @@ class StudyDirectory(Folder):
         """Remove what a process left in a complete directory that was killed while it cleared up."""
         with suppress(ConfigError):
             self._lock.take()
-            self._clear()
-        self._lock.release()
-        _remove_empty([self.work])
+            self._clear_up([self.work])
 
     def _clear(self) -> None:
         """Remove what is kept: all in `unfinished/` but the lock, which says whose it is."""
         for path in self.work.iterdir():
             if path.name != "lock":
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    def _clear_up(self, folders: Iterable[Path]) -> None:
+        """Remove what is kept, let go of the lock, and remove these folders as far as nothing is left in them."""
+        with suppress(OSError):
+            self._clear()
+        self._lock.release()
+        _remove_empty(folders)
 
     def open(self, identity: Identity) -> None:
         """Begin the directory, or go on with it; ConfigError where another study, or the same of other data or another
@@ -237,10 +242,7 @@ class StudyDirectory(Folder):
         """End with everything in its place: nothing is kept to go on with."""
         (self.work / "log.jsonl").replace(self.folder / "log.jsonl")
         remove_stored(self.work / "study")
-        with suppress(OSError):
-            self._clear()
-        self._lock.release()
-        _remove_empty([self.work])
+        self._clear_up([self.work])
         return self.folder
 
     def leave(self) -> Path:
@@ -250,13 +252,11 @@ class StudyDirectory(Folder):
 
     def discard(self) -> None:
         """Remove what this study has begun, where it has kept nothing; nothing of a study before."""
-        if not self.keeps:
-            begun = [self.work, *([] if self.replaces else [self.folder]), *self._made]
-            with suppress(OSError):
-                self._clear()
+        if self.keeps:
             self._lock.release()
-            _remove_empty(dict.fromkeys(begun))
-        self._lock.release()
+        else:
+            begun = [self.work, *([] if self.replaces else [self.folder]), *self._made]
+            self._clear_up(dict.fromkeys(begun))
 
 
 def differences(one: Identity, other: Identity) -> list[str]:
