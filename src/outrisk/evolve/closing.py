@@ -98,7 +98,8 @@ class Closing:
 
     def _wanted(self, equations: Equations) -> Array:
         """What each number (q,) is to be brought to."""
-        return np.maximum(TUNING.half * equations.half, self.near * equations.error)
+        held = np.minimum(TUNING.half * equations.half, equations.error)
+        return np.maximum(held, self.near * equations.error)
 
     def scale(self, equations: Equations) -> Array:
         """The same, as emphasis is on them."""
@@ -107,7 +108,8 @@ class Closing:
 
     def merit(self, equations: Equations) -> float:
         """Sum of squares of what numbers miss, in what they are to be brought to."""
-        return _squares(equations.off / self.scale(equations))
+        off = np.where(np.abs(equations.missing) <= equations.half, 0.0, _to_go(equations))
+        return _squares(off / self.scale(equations))
 
     def tighten(self, equations: Equations) -> None:
         """Lay more emphasis on the last few numbers that are far (Morris 1993). Bring all nearer, once they are as near
@@ -143,7 +145,7 @@ class Closing:
         """One round, in place."""
         codes, scale = candidate.codes, self.scale(equations)
         met = np.abs(equations.missing) <= 2.0 * TUNING.half * equations.half
-        asked = np.where(met, 0.0, equations.missing / scale)
+        asked = np.where(met, 0.0, _to_go(equations) / scale)
         edits = _drawn(codes, equations, linear, asked, self.kept(codes), rng)
         rows = changes_by(equations, codes, edits) / scale
         size = np.sqrt((rows**2).sum(axis=1))
@@ -177,6 +179,14 @@ class Closing:
         were near, or has had its few rounds.
         """
         return self.idle >= 2 * TUNING.stuck or (self.brief and self.rounds >= FEW)
+
+
+def _to_go(equations: Equations) -> Array:
+    """What numbers (q,) miss of the middle of their digits or, where half of these is more than a sampling error, of
+    where they are one inside: the way to the middle may be longer than any swaps go that leave tables as they are.
+    """
+    near = np.maximum(equations.half - equations.error, 0.0)
+    return equations.missing - np.clip(equations.missing, -near, near)
 
 
 def _squares(values: Array) -> float:
