@@ -68,6 +68,21 @@ def test_rows_say_what_records_change(problem, begun):
     assert np.allclose(said[models:], totals[equations.totals])
 
 
+def test_a_mean_misses_what_it_is_off_by_as_a_refit_has_it(problem, begun):
+    """Not what it is outside some range around the published one: so much more could pass for 1 % of its error."""
+    candidate, linear, _ = begun
+    candidate.codes[:20] = candidate.codes[20:40]
+    candidate.totals = problem.totals(candidate.codes)
+    linear = linearise(problem, candidate.codes, candidate.totals, "tightening")
+    equations = equations_at(linear, candidate, problem.sampling_errors(candidate.codes))
+    off, tolerance = linear.distances(candidate.totals), problem.tolerance
+    where = problem.slices[-1][2]  # of the means and standard deviations
+    means = np.flatnonzero((equations.number >= where.start) & ((equations.number - where.start) % 2 == 0))
+    number = equations.number[means]
+    assert len(means) == 2 and (np.abs(off[number]) > 0.5 * tolerance[number]).any()
+    assert np.allclose(equations.missing[means] / equations.half[means], -off[number] / tolerance[number])
+
+
 def test_a_round_keeps_tables_of_counts_and_brings_all_else_nearer(problem, begun):
     candidate, linear, rng = begun
     closing = Closing()

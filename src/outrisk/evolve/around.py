@@ -155,10 +155,10 @@ def _of_tally(
     room = np.where(free, [here - low, high - here], np.inf)
     at = np.flatnonzero(weighs & ~kept & ~free & (bounds.unit != 0.0))
     low, high, here = low[at], high[at], here[at]
-    width = np.where(np.isfinite(high - low), high - low, 0.0)
-    missing = np.clip(here, low + _MARGIN * width, high - _MARGIN * width) - here
-    number = bounds.number[at]
+    number, width = bounds.number[at], np.where(np.isfinite(high - low), high - low, 0.0)
     digit = linear.problem.tolerance[which][number] / np.abs(bounds.unit[at])
-    beyond = np.where(smooth[at], TUNING.half * digit, 0.0)  # the range, where it still prints as released
-    half = _MARGIN * width + beyond
+    # a smooth total's range is wider than what was published by a part of a digit
+    inner = np.where(smooth[at], np.minimum((1.0 - TUNING.half) * digit, (high - low) / 2.0), _MARGIN * width)
+    missing = np.clip(here, low + inner, high - inner) - here
+    half = np.where(smooth[at], digit, _MARGIN * width)
     return np.array([missing, half, np.sqrt(bounds.variance[at])]), at, number, kept, counts, room
