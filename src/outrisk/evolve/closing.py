@@ -108,7 +108,7 @@ class Closing:
 
     def merit(self, equations: Equations) -> float:
         """Sum of squares of what numbers miss, in what they are to be brought to."""
-        off = np.where(np.abs(equations.missing) <= equations.half, 0.0, _to_go(equations))
+        off = np.where(equations.off == 0.0, 0.0, _to_go(equations))
         return _squares(off / self.scale(equations))
 
     def tighten(self, equations: Equations) -> None:
