@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pandas as pd
@@ -22,6 +22,7 @@ from outrisk.records import schema
 from outrisk.records.files import read_document, read_rows, whole, write_json, write_rows
 from outrisk.records.results import find, read_run
 from outrisk.report import findings, formats
+from outrisk.report.compose import _coded
 from outrisk.report.contrasts import contrasts
 from outrisk.report.figures.measured_figures import FIGURES
 from outrisk.report.pages.study_page import render
@@ -232,6 +233,22 @@ def test_answers_by_the_interval(pages, tmp_path):
     assert "3.5 percentage points more often than about people who are not" in said["above"]
     assert "there is no evidence that the release tells more" in said["both"]
     assert "cannot be told from chance" in said["none"] and "no evidence" not in said["none"]
+
+
+def test_the_risk_may_be_understated_only_where_numbers_are_far(pages):
+    run = read_run(pages["halves"][0]).runs[0]
+    near = replace(run, numbers=13, matched=12, near=13)
+    assert "understated" not in findings._reproduced([near])
+    assert "within 1 % of their sampling error in 1 of 1" in findings._reproduced([near])
+    assert "may be understated" in findings._reproduced([near, replace(near, near=12)])
+
+
+def test_sentences_of_a_terminal_are_set_for_a_page():
+    assert (
+        formats.minus("a-1 (95 % interval -0.007 to +0.006), 1-2") == "a-1 (95 % interval \u22120.007 to +0.006), 1-2"
+    )
+    assert _coded("ask `outrisk prove <x>` & wait") == "ask <code>outrisk prove &lt;x&gt;</code> &amp; wait"
+    assert _coded("one ` <b>") == "one ` &lt;b&gt;"
 
 
 def test_what_is_undefined_never_reads_as_zero(pages, tmp_path):

@@ -118,9 +118,8 @@ def _environment(names: Sequence[str], behind: Behind | None = None) -> Environm
     )
     shown = (formats.share, formats.signed, formats.points, formats.interval, formats.error, formats.count)
     others = (formats.seconds, formats.names, formats.plural, formats.level_name, formats.file_name, formats.stop)
-    page.filters.update(
-        {function.__name__: function for function in (*shown, *others, formats.whole, formats.first_capital)}
-    )
+    texts = (formats.whole, formats.minus, formats.first_capital)
+    page.filters.update({function.__name__: function for function in (*shown, *others, *texts)})
     places = {name: (f"#{name}", "", number) for number, name in enumerate(names, start=1)}
     if behind is not None:
         more = {name: (f"{behind.file}#{name}", "details, ", at) for at, name in enumerate(behind.names, start=1)}
@@ -140,7 +139,16 @@ def _environment(names: Sequence[str], behind: Behind | None = None) -> Environm
 
     page.globals["ref"] = ref
     page.filters["referring"] = referring
+    page.filters["coded"] = _coded
     return page
+
+
+def _coded(text: str) -> Markup:
+    """A text whose parts between backticks, as a terminal shows commands, are code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    return Markup("").join(Markup("<code>{}</code>").format(part) if at % 2 else part for at, part in enumerate(parts))
 
 
 def _mark(part: str, at: int) -> Markup:

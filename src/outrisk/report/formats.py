@@ -45,6 +45,11 @@ def signed(value: float) -> str:
     return fixed(value, 3, sign=True)
 
 
+def minus(text: str) -> str:
+    """A sentence made for a terminal, its negative numbers with the sign that tables have."""
+    return re.sub(r"(?<![\w)])-(?=\d)", _MINUS, text)
+
+
 def span(low: float, high: float, decimals: int) -> str:
     """A number, or the range that is known of it: `1 to 9`, `10 or more`."""
     if low == high:
