@@ -323,7 +323,7 @@ def test_what_cannot_be_taught(df, changes, message):
         ({"targets": "sex"}, r"\[targets\] is 'sex': write a list"),
         ({"key_sizes": 2}, r"\[key_sizes\] is 2: write a list"),
         ({"metrics": "NNAA", "privacy": True}, r"\[metrics\] is 'NNAA': write a list"),
-        ({"encoding": "ordinal"}, "encoding is about the classifiers; give attacks=True too"),
+        ({"attacks_encoding": "ordinal"}, "attacks_encoding is about the classifiers; give attacks=True too"),
         ({"codebook": CODEBOOK}, "codebook: is a dict"),
     ],
 )

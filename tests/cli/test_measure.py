@@ -105,7 +105,10 @@ def test_a_codebook_makes_text_and_numbers_one(files, tmp_path, capsys):
         ({"more": ["--key-sizes", "two"]}, "Invalid value for '--key-sizes'"),
         ({"more": ["--metrics", "DCR"]}, "--metrics is about the privacy metrics; give --privacy too"),
         ({"more": ["--privacy", "--metrics", "CDR"]}, "no metric 'CDR'; known: ['ZCAP', 'GCAP',"),
-        ({"more": ["--keys-as", "ordinal"]}, "--keys-as is about the classifiers; give --attacks too"),
+        (
+            {"more": ["--attacks-encoding", "ordinal"]},
+            "--attacks-encoding is about the classifiers; give --attacks",
+        ),
         ({"more": ["--privacy", "--sample", "1"]}, "Invalid value for '--sample'"),
         ({"more": ["--colour"]}, "--colour"),
     ],
@@ -129,7 +132,7 @@ def test_key_sizes_and_attacks_are_the_python_interface_too(files, tmp_path, cap
         "1",
         "2",
         "--attacks",
-        "--keys-as",
+        "--attacks-encoding",
         "ordinal",
         "--json",
         out,
@@ -282,7 +285,7 @@ def test_it_begins_with_a_sentence_on_exact_copies(copied, tmp_path, capsys):
 
 def test_numeric_keys_are_grouped_where_asked(copied, tmp_path, capsys):
     keys = [*copied, "--keys", "sex", "weight"]
-    assert "--group-keys" in outrisk(capsys, "measure", *keys)[1]
-    assert "--group-keys" in outrisk(capsys, "measure", "--help")[1]
-    assert "--group-keys" not in outrisk(capsys, "measure", *keys, "--group-keys", "10")[1]
-    assert "--group-keys" in refused(capsys, "measure", *keys, "--group-keys", "0")
+    assert "--ngroups-keys" in outrisk(capsys, "measure", *keys)[1]
+    assert "--ngroups-keys" in outrisk(capsys, "measure", "--help")[1]
+    assert "--ngroups-keys" not in outrisk(capsys, "measure", *keys, "--ngroups-keys", "10")[1]
+    assert "--ngroups-keys" in refused(capsys, "measure", *keys, "--ngroups-keys", "0")

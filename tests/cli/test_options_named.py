@@ -1,12 +1,14 @@
 """Every option that a message names is one of the command that prints it."""
 
 import ast
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 import typer.main
 
+import outrisk
 from outrisk.cli.commands import app
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "outrisk"
@@ -106,3 +108,17 @@ def test_each_option_that_is_named_is_one_of_the_command(place, text):
 def test_an_option_that_does_not_exist_is_seen():
     assert unknown("api/measuring.py", "say it: --sepp") == ["measure --sepp"]
     assert unknown("api/starter.py", "say it: `outrisk assess --sep ';'`, or --sep here") == ["assess --sep"]
+
+
+OF_FILES = {  # what only a command has: files that it reads and writes, a study that is trusted, where runs go
+    *("acro", "csv", "data", "decimal", "details", "dta", "encoding", "force", "html", "json", "out", "parquet"),
+    *("records", "sav", "sep", "study", "trust", "address", "backend", "help"),
+}
+
+
+@pytest.mark.parametrize("command", ["assess", "check", "follow", "init", "measure", "prove", "teach"])
+def test_options_are_called_as_in_python(command):
+    """An option that is given again and again is in the singular."""
+    known = inspect.signature(getattr(outrisk, command)).parameters
+    options = {parameter.name for parameter in COMMANDS[command].params} - OF_FILES
+    assert {name for name in options if name not in known and f"{name}s" not in known} == set()

@@ -262,7 +262,7 @@ def test_grouping_keeps_values_apart_and_holdout_values_beyond_the_breaks_count(
 def test_a_continuous_key_is_allowed_and_flagged():
     original = table("pq" * 60, "xy" * 60, b=np.linspace(0, 1, 120))
     found = disclosure(original, original, keys=["b"], target="t")
-    assert "--group-keys (in Python ngroups_keys) groups it" in found.notes[0]
+    assert "--ngroups-keys (in Python ngroups_keys) groups it" in found.notes[0]
     assert not disclosure(original, original, keys=["b"], target="t", ngroups_keys={"b": 4}).notes
     assert not disclosure(original, original, keys=["a"], target="t").notes
 

@@ -98,7 +98,7 @@ def measure(
     targets: Sequence[str] = (),
     key_sizes: Sequence[int] = (),
     attacks: bool = False,
-    encoding: Literal["nominal", "ordinal"] | None = None,
+    attacks_encoding: Literal["nominal", "ordinal"] | None = None,
     privacy: bool = False,
     metrics: Sequence[str] = (),
     sample: int | None = None,
@@ -116,8 +116,8 @@ def measure(
     keys, target : what an intruder knows of a person, and wants to learn.
     targets : further targets, to be compared.
     key_sizes : the CAP family over all key sets of these sizes.
-    attacks, encoding : train classifiers on the synthetic data; on categories (nominal, the default), or on the keys as
-        numbers (ordinal).
+    attacks, attacks_encoding : train classifiers on the synthetic data; on categories (nominal, the default),
+        or on the keys as numbers (ordinal).
     privacy, metrics, sample, time_limit : privacy metrics for synthetic data; only these; of so many records of each
         table; with so many seconds for each metric and table.
     codebook : says which variables are numbers, which categories.
@@ -140,8 +140,8 @@ def measure(
     for name, given in (("metrics", metrics), ("sample", sample), ("time_limit", time_limit)):
         if given is not None and given != () and not privacy:
             raise ConfigError(f"{name} is about the privacy metrics; give privacy=True too")
-    if encoding is not None and not attacks:
-        raise ConfigError("encoding is about the classifiers; give attacks=True too")
+    if attacks_encoding is not None and not attacks:
+        raise ConfigError("attacks_encoding is about the classifiers; give attacks=True too")
     check_codebook(codebook)
     found = synthetic if isinstance(synthetic, pd.DataFrame) else listed(synthetic)
     tables = tuple(found) if isinstance(found, list) else (found,)
@@ -158,10 +158,10 @@ def measure(
         target=target,
         targets=several(targets, "targets"),
         key_sizes=several(key_sizes, "key_sizes", Integral),
-        attacks=(encoding or "nominal") if attacks else "",
+        attacks=(attacks_encoding or "nominal") if attacks else "",
         privacy=Privacy(metric_names(metrics), sample, time_limit) if privacy else None,
         codebook=codebook,
-        group_keys=ngroups_keys,
+        ngroups_keys=ngroups_keys,
     )
     with MetricProgress(Console(stderr=True, quiet=quiet)) as progress:
         return _measured(request, progress, [])
@@ -183,13 +183,13 @@ def measure_files(
     targets: Sequence[str],
     key_sizes: Sequence[int],
     attacks: bool,
-    keys_as: str | None,
+    attacks_encoding: str | None,
     privacy: bool,
     metrics: Sequence[str],
     sample: int | None,
     time_limit: float | None,
     codebook: Path | None,
-    group_keys: int | None,
+    ngroups_keys: int | None,
     written: tuple[str, str, str],
     outputs: Sequence[Path],
 ) -> Measured:
@@ -204,8 +204,8 @@ def measure_files(
     for option, given in (("--metrics", metrics), ("--sample", sample), ("--time-limit", time_limit)):
         if given not in (None, []) and not privacy:
             raise ConfigError(f"{option} is about the privacy metrics; give --privacy too")
-    if keys_as is not None and not attacks:
-        raise ConfigError("--keys-as is about the classifiers; give --attacks too")
+    if attacks_encoding is not None and not attacks:
+        raise ConfigError("--attacks-encoding is about the classifiers; give --attacks too")
     chosen = metric_names(metrics)
     known = read_codebook(codebook) if codebook is not None else None
     records = [original, *synthetic, *([holdout] if holdout is not None else [])]
@@ -223,9 +223,9 @@ def measure_files(
             target=target,
             targets=tuple(targets),
             key_sizes=tuple(key_sizes),
-            attacks=(keys_as or "nominal") if attacks else "",
+            attacks=(attacks_encoding or "nominal") if attacks else "",
             privacy=Privacy(chosen, sample, time_limit) if privacy else None,
             codebook=known,
-            group_keys=group_keys,
+            ngroups_keys=ngroups_keys,
         )
         return _measured(request, progress, inputs)

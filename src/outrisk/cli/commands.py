@@ -17,7 +17,7 @@ from outrisk.cli.spread import Spread
 from outrisk.errors import ConfigError, OutRiskError
 
 
-class KeysAs(StrEnum):
+class AttacksEncoding(StrEnum):
     """How classifiers take keys."""
 
     nominal = "nominal"
@@ -231,15 +231,15 @@ def measure(
     targets: Annotated[list[str] | None, typer.Option(help="Further targets, to be compared.")] = None,
     key_sizes: Annotated[list[int] | None, typer.Option(help="CAP family over all key sets of these sizes.")] = None,
     attacks: Annotated[bool, typer.Option("--attacks", help="Train classifiers on the synthetic data.")] = False,
-    keys_as: Annotated[
-        KeysAs | None, typer.Option(help="Keys that classifiers learn from, as categories or as numbers.")
+    attacks_encoding: Annotated[
+        AttacksEncoding | None, typer.Option(help="Keys that classifiers learn from, as categories or as numbers.")
     ] = None,
     privacy: Annotated[bool, typer.Option("--privacy", help="Privacy metrics for synthetic data.")] = False,
     metrics: Annotated[list[str] | None, typer.Option(help="Only these privacy metrics.")] = None,
     sample: Annotated[int | None, typer.Option(min=2, help="Records that the privacy metrics are asked about.")] = None,
     time_limit: Annotated[float | None, typer.Option(min=0, help="Seconds for a privacy metric and table.")] = None,
     codebook: Annotated[Path | None, typer.Option(help="Says which variables are numbers, which categories.")] = None,
-    group_keys: Annotated[
+    ngroups_keys: Annotated[
         int | None, typer.Option(min=1, help="Intervals that numeric keys are grouped into (default: not grouped).")
     ] = None,
     sep: Annotated[str, typer.Option(help=_SEP)] = "",
@@ -264,13 +264,13 @@ def measure(
             targets=targets or [],
             key_sizes=key_sizes or [],
             attacks=attacks,
-            keys_as=keys_as.value if keys_as else None,
+            attacks_encoding=attacks_encoding.value if attacks_encoding else None,
             privacy=privacy,
             metrics=metrics or [],
             sample=sample,
             time_limit=time_limit,
             codebook=codebook,
-            group_keys=group_keys,
+            ngroups_keys=ngroups_keys,
             written=(sep, decimal, encoding),
             details=details,
             json_file=json,

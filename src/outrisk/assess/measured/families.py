@@ -28,7 +28,7 @@ def disclosure_sections(request: Request) -> Iterator[Section]:
         keys=request.keys,
         target=request.target,
         codebook=request.codebook,
-        ngroups_keys=request.group_keys,
+        ngroups_keys=request.ngroups_keys,
     )
     held = request.holdout is not None  # then these tables say the same again
     tables = [
@@ -85,7 +85,7 @@ def target_sections(request: Request) -> Iterator[Section]:
         keys=request.keys,
         targets=[request.target, *request.targets],
         codebook=request.codebook,
-        ngroups_keys=request.group_keys,
+        ngroups_keys=request.ngroups_keys,
     )
     against = ["holdout", "difference", "low", "high"] if request.holdout is not None else []
     columns = ["target", "original", "synthetic", *against, "baseline", "check_1way", "check_2way"]

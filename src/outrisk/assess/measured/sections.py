@@ -35,7 +35,7 @@ class Request:
     attacks: str = ""  # encoding of the keys that classifiers learn from; empty: none is trained
     privacy: Privacy | None = None
     codebook: Codebook | None = None
-    group_keys: int | None = None  # intervals that numeric keys are grouped into
+    ngroups_keys: int | None = None  # intervals that numeric keys are grouped into
 
 
 @dataclass(frozen=True, eq=False)

@@ -226,7 +226,7 @@ def _cell_levels(coding: Coding, equivalence: Equivalence) -> dict[str, Any]:
 def _notes(levels: Mapping[str, Levels], keys: Sequence[str], target: str, equivalence: Equivalence) -> list[str]:
     notes = [
         f"key {key!r} is numeric, has many values ({len(levels[key].labels):,}) and is not grouped: most records are "
-        "unique by it, and few are met by a synthetic record; --group-keys (in Python ngroups_keys) groups it"
+        "unique by it, and few are met by a synthetic record; --ngroups-keys (in Python ngroups_keys) groups it"
         for key in keys
         if levels[key].continuous
     ]
