@@ -323,6 +323,9 @@ def test_what_cannot_be_taught(df, changes, message):
         ({"targets": "sex"}, r"\[targets\] is 'sex': write a list"),
         ({"key_sizes": 2}, r"\[key_sizes\] is 2: write a list"),
         ({"metrics": "NNAA", "privacy": True}, r"\[metrics\] is 'NNAA': write a list"),
+        ({"attacks": "all"}, "attacks is 'all'; give True or False"),
+        ({"privacy": 3}, "privacy is 3; give True or False"),
+        ({"privacy": True, "sample": "x"}, "sample is 'x'; give a whole number from 2"),
         ({"attacks_encoding": "ordinal"}, "attacks_encoding is about the classifiers; give attacks=True too"),
         ({"codebook": CODEBOOK}, "codebook: is a dict"),
     ],
@@ -517,3 +520,31 @@ def test_check_and_prove_take_what_assess_takes(df):
     for keys in (["nobody"], ["age", "ill"]):
         with pytest.raises(OutRiskError, match=r"nobody|among the keys"):
             outrisk.prove(df, [table], keys=keys, target="ill")
+
+
+@pytest.mark.parametrize(
+    ("call", "arguments", "message"),
+    [
+        ("assess", {"workers": "x"}, "workers is 'x'; give a whole number from 1"),
+        ("assess", {"workers": 0}, "workers is 0; give a whole number from 1"),
+        ("assess", {"out": 3}, "out is 3; give a path"),
+        ("teach", {"workers": 1.5}, "workers is 1.5; give a whole number from 1"),
+        ("follow", {"workers": -1}, "workers is -1; give a whole number from 1"),
+        ("follow", {"runs": {1: 2}}, "runs is {1: 2}; give a whole number from 1"),
+        ("follow", {"rounds": None}, "rounds is None; give a whole number from 1"),
+        ("prove", {"known_for": "all"}, "known_for is 'all'; give a number"),
+        ("prove", {"sample": True}, "sample is True; give a whole number from 1"),
+        ("prove", {"time_limit": "x"}, "time_limit is 'x'; give a number"),
+        ("prove", {"seed": 1.5}, "seed is 1.5; give a whole number from 0"),
+        ("init", {"threshold": 1.5}, "threshold is 1.5; give a whole number from 1"),
+        ("init", {"threshold": None}, "threshold is None; give a whole number from 1"),
+        ("init", {"target": 3}, "target is 3; give the name of a column"),
+    ],
+)
+def test_arguments_that_no_study_file_has_are_checked(call, arguments, message):
+    data = pd.DataFrame({"age": [20, 30, 40, 50] * 10, "ill": [0, 1, 1, 0] * 10})
+    more = {} if call == "init" else {"outputs": [outrisk.Frequencies(["age", "ill"])]}
+    if call in ("assess", "follow", "prove"):
+        more |= {"keys": ["age"], "target": "ill"}
+    with pytest.raises(OutRiskError, match=re.escape(message)):
+        getattr(outrisk, call)(data, **more, **arguments)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from numbers import Integral
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,32 @@ def check_file(path: Path) -> None:
         raise ConfigError(f"{path} is a directory; name the file to write")
     if not path.parent.is_dir():
         raise ConfigError(f"{path.parent}: no such directory; make it, or name another file")
+
+
+def check_place(place: object, what: str) -> None:
+    """ConfigError for what is no path, neither a text nor a `Path`."""
+    if not isinstance(place, str | Path):
+        raise ConfigError(f"{what} is {place!r}; give a path, a text or a pathlib.Path")
+
+
+def check_count(given: object, what: str, least: int = 1, or_none: bool = False) -> None:
+    """ConfigError for what is no whole number from `least`, nor None where that will do."""
+    if given is None and or_none:
+        return
+    if not isinstance(given, Integral) or isinstance(given, bool) or given < least:
+        raise ConfigError(f"{what} is {given!r}; give a whole number from {least}")
+
+
+def check_number_or_none(given: object, what: str) -> None:
+    """ConfigError for what is neither a number nor None."""
+    if given is not None and (not isinstance(given, Real) or isinstance(given, bool)):
+        raise ConfigError(f"{what} is {given!r}; give a number")
+
+
+def check_switch(given: object, what: str) -> None:
+    """ConfigError for what is neither True nor False."""
+    if not isinstance(given, bool):
+        raise ConfigError(f"{what} is {given!r}; give True or False")
 
 
 def listed(given: object) -> object:

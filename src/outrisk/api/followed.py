@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from outrisk.api.checks_of_arguments import seeded
+from outrisk.api.checks_of_arguments import check_count, seeded
 from outrisk.api.studies import study_of_session
 from outrisk.assess.following import Followed, Question
 from outrisk.assess.following import follow as follow_people
@@ -93,8 +93,8 @@ def follow_study(
 
 def _following(study: Study, data: StudyData, runs: int, rounds: int, workers: int | None) -> Following:
     for name, number in (("runs", runs), ("rounds", rounds)):
-        if number < 1:
-            raise ConfigError(f"{name} is {number}; give a whole number from 1")
+        check_count(number, name)
+    check_count(workers, "workers", or_none=True)
     asked = assessment_of(study, data)
     found = follow_people(
         Question(

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 from rich.console import Console
 
-from outrisk.api.checks_of_arguments import check_codebook, check_frame, listed, seeded, several
+from outrisk.api.checks_of_arguments import check_codebook, check_count, check_frame, listed, seeded, several
 from outrisk.api.entries import check_sources, entry_of, numbered, plain_entry
 from outrisk.api.not_over_inputs import check_directory
 from outrisk.codebook import Codebook
@@ -128,6 +128,7 @@ def teach(
     >>> outrisk.teach(None, [outrisk.Univariate(["sex"], values=[210, 190])], codebook=codebook, records=400).data[0]
     """
     check_codebook(codebook)
+    check_count(workers, "workers", or_none=True)
     document: dict[str, Any] = {
         "name": name,
         "rules": listed(rules),

@@ -15,7 +15,15 @@ import pandas as pd
 from rich.console import Console
 
 from outrisk import __version__
-from outrisk.api.checks_of_arguments import check_codebook, check_file, check_frame, listed, several
+from outrisk.api.checks_of_arguments import (
+    check_codebook,
+    check_count,
+    check_file,
+    check_frame,
+    check_switch,
+    listed,
+    several,
+)
 from outrisk.api.not_over_inputs import check_outputs
 from outrisk.assess.measured.document import complete
 from outrisk.assess.measured.sections import Privacy, Request
@@ -137,6 +145,9 @@ def measure(
     >>> outrisk.measure(original, synthetic, holdout, keys=["age", "sex"], target="income")
     """
     metrics = several(metrics, "metrics")
+    check_switch(attacks, "attacks")
+    check_switch(privacy, "privacy")
+    check_count(sample, "sample", 2, or_none=True)
     for name, given in (("metrics", metrics), ("sample", sample), ("time_limit", time_limit)):
         if given is not None and given != () and not privacy:
             raise ConfigError(f"{name} is about the privacy metrics; give privacy=True too")

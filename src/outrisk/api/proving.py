@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.markup import escape
 
-from outrisk.api.checks_of_arguments import check_file, listed
+from outrisk.api.checks_of_arguments import check_count, check_file, check_number_or_none, listed
 from outrisk.api.not_over_inputs import check_outputs
 from outrisk.api.studies import studies_at, study_of_session
 from outrisk.assess.certain_people import certain_people, check_register
@@ -89,10 +89,12 @@ class Asked:
 
     def checked(self) -> Asked:
         """Itself; ConfigError for what cannot be."""
+        check_number_or_none(self.known_for, "known_for")
+        check_number_or_none(self.time_limit, "time_limit")
+        check_count(self.sample, "sample", or_none=True)
+        check_count(self.seed, "seed", 0)
         if self.known_for is not None and not 0.0 < self.known_for <= 1.0:
             raise ConfigError(f"known_for is {self.known_for:g}: write a share of the people, above 0 and up to 1")
-        if self.sample is not None and self.sample < 1:
-            raise ConfigError(f"sample is {self.sample}: write how many people are asked about, from 1")
         if self.time_limit is not None and not self.time_limit > 0:
             raise ConfigError(f"time_limit is {self.time_limit:g}: write seconds, above 0")
         return self

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pandas as pd
 import yaml
 
-from outrisk.api.checks_of_arguments import check_file, check_frame, several
+from outrisk.api.checks_of_arguments import check_count, check_file, check_frame, several
 from outrisk.api.not_over_inputs import check_outputs
 from outrisk.appetite import Appetite
 from outrisk.codebook import Codebook, codebook_to_dict
@@ -230,8 +230,9 @@ def _wishes(
 ) -> Wishes:
     if rare not in ("", "keep", "merge", "drop"):
         raise ConfigError(f"rare: {rare!r} is none of keep, merge and drop")
-    if threshold < 1:
-        raise ConfigError(f"threshold: {threshold} is not a number from 1")
+    check_count(threshold, "threshold")
+    if not isinstance(target, str):
+        raise ConfigError(f"target is {target!r}; give the name of a column")
     if missing is not None and not isinstance(missing, Mapping):
         raise ConfigError(f"missing: is {missing!r}; write a mapping of columns to lists of codes")
     codes = {

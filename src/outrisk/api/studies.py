@@ -13,7 +13,15 @@ import pandas as pd
 from rich.console import Console
 
 from outrisk.api.assessed import Assessed
-from outrisk.api.checks_of_arguments import check_codebook, check_frame, listed, section, seeded
+from outrisk.api.checks_of_arguments import (
+    check_codebook,
+    check_count,
+    check_frame,
+    check_place,
+    listed,
+    section,
+    seeded,
+)
 from outrisk.api.entries import check_sources, entry_of, numbered
 from outrisk.api.not_over_inputs import check_directory
 from outrisk.assess.backends import connect
@@ -101,6 +109,9 @@ def assess(
     --------
     >>> result = outrisk.assess(df, [fit, pd.crosstab(df.area, df.ill)], keys=["age", "area"], target="ill")
     """
+    check_count(workers, "workers", or_none=True)
+    if out is not None:
+        check_place(out, "out")
     settings: dict[str, Any] = {
         "name": name,
         "rules": listed(rules),
