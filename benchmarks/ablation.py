@@ -32,7 +32,6 @@ from outrisk.datasets import sars_codebook, sars_like
 from outrisk.errors import OutRiskError
 from outrisk.evolve import (
     acceptance,
-    around,
     by_size,
     calibrated,
     closing,
@@ -70,7 +69,6 @@ LARGE = 50_000  # records from which on a run has twice as many seconds
 
 TUNED = (
     acceptance,
-    around,
     by_size,
     calibrated,
     closing,

@@ -13,7 +13,6 @@ from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.tilted import FELT
-from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array, Tally
 from outrisk.problem.influence import records_of_model, records_of_tally
 from outrisk.problem.released import ModelPart, TallyPart
@@ -154,11 +153,10 @@ def _of_tally(
     free = counts & ~kept & (here >= low) & (here <= high)
     room = np.where(free, [here - low, high - here], np.inf)
     at = np.flatnonzero(weighs & ~kept & ~free & (bounds.unit != 0.0))
-    low, high, here = low[at], high[at], here[at]
-    number, width = bounds.number[at], np.where(np.isfinite(high - low), high - low, 0.0)
-    digit = linear.problem.tolerance[which][number] / np.abs(bounds.unit[at])
-    # a smooth total's range is wider than what was published by a part of a digit
-    inner = np.where(smooth[at], np.minimum((1.0 - TUNING.half) * digit, (high - low) / 2.0), _MARGIN * width)
-    missing = np.clip(here, low + inner, high - inner) - here
-    half = np.where(smooth[at], digit, _MARGIN * width)
+    low, high, here, number = low[at], high[at], here[at], bounds.number[at]
+    inner = _MARGIN * np.where(np.isfinite(high - low), high - low, 0.0)
+    # what was published of a smooth total; its range is wider
+    low, high = np.where(smooth[at], [bounds.low[at], bounds.high[at]], [low + inner, high - inner])
+    missing = np.clip(here, low, high) - here
+    half = np.where(smooth[at], linear.problem.tolerance[which][number] / np.abs(bounds.unit[at]), inner)
     return np.array([missing, half, np.sqrt(bounds.variance[at])]), at, number, kept, counts, room
