@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -208,3 +209,23 @@ def test_an_interrupted_study_says_so(firsts, tmp_path):
     (place / "decision.json").unlink()
     page = words(render(place).read_text(encoding="utf-8"))
     assert "interrupted after 2 of 6 planned runs" in page and "Not measured" in page
+
+
+def test_an_output_says_how_many_numbers_are_near_where_not_all_are_at_their_digits():
+    def rows(*runs):
+        return [
+            SimpleNamespace(fold="1", run=number, matched=matched, near=near)
+            for number, run in enumerate(runs)
+            for matched, near in run
+        ]
+
+    at, near, far = (True, True), (False, True), (False, False)
+    assert each_output._reproduced(rows([at, at], [at, at])) == "all"
+    assert each_output._reproduced(rows([at, at], [at, near])) == "1 of 2; all within 1 %"
+    assert each_output._reproduced(rows([near, near, at], [at, at, far])) == "1 of 3; 2 within 1 %"
+
+
+def test_a_mark_is_explained_where_it_stands(firsts):
+    for _, text in firsts.values():
+        marked = "*</td>" in text or re.search(r"\)\*", text) is not None
+        assert ("* Not all numbers were reproduced" in text) == marked

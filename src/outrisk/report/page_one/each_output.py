@@ -36,7 +36,7 @@ def content(results: Results) -> dict[str, Any]:
     adding = [row for row in results.contributions if row.what in ("adds", "new outputs add")]
     place = place_of(results)
     together = [row for row in _at(results.contributions, place) if row.what in ("emerges", "new outputs add")]
-    shown = rows[:_ROWS]
+    shown, told = rows[:_ROWS], {row.what: said(row) for row in together}
     room = {name: most * _ROWS // max(1, len(shown)) for name, most in _WORDS.items()}
     return {
         "rows": [(row, _short(row, room)) for row in shown],
@@ -44,7 +44,8 @@ def content(results: Results) -> dict[str, Any]:
         "decided": results.decision is not None,
         "adding": bool(adding),
         "place": place,
-        "together": {row.what: said(row) for row in together},
+        "together": told,
+        "marked": any(each.endswith("*") for each in (*(row.adds for row in shown), *told.values())),
     }
 
 
@@ -114,14 +115,22 @@ def _rank(verdict: str) -> int:
 
 
 def _reproduced(rows: list[Matched]) -> str:
-    """The share of its numbers met in the run that met the fewest, in words."""
+    """The share of its numbers met in the run that met the fewest, in words; and how many are within 1 % of their
+    sampling errors in the run that has the fewest of these.
+    """
     if not rows:
         return formats.UNDEFINED
-    runs: dict[tuple[str, int], list[bool]] = {}
+    runs: dict[tuple[str, int], list[Matched]] = {}
     for row in rows:
-        runs.setdefault((row.fold, row.run), []).append(row.matched)
-    least = min(runs.values(), key=lambda met: sum(met) / len(met))
-    return "all" if all(least) else f"{sum(least):,} of {len(least):,}"
+        runs.setdefault((row.fold, row.run), []).append(row)
+    matched, near = (
+        min(([getattr(row, what) for row in run] for run in runs.values()), key=lambda met: sum(met) / len(met))
+        for what in ("matched", "near")
+    )
+    if all(matched):
+        return "all"
+    within = "all" if all(near) else f"{sum(near):,}"
+    return f"{sum(matched):,} of {len(matched):,}; {within} within 1 %"
 
 
 def found(findings: Sequence[Finding], output: str) -> str:
