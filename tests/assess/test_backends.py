@@ -6,13 +6,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
 from command import outrisk, refused, write_study
 from timeless import contents
 
+import outrisk as api
 from outrisk.assess import backends
+from outrisk.errors import ConfigError
 
 OWN = """from dataclasses import dataclass
 
@@ -65,6 +69,24 @@ def test_the_same_bytes_on_threads_processes_and_a_cluster(tmp_path, capsys, clu
         found = alike(tmp_path / name)
         assert found.keys() == first.keys()
         assert not [at for at in first if found[at] != first[at] and Path(at).suffix not in pages], name
+
+
+@pytest.mark.slow
+def test_a_session_has_the_same_backends():
+    rng = np.random.default_rng(1)
+    data = pd.DataFrame(
+        {"age": rng.integers(20, 30, 200), "sex": rng.integers(0, 2, 200), "ill": rng.integers(0, 2, 200)}
+    )
+    share = api.Custom(lambda frame: [frame["ill"].mean()], variables=["ill"], labels=["share ill"], decimals=2)
+    asked = {"keys": ["age", "sex"], "target": "ill", "runs": 2, "intruder": ["codebook"], "quiet": True}
+    first, other = (
+        api.assess(data, [api.Logit("ill ~ sex"), share], backend=backend, workers=2, **asked)
+        for backend in ("threads", "loky")
+    )
+    assert (first.released["refit"] == other.released["refit"]).all()
+    assert first.key_sets.equals(other.key_sets)
+    with pytest.raises(ConfigError, match="--backend is 'cluster': it must be one of"):
+        api.assess(data, [api.Logit("ill ~ sex")], backend="cluster", **asked)
 
 
 @pytest.mark.slow

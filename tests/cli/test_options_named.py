@@ -110,9 +110,9 @@ def test_an_option_that_does_not_exist_is_seen():
     assert unknown("api/starter.py", "say it: `outrisk assess --sep ';'`, or --sep here") == ["assess --sep"]
 
 
-OF_FILES = {  # what only a command has: files that it reads and writes, a study that is trusted, where runs go
+OF_FILES = {  # what only a command has: files that it reads and writes, a study that is trusted
     *("acro", "csv", "data", "decimal", "details", "dta", "encoding", "force", "html", "json", "out", "parquet"),
-    *("records", "sav", "sep", "study", "trust", "address", "backend", "help"),
+    *("records", "sav", "sep", "study", "trust", "help"),
 }
 
 

@@ -71,6 +71,8 @@ def assess(
     workers: int | None = None,
     time_limit: float | None = None,
     run_time_limit: float | None = None,
+    backend: str = "threads",
+    address: str | None = None,
     quiet: bool = False,
 ) -> Assessed:
     """Assess outputs that are to be released: evolve synthetic data that reproduce them, measure what these give away.
@@ -96,6 +98,8 @@ def assess(
     workers, quiet : runs side by side (by default one a core); no progress.
     time_limit, run_time_limit : seconds, after which the study ends with the runs that have ended, and after which the
         evolution of a run ends where it is. Without them nothing depends on time.
+    backend, address : where runs are carried out: "threads", "loky" (processes), "dask" (a cluster, whose scheduler
+        answers at the address); the results are the same bytes (docs/clusters.md).
 
     Returns
     -------
@@ -143,6 +147,7 @@ def assess(
     if directory is not None:
         check_directory(directory.folder, study.files)
     run = prepare(study, records, directory, workers)
+    run.backend = connect(backend, address)
     with run:
         console = Console(stderr=True, quiet=quiet)
         carry_out(run, Event(), console)

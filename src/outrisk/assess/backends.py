@@ -49,7 +49,7 @@ def connect(name: str, address: str | None) -> Backend:
     workers have another OutRisk than this one.
     """
     if name not in BACKENDS:
-        raise ConfigError(f"--backend is '{name}': it must be one of {list(BACKENDS)}")
+        raise ConfigError(f"--backend is {name!r}: it must be one of {list(BACKENDS)}")
     if (address is None) == (name == "dask"):
         raise ConfigError("--backend dask and --address go together: the address of the scheduler, tcp://HOST:8786")
     if name != "dask":
