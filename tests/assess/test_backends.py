@@ -130,6 +130,8 @@ def test_a_cluster_that_is_not_there(tmp_path, capsys, monkeypatch):
         message = refused(capsys, "assess", path, "--out", tmp_path / "run", "--backend", "dask", "--address", address)
     assert f"--address {address}: no dask scheduler answers there" in message
     assert not (tmp_path / "run").exists()
+    with pytest.raises(ConfigError, match="--address 5: no dask scheduler answers there"):
+        backends.connect("dask", 5)
 
 
 def test_a_cluster_of_other_code_is_refused(tmp_path, capsys, monkeypatch, cluster):

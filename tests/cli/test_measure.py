@@ -107,7 +107,7 @@ def test_a_codebook_makes_text_and_numbers_one(files, tmp_path, capsys):
         ({"more": ["--privacy", "--metrics", "CDR"]}, "no metric 'CDR'; known: ['ZCAP', 'GCAP',"),
         (
             {"more": ["--attacks-encoding", "ordinal"]},
-            "--attacks-encoding is about the classifiers; give --attacks",
+            "--attacks-encoding is about the classifiers; give --attacks too",
         ),
         ({"more": ["--privacy", "--sample", "1"]}, "Invalid value for '--sample'"),
         ({"more": ["--colour"]}, "--colour"),

@@ -11,7 +11,9 @@ import pandas as pd
 import pytest
 from pages import Page, altered, words
 
-from outrisk.records.schema import Finding
+from outrisk.records.files import write_rows
+from outrisk.records.results import read_run
+from outrisk.records.schema import Contribution, Finding
 from outrisk.report import formats
 from outrisk.report.drawing import COLOURS, INK
 from outrisk.report.page_one import each_output
@@ -225,7 +227,14 @@ def test_an_output_says_how_many_numbers_are_near_where_not_all_are_at_their_dig
     assert each_output._reproduced(rows([near, near, at], [at, at, far])) == "1 of 3; 2 within 1 %"
 
 
-def test_a_mark_is_explained_where_it_stands(firsts):
-    for _, text in firsts.values():
-        marked = "*</td>" in text or re.search(r"\)\*", text) is not None
-        assert ("* Not all numbers were reproduced" in text) == marked
+@pytest.mark.parametrize("reproduced", [True, False])
+def test_a_mark_is_explained_where_it_stands(assessed, tmp_path, reproduced):
+    place = tmp_path / "run"
+    shutil.copytree(assessed["halves"], place)
+    name = read_run(place).risk.outputs[0].name
+    at = ("attribution", "mean over key sets", "", 0.01, 0.0, 0.02, 0.005)
+    rows = [Contribution(name, "adds", *at, reproduced), Contribution("", "emerges", *at, True)]
+    write_rows(place / "contributions.csv", Contribution, rows)
+    render(place)
+    text = (place / "report.html").read_text(encoding="utf-8")
+    assert ("+0.020)*</td>" in text) == ("* Not all numbers were reproduced" in text) == (not reproduced)

@@ -247,6 +247,7 @@ def test_sentences_of_a_terminal_are_set_for_a_page():
     assert (
         formats.minus("a-1 (95 % interval -0.007 to +0.006), 1-2") == "a-1 (95 % interval \u22120.007 to +0.006), 1-2"
     )
+    assert formats.minus("the level -9 and -0.5, at least -0.051") == "the level -9 and -0.5, at least \u22120.051"
     assert _coded("ask `outrisk prove <x>` & wait") == "ask <code>outrisk prove &lt;x&gt;</code> &amp; wait"
     assert _coded("one ` <b>") == "one ` &lt;b&gt;"
 

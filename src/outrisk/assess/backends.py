@@ -60,7 +60,7 @@ def connect(name: str, address: str | None) -> Backend:
         raise ConfigError("--backend dask is not installed; pip install 'outrisk[dask]'") from None
     try:
         client = Client(address, timeout=_ANSWER, set_as_default=False)
-    except (OSError, ValueError) as error:  # TimeoutError is an OSError
+    except (OSError, ValueError, TypeError) as error:  # TimeoutError is an OSError
         raise ConfigError(f"--address {address}: no dask scheduler answers there ({_short(error)})") from None
     try:
         _check_workers(client, str(address))

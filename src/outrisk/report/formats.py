@@ -46,8 +46,8 @@ def signed(value: float) -> str:
 
 
 def minus(text: str) -> str:
-    """A sentence made for a terminal, its negative numbers with the sign that tables have."""
-    return re.sub(r"(?<![\w)])-(?=\d)", _MINUS, text)
+    """A sentence made for a terminal, its negative numbers of three decimals with the sign that tables have."""
+    return re.sub(r"(?<![\w)])-(?=\d+\.\d{3}\b)", _MINUS, text)
 
 
 def span(low: float, high: float, decimals: int) -> str:
