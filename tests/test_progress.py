@@ -24,10 +24,6 @@ def test_compiling_is_told_once_without_a_terminal_and_not_where_quiet_is_asked_
     assert said.getvalue().count("compiling, once") == times
 
 
-def generation(number, matched=97, numbers=100):
-    return SimpleNamespace(number=number, errors=SimpleNamespace(matched=matched, numbers=numbers))
-
-
 def test_time_left_is_a_bound_at_first_and_then_a_mean():
     outlook = Outlook(total=9, done=1, side_by_side=2, budget=100)
     assert outlook.left(0.0) is None
@@ -52,7 +48,7 @@ def test_the_line_has_sixty_columns_on_a_terminal_and_says_the_three_things():
     console = Console(file=screen, force_terminal=True, width=200)
     outlook = Outlook(total=120_000, done=100_000, side_by_side=2, budget=4000)
     with Progress("data sets", outlook, console) as progress:
-        progress.heard("a", generation(1))
+        progress.heard("a", 1, 0.97)
         progress.finished("a", 0.97, 30.0)
     shown = [re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", line) for line in re.split(r"[\r\n]", screen.getvalue())]
     assert max(map(len, shown)) <= 60
@@ -64,7 +60,7 @@ def test_without_a_terminal_a_line_a_minute_and_nothing_where_quiet(monkeypatch)
     for quiet in (False, True):
         said = io.StringIO()
         with Progress("runs", Outlook(4, 0, 2, 10), Console(file=said, quiet=quiet)) as progress:
-            progress.heard("a", generation(1))
+            progress.heard("a", 1, 0.97)
             progress.finished("a", 0.97, 4.0)
             time.sleep(0.3)
         lines = said.getvalue().splitlines()

@@ -16,8 +16,6 @@ from numba.core import event
 from rich.console import Console
 from rich.markup import escape
 
-from outrisk.evolve.loop import Generation
-
 COLUMNS = 60  # of the line of progress
 EVERY = 60.0  # seconds between its lines where there is no terminal
 _FEW = 3  # generations that tell how long all of them take
@@ -193,12 +191,10 @@ class Progress:
             self._outlook.forecast = seconds, time.perf_counter()
             self._tell(True)
 
-    def heard(self, name: str, generation: Generation) -> None:
+    def heard(self, name: str, generation: int, share: float) -> None:
         """Hear of a generation (from any thread) of the evolution of a name."""
-        errors = generation.errors
         with self._lock:
-            share = errors.matched / errors.numbers if errors.numbers else 1.0
-            self._outlook.heard(name, generation.number, share, time.perf_counter())
+            self._outlook.heard(name, generation, share, time.perf_counter())
             self._tell(False)
 
     def finished(self, name: str, share: float, seconds: float) -> None:

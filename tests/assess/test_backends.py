@@ -55,7 +55,8 @@ def test_the_same_bytes_on_threads_processes_and_a_cluster(tmp_path, capsys, clu
     path = write_study(tmp_path, RUNS)
     ways = {
         "one": ("--workers", 1),
-        "two": ("--workers", 2),
+        "threads": ("--backend", "threads", "--workers", 2),
+        "fork": ("--backend", "fork", "--workers", 2),
         "loky": ("--backend", "loky", "--workers", 2),
         "dask": ("--backend", "dask", "--address", cluster.scheduler_address, "--workers", 2),
     }

@@ -49,7 +49,7 @@ def test_it_ends_as_if_undisturbed(tmp_path, capsys, monkeypatch, undisturbed, a
     carried = []
     perform = backends.perform
     monkeypatch.setattr(backends, "perform", lambda job, *rest: (carried.append(job.name), perform(job, *rest))[1])
-    code, _, err = outrisk(capsys, "assess", path, "--out", place, "--quiet")
+    code, _, err = outrisk(capsys, "assess", path, "--out", place, "--quiet", "--backend", "threads")
     assert (code, err) == (0, "")
     assert len(carried) == 5 - after  # none of those that had ended
     assert contents(place) == undisturbed
@@ -188,8 +188,8 @@ def test_a_long_run_goes_on_from_its_checkpoint(tmp_path, capsys, preset):
         made.jobs = [replace(job, every=0.0) for job in made.jobs]
         halt = Event()
 
-        def watch(fold, run, generation, halt=halt, limit=limit):
-            heard.append((fold.name, generation.number))
+        def watch(fold, run, number, share, halt=halt, limit=limit):
+            heard.append((fold.name, number))
             if len(heard) >= limit:
                 halt.set()
 

@@ -197,8 +197,8 @@ def make(making: Making, halt: Event, console: Console) -> None:
     """Evolve the copies, their progress told on `console`."""
 
     def watch(number: int, generation: Generation) -> None:
-        seen[number] = generation.errors.matched / max(1, generation.errors.numbers)
-        progress.heard(f"data set {number}", generation)
+        seen[number] = generation.errors.share
+        progress.heard(f"data set {number}", generation.number, seen[number])
 
     def end(copy: Copy) -> None:
         found = seen.get(copy.number, 0.0)

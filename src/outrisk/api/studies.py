@@ -24,6 +24,7 @@ from outrisk.api.checks_of_arguments import (
 )
 from outrisk.api.entries import check_sources, entry_of, numbered
 from outrisk.api.not_over_inputs import check_directory
+from outrisk.api.rendering import import_meanwhile
 from outrisk.assess.backends import connect
 from outrisk.assess.folds import Fold
 from outrisk.assess.forecast import Forecast
@@ -32,7 +33,6 @@ from outrisk.assess.study_run import StudyRun, prepare
 from outrisk.codebook import Codebook
 from outrisk.config import Study, is_study, read_study, study_of
 from outrisk.errors import ConfigError, OutRiskError
-from outrisk.evolve.loop import Generation
 from outrisk.load import StudyData, encode_frames, exactly, load_study_data, named_by
 from outrisk.microdata import MISSING_VALUES, Microdata
 from outrisk.progress import Outlook, Progress, Stages, in_words
@@ -71,7 +71,7 @@ def assess(
     workers: int | None = None,
     time_limit: float | None = None,
     run_time_limit: float | None = None,
-    backend: str = "threads",
+    backend: str | None = None,
     address: str | None = None,
     quiet: bool = False,
 ) -> Assessed:
@@ -98,8 +98,9 @@ def assess(
     workers, quiet : runs side by side (by default one a core); no progress.
     time_limit, run_time_limit : seconds, after which the study ends with the runs that have ended, and after which the
         evolution of a run ends where it is. Without them nothing depends on time.
-    backend, address : where runs are carried out: "threads", "loky" (processes), "dask" (a cluster, whose scheduler
-        answers at the address); the results are the same bytes (docs/clusters.md).
+    backend, address : where runs are carried out: "fork" (processes forked from this one: the default on Linux, in a
+        process that has no other threads), "threads" (the default elsewhere), "loky" (processes begun anew), "dask" (a
+        cluster, whose scheduler answers at the address); the results are the same bytes (docs/clusters.md).
 
     Returns
     -------
@@ -222,7 +223,7 @@ def prepare_study(
     trust: bool = False,
     time_limit: float | None = None,
     run_time_limit: float | None = None,
-    backend: str = "threads",
+    backend: str | None = None,
     address: str | None = None,
     released: Sequence[Path] = (),
 ) -> StudyRun:
@@ -267,14 +268,17 @@ def studies_at(path: Path, places: Sequence[Path]) -> list[Path]:
 def carry_out(study: StudyRun, halt: Event, console: Console) -> None:
     """Carry out a study, its progress told on `console`."""
 
-    def watch(fold: Fold, run: int, generation: Generation) -> None:
-        progress.heard(f"fold {fold.name}, run {run}", generation)
+    def watch(fold: Fold, run: int, number: int, share: float) -> None:
+        progress.heard(f"fold {fold.name}, run {run}", number, share)
 
     def end(result: RunResult) -> None:
         matched = [int(refit.matched.sum()) for refit in result.refits]
         share = sum(matched) / max(1, sum(len(refit.matched) for refit in result.refits))
         progress.finished(f"fold {result.job.fold.name}, run {result.job.run}", share, result.seconds)
 
+    study.fork()
+    if study.directory is not None:
+        import_meanwhile()
     outlook = Outlook(len(study.jobs), len(study.done), study.workers, study.assessment.settings.generations)
     with Progress("runs", outlook, console) as progress:
         if not console.quiet:

@@ -1,7 +1,8 @@
-"""Where runs are carried out: on threads, in processes, or on a dask cluster. Each is a plain job of data, by joblib.
+"""Where runs are carried out: in processes forked from this one or begun anew, on threads, on a dask cluster.
 
-The results are the same bytes wherever they are computed. Threads share the compiled code and the data, and tell of
-every generation; processes and clusters tell of runs that have ended.
+The results are the same bytes wherever they are computed. Forked processes and threads have the compiled code and the
+data of this one, and tell of every generation; other processes and clusters, to which joblib sends each run as a plain
+job of data, tell of runs that have ended.
 """
 
 from __future__ import annotations
@@ -9,34 +10,72 @@ from __future__ import annotations
 import os
 import queue
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from threading import Event
 from typing import Any
 
 import joblib
 from threadpoolctl import threadpool_limits
 
+from outrisk.assess.contributions.subset_runs import SubsetJob
+from outrisk.assess.kept import packed, unpacked
 from outrisk.assess.run import Job, RunResult, Watcher, perform
 from outrisk.errors import ConfigError
+from outrisk.evolve.ahead import is_compiled
+from outrisk.evolve.compiled.kept_code import kept
+from outrisk.evolve.schedule import tightens
+from outrisk.evolve.settings import LocalSearchSettings
 from outrisk.records.provenance import code_digest, versions
+from outrisk.risk.attribution.nearest_compiled import nearest
+from outrisk.side_by_side.forked import Forked, Here, can_fork
 
-BACKENDS = ("threads", "loky", "dask")
+BACKENDS = ("fork", "threads", "loky", "dask")
 _ANSWER = 10.0  # seconds that a scheduler has to answer
 _LOOK = 0.1  # seconds between looks whether the runs are halted
 
 
 @dataclass(frozen=True)
+class Planned:
+    """What forked processes may be asked for: runs, and evolutions of subsets of outputs, by their positions here."""
+
+    jobs: Sequence[Job]
+    subsets: Sequence[SubsetJob]
+
+
+@dataclass
 class Backend:
-    """A backend, ready to carry out runs. client: of dask's scheduler."""
+    """A backend, ready to carry out runs. client: of dask's scheduler. processes: once they are forked."""
 
     name: str = "threads"
     client: Any = None
+    processes: Forked | None = None
+
+    @property
+    def forked(self) -> Forked | None:
+        """Forked processes that can be asked for work; None: threads are to do it."""
+        return None if self.processes is None or self.processes.closed else self.processes
+
+    def fork(self, planned: Planned, processes: int) -> None:
+        """Fork processes, if this is what they are wanted for; threads do what is not worth them, or has code that is
+        not compiled yet, which each of them would compile for itself.
+        """
+        if self.name == "fork" and processes > 1 and all(_is_compiled(job) for job in planned.jobs):
+            with suppress(OSError):  # no more processes, or no more memory
+                self.processes = Forked(planned, processes)
+
+    @property
+    def memory(self) -> float:
+        """MB that forked processes have taken at most, beside what they have in common with this one."""
+        return self.processes.memory if self.processes else 0.0
 
     def close(self) -> None:
-        """Let go of the cluster."""
+        """Let go of processes, or of the cluster."""
+        if self.processes is not None:
+            self.processes.close()
         if self.client is not None:
             self.client.close()
 
@@ -44,10 +83,21 @@ class Backend:
 THREADS = Backend()
 
 
-def connect(name: str, address: str | None) -> Backend:
-    """A backend of this name; ConfigError where it is not installed, or no scheduler answers at the address, or its
-    workers have another OutRisk than this one.
+def _is_compiled(job: Job) -> bool:
+    """Whether what a run needs is compiled and kept."""
+    if isinstance(job.settings, LocalSearchSettings) and not is_compiled(tightens(job.problem, job.settings)):
+        return False
+    return kept(nearest)
+
+
+def connect(name: str | None, address: str | None) -> Backend:
+    """A backend of this name, by default forked processes where there is no danger in that; ConfigError where it is not
+    installed, or no scheduler answers at the address, or its workers have another OutRisk than this one.
     """
+    if name is None:
+        name = "fork" if address is None and can_fork() else "threads"
+    if name == "fork" and sys.platform != "linux":
+        raise ConfigError("--backend is 'fork', which is safe on Linux alone; give threads, or loky for processes")
     if name not in BACKENDS:
         raise ConfigError(f"--backend is {name!r}: it must be one of {list(BACKENDS)}")
     if (address is None) == (name == "dask"):
@@ -99,7 +149,10 @@ def outcomes(
     """The results of all jobs, each as it ends; those that `halt` has cut short are left out."""
     if not jobs:
         return
-    if backend.name == "threads":
+    if backend.forked is not None:
+        yield from _in_forked(backend.forked, jobs, halt, watcher)
+        return
+    if backend.name in ("threads", "fork"):
         with threadpool_limits(limits=1):  # linear algebra in one thread: the runs already fill the cores
             parallel = joblib.Parallel(n_jobs=workers, prefer="threads", return_as="generator_unordered")
             for result in parallel(joblib.delayed(_guarded)(job, halt, watcher) for job in jobs):
@@ -107,16 +160,50 @@ def outcomes(
                     yield result
         return
     for at, result in _elsewhere(jobs, workers, halt, backend):
-        yield replace(result, job=jobs[at])
+        yield unpacked(jobs[at], result)
+
+
+def _in_forked(forked: Forked, jobs: Sequence[Job], halt: Event, watcher: Watcher | None) -> Iterator[RunResult]:
+    """The results of jobs carried out in processes that know them."""
+
+    def heard(at: int, generation: tuple[int, float]) -> None:
+        if watcher is not None:
+            watcher(jobs[at].fold, jobs[at].run, *generation)
+
+    places = {job: place for place, job in enumerate(forked.shared.jobs)}
+    for at, found in forked.carry_out(_performed, [(places[job],) for job in jobs], halt, heard):
+        if found is not None:
+            result, efforts = found
+            for released, more in zip(jobs[at].problem.released, efforts, strict=True):
+                if more:
+                    released.output.add_effort(more)
+            yield unpacked(jobs[at], result)
+
+
+def _performed(here: Here, place: int) -> tuple[dict[str, Any], list[dict[str, float]]] | None:
+    """A run carried out in a forked process: its result, and what the slow paths of its outputs have taken."""
+    job: Job = here.shared.jobs[place]
+    before = _efforts(job)
+    result = perform(job, here.halt, lambda fold, run, *generation: here.tell(generation))
+    if result is None:
+        return None
+    pairs = zip(before, _efforts(job), strict=True)
+    return packed(result), [{name: now[name] - was[name] for name in now} for was, now in pairs]
+
+
+def _efforts(job: Job) -> list[dict[str, float]]:
+    return [dict(released.output.effort) for released in job.problem.released]
 
 
 def _guarded(job: Job, halt: Event, watcher: Watcher | None) -> RunResult | None:
     return None if halt.is_set() else perform(job, halt, watcher)
 
 
-def _elsewhere(jobs: Sequence[Job], workers: int, halt: Event, backend: Backend) -> Iterator[tuple[int, RunResult]]:
+def _elsewhere(
+    jobs: Sequence[Job], workers: int, halt: Event, backend: Backend
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """The results of jobs carried out in other processes. A thread waits for them, so that this one can see `halt`."""
-    found: queue.Queue[tuple[int, RunResult] | BaseException | None] = queue.Queue()
+    found: queue.Queue[tuple[int, dict[str, Any]] | BaseException | None] = queue.Queue()
 
     def wait() -> None:
         try:
@@ -176,14 +263,14 @@ def _abort(backend: Backend) -> None:
         backend.close()
 
 
-def _carried(at: int, job: Job) -> tuple[int, RunResult]:
+def _carried(at: int, job: Job) -> tuple[int, dict[str, Any]]:
     """A job carried out in a process of its own: its number, and the result without the job, which need not travel."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits
     with threadpool_limits(limits=1):
         result = perform(job)
     assert result is not None
-    return at, replace(result, job=None)  # type: ignore[arg-type]
+    return at, packed(result)
 
 
 def run_all(

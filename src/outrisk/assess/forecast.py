@@ -15,17 +15,20 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from threading import Event
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from outrisk.assess.contributions.subset_runs import SubsetJob
+from outrisk.assess.kept import packed, unpacked
 from outrisk.assess.run import Job, RunResult, perform
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.schedule import tightens
 from outrisk.evolve.settings import LocalSearchSettings
 from outrisk.problem.released import ModelPart
 from outrisk.records.provenance import peak_memory_mb
+from outrisk.side_by_side.forked import Forked, Here, Stop
 
 FEW = 12  # generations that are tried, at least: the first are of the approach
 TRIED = 4.0  # seconds that runs are begun in
@@ -99,29 +102,60 @@ class _Begun:
         return self.result.stop != "time"
 
 
-def tried(jobs: Sequence[Job], side_by_side: int, seconds: float, halt: Event) -> Trial | None:
-    """The beginnings of these runs, measured; None if they were halted. One generation of one of the smallest comes
-    before, so that what evolving loads once is loaded.
+def tried(
+    jobs: Sequence[Job], side_by_side: int, seconds: float, halt: Event, forked: Forked | None = None
+) -> Trial | None:
+    """The beginnings of these runs, measured, on threads or in forked processes that know them; None if they were
+    halted. One generation of one of the smallest comes before, so that what evolving loads once is loaded.
     """
     smallest = min(jobs, key=lambda job: job.problem.n_records)
-    with threadpool_limits(limits=1):
-        deque(evolve(smallest.problem, replace(smallest.settings, generations=1), np.random.default_rng(0)), maxlen=0)
-    before = peak_memory_mb() or 0.0
+    before = _memory_with(forked)
     jobs = _levels_by_turns(jobs, side_by_side)
-    with threadpool_limits(limits=1), ThreadPoolExecutor(side_by_side) as threads:
-        begun = list(threads.map(lambda at: _begun(jobs[at::side_by_side], seconds, halt), range(side_by_side)))
+    parts = [jobs[at::side_by_side] for at in range(side_by_side)]
+    if forked is not None:
+        places = {job: place for place, job in enumerate(forked.shared.jobs)}
+        asked = [(places[smallest], [places[job] for job in part], seconds) for part in parts]
+        every = [
+            _Begun(job := forked.shared.jobs[place], unpacked(job, packed), took)
+            for _, begun in forked.carry_out(_begun_there, asked, halt)
+            for place, packed, took in begun
+        ]
+    else:
+        with threadpool_limits(limits=1), ThreadPoolExecutor(side_by_side) as threads:
+            _load(smallest)
+            before = _memory_with(None)
+            begun = list(threads.map(lambda part: _begun(part, seconds, halt), parts))
+        every = [each for runs in begun for each in runs]
     if halt.is_set():
         return None
-    every = [each for runs in begun for each in runs]
     timings = {}
     for level in dict.fromkeys(each.job.fold.level for each in every):
         timings[level] = _timing([each for each in every if each.job.fold.level == level])
     return Trial(
         timings,
         _generations(jobs[0], every),
-        max(0.0, (peak_memory_mb() or 0.0) - before),
+        max(0.0, _memory_with(forked) - before),
         tuple(replace(each.result, job=each.job) for each in every if each.ended),
     )
+
+
+def _load(smallest: Job) -> None:
+    settings = replace(smallest.settings, generations=1)
+    deque(evolve(smallest.problem, settings, np.random.default_rng(0)), maxlen=0)
+
+
+def _memory_with(forked: Forked | None) -> float:
+    """MB at most so far, with that of forked processes."""
+    return (peak_memory_mb() or 0.0) + (forked.memory if forked else 0.0)
+
+
+def _begun_there(
+    here: Here, smallest: int, places: Sequence[int], seconds: float
+) -> list[tuple[int, dict[str, Any], float]]:
+    """Runs begun in a forked process: their places, results and seconds."""
+    _load(here.shared.jobs[smallest])
+    found = _begun([here.shared.jobs[place] for place in places], seconds, here.halt)
+    return [(place, packed(each.result), each.seconds) for place, each in zip(places, found, strict=False)]
 
 
 def _levels_by_turns(jobs: Sequence[Job], side_by_side: int) -> list[Job]:
@@ -134,7 +168,7 @@ def _levels_by_turns(jobs: Sequence[Job], side_by_side: int) -> list[Job]:
     return [job for *_, job in sorted(turns, key=lambda each: each[:2])]
 
 
-def _begun(jobs: Sequence[Job], seconds: float, halt: Event) -> list[_Begun]:
+def _begun(jobs: Sequence[Job], seconds: float, halt: Stop) -> list[_Begun]:
     """Runs one after the other, until the time is up; none that would likely be cut off, of a level that is known."""
     found, until = list[_Begun](), time.perf_counter() + seconds
     for job in jobs:
@@ -177,13 +211,18 @@ def _generations(job: Job, begun: Sequence[_Begun]) -> float:
 
 
 def forecast(
-    jobs: Sequence[Job], subsets: Sequence[SubsetJob], workers: int, halt: Event, seconds: float = TRIED
+    jobs: Sequence[Job],
+    subsets: Sequence[SubsetJob],
+    workers: int,
+    halt: Event,
+    seconds: float = TRIED,
+    forked: Forked | None = None,
 ) -> Forecast | None:
     """What these runs, of which the first are tried for some seconds, and evolutions of subsets will take; None if it
     was halted.
     """
     side_by_side = max(1, min(workers, len(jobs)))
-    trial = tried(jobs, side_by_side, seconds, halt)
+    trial = tried(jobs, side_by_side, seconds, halt, forked)
     if trial is None:
         return None
     ended = {result.job for result in trial.ended}
@@ -195,16 +234,16 @@ def forecast(
         likely,
         max(likely, most),
         share * trial.evolution(jobs[0], trial.generations) / workers,
-        _memory(jobs, trial),
+        _memory(jobs, trial, forked),
         trial.ended,
     )
 
 
-def _memory(jobs: Sequence[Job], trial: Trial) -> float | None:
-    """Of the process, in MB, when the runs with most records go side by side."""
-    peak, tried_records = peak_memory_mb(), max(timing.n_records for timing in trial.timings.values())
+def _memory(jobs: Sequence[Job], trial: Trial, forked: Forked | None) -> float | None:
+    """In MB, when the runs with most records go side by side."""
+    peak, tried_records = _memory_with(forked), max(timing.n_records for timing in trial.timings.values())
     more = max(job.problem.n_records for job in jobs) / tried_records - 1.0
-    return None if peak is None else peak + max(0.0, more) * trial.memory
+    return peak + max(0.0, more) * trial.memory if peak else None
 
 
 def typical_generations(job: Job) -> int:

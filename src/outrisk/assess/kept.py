@@ -6,6 +6,7 @@ released, the codebook.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, make_dataclass
 from functools import cache
 from typing import Any, get_type_hints
@@ -36,12 +37,25 @@ def _form() -> type[Any]:
     return make_dataclass("KeptRun", [(name, _INSTEAD.get(name, hints[name])) for name in names], eq=False)
 
 
-def keep(directory: StudyDirectory, result: RunResult) -> None:
-    """Keep a result."""
+def packed(result: RunResult) -> dict[str, Any]:
+    """What a result says beside its job, by field."""
     values = {field.name: getattr(result, field.name) for field in fields(RunResult) if field.name != "job"}
     values["refits"] = [_Numbers(refit.numbers, refit.failure) for refit in result.refits]
     values["synthetic"] = result.synthetic.codes
-    directory.keep(result.job.name, _form()(**values), _form())
+    return values
+
+
+def unpacked(job: Job, values: Mapping[str, Any]) -> RunResult:
+    """The result of a job, of what it says beside that."""
+    synthetic = Microdata(job.problem.codebook, values["synthetic"])
+    pairs = zip(job.problem.released, values["refits"], strict=True)
+    refits = [Refit(released, synthetic.codes, each.numbers, each.failure) for released, each in pairs]
+    return RunResult(job=job, **{**values, "synthetic": synthetic, "refits": refits})
+
+
+def keep(directory: StudyDirectory, result: RunResult) -> None:
+    """Keep a result."""
+    directory.keep(result.job.name, _form()(**packed(result)), _form())
 
 
 def kept(directory: StudyDirectory, job: Job) -> RunResult | None:
@@ -49,8 +63,4 @@ def kept(directory: StudyDirectory, job: Job) -> RunResult | None:
     found = directory.kept(job.name, _form())
     if found is None or len(found.refits) != len(job.problem.released):
         return None
-    values = {field.name: getattr(found, field.name) for field in fields(found)}
-    pairs = zip(job.problem.released, found.refits, strict=True)
-    values["refits"] = [Refit(released, found.synthetic, each.numbers, each.failure) for released, each in pairs]
-    values["synthetic"] = Microdata(job.problem.codebook, found.synthetic)
-    return RunResult(job=job, **values)
+    return unpacked(job, {field.name: getattr(found, field.name) for field in fields(found)})

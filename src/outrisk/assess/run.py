@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event
 from typing import Protocol
 
 import numpy as np
@@ -25,6 +24,7 @@ from outrisk.records.schema import Place, Snapshot, Step
 from outrisk.risk.attribution.over_key_sets import Scores, score_coding
 from outrisk.risk.families import Question, measure
 from outrisk.risk.rows import Row
+from outrisk.side_by_side.forked import Stop
 
 KeySets = Sequence[tuple[str, ...]]
 _STEP = 2.0  # a snapshot is taken each time the error has fallen by this factor
@@ -33,9 +33,11 @@ _TOGETHER = 100_000  # records that are decoded at once
 
 
 class Watcher(Protocol):
-    """Is told of every generation of every run, from the thread the run is in."""
+    """Is told of every generation of every run, from any thread: its number, and the share of the numbers that are
+    right at their released precision.
+    """
 
-    def __call__(self, fold: Fold, run: int, generation: Generation) -> None: ...  # noqa: D102
+    def __call__(self, fold: Fold, run: int, number: int, share: float) -> None: ...  # noqa: D102
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +148,7 @@ class _Trace:
             self.kept.append((generation.number, generation.codes))
 
 
-def _evolved(job: Job, halt: Event | None, watcher: Watcher | None) -> tuple[_Trace, str] | None:
+def _evolved(job: Job, halt: Stop | None, watcher: Watcher | None) -> tuple[_Trace, str] | None:
     """The trace of a run's evolution, from its last checkpoint on, and why it stopped; None if it was halted."""
     checkpoints = Checkpoints(job.folder, job.name, job.every)
     trace, stop = _Trace.begun(job, checkpoints.read()), ""
@@ -157,7 +159,7 @@ def _evolved(job: Job, halt: Event | None, watcher: Watcher | None) -> tuple[_Tr
         stop = generation.stop or ("time" if late else "")
         trace.add(job, generation, seconds, bool(stop))
         if watcher is not None:
-            watcher(job.fold, job.run, generation)
+            watcher(job.fold, job.run, generation.number, generation.errors.share)
         halted = halt is not None and halt.is_set()
         if generation.state is not None and not stop:
             checkpoints.see(seconds, halted, lambda of=generation.state: trace.checkpoint(of()))  # type: ignore[misc]
@@ -168,7 +170,7 @@ def _evolved(job: Job, halt: Event | None, watcher: Watcher | None) -> tuple[_Tr
     return trace, stop
 
 
-def perform(job: Job, halt: Event | None = None, watcher: Watcher | None = None) -> RunResult | None:
+def perform(job: Job, halt: Stop | None = None, watcher: Watcher | None = None) -> RunResult | None:
     """Carry out a run; None if it was halted before its end (an unfinished run is not kept)."""
     evolved = _evolved(job, halt, watcher)
     if evolved is None:

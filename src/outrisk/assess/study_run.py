@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from threadpoolctl import threadpool_limits
 
-from outrisk.assess.backends import THREADS, Backend, run_all
+from outrisk.assess.backends import Backend, Planned, run_all
 from outrisk.assess.certain_people import CertainPeople, certain_in_study, check_register
 from outrisk.assess.checkpoint import Checkpoints
 from outrisk.assess.contributions.combinations import Wish
@@ -44,7 +44,7 @@ from outrisk.assess.verdict.of_study import Reached, reach
 from outrisk.assess.verdict.unmet import unmet
 from outrisk.assess.with_register import (
     FoldGuessed,
-    guess_folds,
+    begin_guessing,
     guessed_rows,
     limit_of,
     register_of,
@@ -125,7 +125,7 @@ class StudyRun:
     clock: float = field(default_factory=time.perf_counter)
     done: dict[Job, RunResult] = field(default_factory=dict)
     late: bool = False  # the time limit has ended the study
-    backend: Backend = THREADS
+    backend: Backend = field(default_factory=Backend)
     asked: Asked | None = None  # what is to be said of each output
     subsets: dict[str, Kept] = field(default_factory=dict)  # evolutions of subsets of outputs that have ended
     _reached: tuple[int, Reached] | None = None  # by how many runs, and what
@@ -158,6 +158,12 @@ class StudyRun:
                 f"kept in {kept}, and once that is mended the same command goes on"
             ) from error
 
+    def fork(self) -> None:
+        """Fork the processes that carry out what is not done, where that is the backend: before there are threads."""
+        subsets = self.asked.jobs if self.asked else []
+        left = len(self.jobs) - len(self.done), sum(each.name not in self.subsets for each in subsets)
+        self.backend.fork(Planned(self.jobs, subsets), min(self.workers, max(left)))
+
     def foretell(self, halt: Event, finished: Callable[[RunResult], None]) -> Forecast | None:
         """What the runs that are not done will take, and the evolutions of some of the outputs; None if all are done,
         or it was halted. It takes a few seconds; runs that end within them are done, each told. OSError as `carry_out`.
@@ -167,7 +173,7 @@ class StudyRun:
         limit = self.study.file.study.time_limit
         seconds = TRIED if limit is None else min(TRIED, limit / 10)
         looked = jobs and self.findings is not None  # before the runs, as it may take more memory than they do
-        found = forecast(jobs, subsets, self.workers, halt, seconds) if looked else None
+        found = forecast(jobs, subsets, self.workers, halt, seconds, self.backend.forked) if looked else None
         for result in found.ended if found else ():
             self.done[result.job] = result if self.directory is None else self._keep(self.directory, result)
             finished(self.done[result.job])
@@ -251,7 +257,7 @@ class StudyRun:
             finished(job.name, found.share, found.seconds)
 
         with _deadline(None if limit is None else limit - (time.perf_counter() - self.clock), halt) as up:
-            carry_out_subsets(self.wanted_subsets, self.workers, halt, end)
+            carry_out_subsets(self.wanted_subsets, self.workers, halt, end, self.backend.forked)
         self.late = up.is_set() and not self.whole
         if failed:
             raise failed[0]
@@ -319,17 +325,22 @@ class StudyRun:
     @cached_property
     def guessed(self) -> list[FoldGuessed]:
         """What an intruder with a register guesses, fold by fold; empty where that is not asked for, or runs lack."""
+        return self._guesses()
+
+    @cached_property
+    def _guesses(self) -> Callable[[], list[FoldGuessed]]:
+        """The same when it is asked for; where there are forked processes, these begin now."""
         if "register" not in self.study.file.intruder or not self.all_runs:
-            return []
+            return list
         problems = {job.fold: job.problem for job in self.jobs if not job.fold.swapped}
-        register = self.study.file.register_
-        return guess_folds(
+        return begin_guessing(
             problems,
             self.study.register_keys,
             self.assessment.target,
             self.assessment.seed,
-            register.share,
+            self.study.file.register_.share,
             self.workers,
+            self.backend.forked,
         )
 
     @cached_property
@@ -350,7 +361,7 @@ class StudyRun:
             runs_done=len(self.done),
             runs_planned=len(self.jobs),
             seconds=round(time.perf_counter() - self.clock, 2),
-            peak_memory_mb=peak_memory_mb(),
+            peak_memory_mb=None if (own := peak_memory_mb()) is None else round(own + self.backend.memory, 1),
             time_limit=self.study.file.study.time_limit,
             run_time_limit=self.study.file.study.run_time_limit,
             late=self.late,
@@ -359,6 +370,7 @@ class StudyRun:
     def write(self, directory: RunFiles) -> None:
         """Write every file of a run directory but the synthetic data and the report; first that it is not complete."""
         directory.json("manifest.json", self.manifest)
+        _ = self._guesses  # which takes its time
         if "register" not in self.study.file.intruder:
             self._write_results(directory)
         else:

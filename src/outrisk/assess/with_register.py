@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import groupby
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from outrisk.assess.folds import Fold
-from outrisk.assess.run import groups_of
+from outrisk.assess.run import Job, groups_of
 from outrisk.assess.verdict.decide import says
 from outrisk.errors import ProveError
 from outrisk.evolve.problem import Problem
@@ -25,6 +26,7 @@ from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL
 from outrisk.risk.intervals.jackknife import within
 from outrisk.risk.register.predictors import predictors
 from outrisk.risk.register.rightly import Attacked, Bin, Compared, compare, crossed, dealt, reliability, unique_rows
+from outrisk.side_by_side.forked import Forked, Here
 
 RECONSTRUCTION = "reconstruction"  # the guesser who looks people up in the register
 _MOST = 50_000  # people guessed about on a side; beyond, drawn at random
@@ -40,25 +42,38 @@ class FoldGuessed:
     bins: Mapping[str, tuple[Bin, ...]] | None = None
 
 
-def guess_folds(
+def begin_guessing(
     problems: Mapping[Fold, Problem],
     keys: Sequence[str],
     target: str,
     seed: int,
     known_for: float = 1.0,
     workers: int = 1,
-) -> list[FoldGuessed]:
-    """What the intruder guesses from the release of each of the largest folds with a holdout, else of the smallest;
-    `workers` folds side by side.
+    forked: Forked | None = None,
+) -> Callable[[], list[FoldGuessed]]:
+    """What the intruder guesses from the release of each of the largest folds with a holdout, else of the smallest,
+    when it is asked for: `workers` folds side by side then, or from now on in forked processes that know them.
     """
     held_out = [fold.level for fold in problems if fold.holdout is not None]
     last = min(held_out, default=max(fold.level for fold in problems))
 
-    def guess(fold: Fold) -> FoldGuessed:
-        return guess_fold(fold, problems[fold], keys, target, seed, known_for)
+    asked = [fold for fold in problems if fold.level == last]
+    more = (keys, target, seed, known_for)
+    if forked is not None:
+        places = {job.fold: place for place, job in enumerate(forked.shared.jobs)}
+        found = forked.carry_out(_guessed, [(places[fold], *more) for fold in asked], Event())
+        return lambda: [guessed for _, guessed in sorted(found, key=lambda each: each[0])]
 
-    with threadpool_limits(limits=1), ThreadPoolExecutor(workers) as threads:  # the same on any machine
-        return list(threads.map(guess, [fold for fold in problems if fold.level == last]))
+    def guesses() -> list[FoldGuessed]:
+        with threadpool_limits(limits=1), ThreadPoolExecutor(workers) as threads:  # the same on any machine
+            return list(threads.map(lambda fold: guess_fold(fold, problems[fold], *more), asked))
+
+    return guesses
+
+
+def _guessed(here: Here, place: int, *more: Any) -> FoldGuessed:
+    job: Job = here.shared.jobs[place]
+    return guess_fold(job.fold, job.problem, *more)
 
 
 def guess_fold(

@@ -24,7 +24,7 @@ def run_study(
     trust: bool,
     time_limit: float | None = None,
     run_time_limit: float | None = None,
-    backend: str = "threads",
+    backend: str | None = None,
     address: str | None = None,
     released: Sequence[Path] = (),
 ) -> int:
@@ -34,7 +34,6 @@ def run_study(
     halt = Event()
     with undisturbed(), run:
         console = Console(stderr=True, quiet=quiet)
-        rendering.import_meanwhile()
         with halting(halt):
             studies.carry_out(run, halt, console)
         if not run.done and not run.keeps:

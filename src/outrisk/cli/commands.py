@@ -35,6 +35,7 @@ class Rare(StrEnum):
 class Backend(StrEnum):
     """Where runs are carried out."""
 
+    fork = "fork"
     threads = "threads"
     loky = "loky"
     dask = "dask"
@@ -142,8 +143,12 @@ def assess(
         float | None, typer.Option(min=0, metavar="SECONDS", help="End the evolution of each run then.")
     ] = None,
     backend: Annotated[
-        Backend, typer.Option(help="Where runs are carried out: threads, processes (loky), or a dask cluster.")
-    ] = Backend.threads,
+        Backend | None,
+        typer.Option(
+            help="Where runs are carried out: in processes forked from this one (by default, on Linux), on threads "
+            "(elsewhere), in processes begun anew (loky), or on a dask cluster."
+        ),
+    ] = None,
     address: Annotated[str | None, typer.Option(help="Of the dask scheduler, tcp://HOST:8786.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no summary; errors only.")] = False,
     trust: Annotated[bool, typer.Option("--trust", help="Run the study's own functions (kind: custom).")] = False,
@@ -153,7 +158,7 @@ def assess(
     from outrisk.cli.assess import run_study
 
     _speak(quiet)
-    more = (time_limit, run_time_limit, backend.value, address, released or [])
+    more = (time_limit, run_time_limit, backend and backend.value, address, released or [])
     return _stoppable(lambda: run_study(study, out, force, workers, seed, quiet, trust, *more))
 
 

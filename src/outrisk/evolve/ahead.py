@@ -29,7 +29,7 @@ _ENTRIES: tuple[Any, ...] = (climb.visit_all, sums.add_all, sums.information_by_
 
 def compile_ahead(swaps: bool) -> None:
     """Compile what a local search needs, if it is not kept on disk; `swaps`: batches of swaps too."""
-    if all(kept(entry) for entry in _ENTRIES if swaps or entry not in _SWAPS):
+    if is_compiled(swaps):
         return
     quiet: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     other = None
@@ -43,6 +43,11 @@ def compile_ahead(swaps: bool) -> None:
     finally:
         if other:
             other.wait()
+
+
+def is_compiled(swaps: bool) -> bool:
+    """Whether what a local search needs is kept on disk; `swaps`: batches of swaps too."""
+    return all(kept(entry) for entry in _ENTRIES if swaps or entry not in _SWAPS)
 
 
 @contextmanager

@@ -34,6 +34,11 @@ class Errors:
     numbers: int
 
     @property
+    def share(self) -> float:
+        """Share of the published numbers that are right at their released precision; 1 where there are none."""
+        return self.matched / self.numbers if self.numbers else 1.0
+
+    @property
     def all_matched(self) -> bool:
         """Whether every published number is right at its released precision."""
         return self.matched == self.numbers

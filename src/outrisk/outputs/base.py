@@ -86,6 +86,9 @@ class Common:
         """It has no slow path."""
         return {}
 
+    def add_effort(self, more: Mapping[str, float]) -> None:
+        """Add what its slow path has taken in another process."""
+
     @property
     def sheet(self) -> Sheet | None:
         """It has no protection."""

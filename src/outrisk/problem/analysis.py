@@ -42,7 +42,8 @@ class Analysis(Protocol):
     OutputError where all are; `start` (k,), published numbers, only sets where iterations begin. `refits` gives the
     same for several sets of records of one codebook, one after the other, and the error in its place. `check` raises
     OutputError where published ranges (k,) cannot come from it. `counts` are all that they say about numbers of
-    records. `effort`: what a slow path has taken so far, by name; empty for most.
+    records. `effort`: what a slow path has taken so far, by name; empty for most; `add_effort` adds to
+    it what it has taken in another process.
     """
 
     @property
@@ -65,6 +66,7 @@ class Analysis(Protocol):
     def decimals(self) -> NDArray[np.int64]: ...  # noqa: D102
     @property
     def effort(self) -> Mapping[str, float]: ...  # noqa: D102
+    def add_effort(self, more: Mapping[str, float]) -> None: ...  # noqa: D102
     def refit(self, data: Microdata, start: Array | None = None) -> Array: ...  # noqa: D102
     def refits(  # noqa: D102
         self, many: Sequence[Microdata], start: Array | None = None

@@ -7,7 +7,8 @@ import os
 import platform
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, ClassVar
+from weakref import WeakSet
 
 from outrisk.errors import ConfigError
 
@@ -25,6 +26,8 @@ _BYTE = 1 << 30  # that Windows locks: beyond the text, which others can then re
 
 class Lock:
     """A lock file, held while it is open: the system itself lets go of it when the process ends, however it ends."""
+
+    held: ClassVar[WeakSet[Lock]] = WeakSet()  # by this process
 
     def __init__(self, path: Path, about: Path) -> None:
         self.path, self.about = path, about
@@ -45,6 +48,7 @@ class Lock:
                 ) from None
             if _is_same(file, self.path):
                 self._file = file
+                self.held.add(self)
             else:  # removed by the one who held it, before it was ours
                 file.close()
         self._file.seek(0)
@@ -62,6 +66,14 @@ class Lock:
             self.path.unlink(missing_ok=True)
         self._file.close()
         self._file = None
+        self.held.discard(self)
+
+    @classmethod
+    def leave_to_parent(cls) -> None:
+        """Keep no lock open in a process that was forked: each is free as soon as the one that took it ends."""
+        for lock in cls.held:
+            if lock._file is not None:
+                lock._file.close()
 
 
 def _hold(file: IO[str]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -19,6 +20,7 @@ from markupsafe import Markup, escape
 
 from outrisk.report import formats
 from outrisk.report.drawing import Drawing
+from outrisk.side_by_side.halved import halved
 from outrisk.whole_files import write_text
 
 Record = TypeVar("Record")
@@ -85,8 +87,8 @@ def composed(
     numbered: whether sections have numbers, and links at the top. behind: where sections stand that this page refers to
     and does not have. beside: whether figures will stand beside the page as files, so that it links to them.
     """
-    contents = [(section, section.content(record)) for section in sections]
-    shown = [(section, content) for section, content in contents if content is not None]
+    contents = halved([partial(section.content, record) for section in sections])
+    shown = [(section, content) for section, content in zip(sections, contents, strict=True) if content is not None]
     names = tuple(section.name for section, _ in shown)
     drawings: list[Drawing] = []
     page = _environment(names, behind)

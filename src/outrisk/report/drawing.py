@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,14 +29,14 @@ FOLDER = "figures"
 class Drawing:
     """A figure. name: of its files. size: width and height in points. body: what stands inside the <svg> element.
 
-    png: makes the raster image; None where there is to be none.
+    png: the raster image; None where there is to be none.
     """
 
     name: str
     description: str
     size: tuple[float, float]
     body: str
-    png: Callable[[], bytes] | None = None
+    png: bytes | None = None
 
     @property
     def inline(self) -> Markup:
@@ -65,7 +64,7 @@ class Drawing:
         ground = f'<rect width="100%" height="100%" fill="{PAPER}"/>'
         write_text(folder / f"{self.name}.svg", f"{text}{ground}{self.body}</svg>\n")
         if self.png is not None:
-            write_bytes(folder / f"{self.name}.png", self.png())
+            write_bytes(folder / f"{self.name}.png", self.png)
 
 
 def drawings_as_files(drawings: tuple[Drawing, ...], directory: Path) -> None:

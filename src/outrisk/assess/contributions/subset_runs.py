@@ -18,6 +18,7 @@ from outrisk.assess.run import Job
 from outrisk.evolve.loop import State, evolve
 from outrisk.microdata import Codes, Microdata
 from outrisk.records.provenance import seed_of
+from outrisk.side_by_side.forked import Forked, Here, Stop
 
 BRANCH = 5  # of the study's random tree
 _MET = ("matched", "near")
@@ -64,7 +65,7 @@ def subset_jobs(
                 yield SubsetJob(job, subset, outputs, run, seed)
 
 
-def evolve_subset(asked: SubsetJob, halt: Event) -> Kept | None:
+def evolve_subset(asked: SubsetJob, halt: Stop) -> Kept | None:
     """The best candidate for the numbers of a subset, evolved from its last checkpoint on; None if it was halted."""
     job = asked.job
     problem = replace(job.problem, released=tuple(job.problem.released[at] for at in asked.outputs))
@@ -75,7 +76,7 @@ def evolve_subset(asked: SubsetJob, halt: Event) -> Kept | None:
     clock, rng = time.perf_counter() - seconds, np.random.default_rng(seed_of(asked.seed, path))
     for generation in evolve(problem, job.settings, rng, 1, before.state if before else None):
         codes, stop, seconds = generation.codes, generation.stop, time.perf_counter() - clock
-        share, halted = generation.errors.matched / max(1, generation.errors.numbers), halt.is_set()
+        share, halted = generation.errors.share, halt.is_set()
         if generation.state is not None and not stop:
             checkpoints.see(seconds, halted, partial(_checkpoint, generation.state, seconds))
         if halted:
@@ -95,8 +96,17 @@ def carry_out_subsets(
     workers: int,
     halt: Event,
     finished: Callable[[SubsetJob, Kept], None],
+    forked: Forked | None = None,
 ) -> None:
-    """Carry out evolutions side by side, each told as it ends, in this thread; those that were halted are left out."""
+    """Carry out evolutions side by side, on threads or in forked processes that know them, each told as it ends, in
+    this thread; those that were halted are left out.
+    """
+    if forked is not None:
+        places = {each: place for place, each in enumerate(forked.shared.subsets)}
+        for at, found in forked.carry_out(_evolved, [(places[each],) for each in asked], halt):
+            if found is not None:
+                finished(asked[at], found)
+        return
     with threadpool_limits(limits=1):
         outcomes = joblib.Parallel(n_jobs=workers, prefer="threads", return_as="generator_unordered")(
             joblib.delayed(_guarded)(each, halt) for each in asked
@@ -104,6 +114,10 @@ def carry_out_subsets(
         for each, found in outcomes:
             if found is not None:
                 finished(each, found)
+
+
+def _evolved(here: Here, place: int) -> Kept | None:
+    return evolve_subset(here.shared.subsets[place], here.halt)
 
 
 def _guarded(asked: SubsetJob, halt: Event) -> tuple[SubsetJob, Kept | None]:

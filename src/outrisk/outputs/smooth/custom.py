@@ -92,6 +92,10 @@ class Custom(Common):
         """Refits and seconds of the slow path so far."""
         return self.spent.row()
 
+    def add_effort(self, more: Mapping[str, float]) -> None:
+        """Add refits and seconds of another process."""
+        self.spent.add(int(more["refits"]), more["seconds"])
+
     def refit(self, data: Microdata, start: Array | None = None) -> Array:
         """The numbers by the function on the decoded records, shape (k,); OutputError if it fails."""
         frame = self._subset.select(data.frame())[list(self.variables)].reset_index(drop=True)

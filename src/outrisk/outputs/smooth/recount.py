@@ -25,11 +25,17 @@ _NEAR = 10.0  # half last digits within which the published numbers count as rep
 
 @dataclass
 class Effort:
-    """What the slow path has taken in this process: refits, and their seconds on the clock."""
+    """What the slow path has taken: refits, and their seconds on the clock."""
 
     refits: int = 0
     seconds: float = 0.0
     lock: RLock = field(default_factory=RLock, repr=False, compare=False)
+
+    def add(self, refits: int, seconds: float) -> None:
+        """Add what more it has taken."""
+        with self.lock:
+            self.refits += refits
+            self.seconds += seconds
 
     def row(self) -> dict[str, float]:
         """Refits and seconds by name; they differ from one time to the next, so they belong in the manifest alone."""
@@ -103,8 +109,7 @@ class Recount:
                 found = np.asarray(self.call(frame), dtype=np.float64)
         except (Exception, SystemExit):  # no numbers from these data; the refit of a run's result says why
             found = undefined
-        self.effort.refits += 1
-        self.effort.seconds += time.perf_counter() - started
+        self.effort.add(1, time.perf_counter() - started)
         return found if found.shape == undefined.shape else undefined
 
     def _around(self, counts: Array) -> Array:

@@ -262,10 +262,7 @@ def drawing_of(figure: Figure, name: str, description: str, raster: bool = False
     body = re.sub(
         r"<defs>\s*<style.*?</style>\s*</defs>", "", body, count=1, flags=re.DOTALL
     )  # it would style the page
-
-    def png() -> bytes:
-        image = io.BytesIO()
+    image = io.BytesIO()
+    if raster:
         figure.savefig(image, format="png", dpi=200)
-        return image.getvalue()
-
-    return Drawing(name, description, (float(width), float(height)), body, png if raster else None)
+    return Drawing(name, description, (float(width), float(height)), body, image.getvalue() or None)

@@ -1,0 +1,1 @@
+"""Work carried out side by side in processes forked from this one."""
