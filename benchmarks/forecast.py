@@ -8,7 +8,6 @@ the runs (and evolutions of some of the outputs), and of what follows them; memo
 from __future__ import annotations
 
 import argparse
-import resource
 import statistics
 import subprocess
 import sys
@@ -77,6 +76,7 @@ def row(name: str, workers: int) -> str:
         path = MADE[name](Path(folder)) if name in MADE else ROOT / "configs" / f"{name}.yaml"
         run = prepare_study(path, Path(folder) / "run", False, workers, None, trust=True)
         with run:
+            run.fork()
             clock = time.perf_counter()
             found = run.foretell(halt, lambda _: None)
             foretold = time.perf_counter() - clock
@@ -90,8 +90,9 @@ def row(name: str, workers: int) -> str:
             clock = time.perf_counter()
             write_study(run)
             after = time.perf_counter() - clock
+        peak = run.manifest.peak_memory_mb
     generations = [result.generations for result in run.done.values()]
-    peak, likely = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000, found.likely + subsets
+    likely = found.likely + subsets
     return (
         f"| {name} | {len(run.jobs)} | {foretold:.1f} | {likely:.0f} | {found.most + subsets:.0f} | {took:.0f} | "
         f"{took / likely:.2f} | {min(generations)}, {statistics.median(generations):g}, {max(generations)} | "

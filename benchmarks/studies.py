@@ -10,6 +10,7 @@ other nine (eight tables, two logits; `contributions: {leave_one_out: true}`), t
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -32,13 +33,13 @@ CODED = ["AREAP", "ETHGROUP", "LTILL", "MSTATUS", "SEX"]
 
 
 def command(*arguments):
-    """Seconds, processor seconds and peak memory (MB) of a command."""
+    """Seconds and processor seconds of a command."""
     started = time.perf_counter()
     process = subprocess.Popen([OUTRISK, *map(str, arguments)], stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"outrisk {arguments} ended with status {status}")
-    return time.perf_counter() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1e3
+    return time.perf_counter() - started, usage.ru_utime + usage.ru_stime
 
 
 def ten_outputs(folder):
@@ -102,7 +103,8 @@ def main():
         for name in configs:
             out = Path(folder) / "runs" / name
             file = ten_outputs(Path(folder)) if name == TEN_OUTPUTS else CONFIGS / f"{name}.yaml"
-            seconds, used, peak = command("assess", file, "--out", out, "--quiet")
+            seconds, used = command("assess", file, "--out", out, "--quiet")
+            peak = json.loads((out / "manifest.json").read_text())["peak_memory_mb"]  # with that of forked processes
             runs = len(list((out / "synthetic").iterdir()))
             print(f"{name:22s} {seconds:6.2f} s, {used:6.1f} s of processor, {peak:5.0f} MB, {runs} runs", flush=True)
             if name == TEN_OUTPUTS:

@@ -1,22 +1,28 @@
 """Threads, processes and a dask cluster: the same bytes; and what is told where one of them is not there."""
 
+import json
 import os
 import socket
 import subprocess
 import sys
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
 from command import outrisk, refused, write_study
 from timeless import contents
 
 import outrisk as api
+from outrisk.api import studies
 from outrisk.assess import backends
 from outrisk.errors import ConfigError
+from outrisk.progress import Progress
+from outrisk.side_by_side.forked import Forked
 
 OWN = """from dataclasses import dataclass
 
@@ -82,7 +88,7 @@ def test_a_session_has_the_same_backends():
     asked = {"keys": ["age", "sex"], "target": "ill", "runs": 2, "intruder": ["codebook"], "quiet": True}
     first, other = (
         api.assess(data, [api.Logit("ill ~ sex"), share], backend=backend, workers=2, **asked)
-        for backend in ("threads", "loky")
+        for backend in ("threads", "fork")
     )
     assert (first.released["refit"] == other.released["refit"]).all()
     assert first.key_sets.equals(other.key_sets)
@@ -94,15 +100,73 @@ def test_a_session_has_the_same_backends():
 def test_a_function_of_the_study_travels_to_other_processes(tmp_path, capsys):
     (tmp_path / "own.py").write_text(OWN)
     path = write_study(tmp_path, RUNS | {"outputs": [CUSTOM]})
-    for backend in ("threads", "loky"):
+    ways, refits = ("threads", "fork", "loky"), {}
+    for backend in ways:
         options = ("--out", tmp_path / backend, "--quiet", "--trust", "--backend", backend, "--workers", 2)
         code, _, err = outrisk(capsys, "assess", path, *options)
         assert code == 0, (backend, err)
-    first, other = (alike(tmp_path / backend) for backend in ("threads", "loky"))
+        refits[backend] = json.loads((tmp_path / backend / "manifest.json").read_text())["slow"][0]["refits"]
+    first, *others = (alike(tmp_path / backend) for backend in ways)
     assert [name for name in first if name.startswith("synthetic/")]
-    assert {name: first[name] for name in first if Path(name).suffix == ".csv"} == {
-        name: other[name] for name in other if Path(name).suffix == ".csv"
-    }
+    for other in others:
+        assert {name: first[name] for name in first if Path(name).suffix == ".csv"} == {
+            name: other[name] for name in other if Path(name).suffix == ".csv"
+        }
+    if sys.platform == "linux":
+        assert refits["fork"] >= refits["threads"] > refits["loky"]  # there, those of this process alone
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
+def test_forked_processes_do_what_threads_do(tmp_path, monkeypatch):
+    """Runs, what each output adds, guesses with a register: all of it elsewhere, and told here."""
+    path = write_study(tmp_path, {"study": {"runs": 2, "folds": [1, 2]}, "contributions": {"leave_one_out": True}})
+    asked, heard = [], []
+    carry_out = Forked.carry_out
+    monkeypatch.setattr(
+        Forked, "carry_out", lambda own, work, *rest: (asked.append(work.__name__), carry_out(own, work, *rest))[1]
+    )
+    monkeypatch.setattr(Progress, "heard", lambda own, name, number, share: heard.append((name, number, share)))
+    found = {}
+    for name in ("threads", "fork"):
+        run = studies.prepare_study(path, tmp_path / name, False, 2, None, backend=name)
+        with run:
+            studies.carry_out(run, Event(), Console(quiet=True))
+            studies.write_study(run)
+        found[name] = alike(tmp_path / name)
+        if name == "threads":
+            assert not asked
+            in_threads = sorted(heard)
+            heard.clear()
+    assert asked == ["_performed", "_evolved", "_guessed"]
+    assert sorted(heard) == in_threads and len(heard) > 6
+    pages = {".html", ".md"}  # say how much memory it took
+    assert found["threads"].keys() == found["fork"].keys()
+    assert not [
+        at for at, content in found["fork"].items() if content != found["threads"][at] and Path(at).suffix not in pages
+    ]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
+def test_fork_is_for_more_than_one_run_whose_code_is_compiled(tmp_path, monkeypatch):
+    path = write_study(tmp_path, RUNS)
+
+    def forked(workers, compiled=True):
+        monkeypatch.setattr(backends, "is_compiled", lambda swaps: compiled)
+        run = studies.prepare_study(path, tmp_path / "run", False, workers, None, backend="fork")
+        run.fork()
+        found = run.backend.forked
+        run.backend.close()
+        assert run.backend.forked is None
+        return found
+
+    assert forked(2) is not None
+    assert forked(1) is None and forked(2, compiled=False) is None
+    monkeypatch.setattr(os, "fork", lambda: (_ for _ in ()).throw(BlockingIOError(11, "no more processes")))
+    assert forked(2) is None
+    monkeypatch.setattr(backends.sys, "platform", "win32")
+    with pytest.raises(ConfigError, match="'fork', which is safe on Linux alone; give threads"):
+        backends.connect("fork", None)
+    assert backends.connect(None, None).name == "threads"
 
 
 def test_processes_run_nothing_that_lies_in_the_current_folder(tmp_path):

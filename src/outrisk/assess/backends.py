@@ -21,6 +21,7 @@ from typing import Any
 import joblib
 from threadpoolctl import threadpool_limits
 
+from outrisk.assess import efforts
 from outrisk.assess.contributions.subset_runs import SubsetJob
 from outrisk.assess.kept import packed, unpacked
 from outrisk.assess.run import Job, RunResult, Watcher, perform
@@ -172,27 +173,18 @@ def _in_forked(forked: Forked, jobs: Sequence[Job], halt: Event, watcher: Watche
 
     places = {job: place for place, job in enumerate(forked.shared.jobs)}
     for at, found in forked.carry_out(_performed, [(places[job],) for job in jobs], halt, heard):
-        if found is not None:
-            result, efforts = found
-            for released, more in zip(jobs[at].problem.released, efforts, strict=True):
-                if more:
-                    released.output.add_effort(more)
+        result, taken = found
+        efforts.add(jobs[at], taken)
+        if result is not None:
             yield unpacked(jobs[at], result)
 
 
-def _performed(here: Here, place: int) -> tuple[dict[str, Any], list[dict[str, float]]] | None:
-    """A run carried out in a forked process: its result, and what the slow paths of its outputs have taken."""
+def _performed(here: Here, place: int) -> tuple[dict[str, Any] | None, efforts.Efforts]:
+    """A run carried out in a forked process: its result, and what slow paths have taken."""
     job: Job = here.shared.jobs[place]
-    before = _efforts(job)
-    result = perform(job, here.halt, lambda fold, run, *generation: here.tell(generation))
-    if result is None:
-        return None
-    pairs = zip(before, _efforts(job), strict=True)
-    return packed(result), [{name: now[name] - was[name] for name in now} for was, now in pairs]
-
-
-def _efforts(job: Job) -> list[dict[str, float]]:
-    return [dict(released.output.effort) for released in job.problem.released]
+    watcher = lambda fold, run, *generation: here.tell(generation)  # noqa: E731
+    result, taken = efforts.counted(job, lambda: perform(job, here.halt, watcher))
+    return None if result is None else packed(result), taken
 
 
 def _guarded(job: Job, halt: Event, watcher: Watcher | None) -> RunResult | None:

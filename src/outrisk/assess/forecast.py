@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from outrisk.assess import efforts
 from outrisk.assess.contributions.subset_runs import SubsetJob
 from outrisk.assess.kept import packed, unpacked
 from outrisk.assess.run import Job, RunResult, perform
@@ -115,11 +116,11 @@ def tried(
     if forked is not None:
         places = {job: place for place, job in enumerate(forked.shared.jobs)}
         asked = [(places[smallest], [places[job] for job in part], seconds) for part in parts]
-        every = [
-            _Begun(job := forked.shared.jobs[place], unpacked(job, packed), took)
-            for _, begun in forked.carry_out(_begun_there, asked, halt)
-            for place, packed, took in begun
-        ]
+        every = []
+        for at, (begun_there, taken) in forked.carry_out(_begun_there, asked, halt):
+            efforts.add(smallest, taken)
+            pairs = zip(parts[at], begun_there, strict=False)
+            every += [_Begun(job, unpacked(job, result), took) for job, (result, took) in pairs]
     else:
         with threadpool_limits(limits=1), ThreadPoolExecutor(side_by_side) as threads:
             _load(smallest)
@@ -151,11 +152,18 @@ def _memory_with(forked: Forked | None) -> float:
 
 def _begun_there(
     here: Here, smallest: int, places: Sequence[int], seconds: float
-) -> list[tuple[int, dict[str, Any], float]]:
-    """Runs begun in a forked process: their places, results and seconds."""
-    _load(here.shared.jobs[smallest])
-    found = _begun([here.shared.jobs[place] for place in places], seconds, here.halt)
-    return [(place, packed(each.result), each.seconds) for place, each in zip(places, found, strict=False)]
+) -> tuple[list[tuple[dict[str, Any], float]], efforts.Efforts]:
+    """Runs begun in a forked process, as many as there was time for: their results and seconds; what slow paths of all
+    have taken, which are of the same outputs.
+    """
+    job = here.shared.jobs[smallest]
+
+    def begun() -> list[_Begun]:
+        _load(job)
+        return _begun([here.shared.jobs[place] for place in places], seconds, here.halt)
+
+    found, taken = efforts.counted(job, begun)
+    return [(packed(each.result), each.seconds) for each in found], taken
 
 
 def _levels_by_turns(jobs: Sequence[Job], side_by_side: int) -> list[Job]:

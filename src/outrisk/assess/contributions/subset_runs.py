@@ -12,6 +12,7 @@ import joblib
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from outrisk.assess import efforts
 from outrisk.assess.checkpoint import Checkpoint, Checkpoints
 from outrisk.assess.contributions.combinations import Subset
 from outrisk.assess.run import Job
@@ -103,7 +104,8 @@ def carry_out_subsets(
     """
     if forked is not None:
         places = {each: place for place, each in enumerate(forked.shared.subsets)}
-        for at, found in forked.carry_out(_evolved, [(places[each],) for each in asked], halt):
+        for at, (found, taken) in forked.carry_out(_evolved, [(places[each],) for each in asked], halt):
+            efforts.add(asked[at].job, taken)
             if found is not None:
                 finished(asked[at], found)
         return
@@ -116,8 +118,9 @@ def carry_out_subsets(
                 finished(each, found)
 
 
-def _evolved(here: Here, place: int) -> Kept | None:
-    return evolve_subset(here.shared.subsets[place], here.halt)
+def _evolved(here: Here, place: int) -> tuple[Kept | None, efforts.Efforts]:
+    asked: SubsetJob = here.shared.subsets[place]
+    return efforts.counted(asked.job, lambda: evolve_subset(asked, here.halt))
 
 
 def _guarded(asked: SubsetJob, halt: Event) -> tuple[SubsetJob, Kept | None]:

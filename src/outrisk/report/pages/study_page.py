@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 from markupsafe import escape
@@ -85,6 +86,7 @@ def render(directory: Path) -> Path:
     an earlier report is then left as it was. Same files, same bytes.
     """
     results = read_run(Path(directory))
+    import_module("outrisk.report.figures.study_figures")  # a process forked while a thread does would wait for that
     (results.directory / FOLDER).mkdir(exist_ok=True)  # before the pages list what is there
     behind = composed(_head(results, "Details of the assessment"), SECTIONS, results, beside=True)
     names = Behind(DETAILS, behind.names)
