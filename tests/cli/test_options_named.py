@@ -35,6 +35,7 @@ PRINTED_BY = {  # the commands that can print a module's messages
     "report/templates/teaching/making.html": ("teach",),
     "report/templates/teaching/relations.html": ("teach",),
     "risk/synthpop/disclosure.py": ("measure",),
+    "side_by_side/forked.py": ("assess",),
     "tabular/delimited.py": ("assess", "check", "prove", "follow", "teach", "init", "measure"),
     "teach/making.py": ("teach",),
 }

@@ -124,10 +124,16 @@ def test_what_nobody_asks_for_any_more_ends(forked):
         forked.carry_out(sleeping, [(0,)], Event())
 
 
-def test_memory_is_what_they_take_beside_what_is_common(forked):
+@pytest.mark.parametrize("freed", [0, 300])
+def test_memory_is_what_they_take_beside_what_is_common(freed):
+    """Also where it is of what this process has freed and not given back: there it has to be copied."""
+    parts = [bytes(1 << 16) for _ in range(16 * freed)]
+    del parts
+    forked = Forked(None, 2)
     assert forked.memory == 0
     list(forked.carry_out(takes_memory, [(100,)], Event()))
-    assert 95 < forked.memory < 130
+    assert 95 < forked.memory < 150
+    forked.close()
 
 
 def test_processes_are_not_forked_where_there_are_other_threads(monkeypatch):

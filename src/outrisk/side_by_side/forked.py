@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from threading import active_count
 from typing import Any, Protocol
 
@@ -144,7 +145,7 @@ class Forked:
                         if heard is not None:
                             heard(busy[link], found)
                         continue
-                    self._own[link] = memory
+                    self._own[link] = max(memory, self._own.get(link, 0.0))
                     free.append(link)
                     at = busy.pop(link)
                     if what == "failed":
@@ -192,7 +193,9 @@ def _serve(shared: object, link: Connection, parent: int, halted: _Halted) -> No
     before = peak_memory_mb() or 0.0
 
     def answer(what: str, found: object) -> None:
-        link.send((what, found, (peak_memory_mb() or 0.0) - before))
+        """More memory than at first, or what is written anew of that which was common, whichever is more."""
+        more = 0.0 if what == "told" else max((peak_memory_mb() or 0.0) - before, _private_mb())
+        link.send((what, found, more))
 
     here = Here(shared, halted, lambda found: answer("told", found))
     with suppress(EOFError, OSError), threadpool_limits(limits=1):  # linear algebra too: the work fills the cores
@@ -203,6 +206,14 @@ def _serve(shared: object, link: Connection, parent: int, halted: _Halted) -> No
             except Exception as error:
                 error.add_note("".join(traceback.format_exception(error)))
                 _failed(answer, error)
+
+
+def _private_mb() -> float:
+    """MB of this process that no other has in common with it; 0 where the system does not tell."""
+    with suppress(OSError, ValueError, IndexError):
+        lines = Path("/proc/self/smaps_rollup").read_text(encoding="ascii").splitlines()
+        return sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) / 1e3
+    return 0.0
 
 
 def _failed(answer: Callable[[str, object], None], error: Exception) -> None:
