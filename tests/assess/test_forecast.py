@@ -14,6 +14,7 @@ from command import FINE, outrisk, write_study
 
 from outrisk.api import studies
 from outrisk.assess import forecast as forecasting
+from outrisk.assess.backends import Backend
 from outrisk.assess.forecast import FEW, Forecast, Timing, Trial, _Begun, forecast, typical_generations
 from outrisk.assess.study import in_order
 
@@ -39,15 +40,18 @@ def test_it_is_the_generations_of_every_run(tmp_path, monkeypatch):
     assert likely == pytest.approx((3 * (2.0 + 0.25 * 40 + 1.0) + 6 * (2.0 + 0.5 * 40 + 3.0)) / 2)
 
 
-def test_runs_that_have_ended_are_done_as_they_would_have_been(tmp_path):
+@pytest.mark.parametrize("backend", ["threads", "fork"])
+def test_runs_that_have_ended_are_done_as_they_would_have_been(tmp_path, backend):
     """Beside a study that is carried out without a forecast."""
     quick = {"evolve": {"generations": 6, "patience": 0}, "study": {"runs": 2, "folds": [1, 2]}}
     (tmp_path / "plain").mkdir()
     foretold, plain = prepared(tmp_path, quick), prepared(tmp_path / "plain", quick)
-    told = []
+    told, foretold.backend = [], Backend(backend)
     with foretold, plain:
-        found = foretold.foretell(Event(), told.append)
-        assert found.ended and [result.job for result in told] == list(foretold.done)
+        foretold.fork()
+        assert (foretold.backend.forked is not None) == (backend == "fork")
+        assert foretold.foretell(Event(), told.append) is not None
+        assert told and [result.job for result in told] == list(foretold.done)
         assert foretold.keeps
         plain.carry_out(Event(), lambda *_: None, lambda _: None)
         others = {result.job.name: result for result in plain.done.values()}

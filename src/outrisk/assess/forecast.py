@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from threading import Event
@@ -39,14 +39,13 @@ TYPICAL = {"tables": 45, "models": 12, "crowded": 200}  # generations of a run: 
 @dataclass(frozen=True)
 class Forecast:
     """Seconds that runs and evolutions of some of the outputs will take, likely and at most, of all workers side by
-    side; memory in MB, None where the system does not tell; runs that have ended meanwhile.
+    side; memory in MB, None where the system does not tell.
     """
 
     likely: float
     most: float
     subsets: float
     memory: float | None
-    ended: tuple[RunResult, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -62,13 +61,13 @@ class Timing:
 @dataclass(frozen=True)
 class Trial:
     """What runs take, by the level of their fold, the first tried being the first; generations that they likely have;
-    MB of all that were tried; those that came to their end.
+    MB of all that were tried; those that have come to their end.
     """
 
     timings: Mapping[int, Timing]
     generations: float
     memory: float
-    ended: tuple[RunResult, ...] = ()
+    ended: frozenset[Job] = frozenset()
 
     def run(self, job: Job, generations: float) -> float:
         """Seconds of a run of so many generations; where none of its level was tried, by the number of its records."""
@@ -104,10 +103,16 @@ class _Begun:
 
 
 def tried(
-    jobs: Sequence[Job], side_by_side: int, seconds: float, halt: Event, forked: Forked | None = None
+    jobs: Sequence[Job],
+    side_by_side: int,
+    seconds: float,
+    halt: Event,
+    forked: Forked | None = None,
+    finished: Callable[[RunResult], None] = lambda result: None,
 ) -> Trial | None:
     """The beginnings of these runs, measured, on threads or in forked processes that know them; None if they were
-    halted. One generation of one of the smallest comes before, so that what evolving loads once is loaded.
+    halted. One generation of one of the smallest comes before, so that what evolving loads once is loaded. Those that
+    come to their end are told in this thread.
     """
     smallest = min(jobs, key=lambda job: job.problem.n_records)
     before = _memory_with(forked)
@@ -116,17 +121,26 @@ def tried(
     if forked is not None:
         places = {job: place for place, job in enumerate(forked.shared.jobs)}
         asked = [(places[smallest], [places[job] for job in part], seconds) for part in parts]
-        every = []
-        for at, (begun_there, taken) in forked.carry_out(_begun_there, asked, halt):
+        every = list[_Begun]()
+
+        def heard(at: int, what: tuple[int, dict[str, Any], float]) -> None:
+            place, result, took = what
+            job: Job = forked.shared.jobs[place]
+            every.append(_Begun(job, unpacked(job, result), took))
+            if every[-1].ended:
+                finished(every[-1].result)
+
+        for _, taken in forked.carry_out(_begun_there, asked, halt, heard):
             efforts.add(smallest, taken)
-            pairs = zip(parts[at], begun_there, strict=False)
-            every += [_Begun(job, unpacked(job, result), took) for job, (result, took) in pairs]
     else:
         with threadpool_limits(limits=1), ThreadPoolExecutor(side_by_side) as threads:
             _load(smallest)
             before = _memory_with(None)
-            begun = list(threads.map(lambda part: _begun(part, seconds, halt), parts))
+            begun = list(threads.map(lambda part: list(_begun(part, seconds, halt)), parts))
         every = [each for runs in begun for each in runs]
+        for each in every:
+            if each.ended:
+                finished(replace(each.result, job=each.job))
     if halt.is_set():
         return None
     timings = {}
@@ -136,7 +150,7 @@ def tried(
         timings,
         _generations(jobs[0], every),
         max(0.0, _memory_with(forked) - before),
-        tuple(replace(each.result, job=each.job) for each in every if each.ended),
+        frozenset(each.job for each in every if each.ended),
     )
 
 
@@ -150,20 +164,19 @@ def _memory_with(forked: Forked | None) -> float:
     return (peak_memory_mb() or 0.0) + (forked.memory if forked else 0.0)
 
 
-def _begun_there(
-    here: Here, smallest: int, places: Sequence[int], seconds: float
-) -> tuple[list[tuple[dict[str, Any], float]], efforts.Efforts]:
-    """Runs begun in a forked process, as many as there was time for: their results and seconds; what slow paths of all
-    have taken, which are of the same outputs.
+def _begun_there(here: Here, smallest: int, places: Sequence[int], seconds: float) -> efforts.Efforts:
+    """Runs begun in a forked process, each told when there is no more of it: its place, result and seconds. Returns
+    what slow paths of all have taken, which are of the same outputs.
     """
     job = here.shared.jobs[smallest]
 
-    def begun() -> list[_Begun]:
+    def begin() -> None:
         _load(job)
-        return _begun([here.shared.jobs[place] for place in places], seconds, here.halt)
+        begun = _begun([here.shared.jobs[place] for place in places], seconds, here.halt)
+        for place, each in zip(places, begun, strict=False):
+            here.tell((place, packed(each.result), each.seconds))
 
-    found, taken = efforts.counted(job, begun)
-    return [(packed(each.result), each.seconds) for each in found], taken
+    return efforts.counted(job, begin)[1]
 
 
 def _levels_by_turns(jobs: Sequence[Job], side_by_side: int) -> list[Job]:
@@ -176,7 +189,7 @@ def _levels_by_turns(jobs: Sequence[Job], side_by_side: int) -> list[Job]:
     return [job for *_, job in sorted(turns, key=lambda each: each[:2])]
 
 
-def _begun(jobs: Sequence[Job], seconds: float, halt: Stop) -> list[_Begun]:
+def _begun(jobs: Sequence[Job], seconds: float, halt: Stop) -> Iterator[_Begun]:
     """Runs one after the other, until the time is up; none that would likely be cut off, of a level that is known."""
     found, until = list[_Begun](), time.perf_counter() + seconds
     for job in jobs:
@@ -189,9 +202,9 @@ def _begun(jobs: Sequence[Job], seconds: float, halt: Stop) -> list[_Begun]:
         if result is None:
             break
         found.append(_Begun(job, result, time.perf_counter() - clock))
+        yield found[-1]
         if time.perf_counter() >= until:
             break
-    return found
 
 
 def _timing(begun: Sequence[_Begun]) -> Timing:
@@ -225,16 +238,16 @@ def forecast(
     halt: Event,
     seconds: float = TRIED,
     forked: Forked | None = None,
+    finished: Callable[[RunResult], None] = lambda result: None,
 ) -> Forecast | None:
     """What these runs, of which the first are tried for some seconds, and evolutions of subsets will take; None if it
-    was halted.
+    was halted. Runs that come to their end meanwhile are told in this thread.
     """
     side_by_side = max(1, min(workers, len(jobs)))
-    trial = tried(jobs, side_by_side, seconds, halt, forked)
+    trial = tried(jobs, side_by_side, seconds, halt, forked, finished)
     if trial is None:
         return None
-    ended = {result.job for result in trial.ended}
-    left = [job for job in jobs if job not in ended]
+    left = [job for job in jobs if job not in trial.ended]
     likely = sum(trial.run(job, trial.generations) for job in left) / side_by_side
     most = sum(trial.run(job, jobs[0].settings.generations) for job in left) / side_by_side
     share = sum(len(each.outputs) / len(each.job.problem.released) for each in subsets)
@@ -243,7 +256,6 @@ def forecast(
         max(likely, most),
         share * trial.evolution(jobs[0], trial.generations) / workers,
         _memory(jobs, trial, forked),
-        trial.ended,
     )
 
 

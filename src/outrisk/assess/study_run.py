@@ -172,12 +172,13 @@ class StudyRun:
         subsets = [] if self.asked is None else [job for job in self.asked.jobs if job.name not in self.subsets]
         limit = self.study.file.study.time_limit
         seconds = TRIED if limit is None else min(TRIED, limit / 10)
-        looked = jobs and self.findings is not None  # before the runs, as it may take more memory than they do
-        found = forecast(jobs, subsets, self.workers, halt, seconds, self.backend.forked) if looked else None
-        for result in found.ended if found else ():
+
+        def end(result: RunResult) -> None:
             self.done[result.job] = result if self.directory is None else self._keep(self.directory, result)
             finished(self.done[result.job])
-        return found
+
+        looked = jobs and self.findings is not None  # before the runs, as it may take more memory than they do
+        return forecast(jobs, subsets, self.workers, halt, seconds, self.backend.forked, end) if looked else None
 
     def _compiled(self) -> list[Job]:
         """The runs that are not done, in their order, what they need being compiled."""
