@@ -30,7 +30,7 @@ from outrisk.evolve.ahead import is_compiled
 from outrisk.evolve.compiled.kept_code import kept
 from outrisk.evolve.schedule import tightens
 from outrisk.evolve.settings import LocalSearchSettings
-from outrisk.records.provenance import code_digest, versions
+from outrisk.records.provenance import code_digest, peak_memory_mb, versions
 from outrisk.risk.attribution.nearest_compiled import nearest
 from outrisk.side_by_side.forked import Forked, Here, can_fork
 
@@ -69,14 +69,19 @@ class Backend:
                 self.processes = Forked(planned, processes)
 
     @property
-    def memory(self) -> float:
-        """MB that forked processes have taken at most, beside what they have in common with this one."""
-        return self.processes.memory if self.processes else 0.0
+    def memory(self) -> float | None:
+        """Most MB so far of this process, with forked ones; None where the system does not tell."""
+        own = peak_memory_mb()
+        return own if own is None or self.processes is None else round(max(own, self.processes.memory), 1)
+
+    def end_forked(self) -> None:
+        """End forked processes: what is left to do is done here."""
+        if self.processes is not None:
+            self.processes.close()
 
     def close(self) -> None:
         """Let go of processes, or of the cluster."""
-        if self.processes is not None:
-            self.processes.close()
+        self.end_forked()
         if self.client is not None:
             self.client.close()
 

@@ -161,7 +161,7 @@ def _load(smallest: Job) -> None:
 
 def _memory_with(forked: Forked | None) -> float:
     """MB at most so far, with that of forked processes."""
-    return (peak_memory_mb() or 0.0) + (forked.memory if forked else 0.0)
+    return max(peak_memory_mb() or 0.0, forked.memory if forked else 0.0)
 
 
 def _begun_there(here: Here, smallest: int, places: Sequence[int], seconds: float) -> efforts.Efforts:

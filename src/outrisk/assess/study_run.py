@@ -69,7 +69,6 @@ from outrisk.records.provenance import (
     data_digest,
     file_digest,
     flat,
-    peak_memory_mb,
     records_digest,
     versions,
 )
@@ -362,7 +361,7 @@ class StudyRun:
             runs_done=len(self.done),
             runs_planned=len(self.jobs),
             seconds=round(time.perf_counter() - self.clock, 2),
-            peak_memory_mb=None if (own := peak_memory_mb()) is None else round(own + self.backend.memory, 1),
+            peak_memory_mb=self.backend.memory,
             time_limit=self.study.file.study.time_limit,
             run_time_limit=self.study.file.study.run_time_limit,
             late=self.late,
@@ -380,6 +379,7 @@ class StudyRun:
                 proved = aside.submit(lambda: self.certain.summary)
                 self._write_results(directory)
                 directory.json("certain.json", proved.result())
+        self.backend.end_forked()
         self._decide(directory)
         self._write_contributions(directory)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
 import sys
 from collections.abc import Mapping, Sequence
@@ -77,6 +78,12 @@ def records_digest(data: Microdata) -> str:
 def seed_of(seed: int, path: Sequence[int]) -> np.random.SeedSequence:
     """One random tree: the branch `path` of the study's seed."""
     return np.random.SeedSequence(seed, spawn_key=tuple(path))
+
+
+def resident_mb() -> float:
+    """Resident memory of this process now, in MB; on Linux."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def peak_memory_mb() -> float | None:

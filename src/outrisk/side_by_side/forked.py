@@ -21,7 +21,7 @@ from typing import Any, Protocol
 from threadpoolctl import threadpool_limits
 
 from outrisk.errors import ConfigError
-from outrisk.records.provenance import peak_memory_mb
+from outrisk.records.provenance import peak_memory_mb, resident_mb
 from outrisk.side_by_side.child import begin
 
 _LOOK = 0.1  # seconds between looks whether the work is halted
@@ -75,6 +75,7 @@ class Forked:
         self.shared: Any = shared
         self._halted, self._links = _Halted(), list[Connection]()
         self._own: dict[Connection, float] = {}  # memory of each, in MB
+        self.memory = 0.0  # most MB so far of this process and, beside what they have in common with it, of these
         self._processes = []
         gc.freeze()  # so that looking for garbage there changes none of what is common
         try:
@@ -96,11 +97,6 @@ class Forked:
     def closed(self) -> bool:
         """Whether they have ended."""
         return not self._links
-
-    @property
-    def memory(self) -> float:
-        """MB that the processes have taken at most, beside what they have in common with this one."""
-        return sum(self._own.values())
 
     def carry_out(
         self, work: Work, many: Sequence[tuple[Any, ...]], halt: Stop, heard: Callable[[int, Any], None] | None = None
@@ -146,6 +142,7 @@ class Forked:
                             heard(busy[link], found)
                         continue
                     self._own[link] = max(memory, self._own.get(link, 0.0))
+                    self.memory = max(self.memory, resident_mb() + sum(self._own.values()))
                     free.append(link)
                     at = busy.pop(link)
                     if what == "failed":
