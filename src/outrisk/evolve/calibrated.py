@@ -119,8 +119,12 @@ class _Asked:
 
     def left(self, weights: Array) -> float:
         """Sum of squares of what is missed, in what closing in begins with."""
-        far = self.missing / np.maximum(TUNING.half * self.slack, TUNING.near[0] * self.spread(weights))
+        far = self.far(weights)
         return float(far @ far)
+
+    def far(self, weights: Array) -> Array:
+        """What is missed (d + s,), in what closing in begins with."""
+        return np.asarray(self.missing / np.maximum(TUNING.half * self.slack, TUNING.near[0] * self.spread(weights)))
 
     def sums(self, weights: Array) -> Array:
         """What the records add up to (d + s,)."""
@@ -165,6 +169,11 @@ class Pool:
             return weights
         other = self._near(weights, True)
         return other if self._asked(other, True).left(other) < asked.left(weights) else weights
+
+    def missed_of_linear(self) -> Array:
+        """What weights miss of what is linear in them, which come as near to it as they go."""
+        weights = self._linear(np.full(len(self.codes), self.problem.n_records / len(self.codes)))
+        return self._asked(weights, False).far(weights)
 
     def _linear(self, start: Array) -> Array:
         """Meet what is linear in the weights, as near as it goes beside relative entropy: Newton's method."""

@@ -29,9 +29,10 @@ from outrisk.evolve.linear_map import Linear, linearise
 from outrisk.evolve.mending import mend
 from outrisk.evolve.number_errors import Errors
 from outrisk.evolve.problem import Problem
+from outrisk.evolve.resolved import resolved
 from outrisk.evolve.schedule import Schedule
 from outrisk.evolve.settings import LocalSearchSettings
-from outrisk.evolve.start import STARTS
+from outrisk.evolve.start import STARTS, from_released
 from outrisk.evolve.state import State, restore, state_of
 from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array
@@ -44,6 +45,8 @@ def search(
     problem: Problem, settings: LocalSearchSettings, rng: np.random.Generator, state: State | None = None
 ) -> Iterator[Generation]:
     """Yield every generation, 0 being the start, or those after the one that `state` is of; the last has a `stop`."""
+    if settings.start == "calibrated":
+        problem = resolved(problem, from_released(problem))
     return _Search(problem, settings, rng, state).run(state.number + 1 if state else 0)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from numpy.typing import NDArray
 
@@ -41,9 +41,9 @@ class Analysis(Protocol):
     from decoded records with statsmodels or pandas, independently of the totals: NaN where one is undefined,
     OutputError where all are; `start` (k,), published numbers, only sets where iterations begin. `refits` gives the
     same for several sets of records of one codebook, one after the other, and the error in its place. `check` raises
-    OutputError where published ranges (k,) cannot come from it. `counts` are all that they say about numbers of
-    records. `effort`: what a slow path has taken so far, by name; empty for most; `add_effort` adds to
-    it what it has taken in another process.
+    OutputError where published ranges (k,) cannot come from it. `parts` recompute the numbers from totals, published at
+    some values (k,). `counts` are all that they say about numbers of records. `effort`: what a slow path has taken so
+    far, by name; empty for most; `add_effort` adds to it what it has taken in another process.
     """
 
     @property
@@ -72,4 +72,5 @@ class Analysis(Protocol):
         self, many: Sequence[Microdata], start: Array | None = None
     ) -> Iterator[Array | OutputError]: ...
     def check(self, low: Array, high: Array) -> None: ...  # noqa: D102
+    def parts(self, values: Array) -> tuple[Any, ...]: ...  # noqa: D102
     def counts(self, low: Array, high: Array) -> Iterable[RecordCounts]: ...  # noqa: D102

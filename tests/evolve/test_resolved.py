@@ -1,0 +1,86 @@
+"""Coarsely printed coefficients are taken where the other released numbers have them, within their printed digits."""
+
+import numpy as np
+import pytest
+import statsmodels.formula.api as smf
+from pydantic import TypeAdapter
+
+from outrisk.codebook import Codebook, Variable
+from outrisk.config import OutputEntry
+from outrisk.evolve.loop import evolve
+from outrisk.evolve.problem import Problem
+from outrisk.evolve.resolved import resolved
+from outrisk.evolve.settings import preset
+from outrisk.evolve.start import from_released
+from outrisk.microdata import Microdata
+from outrisk.outputs import release
+
+TABLES = [{"kind": "frequencies", "by": ["area", "ill"]}, {"kind": "frequencies", "by": ["age"]}]
+FORMULA = "ill ~ age + I(age**2) + C(area)"
+CODEBOOK = Codebook(
+    (
+        Variable("age", "integer", tuple(range(20, 80, 2))),
+        Variable("area", "categorical", ("n", "s", "w")),
+        Variable("ill", "integer", (0, 1)),
+    )
+)
+
+
+def data_of(seed, n=4_000):
+    rng = np.random.default_rng(seed)
+    age, area = rng.integers(0, 30, n), rng.integers(0, 3, n)
+    years = 20.0 + 2 * age
+    chance = 1 / (1 + np.exp(3.0 - 0.1 * years + 0.00066 * years**2 + 0.4 * area))
+    return Microdata(CODEBOOK, np.column_stack([age, area, rng.random(n) < chance]).astype(np.uint16))
+
+
+def problem_of(data, decimals=4, tables=TABLES):
+    fit = {"kind": "logit", "formula": FORMULA, "event": 1, "release": ["coefficients", "standard_errors"]}
+    entries = [fit | {"decimals": decimals}, *tables]
+    outputs = [
+        output
+        for at, entry in enumerate(entries, 1)
+        for output in TypeAdapter(OutputEntry).validate_python(entry).build(CODEBOOK, at)
+    ]
+    return Problem(CODEBOOK, len(data), tuple(release(output, data) for output in outputs))
+
+
+def squared(problem):
+    """Age squared among the coefficients that the totals are those of."""
+    part = problem.released[0].parts[0]
+    at = [label for label in problem.released[0].labels if "standard error" not in label].index("I(age ** 2)")
+    return float(part.model.coefficients.ravel()[at])
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4, 5])
+def test_it_is_where_a_refit_has_it(seed):
+    data = data_of(seed)
+    frame = data.frame().assign(
+        age=lambda table: table["age"].astype(float), ill=lambda table: table["ill"].astype(int)
+    )
+    exact = float(smf.logit(FORMULA, frame).fit(disp=0).params["I(age ** 2)"])
+    problem = problem_of(data)
+    found = resolved(problem, from_released(problem))
+    printed = squared(problem)
+    assert printed == pytest.approx(round(exact, 4))
+    assert abs(squared(found) - printed) <= 0.5e-4
+    assert abs(squared(found) - exact) < 0.1 * 0.5e-4  # half a last digit
+    assert np.array_equal(found.low, problem.low) and np.array_equal(found.high, problem.high)
+    again = resolved(problem, from_released(problem))
+    assert squared(again) == squared(found)
+
+
+def test_nothing_is_moved_where_no_table_says_what_it_is_or_digits_are_fine():
+    data = data_of(1)
+    alone = problem_of(data, tables=[])
+    assert resolved(alone, from_released(alone)) is alone
+    fine = problem_of(data, decimals=7)
+    assert resolved(fine, from_released(fine)) is fine
+
+
+def test_all_numbers_are_reproduced():
+    data = data_of(1)
+    problem = problem_of(data)
+    *_, last = evolve(problem, preset("fast"), np.random.default_rng(1))
+    assert last.stop == "matched"
+    assert all(each.recompute(Microdata(CODEBOOK, last.codes)).matched.all() for each in problem.released)
