@@ -45,7 +45,7 @@ EVERYDAY = [
     {"kind": "frequencies", "by": ["AREA", "MSTATUS"], "protection": {"round_to": 5}},
     {"kind": "magnitudes", "value": "AGE", "by": ["MSTATUS"], "statistics": ["mean", "sd"]},
 ]  # fmt: skip
-AT_4_DECIMALS = [EVERYDAY[0] | {"decimals": 4}, *EVERYDAY[1:]]
+AT_4_DECIMALS, AT_2_DECIMALS = ([EVERYDAY[0] | {"decimals": decimals}, *EVERYDAY[1:]] for decimals in (4, 2))
 LARGE = [
     {"kind": "logit", "event": ">50K", "release": WITH_ERRORS,
      "formula": "income ~ age + hours + C(sex) + C(race) + C(marital) + C(workclass) + C(education)"},
@@ -177,6 +177,7 @@ RELEASES = {
     "another half of fair regressions": partial(fair, half=3),  # of five, that which most was missing of
     "census 8,000": partial(census, n=8_000, entries=EVERYDAY),
     "census at 4 decimals": partial(census, n=8_000, entries=AT_4_DECIMALS),
+    "census at 2 decimals": partial(census, n=8_000, entries=AT_2_DECIMALS),
     "mixed 25,435": partial(census, n=None, entries=MIXED),
     "many 25,435": partial(census, n=None, entries=many()),
     "groups 100,000": partial(adult, n=100_000, names=BY_GROUP, entries=GROUPS),

@@ -37,7 +37,7 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "closing.FAR", "closing.HEAVY",
     "swaps.NUMERIC", "swaps.TRIED", "schedule.STILL", "moves.SWEEPS",
     "moves.SEEN", "moves.TIMES",
-    "resolved.COARSE", "resolved.MOST", "resolved.RECORDS", "resolved.ROUNDS", "resolved.STEP",
+    "resolved.BACK", "resolved.COARSE", "resolved.MOST", "resolved.RECORDS", "resolved.ROUNDS", "resolved.STEP",
     # regressions alone: steps and what ends them; how far one may go; how many changes are drawn
     "tilted.STEPS", "tilted.INNER", "tilted.WAIT", "tilted.GAIN", "tilted.HASTE", "tilted.FAR", "tilted.BACK",
     "tilted.NEARLY", "tilted.INSIDE", "tilted.SLACK", "tilted.SMOOTH", "tilted.FINE", "tilted.FELT", "tilted.DRAWN",

@@ -27,7 +27,8 @@ from outrisk.problem.released import ModelPart, Released
 COARSE = 0.1  # sampling errors of a coefficient, in half its last printed digit, from which it is coarse
 MOST = 12  # coefficients that are moved: the coarsest
 RECORDS = 20_000  # of the pool, at most
-ROUNDS, STEP = 3, 0.5  # of least squares; half digits by which a coefficient is moved to see what that does
+ROUNDS, STEP = 5, 0.5  # of least squares; half digits, or sampling errors if these are less, to see what a move does
+BACK = 0.3  # weight of where it is printed, for what nothing else says
 
 
 def resolved(problem: Problem, draw: Callable[[int, np.random.Generator], Codes]) -> Problem:
@@ -39,18 +40,19 @@ def resolved(problem: Problem, draw: Callable[[int, np.random.Generator], Codes]
     if alone(problem) or not applies(problem) or int(problem.known.sum()) > MANY:
         return problem
     codes = draw(min(problem.n_records, RECORDS), np.random.default_rng(0))
-    places, half = _coarse(problem, codes)
+    places, half, ratio = _coarse(problem, codes)
     if not len(places):
         return problem
     found, moved = problem, np.zeros(len(places))
     missed = _missed(found, codes)
     for _ in range(ROUNDS):
-        steps = np.diag(STEP * np.where(moved > 0, -1.0, 1.0))
+        steps = np.diag(STEP / np.maximum(ratio, 1.0) * np.where(moved > 0, -1.0, 1.0))
         tried = [_missed(_at(problem, places, half * (moved + step)), codes) for step in steps]
         slopes = np.column_stack([(each - missed) / step.sum() for each, step in zip(tried, steps, strict=True)])
         if not np.isfinite(np.column_stack([slopes, missed])).all():
             break
-        step = lsq_linear(slopes, -missed, (-1.0 - moved, 1.0 - moved)).x
+        slopes, off = np.vstack([slopes, BACK * np.eye(len(places))]), np.concatenate([missed, BACK * moved])
+        step = lsq_linear(slopes, -off, (-1.0 - moved, 1.0 - moved)).x
         other = _at(problem, places, half * (moved + step))
         left = _missed(other, codes)
         if left @ left >= 0.9 * (missed @ missed):
@@ -59,8 +61,8 @@ def resolved(problem: Problem, draw: Callable[[int, np.random.Generator], Codes]
     return found
 
 
-def _coarse(problem: Problem, codes: Codes) -> tuple[NDArray[np.intp], Array]:
-    """Which numbers (of all outputs) are coarse coefficients, and half their last digits."""
+def _coarse(problem: Problem, codes: Codes) -> tuple[NDArray[np.intp], Array, Array]:
+    """Which numbers (of all outputs) are coarse coefficients; half their last digits, also in sampling errors."""
     places, half, coarse = list[int](), list[float](), list[float]()
     for part, _, which, _ in problem.slices:
         if not isinstance(part, ModelPart) or not part.model.n_score:
@@ -77,7 +79,7 @@ def _coarse(problem: Problem, codes: Codes) -> tuple[NDArray[np.intp], Array]:
             half.append(float(problem.tolerance[which][at]))
             coarse.append(float(ratio[at]))
     chosen = np.argsort(coarse)[::-1][:MOST]
-    return np.array(places, np.intp)[chosen], np.array(half)[chosen]
+    return np.array(places, np.intp)[chosen], np.array(half)[chosen], np.array(coarse)[chosen]
 
 
 def _at(problem: Problem, places: NDArray[np.intp], moved: Array) -> Problem:
