@@ -45,6 +45,17 @@ def problem_of(data, decimals=4, tables=TABLES):
     return Problem(CODEBOOK, len(data), tuple(release(output, data) for output in outputs))
 
 
+def test_odds_ratios_that_print_as_1_are_moved_in_their_own_units():
+    data = data_of(1)
+    fit = {"kind": "logit", "formula": FORMULA, "event": 1, "exponentiate": True, "decimals": 1}
+    problem = problem_of(data, tables=[fit, *TABLES])
+    found = resolved(problem, from_released(problem))
+    printed, moved = (np.exp(each.parts[1].model.coefficients.ravel()) for each in (problem, found))
+    assert np.abs(moved - printed).max() <= 0.05 + 1e-9 and (moved != printed).any()
+    first = next(iter(evolve(problem, preset("fast"), np.random.default_rng(1))))
+    assert np.isfinite(first.errors.mae)
+
+
 def squared(problem):
     """Age squared among the coefficients that the totals are those of."""
     part = problem.released[0].parts[0]

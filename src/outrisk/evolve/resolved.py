@@ -55,7 +55,7 @@ def resolved(problem: Problem, draw: Callable[[int, np.random.Generator], Codes]
         step = lsq_linear(slopes, -off, (-1.0 - moved, 1.0 - moved)).x
         other = _at(problem, places, half * (moved + step))
         left = _missed(other, codes)
-        if left @ left >= 0.9 * (missed @ missed):
+        if not left @ left < 0.9 * (missed @ missed):
             break
         found, moved, missed = other, moved + step, left
     return found
