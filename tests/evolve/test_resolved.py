@@ -1,5 +1,8 @@
 """Coarsely printed coefficients are taken where the other released numbers have them, within their printed digits."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 import statsmodels.formula.api as smf
@@ -9,7 +12,7 @@ from outrisk.codebook import Codebook, Variable
 from outrisk.config import OutputEntry
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.resolved import resolved
+from outrisk.evolve.resolved import once_resolved, resolved
 from outrisk.evolve.settings import preset
 from outrisk.evolve.start import from_released
 from outrisk.microdata import Microdata
@@ -87,6 +90,25 @@ def test_nothing_is_moved_where_no_table_says_what_it_is_or_digits_are_fine():
     assert resolved(alone, from_released(alone)) is alone
     fine = problem_of(data, decimals=7)
     assert resolved(fine, from_released(fine)) is fine
+
+
+def test_it_is_found_once_for_all_runs_of_a_problem_and_no_longer_kept_than_that():
+    problem = problem_of(data_of(1))
+    draw, asked = from_released(problem), []
+
+    def counted(n, rng):
+        asked.append(n)
+        return draw(n, rng)
+
+    found = once_resolved(problem, counted)
+    assert squared(found) == squared(resolved(problem, draw)) and once_resolved(problem, counted) is found
+    fine = problem_of(data_of(1), decimals=7)
+    assert once_resolved(fine, counted) is fine and once_resolved(fine, counted) is fine
+    assert len(asked) == 2
+    kept = weakref.ref(fine)
+    del fine
+    gc.collect()
+    assert kept() is None
 
 
 def test_all_numbers_are_reproduced():

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from threading import Event
 from typing import Any
 
@@ -45,6 +46,14 @@ class Planned:
 
     jobs: Sequence[Job]
     subsets: Sequence[SubsetJob]
+
+    def place(self, asked: Job | SubsetJob) -> int:
+        """The position by which one of them is asked for."""
+        return self._places[asked]
+
+    @cached_property
+    def _places(self) -> dict[Job | SubsetJob, int]:
+        return {asked: place for many in (self.jobs, self.subsets) for place, asked in enumerate(many)}
 
 
 @dataclass
@@ -176,8 +185,8 @@ def _in_forked(forked: Forked, jobs: Sequence[Job], halt: Event, watcher: Watche
         if watcher is not None:
             watcher(jobs[at].fold, jobs[at].run, *generation)
 
-    places = {job: place for place, job in enumerate(forked.shared.jobs)}
-    for at, found in forked.carry_out(_performed, [(places[job],) for job in jobs], halt, heard):
+    asked = [(forked.shared.place(job),) for job in jobs]
+    for at, found in forked.carry_out(_performed, asked, halt, heard):
         result, taken = found
         efforts.add(jobs[at], taken)
         if result is not None:

@@ -119,13 +119,13 @@ def tried(
     jobs = _levels_by_turns(jobs, side_by_side)
     parts = [jobs[at::side_by_side] for at in range(side_by_side)]
     if forked is not None:
-        places = {job: place for place, job in enumerate(forked.shared.jobs)}
-        asked = [(places[smallest], [places[job] for job in part], seconds) for part in parts]
+        place = forked.shared.place
+        asked = [(place(smallest), [place(job) for job in part], seconds) for part in parts]
         every = list[_Begun]()
 
-        def heard(at: int, what: tuple[int, dict[str, Any], float]) -> None:
-            place, result, took = what
-            job: Job = forked.shared.jobs[place]
+        def heard(_: int, what: tuple[int, dict[str, Any], float]) -> None:
+            at, result, took = what
+            job: Job = forked.shared.jobs[at]
             every.append(_Begun(job, unpacked(job, result), took))
             if every[-1].ended:
                 finished(every[-1].result)

@@ -60,7 +60,7 @@ def begin_guessing(
     asked = [fold for fold in problems if fold.level == last]
     more = (keys, target, seed, known_for)
     if forked is not None:
-        places = {job.fold: place for place, job in enumerate(forked.shared.jobs)}
+        places = {job.fold: forked.shared.place(job) for job in forked.shared.jobs}
         found = forked.carry_out(_guessed, [(places[fold], *more) for fold in asked], Event())
         return lambda: [guessed for _, guessed in sorted(found, key=lambda each: each[0])]
 

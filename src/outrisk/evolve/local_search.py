@@ -29,7 +29,7 @@ from outrisk.evolve.linear_map import Linear, linearise
 from outrisk.evolve.mending import mend
 from outrisk.evolve.number_errors import Errors
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.resolved import resolved
+from outrisk.evolve.resolved import once_resolved
 from outrisk.evolve.schedule import Schedule
 from outrisk.evolve.settings import LocalSearchSettings
 from outrisk.evolve.start import STARTS, from_released
@@ -46,7 +46,7 @@ def search(
 ) -> Iterator[Generation]:
     """Yield every generation, 0 being the start, or those after the one that `state` is of; the last has a `stop`."""
     if settings.start == "calibrated":
-        problem = resolved(problem, from_released(problem))
+        problem = once_resolved(problem, from_released(problem))
     return _Search(problem, settings, rng, state).run(state.number + 1 if state else 0)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,15 @@ MOST = 12  # coefficients that are moved: the coarsest
 RECORDS = 20_000  # of the pool, at most
 ROUNDS, STEP = 5, 0.5  # of least squares; half digits, or sampling errors if these are less, to see what a move does
 BACK = 0.3  # weight of where it is printed, for what nothing else says
+_FOUND: WeakKeyDictionary[Problem, Problem | None] = WeakKeyDictionary()  # None: itself, which would keep it for ever
+
+
+def once_resolved(problem: Problem, draw: Callable[[int, np.random.Generator], Codes]) -> Problem:
+    """What `resolved` makes of a problem, which all runs of a fold have: found once, and its plan with it."""
+    if problem not in _FOUND:
+        found = resolved(problem, draw)
+        _FOUND[problem] = None if found is problem else found
+    return _FOUND[problem] or problem
 
 
 def resolved(problem: Problem, draw: Callable[[int, np.random.Generator], Codes]) -> Problem:

@@ -5,14 +5,16 @@ changes. Unlike threads they do not wait for each other's Python; unlike process
 from __future__ import annotations
 
 import gc
+import math
 import mmap
 import multiprocessing
 import os
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from threading import active_count
@@ -25,6 +27,7 @@ from outrisk.records.provenance import peak_memory_mb, resident_mb
 from outrisk.side_by_side.child import begin
 
 _LOOK = 0.1  # seconds between looks whether the work is halted
+_MEMORY = 1.0  # and between looks how much memory is a process's own: the system takes 10 ms to tell
 
 
 class Stop(Protocol):
@@ -58,6 +61,30 @@ class _Halted:
 
     def set(self, halted: bool) -> None:
         self._byte[0] = halted
+
+
+@dataclass(eq=False)
+class _Asked:
+    """Some work on many arguments: those that are not begun, by position, the first last; the links of processes that
+    have nothing to do, and of the others, with the position of what they do.
+    """
+
+    work: Work
+    left: list[tuple[int, tuple[Any, ...]]]
+    free: list[Connection]
+    busy: dict[Connection, int] = field(default_factory=dict)
+
+    def begin(self) -> None:
+        """Give every process something to do, as long as there is anything."""
+        while self.left and self.free:
+            at, arguments = self.left.pop()
+            self.busy[link := self.free.pop()] = at
+            _send(link, (self.work, arguments))
+
+    def ended(self, link: Connection) -> int:
+        """The position of what a process has done, which now has nothing to do."""
+        self.free.append(link)
+        return self.busy.pop(link)
 
 
 def can_fork() -> bool:
@@ -107,49 +134,36 @@ class Forked:
         """
         if self.closed:
             raise RuntimeError("these processes are closed")
-        left, busy, free = list(enumerate(many))[::-1], dict[Connection, int](), list(self._links)
-
-        def begin_more() -> None:
-            while left and free and not halt.is_set():
-                at, arguments = left.pop()
-                busy[link := free.pop()] = at
-                _send(link, (work, arguments))
-
         self._halted.set(halt.is_set())
-        begin_more()
-        return self._collected(left, busy, free, begin_more, halt, heard)
+        asked = _Asked(work, list(enumerate(many))[::-1], list(self._links))
+        if not halt.is_set():
+            asked.begin()
+        return self._collected(asked, halt, heard)
 
     def _collected(
-        self,
-        left: list[Any],
-        busy: dict[Connection, int],
-        free: list[Connection],
-        begin_more: Callable[[], None],
-        halt: Stop,
-        heard: Callable[[int, Any], None] | None,
+        self, asked: _Asked, halt: Stop, heard: Callable[[int, Any], None] | None
     ) -> Iterator[tuple[int, Any]]:
         try:
-            while busy or left:
+            while asked.busy or asked.left:
                 if halt.is_set():
                     self._halted.set(True)
-                    left.clear()
-                begin_more()
-                for link in wait(list(busy), timeout=_LOOK):
+                    asked.left.clear()
+                asked.begin()
+                for link in wait(list(asked.busy), timeout=_LOOK):
                     assert isinstance(link, Connection)
                     what, found, memory = _received(link)
                     if what == "told":
                         if heard is not None:
-                            heard(busy[link], found)
+                            heard(asked.busy[link], found)
                         continue
                     self._own[link] = max(memory, self._own.get(link, 0.0))
                     self.memory = max(self.memory, resident_mb() + sum(self._own.values()))
-                    free.append(link)
-                    at = busy.pop(link)
+                    at = asked.ended(link)
                     if what == "failed":
                         raise found
                     yield at, found
         finally:
-            if busy:  # with whatever it was, nobody asks for it any more
+            if asked.busy:  # with whatever it was, nobody asks for it any more
                 self.close()
 
     def close(self) -> None:
@@ -187,12 +201,14 @@ def _gone() -> ConfigError:
 def _serve(shared: object, link: Connection, parent: int, halted: _Halted) -> None:
     """Carry out what comes over a link."""
     begin(parent)
-    before = peak_memory_mb() or 0.0
+    before, private, looked = peak_memory_mb() or 0.0, 0.0, -math.inf
 
     def answer(what: str, found: object) -> None:
         """More memory than at first, or what is written anew of that which was common, whichever is more."""
-        more = 0.0 if what == "told" else max((peak_memory_mb() or 0.0) - before, _private_mb())
-        link.send((what, found, more))
+        nonlocal private, looked
+        if what != "told" and time.monotonic() - looked > _MEMORY:
+            private, looked = _private_mb(), time.monotonic()
+        link.send((what, found, max((peak_memory_mb() or 0.0) - before, private)))
 
     here = Here(shared, halted, lambda found: answer("told", found))
     with suppress(EOFError, OSError), threadpool_limits(limits=1):  # linear algebra too: the work fills the cores

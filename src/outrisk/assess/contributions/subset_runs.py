@@ -103,8 +103,8 @@ def carry_out_subsets(
     this thread; those that were halted are left out.
     """
     if forked is not None:
-        places = {each: place for place, each in enumerate(forked.shared.subsets)}
-        for at, (found, taken) in forked.carry_out(_evolved, [(places[each],) for each in asked], halt):
+        places = [(forked.shared.place(each),) for each in asked]
+        for at, (found, taken) in forked.carry_out(_evolved, places, halt):
             efforts.add(asked[at].job, taken)
             if found is not None:
                 finished(asked[at], found)
