@@ -64,6 +64,7 @@ ALLOWED = {
         "tabular",
         "teach",
         "whole_files",
+        "side_by_side",
     },
     "report": {"errors", "reasons", "records", "report", "side_by_side", "whole_files"},
     "progress": {"evolve"},

@@ -151,7 +151,7 @@ def test_fork_is_for_more_than_one_run_whose_code_is_compiled(tmp_path, monkeypa
     path = write_study(tmp_path, RUNS)
 
     def forked(workers, compiled=True):
-        monkeypatch.setattr(backends, "is_compiled", lambda swaps: compiled)
+        monkeypatch.setattr(backends, "has_compiled", lambda *of: compiled)
         run = studies.prepare_study(path, tmp_path / "run", False, workers, None, backend="fork")
         run.fork()
         found = run.backend.forked

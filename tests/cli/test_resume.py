@@ -1,6 +1,8 @@
 """A study that was cut short goes on where it was, to the same results; or is refused, with what differs."""
 
 import json
+import os
+import sys
 from dataclasses import replace
 from threading import Event
 
@@ -174,6 +176,27 @@ def test_a_second_process_is_refused(tmp_path, capsys):
         studies.carry_out(made, Event(), Console(quiet=True))
         studies.write_study(made)
     assert (place / "report.html").is_file()
+
+
+def _alive(here):
+    return os.getpid()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
+def test_a_second_process_is_refused_while_forked_ones_live_and_when_they_have_ended(tmp_path, capsys, undisturbed):
+    path, place = write_study(tmp_path, RUNS), tmp_path / "runs" / "small"
+    made = studies.prepare_study(path, place, False, 2, None, backend="fork")
+    with made:
+        made.fork()
+        assert made.backend.forked is not None
+        begun = dict(made.backend.forked.carry_out(_alive, [(), ()], Event()))
+        assert os.getpid() not in begun.values()
+        assert f"is being written by process {os.getpid()}" in refused(capsys, "assess", path, "--out", place)
+        made.backend.end_forked()
+        assert f"is being written by process {os.getpid()}" in refused(capsys, "assess", path, "--out", place)
+        studies.carry_out(made, Event(), Console(quiet=True))
+        studies.write_study(made)
+    assert contents(place) == undisturbed
 
 
 @pytest.mark.parametrize("preset", ["fast", "paper"])

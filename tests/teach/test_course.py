@@ -1,3 +1,5 @@
+import sys
+from contextlib import closing
 from pathlib import Path
 from threading import Event
 
@@ -10,7 +12,7 @@ from outrisk.evolve.settings import preset
 from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, read_rules, released
 from outrisk.problem.refit import Refit
-from outrisk.teach.course import Copy, Course, make_copies
+from outrisk.teach.course import Copy, Course, fork_copies, make_copies
 from outrisk.teach.handout import agreement, check_files, reproduced_rows
 from outrisk.teach.marked import write_marked
 
@@ -63,6 +65,24 @@ def test_a_copy_depends_on_seed_and_number_alone():
     assert (again[2].data.codes == made[2].data.codes).all()
     other = copies_of(make_copies(course(1, seed=4), workers=1))
     assert (other[1].data.codes != made[1].data.codes).any()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
+def test_forked_processes_make_the_same_copies_and_tell_how_far_they_are(monkeypatch):
+    monkeypatch.setattr("outrisk.side_by_side.forked.active_count", lambda: 1)  # whatever other tests have left
+    by_threads, of, told = copies_of(make_copies(course(3), workers=1)), course(3), []
+    forked = fork_copies(of, 2)
+    assert forked is not None
+    with closing(forked):
+        made = copies_of(make_copies(of, 2, None, lambda *heard: told.append(heard), forked))
+    assert sorted(made) == [1, 2, 3]
+    for number, copy in made.items():
+        assert copy.data.codebook is of.codebook
+        assert (copy.data.codes == by_threads[number].data.codes).all()
+        assert (copy.stop, copy.generations) == (by_threads[number].stop, by_threads[number].generations)
+        assert [generation for at, generation, _ in told if at == number] == list(range(copy.generations + 1))
+    assert {share for _, generation, share in told if generation == 0} != {1.0}
+    assert fork_copies(of, 1) is None and fork_copies(course(1), 2) is None
 
 
 def test_a_halted_copy_is_left_out():

@@ -18,7 +18,6 @@ from outrisk.api.not_over_inputs import check_directory
 from outrisk.codebook import Codebook
 from outrisk.config import read_study, study_of
 from outrisk.errors import ConfigError
-from outrisk.evolve.loop import Generation
 from outrisk.load import encode_frames, exactly, load_study_data
 from outrisk.microdata import MISSING_VALUES
 from outrisk.progress import Outlook, Progress
@@ -196,9 +195,9 @@ def _check_endings(more: Sequence[str], codebook: Codebook) -> None:
 def make(making: Making, halt: Event, console: Console) -> None:
     """Evolve the copies, their progress told on `console`."""
 
-    def watch(number: int, generation: Generation) -> None:
-        seen[number] = generation.errors.share
-        progress.heard(f"data set {number}", generation.number, seen[number])
+    def watch(number: int, generation: int, share: float) -> None:
+        seen[number] = share
+        progress.heard(f"data set {number}", generation, share)
 
     def end(copy: Copy) -> None:
         found = seen.get(copy.number, 0.0)
@@ -206,6 +205,7 @@ def make(making: Making, halt: Event, console: Console) -> None:
 
     course, seen = making.course, dict[int, float]()
     outlook = Outlook(course.copies, 0, min(making.workers, course.copies), course.settings.generations)
+    making.fork()
     with Progress("data sets", outlook, console) as progress:
         making.make(halt, watch, end)
 

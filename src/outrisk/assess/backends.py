@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from threading import Event
 from typing import Any
 
@@ -27,10 +28,8 @@ from outrisk.assess.contributions.subset_runs import SubsetJob
 from outrisk.assess.kept import packed, unpacked
 from outrisk.assess.run import Job, RunResult, Watcher, perform
 from outrisk.errors import ConfigError
-from outrisk.evolve.ahead import is_compiled
 from outrisk.evolve.compiled.kept_code import kept
-from outrisk.evolve.schedule import tightens
-from outrisk.evolve.settings import LocalSearchSettings
+from outrisk.evolve.loop import has_compiled
 from outrisk.records.provenance import code_digest, peak_memory_mb, versions
 from outrisk.risk.attribution.nearest_compiled import nearest
 from outrisk.side_by_side.forked import Forked, Here, can_fork
@@ -53,7 +52,7 @@ class Planned:
 
     @cached_property
     def _places(self) -> dict[Job | SubsetJob, int]:
-        return {asked: place for many in (self.jobs, self.subsets) for place, asked in enumerate(many)}
+        return dict(zip(self.jobs, count(), strict=False)) | dict(zip(self.subsets, count(), strict=False))
 
 
 @dataclass
@@ -100,9 +99,7 @@ THREADS = Backend()
 
 def _is_compiled(job: Job) -> bool:
     """Whether what a run needs is compiled and kept."""
-    if isinstance(job.settings, LocalSearchSettings) and not is_compiled(tightens(job.problem, job.settings)):
-        return False
-    return kept(nearest)
+    return has_compiled(job.problem, job.settings) and kept(nearest)
 
 
 def connect(name: str | None, address: str | None) -> Backend:

@@ -6,9 +6,12 @@ Everything happens in memory: the changed copies of the records are written nowh
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import combinations, pairwise
+from threading import Event
 
 import joblib
 import numpy as np
@@ -16,14 +19,15 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from outrisk.assess.verdict.reproduction import distance
-from outrisk.evolve.loop import evolve
+from outrisk.evolve.loop import evolve, has_compiled
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import Settings
-from outrisk.microdata import Microdata
+from outrisk.microdata import Codes, Microdata
 from outrisk.outputs.base import Output, release
 from outrisk.problem.blocks import Mask
 from outrisk.records.provenance import seed_of
 from outrisk.risk.coding.classes import combined_code
+from outrisk.side_by_side.forked import Here, forked_if_safe
 
 MOST_PEOPLE, MOST_KEYS = 10, 4  # of a class; of its key set, beside the set of all keys
 CONSISTENT = 0.9  # of the runs
@@ -134,16 +138,31 @@ def _evolved(question: Question, records: Microdata, number: int) -> tuple[list[
     released = tuple(release(output, records) for output in question.outputs)
     problem = Problem(records.codebook, len(records), released, question.rules)
     seeds = [seed_of(question.seed, [_BRANCH, 1, number, run]) for run in range(question.runs)]
-    with threadpool_limits(limits=1):
-        runs = joblib.Parallel(n_jobs=question.workers, prefer="threads")(
-            joblib.delayed(_run)(problem, question.settings, seed) for seed in seeds
-        )
+    runs = [Microdata(problem.codebook, codes) for codes in _codes_of_runs(problem, question, seeds)]
     return runs, all(distance(each.recompute(run)) <= 1 for run in runs for each in released)
 
 
-def _run(problem: Problem, settings: Settings, seed: np.random.SeedSequence) -> Microdata:
-    codes = [generation.codes for generation in evolve(problem, settings, np.random.default_rng(seed))][-1]
-    return Microdata(problem.codebook, codes)
+def _codes_of_runs(problem: Problem, question: Question, seeds: Sequence[np.random.SeedSequence]) -> list[Codes]:
+    """Of every run; side by side in processes forked for them, on threads where these are not safe or not worth it."""
+    settings = question.settings
+    wanted = has_compiled(problem, settings)
+    forked = forked_if_safe((problem, settings), min(question.workers, len(seeds))) if wanted else None
+    if forked is not None:
+        with closing(forked):
+            found = forked.carry_out(_run_there, [(seed,) for seed in seeds], Event())
+            return [codes for _, codes in sorted(found, key=lambda each: each[0])]
+    with threadpool_limits(limits=1):
+        parallel = joblib.Parallel(n_jobs=question.workers, prefer="threads")
+        return list(parallel(joblib.delayed(_run)(problem, settings, seed) for seed in seeds))
+
+
+def _run_there(here: Here, seed: np.random.SeedSequence) -> Codes:
+    problem, settings = here.shared
+    return _run(problem, settings, seed)
+
+
+def _run(problem: Problem, settings: Settings, seed: np.random.SeedSequence) -> Codes:
+    return deque(evolve(problem, settings, np.random.default_rng(seed)), maxlen=1)[0].codes
 
 
 def _flagged(question: Question, runs: Sequence[Microdata]) -> list[_Class]:

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from outrisk.evolve import genetic, local_search, small
+from outrisk.evolve.ahead import is_compiled
 from outrisk.evolve.generation import Generation
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.settings import GeneticSettings, Settings
+from outrisk.evolve.schedule import tightens
+from outrisk.evolve.settings import GeneticSettings, LocalSearchSettings, Settings
 from outrisk.evolve.state import State
 
-__all__ = ["Generation", "State", "evolve"]
+__all__ = ["Generation", "State", "evolve", "has_compiled"]
 
 
 def evolve(
@@ -39,3 +41,8 @@ def evolve(
     if problem.n_records <= settings.anneal:
         return small.search(problem, settings, rng)
     return local_search.search(problem, settings, rng, state)
+
+
+def has_compiled(problem: Problem, settings: Settings) -> bool:
+    """Whether what a local search needs is compiled and kept; each of some processes would compile it for itself."""
+    return not isinstance(settings, LocalSearchSettings) or is_compiled(tightens(problem, settings))

@@ -92,6 +92,14 @@ def can_fork() -> bool:
     return sys.platform == "linux" and active_count() == 1
 
 
+def forked_if_safe(shared: object, processes: int) -> Forked | None:
+    """So many processes, forked now; None where one is enough, there can be no more, or it might do harm."""
+    if processes > 1 and can_fork():
+        with suppress(OSError):
+            return Forked(shared, processes)
+    return None
+
+
 class Forked:
     """So many processes, forked now; OSError where there can be no more. shared: what their work is about, as it is
     now. They end with `close`, or when this process does, however it ends.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Event
+from typing import Any
 
 import joblib
 import numpy as np
@@ -14,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from outrisk.codebook import Codebook
 from outrisk.errors import EvolveError
-from outrisk.evolve.loop import Generation, evolve
+from outrisk.evolve.loop import evolve, has_compiled
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import Settings
 from outrisk.microdata import Microdata
@@ -23,6 +24,7 @@ from outrisk.problem.blocks import Tally
 from outrisk.problem.released import Released, TallyPart
 from outrisk.prove.in_conflict import in_conflict
 from outrisk.records.provenance import seed_of
+from outrisk.side_by_side.forked import Forked, Here, Stop, forked_if_safe
 
 _COPIES = 2  # branch of the study's random tree; 0 and 1 are those of an assessment
 
@@ -85,36 +87,65 @@ def _check_records(output: Released, n_records: int) -> None:
             )
 
 
-Watcher = Callable[[int, Generation], None]  # is told of every generation of every copy, by its number, from any thread
+# is told of every generation of every copy: its number, the generation's, and the share of the numbers right by then
+Watcher = Callable[[int, int, float], None]
+
+
+def fork_copies(course: Course, workers: int) -> Forked | None:
+    """Processes for `make_copies`, forked now; None where threads do as well, or have to."""
+    wanted = has_compiled(course.problem, course.settings)
+    _ = course.problem.plan  # for all of them
+    return forked_if_safe(course, min(workers, course.copies)) if wanted else None
 
 
 def make_copies(
-    course: Course, workers: int, halt: Event | None = None, watcher: Watcher | None = None
+    course: Course,
+    workers: int,
+    halt: Event | None = None,
+    watcher: Watcher | None = None,
+    forked: Forked | None = None,
 ) -> Iterator[Copy]:
-    """Evolve the copies on `workers` threads, each given as it ends; a copy depends on seed and number alone.
+    """Evolve the copies on `workers` threads, or in processes forked for them, each given as it ends; a copy depends on
+    seed and number alone.
 
-    Once `halt` is set, copies that are not finished are left out.
+    Once `halt` is set, copies that are not finished are left out. The watcher may be called from any thread.
     """
-    problem = course.problem
-    _ = problem.plan
-    threads = max(1, workers // course.copies)
+    halt, threads = halt or Event(), max(1, workers // course.copies)
+    numbers = range(1, course.copies + 1)
+    if forked is not None:
+
+        def heard(at: int, told: tuple[int, float]) -> None:
+            if watcher is not None:
+                watcher(at + 1, *told)
+
+        for _, made in forked.carry_out(_made, [(number, threads) for number in numbers], halt, heard):
+            if made is not None:
+                yield replace(made, data=Microdata(course.codebook, made.data.codes))
+        return
+    _ = course.problem.plan
     with threadpool_limits(limits=1):  # linear algebra in one thread: the copies already fill the cores
-        made = joblib.Parallel(n_jobs=min(workers, course.copies), prefer="threads", return_as="generator_unordered")(
-            joblib.delayed(_make)(course, problem, number, threads, halt, watcher)
-            for number in range(1, course.copies + 1)
+        found = joblib.Parallel(n_jobs=min(workers, course.copies), prefer="threads", return_as="generator_unordered")(
+            joblib.delayed(_make)(course, number, threads, halt, watcher) for number in numbers
         )
-        yield from (copy for copy in made if copy is not None)
+        yield from (made for made in found if made is not None)
 
 
-def _make(
-    course: Course, problem: Problem, number: int, threads: int, halt: Event | None, watcher: Watcher | None
-) -> Copy | None:
+def _made(here: Here, number: int, threads: int) -> Copy | None:
+    """A copy evolved in a forked process."""
+
+    def watch(_: int, *told: Any) -> None:
+        here.tell(told)
+
+    return _make(here.shared, number, threads, here.halt, watch)
+
+
+def _make(course: Course, number: int, threads: int, halt: Stop, watcher: Watcher | None) -> Copy | None:
     started = time.perf_counter()
     rng = np.random.default_rng(seed_of(course.seed, [_COPIES, number]))
-    for generation in evolve(problem, course.settings, rng, threads):
+    for generation in evolve(course.problem, course.settings, rng, threads):
         if watcher is not None:
-            watcher(number, generation)
-        if halt is not None and halt.is_set():
+            watcher(number, generation.number, generation.errors.share)
+        if halt.is_set():
             return None
         if generation.stop:
             data = Microdata(course.codebook, generation.codes)

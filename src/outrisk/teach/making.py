@@ -23,7 +23,8 @@ from outrisk.outputs.conflicts import conflicts
 from outrisk.records.directory import RunDirectory
 from outrisk.records.provenance import data_digest, file_digest, versions
 from outrisk.records.schema import Input, Reproduced, TeachingCopy, TeachingManifest
-from outrisk.teach.course import Copy, Course, Watcher, make_copies
+from outrisk.side_by_side.forked import Forked
+from outrisk.teach.course import Copy, Course, Watcher, fork_copies, make_copies
 from outrisk.teach.handout import check_files, document
 from outrisk.teach.marked import marked_codebook, write_marked
 from outrisk.teach.scripts import r_script, stata_script
@@ -44,6 +45,7 @@ class Making:
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     clock: float = field(default_factory=time.perf_counter)
     copies: list[Copy] = field(default_factory=list)
+    forked: Forked | None = None  # processes that make them
 
     def __enter__(self) -> Making:
         """Begin the directory; it is discarded if the block ends with an error."""
@@ -57,12 +59,18 @@ class Making:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self.forked is not None:
+            self.forked.close()
         if error is not None and self.directory is not None:
             self.directory.discard()
 
+    def fork(self) -> None:
+        """Fork the processes that make the copies, where these are of use: before there are other threads."""
+        self.forked = fork_copies(self.course, self.workers)
+
     def make(self, halt: Event, watcher: Watcher, finished: Callable[[Copy], None]) -> None:
         """Evolve all copies, each told as it ends; once `halt` is set, those that have not ended are left out."""
-        for copy in make_copies(self.course, self.workers, halt, watcher):
+        for copy in make_copies(self.course, self.workers, halt, watcher, self.forked):
             self.copies.append(copy)
             finished(copy)
             if self.directory is not None:
