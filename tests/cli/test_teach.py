@@ -13,6 +13,7 @@ from rich.console import Console
 
 from outrisk.config import read_codebook
 from outrisk.microdata import from_frame
+from outrisk.report.pages.teaching_page import render_teaching
 from outrisk.tabular import read_table
 
 TABLE = {"kind": "frequencies", "by": ["area", "ill"], "values": [40, 20, 30, 25, 25, 20]}
@@ -259,3 +260,9 @@ def test_the_page_shows_cross_tables_pictures_and_a_chance_relation(tmp_path, ca
     assert {chance["first"], chance["second"]} in ({"area", "sex"}, {"sex", "ill"}) and len(chance["p_values"]) == 2
     assert (place / "read.do").read_text(encoding="utf-8").startswith("* synthetic")
     assert (place / "read.R").read_text(encoding="utf-8").startswith("# synthetic")
+    teaching = json.loads((place / "teaching.json").read_text(encoding="utf-8"))
+    teaching["chance"]["p_values"][1] = None  # as where the second data set has one group of enough records
+    (place / "teaching.json").write_text(json.dumps(teaching), encoding="utf-8")
+    render_teaching(place)
+    page = (place / "teaching.html").read_text(encoding="utf-8")
+    assert "p is undefined (only one of the groups has enough records)." in page

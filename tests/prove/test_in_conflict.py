@@ -1,11 +1,15 @@
 """Numbers that no data set has together are found and named, and no others; by planted contradictions."""
 
+import time
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 from pydantic import TypeAdapter
 
-from outrisk.config import OutputEntry
+from outrisk.config import OutputEntry, read_study
+from outrisk.load import load_study_data
 from outrisk.microdata import from_frame, infer_codebook
 from outrisk.outputs.base import release, released
 from outrisk.problem.refit import Refit
@@ -71,6 +75,32 @@ def test_a_mean_that_a_table_does_not_allow():
     found = in_conflict(data.codebook, outputs, 200)
     assert set(found[1]) == {0}  # the other mean can be
     assert outputs[1].labels[0] in next(iter(found[0].values()))
+
+
+def test_regressions_of_many_kinds_of_records_are_held_to_parts_of_people_alone(monkeypatch):
+    """Beside them a mean that no whole people have is named all the same, and they take no more time than they have."""
+    wide = {"kind": "logit", "formula": "ill ~ C(area) + age", "event": 1, "decimals": 3}
+    data, outputs = given(people(), [AGES, MEAN, wide], {(1, 0): 0.4})
+    monkeypatch.setattr("outrisk.prove.in_conflict._DENSE", 0)
+    found = in_conflict(data.codebook, outputs, 200)
+    assert set(found[1]) == {0} and not found[2]
+    study = read_study(Path(__file__).parents[2] / "configs" / "fair-regressions.yaml")
+    women = load_study_data(study).original
+    released_ = [release(output, women) for output in study.outputs(women.codebook)]
+    monkeypatch.undo()
+    began = time.perf_counter()
+    assert in_conflict(women.codebook, released_, len(women)) == [{} for _ in released_]
+    assert time.perf_counter() - began < 60.0  # 280 s, of ten that it had
+
+
+def test_whole_people_beside_a_regression(monkeypatch):
+    """A mean to three decimals that no whole ages of so many people have."""
+    mean = MEAN | {"decimals": 3}
+    data, outputs = given(people(), [{"kind": "frequencies", "by": ["sex"]}, mean, LOGIT], {(1, 0): 0.0005 * 7})
+    whole = in_conflict(data.codebook, outputs, 200)
+    monkeypatch.setattr("outrisk.prove.in_conflict._DENSE", 0)
+    assert in_conflict(data.codebook, outputs, 200) == whole
+    assert whole[1]
 
 
 def test_a_coefficient_that_a_table_does_not_allow():

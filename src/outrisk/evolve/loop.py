@@ -14,7 +14,7 @@ from outrisk.evolve.schedule import tightens
 from outrisk.evolve.settings import GeneticSettings, LocalSearchSettings, Settings
 from outrisk.evolve.state import State
 
-__all__ = ["Generation", "State", "evolve", "has_compiled"]
+__all__ = ["Generation", "State", "evolve", "has_compiled", "load_compiled"]
 
 
 def evolve(
@@ -46,3 +46,8 @@ def evolve(
 def has_compiled(problem: Problem, settings: Settings) -> bool:
     """Whether what a local search needs is compiled and kept; each of some processes would compile it for itself."""
     return not isinstance(settings, LocalSearchSettings) or is_compiled(tightens(problem, settings))
+
+
+def load_compiled(problem: Problem) -> None:
+    """Load what is compiled and kept, with what it takes to load it, for all processes that are then forked."""
+    problem.totals(np.zeros((1, len(problem.codebook.sizes)), np.uint16))

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from outrisk.codebook import Codebook
 from outrisk.errors import ProveError
@@ -23,6 +24,7 @@ from outrisk.prove.of_full_tables import not_as_tables_say
 from outrisk.prove.programme import Programme, programme
 
 _COLUMNS = 20_000  # kinds of records, at most
+_DENSE = 10_000  # numbers in the equations of regressions, from which whole ones take minutes, whatever they are given
 _SHOWN = 3  # numbers that are named
 
 
@@ -46,8 +48,8 @@ def in_conflict(
         of = programme(codebook, released, n_records, rules=rules, most_columns=_COLUMNS)
     except ProveError:
         return found
-    while infeasible(of, False, until) or infeasible(of, True, until):
-        one = contradiction(of, max(0.0, until - time.perf_counter()))
+    while (cannot_be := _infeasible(of, until)) is not None:
+        one = contradiction(cannot_be, max(0.0, until - time.perf_counter()))
         if not one.irreducible or not one.numbers:
             break
         named = _named(released, one)
@@ -56,6 +58,16 @@ def in_conflict(
                 found[position[output]][number] = _others(named, text, output)
         of = _without(of, one)
     return found
+
+
+def _infeasible(of: Programme, until: float) -> Programme | None:
+    """A programme that no numbers of people fit, or no whole ones: without regressions then, where these are many."""
+    if infeasible(of, False, until):
+        return of
+    models = {one.name for one in of.released if any(isinstance(part, ModelPart) for part in one.parts)}
+    dense = np.array([name in models for name in of.origin], np.bool_)
+    whole = _some(of, ~dense) if of.matrix[np.flatnonzero(dense)].nnz > _DENSE else of
+    return whole if infeasible(whole, True, until) else None
 
 
 def _named(released: Sequence[Released], of: Contradiction) -> dict[str, list[tuple[str, int]]]:
@@ -93,7 +105,11 @@ def _others(named: Mapping[str, list[tuple[str, int]]], this: str, output: str) 
 def _without(of: Programme, found: Contradiction) -> Programme:
     """A programme without some numbers."""
     gone = {(output, number) for output, number, _, _ in found.numbers}
-    kept = np.array([each not in gone for each in zip(of.origin, of.number.tolist(), strict=True)], np.bool_)
+    return _some(of, np.array([each not in gone for each in zip(of.origin, of.number.tolist(), strict=True)], np.bool_))
+
+
+def _some(of: Programme, kept: NDArray[np.bool_]) -> Programme:
+    """A programme of some of its rows (rows,)."""
     return replace(
         of,
         matrix=of.matrix[np.flatnonzero(kept)],

@@ -835,7 +835,8 @@ class Bars:
 @dataclass(frozen=True)
 class Chance:
     """A relation in synthetic data that no released number speaks of: where `first` is `group`, the `share` of records
-    with `second` at `value` is not the `usual` one. p_values: chi-squared, of each data set; tested: pairs looked at.
+    with `second` at `value` is not the `usual` one. p_values: chi-squared, of each data set, NaN
+    where it has no two groups to compare; tested: pairs looked at.
     """
 
     first: str
@@ -844,7 +845,7 @@ class Chance:
     value: str
     share: float
     usual: float
-    p_values: tuple[float, ...]
+    p_values: tuple[Number, ...]
     tested: int
 
 

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from outrisk.codebook import Codebook
 from outrisk.errors import EvolveError
-from outrisk.evolve.loop import evolve, has_compiled
+from outrisk.evolve.loop import evolve, has_compiled, load_compiled
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import Settings
 from outrisk.microdata import Microdata
@@ -31,7 +31,9 @@ _COPIES = 2  # branch of the study's random tree; 0 and 1 are those of an assess
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """All that teaching data are made from: no record is among it."""
+    """All that teaching data are made from: no record is among it. computed: the numbers were computed from records, so
+    that they contradict nothing.
+    """
 
     codebook: Codebook
     released: tuple[Released, ...]
@@ -40,6 +42,7 @@ class Course:
     settings: Settings
     seed: int
     copies: int
+    computed: bool = False
 
     @cached_property
     def problem(self) -> Problem:
@@ -50,7 +53,9 @@ class Course:
 
     @cached_property
     def conflicts(self) -> list[dict[int, str]]:
-        """What no data set has together, of the released numbers (see in_conflict.py)."""
+        """What no data set has together, of released numbers that are given (see in_conflict.py)."""
+        if self.computed:
+            return [{} for _ in self.released]
         rules = [rule.mask for rule in self.rules]
         return in_conflict(self.codebook, self.released, self.n_records, rules)
 
@@ -93,9 +98,11 @@ Watcher = Callable[[int, int, float], None]
 
 def fork_copies(course: Course, workers: int) -> Forked | None:
     """Processes for `make_copies`, forked now; None where threads do as well, or have to."""
-    wanted = has_compiled(course.problem, course.settings)
-    _ = course.problem.plan  # for all of them
-    return forked_if_safe(course, min(workers, course.copies)) if wanted else None
+    processes = min(workers, course.copies)
+    if processes < 2 or not has_compiled(course.problem, course.settings):
+        return None
+    load_compiled(course.problem)
+    return forked_if_safe(course, processes)
 
 
 def make_copies(

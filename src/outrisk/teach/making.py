@@ -158,7 +158,7 @@ def prepare(
             f"{study.path}: 'records' is missing; add how many the results rest on (--records, in Python records=)"
         )
     settings, rules = file.evolve.settings(), study.rules(codebook)
-    course = Course(codebook, released, n_records, rules, settings, file.evolve.seed, copies)
+    course = Course(codebook, released, n_records, rules, settings, file.evolve.seed, copies, original is not None)
     _ = marked_codebook(codebook), course.problem.plan  # their faults show here
     if original is None:
         _refuse_contradictions(study, course)

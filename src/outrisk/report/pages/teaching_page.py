@@ -147,9 +147,15 @@ def _numbers(page: Page) -> dict[str, Any]:
 def _relations(page: Page) -> dict[str, Any]:
     names = list(page.codebook.get("variables", {}))
     chance = page.teaching.chance
-    p_values = [] if chance is None else [f"{p:.2g}" if p >= 0.001 else "below 0.001" for p in chance.p_values]
+    p_values = [] if chance is None else [_p_value(p) for p in chance.p_values]
     found = {"chance": chance, "p_first": p_values[0] if p_values else "", "p_others": p_values[1:]}
     return {"teaching": page.teaching, "relations": _relation_rows(page.teaching.relations, names)} | found
+
+
+def _p_value(p: float) -> str:
+    if math.isnan(p):
+        return "undefined (only one of the groups has enough records)"
+    return f"{p:.2g}" if p >= 0.001 else "below 0.001"
 
 
 def _rules(page: Page) -> dict[str, Any]:
