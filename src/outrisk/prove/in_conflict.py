@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outrisk.codebook import Codebook
 from outrisk.errors import ProveError
@@ -66,7 +64,7 @@ def _infeasible(of: Programme, until: float) -> Programme | None:
         return of
     models = {one.name for one in of.released if any(isinstance(part, ModelPart) for part in one.parts)}
     dense = np.array([name in models for name in of.origin], np.bool_)
-    whole = _some(of, ~dense) if of.matrix[np.flatnonzero(dense)].nnz > _DENSE else of
+    whole = of.some(~dense) if of.matrix[np.flatnonzero(dense)].nnz > _DENSE else of
     return whole if infeasible(whole, True, until) else None
 
 
@@ -105,16 +103,4 @@ def _others(named: Mapping[str, list[tuple[str, int]]], this: str, output: str) 
 def _without(of: Programme, found: Contradiction) -> Programme:
     """A programme without some numbers."""
     gone = {(output, number) for output, number, _, _ in found.numbers}
-    return _some(of, np.array([each not in gone for each in zip(of.origin, of.number.tolist(), strict=True)], np.bool_))
-
-
-def _some(of: Programme, kept: NDArray[np.bool_]) -> Programme:
-    """A programme of some of its rows (rows,)."""
-    return replace(
-        of,
-        matrix=of.matrix[np.flatnonzero(kept)],
-        low=of.low[kept],
-        high=of.high[kept],
-        origin=tuple(name for name, stays in zip(of.origin, kept, strict=True) if stays),
-        number=of.number[kept],
-    )
+    return of.some(np.array([each not in gone for each in zip(of.origin, of.number.tolist(), strict=True)], np.bool_))

@@ -58,6 +58,18 @@ class Programme:
     left_out: Mapping[str, str]
     integer: int = 20_000
 
+    def some(self, kept: NDArray[np.bool_]) -> Programme:
+        """The programme of some of its rows (rows,)."""
+        at = np.flatnonzero(kept)
+        return replace(
+            self,
+            matrix=sparse.csr_array(self.matrix[at]),
+            low=self.low[at],
+            high=self.high[at],
+            origin=tuple(self.origin[k] for k in at.tolist()),
+            number=self.number[at],
+        )
+
     @property
     def n_kinds(self) -> int:
         """Kinds of records within a group, U."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -110,12 +109,4 @@ class Solver:
 def only(of: Programme, outputs: Sequence[str]) -> Programme:
     """The programme of some outputs, all else left as it is."""
     chosen = {"", *outputs}
-    at = np.array([k for k, origin in enumerate(of.origin) if origin in chosen], dtype=np.int64)
-    return replace(
-        of,
-        matrix=sparse.csr_array(of.matrix[at]),
-        low=of.low[at],
-        high=of.high[at],
-        origin=tuple(of.origin[k] for k in at.tolist()),
-        number=of.number[at],
-    )
+    return of.some(np.array([origin in chosen for origin in of.origin], np.bool_))
