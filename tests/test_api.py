@@ -325,6 +325,7 @@ def test_what_cannot_be_taught(df, changes, message):
         ({"metrics": "NNAA", "privacy": True}, r"\[metrics\] is 'NNAA': write a list"),
         ({"attacks": "all"}, "attacks is 'all'; give True or False"),
         ({"privacy": 3}, "privacy is 3; give True or False"),
+        ({"quiet": "x"}, "quiet is 'x'; give True or False"),
         ({"privacy": True, "sample": "x"}, "sample is 'x'; give a whole number from 2"),
         ({"attacks_encoding": "ordinal"}, "attacks_encoding is about the classifiers; give attacks=True too"),
         ({"codebook": CODEBOOK}, "codebook: is a dict"),
@@ -528,6 +529,12 @@ def test_check_and_prove_take_what_assess_takes(df):
         ("assess", {"workers": "x"}, "workers is 'x'; give a whole number from 1"),
         ("assess", {"workers": 0}, "workers is 0; give a whole number from 1"),
         ("assess", {"out": 3}, "out is 3; give a path"),
+        ("assess", {"force": 1}, "force is 1; give True or False"),
+        ("assess", {"quiet": "x"}, "quiet is 'x'; give True or False"),
+        ("assess", {"backend": "nowhere"}, "backend is 'nowhere': it must be one of"),
+        ("assess", {"backend": "dask"}, "backend dask and address go together"),
+        ("check", {"inside": "x"}, "inside is 'x'; give True or False"),
+        ("teach", {"quiet": 1}, "quiet is 1; give True or False"),
         ("teach", {"workers": 1.5}, "workers is 1.5; give a whole number from 1"),
         ("follow", {"workers": -1}, "workers is -1; give a whole number from 1"),
         ("follow", {"runs": {1: 2}}, "runs is {1: 2}; give a whole number from 1"),
@@ -544,7 +551,21 @@ def test_check_and_prove_take_what_assess_takes(df):
 def test_arguments_that_no_study_file_has_are_checked(call, arguments, message):
     data = pd.DataFrame({"age": [20, 30, 40, 50] * 10, "ill": [0, 1, 1, 0] * 10})
     more = {} if call == "init" else {"outputs": [outrisk.Frequencies(["age", "ill"])]}
-    if call in ("assess", "follow", "prove"):
+    if call in ("assess", "check", "follow", "prove"):
         more |= {"keys": ["age"], "target": "ill"}
     with pytest.raises(OutRiskError, match=re.escape(message)):
         getattr(outrisk, call)(data, **more, **arguments)
+
+
+def test_what_is_written_goes_to_a_path():
+    data = pd.DataFrame({"age": [20, 30, 40, 50] * 10, "ill": [0, 1, 1, 0] * 10})
+    outputs = [outrisk.Frequencies(["age", "ill"])]
+    found = outrisk.assess(data, outputs, keys=["age"], target="ill", runs=1, quiet=True)
+    made = outrisk.teach(data, outputs, quiet=True)
+    proof, started = outrisk.prove(data, outputs, keys=["age"], target="ill"), outrisk.init(data)
+    for write in (found.write, found.report, made.write, proof.write, lambda place: started.write(place, "d.csv")):
+        with pytest.raises(OutRiskError, match=r" is 3; give a path, a text or a pathlib\.Path"):
+            write(3)
+    for write in (found.write, made.write):
+        with pytest.raises(OutRiskError, match="force is 'x'; give True or False"):
+            write("somewhere", force="x")

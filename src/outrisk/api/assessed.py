@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from outrisk.api.checks_of_arguments import check_file
+from outrisk.api.checks_of_arguments import check_file, check_place, check_switch
 from outrisk.assess.study_run import StudyRun
 from outrisk.assess.verdict.wording import number
 from outrisk.codebook import Codebook
@@ -231,15 +231,15 @@ class Assessed:
 
         Both are self-contained; files of the run that they speak of are written by `write`.
         """
-        path = Path(path)
-        check_file(path)
+        path = check_file(path)
         with tempfile.TemporaryDirectory() as place:
             copy_pages(self.write(Path(place) / self._run.study.file.name), path)
         return path
 
     def write(self, out: str | Path, force: bool = False) -> Path:
         """Write a run directory as `outrisk assess` does, report included, and return its path."""
-        directory = RunDirectory(Path(out), force)
+        check_switch(force, "force")
+        directory = RunDirectory(check_place(out, "out"), force)
         directory.open()
         try:
             self._run.write(directory)

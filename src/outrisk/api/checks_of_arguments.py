@@ -32,18 +32,21 @@ def check_codebook(codebook: object) -> None:
         )
 
 
-def check_file(path: Path) -> None:
-    """ConfigError where no file of this name can be written: it is a folder, or in none."""
+def check_file(given: object) -> Path:
+    """The path of a file to write; ConfigError where none of this name can be: it is a folder, or in none."""
+    path = check_place(given, "path")
     if path.is_dir():
         raise ConfigError(f"{path} is a directory; name the file to write")
     if not path.parent.is_dir():
         raise ConfigError(f"{path.parent}: no such directory; make it, or name another file")
+    return path
 
 
-def check_place(place: object, what: str) -> None:
-    """ConfigError for what is no path, neither a text nor a `Path`."""
+def check_place(place: object, what: str) -> Path:
+    """The path; ConfigError for what is none, neither a text nor a `Path`."""
     if not isinstance(place, str | Path):
         raise ConfigError(f"{what} is {place!r}; give a path, a text or a pathlib.Path")
+    return Path(place)
 
 
 def check_count(given: object, what: str, least: int = 1, or_none: bool = False) -> None:

@@ -12,7 +12,16 @@ from typing import Any
 import pandas as pd
 from rich.console import Console
 
-from outrisk.api.checks_of_arguments import check_codebook, check_count, check_frame, listed, seeded, several
+from outrisk.api.checks_of_arguments import (
+    check_codebook,
+    check_count,
+    check_frame,
+    check_place,
+    check_switch,
+    listed,
+    seeded,
+    several,
+)
 from outrisk.api.entries import check_sources, entry_of, numbered, plain_entry
 from outrisk.api.not_over_inputs import check_directory
 from outrisk.codebook import Codebook
@@ -77,7 +86,8 @@ class Taught:
         """
         more = several(more, "more")
         _check_endings(more, self._making.course.codebook)
-        directory = RunDirectory(Path(out), force)
+        check_switch(force, "force")
+        directory = RunDirectory(check_place(out, "out"), force)
         directory.open()
         try:
             self._making.write(directory, more)
@@ -128,6 +138,7 @@ def teach(
     """
     check_codebook(codebook)
     check_count(workers, "workers", or_none=True)
+    check_switch(quiet, "quiet")
     document: dict[str, Any] = {
         "name": name,
         "rules": listed(rules),

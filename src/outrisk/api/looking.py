@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from outrisk.api.checks_of_arguments import section
+from outrisk.api.checks_of_arguments import check_switch, section
 from outrisk.api.studies import studies_at, study_of_session
 from outrisk.assess.contributions.earlier import check_earlier
 from outrisk.assess.look import Found, in_a_sentence, look
@@ -68,6 +68,7 @@ def check(
     --------
     >>> outrisk.check(df, [pd.crosstab(df.area, df.ill)], keys=["age", "area"], target="ill").findings
     """
+    check_switch(inside, "inside")
     settings = {"name": "study", "appetite": {} if appetite is None else section(appetite)}
     study, records = study_of_session(
         "outrisk.check", {"data": data}, outputs, keys, target, codebook, decimals, settings, released

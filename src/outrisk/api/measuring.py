@@ -86,14 +86,13 @@ class Measured:
 
     def json(self, path: str | Path) -> None:
         """Write all results to a file; what is not defined is null."""
-        check_file(Path(path))
-        write_text(Path(path), json.dumps(self.document, indent=1, allow_nan=False) + "\n")
+        write_text(check_file(path), json.dumps(self.document, indent=1, allow_nan=False) + "\n")
 
     def report(self, path: str | Path) -> Path:
         """Write a self-contained page, and return its path."""
-        check_file(Path(path))
-        write_text(Path(path), render_measured(self.document))
-        return Path(path)
+        place = check_file(path)
+        write_text(place, render_measured(self.document))
+        return place
 
 
 def measure(
@@ -147,6 +146,7 @@ def measure(
     metrics = several(metrics, "metrics")
     check_switch(attacks, "attacks")
     check_switch(privacy, "privacy")
+    check_switch(quiet, "quiet")
     check_count(sample, "sample", 2, or_none=True)
     for name, given in (("metrics", metrics), ("sample", sample), ("time_limit", time_limit)):
         if given is not None and given != () and not privacy:

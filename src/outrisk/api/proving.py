@@ -64,8 +64,7 @@ class Proof:
 
     def write(self, path: str | Path) -> None:
         """Write `certain` as CSV."""
-        check_file(Path(path))
-        with whole(Path(path)) as draft:
+        with whole(check_file(path)) as draft:
             self.certain.to_csv(draft, index=False)
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pandas as pd
 import yaml
 
-from outrisk.api.checks_of_arguments import check_count, check_file, check_frame, several
+from outrisk.api.checks_of_arguments import check_count, check_file, check_frame, check_place, check_switch, several
 from outrisk.api.not_over_inputs import check_outputs
 from outrisk.appetite import Appetite
 from outrisk.codebook import Codebook, codebook_to_dict
@@ -143,7 +143,8 @@ class Starter:
 
     def write(self, study: str | Path, data: str | Path, force: bool = False) -> tuple[Path, Path]:
         """Write study and codebook for records in the file `data`: their paths. ConfigError if a file is in the way."""
-        study, data = Path(study), Path(data)
+        check_switch(force, "force")
+        study, data = check_place(study, "study"), check_place(data, "data")
         codebook = _checked(study, force)
         check_outputs((study, codebook), (data,))
         place = str(data if study.parent == Path() else _relative(data, study.parent))

@@ -18,6 +18,7 @@ from outrisk.api.checks_of_arguments import (
     check_count,
     check_frame,
     check_place,
+    check_switch,
     listed,
     section,
     seeded,
@@ -115,8 +116,9 @@ def assess(
     >>> result = outrisk.assess(df, [fit, pd.crosstab(df.area, df.ill)], keys=["age", "area"], target="ill")
     """
     check_count(workers, "workers", or_none=True)
-    if out is not None:
-        check_place(out, "out")
+    check_switch(force, "force")
+    check_switch(quiet, "quiet")
+    place = None if out is None else check_place(out, "out")
     settings: dict[str, Any] = {
         "name": name,
         "rules": listed(rules),
@@ -144,7 +146,7 @@ def assess(
     study, records = study_of_session(
         "outrisk.assess", frames, outputs, keys, target, codebook, decimals, settings, released
     )
-    directory = None if out is None else StudyDirectory(Path(out), force)
+    directory = None if place is None else StudyDirectory(place, force)
     if directory is not None:
         check_directory(directory.folder, study.files)
     run = prepare(study, records, directory, workers)

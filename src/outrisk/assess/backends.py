@@ -109,21 +109,21 @@ def connect(name: str | None, address: str | None) -> Backend:
     if name is None:
         name = "fork" if address is None and can_fork() else "threads"
     if name == "fork" and sys.platform != "linux":
-        raise ConfigError("--backend is 'fork', which is safe on Linux alone; give threads, or loky for processes")
+        raise ConfigError("backend is 'fork', which is safe on Linux alone; give threads, or loky for processes")
     if name not in BACKENDS:
-        raise ConfigError(f"--backend is {name!r}: it must be one of {list(BACKENDS)}")
+        raise ConfigError(f"backend is {name!r}: it must be one of {list(BACKENDS)}")
     if (address is None) == (name == "dask"):
-        raise ConfigError("--backend dask and --address go together: the address of the scheduler, tcp://HOST:8786")
+        raise ConfigError("backend dask and address go together: the address of the scheduler, tcp://HOST:8786")
     if name != "dask":
         return Backend(name)
     try:
         from distributed import Client
     except ImportError:
-        raise ConfigError("--backend dask is not installed; pip install 'outrisk[dask]'") from None
+        raise ConfigError("backend dask is not installed; pip install 'outrisk[dask]'") from None
     try:
         client = Client(address, timeout=_ANSWER, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:  # TimeoutError is an OSError
-        raise ConfigError(f"--address {address}: no dask scheduler answers there ({_short(error)})") from None
+        raise ConfigError(f"address {address}: no dask scheduler answers there ({_short(error)})") from None
     try:
         _check_workers(client, str(address))
     except BaseException:
@@ -137,14 +137,14 @@ def _check_workers(client: Any, address: str) -> None:
     try:
         found = client.run(_code)
     except Exception as error:  # whatever a worker says
-        raise ConfigError(f"--address {address}: a worker has no OutRisk that runs ({_short(error)})") from None
+        raise ConfigError(f"address {address}: a worker has no OutRisk that runs ({_short(error)})") from None
     if not found:
-        raise ConfigError(f"--address {address}: the scheduler has no workers; start some")
+        raise ConfigError(f"address {address}: the scheduler has no workers; start some")
     own = _code()
     for worker, code in found.items():
         other = [f"{name} is {code.get(name)}, here {own[name]}" for name in own if code.get(name) != own[name]]
         if other:
-            raise ConfigError(f"--address {address}: worker {worker} has other code: {'; '.join(other[:2])}")
+            raise ConfigError(f"address {address}: worker {worker} has other code: {'; '.join(other[:2])}")
 
 
 def _code() -> dict[str, str]:
