@@ -201,8 +201,9 @@ def _received(link: Connection) -> Any:
 
 def _gone() -> ConfigError:
     return ConfigError(
-        "a process that carried out a run has been ended from outside, as a system does that is short of memory; the "
-        "runs that have ended are kept, and the same command goes on: give fewer --workers, or --backend threads"
+        "a process that carried out a run has been ended from outside, as a system does that is short of memory: give "
+        "fewer --workers, in Python workers= (1 forks none); of a study that is written the runs that have ended are "
+        "kept, and the same command goes on"
     )
 
 
