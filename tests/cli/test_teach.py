@@ -132,7 +132,8 @@ def test_with_data_the_numbers_are_computed_and_that_is_said(tmp_path, capsys):
     code, out, err = outrisk(capsys, "teach", path, "--out", place)
     assert (code, err) == (0, "")
     assert "the numbers were computed from the study's data" in out
-    assert "Not from a publication" in (place / "teaching.html").read_text()
+    assert "Not from a publication" in (page := (place / "teaching.html").read_text(encoding="utf-8"))
+    assert "<code>outrisk assess</code> measures what they give away" in page
     made = pd.read_csv(place / "synthetic" / "small_synthetic_1.csv")
     assert (made.groupby(["area", "ill"]).size() == records().groupby(["area", "ill"]).size()).all()
 
