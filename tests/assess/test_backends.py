@@ -92,7 +92,7 @@ def test_a_session_has_the_same_backends():
     )
     assert (first.released["refit"] == other.released["refit"]).all()
     assert first.key_sets.equals(other.key_sets)
-    with pytest.raises(ConfigError, match="backend is 'cluster': it must be one of"):
+    with pytest.raises(ConfigError, match=r"^backend is 'cluster': it must be one of"):
         api.assess(data, [api.Logit("ill ~ sex")], backend="cluster", **asked)
 
 
@@ -193,9 +193,9 @@ def test_a_cluster_that_is_not_there(tmp_path, capsys, monkeypatch):
         address = f"tcp://127.0.0.1:{nobody.getsockname()[1]}"
         path = write_study(tmp_path, RUNS)
         message = refused(capsys, "assess", path, "--out", tmp_path / "run", "--backend", "dask", "--address", address)
-    assert f"address {address}: no dask scheduler answers there" in message
+    assert f" address {address}: no dask scheduler answers there" in message
     assert not (tmp_path / "run").exists()
-    with pytest.raises(ConfigError, match="address 5: no dask scheduler answers there"):
+    with pytest.raises(ConfigError, match=r"^address 5: no dask scheduler answers there"):
         backends.connect("dask", 5)
 
 
@@ -210,7 +210,7 @@ def test_what_is_not_installed(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     path = write_study(tmp_path, RUNS)
     message = refused(capsys, "assess", path, "--backend", "dask", "--address", "tcp://127.0.0.1:1")
-    assert "backend dask is not installed; pip install 'outrisk[dask]'" in message
+    assert " backend dask is not installed; pip install 'outrisk[dask]'" in message
 
 
 @pytest.mark.parametrize("options", [("--backend", "dask"), ("--backend", "loky", "--address", "tcp://x:1")])

@@ -86,10 +86,10 @@ def test_regressions_of_many_kinds_of_records_are_held_to_parts_of_people_alone(
     assert set(found[1]) == {0} and not found[2]
     study = read_study(Path(__file__).parents[2] / "configs" / "fair-regressions.yaml")
     women = load_study_data(study).original
-    released_ = [release(output, women) for output in study.outputs(women.codebook)]
+    of_women = [release(output, women) for output in study.outputs(women.codebook)]
     monkeypatch.undo()
     began = time.perf_counter()
-    assert in_conflict(women.codebook, released_, len(women)) == [{} for _ in released_]
+    assert in_conflict(women.codebook, of_women, len(women)) == [{} for _ in of_women]
     assert time.perf_counter() - began < 60.0  # 280 s, of ten that it had
 
 

@@ -32,7 +32,7 @@ from outrisk.evolve.compiled.kept_code import kept
 from outrisk.evolve.loop import has_compiled
 from outrisk.records.provenance import code_digest, peak_memory_mb, versions
 from outrisk.risk.attribution.nearest_compiled import nearest
-from outrisk.side_by_side.forked import Forked, Here, can_fork
+from outrisk.side_by_side.forked import Forked, Here, can_fork, forked_if_possible
 
 BACKENDS = ("fork", "threads", "loky", "dask")
 _ANSWER = 10.0  # seconds that a scheduler has to answer
@@ -72,9 +72,8 @@ class Backend:
         """Fork processes, if this is what they are wanted for; threads do what is not worth them, or has code that is
         not compiled yet, which each of them would compile for itself.
         """
-        if self.name == "fork" and processes > 1 and all(_is_compiled(job) for job in planned.jobs):
-            with suppress(OSError):  # no more processes, or no more memory
-                self.processes = Forked(planned, processes)
+        if self.name == "fork" and all(_is_compiled(job) for job in planned.jobs):
+            self.processes = forked_if_possible(planned, processes)
 
     @property
     def memory(self) -> float | None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from outrisk.assess.verdict.reproduction import distance
-from outrisk.evolve.loop import evolve, has_compiled, load_compiled
+from outrisk.evolve.loop import evolve, load_compiled
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import Settings
 from outrisk.microdata import Codes, Microdata
@@ -144,10 +144,9 @@ def _evolved(question: Question, records: Microdata, number: int) -> tuple[list[
 
 def _codes_of_runs(problem: Problem, question: Question, seeds: Sequence[np.random.SeedSequence]) -> list[Codes]:
     """Of every run; side by side in processes forked for them, on threads where these are not safe or not worth it."""
-    settings, processes, forked = question.settings, min(question.workers, len(seeds)), None
-    if processes > 1 and has_compiled(problem, settings):
-        load_compiled(problem)
-        forked = forked_if_safe((problem, settings), processes)
+    settings, processes = question.settings, min(question.workers, len(seeds))
+    ready = processes > 1 and load_compiled(problem, settings)
+    forked = forked_if_safe((problem, settings), processes) if ready else None
     if forked is not None:
         with closing(forked):
             found = forked.carry_out(_run_there, [(seed,) for seed in seeds], Event())

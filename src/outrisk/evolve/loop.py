@@ -48,6 +48,11 @@ def has_compiled(problem: Problem, settings: Settings) -> bool:
     return not isinstance(settings, LocalSearchSettings) or is_compiled(tightens(problem, settings))
 
 
-def load_compiled(problem: Problem) -> None:
-    """Load what is compiled and kept, with what it takes to load it, for all processes that are then forked."""
+def load_compiled(problem: Problem, settings: Settings) -> bool:
+    """Load what is compiled and kept, with what it takes to load it, for all processes that are then forked; False, and
+    nothing is loaded, where some of it is not.
+    """
+    if not has_compiled(problem, settings):
+        return False
     problem.totals(np.zeros((1, len(problem.codebook.sizes)), np.uint16))
+    return True

@@ -835,8 +835,8 @@ class Bars:
 @dataclass(frozen=True)
 class Chance:
     """A relation in synthetic data that no released number speaks of: where `first` is `group`, the `share` of records
-    with `second` at `value` is not the `usual` one. p_values: chi-squared, of each data set, NaN
-    where it has no two groups to compare; tested: pairs looked at.
+    with `second` at `value` is not the `usual` one. p_values: chi-squared, of each data set, NaN where it has no two
+    groups to compare; tested: pairs looked at.
     """
 
     first: str

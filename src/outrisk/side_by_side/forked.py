@@ -92,12 +92,17 @@ def can_fork() -> bool:
     return sys.platform == "linux" and active_count() == 1
 
 
-def forked_if_safe(shared: object, processes: int) -> Forked | None:
-    """So many processes, forked now; None where one is enough, there can be no more, or it might do harm."""
-    if processes > 1 and can_fork():
+def forked_if_possible(shared: object, processes: int) -> Forked | None:
+    """So many processes, forked now; None where one is enough, or there can be no more, or no more memory."""
+    if processes > 1:
         with suppress(OSError):
             return Forked(shared, processes)
     return None
+
+
+def forked_if_safe(shared: object, processes: int) -> Forked | None:
+    """The same, but None too where it might do harm."""
+    return forked_if_possible(shared, processes) if can_fork() else None
 
 
 class Forked:

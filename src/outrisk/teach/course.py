@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from outrisk.codebook import Codebook
 from outrisk.errors import EvolveError
-from outrisk.evolve.loop import evolve, has_compiled, load_compiled
+from outrisk.evolve.loop import evolve, load_compiled
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import Settings
 from outrisk.microdata import Microdata
@@ -99,10 +99,8 @@ Watcher = Callable[[int, int, float], None]
 def fork_copies(course: Course, workers: int) -> Forked | None:
     """Processes for `make_copies`, forked now; None where threads do as well, or have to."""
     processes = min(workers, course.copies)
-    if processes < 2 or not has_compiled(course.problem, course.settings):
-        return None
-    load_compiled(course.problem)
-    return forked_if_safe(course, processes)
+    ready = processes > 1 and load_compiled(course.problem, course.settings)
+    return forked_if_safe(course, processes) if ready else None
 
 
 def make_copies(

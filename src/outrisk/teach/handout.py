@@ -64,16 +64,11 @@ def agreement(difference: float, decimals: int) -> float:
     return next((d for d in range(decimals, -1, -1) if agrees(difference, d)), math.nan)
 
 
-def document(
-    course: Course, copies: Sequence[TeachingCopy], data: Sequence[Microdata], computed: bool, source: str
-) -> Teaching:
-    """The content of teaching.json.
-
-    `data`: the records of each copy. `computed`: the released numbers come from the study's own data.
-    """
+def document(course: Course, copies: Sequence[TeachingCopy], data: Sequence[Microdata], source: str) -> Teaching:
+    """The content of teaching.json. `data`: the records of each copy."""
     tied = relations(course.codebook, course.released, course.rules)
     return Teaching(
-        computed=computed,
+        computed=course.computed,
         source=source,
         records=course.n_records,
         outputs=tuple(ReleasedOutput.of(released) for released in course.released),

@@ -88,12 +88,11 @@ class Making:
             facts, found = check_files(course, copy, self._write_copy(directory, copy, more))
             checked.append(facts)
             rows += found
-        computed = self.original is not None
         directory.rows("reproduced.csv", Reproduced, rows)
         directory.json(
-            "teaching.json", document(course, checked, [copy.data for copy in self.copies], computed, study.file.source)
+            "teaching.json", document(course, checked, [copy.data for copy in self.copies], study.file.source)
         )
-        records = {"records": None if computed else course.n_records}
+        records = {"records": None if course.computed else course.n_records}
         _write_marked_yaml(directory, "study.yaml", study.stored(directory.final, course.codebook) | records)
         _write_marked_yaml(directory, "codebook.yaml", codebook_to_dict(marked_codebook(course.codebook)))
         first = f"synthetic/{study.file.name}_synthetic_{self.copies[0].number}.csv" if self.copies else ""
