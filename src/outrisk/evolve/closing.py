@@ -2,10 +2,11 @@
 
 Around a data set that is near, every number changes by a sum over records (around.py). A batch of swaps that leave
 tables of counts as they are is drawn, and those of them are made whose changes of all other numbers add up to what
-these miss (balance.py). What is left is due to the few swaps that are whole for no other reason than that they must be,
-so it is of the size of a swap: as numbers come nearer, smaller ones are used, between records that are nearly alike. A
-search that makes a swap where it alone does good has to go along a narrow valley, in which nearly every swap makes some
-number worse.
+these miss (balance.py). Until all have been near, those that are count as met: to bring them nearer would take from the
+last few what these need. What is left is due to the few swaps that are whole for no other reason than that they must
+be, so it is of the size of a swap: as numbers come nearer, smaller ones are used, between records that are nearly
+alike. A search that makes a swap where it alone does good has to go along a narrow valley, in which nearly every swap
+makes some number worse.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from numpy.typing import NDArray
 from outrisk.evolve.around import Equations, equations_at
 from outrisk.evolve.balance import balanced, shares_to
 from outrisk.evolve.candidate import Candidate
+from outrisk.evolve.compiled import cube
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.mending import MOST
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.swaps import Edits, changes_by, draw_swaps, drawn_alike, within
+from outrisk.evolve.tilted import INSIDE
 from outrisk.evolve.tuning import TUNING
 from outrisk.evolve.weights import pressed
 from outrisk.problem.blocks import Array
@@ -35,6 +38,7 @@ KICKS = 20, 5  # rounds without gain that go on all the same, at most; where it 
 FAR, HEAVY = 20, 30.0  # numbers far, up to which there is emphasis on them; what it grows to at most
 BRIEF, FEW = 250, 2  # numbers of regressions beyond which rounds are few (mixed); how many
 EACH = 8  # records for each swap that is kept, at least
+HEAT = 0.1  # of the mean square of what is missed, that annealing begins with where numbers may be off
 
 
 @dataclass
@@ -43,7 +47,7 @@ class Closing:
     swaps; their sampling errors (total k,); rounds, those of late without gain, and those that went on all the same;
     generations in which tables of counts were mended; whether rounds are few, as they take long; swaps that change
     little, drawn in earlier rounds, and what their records were; what emphasis is on each number (total k,), None at
-    first.
+    first; whether all numbers have been near.
     """
 
     near: float = TUNING.near[0]
@@ -56,6 +60,7 @@ class Closing:
     brief: bool = False
     small: list[NDArray[Any]] = field(default_factory=list)
     emphasis: Array | None = None
+    arrived: bool = False
 
     @property
     def last(self) -> bool:
@@ -106,10 +111,24 @@ class Closing:
         wanted = self._wanted(equations)
         return wanted if self.emphasis is None else np.asarray(wanted / self.emphasis[equations.number])
 
+    def _free(self, equations: Equations) -> Array:
+        """By how much each number (q,) may be off for nothing: by most of what makes it near, until all have been."""
+        near = np.maximum(NEAR * equations.error, equations.half)
+        return np.zeros(len(near)) if self.arrived else np.asarray(INSIDE * near)
+
+    def _missing(self, equations: Equations) -> Array:
+        """What numbers (q,) miss."""
+        return _to_go(equations)
+
+    def _beyond(self, equations: Equations, missing: Array) -> Array:
+        """What numbers that miss so much (q,) are beyond what they may, in what they are to be brought to."""
+        digits = np.minimum(equations.half, equations.error)
+        beyond = np.where(np.abs(missing) <= digits, 0.0, np.maximum(np.abs(missing) - self._free(equations), 0.0))
+        return np.asarray(beyond / self.scale(equations))
+
     def merit(self, equations: Equations) -> float:
-        """Sum of squares of what numbers miss, in what they are to be brought to."""
-        off = np.where(equations.off == 0.0, 0.0, _to_go(equations))
-        return _squares(off / self.scale(equations))
+        """Sum of squares of what numbers miss beyond what they may, in what they are to be brought to."""
+        return _squares(self._beyond(equations, self._missing(equations)))
 
     def tighten(self, equations: Equations) -> None:
         """Lay more emphasis on the last few numbers that are far (Morris 1993). Bring all nearer, once they are as near
@@ -117,6 +136,7 @@ class Closing:
         """
         off = np.abs(equations.off)
         far = off > NEAR * equations.error
+        self.arrived |= not far.any()
         if 0 < far.sum() <= FAR:
             self.emphasis = np.minimum(self.pressed(equations, far), HEAVY)
         least = TUNING.near[1] if (off <= 0.5 * NEAR * equations.error).all() else 0.5 * NEAR
@@ -141,22 +161,54 @@ class Closing:
             self.kicks, self.idle, self.emphasis = self.kicks + 1, 0, None
         return self.idle == 0
 
-    def round(self, candidate: Candidate, equations: Equations, linear: Linear, rng: np.random.Generator) -> None:
-        """One round, in place."""
-        codes, scale = candidate.codes, self.scale(equations)
-        met = np.abs(equations.missing) <= 2.0 * TUNING.half * equations.half
-        asked = np.where(met, 0.0, _to_go(equations) / scale)
-        edits = _drawn(codes, equations, linear, asked, self.kept(codes), rng)
-        rows = changes_by(equations, codes, edits) / scale
-        size = np.sqrt((rows**2).sum(axis=1))
-        self.keep(codes, edits, size)
+    def round(self, candidate: Candidate, equations: Equations, linear: Linear, rng: np.random.Generator) -> bool:
+        """One round, in place. Returns whether, to first order, it gains."""
+        scale = self.scale(equations)
+        missing, free = self._missing(equations) / scale, self._free(equations) / scale
+        asked, wide = self._asked(equations, missing, free)
+        edits = self._drawn(candidate.codes, equations, linear, asked, rng)
+        rows = changes_by(equations, candidate.codes, edits) / scale
+        size = np.sqrt(((rows / wide) ** 2).sum(axis=1))
+        self.keep(candidate.codes, edits, size)
         some = self.short(size, asked, rng)
         if len(some) < 2:
-            return
+            return False
         rows = np.ascontiguousarray(rows[some])
-        shares = shares_to(rows, asked, TUNING.share, self.slack)
-        taken, _ = balanced(rows, shares, asked, np.argsort(-size[some]), SWEEPS, rng)
+        narrow = np.ascontiguousarray(rows / wide)
+        shares = shares_to(narrow, asked, TUNING.share, self.slack)
+        polish = 0 if free.any() else SWEEPS
+        taken, off = balanced(narrow, shares, asked, np.argsort(-size[some]), polish, rng)
+        if free.any():
+            off = taken @ rows - missing
+            left = np.maximum(np.abs(off) - free, 0.0)
+            cube.settle(rows, taken, off, free, HEAT * _squares(left) / len(off), SWEEPS, rng)
         make(candidate, linear.problem, edits, some[taken])
+        return _squares(self._beyond(equations, off * scale)) < self.merit(equations)
+
+    def _asked(self, equations: Equations, missing: Array, free: Array) -> tuple[Array, Array]:
+        """What a round's swaps are to add up to, and what each number is measured in for that, (q,) both: nothing for
+        numbers that are met, and where they may be off, these count for little.
+        """
+        if not free.any():
+            met = np.abs(equations.missing) <= 2.0 * TUNING.half * equations.half
+            return np.where(met, 0.0, missing), np.ones(len(missing))
+        beyond = missing - np.clip(missing, -free, free)
+        inside = beyond == 0.0
+        wide = np.where(inside, np.maximum(0.5 * free, 1.0), 1.0)
+        return np.where(inside, 0.0, beyond + np.sign(missing) * np.minimum(0.5 * free, 1.0)) / wide, wide
+
+    def _drawn(
+        self, codes: Codes, equations: Equations, linear: Linear, asked: Array, rng: np.random.Generator
+    ) -> Edits:
+        """Swaps that leave the kept totals as they are, among any records, or those that bear on a number that is off:
+        half of them between records that are alike in most, half by sorting.
+        """
+        kept = self.kept(codes)
+        who = drawn_from(equations, asked, codes, kept, TUNING.swaps // 3, rng)
+        alike, sorted_ = np.array_split(who, 2)
+        found = drawn_alike(linear.problem, codes, alike[:SEEN], equations.kept, linear.ranges, rng)
+        found = found.beside(draw_swaps(linear.problem, codes, sorted_, equations.kept, equations.loose, rng))
+        return within(linear.problem, codes, kept.beside(found) if kept is not None else found, equations.room, rng)
 
     def reach(self, rng: np.random.Generator) -> float:
         """The longest swap of a round, of what is missed: as numbers come nearer, left to chance, as to move one of
@@ -200,19 +252,6 @@ def make(candidate: Candidate, problem: Problem, edits: Edits, some: NDArray[np.
     which = made[edits.of]
     candidate.codes[edits.record[which]] = edits.after[which]
     candidate.totals = problem.totals(candidate.codes)
-
-
-def _drawn(
-    codes: Codes, equations: Equations, linear: Linear, asked: Array, kept: Edits | None, rng: np.random.Generator
-) -> Edits:
-    """Swaps that leave the kept totals as they are, among any records, or those that bear on a number that is off:
-    half of them between records that are alike in most, half by sorting.
-    """
-    who = drawn_from(equations, asked, codes, kept, TUNING.swaps // 3, rng)
-    alike, sorted_ = np.array_split(who, 2)
-    found = drawn_alike(linear.problem, codes, alike[:SEEN], equations.kept, linear.ranges, rng)
-    found = found.beside(draw_swaps(linear.problem, codes, sorted_, equations.kept, equations.loose, rng))
-    return within(linear.problem, codes, kept.beside(found) if kept is not None else found, equations.room, rng)
 
 
 def drawn_from(

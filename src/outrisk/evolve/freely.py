@@ -11,21 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.evolve.around import Equations
-from outrisk.evolve.balance import balanced, shares_to
-from outrisk.evolve.candidate import Candidate, breaks_rule
-from outrisk.evolve.closing import SWEEPS, Closing, drawn_from, make
-from outrisk.evolve.compiled import cube
+from outrisk.evolve.candidate import breaks_rule
+from outrisk.evolve.closing import Closing, drawn_from
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.schedule import STILL
-from outrisk.evolve.swaps import Edits, changes_by
+from outrisk.evolve.swaps import Edits
 from outrisk.evolve.tilted import INSIDE, LEAST
 from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array
 from outrisk.problem.refit import NEAR
 
-HEAT = 0.1  # of the mean square of what is missed, that annealing begins with
 KICK, PATIENT = 3, 10  # rounds without gain, the last of which goes on all the same; times STILL that it goes on so
 
 
@@ -42,18 +39,18 @@ class Freely(Closing):
         """For how many times STILL it goes on, with no nearer data set, until all numbers have been near."""
         return PATIENT
 
-    def merit(self, equations: Equations) -> float:
-        """Sum of squares of what numbers are beyond their digits, as emphasis is on them."""
-        assert self.emphasis is not None
-        far = self._beyond(equations) * self.emphasis[equations.number]
-        return float(far @ far)
-
-    def _unit(self, equations: Equations) -> Array:
+    def _wanted(self, equations: Equations) -> Array:
         return np.maximum(LEAST * equations.half, self.near * equations.error)
 
-    def _beyond(self, equations: Equations) -> Array:
-        """What numbers are beyond their digits (q,), in what they are to be brought to."""
-        return np.maximum(np.abs(equations.missing) - INSIDE * equations.half, 0.0) / self._unit(equations)
+    def _free(self, equations: Equations) -> Array:
+        """By how much each number (q,) may be off for nothing: within its digits, always."""
+        return np.asarray(INSIDE * equations.half)
+
+    def _missing(self, equations: Equations) -> Array:
+        return equations.missing
+
+    def _beyond(self, equations: Equations, missing: Array) -> Array:
+        return np.asarray(np.maximum(np.abs(missing) - self._free(equations), 0.0) / self.scale(equations))
 
     def tighten(self, equations: Equations) -> None:
         """Lay more emphasis on the numbers that are far, or, where none is, off their digits (Morris 1993); bring all
@@ -62,7 +59,8 @@ class Freely(Closing):
         off = np.abs(equations.off)
         far = off > NEAR * equations.error
         self.emphasis = self.pressed(equations, far if far.any() else off > 0.0)
-        while self.near > TUNING.near[1] and np.mean(self._beyond(equations) ** 2) < TUNING.settled:
+        beyond = np.maximum(np.abs(equations.missing) - self._free(equations), 0.0)
+        while self.near > TUNING.near[1] and np.mean((beyond / self._wanted(equations)) ** 2) < TUNING.settled:
             self.near = max(TUNING.near[1], TUNING.nearer * self.near)
 
     def learn(self, gained: bool, few: bool, near: bool, rng: np.random.Generator) -> bool:
@@ -82,33 +80,14 @@ class Freely(Closing):
         """Whether it has come no nearer for so many generations that it may end."""
         return min(self.rounds, waited) >= (1 if near else self.patient) * STILL * TUNING.stuck
 
-    def round(self, candidate: Candidate, equations: Equations, linear: Linear, rng: np.random.Generator) -> None:
-        """One round, in place."""
-        assert self.emphasis is not None
-        unit = self._unit(equations) / self.emphasis[equations.number]
-        band, missing = INSIDE * equations.half / unit, equations.missing / unit
-        beyond = missing - np.clip(missing, -band, band)
-        inside = beyond == 0.0
-        wide = np.where(inside, np.maximum(0.5 * band, 1.0), 1.0)
-        asked = np.where(inside, 0.0, beyond + np.sign(missing) * np.minimum(0.5 * band, 1.0)) / wide
-        kept = self.kept(candidate.codes)
-        who = drawn_from(equations, asked, candidate.codes, kept, 0, rng)[: 2 * TUNING.swaps]
-        edits = changed_alone(linear.problem, candidate.codes, who, rng)
-        edits = kept.beside(edits) if kept is not None else edits
-        rows = changes_by(equations, candidate.codes, edits) / unit
-        size = np.sqrt(((rows / wide) ** 2).sum(axis=1))
-        self.keep(candidate.codes, edits, size)
-        some = self.short(size, asked, rng)
-        if len(some) < 2:
-            return
-        rows = np.ascontiguousarray(rows[some])
-        narrow = np.ascontiguousarray(rows / wide)
-        shares = shares_to(narrow, asked, TUNING.share, self.slack)
-        taken, _ = balanced(narrow, shares, asked, np.argsort(-size[some]), 0, rng)
-        off = taken @ rows - missing
-        left = np.maximum(np.abs(off) - band, 0.0)
-        cube.settle(rows, taken, off, band, HEAT * float(left @ left) / len(off), SWEEPS, rng)
-        make(candidate, linear.problem, edits, some[taken])
+    def _drawn(
+        self, codes: Codes, equations: Equations, linear: Linear, asked: Array, rng: np.random.Generator
+    ) -> Edits:
+        """Changes of one record each, among any or those that bear on a number that is off."""
+        kept = self.kept(codes)
+        who = drawn_from(equations, asked, codes, kept, 0, rng)[: 2 * TUNING.swaps]
+        edits = changed_alone(linear.problem, codes, who, rng)
+        return kept.beside(edits) if kept is not None else edits
 
 
 def changed_alone(problem: Problem, codes: Codes, who: NDArray[np.int64], rng: np.random.Generator) -> Edits:

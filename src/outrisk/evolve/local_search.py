@@ -193,12 +193,13 @@ class _Search:
             self.candidate, self.spare, self.linear = child, at, self._linearise(child)
             return
         closing.tighten(equations)
-        closing.round(child, equations, self.linear, self.rng)
-        linear = self._linearise(child)
-        gained = closing.merit(closing.look(linear, child, False)) < closing.merit(equations)
+        gained, linear = closing.round(child, equations, self.linear, self.rng), None
+        if gained:
+            linear = self._linearise(child)
+            gained = closing.merit(closing.look(linear, child, False)) < closing.merit(equations)
         few, near = self.problem.n_records <= closing.anew, self.settled.candidate is not None
         if closing.learn(gained, few, near, self.rng):
-            self.candidate, self.spare, self.linear = child, at, linear
+            self.candidate, self.spare, self.linear = child, at, linear or self._linearise(child)
         if not closing.ended(self.nearest.waited, near) or (near and closing.last):
             return
         if few and not near:
