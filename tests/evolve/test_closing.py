@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 
 from outrisk.config import OutputEntry
 from outrisk.datasets import sars_codebook, sars_like
+from outrisk.evolve import closing as module
 from outrisk.evolve.acceptance import Nearest
 from outrisk.evolve.around import equations_at
 from outrisk.evolve.candidate import Candidate, draw_candidate
@@ -113,6 +114,38 @@ def test_a_number_printed_coarsely_comes_back_towards_its_digits(problem, begun)
     assert beyond[0][1] == pytest.approx(2.0)
     assert 0.0 < beyond[-1][1] < 1.5
     assert (np.abs(found.off / found.error)[others] < 0.1).all()
+
+
+def test_a_number_that_is_near_counts_as_met_until_all_have_been(problem, begun):
+    candidate, linear, _ = begun
+    closing = Closing()
+    found = closing.look(linear, candidate, True)
+    error, half = found.error, np.minimum(found.half, 1e-3 * found.error)
+    small = replace(found, half=half, missing=0.006 * error)
+    assert closing.merit(small) == 0.0 < closing.merit(replace(small, missing=0.008 * error))
+    one = replace(small, missing=np.where(np.arange(len(error)) == 2, 0.02, 0.006) * error)
+    closing.tighten(one)
+    assert not closing.arrived and closing.merit(small) == 0.0
+    closing.tighten(small)  # none is far: from now on all are brought as near as they can be
+    closing.tighten(one)
+    assert closing.arrived and closing.merit(small) > 0.0
+
+
+def test_a_round_says_whether_it_gains_to_first_order(problem, begun, monkeypatch):
+    """It does not where nothing can be changed, nor where what is changed brings numbers further off."""
+    candidate, linear, rng = begun
+    closing = Closing()
+    equations, before = closing.look(linear, candidate, True), candidate.codes.copy()
+    monkeypatch.setattr(Closing, "short", lambda *_: np.arange(1))
+    assert not closing.round(candidate, equations, linear, rng) and np.array_equal(candidate.codes, before)
+    monkeypatch.undo()
+    monkeypatch.setattr(module, "balanced", lambda rows, *_: (np.ones(len(rows), np.bool_), None))
+    monkeypatch.setattr(module, "SWEEPS", 0)
+    assert not closing.round(candidate, equations, linear, rng) and not np.array_equal(candidate.codes, before)
+    monkeypatch.undo()
+    candidate.codes[:] = before
+    candidate.totals = problem.totals(before)
+    assert closing.round(candidate, equations, linear, rng)
 
 
 def test_swaps_that_change_little_are_kept_until_their_records_change(problem, begun):

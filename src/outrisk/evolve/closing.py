@@ -113,7 +113,7 @@ class Closing:
 
     def _free(self, equations: Equations) -> Array:
         """By how much each number (q,) may be off for nothing: by most of what makes it near, until all have been."""
-        near = np.maximum(NEAR * equations.error, equations.half)
+        near = np.maximum(NEAR * equations.error, np.minimum(equations.half, equations.error))  # as in _to_go
         return np.zeros(len(near)) if self.arrived else np.asarray(INSIDE * near)
 
     def _missing(self, equations: Equations) -> Array:
