@@ -213,11 +213,11 @@ def test_swaps_are_short_while_far_and_of_any_length_nearer():
     assert 0.5 <= min(reaches) < 1.0 and 10.0 < max(reaches) <= 20.0
 
 
-@pytest.mark.parametrize(("few", "times"), [(False, 20), (True, 5)])
-def test_a_round_without_gain_goes_on_after_five_but_not_for_ever(few, times):
+@pytest.mark.parametrize(("few", "times"), [(False, 30), (True, 8)])
+def test_a_third_round_without_gain_goes_on_but_not_for_ever(few, times):
     rng, closing = np.random.default_rng(1), Closing()
     went_on = [closing.learn(False, few, False, rng) for _ in range(150)]
-    assert [number for number, on in enumerate(went_on, 1) if on] == list(range(5, 5 * times + 5, 5))
+    assert [number for number, on in enumerate(went_on, 1) if on] == list(range(3, 3 * times + 3, 3))
     assert closing.ended(0, False) and not Closing().ended(99, True)
 
 

@@ -34,7 +34,8 @@ from outrisk.problem.refit import NEAR
 
 SWEEPS = 100  # of annealing over all swaps, at the end of a round
 SEEN = 40_000  # records of which it is asked how they bear on a number
-KICKS = 20, 5  # rounds without gain that go on all the same, at most; where it can begin anew
+KICK = 3  # rounds without gain, the last of which goes on all the same
+KICKS = 30, 8  # such rounds, at most; where it can begin anew
 FAR, HEAVY = 20, 30.0  # numbers far, up to which there is emphasis on them; what it grows to at most
 BRIEF, FEW = 250, 2  # numbers of regressions beyond which rounds are few (mixed); how many
 EACH = 8  # records for each swap that is kept, at least
@@ -157,7 +158,7 @@ class Closing:
         self.rounds += 1
         self.idle = 0 if gained else self.idle + 1
         self.slack = float(np.exp(rng.uniform(*np.log(TUNING.slack))))
-        if self.idle == TUNING.stuck and self.kicks < KICKS[few]:
+        if self.idle == KICK and self.kicks < KICKS[few]:
             self.kicks, self.idle, self.emphasis = self.kicks + 1, 0, None
         return self.idle == 0
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from outrisk.evolve.around import Equations
 from outrisk.evolve.candidate import breaks_rule
-from outrisk.evolve.closing import Closing, drawn_from
+from outrisk.evolve.closing import KICK, Closing, drawn_from
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.problem import Problem
@@ -23,7 +23,7 @@ from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array
 from outrisk.problem.refit import NEAR
 
-KICK, PATIENT = 3, 10  # rounds without gain, the last of which goes on all the same; times STILL that it goes on so
+PATIENT = 10  # times STILL that it goes on, kicked again and again, until all numbers have been near
 
 
 class Freely(Closing):
