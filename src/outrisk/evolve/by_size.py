@@ -94,7 +94,7 @@ class BySize(Freely):
         return gained
 
     def round(self, candidate: Candidate, equations: Equations, linear: Linear, rng: np.random.Generator) -> bool:
-        """One round, in place: of changes of each of some records, none or one."""
+        """One round, in place: of changes of each of some records, none or one. Returns whether there was any."""
         codes, problem = candidate.codes, linear.problem
         left = self._left(equations)
         if left is None:

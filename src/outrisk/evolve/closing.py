@@ -114,7 +114,7 @@ class Closing:
 
     def _free(self, equations: Equations) -> Array:
         """By how much each number (q,) may be off for nothing: by most of what makes it near, until all have been."""
-        near = np.maximum(NEAR * equations.error, np.minimum(equations.half, equations.error))  # as in _to_go
+        near = np.maximum(NEAR * equations.error, _digits(equations))
         return np.zeros(len(near)) if self.arrived else np.asarray(INSIDE * near)
 
     def _missing(self, equations: Equations) -> Array:
@@ -122,14 +122,13 @@ class Closing:
         return _to_go(equations)
 
     def _beyond(self, equations: Equations, missing: Array) -> Array:
-        """What numbers that miss so much (q,) are beyond what they may, in what they are to be brought to."""
-        digits = np.minimum(equations.half, equations.error)
-        beyond = np.where(np.abs(missing) <= digits, 0.0, np.maximum(np.abs(missing) - self._free(equations), 0.0))
-        return np.asarray(beyond / self.scale(equations))
+        """What numbers that miss so much (q,) are beyond what they may."""
+        beyond = np.maximum(np.abs(missing) - self._free(equations), 0.0)
+        return np.where(np.abs(missing) <= _digits(equations), 0.0, beyond)
 
     def merit(self, equations: Equations) -> float:
         """Sum of squares of what numbers miss beyond what they may, in what they are to be brought to."""
-        return _squares(self._beyond(equations, self._missing(equations)))
+        return _squares(self._beyond(equations, self._missing(equations)) / self.scale(equations))
 
     def tighten(self, equations: Equations) -> None:
         """Lay more emphasis on the last few numbers that are far (Morris 1993). Bring all nearer, once they are as near
@@ -167,6 +166,7 @@ class Closing:
         scale = self.scale(equations)
         missing, free = self._missing(equations) / scale, self._free(equations) / scale
         asked, wide = self._asked(equations, missing, free)
+        loose = bool(free.any())
         edits = self._drawn(candidate.codes, equations, linear, asked, rng)
         rows = changes_by(equations, candidate.codes, edits) / scale
         size = np.sqrt(((rows / wide) ** 2).sum(axis=1))
@@ -177,14 +177,13 @@ class Closing:
         rows = np.ascontiguousarray(rows[some])
         narrow = np.ascontiguousarray(rows / wide)
         shares = shares_to(narrow, asked, TUNING.share, self.slack)
-        polish = 0 if free.any() else SWEEPS
-        taken, off = balanced(narrow, shares, asked, np.argsort(-size[some]), polish, rng)
-        if free.any():
+        taken, off = balanced(narrow, shares, asked, np.argsort(-size[some]), 0 if loose else SWEEPS, rng)
+        if loose:
             off = taken @ rows - missing
             left = np.maximum(np.abs(off) - free, 0.0)
             cube.settle(rows, taken, off, free, HEAT * _squares(left) / len(off), SWEEPS, rng)
         make(candidate, linear.problem, edits, some[taken])
-        return _squares(self._beyond(equations, off * scale)) < self.merit(equations)
+        return _squares(self._beyond(equations, off * scale) / scale) < self.merit(equations)
 
     def _asked(self, equations: Equations, missing: Array, free: Array) -> tuple[Array, Array]:
         """What a round's swaps are to add up to, and what each number is measured in for that, (q,) both: nothing for
@@ -238,8 +237,13 @@ def _to_go(equations: Equations) -> Array:
     """What numbers (q,) miss of the middle of their digits or, where half of these is more than a sampling error, of
     where they are one inside: the way to the middle may be longer than any swaps go that leave tables as they are.
     """
-    near = np.maximum(equations.half - equations.error, 0.0)
+    near = equations.half - _digits(equations)
     return equations.missing - np.clip(equations.missing, -near, near)
+
+
+def _digits(equations: Equations) -> Array:
+    """By how much numbers (q,) may miss what `_to_go` says and be at their digits."""
+    return np.minimum(equations.half, equations.error)
 
 
 def _squares(values: Array) -> float:

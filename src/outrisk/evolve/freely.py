@@ -50,7 +50,7 @@ class Freely(Closing):
         return equations.missing
 
     def _beyond(self, equations: Equations, missing: Array) -> Array:
-        return np.asarray(np.maximum(np.abs(missing) - self._free(equations), 0.0) / self.scale(equations))
+        return np.maximum(np.abs(missing) - self._free(equations), 0.0)
 
     def tighten(self, equations: Equations) -> None:
         """Lay more emphasis on the numbers that are far, or, where none is, off their digits (Morris 1993); bring all
@@ -59,7 +59,7 @@ class Freely(Closing):
         off = np.abs(equations.off)
         far = off > NEAR * equations.error
         self.emphasis = self.pressed(equations, far if far.any() else off > 0.0)
-        beyond = np.maximum(np.abs(equations.missing) - self._free(equations), 0.0)
+        beyond = self._beyond(equations, equations.missing)
         while self.near > TUNING.near[1] and np.mean((beyond / self._wanted(equations)) ** 2) < TUNING.settled:
             self.near = max(TUNING.near[1], TUNING.nearer * self.near)
 

@@ -193,7 +193,8 @@ class _Search:
             self.candidate, self.spare, self.linear = child, at, self._linearise(child)
             return
         closing.tighten(equations)
-        gained, linear = closing.round(child, equations, self.linear, self.rng), None
+        linear = None
+        gained = closing.round(child, equations, self.linear, self.rng)
         if gained:
             linear = self._linearise(child)
             gained = closing.merit(closing.look(linear, child, False)) < closing.merit(equations)
