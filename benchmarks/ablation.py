@@ -150,7 +150,7 @@ def of_any(codes, free, variable, sizes, most, rng):
 
 def alike(problem):
     """Regressions of few people closed in on with all changes alike, as those of many are."""
-    return Freely() if calibrated.alone(problem) else by_size.closing_of(problem)
+    return Freely(few=problem.n_records <= TUNING.anew) if calibrated.alone(problem) else by_size.closing_of(problem)
 
 
 NEVER = lambda *_: False  # noqa: E731

@@ -143,10 +143,10 @@ def test_sizes_fall_and_begin_again(few):
 
 def test_a_round_looks_at_fewer_records_after_one_without_gain(few):
     closing, *_, rng = begun(few)
-    assert not closing.learn(False, True, False, rng) and closing.some == 350.0 and closing.idle == 1
-    assert closing.learn(True, True, False, rng) and closing.some == 455.0 and closing.idle == 0
+    assert not closing.learn(False, False, rng) and closing.some == 350.0 and closing.idle == 1
+    assert closing.learn(True, False, rng) and closing.some == 455.0 and closing.idle == 0
     for _ in range(58):
-        closing.learn(False, True, False, rng)
+        closing.learn(False, False, rng)
     assert closing.some == by_size.LEAST and closing.ended(60, False) and not closing.ended(59, False)
 
 

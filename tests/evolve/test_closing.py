@@ -215,10 +215,22 @@ def test_swaps_are_short_while_far_and_of_any_length_nearer():
 
 @pytest.mark.parametrize(("few", "times"), [(False, 30), (True, 8)])
 def test_a_third_round_without_gain_goes_on_but_not_for_ever(few, times):
-    rng, closing = np.random.default_rng(1), Closing()
-    went_on = [closing.learn(False, few, False, rng) for _ in range(150)]
+    rng, closing = np.random.default_rng(1), Closing(few=few)
+    went_on = [closing.learn(False, False, rng) for _ in range(150)]
     assert [number for number, on in enumerate(went_on, 1) if on] == list(range(3, 3 * times + 3, 3))
     assert closing.ended(0, False) and not Closing().ended(99, True)
+
+
+def test_of_few_people_it_ends_where_gains_bring_no_nearer_data_set_for_long():
+    """However small these are: another start is better then. Not where all have been near, nor before it had its time
+    since it began.
+    """
+    closing = Closing(few=True)
+    closing.rounds = 100
+    assert closing.ended(100, False) and not closing.ended(99, False) and not closing.ended(100, True)
+    closing.rounds = 99
+    assert not closing.ended(100, False)
+    assert not Closing(rounds=100).ended(100, False)
 
 
 def test_another_start_is_judged_by_a_map_of_its_own(problem):

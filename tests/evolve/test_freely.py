@@ -137,10 +137,10 @@ def test_it_has_ended_after_twenty_generations_without_a_nearer_data_set():
 
 def test_the_third_round_without_gain_goes_on_until_all_numbers_have_been_near():
     rng, closing = np.random.default_rng(1), Freely(near=0.001, emphasis=np.full(3, 2.0))
-    assert [closing.learn(gained, False, False, rng) for gained in (False, True, False, False)] == [0, 1, 0, 0]
-    assert closing.emphasis is not None and closing.learn(False, False, False, rng)
+    assert [closing.learn(gained, False, rng) for gained in (False, True, False, False)] == [0, 1, 0, 0]
+    assert closing.emphasis is not None and closing.learn(False, False, rng)
     assert closing.emphasis is None and closing.near == 0.05 and closing.kicks == 1
-    assert not any(closing.learn(False, False, True, rng) for _ in range(20))
+    assert not any(closing.learn(False, True, rng) for _ in range(20))
 
 
 def test_settling_follows_what_is_off_and_lowers_what_is_beyond_the_band():

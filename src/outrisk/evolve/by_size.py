@@ -53,11 +53,6 @@ class BySize(Freely):
     root: Array | None = None
 
     @property
-    def anew(self) -> int:
-        """Records up to which it begins from another start where it stands still."""
-        return PEOPLE * TUNING.anew
-
-    @property
     def patient(self) -> int:
         """For how many times STILL it goes on, with no nearer data set, until it begins from another start."""
         return PATIENT
@@ -84,7 +79,7 @@ class BySize(Freely):
             smaller = SMALLER * self.size
             self.size, self.idle, self.root = smaller if smaller >= SIZES[1] else SIZES[0], 0, None
 
-    def learn(self, gained: bool, few: bool, near: bool, rng: np.random.Generator) -> bool:
+    def learn(self, gained: bool, near: bool, rng: np.random.Generator) -> bool:
         """Whether what a round came to goes on: where it gained. The next one looks at more records then, else at
         fewer: of many that change at once, the numbers are no longer what they are to first order.
         """
@@ -150,7 +145,9 @@ def _rows(equations: Equations, codes: Codes, edits: Edits) -> Array:
 
 def closing_of(problem: Problem) -> Closing:
     """The state of closing in, at its beginning."""
+    few = problem.n_records <= TUNING.anew
     if not alone(problem):
-        return Closing(brief=of_models(problem) > BRIEF)
-    few = problem.n_records <= min(PEOPLE * TUNING.anew, EACH * int(problem.known.sum()))
-    return BySize() if few else Freely()
+        return Closing(brief=of_models(problem) > BRIEF, few=few)
+    if problem.n_records <= min(PEOPLE * TUNING.anew, EACH * int(problem.known.sum())):
+        return BySize(few=True)
+    return Freely(few=few)

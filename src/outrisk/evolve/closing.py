@@ -25,6 +25,7 @@ from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.mending import MOST
 from outrisk.evolve.problem import Problem
+from outrisk.evolve.schedule import STILL
 from outrisk.evolve.swaps import Edits, changes_by, draw_swaps, drawn_alike, within
 from outrisk.evolve.tilted import INSIDE
 from outrisk.evolve.tuning import TUNING
@@ -36,6 +37,7 @@ SWEEPS = 100  # of annealing over all swaps, at the end of a round
 SEEN = 40_000  # records of which it is asked how they bear on a number
 KICK = 3  # rounds without gain, the last of which goes on all the same
 KICKS = 30, 8  # such rounds, at most; where it can begin anew
+PATIENT = 5  # times STILL that it goes on with no nearer data set, where it can
 FAR, HEAVY = 20, 30.0  # numbers far, up to which there is emphasis on them; what it grows to at most
 BRIEF, FEW = 250, 2  # numbers of regressions beyond which rounds are few (mixed); how many
 EACH = 8  # records for each swap that is kept, at least
@@ -46,9 +48,10 @@ HEAT = 0.1  # of the mean square of what is missed, that annealing begins with w
 class Closing:
     """How near the numbers are to be brought, in sampling errors; how much they may miss of that for the sake of few
     swaps; their sampling errors (total k,); rounds, those of late without gain, and those that went on all the same;
-    generations in which tables of counts were mended; whether rounds are few, as they take long; swaps that change
-    little, drawn in earlier rounds, and what their records were; what emphasis is on each number (total k,), None at
-    first; whether all numbers have been near.
+    generations in which tables of counts were mended; whether rounds are few, as they take long; whether people are so
+    few that it begins from another start where it stands still; swaps that change little, drawn in earlier rounds, and
+    what their records were; what emphasis is on each number (total k,), None at first; whether all numbers have been
+    near.
     """
 
     near: float = TUNING.near[0]
@@ -59,6 +62,7 @@ class Closing:
     kicks: int = 0
     mended: int = 0
     brief: bool = False
+    few: bool = False
     small: list[NDArray[Any]] = field(default_factory=list)
     emphasis: Array | None = None
     arrived: bool = False
@@ -69,9 +73,9 @@ class Closing:
         return False
 
     @property
-    def anew(self) -> int:
-        """Records up to which it begins from another start where it stands still."""
-        return TUNING.anew
+    def patient(self) -> int:
+        """For how many times STILL it goes on, with no nearer data set, until it begins from another start."""
+        return PATIENT
 
     def look(self, linear: Linear, candidate: Candidate, afresh: bool) -> Equations:
         """The equations around a data set; `afresh`: with its own sampling errors, now and then."""
@@ -149,15 +153,15 @@ class Closing:
         which[equations.number[some]] = True
         return pressed(np.ones(len(which)) if self.emphasis is None else self.emphasis, which)
 
-    def learn(self, gained: bool, few: bool, near: bool, rng: np.random.Generator) -> bool:
+    def learn(self, gained: bool, near: bool, rng: np.random.Generator) -> bool:
         """Leave to chance how many swaps the next round makes. Returns whether what this one came to goes on: without
         gain now and then, and then with no emphasis, to get out of where it stands still (iterated local search),
-        whether or not all have been `near`; less often where people are `few`, so that it can begin anew.
+        whether or not all have been `near`; less often where it can begin anew.
         """
         self.rounds += 1
         self.idle = 0 if gained else self.idle + 1
         self.slack = float(np.exp(rng.uniform(*np.log(TUNING.slack))))
-        if self.idle == KICK and self.kicks < KICKS[few]:
+        if self.idle == KICK and self.kicks < KICKS[self.few]:
             self.kicks, self.idle, self.emphasis = self.kicks + 1, 0, None
         return self.idle == 0
 
@@ -228,9 +232,16 @@ class Closing:
 
     def ended(self, waited: int, near: bool) -> bool:
         """Whether it stands still for good, whenever the nearest data set was and whether or not all of its numbers
-        were near, or has had its few rounds.
+        were near, or has had its few rounds; or, where it can begin anew before all were near, whether what it gains
+        has brought no nearer data set for long.
         """
+        if self.few and not near and self.stood(waited, self.patient):
+            return True
         return self.idle >= 2 * TUNING.stuck or (self.brief and self.rounds >= FEW)
+
+    def stood(self, waited: int, times: int) -> bool:
+        """Whether the nearest data set has stood so many times STILL, since it began."""
+        return min(self.rounds, waited) >= times * STILL * TUNING.stuck
 
 
 def _to_go(equations: Equations) -> Array:

@@ -16,7 +16,6 @@ from outrisk.evolve.closing import KICK, Closing, drawn_from
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.schedule import STILL
 from outrisk.evolve.swaps import Edits
 from outrisk.evolve.tilted import INSIDE, LEAST
 from outrisk.evolve.tuning import TUNING
@@ -63,7 +62,7 @@ class Freely(Closing):
         while self.near > TUNING.near[1] and np.mean((beyond / self._wanted(equations)) ** 2) < TUNING.settled:
             self.near = max(TUNING.near[1], TUNING.nearer * self.near)
 
-    def learn(self, gained: bool, few: bool, near: bool, rng: np.random.Generator) -> bool:
+    def learn(self, gained: bool, near: bool, rng: np.random.Generator) -> bool:
         """Leave to chance how many changes the next round makes. What this one came to goes on if it gained; until all
         numbers have been near, also where the rounds before did not either, with no emphasis then (iterated local
         search).
@@ -78,7 +77,7 @@ class Freely(Closing):
 
     def ended(self, waited: int, near: bool) -> bool:
         """Whether it has come no nearer for so many generations that it may end."""
-        return min(self.rounds, waited) >= (1 if near else self.patient) * STILL * TUNING.stuck
+        return self.stood(waited, 1 if near else self.patient)
 
     def _drawn(
         self, codes: Codes, equations: Equations, linear: Linear, asked: Array, rng: np.random.Generator

@@ -198,12 +198,12 @@ class _Search:
         if gained:
             linear = self._linearise(child)
             gained = closing.merit(closing.look(linear, child, False)) < closing.merit(equations)
-        few, near = self.problem.n_records <= closing.anew, self.settled.candidate is not None
-        if closing.learn(gained, few, near, self.rng):
+        near = self.settled.candidate is not None
+        if closing.learn(gained, near, self.rng):
             self.candidate, self.spare, self.linear = child, at, linear or self._linearise(child)
         if not closing.ended(self.nearest.waited, near) or (near and closing.last):
             return
-        if few and not near:
+        if closing.few and not near:
             self._begin_anew(number)
         else:
             self.schedule.closed()
