@@ -49,14 +49,23 @@ class Equations:
             records_of_model(model, codes).single().through(slopes)
             for model, slopes in zip(models, self.slopes, strict=True)
         ]
-        members = [
-            records_of_tally(block, codes).members
-            if isinstance(block, Tally)
-            else sparse.csr_matrix((len(codes), block.size))
-            for part in self.problem.parts
-            for block in part.blocks
-        ]
-        return np.hstack([*found, sparse.hstack(members, format="csc")[:, self.totals].astype(np.float32).toarray()])
+        return np.hstack([*found, self._of_totals(codes)])
+
+    def _of_totals(self, codes: Codes) -> NDArray[np.float32]:
+        """What each of some records (n, variables) adds to the totals that are equations."""
+        found, at = np.zeros((len(codes), len(self.totals)), np.float32), 0
+        column = np.full(len(self.kept), -1)
+        column[self.totals] = np.arange(len(self.totals))
+        for part in self.problem.parts:
+            for block in part.blocks:
+                here = column[at : at + block.size]
+                if isinstance(block, Tally) and (here >= 0).any():
+                    seen = records_of_tally(block, codes)
+                    used = np.flatnonzero(seen.cell >= 0)
+                    used = used[here[seen.cell[used]] >= 0]
+                    found[used, here[seen.cell[used]]] = seen.value[used]
+                at += block.size
+        return found
 
     def column(self, codes: Codes, number: int) -> Array:
         """What each of some records (n, variables) adds to one number, (n,)."""

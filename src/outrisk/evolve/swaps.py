@@ -183,17 +183,25 @@ def changes_by(equations: Equations, codes: Codes, edits: Edits) -> Array:
 
 def effects_of(problem: Problem, codes: Codes, edits: Edits, which: NDArray[np.bool_]) -> sparse.csr_matrix | None:
     """What each swap changes some totals of tables by, (count, number of them); None where there are none."""
-    found, at, sums = [], 0, edits.sums
+    swap, total, change, at = list[NDArray[np.int64]](), list[NDArray[np.int64]](), list[Array](), 0
+    place = np.cumsum(which) - 1
+    before = codes[edits.record]
     for part in problem.parts:
         for block in part.blocks:
-            here = which[at : at + block.size]
-            if isinstance(block, Tally) and here.any():
-                before, after = (records_of_tally(block, each).members for each in (codes[edits.record], edits.after))
-                found.append((sums @ (after - before))[:, here])
+            here = slice(at, at + block.size)
+            if isinstance(block, Tally) and which[here].any():
+                for each, sign in ((before, -1.0), (edits.after, 1.0)):
+                    seen = records_of_tally(block, each)
+                    used = np.flatnonzero(seen.cell >= 0)
+                    used = used[which[here][seen.cell[used]]]
+                    swap.append(edits.of[used])
+                    total.append(place[here][seen.cell[used]])
+                    change.append(sign * seen.value[used])
             at += block.size
-    if not found:
+    if not swap:
         return None
-    effects = sparse.csr_matrix(sparse.hstack(found, format="csr"))
+    entries = np.concatenate(change), (np.concatenate(swap), np.concatenate(total))
+    effects = sparse.csr_matrix(entries, shape=(edits.count, int(which.sum())))
     effects.eliminate_zeros()
     return effects
 
