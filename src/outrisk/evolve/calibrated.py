@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import linalg, sparse
 
 from outrisk.evolve.balance import balanced
 from outrisk.evolve.compiled.layout import Codes
@@ -93,11 +93,12 @@ def draw_calibrated(
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """Equations of the weights: influence of each record, dense (N, d) and then sparse (N, s); what is missing, and
-    what may be (d + s,); which are standard errors away from their digits.
+    """Equations of the weights: influence of each record, dense (N, d), in single precision where they are not all
+    linear in the weights, and then sparse (N, s); what is missing, and what may be (d + s,); which are standard errors
+    away from their digits.
     """
 
-    dense: Array
+    dense: Array | NDArray[np.float32]
     thin: sparse.csr_matrix
     missing: Array
     slack: Array
@@ -106,25 +107,26 @@ class _Asked:
     def along(self, theta: Array) -> Array:
         """Change of the log weights (N,)."""
         d = self.dense.shape[1]
-        return np.asarray(self.dense @ theta[:d] + self.thin @ theta[d:])
+        return np.asarray(self.dense @ theta[:d].astype(self.dense.dtype) + self.thin @ theta[d:])
 
     def spread(self, weights: Array) -> Array:
         """Standard deviation of every number over samples (d + s,)."""
-        squares = [(self.dense**2).T @ weights, np.asarray(self.thin.multiply(self.thin).T @ weights)]
+        dense = (self.dense**2).T @ weights.astype(self.dense.dtype)
+        squares = [dense, np.asarray(self.thin.multiply(self.thin).T @ weights)]
         return np.asarray(np.sqrt(np.maximum(np.concatenate(squares), 1e-300)))
 
-    def coarse(self, weights: Array) -> bool:
+    def coarse(self, spread: Array) -> bool:
         """Whether a standard error is away from digits that are coarser than its sampling error."""
-        return bool((self.firm & (self.slack > self.spread(weights))).any())
+        return bool((self.firm & (self.slack > spread)).any())
 
-    def left(self, weights: Array) -> float:
-        """Sum of squares of what is missed, in what closing in begins with."""
-        far = self.far(weights)
+    def left(self, spread: Array) -> float:
+        """Sum of squares of what is missed, in what closing in begins with, at this spread (d + s,)."""
+        far = self.far(spread)
         return float(far @ far)
 
-    def far(self, weights: Array) -> Array:
-        """What is missed (d + s,), in what closing in begins with."""
-        return np.asarray(self.missing / np.maximum(TUNING.half * self.slack, TUNING.near[0] * self.spread(weights)))
+    def far(self, spread: Array) -> Array:
+        """What is missed (d + s,), in what closing in begins with, at this spread (d + s,)."""
+        return np.asarray(self.missing / np.maximum(TUNING.half * self.slack, TUNING.near[0] * spread))
 
     def sums(self, weights: Array) -> Array:
         """What the records add up to (d + s,)."""
@@ -133,13 +135,18 @@ class _Asked:
     def step(self, weights: Array, gradient: Array, slack: Array) -> Array:
         """Newton's step theta (d + s,): the gradient over the covariance and what may be missed."""
         root = np.sqrt(weights).astype(np.float32)[:, None]  # of half the length: a direction need not be exact
-        dense, thin = self.dense.astype(np.float32) * root, self.thin.astype(np.float32).multiply(root).tocsr()
+        dense = self.dense.astype(np.float32, copy=False) * root
+        thin = self.thin.astype(np.float32).multiply(root).tocsr()
         own, mixed, thin = dense.T @ dense, np.asarray(thin.T @ dense), (thin.T @ thin).toarray()
         covariance = np.block([[own, mixed.T], [mixed, thin]]).astype(np.float64)
         scale = np.hypot(np.sqrt(np.maximum(np.diag(covariance), 1e-300)), slack)
         covariance /= np.outer(scale, scale)
         covariance[np.diag_indices_from(covariance)] += (slack / scale) ** 2
-        return np.asarray(np.linalg.solve(covariance, gradient / scale) / scale)
+        try:
+            root = linalg.cho_factor(covariance, check_finite=False)
+            return np.asarray(linalg.cho_solve(root, gradient / scale, check_finite=False) / scale)
+        except linalg.LinAlgError:  # by rounding
+            return np.asarray(np.linalg.solve(covariance, gradient / scale) / scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,15 +172,18 @@ class Pool:
         if n <= TUNING.anew or self._many:
             return weights
         asked = self._asked(weights, True)
-        if not asked.coarse(weights):
+        spread = asked.spread(weights)
+        if not asked.coarse(spread):
             return weights
         other = self._near(weights, True)
-        return other if self._asked(other, True).left(other) < asked.left(weights) else weights
+        instead = self._asked(other, True)
+        return other if instead.left(instead.spread(other)) < asked.left(spread) else weights
 
     def missed_of_linear(self) -> Array:
         """What weights miss of what is linear in them, which come as near to it as they go."""
         weights = self._linear(np.full(len(self.codes), self.problem.n_records / len(self.codes)))
-        return self._asked(weights, False).far(weights)
+        asked = self._asked(weights, False)
+        return asked.far(asked.spread(weights))
 
     def _linear(self, start: Array) -> Array:
         """Meet what is linear in the weights, as near as it goes beside relative entropy: Newton's method."""
@@ -204,7 +214,8 @@ class Pool:
         best, least, last, waited = weights, np.inf, np.inf, 0
         for _ in range(STEPS[1]):
             asked = self._asked(weights, True)
-            left = asked.left(weights)
+            spread = asked.spread(weights)
+            left = asked.left(spread)
             falls = left < FALLING * max(least, last)
             waited = 0 if falls else waited + 1 + (FALLING * last < left <= last)
             last = left
@@ -212,7 +223,6 @@ class Pool:
                 best, least = weights, left
             if waited >= WAIT:
                 break
-            spread = asked.spread(weights)
             slack = np.maximum(np.where(asked.firm & firmly, 0.0, asked.slack), TUNING.loose * spread)
             missing = np.where(spread > FELT * asked.slack, asked.missing, 0.0)
             move = asked.along(asked.step(weights, missing, slack))
@@ -228,7 +238,7 @@ class Pool:
         if alone(self.problem):
             return taken_of(asked_at(self.problem, self.codes, self._models, weights), shares, order, rng)
         every = self._asked(weights, True)
-        rows = every.dense if self._many else np.hstack([every.dense, every.thin.toarray()])
+        rows = every.dense.astype(np.float64) if self._many else np.hstack([every.dense, every.thin.toarray()])
         rows /= np.maximum(np.sqrt(shares @ rows**2), 1e-300)
         return balanced(rows, shares, shares @ rows, order, 0, rng)[0]
 
@@ -245,6 +255,11 @@ class Pool:
             else [records_of_tally(block, self.codes) for block in part.blocks]
             for part in self.problem.parts
         ]
+
+    @cached_property
+    def _single(self) -> list[ModelRecords | None]:
+        """The records as each model sees them, in single precision; None for a part that is no model's."""
+        return [seen.single() if isinstance(seen, ModelRecords) else None for seen in self._seen]
 
     @property
     def _models(self) -> list[ModelRecords]:
@@ -265,12 +280,20 @@ class Pool:
         """The equations at these weights; `every`: those too that are not linear in them."""
         dense: list[tuple[Array, Array, Array, NDArray[np.bool_]]] = []
         thin: list[tuple[sparse.csr_matrix, Array, Array]] = []
-        for (part, _, which, _), seen, member in zip(self.problem.slices, self._seen, self._members, strict=True):
-            if isinstance(part, ModelPart) and isinstance(seen, ModelRecords):
-                dense += self._of_model(part, which, seen, weights, every)
+        kinds = self._single if every else self._seen
+        for (part, _, which, _), seen, kind, member in zip(
+            self.problem.slices, self._seen, kinds, self._members, strict=True
+        ):
+            if isinstance(part, ModelPart) and isinstance(seen, ModelRecords) and isinstance(kind, ModelRecords):
+                dense += self._of_model(part, which, seen, kind, weights, every)
             elif isinstance(part, TallyPart):
                 thin.append(self._of_tallies(part, which, member, weights))
-        every_record = np.ones((len(weights), 1)), np.array([self.problem.n_records - weights.sum()]), np.array([0.5])
+        precision = np.float32 if every else np.float64
+        every_record = (
+            np.ones((len(weights), 1), precision),
+            np.array([self.problem.n_records - weights.sum()]),
+            np.array([0.5]),
+        )
         return _Asked(
             np.hstack([every_record[0], *(each[0] for each in dense)]),
             sparse.hstack([sparse.csr_matrix((len(weights), 0)), *(each[0] for each in thin)], format="csr"),
@@ -294,17 +317,19 @@ class Pool:
         return member @ tallied.rows.T, tallied.missing, tallied.half
 
     def _of_model(
-        self, part: ModelPart, which: slice, seen: ModelRecords, weights: Array, every: bool
+        self, part: ModelPart, which: slice, seen: ModelRecords, kind: ModelRecords, weights: Array, every: bool
     ) -> Iterator[tuple[Array, Array, Array, NDArray[np.bool_]]]:
-        """The scores, which the coefficients are met by; then all other numbers."""
+        """The scores, which the coefficients are met by; then all other numbers. Influences are those of `kind`, the
+        records in the precision that they are to have.
+        """
         totals, half = seen.totals(weights), self.problem.tolerance[which]
         says = part.map.says(self.problem.low[which], self.problem.high[which])
         K = part.model.n_score if says is not None else 0  # correlations have columns of their own as score
         information = seen.information(weights * seen.weight) if part.model.n_score else np.zeros((0, 0))
         if K:
-            score = seen.residual[:, :, None] * seen.rows[:, None, :] * seen.weight[:, None, None]
+            score = kind.residual[:, :, None] * kind.rows[:, None, :] * kind.weight[:, None, None]
             inverse = invert(information)
-            influence = score.reshape(len(weights), K) @ inverse
+            influence = score.reshape(len(weights), K) @ inverse.astype(score.dtype)
             yield influence, -totals[:K] @ inverse, half[:K], np.zeros(K, np.bool_)
             totals[:K] = 0.0
         if K and not every:
@@ -323,4 +348,4 @@ class Pool:
             firm[errors] = (np.abs(aim - numbers) > 2.0 * TUNING.half * half)[errors]
         use = self.problem.known[which] & np.isfinite(missing) & (jacobian != 0.0).any(axis=1)
         use[:K] = False
-        yield seen.through(jacobian[use]), missing[use], half[use], firm[use]
+        yield kind.through(jacobian[use]), missing[use], half[use], firm[use]

@@ -96,7 +96,7 @@ class Exact:
                 models.append((part, slice(number, number + part.n_numbers)))
             else:
                 known = self.problem.known[number : number + part.n_numbers]
-                wanted = [(at, one) for at, one in enumerate(part.map.formulas(part.n_numbers)) if known[at]]
+                wanted = [(at, one) for at, one in enumerate(part.formulas) if known[at]]
                 place = np.full(sum(block.size for block in part.blocks), -1, np.int64)
                 read = np.unique(np.concatenate([np.zeros(0, np.int64), *(_read(one) for _, one in wanted)]))
                 first = 0

@@ -32,28 +32,44 @@ def equations_of(part: TallyPart, totals: Array, low: Array, high: Array, tolera
     """The equations of the numbers, each from `low` to `high` (k,) and printed to within `tolerance` (k,), at these
     totals (m,); none of a mode, nor of a number that lies beyond no end of a range that has one end only.
     """
-    rows: list[tuple[NDArray[np.int64], Array]] = []
-    found: list[tuple[float, float]] = []
-    formulas = part.map.formulas(part.n_numbers)
-    means = _means(formulas, low, high)
-    for at, formula in enumerate(formulas):
+    simple, where, missing, half = _of_totals(part.formulas, totals, low - tolerance, high + tolerance)
+    means = _means(part.formulas, low, high)
+    others: list[tuple[int, NDArray[np.int64], Array, float, float]] = []
+    for at, formula in enumerate(part.formulas):
         ends = float(low[at]), float(high[at])
-        if formula.kind == "mode" or np.isinf(ends).all():
+        if formula.kind in ("total", "mode") or np.isinf(ends).all():
             continue
         places, weights, now, least, most = _linear(formula, totals, *ends, float(tolerance[at]), means)
         both = np.isfinite(least) and np.isfinite(most)
-        missing = (least + most) / 2.0 - now if both else min(max(now, least), most) - now
-        if missing == 0.0 and not both:
-            continue
-        half = (most - least) / 2.0 if both else 0.0
-        rows.append((places, weights))
-        found.append((missing, half))
-    missed, may = np.array(found).reshape(-1, 2).T
-    ptr = np.cumsum([0, *(len(places) for places, _ in rows)])
-    places = np.concatenate([np.zeros(0, np.int64), *(places for places, _ in rows)])
-    weights = np.concatenate([np.zeros(0), *(weights for _, weights in rows)])
-    matrix = sparse.csr_matrix((weights, places, ptr), shape=(len(rows), len(totals)))
-    return Tallied(matrix, missed, may)
+        missed = (least + most) / 2.0 - now if both else min(max(now, least), most) - now
+        if missed != 0.0 or both:
+            others.append((at, places, weights, missed, (most - least) / 2.0 if both else 0.0))
+    number = np.concatenate([simple, np.array([each[0] for each in others], np.int64)])
+    place = np.empty(len(number), np.int64)
+    place[np.argsort(number)] = np.arange(len(number))
+    entries = np.repeat(place, [*(1 for _ in simple), *(len(each[1]) for each in others)])
+    columns = np.concatenate([where, *(each[1] for each in others)])
+    weights = np.concatenate([np.ones(len(simple)), *(each[2] for each in others)])
+    found = np.empty((2, len(number)))
+    found[:, place] = [[*missing, *(each[3] for each in others)], [*half, *(each[4] for each in others)]]
+    return Tallied(sparse.csr_matrix((weights, (entries, columns)), shape=(len(number), len(totals))), *found)
+
+
+def _of_totals(
+    formulas: list[Formula], totals: Array, least: Array, most: Array
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Array, Array]:
+    """Of the numbers that are a total, each from `least` to `most` (k,): which they are, which totals, what each misses
+    and what it may.
+    """
+    bounded = np.isfinite(least) | np.isfinite(most)
+    at = np.array([at for at, each in enumerate(formulas) if each.kind == "total" and bounded[at]], np.int64)
+    where = np.array([formulas[each].totals[0] for each in at], np.int64)
+    now, low, high = totals[where], least[at], most[at]
+    both = np.isfinite(low) & np.isfinite(high)
+    missing = np.where(both, (low + high) / 2.0, np.clip(now, low, high)) - now
+    half = np.where(both, (high - low) / 2.0, 0.0)
+    use = both | (missing != 0.0)
+    return at[use], where[use], missing[use], half[use]
 
 
 def _means(formulas: list[Formula], low: Array, high: Array) -> dict[int, float]:
@@ -74,8 +90,6 @@ def _linear(
 ) -> tuple[NDArray[np.int64], Array, float, float, float]:
     """Which totals an equation has, with what weights; what they add up to, and the range of that."""
     where, base = formula.totals, formula.base
-    if formula.kind == "total":
-        return where, np.ones(1), float(totals[where[0]]), low - tolerance, high + tolerance
     if formula.kind == "ratio":
         size = max(float(totals[base].sum()), formula.least)
         middle = _middle(low, high)

@@ -88,6 +88,11 @@ class TallyPart:
     map: Bounded
     n_numbers: int
 
+    @cached_property
+    def formulas(self) -> list[Formula]:
+        """How each number follows from the totals."""
+        return self.map.formulas(self.n_numbers)
+
 
 @dataclass(frozen=True, eq=False)
 class ModelPart:

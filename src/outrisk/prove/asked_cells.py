@@ -48,7 +48,7 @@ def withheld_cells(codebook: Codebook, released: Sequence[Released]) -> list[Tab
 
 
 def _hidden(codebook: Codebook, one: Released, part: TallyPart, first: int) -> Table | None:
-    formulas = part.map.formulas(part.n_numbers)
+    formulas = part.formulas
     counts = np.concatenate([np.full(block.size, is_count(block)) for block in part.blocks])
     at = [
         k

@@ -157,8 +157,7 @@ def some_data_set_fits(codebook: Codebook, released: Sequence[Released], n_recor
 def _is_linear(one: Released) -> bool:
     """Whether its numbers are counts, sums, shares or means: others take integer programmes of their own."""
     return all(
-        isinstance(part, TallyPart)
-        and all(formula.kind in ("total", "ratio") for formula in part.map.formulas(part.n_numbers))
+        isinstance(part, TallyPart) and all(formula.kind in ("total", "ratio") for formula in part.formulas)
         for part in one.parts
     )
 

@@ -164,7 +164,7 @@ def _take_up(one: Released, rows: Rows, ranks: list[_Rank], seen: Seen, about: d
     first, half = 0, one.tolerance * ROUNDING
     for part in one.parts:
         assert isinstance(part, TallyPart)
-        totals, formulas = totals_of(part.blocks, seen), part.map.formulas(part.n_numbers)
+        totals, formulas = totals_of(part.blocks, seen), part.formulas
         ends = slice(first, first + part.n_numbers)
         low, high = one.low[ends] - half[ends], one.high[ends] + half[ends]
         if any(each.kind == "deviation" for each in formulas):

@@ -23,7 +23,7 @@ def constrain_tallies(
     `printed` (k,): the number itself, NaN where a range was released. Why some are not among them, '' where all are.
     """
     totals = totals_of(part.blocks, seen)
-    formulas = part.map.formulas(part.n_numbers)
+    formulas = part.formulas
     constrain_formulas(rows, totals, formulas, low, high, printed, origin, first)
     reason = ""
     for k, formula in enumerate(formulas):

@@ -49,6 +49,5 @@ class Verifier:
 def _is_linear(parts: tuple[TallyPart | ModelPart, ...]) -> bool:
     """Whether the constraints are the numbers themselves: counts, shares, means, quantiles, modes."""
     return all(
-        isinstance(part, TallyPart) and all(each.kind != "deviation" for each in part.map.formulas(part.n_numbers))
-        for part in parts
+        isinstance(part, TallyPart) and all(each.kind != "deviation" for each in part.formulas) for part in parts
     )
