@@ -93,4 +93,4 @@ def peak_memory_mb() -> float | None:
     except ImportError:  # Windows
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return round(peak / (1e6 if sys.platform == "darwin" else 1e3), 1)
+    return round(peak * (1 if sys.platform == "darwin" else 1024) / 1e6, 1)

@@ -239,7 +239,7 @@ def _private_mb() -> float:
     """MB of this process that no other has in common with it; 0 where the system does not tell."""
     with suppress(OSError, ValueError, IndexError):
         lines = Path("/proc/self/smaps_rollup").read_text(encoding="ascii").splitlines()
-        return sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) / 1e3
+        return sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) * 1024 / 1e6
     return 0.0
 
 
