@@ -239,7 +239,7 @@ class Pool:
             return taken_of(asked_at(self.problem, self.codes, self._models, weights), shares, order, rng)
         every = self._asked(weights, True)
         rows = every.dense.astype(np.float64) if self._many else np.hstack([every.dense, every.thin.toarray()])
-        rows /= np.maximum(np.sqrt(shares @ rows**2), 1e-300)
+        rows /= np.maximum(np.sqrt(np.einsum("n,nk,nk->k", shares, rows, rows)), 1e-300)
         return balanced(rows, shares, shares @ rows, order, 0, rng)[0]
 
     @property
