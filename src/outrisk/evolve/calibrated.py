@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy import linalg, sparse
 
 from outrisk.evolve.balance import balanced
@@ -93,9 +93,8 @@ def draw_calibrated(
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """Equations of the weights: influence of each record, dense (N, d), in single precision where they are not all
-    linear in the weights, and then sparse (N, s); what is missing, and what may be (d + s,); which are standard errors
-    away from their digits.
+    """Equations of the weights: influence of each record, dense (N, d), and then sparse (N, s); what is missing,
+    and what may be (d + s,); which are standard errors away from their digits.
     """
 
     dense: Array | NDArray[np.float32]
@@ -107,7 +106,7 @@ class _Asked:
     def along(self, theta: Array) -> Array:
         """Change of the log weights (N,)."""
         d = self.dense.shape[1]
-        return np.asarray(self.dense @ theta[:d].astype(self.dense.dtype) + self.thin @ theta[d:])
+        return np.asarray(np.einsum("nd,d->n", self.dense, theta[:d]) + self.thin @ theta[d:])
 
     def spread(self, weights: Array) -> Array:
         """Standard deviation of every number over samples (d + s,)."""
@@ -171,12 +170,12 @@ class Pool:
         weights = self._near(weights, False)
         if n <= TUNING.anew or self._many:
             return weights
-        asked = self._asked(weights, True)
+        asked = self._asked(weights, True, np.float32)
         spread = asked.spread(weights)
         if not asked.coarse(spread):
             return weights
         other = self._near(weights, True)
-        instead = self._asked(other, True)
+        instead = self._asked(other, True, np.float32)
         return other if instead.left(instead.spread(other)) < asked.left(spread) else weights
 
     def missed_of_linear(self) -> Array:
@@ -213,7 +212,7 @@ class Pool:
         """Meet all numbers, to first order at each step, as near as it goes."""
         best, least, last, waited = weights, np.inf, np.inf, 0
         for _ in range(STEPS[1]):
-            asked = self._asked(weights, True)
+            asked = self._asked(weights, True, np.float32)
             spread = asked.spread(weights)
             left = asked.left(spread)
             falls = left < FALLING * max(least, last)
@@ -238,7 +237,7 @@ class Pool:
         if alone(self.problem):
             return taken_of(asked_at(self.problem, self.codes, self._models, weights), shares, order, rng)
         every = self._asked(weights, True)
-        rows = every.dense.astype(np.float64) if self._many else np.hstack([every.dense, every.thin.toarray()])
+        rows = every.dense if self._many else np.hstack([every.dense, every.thin.toarray()])
         rows /= np.maximum(np.sqrt(np.einsum("n,nk,nk->k", shares, rows, rows)), 1e-300)
         return balanced(rows, shares, shares @ rows, order, 0, rng)[0]
 
@@ -256,11 +255,6 @@ class Pool:
             for part in self.problem.parts
         ]
 
-    @cached_property
-    def _single(self) -> list[ModelRecords | None]:
-        """The records as each model sees them, in single precision; None for a part that is no model's."""
-        return [seen.single() if isinstance(seen, ModelRecords) else None for seen in self._seen]
-
     @property
     def _models(self) -> list[ModelRecords]:
         """The records as each model sees them."""
@@ -276,19 +270,17 @@ class Pool:
             for seen in self._seen
         ]
 
-    def _asked(self, weights: Array, every: bool) -> _Asked:
-        """The equations at these weights; `every`: those too that are not linear in them."""
+    def _asked(self, weights: Array, every: bool, precision: DTypeLike = np.float64) -> _Asked:
+        """The equations at these weights; `every`: those too that are not linear in them. Single precision is enough
+        for a step, but not for what records add up to at six digits.
+        """
         dense: list[tuple[Array, Array, Array, NDArray[np.bool_]]] = []
         thin: list[tuple[sparse.csr_matrix, Array, Array]] = []
-        kinds = self._single if every else self._seen
-        for (part, _, which, _), seen, kind, member in zip(
-            self.problem.slices, self._seen, kinds, self._members, strict=True
-        ):
-            if isinstance(part, ModelPart) and isinstance(seen, ModelRecords) and isinstance(kind, ModelRecords):
-                dense += self._of_model(part, which, seen, kind, weights, every)
+        for (part, _, which, _), seen, member in zip(self.problem.slices, self._seen, self._members, strict=True):
+            if isinstance(part, ModelPart) and isinstance(seen, ModelRecords):
+                dense += self._of_model(part, which, seen, weights, every, precision)
             elif isinstance(part, TallyPart):
                 thin.append(self._of_tallies(part, which, member, weights))
-        precision = np.float32 if every else np.float64
         every_record = (
             np.ones((len(weights), 1), precision),
             np.array([self.problem.n_records - weights.sum()]),
@@ -317,19 +309,17 @@ class Pool:
         return member @ tallied.rows.T, tallied.missing, tallied.half
 
     def _of_model(
-        self, part: ModelPart, which: slice, seen: ModelRecords, kind: ModelRecords, weights: Array, every: bool
+        self, part: ModelPart, which: slice, seen: ModelRecords, weights: Array, every: bool, precision: DTypeLike
     ) -> Iterator[tuple[Array, Array, Array, NDArray[np.bool_]]]:
-        """The scores, which the coefficients are met by; then all other numbers. Influences are those of `kind`, the
-        records in the precision that they are to have.
-        """
+        """The scores, which the coefficients are met by; then all other numbers."""
         totals, half = seen.totals(weights), self.problem.tolerance[which]
         says = part.map.says(self.problem.low[which], self.problem.high[which])
         K = part.model.n_score if says is not None else 0  # correlations have columns of their own as score
         information = seen.information(weights * seen.weight) if part.model.n_score else np.zeros((0, 0))
         if K:
-            score = kind.residual[:, :, None] * kind.rows[:, None, :] * kind.weight[:, None, None]
+            score = seen.residual[:, :, None] * seen.rows[:, None, :] * seen.weight[:, None, None]
             inverse = invert(information)
-            influence = score.reshape(len(weights), K) @ inverse.astype(score.dtype)
+            influence = (score.reshape(len(weights), K) @ inverse).astype(precision, copy=False)
             yield influence, -totals[:K] @ inverse, half[:K], np.zeros(K, np.bool_)
             totals[:K] = 0.0
         if K and not every:
@@ -348,4 +338,4 @@ class Pool:
             firm[errors] = (np.abs(aim - numbers) > 2.0 * TUNING.half * half)[errors]
         use = self.problem.known[which] & np.isfinite(missing) & (jacobian != 0.0).any(axis=1)
         use[:K] = False
-        yield kind.through(jacobian[use]), missing[use], half[use], firm[use]
+        yield seen.through(jacobian[use]).astype(precision, copy=False), missing[use], half[use], firm[use]
