@@ -44,15 +44,14 @@ def equations_of(part: TallyPart, totals: Array, low: Array, high: Array, tolera
         missed = (least + most) / 2.0 - now if both else min(max(now, least), most) - now
         if missed != 0.0 or both:
             others.append((at, places, weights, missed, (most - least) / 2.0 if both else 0.0))
-    number = np.concatenate([simple, np.array([each[0] for each in others], np.int64)])
-    place = np.empty(len(number), np.int64)
-    place[np.argsort(number)] = np.arange(len(number))
-    entries = np.repeat(place, [*(1 for _ in simple), *(len(each[1]) for each in others)])
-    columns = np.concatenate([where, *(each[1] for each in others)])
-    weights = np.concatenate([np.ones(len(simple)), *(each[2] for each in others)])
-    found = np.empty((2, len(number)))
-    found[:, place] = [[*missing, *(each[3] for each in others)], [*half, *(each[4] for each in others)]]
-    return Tallied(sparse.csr_matrix((weights, (entries, columns)), shape=(len(number), len(totals))), *found)
+    order = np.argsort([*simple, *(each[0] for each in others)])  # as they were published
+    places = np.concatenate([where, *(each[1] for each in others)])
+    entries = np.concatenate([np.ones(len(simple)), *(each[2] for each in others)])
+    ptr = np.cumsum([0, *(1 for _ in simple), *(len(each[1]) for each in others)])
+    rows = sparse.csr_matrix((entries, places, ptr), shape=(len(order), len(totals)))
+    missing = np.concatenate([missing, [each[3] for each in others]])
+    half = np.concatenate([half, [each[4] for each in others]])
+    return Tallied(rows[order], missing[order], half[order])
 
 
 def _of_totals(
