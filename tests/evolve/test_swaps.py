@@ -53,6 +53,14 @@ def named(problem, *names):
     return [problem.codebook.names.index(name) for name in names]
 
 
+def test_what_records_add_sums_up_to_the_totals():
+    problem, data = made(TABLES)
+    totals = problem.totals(data.codes)
+    some = np.random.default_rng(1).random(len(totals)) < 0.5
+    _, total, value = problem.added(data.codes, some)
+    assert np.bincount(total, value, len(totals)) == pytest.approx(np.where(some, totals, 0.0))
+
+
 @pytest.mark.parametrize("draw", [draw_swaps, drawn_alike])
 @pytest.mark.parametrize("seed", range(5))
 def test_any_of_the_swaps_leave_kept_totals_and_rules_alone(draw, seed):

@@ -13,7 +13,7 @@ from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.tilted import FELT
-from outrisk.problem.blocks import Array, Tally
+from outrisk.problem.blocks import Array
 from outrisk.problem.influence import records_of_model, records_of_tally
 from outrisk.problem.released import ModelPart, TallyPart
 
@@ -53,18 +53,11 @@ class Equations:
 
     def _of_totals(self, codes: Codes) -> NDArray[np.float32]:
         """What each of some records (n, variables) adds to the totals that are equations."""
-        found, at = np.zeros((len(codes), len(self.totals)), np.float32), 0
+        found = np.zeros((len(codes), len(self.totals)), np.float32)
         column = np.full(len(self.kept), -1)
         column[self.totals] = np.arange(len(self.totals))
-        for part in self.problem.parts:
-            for block in part.blocks:
-                here = column[at : at + block.size]
-                if isinstance(block, Tally) and (here >= 0).any():
-                    seen = records_of_tally(block, codes)
-                    used = np.flatnonzero(seen.cell >= 0)
-                    used = used[here[seen.cell[used]] >= 0]
-                    found[used, here[seen.cell[used]]] = seen.value[used]
-                at += block.size
+        record, total, value = self.problem.added(codes, column >= 0)
+        found[record, column[total]] = value
         return found
 
     def column(self, codes: Codes, number: int) -> Array:

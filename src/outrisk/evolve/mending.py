@@ -23,7 +23,7 @@ from outrisk.evolve.linear_map import Linear, linearise
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.swaps import Edits, changes_by, effects_of
 from outrisk.evolve.tuning import TUNING
-from outrisk.problem.blocks import Array, Tally, variables
+from outrisk.problem.blocks import Array, variables
 from outrisk.problem.influence import records_of_tally
 
 GENTLY, MOST = 6, 12  # generations with all other numbers in view; in all, before sampling errors are looked at again
@@ -141,15 +141,13 @@ def _towards(problem: Problem, codes: Codes, few: list[_Cell], many: list[_Cell]
 
 def _cells(codes: Codes, problem: Problem, which: NDArray[np.bool_]) -> Iterator[_Cell]:
     """Those of all totals (m,) that are cells of tables."""
-    at = 0
-    for block in (block for part in problem.parts for block in part.blocks):
-        some = np.flatnonzero(which[at : at + block.size])
-        if isinstance(block, Tally) and len(some):
+    for block, where in problem.tallies:
+        some = np.flatnonzero(which[where])
+        if len(some):
             cell_of = records_of_tally(block, codes).cell
             for cell in some:
                 there = np.flatnonzero(cell_of == cell)
-                yield _Cell(at + int(cell), sorted(variables(block)), there, codes[there[:1]])
-        at += block.size
+                yield _Cell(where.start + int(cell), sorted(variables(block)), there, codes[there[:1]])
 
 
 def _alone(codes: Codes, counts: Problem, rng: np.random.Generator) -> None:
@@ -174,9 +172,10 @@ def _undo(before: Codes, after: Codes, counts: Problem, linear: Linear) -> None:
     """Take back, in place, changes of one record or of two that put no count further out of its range."""
     changed = np.flatnonzero((before != after).any(axis=1))
     counted = np.flatnonzero(linear.weight > 0.0)
-    blocks = [block for part in counts.parts for block in part.blocks if isinstance(block, Tally)]
     was, now = (
-        sparse.hstack([records_of_tally(block, each[changed]).members for block in blocks], format="csc")[:, counted]
+        sparse.hstack([records_of_tally(block, each[changed]).members for block, _ in counts.tallies], format="csc")[
+            :, counted
+        ]
         for each in (before, after)
     )
     effect, totals = (was - now).toarray(), counts.totals(after)[counted]

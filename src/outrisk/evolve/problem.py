@@ -13,8 +13,8 @@ from outrisk.errors import EvolveError
 from outrisk.evolve.compiled.layout import Codes, Plan
 from outrisk.evolve.compiled.plan import build_plan, kinds_of
 from outrisk.evolve.compiled.sums import information_of, totals_of
-from outrisk.problem.blocks import Array, Mask
-from outrisk.problem.influence import ModelRecords, records_of_model
+from outrisk.problem.blocks import Array, Mask, Tally
+from outrisk.problem.influence import ModelRecords, records_of_model, records_of_tally
 from outrisk.problem.released import ROUNDING, ModelPart, Part, Released, TallyPart
 from outrisk.problem.sampling import sampling_errors
 
@@ -92,6 +92,17 @@ class Problem:
         return found
 
     @cached_property
+    def tallies(self) -> list[tuple[Tally, slice]]:
+        """Each tally, and where its totals are."""
+        blocks = [block for part in self.parts for block in part.blocks]
+        ends = np.cumsum([block.size for block in blocks]).tolist()
+        return [
+            (block, slice(end - block.size, end))
+            for block, end in zip(blocks, ends, strict=True)
+            if isinstance(block, Tally)
+        ]
+
+    @cached_property
     def low(self) -> Array:
         """Where all published numbers lie, from; (total k,)."""
         return np.concatenate([output.low for output in self.released])
@@ -123,6 +134,21 @@ class Problem:
     def totals(self, codes: Codes) -> Array:
         """All totals of a data set, exactly; shape (m,)."""
         return np.asarray(totals_of(self.plan, codes))
+
+    def added(self, codes: Codes, some: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+        """What records (n, variables) add to some of the totals of tallies (m,), item by item: which record adds, to
+        which total, and what.
+        """
+        record, total, value = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)]
+        for block, where in self.tallies:
+            if some[where].any():
+                seen = records_of_tally(block, codes)
+                used = np.flatnonzero(seen.cell >= 0)
+                used = used[some[where][seen.cell[used]]]
+                record.append(used)
+                total.append(where.start + seen.cell[used])
+                value.append(seen.value[used])
+        return np.concatenate(record), np.concatenate(total), np.concatenate(value)
 
     def sampling_errors(self, codes: Codes) -> Array:
         """Of all numbers (total k,), from records that reproduce them; NaN where there is none."""

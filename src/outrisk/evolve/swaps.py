@@ -19,8 +19,7 @@ from outrisk.evolve.compiled import trades
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.tuning import TUNING
-from outrisk.problem.blocks import Array, Tally, variables
-from outrisk.problem.influence import records_of_tally
+from outrisk.problem.blocks import Array, variables
 
 TRIED = 4  # changes that are drawn for each that is asked for, where a table must stay as it is
 NUMERIC = 8  # values from which on records may be near in a numeric variable without being equal
@@ -166,11 +165,9 @@ def within(problem: Problem, codes: Codes, edits: Edits, room: Array, rng: np.ra
 
 def _clean(problem: Problem, codes: Codes, kept: NDArray[np.bool_], edits: Edits) -> Edits:
     """Those of the swaps that leave kept totals as they are of tables of which some only are."""
-    some, at = kept.copy(), 0
-    for part in problem.parts:
-        for block in part.blocks:
-            some[at : at + block.size] &= not _binds(kept[at : at + block.size])
-            at += block.size
+    some = kept.copy()
+    for _, where in problem.tallies:
+        some[where] &= not _binds(kept[where])
     effects = effects_of(problem, codes, edits, some)
     return edits if effects is None else edits.some(np.diff(effects.indptr) == 0)
 
@@ -183,24 +180,11 @@ def changes_by(equations: Equations, codes: Codes, edits: Edits) -> Array:
 
 def effects_of(problem: Problem, codes: Codes, edits: Edits, which: NDArray[np.bool_]) -> sparse.csr_matrix | None:
     """What each swap changes some totals of tables by, (count, number of them); None where there are none."""
-    swap, total, change, at = list[NDArray[np.int64]](), list[NDArray[np.int64]](), list[Array](), 0
-    place = np.cumsum(which) - 1
-    before = codes[edits.record]
-    for part in problem.parts:
-        for block in part.blocks:
-            here = slice(at, at + block.size)
-            if isinstance(block, Tally) and which[here].any():
-                for each, sign in ((before, -1.0), (edits.after, 1.0)):
-                    seen = records_of_tally(block, each)
-                    used = np.flatnonzero(seen.cell >= 0)
-                    used = used[which[here][seen.cell[used]]]
-                    swap.append(edits.of[used])
-                    total.append(place[here][seen.cell[used]])
-                    change.append(sign * seen.value[used])
-            at += block.size
-    if not swap:
+    if not which.any():
         return None
-    entries = np.concatenate(change), (np.concatenate(swap), np.concatenate(total))
+    (out, left, less), (into, come, more) = (problem.added(each, which) for each in (codes[edits.record], edits.after))
+    swap, total = edits.of[np.concatenate([out, into])], np.concatenate([left, come])
+    entries = np.concatenate([-less, more]), (swap, np.cumsum(which)[total] - 1)
     effects = sparse.csr_matrix(entries, shape=(edits.count, int(which.sum())))
     effects.eliminate_zeros()
     return effects
@@ -215,14 +199,11 @@ def bound_by(problem: Problem, kept: NDArray[np.bool_]) -> tuple[NDArray[np.bool
     """Which variables a table of mostly kept totals (m,) binds to which others (p, p), and which are in one (p,)."""
     p = len(problem.plan.sizes)
     bound, counted = np.zeros((p, p), np.bool_), np.zeros(p, np.bool_)
-    at = 0
-    for part in problem.parts:
-        for block in part.blocks:
-            if isinstance(block, Tally) and _binds(kept[at : at + block.size]):
-                those = sorted(variables(block))
-                bound[np.ix_(those, those)] = True
-                counted[those] = True
-            at += block.size
+    for block, where in problem.tallies:
+        if _binds(kept[where]):
+            those = sorted(variables(block))
+            bound[np.ix_(those, those)] = True
+            counted[those] = True
     return bound, counted
 
 
@@ -231,15 +212,12 @@ def _partly(problem: Problem, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
     record may go from one cell to another, so that the sizes of classes can be put right.
     """
     some, every = np.zeros((2, len(problem.plan.sizes)), np.bool_)
-    at = 0
-    for part in problem.parts:
-        for block in part.blocks:
-            here = kept[at : at + block.size]
-            if isinstance(block, Tally) and here.any():
-                those = sorted(variables(block))
-                some[those] = True
-                every[those] |= here.sum() + 1 >= block.size  # one total that is not kept follows from the others
-            at += block.size
+    for block, where in problem.tallies:
+        here = kept[where]
+        if here.any():
+            those = sorted(variables(block))
+            some[those] = True
+            every[those] |= here.sum() + 1 >= block.size  # one total that is not kept follows from the others
     return some & ~every
 
 
