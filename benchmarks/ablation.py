@@ -49,7 +49,6 @@ from outrisk.evolve.ahead import compile_ahead
 from outrisk.evolve.balance import balanced
 from outrisk.evolve.breeding import mutate
 from outrisk.evolve.compiled import cube
-from outrisk.evolve.freely import Freely
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
@@ -148,11 +147,6 @@ def of_any(codes, free, variable, sizes, most, rng):
     return free[:most, None], new
 
 
-def alike(problem):
-    """Regressions of few people closed in on with all changes alike, as those of many are."""
-    return Freely(few=problem.n_records <= TUNING.anew) if calibrated.alone(problem) else by_size.closing_of(problem)
-
-
 NEVER = lambda *_: False  # noqa: E731
 SWITCHES = {  # operator: settings, constants of the tuning, (place, name, what stands there instead)
     "as is": ({}, {}, []),
@@ -177,7 +171,7 @@ SWITCHES = {  # operator: settings, constants of the tuning, (place, name, what 
     "closing in, no round without gain goes on": ({}, {}, [(closing, "KICKS", (0, 0))]),
     "closing in, values changed of any records": ({}, {}, [(swaps, "_changes", of_any)]),
     "closing in, swaps by sorting alone": ({}, {}, [(closing, "drawn_alike", by_sorting)]),
-    "closing in, all changes alike": ({}, {}, [(local_search, "closing_of", alike)]),
+    "closing in, all changes alike": ({}, {}, [(by_size, "PEOPLE", 0)]),
     "no local search beside swaps": ({}, {"beside": 1e-9}, []),
     "no exchanges": ({}, {}, [(moves.exchanges, "exchange", lambda *_: (0, 0))]),
     "no tightening": ({"tighten": 0.0}, {}, []),
