@@ -13,7 +13,6 @@ over key sets, on Contraceptive Method Choice (UCI data set 30; a CSV with the c
 from __future__ import annotations
 
 import argparse
-import resource
 import subprocess
 import sys
 import time
@@ -23,6 +22,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from outrisk.datasets import sars_like
+from outrisk.records.provenance import peak_memory_mb
 from outrisk.risk import (
     CLASSIFIERS,
     attack,
@@ -107,7 +107,7 @@ def measure(task, data, n):
         started = time.perf_counter(), time.process_time()
         run(tables)
         times.append((time.perf_counter() - started[0], time.process_time() - started[1]))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    peak = peak_memory_mb()
     elapsed, used = map(min, zip(*times, strict=True))
     print(f"{task:20s} {data:7s} {n:7,d} {elapsed:7.2f} s {used:7.2f} s CPU {peak:6.0f} MB")
 

@@ -13,7 +13,6 @@ perhaps some claims are missed. `null`: the tables are those of a third sample, 
 from __future__ import annotations
 
 import argparse
-import resource
 import time
 from dataclasses import replace
 
@@ -25,6 +24,7 @@ from outrisk.errors import ProveError
 from outrisk.microdata import Microdata
 from outrisk.problem.released import Released
 from outrisk.prove.certain_claims import certain_values
+from outrisk.records.provenance import peak_memory_mb
 
 HEAD = (
     "| people | released | unknowns, constraints, entries | proved | narrowed | wrong | seconds: set up, prove "
@@ -44,7 +44,7 @@ def row(census: Census, data: Microdata, released: list[Released], what: str, ar
     wrong = int(((claims.value >= 0) & (claims.value != census.truth(data))).sum())
     took = time.process_time() - started - built
     rows, columns = of.matrix.shape
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    peak = peak_memory_mb() / 1e3
     return (
         f"| {len(data):,} | {what} | {columns:,}, {rows:,}, {of.matrix.nnz:,} | {claims.proved / asked.sum():.3f} | "
         f"{claims.narrowed / asked.sum():.3f} | {wrong} | {built:.1f}, {took:.1f} | "

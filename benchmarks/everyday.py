@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from ablation import SWITCHES, switched
-from outputs import MIXED, peak_memory
+from outputs import MIXED
 from pydantic import TypeAdapter
 from threadpoolctl import threadpool_limits
 
@@ -29,6 +29,7 @@ from outrisk.evolve.settings import preset
 from outrisk.load import load_study_data
 from outrisk.microdata import Microdata, from_frame, infer_codebook
 from outrisk.outputs import release
+from outrisk.records.provenance import peak_memory_mb
 
 ROOT = Path(__file__).resolve().parents[1]
 CENSUS = "census/acs_us/acs7.csv"
@@ -244,7 +245,7 @@ def main():
         print(
             f"  median {statistics.median(shares):.3f}, least {min(shares):.3f} at their digits; within 1 % "
             f"{statistics.median(near):.3f}, least {min(near):.3f}; "
-            f"{statistics.median(seconds):.1f} s, most {max(seconds):.1f}; peak {peak_memory():,.0f} MB",
+            f"{statistics.median(seconds):.1f} s, most {max(seconds):.1f}; peak {peak_memory_mb():,.0f} MB",
             flush=True,
         )
 

@@ -18,7 +18,6 @@ ranked by how many of the data sets hold them.
 from __future__ import annotations
 
 import argparse
-import resource
 import time
 from dataclasses import replace
 from itertools import combinations
@@ -38,6 +37,7 @@ from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, logit_from_terms, release
 from outrisk.problem.released import Released
 from outrisk.reconstruct.best_guesses import best_guesses
+from outrisk.records.provenance import peak_memory_mb
 from outrisk.report.figures.reliability_figure import reliability_figure
 from outrisk.result_row import Top
 from outrisk.risk.recurrence.recurring import recurring as recur
@@ -113,7 +113,7 @@ def guesses(census: Census, arguments: argparse.Namespace) -> None:
             released = census.tables(original, ways)
             line = row(n, f"{ways}-way", *guess(census, original, holdout, released))
             print(f"{line} {side_by_side(census, original, released, arguments.programme)}", flush=True)
-    print(f"\nmost memory of the process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.1f} GB")
+    print(f"\nmost memory of the process: {peak_memory_mb() / 1e3:.1f} GB")
 
 
 def logit(census: Census, arguments: argparse.Namespace) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import resource
 import statistics
 import time
 from pathlib import Path
@@ -35,6 +34,7 @@ from outrisk.evolve.settings import preset
 from outrisk.evolve.start import uniform
 from outrisk.microdata import Microdata, from_frame, infer_codebook
 from outrisk.outputs import Frequencies, logit_from_terms, release
+from outrisk.records.provenance import peak_memory_mb
 
 YEAR = 2019
 LIMITS = {2: (2.0, 0.05), 3: (4.0, 0.12), 4: (6.0, 0.06)}  # seconds, mean absolute cell error asked for
@@ -154,7 +154,7 @@ def scale(seeds, largest, figure):
             source = part if outputs == [logit] else data
             problem = Problem(codebook, n, tuple(release(output, source) for output in outputs))
             warm(problem)
-            times, before = [], peak_memory()
+            times, before = [], peak_memory_mb()
             for seed in range(1, (seeds if n <= MOST_REFITTED else 1) + 1):
                 started = time.thread_time()
                 for generation in evolve(problem, preset("fast"), np.random.default_rng(seed)):
@@ -165,7 +165,7 @@ def scale(seeds, largest, figure):
             medians.setdefault(name, []).append(statistics.median(times))
             print(
                 f"{n:>10,} records, {name}: median {medians[name][-1]:.2f} processor s, {errors.matched:,} of "
-                f"{errors.numbers:,} matched, error {errors.mae:.2g}, peak {peak_memory():,.0f} MB "
+                f"{errors.numbers:,} matched, error {errors.mae:.2g}, peak {peak_memory_mb():,.0f} MB "
                 f"({before:,.0f} MB before evolution)",
                 flush=True,
             )
@@ -179,11 +179,6 @@ def sars(codebook, n):
     return Microdata(
         codebook, np.concatenate([from_frame(sars_like(k, 1991 + e), codebook).codes for e, k in enumerate(steps)])
     )
-
-
-def peak_memory():
-    """Most memory that the process had so far, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def draw(path, sizes, medians):

@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import platform
-import resource
 import subprocess
 import sys
 import time
@@ -53,6 +52,7 @@ def people(rng: np.random.Generator, n: int) -> pd.DataFrame:
 
 
 def measure(group: str, n: int, holdout: bool) -> None:
+    from outrisk.records.provenance import peak_memory_mb
     from outrisk.risk import privacy_metrics
 
     rng = np.random.default_rng(1)
@@ -73,7 +73,7 @@ def measure(group: str, n: int, holdout: bool) -> None:
     print(json.dumps({
         "group": group, "rows": n, "seconds": seconds, "cpu": cpu,
         "each": dict(zip(found["metric"], found["seconds"].round(2), strict=True)),
-        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "peak_mb": peak_memory_mb(),
         "faults": bad[["metric", "note"]].values.tolist(),
     }))  # fmt: skip
 
