@@ -167,7 +167,7 @@ SWITCHES = {  # operator: settings, constants of the tuning, (place, name, what 
     "closing in without the cube": ({}, {}, [(closing, "balanced", by_chance)]),
     "closing in, no annealing": ({}, {}, [(closing, "balanced", unpolished), (closing, "SWEEPS", 1)]),
     "closing in, near is not as good as met": ({}, {}, [(closing.Closing, "_free", nothing)]),
-    "closing in, one start": ({}, {"anew": 0}, []),
+    "closing in, one start": ({}, {"anew": 0}, [(closing.Closing, "in_vain", lambda *_: False)]),
     "closing in, no round without gain goes on": ({}, {}, [(closing, "KICKS", (0, 0))]),
     "closing in, values changed of any records": ({}, {}, [(swaps, "_changes", of_any)]),
     "closing in, swaps by sorting alone": ({}, {}, [(closing, "drawn_alike", by_sorting)]),

@@ -221,16 +221,30 @@ def test_a_third_round_without_gain_goes_on_but_not_for_ever(few, times):
     assert closing.ended(0, False) and not Closing().ended(99, True)
 
 
-def test_of_few_people_it_ends_where_gains_bring_no_nearer_data_set_for_long():
-    """However small these are: another start is better then. Not where all have been near, nor before it had its time
-    since it began.
-    """
-    closing = Closing(few=True)
-    closing.rounds = 100
-    assert closing.ended(100, False) and not closing.ended(99, False) and not closing.ended(100, True)
-    closing.rounds = 99
-    assert not closing.ended(100, False)
-    assert not Closing(rounds=100).ended(100, False)
+@pytest.mark.parametrize(("few", "rounds"), [(False, 60), (True, 100)])
+def test_another_start_is_begun_where_gains_bring_no_nearer_data_set_for_long(few, rounds):
+    """However small these are; not before it had its time since it began."""
+    assert Closing(rounds=rounds, few=few).in_vain(rounds, 1)
+    assert not Closing(rounds=rounds, few=few).in_vain(rounds - 1, 1)
+    assert not Closing(rounds=rounds - 1, few=few).in_vain(rounds, 1)
+
+
+def test_another_start_is_begun_the_sooner_the_more_numbers_are_far():
+    assert [Closing(rounds=rounds).in_vain(0, 10) for rounds in (29, 30)] == [False, True]
+    assert [Closing(rounds=rounds).in_vain(0, 3) for rounds in (99, 100)] == [False, True]
+    assert not Closing(rounds=29).in_vain(0, 274)
+
+
+@pytest.mark.parametrize("near", [False, True])
+def test_a_search_in_vain_begins_anew_unless_all_have_been_near(problem, near):
+    search = _Search(problem, preset("fast"), np.random.default_rng(3))
+    *_, last = zip(range(2), search.run(1), strict=False)
+    assert search.schedule.phase == "closing"
+    search.closing.rounds, search.nearest.waited = 99, 99
+    search.settled.candidate = deepcopy(search.candidate) if near else None
+    search._close(last[1].number + 1)
+    assert search.closing.rounds == (100 if near else 0)
+    assert (search.standstill.since == last[1].number + 1) != near
 
 
 def test_another_start_is_judged_by_a_map_of_its_own(problem):

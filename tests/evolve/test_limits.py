@@ -34,7 +34,7 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "calibrated.WITHIN", "linear_map.WITHIN", "calibrated.RECORDS", "calibrated.NUMBERS",
     "calibrated.OF_MODELS", "calibrated.MANY", "closing.BRIEF", "closing.FEW", "local_search.LEAST_VISITS",
     "local_search.MOST_VISITS", "closing.EACH", "closing.KICKS", "closing.PATIENT", "closing.SEEN", "closing.SWEEPS",
-    "closing.FAR", "closing.HEAVY",
+    "closing.EARLY", "closing.LATE", "closing.FAR", "closing.HEAVY",
     "swaps.NUMERIC", "swaps.TRIED", "schedule.STILL", "moves.SWEEPS",
     "moves.SEEN", "moves.TIMES",
     "resolved.BACK", "resolved.COARSE", "resolved.MOST", "resolved.RECORDS", "resolved.ROUNDS", "resolved.STEP",

@@ -36,8 +36,9 @@ from outrisk.problem.refit import NEAR
 SWEEPS = 100  # of annealing over all swaps, at the end of a round
 SEEN = 40_000  # records of which it is asked how they bear on a number
 KICK = 3  # rounds without gain, the last of which goes on all the same
-KICKS = 30, 8  # such rounds, at most; where it can begin anew
-PATIENT = 5  # times STILL that it goes on with no nearer data set, where it can
+KICKS = 30, 8  # such rounds, at most; of few people
+PATIENT = 3, 5  # times STILL that it goes on with no nearer data set; of few people
+EARLY, LATE = 30, 300  # rounds that it has at least; times the numbers that are far, after which it does not go on
 FAR, HEAVY = 20, 30.0  # numbers far, up to which there is emphasis on them; what it grows to at most
 BRIEF, FEW = 250, 2  # numbers of regressions beyond which rounds are few (mixed); how many
 EACH = 8  # records for each swap that is kept, at least
@@ -49,9 +50,9 @@ class Closing:
     """How near the numbers are to be brought, in sampling errors; how much they may miss of that for the sake of few
     swaps; their sampling errors (total k,); rounds, those of late without gain, and those that went on all the same;
     generations in which tables of counts were mended; whether rounds are few, as they take long; whether people are so
-    few that it begins from another start where it stands still; swaps that change little, drawn in earlier rounds, and
-    what their records were; what emphasis is on each number (total k,), None at first; whether all numbers have been
-    near.
+    few that it begins from another start wherever it stands still; swaps that change little, drawn in earlier rounds,
+    and what their records were; what emphasis is on each number (total k,), None at first; whether all numbers have
+    been near.
     """
 
     near: float = TUNING.near[0]
@@ -71,11 +72,6 @@ class Closing:
     def last(self) -> bool:
         """Whether a run has done its work where it ends and all numbers are near."""
         return False
-
-    @property
-    def patient(self) -> int:
-        """For how many times STILL it goes on, with no nearer data set, until it begins from another start."""
-        return PATIENT
 
     def look(self, linear: Linear, candidate: Candidate, afresh: bool) -> Equations:
         """The equations around a data set; `afresh`: with its own sampling errors, now and then."""
@@ -156,7 +152,7 @@ class Closing:
     def learn(self, gained: bool, near: bool, rng: np.random.Generator) -> bool:
         """Leave to chance how many swaps the next round makes. Returns whether what this one came to goes on: without
         gain now and then, and then with no emphasis, to get out of where it stands still (iterated local search),
-        whether or not all have been `near`; less often where it can begin anew.
+        whether or not all have been `near`; less often of few people.
         """
         self.rounds += 1
         self.idle = 0 if gained else self.idle + 1
@@ -232,12 +228,16 @@ class Closing:
 
     def ended(self, waited: int, near: bool) -> bool:
         """Whether it stands still for good, whenever the nearest data set was and whether or not all of its numbers
-        were near, or has had its few rounds; or, where it can begin anew before all were near, whether what it gains
-        has brought no nearer data set for long.
+        were near, or has had its few rounds.
         """
-        if self.few and not near and self.stood(waited, self.patient):
-            return True
         return self.idle >= 2 * TUNING.stuck or (self.brief and self.rounds >= FEW)
+
+    def in_vain(self, waited: int, far: int) -> bool:
+        """Whether another start promises more, as long as not all numbers have been near: where what it gains has
+        brought no nearer data set for long, or it is late for so many numbers to be far (multistart).
+        """
+        late = self.rounds >= EARLY and self.rounds * far >= LATE
+        return late or self.stood(waited, PATIENT[self.few])
 
     def stood(self, waited: int, times: int) -> bool:
         """Whether the nearest data set has stood so many times STILL, since it began."""

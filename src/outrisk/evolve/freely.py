@@ -79,6 +79,10 @@ class Freely(Closing):
         """Whether it has come no nearer for so many generations that it may end."""
         return self.stood(waited, 1 if near else self.patient)
 
+    def in_vain(self, waited: int, far: int) -> bool:
+        """Nothing is, before it has ended."""
+        return False
+
     def _drawn(
         self, codes: Codes, equations: Equations, linear: Linear, asked: Array, rng: np.random.Generator
     ) -> Edits:

@@ -201,11 +201,10 @@ class _Search:
         near = self.settled.candidate is not None
         if closing.learn(gained, near, self.rng):
             self.candidate, self.spare, self.linear = child, at, linear or self._linearise(child)
-        if not closing.ended(self.nearest.waited, near) or (near and closing.last):
-            return
-        if closing.few and not near:
+        ended = closing.ended(self.nearest.waited, near)
+        if not near and ((ended and closing.few) or closing.in_vain(self.nearest.waited, self.nearest.far)):
             self._begin_anew(number)
-        else:
+        elif ended and not (near and closing.last):
             self.schedule.closed()
 
     def _linearise(self, candidate: Candidate | None = None) -> Linear:
