@@ -98,6 +98,21 @@ def test_a_near_data_set_that_a_refit_does_not_bear_out_is_dropped(tipped):
     assert settled.candidate is None and settled.beyond.any()
 
 
+def test_it_is_the_one_before_that_a_refit_bore_out_where_there_is_one(tipped, monkeypatch):
+    problem, candidate = tipped
+    settled, found = Settled(problem), by_refit(problem, candidate)
+    errors = linearise(problem, candidate.codes, candidate.totals, "chi2").errors(candidate.totals)
+    good, better = replace(errors, missed=2.0), replace(errors, missed=1.0)
+    settled.see(candidate, good)
+    monkeypatch.setattr("outrisk.evolve.acceptance.by_refit", lambda *_: replace(found, near=True, errors=good))
+    assert settled.stands()
+    before = settled.candidate
+    settled.see(candidate, better)
+    assert settled.candidate is not before
+    monkeypatch.setattr("outrisk.evolve.acceptance.by_refit", lambda *_: replace(found, near=False))
+    assert settled.stands() and settled.candidate is before and settled.errors is good
+
+
 @pytest.mark.parametrize("module", [local_search, small])
 def test_a_search_that_no_refit_bears_out_says_so(monkeypatch, module):
     """A refit that always fails leaves no search matched or near."""

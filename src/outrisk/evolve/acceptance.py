@@ -34,8 +34,9 @@ class Standstill:
 
 @dataclass
 class Settled:
-    """The nearest data set so far of which every number is within 1 % of its sampling error, if there is one; and what
-    numbers are beyond first order (total k,), once first order was not enough.
+    """The nearest data set so far of which every number is within 1 % of its sampling error to first order, if there is
+    one; the last that a refit agreed with; and what numbers are beyond first order (total k,), once first order was not
+    enough.
     """
 
     problem: Problem
@@ -43,6 +44,8 @@ class Settled:
     looked: int = 0
     candidate: Candidate | None = None
     errors: Errors | None = None
+    sure: Candidate | None = None
+    sure_errors: Errors | None = None
     beyond: Array | None = None
 
     def far(self, number: int, candidate: Candidate, distances: Array) -> int:
@@ -60,14 +63,18 @@ class Settled:
             self.candidate, self.errors = deepcopy(candidate), errors
 
     def stands(self) -> bool:
-        """Whether a refit agrees; else there is none from now on, and numbers are taken as the refit had them."""
+        """Whether a refit agrees, or did with another data set before, which it is then; else there is none from now
+        on, and numbers are taken as the refit had them.
+        """
         assert self.candidate is not None
         found = by_refit(self.problem, self.candidate)
         if found.near:
             self.errors = found.errors
+            self.sure, self.sure_errors = self.candidate, self.errors
         else:
-            self.candidate, self.errors, self.beyond = None, None, found.beyond
-        return found.near
+            self.candidate, self.errors = self.sure, self.sure_errors
+            self.beyond = found.beyond
+        return self.candidate is not None
 
 
 @dataclass
