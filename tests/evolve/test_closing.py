@@ -233,6 +233,7 @@ def test_another_start_is_begun_the_sooner_the_more_numbers_are_far():
     assert [Closing(rounds=rounds).in_vain(0, 10) for rounds in (29, 30)] == [False, True]
     assert [Closing(rounds=rounds).in_vain(0, 3) for rounds in (99, 100)] == [False, True]
     assert not Closing(rounds=29).in_vain(0, 274)
+    assert not Closing(rounds=100, again=False).in_vain(100, 1_335)
 
 
 @pytest.mark.parametrize("near", [False, True])

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.evolve.around import Equations
-from outrisk.evolve.calibrated import alone, of_models
+from outrisk.evolve.calibrated import MANY, alone, of_models
 from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.closing import BRIEF, Closing, make
 from outrisk.evolve.compiled.choices import choose
@@ -145,9 +145,9 @@ def _rows(equations: Equations, codes: Codes, edits: Edits) -> Array:
 
 def closing_of(problem: Problem) -> Closing:
     """The state of closing in, at its beginning."""
-    few = problem.n_records <= TUNING.anew
-    if not alone(problem):
-        return Closing(brief=of_models(problem) > BRIEF, few=few)
-    if problem.n_records <= min(PEOPLE * TUNING.anew, EACH * int(problem.known.sum())):
+    few, numbers = problem.n_records <= TUNING.anew, int(problem.known.sum())
+    if not alone(problem):  # of many numbers a start takes long, and they come near slowly, but surely
+        return Closing(brief=of_models(problem) > BRIEF, few=few, again=few or numbers <= MANY)
+    if problem.n_records <= min(PEOPLE * TUNING.anew, EACH * numbers):
         return BySize(few=True)
     return Freely(few=few)

@@ -50,9 +50,9 @@ class Closing:
     """How near the numbers are to be brought, in sampling errors; how much they may miss of that for the sake of few
     swaps; their sampling errors (total k,); rounds, those of late without gain, and those that went on all the same;
     generations in which tables of counts were mended; whether rounds are few, as they take long; whether people are so
-    few that it begins from another start wherever it stands still; swaps that change little, drawn in earlier rounds,
-    and what their records were; what emphasis is on each number (total k,), None at first; whether all numbers have
-    been near.
+    few that it begins from another start wherever it stands still; whether numbers are so few that it does where it is
+    in vain; swaps that change little, drawn in earlier rounds, and what their records were; what emphasis is on each
+    number (total k,), None at first; whether all numbers have been near.
     """
 
     near: float = TUNING.near[0]
@@ -64,6 +64,7 @@ class Closing:
     mended: int = 0
     brief: bool = False
     few: bool = False
+    again: bool = True
     small: list[NDArray[Any]] = field(default_factory=list)
     emphasis: Array | None = None
     arrived: bool = False
@@ -237,7 +238,7 @@ class Closing:
         brought no nearer data set for long, or it is late for so many numbers to be far (multistart).
         """
         late = self.rounds >= EARLY and self.rounds * far >= LATE
-        return late or self.stood(waited, PATIENT[self.few])
+        return self.again and (late or self.stood(waited, PATIENT[self.few]))
 
     def stood(self, waited: int, times: int) -> bool:
         """Whether the nearest data set has stood so many times STILL, since it began."""
