@@ -7,6 +7,8 @@ their sampling errors, and to hold these to the middle of their digits takes fro
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,8 +27,11 @@ from outrisk.problem.refit import NEAR
 PATIENT = 10  # times STILL that it goes on, kicked again and again, until all numbers have been near
 
 
+@dataclass
 class Freely(Closing):
-    """The state of closing in where no table is kept."""
+    """The state of closing in where no table is kept; nothing is in vain before it has ended."""
+
+    again: bool = False
 
     @property
     def last(self) -> bool:
@@ -78,10 +83,6 @@ class Freely(Closing):
     def ended(self, waited: int, near: bool) -> bool:
         """Whether it has come no nearer for so many generations that it may end."""
         return self.stood(waited, 1 if near else self.patient)
-
-    def in_vain(self, waited: int, far: int) -> bool:
-        """Nothing is, before it has ended."""
-        return False
 
     def _drawn(
         self, codes: Codes, equations: Equations, linear: Linear, asked: Array, rng: np.random.Generator
