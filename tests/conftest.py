@@ -1,6 +1,8 @@
 """Fixtures that several test folders share."""
 
 import os
+import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -22,3 +24,14 @@ def shared() -> Path:
             pytest.fail(message)
         pytest.skip(message)
     return folder
+
+
+@pytest.fixture
+def benchmark(monkeypatch):
+    """Imports a benchmark by its name, for one test: it is in no package, and may have the name of a folder here."""
+    folder = Path(__file__).resolve().parents[1] / "benchmarks"
+    monkeypatch.syspath_prepend(folder)
+    for path in folder.glob("*.py"):
+        monkeypatch.setitem(sys.modules, path.stem, None)  # to be as it was afterwards
+        del sys.modules[path.stem]
+    return import_module

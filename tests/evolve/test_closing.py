@@ -2,6 +2,7 @@
 
 from copy import deepcopy
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -239,13 +240,13 @@ def test_another_start_is_begun_the_sooner_the_more_numbers_are_far():
 @pytest.mark.parametrize("near", [False, True])
 def test_a_search_in_vain_begins_anew_unless_all_have_been_near(problem, near):
     search = _Search(problem, preset("fast"), np.random.default_rng(3))
-    *_, last = zip(range(2), search.run(1), strict=False)
+    *_, last = islice(search.run(1), 2)
     assert search.schedule.phase == "closing"
     search.closing.rounds, search.nearest.waited = 99, 99
     search.settled.candidate = deepcopy(search.candidate) if near else None
-    search._close(last[1].number + 1)
+    search._close(last.number + 1)
     assert search.closing.rounds == (100 if near else 0)
-    assert (search.standstill.since == last[1].number + 1) != near
+    assert (search.standstill.since == last.number + 1) != near
 
 
 def test_another_start_is_judged_by_a_map_of_its_own(problem):
