@@ -18,13 +18,13 @@ from outrisk.evolve.closing import KICK, Closing, drawn_from
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.swaps import Edits
+from outrisk.evolve.swaps import Edits, draw_swaps, drawn_alike
 from outrisk.evolve.tilted import INSIDE, LEAST
 from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array
 from outrisk.problem.refit import NEAR
 
-PATIENT = 10  # times STILL that it goes on, kicked again and again, until all numbers have been near
+PATIENT, NEARER = 10, 2  # times STILL that it goes on, kicked again and again, until all numbers have been near; then
 
 
 @dataclass
@@ -82,15 +82,20 @@ class Freely(Closing):
 
     def ended(self, waited: int, near: bool) -> bool:
         """Whether it has come no nearer for so many generations that it may end."""
-        return self.stood(waited, 1 if near else self.patient)
+        return self.stood(waited, NEARER if near else self.patient)
 
     def _drawn(
         self, codes: Codes, equations: Equations, linear: Linear, asked: Array, rng: np.random.Generator
     ) -> Edits:
-        """Changes of one record each, among any or those that bear on a number that is off."""
+        """Of any records, or those that bear on a number that is off: changes of one each, and swaps, of which what
+        numbers change by is smaller.
+        """
         kept = self.kept(codes)
-        who = drawn_from(equations, asked, codes, kept, 0, rng)[: 2 * TUNING.swaps]
-        edits = changed_alone(linear.problem, codes, who, rng)
+        who = drawn_from(equations, asked, codes, kept, 0, rng)[: 3 * TUNING.swaps]
+        alone, alike, sorted_ = np.split(who, [4 * len(who) // 6, 5 * len(who) // 6])
+        edits = changed_alone(linear.problem, codes, alone, rng)
+        edits = edits.beside(drawn_alike(linear.problem, codes, alike, equations.kept, linear.ranges, rng))
+        edits = edits.beside(draw_swaps(linear.problem, codes, sorted_, equations.kept, equations.loose, rng))
         return kept.beside(edits) if kept is not None else edits
 
 
