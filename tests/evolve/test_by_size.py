@@ -112,17 +112,16 @@ def test_a_number_printed_coarsely_is_met_anywhere_within_its_digits(few):
 def test_a_round_changes_one_value_of_some_records(few):
     closing, candidate, linear, equations, rng = begun(few)
     closing.some, before = 20.0, candidate.codes.copy()
-    closing.round(candidate, equations, linear, rng)
+    closing.round(candidate.codes, equations, linear, rng)
     changed = (candidate.codes != before).sum(axis=1)
     assert 0 < (changed > 0).sum() <= 20 and changed.max() == 1
-    assert candidate.totals == pytest.approx(few.totals(candidate.codes))
 
 
 def test_a_round_without_a_change_to_make_leaves_all_as_it_was(few, monkeypatch):
     closing, candidate, linear, equations, rng = begun(few)
     monkeypatch.setattr(by_size, "changed_alone", lambda problem, codes, who, rng: Edits.of_one(who[:0], codes[:0]))
     before = candidate.codes.copy()
-    closing.round(candidate, equations, linear, rng)
+    closing.round(candidate.codes, equations, linear, rng)
     assert np.array_equal(candidate.codes, before) and closing.merit(equations) > 0.0
 
 

@@ -91,12 +91,12 @@ def test_a_round_keeps_tables_of_counts_and_brings_all_else_nearer(problem, begu
     equations = closing.look(linear, candidate, True)
     kept, far = candidate.totals[equations.kept].copy(), closing.merit(equations)
     for _ in range(5):
-        closing.round(candidate, equations, linear, rng)
+        closing.round(candidate.codes, equations, linear, rng)
+        candidate.totals = problem.totals(candidate.codes)
         linear = linearise(problem, candidate.codes, candidate.totals, "tightening")
         equations = closing.look(linear, candidate, False)
     assert equations.kept.any() and np.array_equal(candidate.totals[equations.kept], kept)
     assert closing.merit(equations) < 0.5 * far
-    assert np.allclose(candidate.totals, problem.totals(candidate.codes))
 
 
 def test_a_number_printed_coarsely_comes_back_towards_its_digits(problem, begun):
@@ -110,7 +110,8 @@ def test_a_number_printed_coarsely_comes_back_towards_its_digits(problem, begun)
         further = missing[coarse] - beyond[0][0] if beyond else 0.0
         half[coarse], missing[coarse] = 40.0 * found.error[coarse], 42.0 * found.error[coarse] + further
         beyond.append((found.missing[coarse], missing[coarse] / found.error[coarse] - 40.0))
-        closing.round(candidate, replace(found, half=half, missing=missing), linear, rng)
+        closing.round(candidate.codes, replace(found, half=half, missing=missing), linear, rng)
+        candidate.totals = problem.totals(candidate.codes)
     others = np.arange(len(found.half)) != coarse
     assert beyond[0][1] == pytest.approx(2.0)
     assert 0.0 < beyond[-1][1] < 1.5
@@ -138,21 +139,20 @@ def test_a_round_says_whether_it_gains_to_first_order(problem, begun, monkeypatc
     closing = Closing()
     equations, before = closing.look(linear, candidate, True), candidate.codes.copy()
     monkeypatch.setattr(Closing, "short", lambda *_: np.arange(1))
-    assert not closing.round(candidate, equations, linear, rng) and np.array_equal(candidate.codes, before)
+    assert not closing.round(candidate.codes, equations, linear, rng) and np.array_equal(candidate.codes, before)
     monkeypatch.undo()
     monkeypatch.setattr(module, "balanced", lambda rows, *_: (np.ones(len(rows), np.bool_), None))
     monkeypatch.setattr(module, "SWEEPS", 0)
-    assert not closing.round(candidate, equations, linear, rng) and not np.array_equal(candidate.codes, before)
+    assert not closing.round(candidate.codes, equations, linear, rng) and not np.array_equal(candidate.codes, before)
     monkeypatch.undo()
     candidate.codes[:] = before
-    candidate.totals = problem.totals(before)
-    assert closing.round(candidate, equations, linear, rng)
+    assert closing.round(candidate.codes, equations, linear, rng)
 
 
 def test_swaps_that_change_little_are_kept_until_their_records_change(problem, begun):
     candidate, linear, rng = begun
     closing = Closing()
-    closing.round(candidate, closing.look(linear, candidate, True), linear, rng)
+    closing.round(candidate.codes, closing.look(linear, candidate, True), linear, rng)
     kept = closing.kept(candidate.codes)
     assert 20 < kept.count <= 1_500 // EACH and len(np.unique(kept.record)) == len(kept.record)
     codes = candidate.codes.copy()
@@ -167,10 +167,13 @@ def test_the_nearest_data_set_has_fewest_numbers_beyond(problem, begun):
     errors = linear.errors(candidate.totals)
     missing_less = replace(errors, missed=errors.missed / 2)
     nearest, other = Nearest(), deepcopy(candidate)
-    nearest.of(candidate, errors, 0)
-    assert nearest.of(other, missing_less, 1)[1] is errors  # one is beyond, though it misses less
-    assert nearest.of(other, missing_less, 0)[1] is missing_less
-    assert nearest.of(other, errors, 0)[1] is missing_less
+    nearest.see(candidate, errors, 0)
+    nearest.see(other, missing_less, 1)  # one is beyond, though it misses less
+    assert nearest.errors is errors and nearest.waited == 1
+    nearest.see(other, missing_less, 0)
+    assert nearest.errors is missing_less and nearest.waited == 0
+    nearest.see(other, errors, 0)
+    assert nearest.errors is missing_less and nearest.waited == 1
 
 
 def test_where_a_start_is_not_calibrated_it_closes_in_once_all_else_stands_still(problem):

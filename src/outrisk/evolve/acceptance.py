@@ -35,8 +35,8 @@ class Standstill:
 @dataclass
 class Settled:
     """The nearest data set so far of which every number is within 1 % of its sampling error to first order, if there is
-    one; the last that a refit agreed with; and what numbers are beyond first order (total k,), once first order was not
-    enough.
+    one; the last that a refit agreed with; whether the former has had none yet, and in which generation one was asked
+    for last; and what numbers are beyond first order (total k,), once first order was not enough.
     """
 
     problem: Problem
@@ -46,6 +46,8 @@ class Settled:
     errors: Errors | None = None
     sure: Candidate | None = None
     sure_errors: Errors | None = None
+    unasked: bool = False
+    asked: int = 0
     beyond: Array | None = None
 
     def far(self, number: int, candidate: Candidate, distances: Array) -> int:
@@ -60,20 +62,24 @@ class Settled:
     def see(self, candidate: Candidate, errors: Errors) -> None:
         """Take note of a data set of which every number is."""
         if self.errors is None or errors.missed < self.errors.missed:
-            self.candidate, self.errors = deepcopy(candidate), errors
+            self.candidate, self.errors, self.unasked = deepcopy(candidate), errors, True
+
+    def due(self, number: int) -> bool:
+        """Whether a refit is to be asked in this generation: of the first such data set, and of later ones now and then."""
+        return self.unasked and (self.sure is None or number - self.asked >= 2 * TUNING.stuck)
 
     def stands(self) -> bool:
         """Whether a refit agrees, or did with another data set before, which it is then; else there is none from now
-        on, and numbers are taken as the refit had them.
+        on. Where it finds other numbers at their digits, they are taken as it had them.
         """
         assert self.candidate is not None
-        found = by_refit(self.problem, self.candidate)
-        if found.near:
-            self.errors = found.errors
-            self.sure, self.sure_errors = self.candidate, self.errors
-        else:
-            self.candidate, self.errors = self.sure, self.sure_errors
+        assert self.errors is not None
+        found, self.unasked = by_refit(self.problem, self.candidate), False
+        if not found.near or found.errors.matched != self.errors.matched:
             self.beyond = found.beyond
+        if found.near:
+            self.sure, self.sure_errors = self.candidate, found.errors
+        self.candidate, self.errors = self.sure, self.sure_errors
         return self.candidate is not None
 
 
@@ -88,12 +94,9 @@ class Nearest:
     far: int = 0
     waited: int = 0
 
-    def of(self, candidate: Candidate, errors: Errors, far: int) -> tuple[Candidate, Errors]:
-        """The nearer of this and the nearest so far, which this becomes if fewer of its numbers are far, or as many and
-        it misses less.
-        """
+    def see(self, candidate: Candidate, errors: Errors, far: int) -> None:
+        """Become this data set if fewer of its numbers are far, or as many and it misses less."""
         if self.candidate is None or self.errors is None or (far, errors.missed) < (self.far, self.errors.missed):
             self.candidate, self.errors, self.far, self.waited = deepcopy(candidate), errors, far, 0
-            return candidate, errors
-        self.waited += 1
-        return self.candidate, self.errors
+        else:
+            self.waited += 1

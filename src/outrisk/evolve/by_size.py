@@ -88,22 +88,21 @@ class BySize(Freely):
         self.some = float(np.clip(self.some * PACE[gained], LEAST, TUNING.anew))
         return gained
 
-    def round(self, candidate: Candidate, equations: Equations, linear: Linear, rng: np.random.Generator) -> bool:
+    def round(self, codes: Codes, equations: Equations, linear: Linear, rng: np.random.Generator) -> bool:
         """One round, in place: of changes of each of some records, none or one. Returns whether there was any."""
-        codes, problem = candidate.codes, linear.problem
         left = self._left(equations)
         if left is None:
             left = self._measure(equations, codes, rng)
         assert self.unit is not None
         assert self.root is not None
-        edits = changed_alone(problem, codes, _repeated(codes, self.some, rng), rng)
+        edits = changed_alone(linear.problem, codes, _repeated(codes, self.some, rng), rng)
         if not edits.count or not len(left):
             return False
         rows = _rows(equations, codes, edits) / self.unit
         first = np.flatnonzero(np.diff(edits.record, prepend=-1, append=-1))
         hot, cold = np.array(HEATS) * float(left @ left) / len(left)
         rows = np.ascontiguousarray(rows @ self.root)
-        make(candidate, problem, edits, choose(rows, first, left, hot, cold, PROPOSALS, rng))
+        make(codes, edits, choose(rows, first, left, hot, cold, PROPOSALS, rng))
         return True
 
     def _measure(self, equations: Equations, codes: Codes, rng: np.random.Generator) -> Array:

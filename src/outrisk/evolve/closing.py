@@ -162,16 +162,16 @@ class Closing:
             self.kicks, self.idle, self.emphasis = self.kicks + 1, 0, None
         return self.idle == 0
 
-    def round(self, candidate: Candidate, equations: Equations, linear: Linear, rng: np.random.Generator) -> bool:
+    def round(self, codes: Codes, equations: Equations, linear: Linear, rng: np.random.Generator) -> bool:
         """One round, in place. Returns whether, to first order, it gains."""
         scale = self.scale(equations)
         missing, free = self._missing(equations) / scale, self._free(equations) / scale
         asked, wide = self._asked(equations, missing, free)
         loose = bool(free.any())
-        edits = self._drawn(candidate.codes, equations, linear, asked, rng)
-        rows = changes_by(equations, candidate.codes, edits) / scale
+        edits = self._drawn(codes, equations, linear, asked, rng)
+        rows = changes_by(equations, codes, edits) / scale
         size = np.sqrt(((rows / wide) ** 2).sum(axis=1))
-        self.keep(candidate.codes, edits, size)
+        self.keep(codes, edits, size)
         some = self.short(size, asked, rng)
         if len(some) < 2:
             return False
@@ -183,7 +183,7 @@ class Closing:
             off = taken @ rows - missing
             left = np.maximum(np.abs(off) - free, 0.0)
             cube.settle(rows, taken, off, free, HEAT * _squares(left) / len(off), SWEEPS, rng)
-        make(candidate, linear.problem, edits, some[taken])
+        make(codes, edits, some[taken])
         return _squares(self._beyond(equations, off * scale) / scale) < self.merit(equations)
 
     def _asked(self, equations: Equations, missing: Array, free: Array) -> tuple[Array, Array]:
@@ -262,13 +262,12 @@ def _squares(values: Array) -> float:
     return float(values @ values)
 
 
-def make(candidate: Candidate, problem: Problem, edits: Edits, some: NDArray[np.int64]) -> None:
+def make(codes: Codes, edits: Edits, some: NDArray[np.int64]) -> None:
     """Make some of the swaps, in place."""
     made = np.zeros(edits.count, np.bool_)
     made[some] = True
     which = made[edits.of]
-    candidate.codes[edits.record[which]] = edits.after[which]
-    candidate.totals = problem.totals(candidate.codes)
+    codes[edits.record[which]] = edits.after[which]
 
 
 def drawn_from(

@@ -85,14 +85,16 @@ class _Search:
                 self._step(number)
             if not self._stands:  # what is said of a data set rests on its own information
                 self.linear = replace(self.linear, informations=self.problem.informations(self.candidate.codes))
-            stop, errors, far = self._judge(number)
+            stop, errors = self._judge(number)
             best, of_best = self.candidate, errors
             if stop == "near":
                 assert self.settled.candidate is not None
                 assert self.settled.errors is not None
                 best, of_best = self.settled.candidate, self.settled.errors
             elif self.schedule.phase != "approach" and stop != "matched":
-                best, of_best = self.nearest.of(self.candidate, errors, far)
+                assert self.nearest.candidate is not None
+                assert self.nearest.errors is not None
+                best, of_best = self.nearest.candidate, self.nearest.errors
             fitness = {"best": self.linear.fitness(self.candidate.totals)}
             if not stop and self.schedule.approached(self.problem, errors, number - self.standstill.since):
                 self._advance()
@@ -194,26 +196,31 @@ class _Search:
             return
         closing.tighten(equations)
         linear = None
-        gained = closing.round(child, equations, self.linear, self.rng)
+        gained = closing.round(child.codes, equations, self.linear, self.rng)
         if gained:
-            linear = self._linearise(child)
+            linear = self._around(child)
             gained = closing.merit(closing.look(linear, child, False)) < closing.merit(equations)
         near = self.settled.candidate is not None
         if closing.learn(gained, near, self.rng):
-            self.candidate, self.spare, self.linear = child, at, linear or self._linearise(child)
+            self.candidate, self.spare, self.linear = child, at, linear or self._around(child)
         ended = closing.ended(self.nearest.waited, near)
         if not near and ((ended and closing.few) or closing.in_vain(self.nearest.waited, self.nearest.far)):
             self._begin_anew(number)
         elif ended and not (near and closing.last):
             self.schedule.closed()
 
+    def _around(self, child: Candidate) -> Linear:
+        """The linear map around a data set whose records have been changed."""
+        child.totals = self.problem.totals(child.codes)
+        return self._linearise(child)
+
     def _linearise(self, candidate: Candidate | None = None) -> Linear:
         schedule, at = self.schedule, candidate or self.candidate
         weights = schedule.fitness, schedule.emphasis, schedule.tightness
         return linearise(self.problem, at.codes, at.totals, *weights, self.settled.beyond)
 
-    def _judge(self, number: int) -> tuple[Stop, Errors, int]:
-        """Whether and why the run stops here, the errors of the data set, and how many of its numbers are far."""
+    def _judge(self, number: int) -> tuple[Stop, Errors]:
+        """Whether and why the run stops here, and the errors of the data set, which may be the nearest so far."""
         errors = self.linear.errors(self.candidate.totals)
         if errors.all_matched:
             self.candidate.totals = self.problem.totals(self.candidate.codes)
@@ -223,13 +230,15 @@ class _Search:
             found = by_refit(self.problem, self.candidate)
             errors, self.settled.beyond = found.errors, found.beyond
             if errors.all_matched:
-                return "matched", errors, 0
+                return "matched", errors
             self.linear = self._linearise()
         waited = self.standstill.see(number, errors.off)
         far = self._far(number, errors)
         settling = self.schedule.phase not in ("approach", "counts")
-        if settling and not far and not self._settles(errors):
-            far = 1
+        if settling and not far:
+            far, errors = self._settles(number, errors)
+        if self.schedule.phase != "approach":
+            self.nearest.see(self.candidate, errors, far)
         near = settling and self.settled.candidate is not None
         last = number == self.settings.generations
         patience = self.settings.patience / (2.0 if near else 1.0)
@@ -237,18 +246,25 @@ class _Search:
         stalled |= patience > 0 and near and self.closing.last and self.closing.ended(self.nearest.waited, True)
         if near and (last or stalled) and not self.settled.stands():
             near, stalled, self.standstill = False, False, Standstill(since=number)
-        return ("near" if near else "budget" if last else "stalled") if last or stalled else "", errors, far
+        return ("near" if near else "budget" if last else "stalled") if last or stalled else "", errors
 
-    def _settles(self, errors: Errors) -> bool:
+    def _settles(self, number: int, errors: Errors) -> tuple[int, Errors]:
         """Take note of a data set whose numbers are all within 1 % of their sampling errors, to first order; of the
-        first, whether a refit agrees. Where it does not, numbers are taken as it had them, and none is the nearest.
+        first, and now and then of a later one, whether a refit agrees. Where it finds them otherwise, numbers are taken
+        as it had them. Returns how many are far then, and the errors.
         """
-        first = self.settled.candidate is None
-        self.settled.see(self.candidate, errors)
-        if not first or self.settled.stands():
-            return True
-        self.nearest, self.linear = Nearest(), self._linearise()
-        return False
+        settled, before = self.settled, self.settled.beyond
+        settled.see(self.candidate, errors)
+        if not settled.due(number):
+            return 0, errors
+        settled.asked, stands = number, settled.stands()
+        if settled.beyond is not before:
+            self.linear = self._linearise()
+            self.nearest = Nearest(settled.candidate, settled.errors) if stands else Nearest()
+        if not stands or settled.beyond is before:
+            return int(not stands), errors
+        errors = self.linear.errors(self.candidate.totals)
+        return self._far(number, errors), errors
 
     def _far(self, number: int, errors: Errors) -> int:
         """How many numbers are neither at their digits nor within 1 % of their sampling error; early, of many, all."""
