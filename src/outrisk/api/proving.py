@@ -194,14 +194,14 @@ def _values(study: Study, data: Microdata, asked: Asked) -> Proof:
     outputs, given = study.outputs(codebook), study.given(codebook)
     numbers = {output.name: given.get(output.name) or release(output, data) for output in outputs}
     found = certain_people(
-        outputs,
+        list(numbers.values()),
         data,
         study.register_keys,
         file.target,
         rules=rules,
         known=known,
         asked=some,
-        released=list(numbers.values()) if given else None,
+        computed=not given,
         budget=asked.budget,
         most_entries=np.inf,
         seed=asked.seed,

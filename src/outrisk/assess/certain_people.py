@@ -14,7 +14,6 @@ from outrisk.codebook import Codebook
 from outrisk.config import Study
 from outrisk.errors import ConfigError, ProveError, RiskError
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Output, release
 from outrisk.problem.blocks import Mask
 from outrisk.problem.released import Released
 from outrisk.prove.budget import Budget
@@ -69,7 +68,7 @@ class CertainPeople:
 
 
 def certain_people(
-    outputs: Sequence[Output],
+    released: Sequence[Released],
     original: Microdata,
     keys: Sequence[str],
     target: str,
@@ -77,28 +76,27 @@ def certain_people(
     rules: Sequence[Mask] = (),
     known: NDArray[np.bool_] | None = None,
     asked: NDArray[np.bool_] | None = None,
-    released: Sequence[Released] | None = None,
+    computed: bool = True,
     budget: Budget | None = None,
     most_entries: float = MOST_ENTRIES,
     integer: int | None = None,
     seed: int = 0,
     tell: Callable[[str], None] = lambda text: None,
 ) -> CertainPeople:
-    """Whose target the outputs prove to an intruder who knows the keys of everybody, or of those `known` (n,).
+    """Whose target outputs prove, as released, to an intruder who knows the keys of all, or of those `known` (n,).
 
-    `asked` (n,): those of them who are asked about (None: all). `released`: the outputs as released, where they are
-    not those of the records. Nothing is tried, and the summary says so, where the constraints have more than
-    `most_entries` entries; `integer`: columns up to which counts are taken as whole (None: as many as `Programme`
-    says), beyond which claims may be missed. `tell` hears beforehand of a question that will take long. ProveError
-    where no data set fits, or the question is too large; and where a claim is not true of the records though the
-    outputs were computed from them, which would be a fault of OutRisk.
+    `asked` (n,): those of them who are asked about (None: all). `computed`: all numbers were, from the records.
+    Nothing is tried, and the summary says so, where the constraints have more than `most_entries` entries; `integer`:
+    columns up to which counts are taken as whole (None: as many as `Programme` says), beyond which claims may be
+    missed. `tell` hears beforehand of a question that will take long. ProveError where no data set fits, or the
+    question is too large; and where a claim is not true of the records though the outputs were computed from them,
+    which would be a fault of OutRisk.
     """
     codebook, n = original.codebook, len(original)
     register = np.arange(n) if known is None else np.flatnonzero(known)
     codes = original.codes[register].astype(np.int64)
     given = {name: codes[:, codebook.index(name)] for name in keys}
-    numbers = [release(output, original) for output in outputs] if released is None else list(released)
-    of = programme(codebook, numbers, n, given, [target], rules)
+    of = programme(codebook, released, n, given, [target], rules)
     of = of if integer is None else replace(of, integer=integer)
     facts = _Facts(tuple(keys), target, n, len(register))
     labels = tuple(codebook[target].labels)
@@ -112,9 +110,9 @@ def certain_people(
     truth = codes[:, codebook.index(target)]
     budget = budget or Budget()
     proving, sets = budget.part(0.7), budget.part(0.3)
-    claims = certain_values(of, target, proving, seed, of_register, truth if released is None else None)
+    claims = certain_values(of, target, proving, seed, of_register, truth if computed else None)
     wrong = int(((claims.value >= 0) & (claims.value != truth)).sum())
-    if wrong and released is None:
+    if wrong and computed:
         raise ProveError(f"{wrong:,} claims are not true of the data: this is a fault of OutRisk; please report it")
     proofs = smallest_proofs(of, target, claims, sets) if claims.proved else []
     value = np.full(n, -1)
@@ -132,23 +130,19 @@ def check_register(study: Study, codebook: Codebook) -> None:
 
 
 def certain_in_study(
-    outputs: Sequence[Output],
+    released: Sequence[Released],
     original: Microdata,
     keys: Sequence[str],
     target: str,
     rules: Sequence[Mask],
     known: NDArray[np.bool_] | None,
-    released: Sequence[Released],
+    computed: bool,
 ) -> CertainPeople:
-    """As `certain_people`; what cannot be told is said in the summary. `released`: outputs as a study gives them."""
+    """As `certain_people`; what cannot be told is said in the summary."""
     n = len(original)
-    by_name = {one.name: one for one in released}
-    numbers = None
-    if by_name:
-        numbers = [by_name.get(output.name) or release(output, original) for output in outputs]
     try:
         return certain_people(
-            outputs, original, keys, target, rules=rules, known=known, released=numbers, integer=_INTEGER
+            released, original, keys, target, rules=rules, known=known, computed=computed, integer=_INTEGER
         )
     except ProveError as error:
         message = str(error)

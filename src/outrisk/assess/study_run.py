@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -58,8 +58,9 @@ from outrisk.evolve.schedule import tightens
 from outrisk.evolve.settings import LocalSearchSettings
 from outrisk.load import StudyData
 from outrisk.microdata import Microdata, write_table
-from outrisk.outputs.base import Output
+from outrisk.outputs.base import Output, release
 from outrisk.problem.refit import Refit
+from outrisk.problem.released import Released
 from outrisk.prove.in_conflict import in_conflict
 from outrisk.prove.programme import drawn
 from outrisk.records.directory import StudyDirectory
@@ -299,9 +300,17 @@ class StudyRun:
         """What the outputs prove to an intruder who knows everybody's keys."""
         of, share = self.assessment, self.study.file.register_.share
         known = drawn(len(of.original), share, of.seed) if share < 1 else None
-        return certain_in_study(
-            of.outputs, of.original, self.study.register_keys, of.target, of.rules, known, list(of.given.values())
-        )
+        keys = self.study.register_keys
+        return certain_in_study(self.released, of.original, keys, of.target, of.rules, known, not of.given)
+
+    @cached_property
+    def released(self) -> Sequence[Released]:
+        """The outputs of the whole data, as released."""
+        for job in self.jobs:
+            if job.fold.level == 1 and not job.fold.swapped:
+                return job.problem.released
+        of = self.assessment
+        return [of.given.get(output.name) or release(output, of.original) for output in of.outputs]
 
     @cached_property
     def beside_data(self) -> list[Refit]:
@@ -423,8 +432,8 @@ class StudyRun:
     @cached_property
     def _conflicts(self) -> list[dict[int, str]]:
         """What no data set has together, of the released numbers of the whole data."""
-        problem = next(job.problem for job in self.jobs if job.fold.level == 1 and not job.fold.swapped)
-        return in_conflict(problem.codebook, problem.released, problem.n_records, problem.rules)
+        of = self.assessment
+        return in_conflict(of.original.codebook, self.released, len(of.original), of.rules)
 
     @property
     def reached(self) -> Reached:

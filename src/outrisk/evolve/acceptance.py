@@ -65,7 +65,7 @@ class Settled:
             self.candidate, self.errors, self.unasked = deepcopy(candidate), errors, True
 
     def due(self, number: int) -> bool:
-        """Whether a refit is to be asked in this generation: of the first such data set, and of later ones now and then."""
+        """Whether a refit is due in this generation: of the first such data set, and of later ones now and then."""
         return self.unasked and (self.sure is None or number - self.asked >= 2 * TUNING.stuck)
 
     def stands(self) -> bool:

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from outrisk.evolve.around import Equations
 from outrisk.evolve.calibrated import MANY, alone, of_models
-from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.closing import BRIEF, Closing, make
 from outrisk.evolve.compiled.choices import choose
 from outrisk.evolve.compiled.layout import Codes

@@ -24,7 +24,6 @@ from outrisk.evolve.compiled import cube
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.mending import MOST
-from outrisk.evolve.problem import Problem
 from outrisk.evolve.schedule import STILL
 from outrisk.evolve.swaps import Edits, changes_by, draw_swaps, drawn_alike, within
 from outrisk.evolve.tilted import INSIDE
