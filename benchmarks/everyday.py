@@ -188,18 +188,20 @@ QUICK = ("paper 300", "fair regressions", "census 8,000")
 
 
 def run(problem, settings, seed, seconds):
-    """The last generation of a run, and its processor seconds."""
-    started, last = time.thread_time(), None
+    """The last generation of a run, its processor seconds, and when a refit first had all numbers near."""
+    started, last, near = time.thread_time(), None, np.nan
     for generation in evolve(problem, settings, np.random.default_rng(seed)):
+        if generation.near and not (last and last.near):
+            near = time.thread_time() - started
         last = generation
         if seconds and time.thread_time() - started > seconds:
             break
-    return last, time.thread_time() - started
+    return last, time.thread_time() - started, near
 
 
 def row(problem, settings, seed, seconds, unmet):
     """Shares of the numbers at their digits, and within 1 % of sampling errors; processor seconds."""
-    generation, used = run(problem, settings, seed, seconds)
+    generation, used, first = run(problem, settings, seed, seconds)
     synthetic = Microdata(problem.codebook, generation.codes)
     refits = [released.recompute(synthetic) for released in problem.released]
     matched, near = (np.concatenate([getattr(refit, what) for refit in refits]) for what in ("matched", "near"))
@@ -208,7 +210,8 @@ def row(problem, settings, seed, seconds, unmet):
     print(
         f"  seed {seed}: {matched.sum():,} of {len(matched):,} at their digits ({matched.mean():.3f}), "
         f"{near.sum():,} within 1 %; least {worst} {kinds[1][worst] / kinds[2][worst]:.2f}; "
-        f"{used:.1f} s, generation {generation.number}, {generation.stop or 'cut off'}",
+        f"{used:.1f} s ({f'near after {first:.1f}' if generation.near else 'never near'}), "
+        f"generation {generation.number}, {generation.stop or 'cut off'}",
         flush=True,
     )
     for one in (one for refit in refits for one in refit.rows(generation.stop) if unmet and not one.matched):

@@ -21,6 +21,7 @@ class Generation:
     """State after a generation: the best candidate (do not change it), its errors, why the run stops if it does.
 
     state: what another search can go on from, asked for before the next generation is; None where there is none.
+    near: whether a refit has had all numbers of a data set at their digits or within 1 % of their sampling error.
     """
 
     number: int
@@ -30,6 +31,7 @@ class Generation:
     fitness: dict[str, float]  # 'best' and 'mean' of the population
     stop: Stop
     state: Callable[[], State] | None = None
+    near: bool = False
 
     @property
     def codes(self) -> NDArray[np.uint16]:

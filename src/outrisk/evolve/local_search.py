@@ -100,7 +100,8 @@ class _Search:
                 self._advance()
             if not stop and self.schedule.phase != "counts" and not (self.schedule.phase == "closing" and self._stands):
                 self.linear = self._linearise()
-            yield Generation(number, best, of_best, 0.0, fitness, stop, partial(state_of, self, number))
+            near = stop in ("matched", "near") or self.settled.sure is not None
+            yield Generation(number, best, of_best, 0.0, fitness, stop, partial(state_of, self, number), near)
             if stop:
                 return
 
