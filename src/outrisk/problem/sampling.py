@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from outrisk.problem.blocks import Array
-from outrisk.problem.influence import Records, records_of_model, records_of_tally
+from outrisk.problem.influence import ModelRecords, Records, records_of_model, records_of_tally
 from outrisk.problem.released import ModelPart, Released, TallyPart
 
 _CHUNK = 1 << 15  # records at a time
@@ -66,11 +66,13 @@ def _of_tallies(part: TallyPart, low: Array, high: Array, codes: Records) -> Arr
 
 
 def _of_model(part: ModelPart, codes: Records) -> Array:
-    chunks = [records_of_model(part.model, codes[at : at + _CHUNK]) for at in range(0, len(codes), _CHUNK)]
-    totals = np.sum([chunk.totals(np.ones(len(chunk.weight))) for chunk in chunks], axis=0)
+    def chunks() -> Iterator[ModelRecords]:  # seen anew each time, as all of them take much memory
+        return (records_of_model(part.model, codes[at : at + _CHUNK]) for at in range(0, len(codes), _CHUNK))
+
+    totals = np.sum([chunk.totals(np.ones(len(chunk.weight))) for chunk in chunks()], axis=0)
     information = np.zeros((0, 0))
     if part.model.n_score and not part.model.information:
-        information = np.sum([chunk.information(chunk.weight) for chunk in chunks], axis=0)
+        information = np.sum([chunk.information(chunk.weight) for chunk in chunks()], axis=0)
     jacobian = part.map.jacobian(totals, information)
-    squares = np.sum([(chunk.through(jacobian) ** 2).sum(axis=0) for chunk in chunks], axis=0)
+    squares = np.sum([(chunk.through(jacobian) ** 2).sum(axis=0) for chunk in chunks()], axis=0)
     return np.where(squares > 0.0, np.sqrt(squares), np.nan)

@@ -70,10 +70,10 @@ class Side:
         return [str(name) for name in self.spec.column_names]
 
     def matrix(self, frame: pd.DataFrame) -> Array:
-        """Columns for decoded records without missing values, shape (n, columns)."""
+        """Columns for decoded records without missing values, shape (n, columns), an array of its own."""
         try:
             with np.errstate(all="ignore"):
-                matrix = np.asarray(self.spec.get_model_matrix(frame, CONTEXT), dtype=float)
+                matrix = np.array(self.spec.get_model_matrix(frame, CONTEXT), dtype=float)
         except Exception as error:
             raise OutputError(
                 f"output '{self.output}': formula '{self.formula}' cannot be evaluated: {first_line(error)}"

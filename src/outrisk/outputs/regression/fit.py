@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,11 +45,10 @@ class Sample:
 
 def fit_ols(sample: Sample, has_constant: bool) -> Summary | None:
     """A linear regression by statsmodels' OLS, or WLS with weights; None where the design is collinear."""
-    scaled, scale = _scaled(sample.design)
-    if not scale.all() or np.linalg.eigvalsh(scaled.T @ scaled / len(scaled))[0] < _COLLINEAR:
-        return None
     weights = {} if sample.weights is None else {"weights": sample.weights}
-    with np.errstate(all="ignore"):
+    with _of_one_size(sample.design) as (scaled, scale), np.errstate(all="ignore"):
+        if not scale.all() or np.linalg.eigvalsh(scaled.T @ scaled / len(scaled))[0] < _COLLINEAR:
+            return None
         fit = (WLS if weights else OLS)(sample.response, scaled, hasconst=has_constant, **weights).fit()
         df = float(fit.df_resid) if fit.df_resid > 0 else np.nan
         total = fit.centered_tss if has_constant else fit.uncentered_tss
@@ -64,28 +64,28 @@ def fit_likelihood(kind: Kind, sample: Sample, start: Array | None = None, null:
     observed information. `start` (K,) only sets where the iterations begin. The pseudo-R2 (McFadden's) is that of the
     same model with a constant alone, fitted if `null`.
     """
-    scaled, scale = _scaled(sample.design)
-    if not scale.all():
-        return None
-    scaled_sample = Sample(sample.response, scaled, sample.offset, sample.weights)
-    equations = int(sample.response.max()) if kind == "mnlogit" else 1
-    scale = np.tile(scale, equations)
-    for begin in [None] if start is None else [start * scale, None]:
-        try:
-            with np.errstate(all="ignore"):
-                model, parameters = _maximise(kind, scaled_sample, begin)
-        except (np.linalg.LinAlgError, PerfectSeparationError):
-            continue
-        if parameters is None or not np.isfinite(parameters).all():
-            continue
-        information = _information(model, parameters)
-        if _identified(scaled_sample, information):
-            covariance = np.linalg.inv(information)
-            likelihood = _log_likelihood(model, parameters)
-            pseudo = 1.0 - likelihood / null_log_likelihood(kind, sample) if null else np.nan
-            error = np.sqrt(np.diag(covariance)) / scale
-            n = float(len(scaled))
-            return Summary(parameters / scale, error, np.inf, n, likelihood, pseudo, np.nan, np.nan)
+    with _of_one_size(sample.design) as (scaled, scale):
+        if not scale.all():
+            return None
+        scaled_sample = Sample(sample.response, scaled, sample.offset, sample.weights)
+        equations = int(sample.response.max()) if kind == "mnlogit" else 1
+        scale = np.tile(scale, equations)
+        for begin in [None] if start is None else [start * scale, None]:
+            try:
+                with np.errstate(all="ignore"):
+                    model, parameters = _maximise(kind, scaled_sample, begin)
+            except (np.linalg.LinAlgError, PerfectSeparationError):
+                continue
+            if parameters is None or not np.isfinite(parameters).all():
+                continue
+            information = _information(model, parameters)
+            if _identified(scaled_sample, information):
+                covariance = np.linalg.inv(information)
+                likelihood = _log_likelihood(model, parameters)
+                pseudo = 1.0 - likelihood / null_log_likelihood(kind, sample) if null else np.nan
+                error = np.sqrt(np.diag(covariance)) / scale
+                n = float(len(scaled))
+                return Summary(parameters / scale, error, np.inf, n, likelihood, pseudo, np.nan, np.nan)
     return None
 
 
@@ -96,10 +96,19 @@ def null_log_likelihood(kind: Kind, sample: Sample) -> float:
     return np.nan if fit is None else float(fit.log_likelihood)
 
 
-def _scaled(design: Array) -> tuple[Array, Array]:
-    """Columns of one size, as statsmodels' stopping rule and ridge take them to be, and what they were divided by."""
-    scale = np.sqrt(np.mean(design**2, axis=0))
-    return design / np.where(scale > 0, scale, 1.0), scale
+@contextmanager
+def _of_one_size(design: Array) -> Iterator[tuple[Array, Array]]:
+    """Columns of about one size, as statsmodels' stopping rule and ridge take them to be, and what they are divided by:
+    0 for a column of zeros. In place, as a copy takes as much memory again; by powers of two, so that they are to the
+    bit what they were in the end.
+    """
+    size = np.sqrt(np.einsum("nk,nk->k", design, design) / len(design))
+    scale = np.where(size > 0.0, 2.0 ** np.round(np.log2(np.where(size > 0.0, size, 1.0))), 1.0)
+    design /= scale
+    try:
+        yield design, np.where(size > 0.0, scale, 0.0)
+    finally:
+        design *= scale
 
 
 def _maximise(kind: Kind, sample: Sample, begin: Array | None) -> tuple[Any, Array | None]:
@@ -178,8 +187,8 @@ def why_not(
                 f"{label} is separated: the response is {y[rows][0]:g} in all {rows.sum():,} of its records; "
                 "merge it with another level"
             )
-    scaled, _ = _scaled(design)
-    rank = int((np.linalg.eigvalsh(scaled.T @ scaled / len(scaled)) > _COLLINEAR).sum())
+    with _of_one_size(design) as (scaled, _):
+        rank = int((np.linalg.eigvalsh(scaled.T @ scaled / len(scaled)) > _COLLINEAR).sum())
     if rank < design.shape[1]:
         return f"its {design.shape[1]} columns are collinear (rank {rank}); drop a term, or centre a power of a number"
     return "the fit does not converge (some combination of terms separates the response); drop or merge a term"

@@ -15,6 +15,7 @@ from outrisk.risk.privacy.columns import Encoding
 from outrisk.risk.privacy.encodings import encode
 
 TIE = 1e-9  # two distances that differ by no more are a tie; nearer means nearer by more than that
+KEPT = 2  # geometries: all records as numbers, and their distances, take tens of megabytes each of 200,000 people
 SLACK = 1e-12  # a value on a threshold is inside it, whatever the rounding
 
 
@@ -74,12 +75,16 @@ class Context:
     def geometry(self, encoding: Encoding, attacked: str = ORIGINAL, released: str = SYNTHETIC) -> Geometry:
         """Distances in an encoding; scales come from the original, except that gower_pair takes them from the pair."""
         pair = (attacked, released) if encoding.name == "gower_pair" else (ORIGINAL, SYNTHETIC)
-        if (encoding, *pair) not in self._geometries:
+        found = self._geometries.pop((encoding, *pair), None)
+        if found is None:
             tables = self.tables
             scales = {**tables.rows, ORIGINAL: tables.rows[pair[0]], SYNTHETIC: tables.rows[pair[1]]}
             space = encode(replace(tables, rows=scales), encoding)
-            self._geometries[encoding, *pair] = Geometry(space, tables.rows, self.sampled)
-        return self._geometries[encoding, *pair]
+            found = Geometry(space, tables.rows, self.sampled)
+        while len(self._geometries) >= KEPT:
+            del self._geometries[next(iter(self._geometries))]  # the one that was asked for longest ago
+        self._geometries[encoding, *pair] = found
+        return found
 
     def nearest(self, encoding: Encoding, table: str, reference: str, k: int = 1) -> Floats:
         """Distances to the k nearest records, (n, k)."""
