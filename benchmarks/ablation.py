@@ -52,7 +52,7 @@ from outrisk.evolve.compiled import cube
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
-from outrisk.evolve.swaps import draw_swaps
+from outrisk.evolve.swaps import Edits, draw_swaps
 from outrisk.evolve.tuning import TUNING
 from outrisk.microdata import Microdata, from_frame
 from outrisk.outputs import release
@@ -140,6 +140,11 @@ def by_sorting(problem, codes, who, kept, ranges, rng):
     return draw_swaps(problem, codes, who, kept, kept, rng)
 
 
+def no_swaps(problem, codes, *_):
+    """None drawn."""
+    return Edits.of_one(np.zeros(0, np.int64), codes[:0])
+
+
 def of_any(codes, free, variable, sizes, most, rng):
     """Records that take another value, drawn alike whatever value they have."""
     new = codes[free[:most]]
@@ -172,6 +177,11 @@ SWITCHES = {  # operator: settings, constants of the tuning, (place, name, what 
     "closing in, values changed of any records": ({}, {}, [(swaps, "_changes", of_any)]),
     "closing in, swaps by sorting alone": ({}, {}, [(closing, "drawn_alike", by_sorting)]),
     "closing in, all changes alike": ({}, {}, [(by_size, "PEOPLE", 0)]),
+    "closing in, no swaps beside changes": (
+        {},
+        {},
+        [(freely, name, no_swaps) for name in ("drawn_alike", "draw_swaps")],
+    ),
     "no local search beside swaps": ({}, {"beside": 1e-9}, []),
     "no exchanges": ({}, {}, [(moves.exchanges, "exchange", lambda *_: (0, 0))]),
     "no tightening": ({"tighten": 0.0}, {}, []),
@@ -192,12 +202,12 @@ LOGIT = (
     "no penalty weights",
     "uniform start",
 )
-ALONE = "closing in, all changes alike"
+ALONE = ("closing in, all changes alike", "closing in, no swaps beside changes")
 OF_FEW = ("as is", "no annealing of few people", "annealing of few people, one chain")
 CLASSES = {
     "a lone logit": LOGIT,
     "ten two-way tables": TABLES,
-    "tables with regressions": tuple(name for name in SWITCHES if name not in (*OF_FEW[1:], ALONE)),
+    "tables with regressions": tuple(name for name in SWITCHES if name not in (*OF_FEW[1:], *ALONE)),
 }
 
 

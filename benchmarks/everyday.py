@@ -2,9 +2,10 @@
 
 One run of preset `fast` on each release and seed, one core. Numbers are counted by refit: right at their printed
 digits, and within 1 % of their sampling error (or at their digits); the worst kind of output at its digits; processor
-seconds of the run, and those after which a refit first had all numbers that near; why it stopped. A release is made from a census excerpt (acs7.csv, 2019), from adult, or from
-statsmodels' `fair`; --data is the folder of the first two. --quick: two seeds, and the three releases that take least.
---unmet lists the numbers that are not met. --switch: with an operator off, by its name in ablation.py.
+seconds of the run, and those after which a refit first had all numbers that near; why it stopped. A release is made
+from a census excerpt (acs7.csv, 2019), from adult, or from statsmodels' `fair`; --data is the folder of the first two.
+--quick: two seeds, and the three releases that take least. --unmet lists the numbers that are not met. --switch: with
+an operator off, by its name in ablation.py.
 """
 
 from __future__ import annotations
