@@ -8,6 +8,7 @@ from outrisk.codebook import Codebook, Variable
 from outrisk.errors import OutputError
 from outrisk.microdata import from_frame
 from outrisk.outputs import Logit, RegressionEntry, logit_from_terms, release
+from outrisk.outputs.regression import fit
 
 CODEBOOK = Codebook(
     (
@@ -242,3 +243,14 @@ def test_a_reference_is_found_by_how_it_is_written():
             assert made.notes.endswith(f"reference {name} = 3")
             assert len(made.columns) == 4 and not any("T.3]" in c or "T.3.0]" in c for c in made.columns)
         assert Logit(codebook, "l", f"ill ~ C({name}, contr.treatment(base=4.5))").notes.endswith(f"{name} = 4.5")
+
+
+@pytest.mark.parametrize("kind", ["logit", "ols"])
+def test_a_fit_leaves_its_design_to_the_bit_as_it_was(kind):
+    """It is scaled in place, columns of zeros apart, also where the fit fails."""
+    design = np.column_stack([np.ones(300), np.random.default_rng(1).normal(0.0, [1e-7, 3e5], (300, 2))])
+    for X in (design, np.column_stack([design, np.zeros(300)]), np.column_stack([design, design[:, 1]])):
+        before, response = X.copy(), (X[:, 2] + np.random.default_rng(2).normal(0.0, 1e5, 300) > 0).astype(float)
+        sample = fit.Sample(response, X, np.zeros(300))
+        found = fit.fit_ols(sample, True) if kind == "ols" else fit.fit_likelihood("logit", sample)
+        assert (found is None) == (X.shape[1] == 4) and np.array_equal(X, before)

@@ -126,3 +126,21 @@ def test_projections_on_all_dimensions_keep_the_distances_of_their_columns(encod
                  for y, other in zip(z[1], frames[1]["c"], strict=True)]  # fmt: skip
         least.append(math.sqrt(min(apart)))
     assert found == pytest.approx(np.mean(least), abs=1e-9)
+
+
+def test_two_geometries_are_kept_and_a_third_is_made_again():
+    rng = np.random.default_rng(1)
+    frames = {
+        table: pd.DataFrame({"v": rng.normal(size=50), "c": rng.choice(["a", "b"], 50)})
+        for table in ("original", "synthetic")
+    }
+    context = Context(read(frames))
+    first, famd, gower = Encoding("onehot"), Encoding("famd"), Encoding("gower")
+    geometry, near = context.geometry(first), context.nearest(first, "original", "synthetic")
+    context.geometry(famd)
+    assert context.geometry(first) is geometry  # asked for last
+    context.geometry(gower)
+    assert [encoding.name for encoding, *_ in context._geometries] == ["onehot", "gower"]
+    context.geometry(famd)
+    assert context.geometry(first) is not geometry
+    assert np.array_equal(context.nearest(first, "original", "synthetic"), near)
