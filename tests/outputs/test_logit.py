@@ -249,7 +249,8 @@ def test_a_reference_is_found_by_how_it_is_written():
 def test_a_fit_leaves_its_design_to_the_bit_as_it_was(kind):
     """It is scaled in place, columns of zeros apart, also where the fit fails."""
     design = np.column_stack([np.ones(300), np.random.default_rng(1).normal(0.0, [1e-7, 3e5], (300, 2))])
-    for X in (design, np.column_stack([design, np.zeros(300)]), np.column_stack([design, design[:, 1]])):
+    for more in ([], [np.zeros(300)], [design[:, 1]], [np.full(300, 1e200)]):
+        X = np.column_stack([design, *more])
         before, response = X.copy(), (X[:, 2] + np.random.default_rng(2).normal(0.0, 1e5, 300) > 0).astype(float)
         sample = fit.Sample(response, X, np.zeros(300))
         found = fit.fit_ols(sample, True) if kind == "ols" else fit.fit_likelihood("logit", sample)

@@ -221,7 +221,7 @@ class _Search:
         return linearise(self.problem, at.codes, at.totals, *weights, self.settled.beyond)
 
     def _judge(self, number: int) -> tuple[Stop, Errors]:
-        """Whether and why the run stops here, and the errors of the data set, which may be the nearest so far."""
+        """Whether and why the run stops here, and the errors of the data set, noted if it is the nearest so far."""
         errors = self.linear.errors(self.candidate.totals)
         if errors.all_matched:
             self.candidate.totals = self.problem.totals(self.candidate.codes)

@@ -20,6 +20,7 @@ from outrisk.outputs.regression.release import Kind, Summary
 from outrisk.outputs.regression.weighted_mnlogit import WeightedMNLogit
 
 _COLLINEAR = 1e-12  # least eigenvalue of the scaled cross-product of the design
+_LARGEST = 2.0**1000  # size of a column whose squares are no numbers any more
 _SEPARATED = 1e-8  # least information per record in any direction; one event in n records gives about 1/n
 
 
@@ -102,7 +103,7 @@ def _of_one_size(design: Array) -> Iterator[tuple[Array, Array]]:
     0 for a column of zeros. In place, as a copy takes as much memory again; by powers of two, so that they are to the
     bit what they were in the end.
     """
-    size = np.sqrt(np.einsum("nk,nk->k", design, design) / len(design))
+    size = np.minimum(np.sqrt(np.einsum("nk,nk->k", design, design) / len(design)), _LARGEST)
     scale = np.where(size > 0.0, 2.0 ** np.round(np.log2(np.where(size > 0.0, size, 1.0))), 1.0)
     design /= scale
     try:
