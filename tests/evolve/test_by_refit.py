@@ -184,3 +184,29 @@ def test_a_run_does_not_end_in_the_generation_in_which_all_numbers_are_first_nea
     monkeypatch.setattr(search.settled, "stands", lambda: True)
     assert search._judge(99)[0] == "" and search.nearest.waited == 0
     assert [search._judge(99)[0] for _ in range(40)] == [""] * 39 + ["near"]
+
+
+def test_a_refit_is_asked_whether_the_last_few_numbers_are_far(monkeypatch, tipped):
+    """Of 1,335 numbers four were a dozen half digits off to first order, and at their digits by refit."""
+    problem, _ = tipped
+    search = local_search._Search(problem, preset("fast"), np.random.default_rng(1))
+    errors, found = search.linear.errors(search.candidate.totals), by_refit(problem, search.candidate)
+    search.schedule.phase = "closing"
+    search.nearest.see(search.candidate, errors, 1)
+    search.nearest.waited, asked = 7, []
+
+    def refit(problem, candidate):
+        asked.append(candidate)
+        return replace(found, errors=replace(found.errors, matched=errors.matched))
+
+    monkeypatch.setattr(local_search, "by_refit", refit)
+    assert not search._asked(20) and asked == [search.nearest.candidate] and search.settled.asked == 20
+    search._judge(39)
+    assert len(asked) == 1 and search.settled.beyond is None  # not so soon again
+    monkeypatch.setattr(local_search, "by_refit", lambda *_: replace(found, errors=replace(found.errors, matched=99)))
+    assert search._asked(40) and np.array_equal(search.linear.beyond, found.beyond)
+    assert search.nearest.errors.matched == 99 and search.nearest.waited == 8
+    exact = search.linear.distances(search.candidate.totals)
+    assert search.nearest.far == search.settled.far(40, search.candidate, exact) > 0
+    search.nearest.far = 21
+    assert not search._asked(60) and search.settled.asked == 40  # too many

@@ -23,7 +23,7 @@ from outrisk.evolve.acceptance import Nearest, Settled, Standstill
 from outrisk.evolve.by_refit import by_refit
 from outrisk.evolve.by_size import closing_of
 from outrisk.evolve.candidate import Candidate, draw_candidate
-from outrisk.evolve.closing import Closing
+from outrisk.evolve.closing import FAR, Closing
 from outrisk.evolve.generation import Generation, Stop
 from outrisk.evolve.linear_map import Linear, linearise
 from outrisk.evolve.mending import mend
@@ -38,6 +38,7 @@ from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array
 from outrisk.problem.released import ModelPart
 
+UNSURE = 20  # generations after which a refit is asked about the last few numbers that are far, as long as any is
 LEAST_VISITS, MOST_VISITS = 5_000, 400_000  # in a generation, however few or many the records
 
 
@@ -236,6 +237,9 @@ class _Search:
         waited = self.standstill.see(number, errors.off)
         far = self._far(number, errors)
         settling = self.schedule.phase not in ("approach", "counts")
+        if settling and self.settled.sure is None and number - self.settled.asked >= UNSURE and self._asked(number):
+            errors = self.linear.errors(self.candidate.totals)
+            far = self._far(number, errors)
         if settling and not far:
             far, errors = self._settles(number, errors)
         if self.schedule.phase != "approach":
@@ -266,6 +270,23 @@ class _Search:
             return int(not stands), errors
         errors = self.linear.errors(self.candidate.totals)
         return self._far(number, errors), errors
+
+    def _asked(self, number: int) -> bool:
+        """Ask a refit whether the last few numbers of the nearest data set are far at all: where coefficients are
+        printed coarsely, first order may have an intercept off by a dozen half digits. Returns whether numbers are
+        taken as it had them from now on, as it found other ones at their digits.
+        """
+        nearest = self.nearest
+        if nearest.candidate is None or nearest.errors is None or not 0 < nearest.far <= FAR:
+            return False
+        found, self.settled.asked = by_refit(self.problem, nearest.candidate), number
+        if found.errors.matched == nearest.errors.matched:
+            return False
+        self.settled.beyond, nearest.errors = found.beyond, found.errors
+        distances = self._linearise(nearest.candidate).distances(nearest.candidate.totals)
+        nearest.far = self.settled.far(number, nearest.candidate, distances)
+        self.linear = self._linearise()
+        return True
 
     def _far(self, number: int, errors: Errors) -> int:
         """How many numbers are neither at their digits nor within 1 % of their sampling error; early, of many, all."""
