@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from outrisk.microdata import Microdata
 from outrisk.result_row import NORMAL, Top
 from outrisk.risk.attribution.definitions import Floats
-from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL
+from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, combined_code
 
 NULL = "null"
 Ids = NDArray[np.int64]
@@ -55,19 +55,9 @@ def _some(codes: NDArray[np.uint16], number: int, rng: np.random.Generator) -> N
 
 def _ids(tables: Sequence[NDArray[np.uint16]]) -> list[Ids]:
     """A number for each record, the same for the same codes, in all tables."""
-    sizes = np.max([table.max(axis=0) for table in tables], axis=0).astype(np.int64) + 1
-    if math.prod(sizes.tolist()) < 2**62:
-        return [_in_one(table, sizes.tolist()) for table in tables]
-    flat = np.unique(np.concatenate(tables), axis=0, return_inverse=True)[1].reshape(-1)
-    return np.split(flat.astype(np.int64), np.cumsum([len(each) for each in tables])[:-1])
-
-
-def _in_one(table: NDArray[np.uint16], sizes: Sequence[int]) -> Ids:
-    """The codes of each record in one number, column by column: all at once take eight bytes a code."""
-    found = np.zeros(len(table), np.int64)
-    for column, size in zip(table.T, sizes, strict=True):
-        found = found * size + column
-    return found
+    every = np.concatenate(tables)
+    sizes = every.max(axis=0).astype(np.int64) + 1
+    return np.split(combined_code(list(every.T), sizes.tolist())[0], np.cumsum([len(each) for each in tables])[:-1])
 
 
 def _ranked(runs: Sequence[Ids], rng: np.random.Generator) -> tuple[Ids, Floats]:
