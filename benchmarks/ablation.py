@@ -140,7 +140,7 @@ def by_sorting(problem, codes, who, kept, ranges, rng):
     return draw_swaps(problem, codes, who, kept, kept, rng)
 
 
-def no_swaps(problem, codes, *_):
+def no_swaps(_, codes, *__):
     """None drawn."""
     return Edits.of_one(np.zeros(0, np.int64), codes[:0])
 
@@ -177,11 +177,7 @@ SWITCHES = {  # operator: settings, constants of the tuning, (place, name, what 
     "closing in, values changed of any records": ({}, {}, [(swaps, "_changes", of_any)]),
     "closing in, swaps by sorting alone": ({}, {}, [(closing, "drawn_alike", by_sorting)]),
     "closing in, all changes alike": ({}, {}, [(by_size, "PEOPLE", 0)]),
-    "closing in, no swaps beside changes": (
-        {},
-        {},
-        [(freely, name, no_swaps) for name in ("drawn_alike", "draw_swaps")],
-    ),
+    "closing in, no swaps beside changes": ({}, {}, [(freely.Freely, "_swaps", no_swaps)]),
     "no local search beside swaps": ({}, {"beside": 1e-9}, []),
     "no exchanges": ({}, {}, [(moves.exchanges, "exchange", lambda *_: (0, 0))]),
     "no tightening": ({"tighten": 0.0}, {}, []),

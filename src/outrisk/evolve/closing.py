@@ -206,9 +206,21 @@ class Closing:
         kept = self.kept(codes)
         who = drawn_from(equations, asked, codes, kept, TUNING.swaps // 3, rng)
         alike, sorted_ = np.array_split(who, 2)
-        found = drawn_alike(linear.problem, codes, alike[:SEEN], equations.kept, linear.ranges, rng)
-        found = found.beside(draw_swaps(linear.problem, codes, sorted_, equations.kept, equations.loose, rng))
+        found = self._swaps(codes, equations, linear, alike[:SEEN], sorted_, rng)
         return within(linear.problem, codes, kept.beside(found) if kept is not None else found, equations.room, rng)
+
+    def _swaps(
+        self,
+        codes: Codes,
+        equations: Equations,
+        linear: Linear,
+        alike: NDArray[np.int64],
+        sorted_: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> Edits:
+        """Swaps among some records between those that are alike in most, and among others by sorting."""
+        found = drawn_alike(linear.problem, codes, alike, equations.kept, linear.ranges, rng)
+        return found.beside(draw_swaps(linear.problem, codes, sorted_, equations.kept, equations.loose, rng))
 
     def reach(self, rng: np.random.Generator) -> float:
         """The longest swap of a round, of what is missed: as numbers come nearer, left to chance, as to move one of

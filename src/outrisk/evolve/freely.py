@@ -18,7 +18,7 @@ from outrisk.evolve.closing import KICK, Closing, drawn_from
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.swaps import Edits, draw_swaps, drawn_alike
+from outrisk.evolve.swaps import Edits
 from outrisk.evolve.tilted import INSIDE, LEAST
 from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array
@@ -94,8 +94,7 @@ class Freely(Closing):
         who = drawn_from(equations, asked, codes, kept, 0, rng)[: 3 * TUNING.swaps]
         alone, alike, sorted_ = np.split(who, [4 * len(who) // 6, 5 * len(who) // 6])
         edits = changed_alone(linear.problem, codes, alone, rng)
-        edits = edits.beside(drawn_alike(linear.problem, codes, alike, equations.kept, linear.ranges, rng))
-        edits = edits.beside(draw_swaps(linear.problem, codes, sorted_, equations.kept, equations.loose, rng))
+        edits = edits.beside(self._swaps(codes, equations, linear, alike, sorted_, rng))
         return kept.beside(edits) if kept is not None else edits
 
 
