@@ -192,7 +192,7 @@ def run(problem, settings, seed, seconds):
     """The last generation of a run, its processor seconds, and when a refit first had all numbers near."""
     started, last, near = time.thread_time(), None, np.nan
     for generation in evolve(problem, settings, np.random.default_rng(seed)):
-        if generation.near and not (last and last.near):
+        if generation.near and np.isnan(near):
             near = time.thread_time() - started
         last = generation
         if seconds and time.thread_time() - started > seconds:

@@ -70,8 +70,10 @@ class Settled:
 
     def stands(self) -> bool:
         """Whether a refit agrees, or did with another data set before, which it is then; else there is none from now
-        on. Where it finds other numbers at their digits, they are taken as it had them.
+        on. Where it finds other numbers at their digits, they are taken as it had them. Asked once of each data set.
         """
+        if not self.unasked:
+            return self.candidate is not None
         assert self.candidate is not None
         assert self.errors is not None
         found, self.unasked = by_refit(self.problem, self.candidate), False

@@ -101,7 +101,7 @@ class _Search:
                 self._advance()
             if not stop and self.schedule.phase != "counts" and not (self.schedule.phase == "closing" and self._stands):
                 self.linear = self._linearise()
-            near = stop in ("matched", "near") or self.settled.sure is not None
+            near = stop == "matched" or self.settled.sure is not None
             yield Generation(number, best, of_best, 0.0, fitness, stop, partial(state_of, self, number), near)
             if stop:
                 return
@@ -264,11 +264,12 @@ class _Search:
         if not settled.due(number):
             return 0, errors
         settled.asked, stands = number, settled.stands()
-        if settled.beyond is not before:
-            self.linear = self._linearise()
-            self.nearest = Nearest(settled.candidate, settled.errors) if stands else Nearest()
-        if not stands or settled.beyond is before:
-            return int(not stands), errors
+        if settled.beyond is before:
+            return 0, errors
+        self.linear = self._linearise()
+        self.nearest = Nearest(settled.candidate, settled.errors) if stands else Nearest()
+        if not stands:
+            return 1, errors
         errors = self.linear.errors(self.candidate.totals)
         return self._far(number, errors), errors
 
