@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from outrisk.codebook import Codebook, Variable
+from outrisk.evolve.candidate import draw_candidate
+from outrisk.evolve.linear_map import linearise
 from outrisk.evolve.problem import Problem
+from outrisk.evolve.start import STARTS
 from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, Logit, released
 
@@ -23,6 +26,13 @@ def random_data(rng, n=60):
     )
     codes = np.stack([rng.integers(0, size, n) for size in codebook.sizes], axis=1).astype(np.uint16)
     return Microdata(codebook, codes)
+
+
+def drawn(problem, start="calibrated"):
+    """A data set drawn from a start, what is linear around it, and where chance goes on."""
+    rng = np.random.default_rng(1)
+    candidate = draw_candidate(problem, STARTS[start](problem), rng)
+    return candidate, linearise(problem, candidate.codes, candidate.totals, "tightening"), rng
 
 
 FORMULAS = (

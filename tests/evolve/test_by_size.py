@@ -6,19 +6,17 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from problems import drawn
 from pydantic import TypeAdapter
 
 from outrisk.config import OutputEntry
 from outrisk.evolve import by_size
 from outrisk.evolve.by_size import BySize, closing_of
-from outrisk.evolve.candidate import draw_candidate
 from outrisk.evolve.compiled.choices import choose
 from outrisk.evolve.freely import Freely
-from outrisk.evolve.linear_map import linearise
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
-from outrisk.evolve.start import STARTS
 from outrisk.evolve.swaps import Edits
 from outrisk.evolve.tuning import TUNING
 from outrisk.microdata import Microdata, from_frame, infer_codebook
@@ -49,9 +47,7 @@ def few():
 
 def begun(problem):
     """A closing, and what a round needs, around a start."""
-    rng = np.random.default_rng(1)
-    candidate = draw_candidate(problem, STARTS["calibrated"](problem), rng)
-    linear = linearise(problem, candidate.codes, candidate.totals, "tightening")
+    candidate, linear, rng = drawn(problem)
     closing = closing_of(problem)
     return closing, candidate, linear, closing.look(linear, candidate, True), rng
 

@@ -6,6 +6,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
+from problems import drawn
 from pydantic import TypeAdapter
 
 from outrisk.config import OutputEntry
@@ -13,7 +14,7 @@ from outrisk.datasets import sars_codebook, sars_like
 from outrisk.evolve import closing as module
 from outrisk.evolve.acceptance import Nearest
 from outrisk.evolve.around import equations_at
-from outrisk.evolve.candidate import Candidate, draw_candidate
+from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.closing import EACH, Closing
 from outrisk.evolve.linear_map import linearise
 from outrisk.evolve.local_search import _Search
@@ -21,7 +22,6 @@ from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.schedule import Schedule
 from outrisk.evolve.settings import preset
-from outrisk.evolve.start import STARTS
 from outrisk.microdata import Microdata, from_frame
 from outrisk.outputs import release
 
@@ -44,9 +44,7 @@ def problem():
 
 @pytest.fixture
 def begun(problem):
-    rng = np.random.default_rng(1)
-    candidate = draw_candidate(problem, STARTS["calibrated"](problem), rng)
-    return candidate, linearise(problem, candidate.codes, candidate.totals, "tightening"), rng
+    return drawn(problem)
 
 
 def missing(problem, codes, errors):
@@ -250,6 +248,15 @@ def test_a_search_in_vain_begins_anew_unless_all_have_been_near(problem, near):
     search._close(last.number + 1)
     assert search.closing.rounds == (100 if near else 0)
     assert (search.standstill.since == last.number + 1) != near
+
+
+def test_totals_are_those_of_the_records_after_each_generation_of_closing_in(problem):
+    """A round changes records alone; a data set that goes on is added up, whether it gained or not."""
+    search, moved = _Search(problem, preset("fast"), np.random.default_rng(3)), 0
+    for _ in islice(search.run(0), 12):
+        moved += search.schedule.phase == "closing"
+        assert np.allclose(search.candidate.totals, problem.totals(search.candidate.codes))
+    assert moved > 8
 
 
 def test_another_start_is_judged_by_a_map_of_its_own(problem):

@@ -6,17 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
-from problems import random_data
+from problems import drawn, random_data
 from pydantic import TypeAdapter
 
 from outrisk.config import OutputEntry
 from outrisk.evolve.by_size import closing_of
 from outrisk.evolve.calibrated import Pool, alone
-from outrisk.evolve.candidate import draw_candidate
 from outrisk.evolve.closing import Closing
 from outrisk.evolve.compiled import cube
 from outrisk.evolve.freely import Freely, changed_alone
-from outrisk.evolve.linear_map import linearise
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
@@ -101,12 +99,15 @@ def test_changes_are_of_one_value_and_break_no_rule():
     assert (edits.after < np.array(sizes)).all()
 
 
-def test_a_round_looks_at_changes_of_one_record_and_at_swaps_of_other_records(regressions):
-    rng = np.random.default_rng(1)
-    candidate = draw_candidate(regressions, from_released(regressions), rng)
-    linear = linearise(regressions, candidate.codes, candidate.totals, "tightening")
+def begun(problem):
+    """Closing in, before the first round, and what a round needs."""
+    candidate, linear, rng = drawn(problem, "released")
     closing = Freely()
-    equations = closing.look(linear, candidate, True)
+    return closing, candidate, linear, closing.look(linear, candidate, True), rng
+
+
+def test_a_round_looks_at_changes_of_one_record_and_at_swaps_of_other_records(regressions):
+    closing, candidate, linear, equations, rng = begun(regressions)
     edits = closing._drawn(candidate.codes, equations, linear, np.ones(len(equations.missing)), rng)
     assert len(np.unique(edits.record)) == len(edits.record) < len(candidate.codes)
     records = np.bincount(edits.of)
@@ -116,11 +117,7 @@ def test_a_round_looks_at_changes_of_one_record_and_at_swaps_of_other_records(re
 
 
 def test_emphasis_grows_on_numbers_that_are_far_and_then_on_those_off_their_digits(regressions):
-    rng = np.random.default_rng(1)
-    candidate = draw_candidate(regressions, from_released(regressions), rng)
-    linear = linearise(regressions, candidate.codes, candidate.totals, "tightening")
-    closing = Freely()
-    equations = closing.look(linear, candidate, True)
+    closing, candidate, linear, equations, _ = begun(regressions)
     missing = -linear.distances(candidate.totals)
     assert np.array_equal(equations.missing, missing[equations.number])  # which of the published numbers each is
     closing.tighten(equations)
