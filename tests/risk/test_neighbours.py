@@ -18,7 +18,7 @@ def space(rng, n, power, columns=2, spread=4):
     """Records of few distinct values, so that many are equal and many distances tie."""
     numbers = rng.integers(0, spread, size=(n, columns)) / 2
     codes = np.column_stack([rng.integers(0, 3, n), rng.integers(0, 90, n) * (rng.random(n) < 0.3)])
-    return Space(numbers, codes.astype(np.int64), COSTS, power)
+    return Space(numbers, codes.astype(np.int32), COSTS, power)
 
 
 def all_pairs(one, other):
@@ -57,7 +57,7 @@ def test_nearest_farthest_and_ties_agree_with_all_pairs(seed, n, m, power, colum
 
 def test_the_distance_of_a_record_to_its_copy_is_exactly_zero():
     rng = np.random.default_rng(1)
-    table = Space(rng.normal(1e6, 1, size=(3000, 6)), np.empty((3000, 0), dtype=np.int64), ())
+    table = Space(rng.normal(1e6, 1, size=(3000, 6)), np.empty((3000, 0), dtype=np.int32), ())
     assert (nearest(points(table), points(table.take(slice(None, None, -1)))) == 0).all()
 
 
@@ -68,7 +68,7 @@ def test_one_record_has_no_other():
 
 def test_threads_give_the_same_and_progress_reaches_the_end():
     rng = np.random.default_rng(3)
-    one, other = points(Space(rng.normal(size=(5000, 3)), np.empty((5000, 0), dtype=np.int64), ())), None
+    one, other = points(Space(rng.normal(size=(5000, 3)), np.empty((5000, 0), dtype=np.int32), ())), None
     done = []
     other = nearest(one, one, 2, within=True, pace=Pace(threads=1, progress=done.append))
     assert (nearest(one, one, 2, within=True, pace=Pace(threads=3)) == other).all()

@@ -30,7 +30,7 @@ class Tables:
 
     coding: Coding  # every column as levels
     numbers: Mapping[str, Floats]  # numeric column -> (n_records of all tables,)
-    gaps: Mapping[str, NDArray[np.int64]]  # numeric column with missing values -> 1 where missing
+    gaps: Mapping[str, NDArray[np.int32]]  # numeric column with missing values -> 1 where missing
     rows: Mapping[str, NDArray[np.intp]]  # table -> where its records stand
 
     @property
@@ -105,7 +105,7 @@ def _filled(coding: Coding, values: dict[str, Floats]) -> Tables:
         if missing.any():
             present = numbers[rows[ORIGINAL]][~missing[rows[ORIGINAL]]]
             numbers[missing] = np.median(present) if len(present) else 0.0
-            gaps[name] = missing.astype(np.int64)
+            gaps[name] = missing.astype(np.int32)
     return Tables(coding, values, gaps, rows)
 
 

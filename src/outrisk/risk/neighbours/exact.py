@@ -65,7 +65,7 @@ class Space:
     """Records as points under one additive distance (see the module)."""
 
     numbers: Floats  # (n_records, p)
-    codes: NDArray[np.int64]  # (n_records, q)
+    codes: NDArray[np.int32]  # (n_records, q)
     costs: tuple[Floats, ...]  # q arrays (n_levels,)
     power: int = 2  # 1 or 2
 

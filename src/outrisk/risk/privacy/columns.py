@@ -35,7 +35,7 @@ class Columns:
     """The columns that an encoding works on, for all tables together."""
 
     numbers: Mapping[str, Floats]
-    codes: Mapping[str, NDArray[np.int64]]
+    codes: Mapping[str, NDArray[np.int32]]
     n_levels: Mapping[str, int]
     original: NDArray[np.intp]
     synthetic: NDArray[np.intp]

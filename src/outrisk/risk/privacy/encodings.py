@@ -30,7 +30,7 @@ def encode(tables: Tables, encoding: Encoding) -> Space:
     if unknown:
         raise RiskError(f"no column {unknown[0]!r}; known: {list(tables.names)}")
     codes = {
-        name: tables.coding.columns[tables.names.index(name)].astype(np.int64)
+        name: tables.coding.columns[tables.names.index(name)]
         for name in names
         if name not in tables.numbers
     }
@@ -69,7 +69,7 @@ def _space(
     n = len(next(iter([*columns.numbers.values(), *columns.codes.values()])))
     space = Space(
         np.column_stack(list(numbers)) if numbers else np.empty((n, 0)),
-        np.column_stack(list(columns.codes.values())) if columns.codes and costs else np.empty((n, 0), dtype=np.int64),
+        np.column_stack(list(columns.codes.values())) if columns.codes and costs else np.empty((n, 0), dtype=np.int32),
         tuple(costs),
         power,
     )

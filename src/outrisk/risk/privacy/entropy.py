@@ -51,4 +51,4 @@ def pointwise(
         shares = np.bincount(position[original], minlength=len(level)) / len(original)
         own = np.where(shares > 0, -shares * np.log(np.where(shares > 0, shares, 1.0)), 0.0)
         weights[:, j] = _inverse(own, entropy.epsilon)[position]  # type: ignore[index]
-    return Space(coordinates * weights[:, owners], np.empty((len(coordinates), 0), dtype=np.int64), ())
+    return Space(coordinates * weights[:, owners], np.empty((len(coordinates), 0), dtype=np.int32), ())

@@ -73,7 +73,7 @@ def _gcap_as_coded(
     context: Context, attacked: str, released: str, keys: tuple[str, ...], target: str, neighbours: str, hamming: str
 ) -> Score:
     tables, rows = context.tables, context.scored(attacked)
-    codes = np.column_stack([_codes(tables, name) for name in keys]).astype(np.int64)
+    codes = np.column_stack([_codes(tables, name) for name in keys])
     costs = [
         np.full(tables.n_levels(name), 1.0 if hamming == "onehot" and name not in tables.numbers else 0.5)
         for name in keys

@@ -65,7 +65,7 @@ def _project(columns: Columns, encoding: Encoding, scales: Sequence[Floats]) -> 
     vectors *= np.sign(vectors[np.arange(len(vectors)), np.abs(vectors).argmax(axis=1)])[:, None]
     n = len(next(iter([*numbers, *codes])))
     scores = [dense(np.arange(start, min(start + _BLOCK, n))) @ vectors.T for start in range(0, n, _BLOCK)]
-    return Space(np.concatenate(scores), np.empty((n, 0), dtype=np.int64), ())
+    return Space(np.concatenate(scores), np.empty((n, 0), dtype=np.int32), ())
 
 
 def _distinct(columns: Columns) -> tuple[NDArray[np.intp], Floats]:
