@@ -19,6 +19,7 @@ from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
 from outrisk.microdata import Microdata, from_frame
 from outrisk.outputs import Regression, RegressionEntry, Release, logit_from_terms, release, released
+from outrisk.outputs.regression import design as designs
 from outrisk.outputs.regression.release import STEEPEST
 
 CODEBOOK = Codebook(
@@ -158,6 +159,18 @@ def theirs(kind, frame, **options):
         design = pd.DataFrame({"c": 1.0, "s": frame["area"] == "s", "age": frame["age"]}, dtype=float)
         return sm.MNLogit(frame["job"].cat.codes, design)
     return getattr(smf, kind)(KINDS[kind], frame, **options)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_designs_made_in_parts_are_those_made_at_once(kind, monkeypatch):
+    data, output = random_data(11, 100), regression(kind)
+    at_once, _ = output.sample(data)
+    monkeypatch.setattr(designs, "_CHUNK", 7)
+    in_parts, _ = output.sample(data)
+    np.testing.assert_array_equal(in_parts.response, at_once.response)
+    np.testing.assert_array_equal(in_parts.design, at_once.design)
+    assert in_parts.design.flags.owndata
+    assert in_parts.design.flags.c_contiguous
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))

@@ -22,6 +22,7 @@ from outrisk.outputs.regression.terms import CONTEXT, check_formula
 from outrisk.problem.blocks import Joint, Term
 
 _MOST_COLUMNS = 1_000
+_CHUNK = 1 << 15  # records whose columns are made at once
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,19 @@ class Side:
         return [str(name) for name in self.spec.column_names]
 
     def matrix(self, frame: pd.DataFrame) -> Array:
-        """Columns for decoded records without missing values, shape (n, columns), an array of its own."""
+        """Columns for decoded records without missing values, shape (n, columns), an array of its own. Some records at
+        a time, as formulaic holds every column twice before they are put together.
+        """
+        starts = range(0, max(len(frame), 1), _CHUNK)
+        parts = (self._matrix(frame.iloc[start : start + _CHUNK]) for start in starts)
+        if len(starts) == 1:
+            return next(parts)
+        matrix = np.empty((len(frame), len(self.columns)))
+        for start, part in zip(starts, parts, strict=True):
+            matrix[start : start + _CHUNK] = part
+        return matrix
+
+    def _matrix(self, frame: pd.DataFrame) -> Array:
         try:
             with np.errstate(all="ignore"):
                 matrix = np.array(self.spec.get_model_matrix(frame, CONTEXT), dtype=float)
