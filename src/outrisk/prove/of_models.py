@@ -26,6 +26,7 @@ from outrisk.prove.constraints import Rows, Seen, included, level_of, weights
 _STOP = 1e-8  # how far, in a coefficient times the size of its column, iterations may stop from the estimate
 _ARITHMETIC = 1e-10  # share of a sum that arithmetic may take from it
 _MOST_DENSE = 4_000_000  # entries of the constraints that mix all scores
+_AT_ONCE = 1 << 20  # products of two columns of a design that are worked out at once
 Ends = tuple[Array, Array]
 
 
@@ -233,13 +234,15 @@ def _known_scores(rows: Rows, cases: _Cases, origin: str, first: int) -> None:
     (E, k), c = cases.centre.shape, len(cases.at)
     weight = cases.weight * cases.sizes
     least, most = _curvature(cases)
-    lows, highs = np.empty((E, k, E, k)), np.empty((E, k, E, k))
-    positive, negative = _products(cases.x)
-    for e in range(E):
-        for f in range(E):
-            below, above = weight * least[:, e, f], weight * most[:, e, f]
-            lows[e, :, f] = (below @ positive + above @ negative).reshape(k, k)
-            highs[e, :, f] = (above @ positive + below @ negative).reshape(k, k)
+    lows, highs = np.zeros((2, E, k, E, k))
+    some = max(1, _AT_ONCE // k**2)
+    for at in (slice(start, start + some) for start in range(0, c, some)):
+        positive, negative = _products(cases.x[at])
+        for e in range(E):
+            for f in range(E):
+                below, above = weight[at] * least[at, e, f], weight[at] * most[at, e, f]
+                lows[e, :, f] += (below @ positive + above @ negative).reshape(k, k)
+                highs[e, :, f] += (above @ positive + below @ negative).reshape(k, k)
     K = E * k
     middle, room = ((highs + lows) / 2.0).reshape(K, K), ((highs - lows) / 2.0).reshape(K, K)
     half = cases.half.ravel()
