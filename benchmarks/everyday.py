@@ -139,7 +139,8 @@ def census(folder, n, entries):
     return problem_of(frame if n is None else frame.sample(n, random_state=1), entries)
 
 
-def adult(folder, n, names, entries):
+def adults(folder, n, names):
+    """People of adult, resampled; rare levels are merged, which a logit of income has no coefficient for."""
     frame = pd.read_csv(folder / ADULT).rename(
         columns={"hours_per_week": "hours", "marital_status": "marital", "native_country": "country"}
     )
@@ -147,8 +148,11 @@ def adult(folder, n, names, entries):
     frame = frame.replace({"marital": rare, "workclass": rare, "education": rare})
     most = frame["country"].value_counts().index[:9]
     frame["country"] = frame["country"].where(frame["country"].isin(most), "Elsewhere")
-    frame = frame.replace("?", "Unknown")[names]
-    return problem_of(frame.sample(n, replace=True, random_state=1), entries)
+    return frame.replace("?", "Unknown")[names].sample(n, replace=True, random_state=1)
+
+
+def adult(folder, n, names, entries):
+    return problem_of(adults(folder, n, names), entries)
 
 
 def fair(folder, half=None):

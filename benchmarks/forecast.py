@@ -19,7 +19,7 @@ from threading import Event
 
 import pandas as pd
 import yaml
-from everyday import ADULT, CENSUS, EVERYDAY, LARGE, PAPER
+from everyday import ADULTS, CENSUS, EVERYDAY, LARGE, PAPER, adults
 from studies import TEN_OUTPUTS, ten_outputs
 
 from outrisk.api.studies import prepare_study, write_study
@@ -47,9 +47,8 @@ def census(folder: Path, n: int, entries: list, runs: int) -> Path:
 
 def adult(folder: Path, n: int) -> Path:
     """A study of many people, resampled, without a holdout: whole and halves."""
-    frame = pd.read_csv(DATA / ADULT).rename(columns={"hours_per_week": "hours", "marital_status": "marital"})
-    keys = ["age", "hours", "sex", "race", "marital", "workclass", "education"]
-    frame[[*keys, "income"]].sample(n, replace=True, random_state=1).to_csv(folder / "people.csv", index=False)
+    keys = [name for name in ADULTS if name != "income"]
+    adults(DATA, n, ADULTS).to_csv(folder / "people.csv", index=False)
     given = {"target": "income", "keys": keys, "key_sizes": [3], "study": {"runs": {1: 1, 2: 2}, "folds": [1, 2]}}
     return _study(folder, LARGE, given)
 
@@ -65,6 +64,7 @@ MADE = {
     "paper 300": partial(census, n=300, entries=PAPER, runs=6),
     "census 8,000": partial(census, n=8_000, entries=EVERYDAY, runs=4),
     "adult 100,000": partial(adult, n=100_000),
+    "adult 200,000": partial(adult, n=200_000),
     TEN_OUTPUTS: ten_outputs,
 }
 
