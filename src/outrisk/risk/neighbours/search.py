@@ -40,7 +40,9 @@ class Index(NamedTuple):
     counts: Integers  # (n_blocks, WIDTH) records at the point
 
 
-def build(numbers: Floats, codes: NDArray[np.int32], costs: Floats, levels: Integers, counts: Integers, power: int) -> Index:
+def build(
+    numbers: Floats, codes: NDArray[np.int32], costs: Floats, levels: Integers, counts: Integers, power: int
+) -> Index:
     """Blocks of distinct points (n, p) and (n, q): cut in two along the most spread column until they are small."""
     n = len(numbers)
     order, starts = np.arange(n), np.empty(n + 1, np.int64)
