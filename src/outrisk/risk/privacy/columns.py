@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,11 @@ class Columns:
     n_levels: Mapping[str, int]
     original: NDArray[np.intp]
     synthetic: NDArray[np.intp]
+
+    @property
+    def all(self) -> tuple[NDArray[Any], ...]:
+        """Every column: numbers, then codes."""
+        return (*self.numbers.values(), *self.codes.values())
 
 
 def z_scores(values: Floats, original: NDArray[np.intp]) -> Floats:

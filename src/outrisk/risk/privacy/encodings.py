@@ -29,11 +29,7 @@ def encode(tables: Tables, encoding: Encoding) -> Space:
     unknown = [name for name in names if name not in tables.names]
     if unknown:
         raise RiskError(f"no column {unknown[0]!r}; known: {list(tables.names)}")
-    codes = {
-        name: tables.coding.columns[tables.names.index(name)]
-        for name in names
-        if name not in tables.numbers
-    }
+    codes = {name: tables.coding.columns[tables.names.index(name)] for name in names if name not in tables.numbers}
     gaps = {f"{name} is missing": tables.gaps[name] for name in names if name in tables.gaps}
     columns = Columns(
         {name: tables.numbers[name] for name in names if name in tables.numbers},
@@ -66,7 +62,7 @@ def _multiplied(space: Space, numbers: Sequence[float], codes: Sequence[float]) 
 def _space(
     columns: Columns, encoding: Encoding, numbers: Sequence[Floats], costs: Sequence[Floats], power: int = 2
 ) -> Space:
-    n = len(next(iter([*columns.numbers.values(), *columns.codes.values()])))
+    n = len(columns.all[0])
     space = Space(
         np.column_stack(list(numbers)) if numbers else np.empty((n, 0)),
         np.column_stack(list(columns.codes.values())) if columns.codes and costs else np.empty((n, 0), dtype=np.int32),

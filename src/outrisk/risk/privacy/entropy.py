@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,7 +42,7 @@ def _inverse(size: float | Floats, epsilon: float) -> float:
 
 
 def pointwise(
-    entropy: Entropy, coordinates: Floats, values: list[NDArray[Any]], owners: list[int],
+    entropy: Entropy, coordinates: Floats, values: Sequence[NDArray[Any]], owners: list[int],
     original: NDArray[np.intp],
 ) -> Space:  # fmt: skip
     """The space of coordinates (n_records, m), each multiplied by what the record's value of its column weighs."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,14 +62,14 @@ def _project(columns: Columns, encoding: Encoding, scales: Sequence[Floats]) -> 
         raise RiskError(f"{encoding.name}: {k} dimensions; keep at least 1")
     vectors = vectors[:k]
     vectors *= np.sign(vectors[np.arange(len(vectors)), np.abs(vectors).argmax(axis=1)])[:, None]
-    n = len(next(iter([*numbers, *codes])))
+    n = len(columns.all[0])
     scores = [dense(np.arange(start, min(start + _BLOCK, n))) @ vectors.T for start in range(0, n, _BLOCK)]
     return Space(np.concatenate(scores), np.empty((n, 0), dtype=np.int32), ())
 
 
 def _distinct(columns: Columns) -> tuple[NDArray[np.intp], Floats]:
     """One original record of each combination of values, and the root of the number of records that have it."""
-    values = [values[columns.original] for values in (*columns.numbers.values(), *columns.codes.values())]
+    values = [values[columns.original] for values in columns.all]
     order = np.lexsort(values)
     fresh = np.ones(len(order), dtype=bool)
     fresh[1:] = np.any([column[order[1:]] != column[order[:-1]] for column in values], axis=0)
@@ -89,9 +88,8 @@ def entropy_per_value(columns: Columns, encoding: Encoding) -> Space:
         for level in range(columns.n_levels[name]):
             coordinates.append(z_scores((codes == level).astype(float), columns.original))
             owners.append(j)
-    values: list[NDArray[Any]] = [*columns.numbers.values(), *columns.codes.values()]
     assert encoding.entropy is not None
-    return pointwise(encoding.entropy, np.column_stack(coordinates), values, owners, columns.original)
+    return pointwise(encoding.entropy, np.column_stack(coordinates), columns.all, owners, columns.original)
 
 
 def _check_width(encoding: Encoding, width: int) -> None:
