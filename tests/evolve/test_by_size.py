@@ -136,6 +136,20 @@ def test_sizes_fall_and_begin_again(few):
     assert least <= sizes[again - 1] < least / 0.8 and sizes[again + 1] == sizes[0]
 
 
+def test_a_generation_has_several_rounds_until_no_number_is_far(monkeypatch):
+    problem = regressions(1_000)
+    rounds, of, original = [], [0], BySize.round
+    monkeypatch.setattr(BySize, "round", lambda *given: of.append(0) or original(*given))
+    for generation in evolve(problem, preset("fast"), np.random.default_rng(1)):
+        rounds.append(len(of) - 1)
+        of[:] = [0]
+        if generation.number == 40:
+            break
+    assert generation.near
+    assert max(rounds) == rounds[1] == by_size.TURNS
+    assert np.median(rounds) == 1
+
+
 def test_a_round_looks_at_fewer_records_after_one_without_gain(few):
     closing, *_, rng = begun(few)
     assert not closing.learn(False, False, rng) and closing.some == 350.0 and closing.idle == 1

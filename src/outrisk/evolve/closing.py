@@ -69,6 +69,11 @@ class Closing:
     arrived: bool = False
 
     @property
+    def turns(self) -> int:
+        """Rounds in a generation, at most."""
+        return 1
+
+    @property
     def last(self) -> bool:
         """Whether a run has done its work where it ends and all numbers are near."""
         return False

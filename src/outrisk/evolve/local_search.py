@@ -137,7 +137,10 @@ class _Search:
             self._count(number)
             return
         if self.schedule.phase == "closing":
-            self._close(number)
+            for _ in range(self.closing.turns):
+                self._close(number)
+                if self.schedule.phase != "closing" or not self._far(number, self.linear.errors(self.candidate.totals)):
+                    break
             return
         temperature = self.settings.temperature if self.schedule.closing else 0.0
         if self.schedule.phase == "together" and (far := self._beyond()).any():
