@@ -301,3 +301,9 @@ def test_a_rounded_count_that_is_off_is_mended():
         search._close(number)
         search.linear = search._linearise()
     assert out() == 0
+
+
+def test_a_run_ends_where_closing_in_does_with_all_near_unless_it_is_brief_or_of_few_people():
+    assert Closing().last
+    assert not Closing(brief=True).last
+    assert not Closing(few=True).last

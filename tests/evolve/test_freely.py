@@ -141,7 +141,7 @@ def test_a_run_ends_near_once_nothing_is_gained_for_a_while(regressions):
 def test_it_has_ended_after_forty_generations_without_a_nearer_data_set():
     """Once all numbers have been near; before, after five times as many."""
     closing = Freely()
-    assert closing.last and not Closing().last and not closing.ended(99, True)
+    assert closing.alone and closing.last and not Closing().alone and not closing.ended(99, True)
     closing.rounds = 200
     assert closing.ended(40, True) and not closing.ended(39, True)
     assert closing.ended(200, False) and not closing.ended(199, False)

@@ -74,9 +74,16 @@ class Closing:
         return 1
 
     @property
-    def last(self) -> bool:
-        """Whether a run has done its work where it ends and all numbers are near."""
+    def alone(self) -> bool:
+        """Whether regressions stand without a table."""
         return False
+
+    @property
+    def last(self) -> bool:
+        """Whether a run has done its work where it ends and all numbers are near: unless it is brief, what follows
+        brings no more numbers to their digits, but of few people.
+        """
+        return self.alone or not (self.brief or self.few)
 
     def look(self, linear: Linear, candidate: Candidate, afresh: bool) -> Equations:
         """The equations around a data set; `afresh`: with its own sampling errors, now and then."""

@@ -34,8 +34,8 @@ class Freely(Closing):
     again: bool = False
 
     @property
-    def last(self) -> bool:
-        """Whether a run has done its work where it ends and all numbers are near."""
+    def alone(self) -> bool:
+        """It is for these."""
         return True
 
     @property

@@ -240,7 +240,7 @@ class _Search:
         waited = self.standstill.see(number, errors.off)
         far = self._far(number, errors)
         settling = self.schedule.phase not in ("approach", "counts")
-        unsure = self.settled.sure is None and not self.closing.last and number - self.settled.asked >= UNSURE
+        unsure = self.settled.sure is None and not self.closing.alone and number - self.settled.asked >= UNSURE
         if settling and unsure and self._asked(number):
             errors = self.linear.errors(self.candidate.totals)
             far = self._far(number, errors)
