@@ -31,7 +31,7 @@ from outrisk.problem.refit import NEAR
 
 SIZES, SMALLER = (50.0, 4.0), 0.8  # first and last, in what a number may miss; by which factor they fall
 IDLE, PATIENT = 2, 3  # rounds without gain, after which they do; times STILL without a nearer data set
-TURNS = 8
+TURNS = 8  # rounds in a generation
 TRIES, SEEN = 15, 250  # changes drawn of a record; records of which changes are summed up
 PROPOSALS, HEATS = 30_000, (1.0, 0.02)  # of annealing in a round; first and last, of the mean square of what is missed
 COARSE = 10.0  # times 1 % of a sampling error that half a digit is

@@ -137,10 +137,12 @@ class _Search:
             self._count(number)
             return
         if self.schedule.phase == "closing":
-            for _ in range(self.closing.turns):
-                self._close(number)
-                if self.schedule.phase != "closing" or not self._far(number, self.linear.errors(self.candidate.totals)):
+            self._close(number)
+            for _ in range(1, self.closing.turns):
+                distances = self.linear.distances(self.candidate.totals)
+                if self.schedule.phase != "closing" or not self.settled.far(number, self.candidate, distances):
                     break
+                self._close(number)
             return
         temperature = self.settings.temperature if self.schedule.closing else 0.0
         if self.schedule.phase == "together" and (far := self._beyond()).any():
