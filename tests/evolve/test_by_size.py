@@ -146,7 +146,7 @@ def test_a_generation_has_several_rounds_until_no_number_is_far(monkeypatch):
         if generation.number == 40:
             break
     assert generation.near
-    assert max(rounds) == rounds[1] == by_size.TURNS
+    assert max(rounds) == rounds[1] == by_size.TURNS[0]
     assert np.median(rounds) == 1
 
 

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from outrisk.config import OutputEntry
 from outrisk.datasets import sars_codebook, sars_like
+from outrisk.evolve import by_size
 from outrisk.evolve import closing as module
 from outrisk.evolve.acceptance import Nearest
 from outrisk.evolve.around import equations_at
@@ -42,6 +43,12 @@ def problem():
     return Problem(data.codebook, 1_500, tuple(release(output, data) for output in outputs))
 
 
+@pytest.fixture(autouse=True)
+def of_many_people(monkeypatch):
+    """As if 1,500 people were many: fewer are closed in on by the size of changes."""
+    monkeypatch.setattr(by_size, "PEOPLE", 0)
+
+
 @pytest.fixture
 def begun(problem):
     return drawn(problem)
@@ -52,20 +59,25 @@ def missing(problem, codes, errors):
     return equations_at(linearise(problem, codes, candidate.totals, "tightening"), candidate, errors).missing
 
 
-def test_rows_say_what_records_change(problem, begun):
-    """Ten records become others: the numbers, worked out again from all records, move by what the rows add up to."""
+@pytest.mark.parametrize("resized", [False, True])
+def test_rows_say_what_records_change(problem, begun, resized):
+    """Ten records become others: the numbers, worked out again from all records, move by what the rows add up to; and
+    where classes are resized, so do sums of squares, of which a larger class may hold more for the same sd.
+    """
     candidate, linear, rng = begun
     errors = problem.sampling_errors(candidate.codes)
-    equations = equations_at(linear, candidate, errors)
+    equations = equations_at(linear, candidate, errors, resized)
     after = candidate.codes.copy()
     after[:10] = after[rng.integers(10, 1_500, 10)]
     said = (equations.rows(after[:10]) - equations.rows(candidate.codes[:10])).sum(axis=0)
-    moved = (equations.missing - missing(problem, after, errors)) / equations.error
+    moved = equations.missing - missing(problem, after, errors)
     models = len(said) - len(equations.totals)
     assert models == 20 and np.abs(said / equations.error)[:models].max() > 0.02
-    assert np.abs(said / equations.error - moved)[:models].max() < 0.01
-    totals = problem.totals(after) - candidate.totals
-    assert np.allclose(said[models:], totals[equations.totals])
+    assert np.abs((said - moved) / equations.error)[:models].max() < 0.01
+    totals = (problem.totals(after) - candidate.totals)[equations.totals]
+    assert np.allclose(said[models:], totals) != resized and not equations.drift[:models].any()
+    if resized:
+        assert np.abs((said - moved) / equations.error)[models:].max() < 0.001
 
 
 def test_a_mean_misses_what_it_is_off_by_as_a_refit_has_it(problem, begun):

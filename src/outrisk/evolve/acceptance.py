@@ -86,6 +86,22 @@ class Settled:
 
 
 @dataclass
+class Standing:
+    """How many numbers are far of the nearest data set since a start, what it misses, and generations since then."""
+
+    far: int = 0
+    missed: float = np.inf
+    waited: int = 0
+
+    def see(self, errors: Errors, far: int) -> None:
+        """Take note of a data set, as `Nearest` does."""
+        if np.isinf(self.missed) or (far, errors.missed) < (self.far, self.missed):
+            self.far, self.missed, self.waited = far, errors.missed, 0
+        else:
+            self.waited += 1
+
+
+@dataclass
 class Nearest:
     """The data set nearest to the released numbers so far: where weights change, the search may go back. far: how many
     of its numbers are neither at their digits nor within 1 % of their sampling error. waited: generations since.

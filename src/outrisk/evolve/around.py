@@ -17,7 +17,7 @@ from outrisk.problem.blocks import Array
 from outrisk.problem.influence import records_of_model, records_of_tally
 from outrisk.problem.released import ModelPart, TallyPart
 
-_NARROW = 3.0  # width of a range from which on a count need not be kept as it is
+_NARROW = 3.0, 1.0  # width of a range from which on a count need not be kept as it is; where classes are resized
 _MARGIN = 0.125  # of a range, at either end, that is left to what is not seen to first order
 
 
@@ -26,9 +26,10 @@ class Equations:
     """The numbers of models, and those totals of tallies that are no counts to be kept, around a data set.
 
     number (q,): which of the published numbers each is; missing: to where it should lie; half: half a last digit;
-    error: its sampling error, positive. slopes: of each model, the change of its numbers with its totals. totals: which
-    totals of tallies; they come last. kept (m,): totals that are counts, to be kept as they are. counts (m,): all
-    counts. room (2, m): by how much a count of a wide range may fall and rise; infinite for other totals.
+    error: its sampling error, positive; drift: what it should come to more with each record in its total, 0 for those
+    of models. slopes: of each model, the change of its numbers with its totals. totals: which totals of tallies; they
+    come last. kept (m,): totals that are counts, to be kept as they are. counts (m,): all counts. room (2, m): by how
+    much a count of a wide range may fall and rise; infinite for other totals.
     """
 
     problem: Problem
@@ -36,6 +37,7 @@ class Equations:
     missing: Array
     half: Array
     error: Array
+    drift: Array
     slopes: tuple[Array, ...]
     totals: NDArray[np.int64]
     kept: NDArray[np.bool_]
@@ -52,12 +54,13 @@ class Equations:
         return np.hstack([*found, self._of_totals(codes)])
 
     def _of_totals(self, codes: Codes) -> NDArray[np.float32]:
-        """What each of some records (n, variables) adds to the totals that are equations."""
+        """What each of some records (n, variables) adds to the totals that are equations, beyond what it should."""
         found = np.zeros((len(codes), len(self.totals)), np.float32)
         column = np.full(len(self.kept), -1)
         column[self.totals] = np.arange(len(self.totals))
         record, total, value = self.problem.added(codes, column >= 0)
-        found[record, column[total]] = value
+        drift = self.drift[len(self.drift) - len(self.totals) :]
+        found[record, column[total]] = value - drift[column[total]]
         return found
 
     def column(self, codes: Codes, number: int) -> Array:
@@ -66,9 +69,8 @@ class Equations:
         for slope in self.slopes:
             slopes.append(slope[at : at + 1] if 0 <= at < len(slope) else slope[:0])
             at -= len(slope)
-        return replace(
-            self, slopes=tuple(slopes), totals=self.totals[at : at + 1] if at >= 0 else self.totals[:0]
-        ).rows(codes)[:, 0]
+        totals, drift = self.totals[at : at + 1] if at >= 0 else self.totals[:0], self.drift[number : number + 1]
+        return replace(self, slopes=tuple(slopes), totals=totals, drift=drift).rows(codes)[:, 0]
 
     @property
     def loose(self) -> NDArray[np.bool_]:
@@ -100,9 +102,10 @@ def bearing(linear: Linear, codes: Codes, number: int) -> Array:
     raise IndexError(f"there is no number {number}")
 
 
-def equations_at(linear: Linear, candidate: Candidate, errors: Array) -> Equations:
+def equations_at(linear: Linear, candidate: Candidate, errors: Array, resized: bool = False) -> Equations:
     """The equations around a data set, whose numbers have sampling errors (total k,); those with next to none are left
-    out: they do not say to first order how they would change.
+    out: they do not say to first order how they would change. `resized`: classes are, so that fewer counts are kept as
+    they are, and a record adds to a sum of squares what is beyond what an sd allows a class that is larger by one.
     """
     models, tallies, slopes, totals = [], [], [], []
     of_models, of_tallies = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
@@ -114,7 +117,7 @@ def equations_at(linear: Linear, candidate: Candidate, errors: Array) -> Equatio
         tolerance = linear.problem.tolerance[which]
         if isinstance(part, TallyPart):
             found, at, number, kept[where], counts[where], room[:, where] = _of_tally(
-                part, linear, where, which, candidate.totals[where]
+                part, linear, where, which, candidate.totals[where], resized
             )
             tallies.append(found)
             totals.append(where.start + at)
@@ -123,16 +126,17 @@ def equations_at(linear: Linear, candidate: Candidate, errors: Array) -> Equatio
         slope = next(jacobians)
         use = linear.problem.known[which] & np.isfinite(far[which]) & np.isfinite(slope).all(axis=1)
         use &= errors[which] > FELT * tolerance
-        models.append(np.array([far[which], tolerance, errors[which]])[:, use])
+        models.append(np.array([far[which], tolerance, errors[which], np.zeros(len(tolerance))])[:, use])
         slopes.append(slope[use])
         of_models.append(which.start + np.flatnonzero(use))
-    missing, half, error = np.hstack([np.zeros((3, 0)), *models, *tallies])
+    missing, half, error, drift = np.hstack([np.zeros((4, 0)), *models, *tallies])
     return Equations(
         linear.problem,
         np.concatenate([*of_models, *of_tallies]),
         missing,
         half,
         error,
+        drift,
         tuple(slopes),
         np.concatenate([np.zeros(0, np.int64), *totals]),
         kept,
@@ -142,16 +146,16 @@ def equations_at(linear: Linear, candidate: Candidate, errors: Array) -> Equatio
 
 
 def _of_tally(
-    part: TallyPart, linear: Linear, where: slice, which: slice, here: Array
+    part: TallyPart, linear: Linear, where: slice, which: slice, here: Array, resized: bool
 ) -> tuple[Array, NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_], Array]:
-    """What is missing, half a digit and the error of the totals that are equations, (3, q); which they are, and of
+    """What is missing, half a digit, error and drift of the totals that are equations, (4, q); which they are, and of
     which number; which totals are counts to be kept, and which are counts at all; and the room of the others.
     """
     bounds = part.map.bounds(here, linear.problem.low[which], linear.problem.high[which])
     low, high, weighs = linear.low[where], linear.high[where], linear.weight[where] > 0.0
     smooth = np.concatenate([np.full(block.size, block.value is not None) for block in part.blocks])
     counts = weighs & ~smooth
-    kept = counts & (high - low < _NARROW)
+    kept = counts & (high - low < _NARROW[resized])
     free = counts & ~kept & (here >= low) & (here <= high)
     room = np.where(free, [here - low, high - here], np.inf)
     at = np.flatnonzero(weighs & ~kept & ~free & (bounds.unit != 0.0))
@@ -161,4 +165,5 @@ def _of_tally(
     low, high = np.where(smooth[at], [bounds.low[at], bounds.high[at]], [low + inner, high - inner])
     missing = np.clip(here, low, high) - here
     half = np.where(smooth[at], linear.problem.tolerance[which][number] / np.abs(bounds.unit[at]), inner)
-    return np.array([missing, half, np.sqrt(bounds.variance[at])]), at, number, kept, counts, room
+    drift = np.broadcast_to(bounds.drift if resized else 0.0, len(kept))[at]
+    return np.array([missing, half, np.sqrt(bounds.variance[at]), drift]), at, number, kept, counts, room

@@ -1,11 +1,11 @@
-"""Closing in where regressions stand without a table and people are few: by the size of changes, the largest first.
+"""Closing in where people are few: by the size of changes, the largest first.
 
-Of few people, a change of a category moves many numbers by dozens of times what they may miss, and one of an age by a
-year by about as much as they may. A search that counts all that a change leaves soon keeps the categories it happens to
-have: any other breaks what the ages have been fitted to. So what smaller changes can put right counts for little here:
-numbers are measured in (I + S)^-1, where S sums the squares of the changes below a size, which falls. So are long
-vectors settled before short ones, in what is beyond the span of these, by Babai (On Lovasz' lattice reduction and the
-nearest lattice point problem, Combinatorica 6, 1986).
+A change of a category then moves many numbers of regressions by dozens of times what they may miss, and one of an age
+by a year by about as much as they may. A search that counts all that a change leaves soon keeps the categories it
+happens to have: any other breaks what the ages have been fitted to. So what smaller changes can put right counts for
+little here: numbers are measured in (I + S)^-1, where S sums the squares of the changes below a size, which falls. So
+are long vectors settled before short ones, in what is beyond the span of these, by Babai (On Lovasz' lattice reduction
+and the nearest lattice point problem, Combinatorica 6, 1986).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from outrisk.evolve.closing import BRIEF, Closing, make
 from outrisk.evolve.compiled.choices import choose
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.freely import Freely, changed_alone
+from outrisk.evolve.in_pairs import changed_in_pairs
 from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.swaps import Edits
@@ -30,8 +31,9 @@ from outrisk.problem.blocks import Array
 from outrisk.problem.refit import NEAR
 
 SIZES, SMALLER = (50.0, 4.0), 0.8  # first and last, in what a number may miss; by which factor they fall
-IDLE, PATIENT = 2, 3  # rounds without gain, after which they do; times STILL without a nearer data set
-TURNS = 8  # rounds in a generation
+IDLE = 2  # rounds without gain, after which they do
+PATIENT = 3, 2  # times STILL without a nearer data set; beside tables
+TURNS = 8, 4  # rounds in a generation; beside tables, where they take longer
 TRIES, SEEN = 15, 250  # changes drawn of a record; records of which changes are summed up
 PROPOSALS, HEATS = 30_000, (1.0, 0.02)  # of annealing in a round; first and last, of the mean square of what is missed
 COARSE = 10.0  # times 1 % of a sampling error that half a digit is
@@ -41,11 +43,13 @@ PACE, LEAST = (0.7, 1.3), 10  # records of the next round, after one without gai
 
 @dataclass
 class BySize(Freely):
-    """The state: the size, in what a number may miss, below which changes are left for later; how many records a round
-    looks at; and while S stands, which of the published numbers it is for (q,), what each may miss (q,), and the root
-    of (I + S)^-1, (q, q).
+    """The state: what brings numbers to their digits beside tables, once all have been near; the size, in what a
+    number may miss, below which changes are left for later; how many records, or pairs of them, a round looks at; and
+    while S stands, which of the published numbers it is for (q,), what each may miss (q,), and the root of (I + S)^-1,
+    (q, q).
     """
 
+    after: Closing | None = None
     size: float = SIZES[0]
     some: float = float(TUNING.anew)
     number: NDArray[np.int64] | None = None
@@ -53,14 +57,39 @@ class BySize(Freely):
     root: Array | None = None
 
     @property
+    def beside(self) -> bool:
+        """Whether tables are beside."""
+        return self.after is not None
+
+    def now(self, near: bool) -> Closing:
+        """This one, or the other one once all numbers have been `near`."""
+        return self.after if near and self.after is not None else self
+
+    @property
+    def alone(self) -> bool:
+        """Whether regressions stand without a table."""
+        return not self.beside
+
+    @property
+    def resizes(self) -> bool:
+        """Whether classes change their sizes within rounded counts: one person more or fewer shows in what is printed
+        of a class of few, and where all counts are kept as they came about, nothing puts that right.
+        """
+        return self.beside
+
+    @property
     def turns(self) -> int:
         """Rounds in a generation, at most, as they are brief."""
-        return TURNS
+        return TURNS[self.beside]
 
     @property
     def patient(self) -> int:
         """For how many times STILL it goes on, with no nearer data set, until it begins from another start."""
-        return PATIENT
+        return PATIENT[self.beside]
+
+    def ended(self, waited: int, near: bool) -> bool:
+        """Beside tables a start has its time whatever those before came to; without, another one is soon made."""
+        return super().ended(self.standing.waited if self.beside else waited, near)
 
     def merit(self, equations: Equations) -> float:
         """Sum of squares of what is missed and smaller changes cannot put right."""
@@ -100,25 +129,38 @@ class BySize(Freely):
             left = self._measure(equations, codes, rng)
         assert self.unit is not None
         assert self.root is not None
-        edits = changed_alone(linear.problem, codes, _repeated(codes, self.some, rng), rng)
+        edits, owner = self._owned(codes, equations, self.some, rng)
         if not edits.count or not len(left):
             return False
-        rows = _rows(equations, codes, edits) / self.unit
-        first = np.flatnonzero(np.diff(edits.record, prepend=-1, append=-1))
+        order = np.argsort(owner, kind="stable")
+        first = np.flatnonzero(np.diff(owner[order], prepend=-1, append=-1))
         hot, cold = np.array(HEATS) * float(left @ left) / len(left)
-        rows = np.ascontiguousarray(rows @ self.root)
-        make(codes, edits, choose(rows, first, left, hot, cold, PROPOSALS, rng))
+        rows = np.ascontiguousarray((_rows(equations, codes, edits) / self.unit)[order] @ self.root)
+        make(codes, edits, order[choose(rows, first, left, hot, cold, PROPOSALS, rng)])
         return True
+
+    def _owned(
+        self, codes: Codes, equations: Equations, some: float, rng: np.random.Generator
+    ) -> tuple[Edits, NDArray[np.int64]]:
+        """Changes of so many records at most, drawn at random, or of pairs beside tables; and which of these each is
+        of, (count,).
+        """
+        if self.beside:
+            return changed_in_pairs(equations.problem, codes, equations, int(some), rng)
+        who = np.repeat(np.sort(rng.permutation(len(codes))[: int(some)]), TRIES)
+        edits = changed_alone(equations.problem, codes, who, rng)
+        return edits, edits.record
 
     def _measure(self, equations: Equations, codes: Codes, rng: np.random.Generator) -> Array:
         """Sum up the changes below the size, and return what is missed beyond them, (q,)."""
         self.number = equations.number
         half = np.where(_coarse(equations), 1.0 - INSIDE, INSIDE) * equations.half
         self.unit = np.maximum(half, INSIDE * NEAR * equations.error)
-        edits = changed_alone(equations.problem, codes, _repeated(codes, SEEN, rng), rng)
+        edits, _ = self._owned(codes, equations, SEEN, rng)
         rows = _rows(equations, codes, edits) / self.unit
         rows = rows[(rows**2).sum(axis=1) < self.size**2]
-        values, vectors = np.linalg.eigh(np.eye(len(self.unit)) + rows.T @ rows * (len(codes) / max(edits.count, 1)))
+        times = len(codes) / (1 + self.beside) / max(edits.count, 1)
+        values, vectors = np.linalg.eigh(np.eye(len(self.unit)) + times * (rows.T @ rows))
         self.root = vectors / np.sqrt(values)
         return np.asarray((_beyond(equations) / self.unit) @ self.root)
 
@@ -134,24 +176,20 @@ def _beyond(equations: Equations) -> Array:
     return equations.missing - np.clip(equations.missing, -inside, inside)
 
 
-def _repeated(codes: Codes, some: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """So many records at most, drawn at random, each as often as changes of it are."""
-    return np.repeat(np.sort(rng.permutation(len(codes))[: int(some)]), TRIES)
-
-
 def _rows(equations: Equations, codes: Codes, edits: Edits) -> Array:
-    """What changes of one record each change the numbers by, (M, q): as `changes_by`, but what a record adds now, of
-    which there are many changes, is worked out once.
+    """What changes change the numbers by, (count, q): as `changes_by`, but what a record adds now, of which there are
+    many changes, is worked out once.
     """
     records, of = np.unique(edits.record, return_inverse=True)
-    return equations.rows(edits.after) - equations.rows(codes[records])[of]
+    return np.asarray(edits.sums @ (equations.rows(edits.after) - equations.rows(codes[records])[of]))
 
 
 def closing_of(problem: Problem) -> Closing:
     """The state of closing in, at its beginning."""
     few, numbers = problem.n_records <= TUNING.anew, int(problem.known.sum())
-    if not alone(problem):  # of many numbers a start takes long, and they come near slowly, but surely
-        return Closing(brief=of_models(problem) > BRIEF, few=few, again=few or numbers <= MANY)
-    if problem.n_records <= min(PEOPLE * TUNING.anew, EACH * numbers):
-        return BySize(few=True)
-    return Freely(few=few)
+    beside, models = not alone(problem), of_models(problem)
+    # of many numbers a start takes long, and they come near slowly, but surely
+    swaps = Closing(brief=models > BRIEF, few=few, again=few or numbers <= MANY) if beside else None
+    if problem.n_records <= min(PEOPLE * TUNING.anew, EACH * numbers) and (not beside or 0 < models <= BRIEF):
+        return BySize(few=True, after=swaps)
+    return swaps or Freely(few=few)

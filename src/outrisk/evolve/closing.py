@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from outrisk.evolve.acceptance import Standing
 from outrisk.evolve.around import Equations, equations_at
 from outrisk.evolve.balance import balanced, shares_to
 from outrisk.evolve.candidate import Candidate
@@ -51,7 +52,7 @@ class Closing:
     generations in which tables of counts were mended; whether rounds are few, as they take long; whether people are so
     few that it begins from another start wherever it stands still; whether numbers are so few that it does where it is
     in vain; swaps that change little, drawn in earlier rounds, and what their records were; what emphasis is on each
-    number (total k,), None at first; whether all numbers have been near.
+    number (total k,), None at first; whether all numbers have been near; and how its own nearest data set stands.
     """
 
     near: float = TUNING.near[0]
@@ -67,6 +68,7 @@ class Closing:
     small: list[NDArray[Any]] = field(default_factory=list)
     emphasis: Array | None = None
     arrived: bool = False
+    standing: Standing = field(default_factory=Standing)
 
     @property
     def turns(self) -> int:
@@ -79,17 +81,26 @@ class Closing:
         return False
 
     @property
+    def resizes(self) -> bool:
+        """Whether classes change their sizes within rounded counts: of more than few people, swaps do as well."""
+        return False
+
+    @property
     def last(self) -> bool:
         """Whether a run has done its work where it ends and all numbers are near: unless it is brief, what follows
         brings no more numbers to their digits, but of few people.
         """
         return self.alone or not (self.brief or self.few)
 
+    def now(self, near: bool) -> Closing:
+        """The state of what closes in, whether or not all numbers have been `near`."""
+        return self
+
     def look(self, linear: Linear, candidate: Candidate, afresh: bool) -> Equations:
         """The equations around a data set; `afresh`: with its own sampling errors, now and then."""
         if self.errors is None or (afresh and (self.rounds + self.mended) % (2 * TUNING.stuck) == 0):
             self.errors = np.nan_to_num(linear.problem.sampling_errors(candidate.codes))
-        return equations_at(linear, candidate, self.errors)
+        return equations_at(linear, candidate, self.errors, self.resizes)
 
     def kept(self, codes: Codes) -> Edits | None:
         """Those of the swaps kept whose records are as they were."""

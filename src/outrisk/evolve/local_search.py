@@ -193,7 +193,8 @@ class _Search:
 
     def _close(self, number: int) -> None:
         """One generation of closing in: tables of counts are mended first, then all else is balanced."""
-        at, child, closing = self.candidate, self.spare, self.closing
+        near = self.settled.candidate is not None
+        at, child, closing = self.candidate, self.spare, self.closing.now(near)
         child.become(at)
         equations = closing.look(self.linear, at, True)
         out = (at.totals < self.linear.low) | (at.totals > self.linear.high)
@@ -207,7 +208,6 @@ class _Search:
         if gained:
             linear = self._around(child)
             gained = closing.merit(closing.look(linear, child, False)) < closing.merit(equations)
-        near = self.settled.candidate is not None
         if closing.learn(gained, near, self.rng):
             self.candidate, self.spare, self.linear = child, at, linear or self._around(child)
         ended = closing.ended(self.nearest.waited, near)
@@ -250,6 +250,7 @@ class _Search:
             far, errors = self._settles(number, errors)
         if self.schedule.phase != "approach":
             self.nearest.see(self.candidate, errors, far)
+            self.closing.standing.see(errors, far)
         near = settling and self.settled.candidate is not None
         last = number == self.settings.generations
         patience = self.settings.patience / (2.0 if near else 1.0)

@@ -38,7 +38,7 @@ class Bounds:
 
     low, high (m,): the range of each total. unit (m,): how much its number changes with it, in published units; 0 for a
     total that carries none. number (m,): the position of its number in the part. variance (m,): sampling variance of
-    the total, positive.
+    the total, positive. drift (m,): how much the range of each total moves with each record more that adds to it.
     """
 
     low: Array
@@ -46,6 +46,7 @@ class Bounds:
     unit: Array
     number: NDArray[np.int64]
     variance: Array
+    drift: Array | float = 0.0
 
 
 class Bounded(Protocol):

@@ -81,7 +81,15 @@ class Moments:
         lows, highs, units, variances = (
             np.concatenate(each) for each in zip(*(parts[moment] for moment in self.order), strict=True)
         )
-        return Bounds(lows, highs, units, number, variances)
+        return Bounds(lows, highs, units, number, variances, self._drift(ranges))
+
+    def _drift(self, ranges: dict[str, Ranges]) -> Array:
+        """A sum of squares that belongs to an sd grows with the records of its cell; of weighted ones, none is told."""
+        found = np.zeros((len(self.order), len(self.centre)))
+        if "second" in self.order and self.spread == 1.0:
+            low, high = ranges["sd"]
+            found[-1] = np.where(np.isfinite(high), np.maximum(middle(low, high), 0.0) ** 2, 0.0)
+        return found.ravel()
 
     def formulas(self, n_numbers: int) -> list[Formula]:
         """Each from the moments of its cell."""
