@@ -77,6 +77,7 @@ TWO = [
      "release": [*WITH_ERRORS, "r2", "n"]},
 ]  # fmt: skip
 
+BESIDE = [*TWO, *EVERYDAY[3:]]
 SHORT = [
     {"kind": "logit", "formula": "TENURE ~ AGE + C(SEX)", "event": 1, "decimals": 3,
      "release": [*WITH_ERRORS, "p_values"]},
@@ -178,6 +179,11 @@ RELEASES = {
     "two regressions of 1,000": partial(census, n=1_000, entries=TWO),
     "two regressions of 2,000": partial(census, n=2_000, entries=TWO),
     "two regressions of 8,000": partial(census, n=8_000, entries=TWO),
+    "regressions and tables of 300": partial(census, n=300, entries=BESIDE),
+    "regressions and tables of 500": partial(census, n=500, entries=BESIDE),
+    "regressions and tables of 1,000": partial(census, n=1_000, entries=BESIDE),
+    "regressions and tables of 2,000": partial(census, n=2_000, entries=BESIDE),
+    "census 2,000": partial(census, n=2_000, entries=EVERYDAY),
     "fair regressions": fair,
     "half of fair regressions": partial(fair, half=1),
     "another half of fair regressions": partial(fair, half=3),  # of five, that which most was missing of
