@@ -15,7 +15,7 @@ from outrisk.evolve.candidate import breaks_rule
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.freely import changed_alone
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.swaps import Edits, bound_by, effects_of
+from outrisk.evolve.swaps import Edits, bound_by, effects_of, leaving
 from outrisk.problem.blocks import Array
 
 TRIES, ALONE = 20, 0.4  # changes drawn of a pair; the share of them that are of one record
@@ -36,14 +36,13 @@ def changed_in_pairs(
     edits = changed_alone(problem, codes, rng.permuted(every[alone], axis=1)[:, 0], rng)
     edits = edits.beside(_exchanged(problem, codes, every[~alone], rng))
     held = equations.kept | equations.loose if rng.random() < HELD else equations.kept
-    effects = effects_of(problem, codes, edits, held)
-    if effects is not None:
-        edits = edits.some(np.diff(effects.indptr) == 0)
-    narrow = equations.loose & ~held
+    edits = leaving(problem, codes, edits, held)
+    pair, narrow = pair_of[_first(edits)], equations.loose & ~held
     effects = effects_of(problem, codes, edits, narrow)
-    if effects is not None:
-        edits = edits.some(_fits(effects, pair_of[_first(edits)], equations.room[:, narrow], rng))
-    return edits, pair_of[_first(edits)]
+    if effects is None:
+        return edits, pair
+    fits = _fits(effects, pair, equations.room[:, narrow], rng)
+    return edits.some(fits), pair[fits]
 
 
 def _first(edits: Edits) -> NDArray[np.int64]:

@@ -168,7 +168,12 @@ def _clean(problem: Problem, codes: Codes, kept: NDArray[np.bool_], edits: Edits
     some = kept.copy()
     for _, where in problem.tallies:
         some[where] &= not _binds(kept[where])
-    effects = effects_of(problem, codes, edits, some)
+    return leaving(problem, codes, edits, some)
+
+
+def leaving(problem: Problem, codes: Codes, edits: Edits, which: NDArray[np.bool_]) -> Edits:
+    """Those of the swaps that leave some totals of tables (m,) as they are."""
+    effects = effects_of(problem, codes, edits, which)
     return edits if effects is None else edits.some(np.diff(effects.indptr) == 0)
 
 
