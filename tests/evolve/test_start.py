@@ -8,6 +8,7 @@ from problems import random_data
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import EvolveError
 from outrisk.evolve.candidate import draw_candidate
+from outrisk.evolve.counted import tables_of
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
@@ -43,7 +44,7 @@ def problem_of(data, *by):
 @pytest.mark.parametrize("by", [[("a", "c"), ("b", "a"), ("b", "c")], [("c", "a", "b")]])
 def test_records_start_as_the_strongest_tables_say(chain, by):
     problem = problem_of(chain, *by)
-    tree = {frozenset({j, given}) for j, given, _ in links(problem)}
+    tree = {frozenset({j, given}) for j, given, _ in links(tables_of(problem), problem.codebook.sizes)}
     assert tree == {frozenset({0}), frozenset({0, 1}), frozenset({1, 2}), frozenset({3})}
     codes = draw_candidate(problem, from_released(problem), np.random.default_rng(1)).codes
     for one, other in ((0, 1), (1, 2)):

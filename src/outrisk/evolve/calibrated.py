@@ -26,7 +26,7 @@ from outrisk.evolve.tallied import equations_of
 from outrisk.evolve.tilted import FELT, asked_at, taken_of, tilted
 from outrisk.evolve.tuning import TUNING
 from outrisk.problem.algebra import invert
-from outrisk.problem.blocks import Array
+from outrisk.problem.blocks import Array, Tally
 from outrisk.problem.influence import ModelRecords, TallyRecords, records_of_model, records_of_tally
 from outrisk.problem.released import ModelPart, TallyPart
 
@@ -36,6 +36,7 @@ MANY = 500  # numbers beyond which steps are taken in one way (294 of 315 of `gr
 STEPS = 12, 40  # at most: what is linear in the weights; all numbers
 WAIT, FALLING = 6, 0.95  # steps in which it neither gains nor falls that end it, flat ones twice; what is no gain
 GAIN, STUCK = 1.0, 0.05  # of the convex function, and share of a step, below which what is linear ends
+OPEN = 5.0  # times its sampling variance that what equations do not say of a count is left open
 WITHIN = 0.5  # half digits that a standard error which prints as 0 is taken to be
 
 
@@ -79,16 +80,22 @@ def draw_calibrated(
     """Draw n records (n, variables) from a pool drawn as `draw` says, calibrated to all released numbers."""
     if n != problem.n_records:  # a few again that broke a rule
         return draw(n, rng)
-    least, enough, most = TUNING.pool
-    codes = draw(min(most, max(least, n, min(20 * n, enough))), rng)
-    pool = Pool(problem, codes)
-    weights = pool.calibrated()
+    pool = pool_of(problem, draw, n, rng)
+    codes, weights = pool.codes, pool.calibrated()
     times = np.floor(weights)
     times = (times + pool.taken(weights, weights - times, rng)).astype(np.int64)
     short = n - int(times.sum())  # the number of records is one of what is balanced, and off by a few
     times += rng.multinomial(max(short, 0), weights / weights.sum())
     picked = np.repeat(codes, times, axis=0)
     return np.asarray(picked[rng.permutation(len(picked))[:n]])
+
+
+def pool_of(
+    problem: Problem, draw: Callable[[int, np.random.Generator], Codes], n: int, rng: np.random.Generator
+) -> Pool:
+    """A pool to draw n records from."""
+    least, enough, most = TUNING.pool
+    return Pool(problem, draw(min(most, max(least, n, min(20 * n, enough))), rng))
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,6 +184,19 @@ class Pool:
         other = self._near(weights, True)
         instead = self._asked(other, True, np.float32)
         return other if instead.left(instead.spread(other)) < asked.left(spread) else weights
+
+    def said(self, weights: Array, block: Tally) -> tuple[Array, Array]:
+        """How many records are in each cell of a tally at these weights (cells,), and how far that is left open: the
+        covariance (cells, cells) of records beyond what the equations say.
+        """
+        asked = self._asked(weights, True)
+        rows = np.hstack([asked.dense, asked.thin.toarray()])
+        member = np.asarray(records_of_tally(block, self.codes).members.todense())
+        heavy = rows * weights[:, None]
+        covariance = heavy.T @ rows
+        covariance[np.diag_indices_from(covariance)] += asked.slack**2 + 1e-9 * np.diag(covariance)
+        left = member - rows @ np.linalg.solve(covariance, heavy.T @ member)
+        return weights @ member, OPEN * (left.T @ (left * weights[:, None]))
 
     def missed_of_linear(self) -> Array:
         """What weights miss of what is linear in them, which come as near to it as they go."""

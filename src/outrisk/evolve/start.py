@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, gammaln, ndtr, softmax
 
-from outrisk.evolve.calibrated import applies, draw_calibrated
+from outrisk.evolve.calibrated import applies, draw_calibrated, pool_of
 from outrisk.evolve.compiled.layout import Codes
+from outrisk.evolve.counted import Table, left_to_chance, settled, tables_of
 from outrisk.evolve.problem import Problem
 from outrisk.problem.blocks import Array, Model, level_in
-from outrisk.problem.released import ModelPart, TallyPart
+from outrisk.problem.released import ModelPart
 
 Draw = Callable[[int, np.random.Generator], Codes]  # draws so many records
 _DRAWN = ("logit", "probit", "poisson", "mnlogit")  # families whose response can be drawn from coefficients alone
 _CHUNK = 1 << 16  # records, so that their chances need little memory
 _GOLDEN = (5.0**0.5 - 1.0) / 2.0  # steps of this size cover the unit interval evenly, however many they are
 _LARGEST = 50.0  # of the exponent of a Poisson mean
-_UNKNOWN = 0.5  # records at least taken to be in a cell of which nothing was released
 
 
 def uniform(problem: Problem) -> Draw:
@@ -40,9 +41,9 @@ def univariate(problem: Problem) -> Draw:
     is none: the "univariate distributions" that the paper's intruder gathers beside a regression.
     """
     chances = [np.full(size, 1.0 / size) for size in problem.codebook.sizes]
-    for variables, table in _counts(problem):
-        if len(variables) == 1:
-            chances[variables[0]] = table / table.sum()
+    for table in tables_of(settled(problem, np.random.default_rng(0))):  # of one variable, none is left to chance
+        if len(table.variables) == 1:
+            chances[table.variables[0]] = table.counts / table.counts.sum()
     return partial(_by_chance, [np.cumsum(chance) for chance in chances])
 
 
@@ -62,8 +63,20 @@ def from_released(problem: Problem) -> Draw:
     Variables without a table are uniform; after that the response of a model is drawn from the model, at its published
     coefficients.
     """
-    counted = {j for variables, _ in _counts(problem) for j in variables}
-    return partial(_in_turn, links(problem), list(_responses(problem, counted)), problem.codebook.sizes)
+    return _each_time(problem, _from_tables)
+
+
+def _each_time(problem: Problem, start: Callable[[Problem], Draw]) -> Draw:
+    """A start of the problem, or, where shares are of counts at random, of these as they are drawn each time."""
+    if not left_to_chance(problem):
+        return start(problem)
+    return lambda n, rng: start(settled(problem, rng))(n, rng)
+
+
+def _from_tables(problem: Problem) -> Draw:
+    tables, sizes = tables_of(problem), problem.codebook.sizes
+    counted = {j for table in tables for j in table.variables}
+    return partial(_in_turn, links(tables, sizes), list(_responses(problem, counted)), sizes)
 
 
 def _in_turn(
@@ -139,21 +152,17 @@ def _likelihoods(model: Model, eta: Array, y: Array) -> Array:
     return np.asarray(np.where(y > 0.5, mean, 1.0 - mean))
 
 
-def links(problem: Problem) -> list[tuple[int, int, Array]]:
+def links(tables: list[Table], sizes: Sequence[int]) -> list[tuple[int, int, Array]]:
     """Variables in the order in which they are drawn, each with the one it is drawn given (itself: none) and its
     chances (sizes[given], sizes[variable]), or (1, sizes[variable]).
     """
-    sizes = problem.codebook.sizes
     ones: dict[int, Array] = {}
     pairs: dict[tuple[int, int], Array] = {}
-    for variables, table in _counts(problem):
-        for at, j in enumerate(variables):
-            ones.setdefault(j, _margin(table, (at,)))
-            for also in range(at):
-                both, axes = (
-                    ((variables[also], j), (also, at)) if variables[also] < j else ((j, variables[also]), (at, also))
-                )
-                pairs.setdefault(both, _margin(table, axes))
+    for table in tables:
+        for j in table.variables:
+            ones.setdefault(j, table.over((j,), table.counts))
+        for both in combinations(sorted(table.variables), 2):
+            pairs.setdefault(both, table.over(both, table.counts))
     found = []
     left = set(range(len(sizes)))
     strength = {both: _information(table) for both, table in pairs.items()}
@@ -161,8 +170,7 @@ def links(problem: Problem) -> list[tuple[int, int, Array]]:
         near = [both for both in strength if (both[0] in left) != (both[1] in left)]
         if near:
             one, other = max(near, key=lambda both: strength[both])
-            table = pairs[one, other]
-            j, given, joint = (other, one, table) if other in left else (one, other, table.T)
+            j, given, joint = (other, one, pairs[one, other]) if other in left else (one, other, pairs[one, other].T)
             total = joint.sum(axis=1, keepdims=True)
             found.append(
                 (j, given, np.where(total > 0, joint, joint.sum(axis=0)) / np.where(total > 0, total, joint.sum()))
@@ -193,37 +201,6 @@ def _quota(n: int, chances: Array, rng: np.random.Generator) -> NDArray[np.int64
     return np.repeat(np.arange(len(chances)), np.diff(np.minimum(steps, n), prepend=0).astype(np.int64))
 
 
-def _counts(problem: Problem) -> Iterator[tuple[tuple[int, ...], Array]]:
-    """Released tables of counts of all records: their variables and counts."""
-    for released in problem.released:
-        at = 0
-        for part in released.parts:
-            which = slice(at, at + part.n_numbers)
-            at = which.stop
-            if not isinstance(part, TallyPart) or len(part.blocks) != 1:
-                continue
-            block = part.blocks[0]
-            if block.masks or block.weight or block.value is not None or block.cell is not None:
-                continue
-            if block.size != part.n_numbers:
-                continue
-            low, high = np.maximum(released.low[which], 0.0), released.high[which]
-            known = high < problem.n_records
-            counts = np.where(known, (low + high) / 2, low)
-            spare = max(0.0, problem.n_records - counts.sum()) / max(1, (~known).sum())
-            counts[~known] = np.maximum(counts[~known], spare + _UNKNOWN)
-            if (part.map.bounds(np.ones(block.size), counts, counts).unit != 1.0).any():  # shares, not counts
-                continue
-            if counts.sum() > 0:
-                yield block.place.variables, counts.reshape([problem.codebook.sizes[j] for j in block.place.variables])
-
-
-def _margin(table: Array, axes: tuple[int, ...]) -> Array:
-    """The margin of a table over some of its axes, in their order."""
-    kept = table.sum(axis=tuple(a for a in range(table.ndim) if a not in axes))
-    return np.asarray(kept if axes == tuple(sorted(axes)) else kept.T)
-
-
 def _information(table: Array) -> float:
     """Mutual information of the two variables of a table."""
     share = table / table.sum()
@@ -240,8 +217,26 @@ def calibrated(problem: Problem) -> Draw:
     """As `from_released`, calibrated to all released numbers where regressions stand beside other outputs (see
     calibrated.py).
     """
-    draw = from_released(problem)
-    return partial(draw_calibrated, problem, draw) if applies(problem) else draw
+    if not applies(problem):
+        return from_released(problem)
+    if not left_to_chance(problem):
+        return _calibrated(problem)
+    return partial(_settled_by_weights, problem)
+
+
+def _calibrated(problem: Problem) -> Draw:
+    return partial(draw_calibrated, problem, _from_tables(problem))
+
+
+def _settled_by_weights(problem: Problem, n: int, rng: np.random.Generator) -> Codes:
+    """Calibrated twice, unless there is no choice: to shares, which tells how large their groups may be; and to counts
+    that these are shares of.
+    """
+    problem = settled(problem, rng, certain=True)
+    if left_to_chance(problem):
+        pool = pool_of(problem, _from_tables(problem), n, rng)
+        problem = settled(problem, rng, partial(pool.said, pool.calibrated()))
+    return _calibrated(problem)(n, rng)
 
 
 STARTS: dict[str, Callable[[Problem], Draw]] = {

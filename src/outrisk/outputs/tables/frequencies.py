@@ -12,17 +12,19 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
+from scipy import sparse
 
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, Common, Entry
 from outrisk.outputs.tables.as_given import Sheet, sheet_of_shares
+from outrisk.outputs.tables.bases import bases_of, no_bases
 from outrisk.outputs.tables.cells import Cells
 from outrisk.outputs.tables.checks import check_shares, check_sum, check_whole, check_within
 from outrisk.outputs.tables.counted import TOTAL, counts_of
 from outrisk.outputs.tables.protection import UNPROTECTED, Protection
-from outrisk.outputs.tables.shares import Counts, Shares, possible_bases
+from outrisk.outputs.tables.shares import Counts, Shares
 from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.released import TallyPart, half_digit
 
@@ -206,7 +208,7 @@ class Frequencies(Common):
         else:
             base = np.concatenate([block.base for block in self._layout[0]])
             member = np.concatenate([np.full(len(block.base), block.member) for block in self._layout[0]])
-            main = TallyPart(tallies, self._shares(values[:k][number], number, base, member), k)
+            main = TallyPart(tallies, self._shares(values, number, base, member), k)
         if not self._guarded:
             return (main,)
         return main, TallyPart(
@@ -216,14 +218,47 @@ class Frequencies(Common):
     def _shares(
         self, values: Array, number: NDArray[np.int64], base: NDArray[np.int64], member: NDArray[np.bool_]
     ) -> Shares:
-        scale = _SCALE[self.show]
-        n_groups = int(base.max()) + 1
-        withholds, scales = self.protection.threshold is not None, np.full(len(number), scale)
-        bases = np.zeros((n_groups, 1), dtype=np.int64)
+        k, n_groups, scale = len(self._layout[1]), int(base.max()) + 1, _SCALE[self.show]
+        bases = no_bases(n_groups)
         if not self.weight:
-            half = half_digit(self.decimals[number]) / scale
-            bases = possible_bases((values / scale)[member], half[member], base[member], n_groups, not withholds)
-        return Shares(number, base, member, scales, bases, withholds, self.cells.spread, self.cells.lightest)
+            half = half_digit(self.decimals[:k]) / scale
+            counts = np.zeros(k), np.full(k, np.inf)
+            if self._guarded:
+                hidden, counts = self.protection.behind_shares(values[:k], values[k:])
+                half = np.where(hidden, np.inf, half)
+            used = number[member]
+            known = counts[0][used], counts[1][used]
+            bases = bases_of(values[used] / scale, half[used], known, base[member], *self._cover(n_groups))
+        withholds, scales = self.protection.threshold is not None, np.full(len(number), scale)
+        sums = sparse.vstack([sparse.csr_matrix((0, math.prod(self.cells.shape))), *self._sums], format="csr")
+        return Shares(number, base, member, scales, bases, sums, withholds, self.cells.spread, self.cells.lightest)
+
+    def _cover(self, n_groups: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The groups of shares of which every record is in one, and which of these each group is made up of (groups,
+        any); none of a subset.
+        """
+        main, *margins = self._layout[0]
+        cover = np.unique(main.base[: 0 if self.cells.masks else None])
+        made = np.zeros((n_groups, n_groups), np.bool_)
+        made[cover, cover] = True
+        for block, sums in zip(margins, self._sums, strict=True):
+            margin, cell = sums.nonzero()
+            if block.member:
+                made[block.base[margin], main.base[cell]] = True
+        return cover, made[:, cover]
+
+    @cached_property
+    def _sums(self) -> list[sparse.csr_matrix]:
+        """Which cells the totals of each margin are the sums of, (totals, cells)."""
+        cells = np.indices(self.cells.shape).reshape(len(self.by), -1)
+        found = []
+        for block in self._layout[0][1:]:
+            shape = [self.codebook[name].size for name in block.names]
+            of = [cells[self.by.index(name)] for name in block.names]
+            place = np.ravel_multi_index(tuple(of), tuple(shape)) if of else np.zeros(cells.shape[1], np.int64)
+            ones = np.ones(len(place)), (place, np.arange(len(place)))
+            found.append(sparse.csr_matrix(ones, shape=(len(block.base), len(place))))
+        return found
 
     def check(self, low: Array, high: Array) -> None:
         """OutputError unless ranges (k,), both ends the number where it is known, can be those of this table."""

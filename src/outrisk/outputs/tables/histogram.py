@@ -12,15 +12,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from pydantic import Field
+from scipy import sparse
 
 from outrisk.codebook import Codebook, format_value
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, Common, Entry
 from outrisk.outputs.tables.as_given import Sheet, sheet_of_shares
+from outrisk.outputs.tables.bases import bases_of, no_bases
 from outrisk.outputs.tables.cells import Cells
 from outrisk.outputs.tables.checks import check_shares, check_whole, check_within
 from outrisk.outputs.tables.protection import UNPROTECTED, Protection
-from outrisk.outputs.tables.shares import Counts, Shares, possible_bases
+from outrisk.outputs.tables.shares import Counts, Shares
 from outrisk.problem.released import TallyPart, half_digit
 
 Bars = Literal["counts", "proportions", "density"]
@@ -149,13 +151,21 @@ class Histogram(Common):
             main = TallyPart(tallies, Counts(number, self.cells.spread), self._k)
         else:
             base, scale = np.repeat(np.arange(n_cells), n_bars), np.tile(self._scale, n_cells)
-            half = half_digit(self.decimals[: self._k])
-            bases = np.zeros((n_cells, 1), dtype=np.int64)
+            bases = no_bases(n_cells)
             if not self.weight:
-                bases = possible_bases(values[: self._k] / scale, half / scale, base, n_cells, not self._guarded)
-            lightest = self.cells.lightest
-            shares = Shares(number, base, number >= 0, scale, bases, self._guarded, self.cells.spread, lightest)
-            main = TallyPart(tallies, shares, self._k)
+                half, counts = (
+                    half_digit(self.decimals[: self._k]) / scale,
+                    (np.zeros(self._k), np.full(self._k, np.inf)),
+                )
+                if self._guarded:
+                    hidden, counts = self.protection.behind_shares(values[: self._k], values[self._k :])
+                    half = np.where(hidden, np.inf, half)
+                cover = np.arange(0 if self.cells.masks or (self._bar < 0).any() else n_cells)
+                made = np.eye(n_cells, len(cover), dtype=np.bool_)
+                bases = bases_of(values[: self._k] / scale, half, counts, base, cover, made)
+            spread, lightest, none = self.cells.spread, self.cells.lightest, sparse.csr_matrix((0, self._k))
+            of_bars = Shares(number, base, number >= 0, scale, bases, none, self._guarded, spread, lightest)
+            main = TallyPart(tallies, of_bars, self._k)
         if not self._guarded:
             return (main,)
         return main, TallyPart((self.cells.tally(names, cell, self._k, weighted=False),), Counts(number), self._k)

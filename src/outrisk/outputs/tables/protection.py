@@ -77,6 +77,16 @@ class Protection(BaseModel):
         hidden = self.hides(counts)
         return np.where(hidden, self.withheld[0], low), np.where(hidden, self.withheld[1], high)
 
+    def behind_shares(self, shares: Array, records: Array) -> tuple[NDArray[np.bool_], tuple[Array, Array]]:
+        """Which shares (cells,) are withheld, being 0 here as others of records are that `presence` tells of (its
+        middle); and what is known of these records: least, most.
+        """
+        shown = float(self.threshold or 0) if self.known_threshold else np.inf
+        hidden = (shares == 0.0) & (records > 0.0) & (records != shown)
+        least, most = self.withheld
+        low = np.where(hidden, least, np.where(records == shown, shown, 0.0))
+        return hidden, (low, np.where(hidden, most, np.inf))
+
     def printed(self, counts: Array, hidden: NDArray[np.bool_], name: str) -> Array:
         """Counts (cells,) as they are printed, NaN where hidden. `name` sets the draws of random rounding apart."""
         return np.where(hidden, np.nan, self.top_coded(self._to_base(np.asarray(counts, dtype=np.float64), name)))

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from outrisk.codebook import Codebook
 from outrisk.outputs.base import Array, middle, support_frame
+from outrisk.outputs.tables.bases import Bases, Cells, Margins
 from outrisk.outputs.tables.checks import unknown
 from outrisk.problem.blocks import Tally, joint_of
 from outrisk.problem.formulas import Formula
 from outrisk.problem.released import Bounds, TallyPart
-
-_MOST_BASE = 1_000  # bases that printed shares can come from are told up to here,
-_MOST_WORK = 20_000_000  # or as far as this many comparisons go
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,17 +65,18 @@ class Shares:
     """Published numbers that are totals divided by the sum of a group of them.
 
     number, base (m,): position of each total's number, and the group whose sum it is divided by; member (m,): whether
-    it is part of that sum; scale (m,): what the share is multiplied by (100: a percentage). bases (groups, any): for
-    each sum the nearest one that the published precision allows (see `possible_bases`); larger ones are all allowed. A
-    number that is not defined (range without ends) says that its group is empty, unless the table `withholds` numbers:
-    then it says nothing here. spread, lightest: variance of a weighted count over the count, and the least weight.
+    it is part of that sum; scale (m,): what the share is multiplied by (100: a percentage). bases: what these sums may
+    be; sums: which of the first totals each of the others adds up (see `Cells`). A number that is not defined (range
+    without ends) says that its group is empty, unless the table `withholds` numbers: then it says nothing here. spread,
+    lightest: variance of a weighted count over the count, and the least weight.
     """
 
     number: NDArray[np.int64]
     base: NDArray[np.int64]
     member: NDArray[np.bool_]
     scale: Array
-    bases: NDArray[np.int64]
+    bases: Bases
+    sums: sparse.csr_matrix
     withholds: bool
     spread: float = 1.0
     lightest: float = 1.0
@@ -103,18 +103,54 @@ class Shares:
         """Ranges of the totals while their group's sum stays as it is, or comes to the nearest possible one."""
         low, high = low[self.number], high[self.number]
         known = ~unknown(low, high)
-        sums = self._sums(totals)
-        near = np.clip(np.round(sums), 0, self.bases.shape[1] - 1).astype(np.int64)
-        near = self.bases[np.arange(len(sums)), near]
-        few = sums < self.bases.shape[1] - 1
-        sums = np.maximum(np.where(few, near, sums), self.lightest)
+        sums, empty = self._sums(totals), ~known & (not self.withholds)
+        few = sums < self.bases.last
+        sums = np.maximum(self.bases.near(sums, self._any(empty)), self.lightest)
         unit = self.scale / sums[self.base]
-        empty = ~known & (not self.withholds)
         low, high = np.where(empty, 0.0, low / unit), np.where(empty, 0.0, high / unit)
         low, high = self._made_up(totals, known, low, high, np.where(few, sums, np.nan))
         low, high = self._filled(totals, known, low, high)
         variance = np.maximum(self.spread * np.maximum(middle(low, high), 1.0), self.spread**2)
         return Bounds(low, high, unit, self.number, variance)
+
+    def _any(self, which: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Whether it holds for any total of each group."""
+        return np.bincount(self.base[which], minlength=len(self.bases)) > 0
+
+    @property
+    def counts(self) -> Counts:
+        """The map of the counts that the numbers are shares of."""
+        return Counts(self.number, self.spread)
+
+    def agreeing(self, other: Shares, pairs: NDArray[np.int64]) -> Shares:
+        """These shares, whose groups are as large as those of others that they are paired with (2, any)."""
+        return replace(self, bases=self.bases.agreeing(other.bases, pairs))
+
+    def drawn(
+        self, low: Array, high: Array, n: int, about: Array, margins: Margins, times: int, rng: np.random.Generator
+    ) -> tuple[Array, Array]:
+        """Bases (some, groups) of n records whose shares lie from low to high (k,), and by how many records they are
+        beyond what is known of `margins` (see `Bases.drawn`); a group whose shares are not defined is empty.
+        """
+        low, high = low[self.number], high[self.number]
+        unsaid = unknown(low, high)
+        if not self.withholds:
+            about = np.where(self._any(unsaid)[:, None], 0.0, about)
+        least = np.where(unsaid, 0.0, np.maximum(low / self.scale, 0.0))
+        most = np.where(unsaid, 1.0, np.minimum(high / self.scale, 1.0))
+        return self.bases.drawn(n, about, Cells(least, most, self.base, self.sums), margins, times, rng)
+
+    def ranges(self, low: Array, high: Array, bases: Array) -> tuple[Array, Array]:
+        """Ranges of the counts (k,) of shares from low to high (k,) with these bases (groups,): in whole numbers, 0 to
+        infinity where a share says nothing.
+        """
+        low, high = low[self.number], high[self.number]
+        unsaid, unit = unknown(low, high), bases[self.base] / self.scale
+        ends = np.where(unsaid, 0.0, np.maximum(low, 0.0)) * unit, np.where(unsaid, 0.0, high) * unit
+        least, most, nearest = np.ceil(ends[0] - 1e-9), np.floor(ends[1] + 1e-9), np.round(np.mean(ends, axis=0))
+        least, most = np.where(least > most, nearest, least), np.where(least > most, nearest, most)
+        order = np.argsort(self.number)
+        return least[order], np.where(unsaid, np.inf, most)[order]
 
     def formulas(self, n_numbers: int) -> list[Formula]:
         """Each the total over the sum of its group."""
@@ -149,34 +185,9 @@ class Shares:
 
         Shares of 0 do not say so where the others are withheld or round to 0. The weight goes where most may be.
         """
-        barren = (self._sums(totals) < 0.5 * self.lightest) & (np.bincount(self.base, known, len(self.bases)) > 0)
+        barren = (self._sums(totals) < 0.5 * self.lightest) & self._any(known)
         most = np.full(len(self.bases), -np.inf)
         np.maximum.at(most, self.base[self._summed], high[self._summed])
         place = self.member & barren[self.base] & (high == most[self.base])
         low = np.where(place, np.maximum(low, self.lightest), low)
         return low, np.maximum(low, high)
-
-
-def possible_bases(
-    shares: Array, tolerance: Array, group: NDArray[np.int64], n_groups: int, whole: bool
-) -> NDArray[np.int64]:
-    """For each group and each base, the nearest base that its printed shares (m,) of 1 can come from; (groups, bases).
-
-    A base is possible where every share is that of a whole number, to within its tolerance; and, if the shares of a
-    group make up the `whole`, these numbers can add up to it. Bases beyond the last one are all taken as possible.
-    """
-    most = int(min(_MOST_BASE, 1 + 0.5 / tolerance.min(), 1 + _MOST_WORK // max(len(shares), 1)))
-    low, high = shares - tolerance * (1 + 1e-9), shares + tolerance * (1 + 1e-9)
-    possible = np.zeros((n_groups, most + 1), dtype=np.bool_)
-    possible[:, most] = True
-    for base in range(1, most):
-        least, top = np.maximum(np.ceil(low * base - 1e-9), 0.0), np.floor(high * base + 1e-9)
-        fits = np.bincount(group[least > top], minlength=n_groups) == 0
-        if whole:
-            fits &= np.bincount(group, least, n_groups) <= base
-            fits &= np.bincount(group, top, n_groups) >= base
-        possible[:, base] = fits
-    bases = np.arange(most + 1)
-    below = np.maximum.accumulate(np.where(possible, bases, -1), axis=1)
-    above = np.minimum.accumulate(np.where(possible, bases, most)[:, ::-1], axis=1)[:, ::-1]
-    return np.where((below < 0) | (above - bases < bases - below), above, below)

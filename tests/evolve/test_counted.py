@@ -1,0 +1,98 @@
+"""Counts behind released shares: those that they can be shares of, as other tables and all records have them."""
+
+import numpy as np
+import pytest
+from pydantic import TypeAdapter
+
+from outrisk.codebook import Codebook, Variable
+from outrisk.config import OutputEntry
+from outrisk.evolve.counted import left_to_chance, settled, tables_of
+from outrisk.evolve.loop import evolve
+from outrisk.evolve.problem import Problem
+from outrisk.evolve.settings import preset
+from outrisk.microdata import Microdata
+from outrisk.outputs import release
+
+ROWS = {"kind": "frequencies", "by": ["area", "status"], "show": "row_percentages"}
+LOGIT = {"kind": "logit", "formula": "ill ~ age + C(status)", "event": "1", "release": ["coefficients"], "decimals": 3}
+
+
+def people(n, seed=1):
+    rng = np.random.default_rng(seed)
+    area = rng.choice(12, n, p=np.arange(3, 15) / 102)
+    status = rng.choice(4, n, p=[0.45, 0.3, 0.15, 0.1])
+    age, sex = rng.integers(0, 60, n), rng.integers(0, 2, n)
+    ill = (rng.random(n) < 1 / (1 + np.exp(1.5 - age / 30))).astype(int)
+    codebook = Codebook(
+        (
+            Variable("area", "categorical", tuple("abcdefghijkl")),
+            Variable("status", "categorical", ("single", "married", "divorced", "widowed")),
+            Variable("age", "integer", tuple(range(60))),
+            Variable("sex", "categorical", ("f", "m")),
+            Variable("ill", "categorical", ("0", "1")),
+        )
+    )
+    return Microdata(codebook, np.stack([area, status, age, sex, ill], axis=1).astype(np.uint16))
+
+
+def problem_of(data, *entries):
+    adapter = TypeAdapter(OutputEntry)
+    outputs = [o for at, each in enumerate(entries, 1) for o in adapter.validate_python(each).build(data.codebook, at)]
+    return Problem(data.codebook, len(data), tuple(release(output, data) for output in outputs))
+
+
+def counted(data, *variables):
+    table = np.zeros([data.codebook.sizes[j] for j in variables])
+    np.add.at(table, tuple(data.codes[:, j] for j in variables), 1)
+    return table
+
+
+def test_row_percentages_of_hundreds_of_people_tell_their_counts():
+    data = people(700, seed=2)
+    problem = problem_of(data, ROWS)
+    assert left_to_chance(problem)
+    found = settled(problem, np.random.default_rng(1), certain=True)
+    assert not left_to_chance(found)
+    (table,) = tables_of(found)
+    np.testing.assert_array_equal(table.counts, counted(data, 0, 1))
+    np.testing.assert_array_equal(table.least, table.most)
+
+
+@pytest.mark.parametrize("show", ["proportions", "column_percentages", "row_percentages"])
+def test_counts_are_told_with_margins_too(show):
+    data = people(700)
+    problem = problem_of(data, {**ROWS, "show": show, "margins": True})
+    tables = tables_of(settled(problem, np.random.default_rng(1)))
+    assert {table.variables for table in tables} > {(0, 1)}
+    for table in tables:
+        np.testing.assert_array_equal(table.over(table.variables, table.counts), counted(data, *table.variables))
+
+
+def test_shares_of_the_same_groups_and_a_table_of_counts_agree():
+    data = people(90)
+    sexes = {"kind": "frequencies", "by": ["area", "sex"], "show": "row_percentages"}
+    ages = {"kind": "frequencies", "by": ["status", "sex"]}
+    alone = problem_of(data, ROWS)
+    several = {settled(alone, np.random.default_rng(seed)).low.tobytes() for seed in range(8)}
+    assert len(several) > 1
+    together = problem_of(data, ROWS, sexes, ages)
+    for seed in range(3):
+        tables = tables_of(settled(together, np.random.default_rng(seed)))
+        by_area = [table.over((0,), table.counts) for table in tables if 0 in table.variables]
+        np.testing.assert_array_equal(*by_area)
+        by_status = [table.over((1,), table.counts) for table in tables if 1 in table.variables]
+        np.testing.assert_array_equal(*by_status)
+
+
+def test_shares_of_a_subset_stay_shares():
+    problem = problem_of(people(300), {**ROWS, "where": "sex == 'f'"})
+    assert not left_to_chance(problem)
+    assert settled(problem, np.random.default_rng(1)) is problem
+
+
+@pytest.mark.parametrize(("n", "entries"), [(90, [ROWS]), (700, [ROWS]), (700, [ROWS, LOGIT]), (3000, [ROWS, LOGIT])])
+def test_percentages_of_groups_are_reproduced(n, entries):
+    problem = problem_of(people(n), *entries)
+    for seed in (1, 2):
+        last = list(evolve(problem, preset("fast"), np.random.default_rng(seed)))[-1]
+        assert last.stop == "matched"
