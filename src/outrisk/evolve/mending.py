@@ -8,7 +8,7 @@ counts that are off, the way to mend both may lead over a dozen records, each of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,13 +23,14 @@ from outrisk.evolve.linear_map import Linear, linearise
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.swaps import Edits, changes_by, effects_of
 from outrisk.evolve.tuning import TUNING
-from outrisk.problem.blocks import Array, variables
+from outrisk.problem.blocks import Array, Tally, variables
 from outrisk.problem.influence import records_of_tally
 
 GENTLY, MOST = 6, 12  # generations with all other numbers in view; in all, before sampling errors are looked at again
 WORTH = 44_000  # visits in one of the former, at most
 TURNS = 8  # in a generation, of mending tables alone
 VISITS = 20  # of a record in each; and records of a cell that holds too many that are among them
+NEEDED = 10.0  # how much more it counts that a cell lacks a record that other numbers of it need to be defined
 FIRST = 2  # generations that go record by record, where no more counts are off than this makes changes
 EDITS, CHANGES, FROM, WEIGHED = 30, 20_000, 400, 300  # which it makes; looked at for each; records of a cell, and of
 # all, that these are of; changes that are weighed by what all other numbers suffer
@@ -69,8 +70,10 @@ def _by_record(
     low, high, totals = (each[equations.counts] for each in (linear.low, linear.high, candidate.totals))
     places = np.cumsum(equations.counts) - 1
 
+    needed = np.where(np.isinf(high), NEEDED, 1.0)
+
     def off(totals: Array, at: NDArray[np.int64]) -> Array:
-        return np.maximum(low[at] - totals, 0.0) + np.maximum(totals - high[at], 0.0)
+        return needed[at] * np.maximum(low[at] - totals, 0.0) + np.maximum(totals - high[at], 0.0)
 
     for _ in range(EDITS):
         before = off(totals, np.arange(len(totals)))
@@ -98,14 +101,14 @@ def _by_record(
 
 @dataclass(frozen=True, eq=False)
 class _Cell:
-    """A cell of a table: which of all totals it is, the variables of the table, the records in it (n,), and one of
-    these, if any, as it was.
+    """A cell of a table: which of all totals it is, the variables of the table, the records in it (n,), and values of
+    these variables that a record has there.
     """
 
     total: int
     variables: list[int]
     there: NDArray[np.int64]
-    one: Codes
+    values: NDArray[np.integer]
 
 
 def _towards(problem: Problem, codes: Codes, few: list[_Cell], many: list[_Cell], rng: np.random.Generator) -> Edits:
@@ -130,8 +133,7 @@ def _towards(problem: Problem, codes: Codes, few: list[_Cell], many: list[_Cell]
                 take(some, [j], np.array([value]))
     every = np.unique(np.concatenate(anyone))
     for cell in few:
-        if len(cell.one):
-            take(every, cell.variables, cell.one[0, cell.variables])
+        take(every, cell.variables, cell.values)
     found, new = np.concatenate(records), np.concatenate(after)
     some = rng.permutation(len(found))[:CHANGES]
     found, new = found[some], new[some]
@@ -146,8 +148,18 @@ def _cells(codes: Codes, problem: Problem, which: NDArray[np.bool_]) -> Iterator
         if len(some):
             cell_of = records_of_tally(block, codes).cell
             for cell in some:
-                there = np.flatnonzero(cell_of == cell)
-                yield _Cell(where.start + int(cell), sorted(variables(block)), there, codes[there[:1]])
+                there, used = np.flatnonzero(cell_of == cell), sorted(variables(block))
+                if len(there):
+                    yield _Cell(where.start + int(cell), used, there, codes[there[0], used])
+                else:
+                    values = _values(block, int(cell), problem.codebook.sizes)
+                    yield _Cell(where.start + int(cell), list(block.place.variables), there, values)
+
+
+def _values(block: Tally, cell: int, sizes: Sequence[int]) -> NDArray[np.integer]:
+    """Values of a tally's variables, the first ones, that it counts in a cell."""
+    level = cell if block.cell is None else int(np.flatnonzero(block.cell == cell)[0])
+    return np.array(np.unravel_index(level, [sizes[j] for j in block.place.variables]), np.uint16)
 
 
 def _alone(codes: Codes, counts: Problem, rng: np.random.Generator) -> None:

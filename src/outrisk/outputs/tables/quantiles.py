@@ -19,7 +19,7 @@ from outrisk.outputs.tables.cells import Cells, grouped
 from outrisk.outputs.tables.checks import check_order, check_within
 from outrisk.outputs.tables.counted import counts_of
 from outrisk.outputs.tables.protection import UNPROTECTED, Protection, rounded, withheld
-from outrisk.outputs.tables.ranks import Cut, Ranks, cut_at
+from outrisk.outputs.tables.ranks import Cut, Ranks, cut_at, fewest_records
 from outrisk.outputs.tables.shares import Counts
 from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.blocks import Tally
@@ -128,7 +128,8 @@ class Quantiles(Common):
         table = values[: self._k].reshape(-1, len(self.probabilities))
         cuts = [cut_at(table[:, at], half, support, each) for at, each in enumerate(self.probabilities)]
         size = self.codebook[self.value].size
-        ranks = Ranks(self.probabilities, support, size, cuts, half, self._guarded)
+        fewest = fewest_records(table, half, support, self.probabilities)
+        ranks = Ranks(self.probabilities, support, size, cuts, fewest, half, self._guarded)
         names = (*self.by, self.value)
         sides = [tally for cut in cuts for tally in self._sides(cut, size)]
         main = TallyPart((self.cells.tally(self.by), self.cells.tally(names), *sides), ranks, self._k)

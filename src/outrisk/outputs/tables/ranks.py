@@ -17,6 +17,8 @@ _MOST_PAIRS = 4  # pairs of neighbouring records that one published quantile is 
 _NEAR = 30  # support points on each side of a quantile that such a pair may take
 _MOST_RECORDS = 200  # sizes of a cell that fractions are taken from
 _YIELDS = 100  # how much less the size of a cell counts here than where it is published
+_FEW, _LARGE = 40, 500  # records that quantiles are tried for; support points from which on that takes long
+_KEPT = 0.8  # of the records of a cell that it keeps at least
 _OFF = 10  # how far a cell's size may be off one that a quantile can come from
 
 
@@ -71,19 +73,52 @@ def _pairs(value: float, half: float, support: Array, probability: float) -> lis
     return list(found.values())[:_MOST_PAIRS] or [(float(lower[-1]), float(upper[0]), np.nan)]
 
 
+def fewest_records(published: Array, half: float, support: Array, probabilities: Sequence[float]) -> Array:
+    """The least number of records that can have these quantiles (cells, probabilities), to within half a last digit;
+    1 where it is more than some dozens, or the support is large.
+    """
+    found = np.ones(len(published))
+    for cell, quantiles in enumerate(published if len(support) <= _LARGE else []):
+        sizes = range(1, _FEW + 1)
+        found[cell] = next((n for n in sizes if _can_have(n, quantiles, half, support, probabilities)), 1)
+    return found
+
+
+def _can_have(n: int, quantiles: Array, half: float, support: Array, probabilities: Sequence[float]) -> bool:
+    """Whether n records on the support can: which values the first may take, then the second given the first, ..."""
+    rank, weight = (each.astype(float) for each in rank_of(np.array(float(n)), np.array(probabilities)))
+    half *= 1 + 1e-9
+    reached = np.ones(len(support), np.bool_)
+    for at in range(n):
+        together = None
+        for quantile, fraction in zip(quantiles[rank == at], weight[rank == at], strict=True):
+            if fraction == 0.0:
+                reached = reached & (np.abs(support - quantile) <= half)
+                continue
+            fits = np.abs((1.0 - fraction) * support[:, None] + fraction * support - quantile) <= half
+            together = fits if together is None else together & fits
+        if together is None:
+            reached = np.maximum.accumulate(reached)
+        else:
+            reached = (reached[:, None] & together & (support[:, None] <= support)).any(axis=0)
+    return bool(reached.any())
+
+
 @dataclass(frozen=True, eq=False)
 class Ranks:
     """Published quantiles, cell by cell, in each the `probabilities`.
 
     Totals: n of each cell; the counts of each cell at each support point; then for every cut and pair the records
     below, between and above in each cell; and, for a cut with straddled cells, the records up to `under`. A quantile
-    that is not defined (range without ends) says that its cell is empty, unless the table `withholds` numbers.
+    that is not defined (range without ends) says that its cell is empty, unless the table `withholds` numbers. fewest
+    (cells,): records that a cell holds at least.
     """
 
     probabilities: Sequence[float]
     support: Array  # (s,)
     size: int  # levels of the variable, its missing one included
     cuts: Sequence[Cut]
+    fewest: Array
     half: float
     withholds: bool
     differentiable = False
@@ -130,7 +165,7 @@ class Ranks:
 
     def bounds(self, totals: Array, low: Array, high: Array) -> Bounds:
         """Ranges of the records on either side of each quantile, for cells of the present sizes."""
-        n, numbers = np.maximum(np.round(totals[: self.n_cells]), 1.0), self.numbers(totals)
+        n, numbers = np.maximum(np.round(totals[: self.n_cells]), self.fewest), self.numbers(totals)
         columns = len(self.probabilities)
         off = ~((numbers >= low) & (numbers <= high) | unknown(low, high))
         unit = np.maximum((self.support[-1] - self.support[0]) / n, 2 * self.half)
@@ -160,13 +195,14 @@ class Ranks:
         return Bounds(lows, highs, units, of.astype(np.int64), variances)
 
     def _size_range(self, n: Array, off: NDArray[np.bool_], nothing: NDArray[np.bool_]) -> tuple[Array, Array]:
-        """Cells with a quantile hold a record, others none.
+        """Cells with a quantile hold as many records as it takes to have it, and not many fewer than they do: to take
+        out those on the wrong side of a quantile mends it, until none is left. Others hold none.
 
         A cell with a straddled quantile keeps its size, or moves to the nearest one that a pair allows: how many
         records lie below the quantile depends on it.
         """
         some = ~nothing.all(axis=1)
-        least = np.where(some, 1.0, -np.inf)
+        least = np.where(some, np.maximum(self.fewest, np.floor(_KEPT * n)), -np.inf)
         most = np.where(some | self.withholds, np.inf, 0.0)
         for column, (probability, cut) in enumerate(zip(self.probabilities, self.cuts, strict=True)):
             matched = ~off[column :: len(self.probabilities)]
@@ -196,7 +232,7 @@ class Ranks:
         return ranges
 
 
-def rank_of(n: Array, probability: float) -> tuple[Array, Array]:
+def rank_of(n: Array, probability: Array | float) -> tuple[Array, Array]:
     """Rank (from 0) of the record at or before a quantile of n records, and the weight of the next one."""
     place = np.round(np.maximum(n - 1, 0.0) * probability, 9)
     return np.floor(place), place - np.floor(place)
