@@ -84,6 +84,17 @@ SHORT = [
     {"kind": "ols", "formula": "AGE ~ C(SEX) + C(LTILL)", "decimals": 3, "release": [*WITH_ERRORS, "r2", "n"]},
 ]  # fmt: skip
 
+PERCENTAGES = [
+    {"kind": "frequencies", "by": ["AREA", "MSTATUS"], "show": "row_percentages", "margins": True},
+    {"kind": "frequencies", "by": ["MSTATUS", "TENURE"], "show": "column_percentages"},
+    {"kind": "frequencies", "by": ["SEX", "TENURE"], "show": "column_percentages", "margins": True},
+    {"kind": "frequencies", "by": ["ETHGROUP", "TENURE"], "show": "row_percentages"},
+]  # fmt: skip
+BESIDE_PERCENTAGES = [
+    TWO[0],
+    {"kind": "frequencies", "by": ["AREA", "MSTATUS"], "show": "row_percentages"},
+    {"kind": "magnitudes", "value": "AGE", "by": ["ETHGROUP", "SEX"], "statistics": ["mean"]},
+]  # fmt: skip
 ODDS = [
     {"kind": "logit", "formula": "TENURE ~ AGE + C(SEX)", "event": 1, "decimals": 2, "exponentiate": True,
      "release": ["coefficients", "confidence_limits", "p_values"]},
@@ -183,6 +194,11 @@ RELEASES = {
     "regressions and tables of 500": partial(census, n=500, entries=BESIDE),
     "regressions and tables of 1,000": partial(census, n=1_000, entries=BESIDE),
     "regressions and tables of 2,000": partial(census, n=2_000, entries=BESIDE),
+    **{f"percentages of {n:,}": partial(census, n=n, entries=PERCENTAGES) for n in (400, 1_500, 8_000, 25_000)},
+    **{
+        f"a logit beside percentages of {n:,}": partial(census, n=n, entries=BESIDE_PERCENTAGES)
+        for n in (400, 1_500, 8_000)
+    },
     "census 2,000": partial(census, n=2_000, entries=EVERYDAY),
     "fair regressions": fair,
     "half of fair regressions": partial(fair, half=1),

@@ -6,6 +6,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from outrisk.config import OutputEntry
+from outrisk.evolve import calibrated as module
 from outrisk.evolve.calibrated import Pool, applies, closes, draw_calibrated
 from outrisk.evolve.candidate import draw_candidate
 from outrisk.evolve.loop import evolve
@@ -90,6 +91,18 @@ def test_it_applies_where_regressions_stand_beside_other_numbers():
     assert applies(problem_of(frame, LOGIT)) and not applies(problem_of(frame, TABLE, MEANS))
     assert not applies(problem_of(frame, LOGIT | {"release": ["coefficients"]}))
     assert STARTS[preset("fast").start] is calibrated
+
+
+def test_survival_curves_of_few_people_are_closed_in_on_and_reproduced_better(monkeypatch):
+    curve = {"kind": "survival", "time": "age", "event": "ill", "by": "sex", "times": list(range(10, 80, 5))}
+    problem = problem_of(people(300), curve)
+    found = []
+    for few in (2_000, 0):
+        monkeypatch.setattr(module, "FEW", few)
+        assert closes(problem) == bool(few)
+        *_, last = evolve(problem, preset("fast", generations=40), np.random.default_rng(2))
+        found.append(last.errors.matched)
+    assert found[0] > found[1] + 2
 
 
 @pytest.mark.parametrize("n", [7, 60])

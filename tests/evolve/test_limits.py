@@ -22,17 +22,18 @@ EVOLVE = Path(__file__).resolve().parents[2] / "src" / "outrisk" / "evolve"
 PYTHON = sorted(EVOLVE.glob("*.py"))
 LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memory, a mathematical constant
     "candidate._REDRAWS", "number_errors.FAR", "linear_map.SEEN", "problem.SAFE", "start._CHUNK", "start._GOLDEN",
-    "around._NARROW", "around._MARGIN", "start._LARGEST", "start._UNKNOWN", "weights.LEAST",
+    "around._NARROW", "around._MARGIN", "start._LARGEST", "counted._UNKNOWN", "weights.LEAST",
     # tolerances that end an iteration, and its steps at most
     "acceptance.GAIN", "balance.STEPS", "balance.STILL", "balance.SHORTEST", "balance.TIGHTER", "balance.SWEEPS",
     "mending.GENTLY", "mending.MOST",
     "mending.TURNS", "mending.VISITS", "mending.WORTH", "mending.EDITS", "mending.CHANGES", "mending.FROM",
-    "mending.WEIGHED", "mending.FIRST",
+    "mending.WEIGHED", "mending.FIRST", "mending.NEEDED", "counted._DRAWS", "counted._FIRM", "calibrated.OPEN",
     "calibrated.STEPS", "calibrated.WAIT", "calibrated.FALLING", "calibrated.GAIN", "calibrated.STUCK",
     "small.CHAINS", "small.STEPS", "small.LEAST_STEPS", "small.EVERY",
     # where a step of the arithmetic holds, and what is worth its time
     "calibrated.WITHIN", "linear_map.WITHIN", "calibrated.RECORDS", "calibrated.NUMBERS",
-    "calibrated.OF_MODELS", "calibrated.MANY", "closing.BRIEF", "closing.FEW", "local_search.LEAST_VISITS",
+    "calibrated.OF_MODELS", "calibrated.MANY", "calibrated.FEW", "closing.BRIEF", "closing.FEW",
+    "local_search.LEAST_VISITS",
     "local_search.MOST_VISITS", "closing.EACH", "closing.KICKS", "closing.PATIENT", "closing.SEEN", "closing.SWEEPS",
     "closing.EARLY", "closing.LATE", "closing.FAR", "closing.HEAVY",
     "swaps.NUMERIC", "swaps.TRIED", "schedule.STILL", "moves.SWEEPS",
