@@ -95,6 +95,12 @@ BESIDE_PERCENTAGES = [
     {"kind": "frequencies", "by": ["AREA", "MSTATUS"], "show": "row_percentages"},
     {"kind": "magnitudes", "value": "AGE", "by": ["ETHGROUP", "SEX"], "statistics": ["mean"]},
 ]  # fmt: skip
+SURVIVAL = [
+    {"kind": "survival", "time": "AGE", "event": "LTILL", "event_value": 1, "by": "SEX",
+     "times": list(range(10, 91, 10)), "statistics": ["survival", "at risk", "log-rank"]},
+    {"kind": "frequencies", "by": ["LTILL", "SEX"]},
+    {"kind": "magnitudes", "value": "AGE", "by": ["AREA"], "statistics": ["mean", "sd"]},
+]  # fmt: skip
 ODDS = [
     {"kind": "logit", "formula": "TENURE ~ AGE + C(SEX)", "event": 1, "decimals": 2, "exponentiate": True,
      "release": ["coefficients", "confidence_limits", "p_values"]},
@@ -199,6 +205,7 @@ RELEASES = {
         f"a logit beside percentages of {n:,}": partial(census, n=n, entries=BESIDE_PERCENTAGES)
         for n in (400, 1_500, 8_000)
     },
+    **{f"survival curves of {n:,}": partial(census, n=n, entries=SURVIVAL) for n in (400, 1_500)},
     "census 2,000": partial(census, n=2_000, entries=EVERYDAY),
     "fair regressions": fair,
     "half of fair regressions": partial(fair, half=1),

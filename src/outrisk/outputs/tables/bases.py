@@ -6,6 +6,7 @@ their bases add up to the number of records besides, so that they may be told ex
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -101,8 +102,13 @@ class Bases:
             end -= move[pick[end]]
         return np.asarray(self.made @ near[self.cover])
 
+    @cached_property
+    def _told(self) -> list[NDArray[np.int64]]:
+        """The possible bases of each group, up to the last."""
+        return [np.unique(each) for each in self.nearest]
+
     def _around(self, group: int, sum_: float) -> NDArray[np.int64]:
-        possible = np.unique(self.nearest[group])
+        possible = self._told[group]
         return possible[np.argsort(np.abs(possible - sum_), kind="stable")[:_NEAREST]]
 
     def drawn(
@@ -123,7 +129,8 @@ class Bases:
         logs = [self._chances(group, each, *about[group]) for group, each in zip(self.cover, choices, strict=True)]
         chances = _tilted(choices, logs, n)
         ways = _ways(choices, chances, n)
-        found = [_one(choices, chances, ways, n, rng) for _ in range(times if ways[-1][n] > 0.0 else 0)]
+        draws = (_one(choices, chances, ways, n, rng) for _ in range(times if ways[-1][n] > 0.0 else 0))
+        found = [each for each in draws if each.sum() == n]
         mending = self._mending(choices, logs, cells, margins)
         apart = [mending.of(each) for each in found]
         for each in found[: _MENDED if found and min(apart) > 0.0 else 0]:
@@ -137,26 +144,20 @@ class Bases:
 
     def _mending(self, choices: list[NDArray[np.int64]], logs: list[Array], cells: Cells, margins: Margins) -> Mending:
         """What is known of margins from other tables, and of the table's own, whose shares are of bases too."""
-        member, low, high = margins[0].toarray(), cells.low, cells.high
-        sums, many = cells.sums.toarray(), cells.sums.shape[1]
-        least, most = list[Array](), list[Array]()
-        for at, (own, bases) in enumerate(zip(self.cover, choices, strict=True)):
-            which = cells.group[:many] == own
-            counts = (
-                np.ceil(np.outer(bases, low[:many][which]) - 1e-9),
-                np.floor(np.outer(bases, high[:many][which]) + 1e-9),
-            )
-            made = self.made[cells.group[many:], at]
-            least.append(
-                np.hstack(
-                    [counts[0] @ member[:, which].T, counts[0] @ sums[:, which].T - np.outer(bases, high[many:] * made)]
-                )
-            )
-            most.append(
-                np.hstack(
-                    [counts[1] @ member[:, which].T, counts[1] @ sums[:, which].T - np.outer(bases, low[many:] * made)]
-                )
-            )
+        member, sums, many = margins[0].toarray(), cells.sums.toarray(), cells.sums.shape[1]
+
+        def of(shares: Array, whole: Callable[[Array], Array], ends: Array) -> list[Array]:
+            """What the counts of each choice add to margins, and to the table's own beyond their own shares."""
+            found = []
+            for at, (group, bases) in enumerate(zip(self.cover, choices, strict=True)):
+                which = cells.group[:many] == group
+                counts = whole(np.outer(bases, shares[:many][which]))
+                own = np.outer(bases, ends[many:] * self.made[cells.group[many:], at])
+                found.append(np.hstack([counts @ member[:, which].T, counts @ sums[:, which].T - own]))
+            return found
+
+        least = of(cells.low, lambda counts: np.ceil(counts - 1e-9), cells.high)
+        most = of(cells.high, lambda counts: np.floor(counts + 1e-9), cells.low)
         nothing = np.zeros(len(sums))
         known = np.concatenate([margins[1], nothing]), np.concatenate([margins[2], nothing])
         return Mending(choices, logs, least, most, known)
@@ -164,7 +165,7 @@ class Bases:
     def _possible(self, group: int, n: int, mean: float, sd: float) -> NDArray[np.int64]:
         if sd == 0.0:
             return np.array([round(mean)])
-        told = np.unique(self.nearest[group])
+        told = self._told[group]
         return np.concatenate([told[(told <= n) & (told < self.last)], np.arange(self.last, n + 1)])
 
     def _chances(self, group: int, bases: NDArray[np.int64], mean: float, sd: float) -> Array:
@@ -188,12 +189,17 @@ class Bases:
 def _one(
     choices: list[NDArray[np.int64]], chances: list[Array], ways: list[Array], n: int, rng: np.random.Generator
 ) -> Array:
-    """One choice of each group that add up to n, drawn at random from the last to the first."""
+    """One choice of each group that add up to n, drawn at random from the last to the first; or, where what seemed
+    possible was rounding, to less.
+    """
     found = np.zeros(len(choices))
     for at in range(len(choices))[::-1]:
         left = n - int(found.sum())
         weight = np.where(choices[at] <= left, chances[at] * ways[at][np.maximum(left - choices[at], 0)], 0.0)
-        found[at] = rng.choice(choices[at], p=weight / weight.sum())
+        steps = np.cumsum(weight)
+        if not steps[-1]:
+            break
+        found[at] = choices[at][np.searchsorted(steps, steps[-1] * rng.random(), side="right")]
     return found
 
 
