@@ -7,6 +7,7 @@ from pydantic import TypeAdapter
 from outrisk.codebook import Codebook, Variable
 from outrisk.config import OutputEntry
 from outrisk.evolve.counted import left_to_chance, settled, tables_of
+from outrisk.evolve.local_search import _Search
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
@@ -96,3 +97,17 @@ def test_percentages_of_groups_are_reproduced(n, entries):
     for seed in (1, 2):
         last = list(evolve(problem, preset("fast"), np.random.default_rng(seed)))[-1]
         assert last.stop == "matched"
+
+
+@pytest.mark.parametrize("show", ["row_percentages", "counts"])
+def test_where_it_stands_still_another_choice_is_drawn_unless_two_brought_nothing_nearer(show):
+    problem = problem_of(people(90), {**ROWS, "show": show})
+    search = _Search(problem, preset("fast", patience=20), np.random.default_rng(1))
+    for waited, other in ((40, True), (41, False)):
+        search.nearest.waited = waited
+        assert search._may_choose_otherwise() == (other and show != "counts")
+    before = search.candidate.codes.copy()
+    search.standstill.over = True
+    search._step(7)
+    assert (search.candidate.codes != before).any()
+    assert not search.standstill.over and search.standstill.since == 7

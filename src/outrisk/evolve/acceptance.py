@@ -20,10 +20,11 @@ GAIN = 1e-3  # relative fall of the error below which a generation is without ga
 
 @dataclass
 class Standstill:
-    """The least error so far, and the generation that reached it."""
+    """The least error so far, and the generation that reached it; whether another start is to follow."""
 
     least: float = np.inf
     since: int = 0
+    over: bool = False
 
     def see(self, number: int, error: float) -> int:
         """Take note of a generation's error; returns for how many generations there has been no gain."""

@@ -24,6 +24,7 @@ from outrisk.evolve.by_refit import by_refit
 from outrisk.evolve.by_size import closing_of
 from outrisk.evolve.candidate import Candidate, draw_candidate
 from outrisk.evolve.closing import FAR, Closing
+from outrisk.evolve.counted import left_to_chance
 from outrisk.evolve.generation import Generation, Stop
 from outrisk.evolve.linear_map import Linear, linearise
 from outrisk.evolve.mending import mend
@@ -132,7 +133,10 @@ class _Search:
         self.schedule.advance(far, self.nearest.waited, self.settled.candidate is not None)
 
     def _step(self, number: int) -> None:
-        """One generation: the data set is changed around what is far, then anywhere."""
+        """One generation: the data set is changed around what is far, then anywhere; or it is another start."""
+        if self.standstill.over:
+            self._begin_anew(number)
+            return
         if self.schedule.phase == "counts":
             self._count(number)
             return
@@ -258,7 +262,15 @@ class _Search:
         stalled |= patience > 0 and near and self.closing.last and self.closing.ended(self.nearest.waited, True)
         if near and (last or stalled) and not self.settled.stands():
             near, stalled, self.standstill = False, False, Standstill(since=number)
+        if stalled and not near and not last and self._may_choose_otherwise():
+            stalled, self.standstill.over = False, True
         return ("near" if near else "budget" if last else "stalled") if last or stalled else "", errors
+
+    def _may_choose_otherwise(self) -> bool:
+        """Whether the counts behind shares may have been chosen wrongly: another start chooses anew, unless two have
+        brought no nearer data set.
+        """
+        return self.nearest.waited <= 2 * self.settings.patience and left_to_chance(self.problem)
 
     def _settles(self, number: int, errors: Errors) -> tuple[int, Errors]:
         """Take note of a data set whose numbers are all within 1 % of their sampling errors, to first order; of the
