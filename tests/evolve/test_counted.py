@@ -6,7 +6,7 @@ from pydantic import TypeAdapter
 
 from outrisk.codebook import Codebook, Variable
 from outrisk.config import OutputEntry
-from outrisk.evolve.counted import left_to_chance, settled, tables_of
+from outrisk.evolve.counted import open_shares, settled, tables_of
 from outrisk.evolve.local_search import _Search
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
@@ -51,9 +51,9 @@ def counted(data, *variables):
 def test_row_percentages_of_hundreds_of_people_tell_their_counts():
     data = people(700, seed=2)
     problem = problem_of(data, ROWS)
-    assert left_to_chance(problem)
+    assert open_shares(problem)
     found = settled(problem, np.random.default_rng(1), certain=True)
-    assert not left_to_chance(found)
+    assert not open_shares(found)
     (table,) = tables_of(found)
     np.testing.assert_array_equal(table.counts, counted(data, 0, 1))
     np.testing.assert_array_equal(table.least, table.most)
@@ -87,7 +87,7 @@ def test_shares_of_the_same_groups_and_a_table_of_counts_agree():
 
 def test_shares_of_a_subset_stay_shares():
     problem = problem_of(people(300), {**ROWS, "where": "sex == 'f'"})
-    assert not left_to_chance(problem)
+    assert not open_shares(problem)
     assert settled(problem, np.random.default_rng(1)) is problem
 
 

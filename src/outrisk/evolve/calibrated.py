@@ -72,6 +72,11 @@ def of_models(problem: Problem) -> int:
     return sum(part.n_numbers for part in problem.parts if isinstance(part, ModelPart))
 
 
+def many_numbers(problem: Problem) -> bool:
+    """Whether numbers are so many that equations of all of them take long."""
+    return int(problem.known.sum()) > MANY
+
+
 def alone(problem: Problem) -> bool:
     """Whether regressions, or other models, stand without a table."""
     return all(isinstance(part, ModelPart) for part in problem.parts)
@@ -266,7 +271,7 @@ class Pool:
 
     @property
     def _many(self) -> bool:
-        return int(self.problem.known.sum()) > MANY
+        return many_numbers(self.problem)
 
     @cached_property
     def _seen(self) -> list[ModelRecords | list[TallyRecords]]:

@@ -89,9 +89,9 @@ class Table:
         return sparse.csr_matrix(ones, shape=(len(least), block.size)), least, most
 
 
-def left_to_chance(problem: Problem) -> bool:
-    """Whether `settled` draws at random."""
-    return any(True for _ in _shares(problem))
+def open_shares(problem: Problem) -> int:
+    """How many parts are shares whose counts `settled` chooses, if they tell any."""
+    return sum(1 for _ in _shares(problem))
 
 
 def settled(
@@ -148,7 +148,8 @@ def _agreeing(problem: Problem) -> Problem:
             if other is not part and set(others) == set(variables):
                 order = theirs.transpose([others.index(j) for j in variables])
                 agreeing = agreeing.agreeing(of_other, np.stack([own.ravel(), order.ravel()]))
-        problem = _with(problem, part, replace(part, map=agreeing))
+        if agreeing is not shares:
+            problem = _with(problem, part, replace(part, map=agreeing))
     return problem
 
 

@@ -24,7 +24,7 @@ from outrisk.evolve.by_refit import by_refit
 from outrisk.evolve.by_size import closing_of
 from outrisk.evolve.candidate import Candidate, draw_candidate
 from outrisk.evolve.closing import FAR, Closing
-from outrisk.evolve.counted import left_to_chance
+from outrisk.evolve.counted import open_shares
 from outrisk.evolve.generation import Generation, Stop
 from outrisk.evolve.linear_map import Linear, linearise
 from outrisk.evolve.mending import mend
@@ -270,7 +270,7 @@ class _Search:
         """Whether the counts behind shares may have been chosen wrongly: another start chooses anew, unless two have
         brought no nearer data set.
         """
-        return self.nearest.waited <= 2 * self.settings.patience and left_to_chance(self.problem)
+        return self.nearest.waited <= 2 * self.settings.patience and open_shares(self.problem) > 0
 
     def _settles(self, number: int, errors: Errors) -> tuple[int, Errors]:
         """Take note of a data set whose numbers are all within 1 % of their sampling errors, to first order; of the

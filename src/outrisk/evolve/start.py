@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, gammaln, ndtr, softmax
 
-from outrisk.evolve.calibrated import applies, draw_calibrated, pool_of
+from outrisk.evolve.calibrated import applies, draw_calibrated, many_numbers, pool_of
 from outrisk.evolve.compiled.layout import Codes
-from outrisk.evolve.counted import Table, left_to_chance, settled, tables_of
+from outrisk.evolve.counted import Table, open_shares, settled, tables_of
 from outrisk.evolve.problem import Problem
 from outrisk.problem.blocks import Array, Model, level_in
 from outrisk.problem.released import ModelPart
@@ -68,7 +68,7 @@ def from_released(problem: Problem) -> Draw:
 
 def _each_time(problem: Problem, start: Callable[[Problem], Draw]) -> Draw:
     """A start of the problem, or, where shares are of counts at random, of these as they are drawn each time."""
-    if not left_to_chance(problem):
+    if not open_shares(problem):
         return start(problem)
     return lambda n, rng: start(settled(problem, rng))(n, rng)
 
@@ -219,7 +219,7 @@ def calibrated(problem: Problem) -> Draw:
     """
     if not applies(problem):
         return from_released(problem)
-    if not left_to_chance(problem):
+    if not open_shares(problem):
         return _calibrated(problem)
     return partial(_settled_by_weights, problem)
 
@@ -229,14 +229,15 @@ def _calibrated(problem: Problem) -> Draw:
 
 
 def _settled_by_weights(problem: Problem, n: int, rng: np.random.Generator) -> Codes:
-    """Calibrated twice, unless there is no choice: to shares, which tells how large their groups may be; and to counts
-    that these are shares of.
+    """Calibrated twice, where there is a choice and numbers are not many: to shares, which tells how large their groups
+    may be; and to counts that these are shares of.
     """
     problem = settled(problem, rng, certain=True)
-    if left_to_chance(problem):
+    chosen = settled(problem, rng)
+    if open_shares(chosen) < open_shares(problem) and not many_numbers(problem):
         pool = pool_of(problem, _from_tables(problem), n, rng)
-        problem = settled(problem, rng, partial(pool.said, pool.calibrated()))
-    return _calibrated(problem)(n, rng)
+        chosen = settled(problem, rng, partial(pool.said, pool.calibrated()))
+    return _calibrated(chosen)(n, rng)
 
 
 STARTS: dict[str, Callable[[Problem], Draw]] = {

@@ -24,7 +24,7 @@ _MOST_BASE = 4_000  # bases that printed shares can come from are told up to her
 _MOST_WORK = 20_000_000  # or as far as this many comparisons go
 _NEAREST = 16  # bases of each group among which those that add up are looked for
 _WIDEST = 2_000  # records by which the bases of some groups may add up to less or more before the others are seen
-_CHOICES = 5_000_000  # shares times bases, up to which bases that add up are drawn
+_CHOICES = 5_000_000  # shares, or margins, times bases, and margins times cells, up to which bases are drawn
 _SUMS, _ROUNDED = 30_000_000, 1e-12  # additions up to which that is done exactly; what else is nothing but rounding
 _VARY, _LEAST = 30.0, 0.01  # records that shares vary as much as those of from group to group; a mean share at least
 _MENDED = 5  # draws that are mended, at most, where other tables contradict all
@@ -123,7 +123,8 @@ class Bases:
         nothing given that they add up to it.
         """
         choices = [self._possible(group, n, *about[group]) for group in self.cover]
-        work = sum(map(len, choices)) * max(len(self.shares) // len(self), len(margins[1]) + cells.sums.shape[0])
+        many = len(margins[1]) + cells.sums.shape[0]
+        work = max(sum(map(len, choices)) * max(len(self.shares) // len(self), many), many * cells.sums.shape[1])
         if not choices or work > _CHOICES or not _reach(choices, n):
             return np.zeros((0, len(self))), np.zeros(0)
         logs = [self._chances(group, each, *about[group]) for group, each in zip(self.cover, choices, strict=True)]
