@@ -22,12 +22,12 @@ EVOLVE = Path(__file__).resolve().parents[2] / "src" / "outrisk" / "evolve"
 PYTHON = sorted(EVOLVE.glob("*.py"))
 LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memory, a mathematical constant
     "candidate._REDRAWS", "number_errors.FAR", "linear_map.SEEN", "problem.SAFE", "start._CHUNK", "start._GOLDEN",
-    "around._NARROW", "around._MARGIN", "start._LARGEST", "counted._UNKNOWN", "weights.LEAST",
+    "around._NARROW", "around._MARGIN", "start._LARGEST", "told_counts._UNKNOWN", "weights.LEAST",
     # tolerances that end an iteration, and its steps at most
     "acceptance.GAIN", "balance.STEPS", "balance.STILL", "balance.SHORTEST", "balance.TIGHTER", "balance.SWEEPS",
     "mending.GENTLY", "mending.MOST",
     "mending.TURNS", "mending.VISITS", "mending.WORTH", "mending.EDITS", "mending.CHANGES", "mending.FROM",
-    "mending.WEIGHED", "mending.FIRST", "mending.NEEDED", "counted._DRAWS", "counted._FIRM", "calibrated.OPEN",
+    "mending.WEIGHED", "mending.FIRST", "mending.NEEDED", "told_counts._DRAWS", "told_counts._FIRM", "calibrated.OPEN",
     "calibrated.STEPS", "calibrated.WAIT", "calibrated.FALLING", "calibrated.GAIN", "calibrated.STUCK",
     "small.CHAINS", "small.STEPS", "small.LEAST_STEPS", "small.EVERY",
     # where a step of the arithmetic holds, and what is worth its time

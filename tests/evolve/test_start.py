@@ -8,11 +8,11 @@ from problems import random_data
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import EvolveError
 from outrisk.evolve.candidate import draw_candidate
-from outrisk.evolve.counted import tables_of
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
 from outrisk.evolve.start import STARTS, from_released, links, uniform, univariate
+from outrisk.evolve.told_counts import tables_of
 from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, release, released
 from outrisk.problem.blocks import Mask, Model, Term, joint_over

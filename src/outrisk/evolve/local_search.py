@@ -24,7 +24,6 @@ from outrisk.evolve.by_refit import by_refit
 from outrisk.evolve.by_size import closing_of
 from outrisk.evolve.candidate import Candidate, draw_candidate
 from outrisk.evolve.closing import FAR, Closing
-from outrisk.evolve.counted import open_shares
 from outrisk.evolve.generation import Generation, Stop
 from outrisk.evolve.linear_map import Linear, linearise
 from outrisk.evolve.mending import mend
@@ -35,6 +34,7 @@ from outrisk.evolve.schedule import Schedule
 from outrisk.evolve.settings import LocalSearchSettings
 from outrisk.evolve.start import STARTS, from_released
 from outrisk.evolve.state import State, restore, state_of
+from outrisk.evolve.told_counts import open_shares
 from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array
 from outrisk.problem.released import ModelPart

@@ -12,8 +12,8 @@ from scipy.special import expit, gammaln, ndtr, softmax
 
 from outrisk.evolve.calibrated import applies, draw_calibrated, many_numbers, pool_of
 from outrisk.evolve.compiled.layout import Codes
-from outrisk.evolve.counted import Table, open_shares, settled, tables_of
 from outrisk.evolve.problem import Problem
+from outrisk.evolve.told_counts import Table, open_shares, settled, tables_of
 from outrisk.problem.blocks import Array, Model, level_in
 from outrisk.problem.released import ModelPart
 

@@ -6,11 +6,11 @@ from pydantic import TypeAdapter
 
 from outrisk.codebook import Codebook, Variable
 from outrisk.config import OutputEntry
-from outrisk.evolve.counted import open_shares, settled, tables_of
 from outrisk.evolve.local_search import _Search
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
+from outrisk.evolve.told_counts import open_shares, settled, tables_of
 from outrisk.microdata import Microdata
 from outrisk.outputs import release
 
