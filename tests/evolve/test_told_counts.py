@@ -6,6 +6,7 @@ from pydantic import TypeAdapter
 
 from outrisk.codebook import Codebook, Variable
 from outrisk.config import OutputEntry
+from outrisk.evolve.calibrated import Pool
 from outrisk.evolve.local_search import _Search
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
@@ -111,3 +112,21 @@ def test_where_it_stands_still_another_choice_is_drawn_unless_two_brought_nothin
     search._step(7)
     assert (search.candidate.codes != before).any()
     assert not search.standstill.over and search.standstill.since == 7
+
+
+def test_withheld_shares_beside_a_regression_are_drawn_too():
+    """Their counts have no end, and nothing is expected of them."""
+    problem = problem_of(people(250), {**ROWS, "protection": {"threshold": 5}}, LOGIT)
+    *_, last = evolve(problem, preset("fast", generations=5), np.random.default_rng(1))
+    assert last.errors.matched > 0
+
+
+def test_what_equations_leave_open_of_a_count_is_finite_where_no_record_bears_on_one():
+    data = people(250)
+    withheld = {"threshold": 10, "known_threshold": False}  # one at least, of whom the pool has none
+    problem = problem_of(data, ROWS, LOGIT, {"kind": "frequencies", "by": ["area", "sex"], "protection": withheld})
+    some = Microdata(data.codebook, data.codes[data.codes[:, 0] > 0])
+    pool = Pool(problem, some.codes)
+    mean, covariance = pool.said(np.ones(len(some)), problem.slices[0][0].blocks[0])
+    np.testing.assert_array_equal(mean, counted(some, 0, 1).ravel())
+    assert np.isfinite(covariance).all() and np.diag(covariance).min() > -1e-9

@@ -202,7 +202,8 @@ class Pool:
         member = np.asarray(records_of_tally(block, self.codes).members.todense())
         heavy = rows * weights[:, None]
         covariance = heavy.T @ rows
-        covariance[np.diag_indices_from(covariance)] += asked.slack**2 + 1e-9 * np.diag(covariance)
+        own = np.diag(covariance)  # 0 of an equation that no record bears on
+        covariance[np.diag_indices_from(covariance)] += asked.slack**2 + 1e-9 * own + (own == 0.0)
         left = member - rows @ np.linalg.solve(covariance, heavy.T @ member)
         return weights @ member, OPEN * (left.T @ (left * weights[:, None]))
 

@@ -113,14 +113,23 @@ def settled(
         if not len(sizes) or (certain and len(sizes) > 1):
             continue
         ranges, scores = [shares.ranges(low, high, each) for each in sizes], _FIRM * apart
-        for at, (least, most) in enumerate(ranges if expected else []):
-            bounds = shares.counts.bounds(np.ones(part.n_numbers), least, most)
-            away = (0.5 * (bounds.low + bounds.high))[: block.size] - mean
-            scores[at] += 0.5 * away @ np.linalg.lstsq(covariance, away, rcond=1e-9)[0]
+        if expected:
+            scores += [_unexpected(shares.counts, *each, mean, covariance) for each in ranges]
         chosen = rng.choice(len(sizes), p=softmax(-scores))
         problem = _with(problem, part, replace(part, map=shares.counts), *ranges[chosen])
         told.append(Table(groups[0], *3 * (sizes[chosen][groups[1]],)))
     return problem
+
+
+def _unexpected(counts_of: Bounded, low: Array, high: Array, mean: Array, covariance: Array) -> float:
+    """How improbable, in logs, counts from low to high (k,) are where those of the first cells are expected to be so;
+    a withheld share, whose count has no end, is left out.
+    """
+    bounds = counts_of.bounds(np.ones(len(low)), low, high)
+    least, most = bounds.low[: len(mean)], bounds.high[: len(mean)]
+    told = np.isfinite(most)
+    away = 0.5 * (least + most)[told] - mean[told]
+    return float(0.5 * away @ np.linalg.lstsq(covariance[np.ix_(told, told)], away, rcond=1e-9)[0])
 
 
 def _shares(problem: Problem) -> Iterator[tuple[TallyPart, Shared, slice]]:
