@@ -63,14 +63,12 @@ def from_released(problem: Problem) -> Draw:
     Variables without a table are uniform; after that the response of a model is drawn from the model, at its published
     coefficients.
     """
-    return _each_time(problem, _from_tables)
+    return partial(_settled_anew, problem) if open_shares(problem) else _from_tables(problem)
 
 
-def _each_time(problem: Problem, start: Callable[[Problem], Draw]) -> Draw:
-    """A start of the problem, or, where shares are of counts at random, of these as they are drawn each time."""
-    if not open_shares(problem):
-        return start(problem)
-    return lambda n, rng: start(settled(problem, rng))(n, rng)
+def _settled_anew(problem: Problem, n: int, rng: np.random.Generator) -> Codes:
+    """Counts that shares can be of are drawn each time."""
+    return _from_tables(settled(problem, rng))(n, rng)
 
 
 def _from_tables(problem: Problem) -> Draw:
@@ -170,7 +168,8 @@ def links(tables: list[Table], sizes: Sequence[int]) -> list[tuple[int, int, Arr
         near = [both for both in strength if (both[0] in left) != (both[1] in left)]
         if near:
             one, other = max(near, key=lambda both: strength[both])
-            j, given, joint = (other, one, pairs[one, other]) if other in left else (one, other, pairs[one, other].T)
+            joint = pairs[one, other]
+            j, given, joint = (other, one, joint) if other in left else (one, other, joint.T)
             total = joint.sum(axis=1, keepdims=True)
             found.append(
                 (j, given, np.where(total > 0, joint, joint.sum(axis=0)) / np.where(total > 0, total, joint.sum()))
@@ -219,9 +218,7 @@ def calibrated(problem: Problem) -> Draw:
     """
     if not applies(problem):
         return from_released(problem)
-    if not open_shares(problem):
-        return _calibrated(problem)
-    return partial(_settled_by_weights, problem)
+    return partial(_settled_by_weights, problem) if open_shares(problem) else _calibrated(problem)
 
 
 def _calibrated(problem: Problem) -> Draw:

@@ -20,13 +20,12 @@ from scipy.special import softmax
 
 from outrisk.evolve.problem import Problem
 from outrisk.problem.blocks import Array, Tally
-from outrisk.problem.released import Bounded, TallyPart
+from outrisk.problem.released import Bounded, Margins, TallyPart
 
 _UNKNOWN = 0.5  # records at least taken to be in a cell of which nothing was released
 _DRAWS = 100  # of the numbers of records behind shares, one of which is taken
 _FIRM = 5.0  # how much less probable, in logs, one is with each record by which it contradicts other tables
 
-Margins = tuple[sparse.csr_matrix, Array, Array]  # which cells are summed up (q, cells); least and most of that (q,)
 Expected = Callable[[Tally], tuple[Array, Array]]  # counts in the cells of a tally, and their covariance
 Groups = tuple[tuple[int, ...], NDArray[np.int64]]  # variables that tell groups, and the group at each of their levels
 

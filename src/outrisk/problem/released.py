@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from outrisk.errors import OutputError
 from outrisk.problem.analysis import Analysis
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from outrisk.microdata import Microdata
     from outrisk.problem.refit import Refit
 
+Margins = tuple[sparse.csr_matrix, Array, Array]  # which cells are summed up (q, cells); least and most of that (q,)
 ROUNDING = 1 + 1e-9  # what rounding of a double may add to half a last digit
 
 

@@ -18,8 +18,8 @@ from scipy.special import gammaln
 
 from outrisk.outputs.base import Array
 from outrisk.outputs.tables.mended_bases import Mending
+from outrisk.problem.released import Margins
 
-Margins = tuple[sparse.csr_matrix, Array, Array]  # which cells are summed up (q, cells); least and most of that (q,)
 _MOST_BASE = 4_000  # bases that printed shares can come from are told up to here,
 _MOST_WORK = 20_000_000  # or as far as this many comparisons go
 _NEAREST = 16  # bases of each group among which those that add up are looked for
@@ -82,10 +82,12 @@ class Bases:
         at = np.clip(np.round(sums), 0, self.last).astype(np.int64)
         near = np.where(sums < self.last, self.nearest[np.arange(len(sums)), at], sums)
         near[empty] = 0.0
+        if not len(self.cover):
+            return near
         told = self.cover[(sums < self.last)[self.cover] & ~empty[self.cover]]
         off = round(float((sums - near)[self.cover].sum()))
         if not off:
-            return np.asarray(self.made @ near[self.cover]) if len(self.cover) else near
+            return np.asarray(self.made @ near[self.cover])
         spare = float(near[self.cover].sum() - near[told].sum())
         choices = [self._around(group, sums[group]) for group in told]
         moves = [each - int(near[group]) for group, each in zip(told, choices, strict=True)]

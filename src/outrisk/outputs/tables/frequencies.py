@@ -221,12 +221,8 @@ class Frequencies(Common):
         k, n_groups, scale = len(self._layout[1]), int(base.max()) + 1, _SCALE[self.show]
         bases = no_bases(n_groups)
         if not self.weight:
-            half = half_digit(self.decimals[:k]) / scale
-            counts = np.zeros(k), np.full(k, np.inf)
-            if self._guarded:
-                hidden, counts = self.protection.behind_shares(values[:k], values[k:])
-                half = np.where(hidden, np.inf, half)
-            used = number[member]
+            digits, used = half_digit(self.decimals[:k]) / scale, number[member]
+            half, counts = self.protection.behind_shares(values[:k], digits, values[k:])
             known = counts[0][used], counts[1][used]
             bases = bases_of(values[used] / scale, half[used], known, base[member], *self._cover(n_groups))
         withholds, scales = self.protection.threshold is not None, np.full(len(number), scale)

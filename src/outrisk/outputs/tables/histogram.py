@@ -153,16 +153,11 @@ class Histogram(Common):
             base, scale = np.repeat(np.arange(n_cells), n_bars), np.tile(self._scale, n_cells)
             bases = no_bases(n_cells)
             if not self.weight:
-                half, counts = (
-                    half_digit(self.decimals[: self._k]) / scale,
-                    (np.zeros(self._k), np.full(self._k, np.inf)),
-                )
-                if self._guarded:
-                    hidden, counts = self.protection.behind_shares(values[: self._k], values[self._k :])
-                    half = np.where(hidden, np.inf, half)
+                shares, digits = values[: self._k], half_digit(self.decimals[: self._k]) / scale
+                half, counts = self.protection.behind_shares(shares, digits, values[self._k :])
                 cover = np.arange(0 if self.cells.masks or (self._bar < 0).any() else n_cells)
                 made = np.eye(n_cells, len(cover), dtype=np.bool_)
-                bases = bases_of(values[: self._k] / scale, half, counts, base, cover, made)
+                bases = bases_of(shares / scale, half, counts, base, cover, made)
             spread, lightest, none = self.cells.spread, self.cells.lightest, sparse.csr_matrix((0, self._k))
             of_bars = Shares(number, base, number >= 0, scale, bases, none, self._guarded, spread, lightest)
             main = TallyPart(tallies, of_bars, self._k)

@@ -77,15 +77,18 @@ class Protection(BaseModel):
         hidden = self.hides(counts)
         return np.where(hidden, self.withheld[0], low), np.where(hidden, self.withheld[1], high)
 
-    def behind_shares(self, shares: Array, records: Array) -> tuple[NDArray[np.bool_], tuple[Array, Array]]:
-        """Which shares (cells,) are withheld, being 0 here as others of records are that `presence` tells of (its
-        middle); and what is known of these records: least, most.
+    def behind_shares(self, shares: Array, half: Array, records: Array) -> tuple[Array, tuple[Array, Array]]:
+        """Half the last digit of shares (cells,), infinite of those that are withheld, which are 0 here; and what is
+        known of the records behind them: least, most. records: the middle of what `presence` tells of these, where it
+        does (cells,), or none.
         """
+        if not len(records):
+            return half, (np.zeros(len(shares)), np.full(len(shares), np.inf))
         shown = float(self.threshold or 0) if self.known_threshold else np.inf
         hidden = (shares == 0.0) & (records > 0.0) & (records != shown)
         least, most = self.withheld
         low = np.where(hidden, least, np.where(records == shown, shown, 0.0))
-        return hidden, (low, np.where(hidden, most, np.inf))
+        return np.where(hidden, np.inf, half), (low, np.where(hidden, most, np.inf))
 
     def printed(self, counts: Array, hidden: NDArray[np.bool_], name: str) -> Array:
         """Counts (cells,) as they are printed, NaN where hidden. `name` sets the draws of random rounding apart."""

@@ -77,16 +77,14 @@ def fewest_records(published: Array, half: float, support: Array, probabilities:
     """The least number of records that can have these quantiles (cells, probabilities), to within half a last digit;
     1 where it is more than some dozens, or the support is large.
     """
-    found = np.ones(len(published))
-    for cell, quantiles in enumerate(published if len(support) <= _LARGE else []):
-        sizes = range(1, _FEW + 1)
-        found[cell] = next((n for n in sizes if _can_have(n, quantiles, half, support, probabilities)), 1)
-    return found
+    sizes = range(1, (_FEW if len(support) <= _LARGE else 0) + 1)
+    found = [next((n for n in sizes if _can_have(n, each, half, support, probabilities)), 1) for each in published]
+    return np.array(found, np.float64)
 
 
 def _can_have(n: int, quantiles: Array, half: float, support: Array, probabilities: Sequence[float]) -> bool:
     """Whether n records on the support can: which values the first may take, then the second given the first, ..."""
-    rank, weight = (each.astype(float) for each in rank_of(np.array(float(n)), np.array(probabilities)))
+    rank, weight = rank_of(np.array(float(n)), np.array(probabilities))
     half *= 1 + 1e-9
     reached = np.ones(len(support), np.bool_)
     for at in range(n):

@@ -13,11 +13,11 @@ from scipy import sparse
 
 from outrisk.codebook import Codebook
 from outrisk.outputs.base import Array, middle, support_frame
-from outrisk.outputs.tables.bases import Bases, Cells, Margins
+from outrisk.outputs.tables.bases import Bases, Cells
 from outrisk.outputs.tables.checks import unknown
 from outrisk.problem.blocks import Tally, joint_of
 from outrisk.problem.formulas import Formula
-from outrisk.problem.released import Bounds, TallyPart
+from outrisk.problem.released import Bounds, Margins, TallyPart
 
 
 @dataclass(frozen=True, eq=False)
