@@ -129,7 +129,7 @@ def _towards(problem: Problem, codes: Codes, few: list[_Cell], many: list[_Cell]
         some = rng.permutation(cell.there)[:FROM]
         anyone.append(some)
         for j in cell.variables:
-            for value in rng.permutation(problem.codebook.sizes[j])[:VISITS]:
+            for value in rng.permutation(problem.codebook.sizes[j])[: VISITS * max(1, FROM // len(some))]:
                 take(some, [j], np.array([value]))
     every = np.unique(np.concatenate(anyone))
     for cell in few:

@@ -193,14 +193,16 @@ class Ranks:
         return Bounds(lows, highs, units, of.astype(np.int64), variances)
 
     def _size_range(self, n: Array, off: NDArray[np.bool_], nothing: NDArray[np.bool_]) -> tuple[Array, Array]:
-        """Cells with a quantile hold as many records as it takes to have it, and not many fewer than they do: to take
-        out those on the wrong side of a quantile mends it, until none is left. Others hold none.
+        """Cells with a quantile hold as many records as it takes to have it, and not many fewer than they do; none fewer
+        while one is off: as records leave, fewer may lie beyond a quantile, so that those that do are still too many.
+        Others hold none.
 
         A cell with a straddled quantile keeps its size, or moves to the nearest one that a pair allows: how many
         records lie below the quantile depends on it.
         """
         some = ~nothing.all(axis=1)
-        least = np.where(some, np.maximum(self.fewest, np.floor(_KEPT * n)), -np.inf)
+        out = (off.reshape(-1, len(self.probabilities)) & ~nothing).any(axis=1)
+        least = np.where(some, np.maximum(self.fewest, np.where(out, n, np.floor(_KEPT * n))), -np.inf)
         most = np.where(some | self.withholds, np.inf, 0.0)
         for column, (probability, cut) in enumerate(zip(self.probabilities, self.cuts, strict=True)):
             matched = ~off[column :: len(self.probabilities)]
