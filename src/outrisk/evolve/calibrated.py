@@ -10,7 +10,7 @@ drawn by balanced sampling (balance.py), so that all numbers stay nearly as they
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -109,7 +109,8 @@ def pool_of(
 @dataclass(frozen=True, eq=False)
 class _Asked:
     """Equations of the weights: influence of each record, dense (N, d), and then sparse (N, s); what is missing,
-    and what may be (d + s,); which are standard errors away from their digits.
+    and what may be (d + s,); which are standard errors away from their digits; whether any number rests on coefficients
+    (a p-value does).
     """
 
     dense: Array | NDArray[np.float32]
@@ -117,6 +118,7 @@ class _Asked:
     missing: Array
     slack: Array
     firm: NDArray[np.bool_]
+    rests: bool
 
     def along(self, theta: Array) -> Array:
         """Change of the log weights (N,)."""
@@ -173,6 +175,9 @@ class Pool:
     def calibrated(self) -> Array:
         """Weights (N,) that add up to nearly the number of records.
 
+        Coefficients are held to their middles at first. Where other numbers rest on them, they are let go within their
+        digits then: a p-value may say more of its coefficient than the digits of that. From far away these lead astray.
+
         A standard error printed to few digits may be many of its sampling errors away from them, and yet weigh next to
         nothing: where one stays so, all steps are taken once more with it held to its digits, and kept if they do good.
         Not for few records, nor regressions alone, where it was measured to lead away from all else; nor for many
@@ -182,15 +187,18 @@ class Pool:
         weights = self._linear(np.full(len(self.codes), n / len(self.codes)))
         if alone(self.problem):
             return tilted(self.problem, self.codes, self._models, estimated(self.problem, self._models, weights))
-        weights = self._near(weights, False)
+        weights = self._near(weights)
+        free = self._asked(weights, True, np.float32, free=True).rests
+        if free:
+            weights = self._near(weights, free)
         if n <= TUNING.anew or self._many:
             return weights
-        asked = self._asked(weights, True, np.float32)
+        asked = self._asked(weights, True, np.float32, free)
         spread = asked.spread(weights)
         if not asked.coarse(spread):
             return weights
-        other = self._near(weights, True)
-        instead = self._asked(other, True, np.float32)
+        other = self._near(weights, free, firmly=True)
+        instead = self._asked(other, True, np.float32, free)
         return other if instead.left(instead.spread(other)) < asked.left(spread) else weights
 
     def said(self, weights: Array, block: Tally) -> tuple[Array, Array]:
@@ -237,11 +245,13 @@ class Pool:
                 break
         return weights
 
-    def _near(self, weights: Array, firmly: bool) -> Array:
-        """Meet all numbers, to first order at each step, as near as it goes."""
+    def _near(self, weights: Array, free: bool = False, firmly: bool = False) -> Array:
+        """Meet all numbers, to first order at each step, as near as it goes; `free`: with coefficients that may change,
+        `firmly`: with standard errors that are off held to their digits.
+        """
         best, least, last, waited = weights, np.inf, np.inf, 0
         for _ in range(STEPS[1]):
-            asked = self._asked(weights, True, np.float32)
+            asked = self._asked(weights, True, np.float32, free)
             spread = asked.spread(weights)
             left = asked.left(spread)
             falls = left < FALLING * max(least, last)
@@ -299,15 +309,17 @@ class Pool:
             for seen in self._seen
         ]
 
-    def _asked(self, weights: Array, every: bool, precision: DTypeLike = np.float64) -> _Asked:
-        """The equations at these weights; `every`: those too that are not linear in them. Single precision is enough
-        for a step, but not for what records add up to at six digits.
+    def _asked(self, weights: Array, every: bool, precision: DTypeLike = np.float64, free: bool = False) -> _Asked:
+        """The equations at these weights; `every`: those too that are not linear in them; `free`: as coefficients may
+        change, too. Single precision is enough for a step, but not for what records add up to at six digits.
         """
         dense: list[tuple[Array, Array, Array, NDArray[np.bool_]]] = []
         thin: list[tuple[sparse.csr_matrix, Array, Array]] = []
+        rests = False
         for (part, _, which, _), seen, member in zip(self.problem.slices, self._seen, self._members, strict=True):
             if isinstance(part, ModelPart) and isinstance(seen, ModelRecords):
-                dense += self._of_model(part, which, seen, weights, every, precision)
+                found, own = self._of_model(part, which, seen, weights, every, precision, free)
+                dense, rests = dense + found, rests or own
             elif isinstance(part, TallyPart):
                 thin.append(self._of_tallies(part, which, member, weights))
         every_record = (
@@ -327,6 +339,7 @@ class Pool:
                     *(np.zeros(len(each[1]), np.bool_) for each in thin),
                 ]
             ),
+            rests,
         )
 
     def _of_tallies(
@@ -338,25 +351,36 @@ class Pool:
         return member @ tallied.rows.T, tallied.missing, tallied.half
 
     def _of_model(
-        self, part: ModelPart, which: slice, seen: ModelRecords, weights: Array, every: bool, precision: DTypeLike
-    ) -> Iterator[tuple[Array, Array, Array, NDArray[np.bool_]]]:
-        """The scores, which the coefficients are met by; then all other numbers."""
+        self,
+        part: ModelPart,
+        which: slice,
+        seen: ModelRecords,
+        weights: Array,
+        every: bool,
+        precision: DTypeLike,
+        free: bool,
+    ) -> tuple[list[tuple[Array, Array, Array, NDArray[np.bool_]]], bool]:
+        """The scores, which the coefficients are met by; then all other numbers, and whether one rests on them."""
         totals, half = seen.totals(weights), self.problem.tolerance[which]
         says = part.map.says(self.problem.low[which], self.problem.high[which])
         K = part.model.n_score if says is not None else 0  # correlations have columns of their own as score
         information = seen.information(weights * seen.weight) if part.model.n_score else np.zeros((0, 0))
+        found = []
         if K:
             score = seen.residual[:, :, None] * seen.rows[:, None, :] * seen.weight[:, None, None]
             inverse = invert(information)
             influence = (score.reshape(len(weights), K) @ inverse).astype(precision, copy=False)
-            yield influence, -totals[:K] @ inverse, half[:K], np.zeros(K, np.bool_)
-            totals[:K] = 0.0
+            found.append((influence, -totals[:K] @ inverse, half[:K], np.zeros(K, np.bool_)))
+            if not free:
+                totals[:K] = 0.0
         if K and not every:
-            return
+            return found, False
         information = np.zeros((0, 0)) if part.model.information else information
         numbers = part.map.numbers(totals, information)
         jacobian = part.map.jacobian(totals, information)
-        jacobian[:, :K] = 0.0
+        rests = bool(jacobian[K:, :K].any())
+        if not free:
+            jacobian[:, :K] = 0.0
         aim = np.clip(numbers, self.problem.low[which], self.problem.high[which])
         missing = aim - numbers
         firm = np.zeros(len(numbers), np.bool_)
@@ -367,4 +391,5 @@ class Pool:
             firm[errors] = (np.abs(aim - numbers) > 2.0 * TUNING.half * half)[errors]
         use = self.problem.known[which] & np.isfinite(missing) & (jacobian != 0.0).any(axis=1)
         use[:K] = False
-        yield seen.through(jacobian[use]).astype(precision, copy=False), missing[use], half[use], firm[use]
+        found.append((seen.through(jacobian[use]).astype(precision, copy=False), missing[use], half[use], firm[use]))
+        return found, rests

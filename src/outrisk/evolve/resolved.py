@@ -94,7 +94,8 @@ def _coarse(problem: Problem, codes: Codes) -> tuple[NDArray[np.intp], Array, Ar
 
 def _at(problem: Problem, places: NDArray[np.intp], moved: Array) -> Problem:
     """The problem with the parts of its regressions at numbers moved by so much."""
-    values = 0.5 * (problem.low + problem.high)
+    with np.errstate(invalid="ignore"):  # NaN where nothing is known
+        values = 0.5 * (problem.low + problem.high)
     values[places] += moved
     released, at = list[Released](), 0
     for each in problem.released:

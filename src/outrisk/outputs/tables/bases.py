@@ -290,7 +290,7 @@ def bases_of(
         possible[:, base] = fits & (np.bincount(group, top, n_groups) >= base)
     possible[:, 0] &= np.bincount(group, ~hidden, n_groups) == 0
     possible[:, most] = True
-    return Bases(_nearest(possible), cover, made, shares, group, 2.0 * finest)
+    return Bases(_nearest(possible), cover, made, shares, group, min(2.0 * finest, 1.0))
 
 
 def _nearest(possible: NDArray[np.bool_]) -> NDArray[np.int64]:

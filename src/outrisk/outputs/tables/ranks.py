@@ -193,8 +193,8 @@ class Ranks:
         return Bounds(lows, highs, units, of.astype(np.int64), variances)
 
     def _size_range(self, n: Array, off: NDArray[np.bool_], nothing: NDArray[np.bool_]) -> tuple[Array, Array]:
-        """Cells with a quantile hold as many records as it takes to have it, and not many fewer than they do; none fewer
-        while one is off: as records leave, fewer may lie beyond a quantile, so that those that do are still too many.
+        """Cells with a quantile hold as many records as it takes to have it, and not many fewer than they do; no fewer
+        where one is off: as records leave, fewer may lie beyond a quantile, so that those that do are still too many.
         Others hold none.
 
         A cell with a straddled quantile keeps its size, or moves to the nearest one that a pair allows: how many
