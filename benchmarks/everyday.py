@@ -101,6 +101,12 @@ SURVIVAL = [
     {"kind": "frequencies", "by": ["LTILL", "SEX"]},
     {"kind": "magnitudes", "value": "AGE", "by": ["AREA"], "statistics": ["mean", "sd"]},
 ]  # fmt: skip
+QUARTILES = [
+    *TWO,
+    {"kind": "quantiles", "value": "AGE", "by": ["SEX"], "quantiles": [0.25, 0.5, 0.75]},
+    {"kind": "frequencies", "by": ["MSTATUS", "TENURE"]},
+]  # fmt: skip
+BESIDE_QUARTILES = [TWO[0], QUARTILES[2] | {"by": ["MSTATUS"]}]
 ODDS = [
     {"kind": "logit", "formula": "TENURE ~ AGE + C(SEX)", "event": 1, "decimals": 2, "exponentiate": True,
      "release": ["coefficients", "confidence_limits", "p_values"]},
@@ -206,6 +212,11 @@ RELEASES = {
         for n in (400, 1_500, 8_000)
     },
     **{f"survival curves of {n:,}": partial(census, n=n, entries=SURVIVAL) for n in (400, 1_500)},
+    **{
+        f"a logit beside quartiles of {n:,}": partial(census, n=n, entries=BESIDE_QUARTILES)
+        for n in (400, 1_500, 8_000)
+    },
+    **{f"regressions beside quartiles of {n:,}": partial(census, n=n, entries=QUARTILES) for n in (400, 1_500, 8_000)},
     "census 2,000": partial(census, n=2_000, entries=EVERYDAY),
     "fair regressions": fair,
     "half of fair regressions": partial(fair, half=1),
