@@ -15,7 +15,7 @@ from outrisk.outputs.base import Array, joint_for
 from outrisk.problem.blocks import Mask
 
 Numbers = Callable[[NDArray[Any]], NDArray[Any]]  # totals (b, m), real or complex, -> published numbers (b, k)
-_STEP = 1e-20  # imaginary step: no difference is taken, so it may be as small as this
+STEP = 1e-20  # imaginary step: no difference is taken, so it may be as small as this
 
 
 def derivatives(numbers: Numbers, totals: Array) -> Array:
@@ -25,7 +25,7 @@ def derivatives(numbers: Numbers, totals: Array) -> Array:
     that numpy extends to complex numbers.
     """
     with np.errstate(all="ignore"):
-        slopes = numbers(totals[None, :] + 1j * _STEP * np.eye(len(totals))).imag.T / _STEP
+        slopes = numbers(totals[None, :] + 1j * STEP * np.eye(len(totals))).imag.T / STEP
     return np.where(np.isfinite(slopes), slopes, 0.0)
 
 

@@ -35,9 +35,20 @@ class Curves:
 
     def jacobian(self, totals: Array, information: Array) -> Array:
         """Their derivatives (k, m), exactly; 0 for numbers that follow from others, which are drawn to instead."""
-        slopes = smooth.derivatives(self._numbers, totals)
+        slopes = self.slopes(totals)
         slopes[self._follow] = 0.0
         return slopes
+
+    def slopes(self, totals: Array) -> Array:
+        """Derivatives (k, m) of all numbers in the totals (m,); 0 where a number is not defined."""
+        events, censored = totals.reshape(2, self.n_groups, len(self.support))
+        risk = np.cumsum((events + censored)[:, ::-1], axis=1)[:, ::-1]
+        with np.errstate(all="ignore"):
+            of_curves, of_test = self._slopes_of_curves(events, risk), []
+            if self.test:
+                of_test.append(_slopes_of_test(events, risk).reshape(2, -1))
+        found = np.concatenate([of_curves.reshape(-1, len(totals)), *of_test])
+        return np.where(np.isfinite(found), found, 0.0)
 
     @cached_property
     def _follow(self) -> NDArray[np.bool_]:
@@ -55,8 +66,59 @@ class Curves:
 
     def precision(self, totals: Array, information: Array) -> Array:
         """Inverse sampling variances by the delta method, on the diagonal, shape (k, k)."""
-        slopes = smooth.derivatives(self._numbers, totals)
-        return smooth.precision_of(slopes, np.maximum(totals, 1.0), self.decimals)
+        return smooth.precision_of(self.slopes(totals), np.maximum(totals, 1.0), self.decimals)
+
+    def _slopes_of_curves(self, events: Array, risk: Array) -> Array:
+        """By group, time and statistic, in events and censored records of each group and time, (groups, times,
+        statistics, 2, groups, support).
+
+        A record more at a time is at risk then and before: f = 1 - events / risk of each of these times, of which the
+        survival is the product, rises by events / risk^2, but falls by left / risk^2 where the record has the event.
+        So it is with the terms of Greenwood's sum, events / (risk left).
+        """
+        some = risk > 0.5
+        risk = np.where(some, risk, 1.0)
+        left, events = np.where(some, risk - events, 1.0), np.where(some, events, 0.0)
+        over = some & (left < 0.5)
+        product = np.cumprod(np.where(over, 1.0, left / risk), axis=1)  # of a curve that comes to 0, but for that
+        ended = np.logical_or.accumulate(over, axis=1)
+        rise, fall = events / risk**2, np.where(some, -left / risk**2, 0.0)
+        grows = np.where(over, 0.0, -events * (risk + left) / (risk * left) ** 2)
+        last = np.searchsorted(self.support, self.at, side="right") - 1
+        spread = np.cumsum(np.where(over, 0.0, events / (risk * left)), axis=1)[:, last]
+        upto, before = product[:, last][:, :, None], (last >= 0)[:, None]
+
+        def summed(other: Array, own: Array) -> Array:
+            """Sums up to each time of what a record changes at those up to its own, (groups, times, 2, support)."""
+            sums, every = np.cumsum(other, axis=1), np.arange(len(self.support))
+            common = sums[:, np.minimum(last[:, None], every)]
+            more = np.where(every <= last[:, None], (own - other)[:, None], 0.0)
+            return np.where(before[:, None], np.stack([common + more, common], axis=2), 0.0)
+
+        factor = np.where(over, 1.0, risk / left)
+        falls = summed(np.where(over, 0.0, rise * factor), np.where(over, 0.0, fall * factor))
+        to_0 = summed(np.where(over, rise, 0.0), np.where(over, fall, 0.0))
+        survival = upto[..., None] * np.where(ended[:, last][:, :, None, None], to_0, falls)
+        root = np.sqrt(spread)[:, :, None, None]
+        of_spread = summed(grows, np.where(some, 1.0 / risk**2, 0.0))
+        error = survival * root + np.where(root > 0.0, upto[..., None] * of_spread / (2.0 * root), 0.0)
+        error[ended[:, last] & (last >= 0)] = 0.0
+        both, every = np.ones((self.n_groups, 1, 2, 1)), np.arange(len(self.support))
+        since = np.concatenate([[-1], last[:-1]])
+        during = (every > since[:, None]) & (every <= last[:, None])
+        by_name = {
+            "survival": survival,
+            "standard error": error,
+            "at risk": both * (every >= np.searchsorted(self.support, self.at)[:, None])[:, None],
+            "events": both * np.stack([during, np.zeros_like(during)], axis=1),
+        }
+        shape = (self.n_groups, len(self.at), len(self.columns), 2, self.n_groups, len(self.support))
+        found = np.zeros(shape)
+        for group in range(self.n_groups):
+            for column, name in enumerate(self.columns):
+                if name in ("at risk", "events") or some[group, 0]:  # a group without records has no curve
+                    found[group, :, column, :, group] = by_name[name][group]
+        return found
 
     def _numbers(self, totals: NDArray[Any]) -> NDArray[Any]:
         shape = (len(totals), 2, self.n_groups, len(self.support))
@@ -94,6 +156,35 @@ def _from(start: float, curve: NDArray[Any]) -> NDArray[Any]:
     return np.concatenate([np.full((*curve.shape[:2], 1), start, dtype=curve.dtype), curve], axis=2)
 
 
+def _slopes_of_test(events: Array, risk: Array) -> Array:
+    """Of chi2 and p of the log-rank test, in events and censored records of each group and time, (2, 2, groups, times).
+
+    Where d is O - E, C its covariance and y = C^-1 d, d'y changes by 2 y'dd - y'dC y: a sum over times, of each of which
+    what is there changes (by complex steps, see derivatives.py).
+    """
+    found = np.zeros((2, 2, *events.shape))
+    present = np.flatnonzero(risk[:, 0] > 0.5)
+    statistic = _test(events[None], risk[None])[0, 0]
+    if np.isnan(statistic):
+        return found
+    own_events, own_risk = events[present], risk[present]
+    difference, covariance = _of_groups(own_events[None], own_risk[None])
+    pull = np.concatenate([[0.0], np.linalg.solve(covariance[0, 1:, 1:], difference[0, 1:])])[:, None]
+
+    def along(events: NDArray[Any], risk: NDArray[Any]) -> NDArray[Any]:
+        died, share, factor = _shares_of_times(events[None], risk[None])
+        weighed = (pull**2 * share[0]).sum(axis=0) - (pull * share[0]).sum(axis=0) ** 2
+        return np.asarray(2.0 * (pull * (events - share[0] * died[0])).sum(axis=0) - factor[0] * weighed)
+
+    for at, group in enumerate(present):
+        step = 1j * smooth.STEP * (np.arange(len(present)) == at)[:, None]
+        of_risk = np.cumsum(along(own_events + 0j, own_risk + step).imag) / smooth.STEP
+        of_events = along(own_events + step, own_risk + 0j).imag / smooth.STEP
+        found[0, :, group] = of_events + of_risk, of_risk
+    found[1] = -chi2.pdf(statistic, len(present) - 1) * found[0]
+    return found
+
+
 def _test(events: NDArray[Any], risk: NDArray[Any]) -> NDArray[Any]:
     """Chi2 and p of the log-rank test, shape (b, 2): O - E and its hypergeometric covariance (Mantel)."""
     nothing = np.full((len(events), 2), np.nan, dtype=events.dtype)
@@ -106,20 +197,32 @@ def _test(events: NDArray[Any], risk: NDArray[Any]) -> NDArray[Any]:
     survivors = (risk - events)[0, :, first].real.sum()
     if (risk[0, :, first].real < 0.5).any() or survivors < 0.5:
         return nothing
-    everybody, died = risk.sum(axis=1), events.sum(axis=1)
-    share = risk / np.where(everybody.real > 0.5, everybody, 1.0)[:, None]
-    factor = np.where(
-        everybody.real > 1.5, died * (everybody - died) / np.where(everybody.real > 1.5, everybody - 1, 1), 0
-    )
-    difference = (events - share * died[:, None]).sum(axis=2)[:, 1:]
-    weighted = share * factor[:, None]
-    covariance = -np.einsum("bgt,bht->bgh", weighted, share)
-    groups = np.arange(len(share[0]))
-    covariance[:, groups, groups] += weighted.sum(axis=2)
-    solved = np.linalg.solve(covariance[:, 1:, 1:], difference[:, :, None])[:, :, 0]
-    statistic = (difference * solved).sum(axis=1)
-    freedom = len(groups) - 1
+    difference, covariance = _of_groups(events, risk)
+    solved = np.linalg.solve(covariance[:, 1:, 1:], difference[:, 1:, None])[:, :, 0]
+    statistic = (difference[:, 1:] * solved).sum(axis=1)
+    freedom = present.sum() - 1
     p = chi2.sf(statistic.real, freedom).astype(events.dtype)
     if np.iscomplexobj(p):
         p.imag = -chi2.pdf(statistic.real, freedom) * statistic.imag
     return np.stack([statistic, p], axis=1)
+
+
+def _shares_of_times(events: NDArray[Any], risk: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Events of all groups at each time (b, times), the share of those at risk that each group has (b, groups, times),
+    and the variance of events where all groups are alike, over share (1 - share) (b, times).
+    """
+    everybody, died = risk.sum(axis=1), events.sum(axis=1)
+    share = risk / np.where(everybody.real > 0.5, everybody, 1.0)[:, None]
+    others = np.where(everybody.real > 1.5, everybody - 1, 1)
+    return died, share, np.where(everybody.real > 1.5, died * (everybody - died) / others, 0)
+
+
+def _of_groups(events: NDArray[Any], risk: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Events of each group beyond those expected, (b, groups), and their covariance (b, groups, groups)."""
+    died, share, factor = _shares_of_times(events, risk)
+    difference = (events - share * died[:, None]).sum(axis=2)
+    weighted = share * factor[:, None]
+    covariance = -np.einsum("bgt,bht->bgh", weighted, share)
+    groups = np.arange(len(share[0]))
+    covariance[:, groups, groups] += weighted.sum(axis=2)
+    return difference, covariance

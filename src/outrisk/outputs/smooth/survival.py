@@ -27,7 +27,7 @@ Statistic = Literal["survival", "standard error", "at risk", "events", "log-rank
 _COUNTS = ("at risk", "events")
 _TEST = ("log-rank chi2", "log-rank p")
 _DECIMALS = 3
-MAX_TOTALS = 1_000  # two (event, censored) for every time of every group
+MAX_TOTALS = 4_000  # two (event, censored) for every time of every group
 
 
 @dataclass(frozen=True)
