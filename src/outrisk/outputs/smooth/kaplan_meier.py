@@ -159,8 +159,8 @@ def _from(start: float, curve: NDArray[Any]) -> NDArray[Any]:
 def _slopes_of_test(events: Array, risk: Array) -> Array:
     """Of chi2 and p of the log-rank test, in events and censored records of each group and time, (2, 2, groups, times).
 
-    Where d is O - E, C its covariance and y = C^-1 d, d'y changes by 2 y'dd - y'dC y: a sum over times, of each of which
-    what is there changes (by complex steps, see derivatives.py).
+    Where d is O - E, C its covariance and y = C^-1 d, d'y changes by 2 y'dd - y'dC y: a sum over times, each of which
+    changes with what is there (by complex steps, see derivatives.py).
     """
     found = np.zeros((2, 2, *events.shape))
     present = np.flatnonzero(risk[:, 0] > 0.5)
