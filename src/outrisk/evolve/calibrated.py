@@ -176,7 +176,8 @@ class Pool:
         """Weights (N,) that add up to nearly the number of records.
 
         Coefficients are held to their middles at first. Where other numbers rest on them, they are let go within their
-        digits then: a p-value may say more of its coefficient than the digits of that. From far away these lead astray.
+        digits then: a p-value may say more of its coefficient than the digits of that. From far away these lead astray,
+        and where numbers are many, in three seeds of five.
 
         A standard error printed to few digits may be many of its sampling errors away from them, and yet weigh next to
         nothing: where one stays so, all steps are taken once more with it held to its digits, and kept if they do good.
@@ -188,10 +189,12 @@ class Pool:
         if alone(self.problem):
             return tilted(self.problem, self.codes, self._models, estimated(self.problem, self._models, weights))
         weights = self._near(weights)
+        if self._many:
+            return weights
         free = self._asked(weights, True, np.float32, free=True).rests
         if free:
             weights = self._near(weights, free)
-        if n <= TUNING.anew or self._many:
+        if n <= TUNING.anew:
             return weights
         asked = self._asked(weights, True, np.float32, free)
         spread = asked.spread(weights)
