@@ -36,6 +36,7 @@ MANY = 500  # numbers beyond which steps are taken in one way (294 of 315 of `gr
 # are drawn with an eye to regressions alone
 STEPS = 12, 40  # at most: what is linear in the weights; all numbers
 WAIT, FALLING = 6, 0.95  # steps in which it neither gains nor falls that end it, flat ones twice; what is no gain
+MUCH, LESS = 10.0, 0.7  # sum of squares that is missed with coefficients held, of which less is if they are let go
 GAIN, STUCK = 1.0, 0.05  # of the convex function, and share of a step, below which what is linear ends
 OPEN = 5.0  # times its sampling variance that what equations do not say of a count is left open
 WITHIN = 0.5  # half digits that a standard error which prints as 0 is taken to be
@@ -176,8 +177,8 @@ class Pool:
         """Weights (N,) that add up to nearly the number of records.
 
         Coefficients are held to their middles at first. Where other numbers rest on them, they are let go within their
-        digits then: a p-value may say more of its coefficient than the digits of that. From far away these lead astray,
-        and where numbers are many, in three seeds of five.
+        digits then, if less is missed so by far: a p-value may say more of its coefficient than the digits of that.
+        From far away these lead astray.
 
         A standard error printed to few digits may be many of its sampling errors away from them, and yet weigh next to
         nothing: where one stays so, all steps are taken once more with it held to its digits, and kept if they do good.
@@ -191,9 +192,12 @@ class Pool:
         weights = self._near(weights)
         if self._many:
             return weights
-        free = self._asked(weights, True, np.float32, free=True).rests
-        if free:
-            weights = self._near(weights, free)
+        asked, free = self._asked(weights, True, np.float32, free=True), False
+        left = asked.left(asked.spread(weights))
+        if asked.rests and left > MUCH:
+            other = self._near(weights, True)
+            free = self._left(other, True) < LESS * left
+            weights = other if free else weights
         if n <= TUNING.anew:
             return weights
         asked = self._asked(weights, True, np.float32, free)
@@ -201,8 +205,12 @@ class Pool:
         if not asked.coarse(spread):
             return weights
         other = self._near(weights, free, firmly=True)
-        instead = self._asked(other, True, np.float32, free)
-        return other if instead.left(instead.spread(other)) < asked.left(spread) else weights
+        return other if self._left(other, free) < asked.left(spread) else weights
+
+    def _left(self, weights: Array, free: bool) -> float:
+        """Sum of squares of what all numbers miss at these weights."""
+        asked = self._asked(weights, True, np.float32, free)
+        return asked.left(asked.spread(weights))
 
     def said(self, weights: Array, block: Tally) -> tuple[Array, Array]:
         """How many records are in each cell of a tally at these weights (cells,), and how far that is left open: the
