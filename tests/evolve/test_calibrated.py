@@ -9,6 +9,7 @@ from outrisk.config import OutputEntry
 from outrisk.evolve import calibrated as module
 from outrisk.evolve.calibrated import Pool, applies, closes, draw_calibrated
 from outrisk.evolve.candidate import draw_candidate
+from outrisk.evolve.local_search import _Search
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
@@ -129,3 +130,31 @@ def test_a_start_of_the_census_has_half_of_the_numbers_at_their_digits(shared, b
     problem = benchmark("everyday").RELEASES["census 8,000"](shared / "data")
     starts = [next(evolve(problem, preset("fast"), np.random.default_rng(seed))) for seed in range(6)]
     assert np.mean([start.errors.matched for start in starts]) >= 135
+
+
+def test_coefficients_go_within_their_digits_where_p_values_say_more_of_them(monkeypatch):
+    """At three decimals a p-value of 0.5 tells a coefficient to a tenth of its own last digit, beside an error of 0.2."""
+    logit = LOGIT | {"release": ["coefficients", "standard_errors", "p_values"], "decimals": 3}
+    quartiles = {"kind": "quantiles", "value": "age", "by": ["town"], "quantiles": [0.25, 0.5, 0.75]}
+    problem = problem_of(people(1_500), logit, quartiles, MEANS)
+    pool = module.pool_of(problem, from_released(problem), 1_500, np.random.default_rng(1))
+    weights = pool.calibrated()
+    monkeypatch.setattr(module, "LESS", 0.0)  # never
+    held = pool.calibrated()
+    assert pool._left(weights, True) < 0.7 * pool._left(held, True)
+
+
+def test_classes_keep_their_records_while_quantiles_are_mended():
+    """As records leave a class, fewer may lie beyond its quantiles: to take them out mends nothing."""
+    quartiles = {"kind": "quantiles", "value": "age", "by": ["town"], "quantiles": [0.25, 0.5, 0.75]}
+    problem = problem_of(people(400), LOGIT, quartiles)
+    mended = 0
+    for seed in range(3):
+        search = _Search(problem, preset("fast"), np.random.default_rng(seed))
+        drawn = np.bincount(search.candidate.codes[:, 0])
+        for generation in search.run(0):
+            if generation.number == 3:
+                break
+        assert (np.bincount(search.candidate.codes[:, 0])[2:] >= 0.9 * drawn[2:]).all()  # classes of 40 and 20
+        mended += search.closing.mended
+    assert mended

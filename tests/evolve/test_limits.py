@@ -28,7 +28,8 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "mending.GENTLY", "mending.MOST",
     "mending.TURNS", "mending.VISITS", "mending.WORTH", "mending.EDITS", "mending.CHANGES", "mending.FROM",
     "mending.WEIGHED", "mending.FIRST", "mending.NEEDED", "told_counts._DRAWS", "told_counts._FIRM", "calibrated.OPEN",
-    "calibrated.STEPS", "calibrated.WAIT", "calibrated.FALLING", "calibrated.GAIN", "calibrated.STUCK", "calibrated.MUCH", "calibrated.LESS",
+    "calibrated.STEPS", "calibrated.WAIT", "calibrated.FALLING", "calibrated.GAIN", "calibrated.STUCK",
+    "calibrated.MUCH", "calibrated.LESS",
     "small.CHAINS", "small.STEPS", "small.LEAST_STEPS", "small.EVERY",
     # where a step of the arithmetic holds, and what is worth its time
     "calibrated.WITHIN", "linear_map.WITHIN", "calibrated.RECORDS", "calibrated.NUMBERS",
