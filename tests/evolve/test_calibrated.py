@@ -133,7 +133,7 @@ def test_a_start_of_the_census_has_half_of_the_numbers_at_their_digits(shared, b
 
 
 def test_coefficients_go_within_their_digits_where_p_values_say_more_of_them(monkeypatch):
-    """At three decimals a p-value of 0.5 tells a coefficient to a tenth of its own last digit, beside an error of 0.2."""
+    """A p-value of 0.5 tells a coefficient with an error of 0.2 to a tenth of their common last digit, the third."""
     logit = LOGIT | {"release": ["coefficients", "standard_errors", "p_values"], "decimals": 3}
     quartiles = {"kind": "quantiles", "value": "age", "by": ["town"], "quantiles": [0.25, 0.5, 0.75]}
     problem = problem_of(people(1_500), logit, quartiles, MEANS)

@@ -100,7 +100,8 @@ def test_derivatives_agree_with_complex_steps(seed):
     curves = Curves(groups, support, at, ("survival", "standard error", "at risk", "events"), groups > 1, np.full(n, 3))
     expected = derivatives(curves._numbers, totals.ravel())
     expected[np.abs(expected) > 1e7] = 0.0  # of a root at 0, where no one has had the event yet: no end
-    np.testing.assert_allclose(curves.slopes(totals.ravel()), expected, rtol=1e-9, atol=1e-12)
+    some = slice(0, n - (groups > 1))  # p has none by complex steps
+    np.testing.assert_allclose(curves.slopes(totals.ravel())[some], expected[some], rtol=1e-9, atol=1e-12)
 
 
 def test_what_published_counts_determine_is_not_drawn_to_by_itself():
