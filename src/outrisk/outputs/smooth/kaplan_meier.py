@@ -82,10 +82,9 @@ class Curves:
         over = some & (left < 0.5)
         product = np.cumprod(np.where(over, 1.0, left / risk), axis=1)  # of a curve that comes to 0, but for that
         ended = np.logical_or.accumulate(over, axis=1)
-        rise, fall = events / risk**2, np.where(some, -left / risk**2, 0.0)
+        terms = np.where(over, 0.0, events / (risk * left))  # of Greenwood's sum, and what f rises by, in shares of it
         grows = np.where(over, 0.0, -events * (risk + left) / (risk * left) ** 2)
         last = np.searchsorted(self.support, self.at, side="right") - 1
-        spread = np.cumsum(np.where(over, 0.0, events / (risk * left)), axis=1)[:, last]
         upto, before = product[:, last][:, :, None], (last >= 0)[:, None]
 
         def summed(other: Array, own: Array) -> Array:
@@ -95,11 +94,10 @@ class Curves:
             more = np.where(every <= last[:, None], (own - other)[:, None], 0.0)
             return np.where(before[:, None], np.stack([common + more, common], axis=2), 0.0)
 
-        factor = np.where(over, 1.0, risk / left)
-        falls = summed(np.where(over, 0.0, rise * factor), np.where(over, 0.0, fall * factor))
-        to_0 = summed(np.where(over, rise, 0.0), np.where(over, fall, 0.0))
+        falls = summed(terms, np.where(some & ~over, -1.0 / risk, 0.0))
+        to_0 = summed(np.where(over, events / risk**2, 0.0), np.where(over, -left / risk**2, 0.0))
         survival = upto[..., None] * np.where(ended[:, last][:, :, None, None], to_0, falls)
-        root = np.sqrt(spread)[:, :, None, None]
+        root = np.sqrt(np.cumsum(terms, axis=1)[:, last])[:, :, None, None]
         of_spread = summed(grows, np.where(some, 1.0 / risk**2, 0.0))
         error = survival * root + np.where(root > 0.0, upto[..., None] * of_spread / (2.0 * root), 0.0)
         error[ended[:, last] & (last >= 0)] = 0.0
@@ -163,13 +161,11 @@ def _slopes_of_test(events: Array, risk: Array) -> Array:
     changes with what is there (by complex steps, see derivatives.py).
     """
     found = np.zeros((2, 2, *events.shape))
-    present = np.flatnonzero(risk[:, 0] > 0.5)
-    statistic = _test(events[None], risk[None])[0, 0]
-    if np.isnan(statistic):
+    compared = _compared(events[None], risk[None])
+    if compared is None:
         return found
-    own_events, own_risk = events[present], risk[present]
-    difference, covariance = _of_groups(own_events[None], own_risk[None])
-    pull = np.concatenate([[0.0], np.linalg.solve(covariance[0, 1:, 1:], difference[0, 1:])])[:, None]
+    present, difference, solved = compared
+    own_events, own_risk, pull = events[present], risk[present], np.append(0.0, solved)[:, None]
 
     def along(events: NDArray[Any], risk: NDArray[Any]) -> NDArray[Any]:
         died, share, factor = _shares_of_times(events[None], risk[None])
@@ -181,26 +177,40 @@ def _slopes_of_test(events: Array, risk: Array) -> Array:
         of_risk = np.cumsum(along(own_events + 0j, own_risk + step).imag) / smooth.STEP
         of_events = along(own_events + step, own_risk + 0j).imag / smooth.STEP
         found[0, :, group] = of_events + of_risk, of_risk
-    found[1] = -chi2.pdf(statistic, len(present) - 1) * found[0]
+    found[1] = -chi2.pdf(float((difference * solved).sum()), len(present) - 1) * found[0]
     return found
 
 
 def _test(events: NDArray[Any], risk: NDArray[Any]) -> NDArray[Any]:
     """Chi2 and p of the log-rank test, shape (b, 2): O - E and its hypergeometric covariance (Mantel)."""
-    nothing = np.full((len(events), 2), np.nan, dtype=events.dtype)
-    present = risk[0, :, 0].real > 0.5
+    compared = _compared(events, risk)
+    if compared is None:
+        return np.full((len(events), 2), np.nan, dtype=events.dtype)
+    present, difference, solved = compared
+    statistic = (difference * solved).sum(axis=1)
+    return np.stack([statistic, chi2.sf(statistic.real, len(present) - 1)], axis=1)
+
+
+def _compared(events: NDArray[Any], risk: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[Any], NDArray[Any]] | None:
+    """Which groups have records (g,); of each but the first O - E, and the inverse of its covariance times that, (b, g
+    - 1); None where there is no test.
+    """
+    present = np.flatnonzero(risk[0, :, 0].real > 0.5)
     events, risk = events[:, present], risk[:, present]
     at_event = np.flatnonzero(events[0].real.sum(axis=0) > 0.5)
-    if present.sum() < 2 or not len(at_event):
-        return nothing
+    if len(present) < 2 or not len(at_event):
+        return None
     first = at_event[0]
     survivors = (risk - events)[0, :, first].real.sum()
     if (risk[0, :, first].real < 0.5).any() or survivors < 0.5:
-        return nothing
-    difference, covariance = _of_groups(events, risk)
-    solved = np.linalg.solve(covariance[:, 1:, 1:], difference[:, 1:, None])[:, :, 0]
-    statistic = (difference[:, 1:] * solved).sum(axis=1)
-    return np.stack([statistic, chi2.sf(statistic.real, present.sum() - 1)], axis=1)
+        return None
+    died, share, factor = _shares_of_times(events, risk)
+    difference = (events - share * died[:, None]).sum(axis=2)[:, 1:]
+    weighted = share * factor[:, None]
+    covariance = -np.einsum("bgt,bht->bgh", weighted, share)
+    groups = np.arange(len(present))
+    covariance[:, groups, groups] += weighted.sum(axis=2)
+    return present, difference, np.linalg.solve(covariance[:, 1:, 1:], difference[:, :, None])[:, :, 0]
 
 
 def _shares_of_times(events: NDArray[Any], risk: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -211,14 +221,3 @@ def _shares_of_times(events: NDArray[Any], risk: NDArray[Any]) -> tuple[NDArray[
     share = risk / np.where(everybody.real > 0.5, everybody, 1.0)[:, None]
     others = np.where(everybody.real > 1.5, everybody - 1, 1)
     return died, share, np.where(everybody.real > 1.5, died * (everybody - died) / others, 0)
-
-
-def _of_groups(events: NDArray[Any], risk: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Events of each group beyond those expected, (b, groups), and their covariance (b, groups, groups)."""
-    died, share, factor = _shares_of_times(events, risk)
-    difference = (events - share * died[:, None]).sum(axis=2)
-    weighted = share * factor[:, None]
-    covariance = -np.einsum("bgt,bht->bgh", weighted, share)
-    groups = np.arange(len(share[0]))
-    covariance[:, groups, groups] += weighted.sum(axis=2)
-    return difference, covariance
