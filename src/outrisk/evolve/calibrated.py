@@ -192,15 +192,14 @@ class Pool:
         weights = self._near(weights)
         if self._many:
             return weights
-        asked, free = self._asked(weights, True, np.float32, free=True), False
-        left = asked.left(asked.spread(weights))
-        if asked.rests and left > MUCH:
+        asked, free = self._asked(weights, True, np.float32), False
+        if asked.rests and (left := self._left(weights, True)) > MUCH:
             other = self._near(weights, True)
-            free = self._left(other, True) < LESS * left
-            weights = other if free else weights
+            if self._left(other, True) < LESS * left:
+                weights, free = other, True
+                asked = self._asked(weights, True, np.float32, free)
         if n <= TUNING.anew:
             return weights
-        asked = self._asked(weights, True, np.float32, free)
         spread = asked.spread(weights)
         if not asked.coarse(spread):
             return weights

@@ -129,8 +129,8 @@ def _towards(problem: Problem, codes: Codes, few: list[_Cell], many: list[_Cell]
         some = rng.permutation(cell.there)[:FROM]
         anyone.append(some)
         for j in cell.variables:
-            for value in rng.permutation(problem.codebook.sizes[j])[: VISITS * max(1, FROM // len(some))]:
-                take(some, [j], np.array([value]))
+            values = rng.permutation(problem.codebook.sizes[j])[: VISITS * max(1, FROM // max(1, len(some)))]
+            take(np.tile(some, len(values)), [j], np.repeat(values, len(some))[:, None])
     every = np.unique(np.concatenate(anyone))
     for cell in few:
         take(every, cell.variables, cell.values)
