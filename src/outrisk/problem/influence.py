@@ -22,6 +22,7 @@ Records = NDArray[np.uint16]  # codes (n, variables)
 _SLIGHT = 1e-9  # what is left out of a number's dependence on the information, of the largest in it
 _PIVOT = 0.1  # share of its largest element that the largest on the diagonal of a form must be to be divided by
 _COLUMNS = 3  # columns divided by, at most, as errors grow with each
+_NOTHING = 1e-150  # what a number depends on the information by, at most, where it is left out: its square underflows
 _CHUNK = 1_000  # records that are looked at together
 _LARGEST = 700.0  # of an exponent
 
@@ -136,7 +137,7 @@ class ModelRecords:
         """Add to `found` what comes by the information: a quadratic form of each number, mostly of rank one or two."""
         size, k = self.model.n_score, self.rows.shape[1]
         low, high = self._triangle
-        some = np.flatnonzero(jacobian.any(axis=1))
+        some = np.flatnonzero(np.abs(jacobian).max(axis=1) > _NOTHING)
         if not len(some):
             return
         forms = np.zeros((len(some), size, size))
