@@ -10,6 +10,7 @@ from outrisk.codebook import Codebook, Variable
 from outrisk.evolve.problem import Problem
 from outrisk.outputs.base import Common
 from outrisk.problem.blocks import Mask, Model, Tally, Term, Weight, joint_over
+from outrisk.problem.formulas import Formula
 from outrisk.problem.released import Bounds, ModelPart, Released, TallyPart
 
 FAMILIES = ("none", "ols", "logit", "probit", "poisson", "mnlogit")
@@ -36,6 +37,9 @@ class Identity:
 
     def bounds(self, totals, low, high):
         return Bounds(low, high, np.ones(self.size), np.arange(self.size), np.full(self.size, 2.0))
+
+    def formulas(self, n_numbers):
+        return [Formula("total", np.array([at])) for at in range(n_numbers)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,11 +15,12 @@ import numpy as np
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.compiled.sums import bends_of
 from outrisk.evolve.number_errors import Errors, errors_of
-from outrisk.evolve.problem import Problem, made_of_counts
+from outrisk.evolve.problem import Problem
 from outrisk.evolve.tuning import TUNING
 from outrisk.evolve.weights import Fitness, Weights, of_model, of_tally
 from outrisk.problem.algebra import invert
 from outrisk.problem.blocks import Array
+from outrisk.problem.counts import made_of_counts
 from outrisk.problem.released import Bounds, ModelPart, TallyPart
 
 WITHIN = 1.0  # standard errors of the coefficients within which third derivatives tell how an information bends

@@ -14,6 +14,7 @@ from outrisk.evolve.compiled.layout import Codes, Plan
 from outrisk.evolve.compiled.plan import build_plan, kinds_of
 from outrisk.evolve.compiled.sums import information_of, totals_of
 from outrisk.problem.blocks import Array, Mask, Tally
+from outrisk.problem.counts import counts_alone, made_of_counts
 from outrisk.problem.influence import ModelRecords, records_of_model, records_of_tally
 from outrisk.problem.released import ROUNDING, ModelPart, Part, Released, TallyPart
 from outrisk.problem.sampling import sampling_errors
@@ -50,14 +51,15 @@ class Problem:
 
     @cached_property
     def counts(self) -> Problem | None:
-        """The same problem with the outputs that are counts alone; None where there are none, or no models."""
-        chosen = [
-            output
-            for output in self.released
-            if output.known.any() and all(isinstance(part, TallyPart) and made_of_counts(part) for part in output.parts)
-        ]
-        models = any(isinstance(part, ModelPart) for part in self.parts)
-        return replace(self, released=tuple(chosen)) if chosen and models else None
+        """The same problem with the counts of tables alone; None where there are none, or nothing else."""
+        found = [counts_alone(output) for output in self.released]
+        chosen = [output for output in found if output is not None and output.known.any()]
+        return replace(self, released=tuple(chosen)) if chosen and self.sums else None
+
+    @cached_property
+    def sums(self) -> bool:
+        """Whether there is more than counts: regressions and other models, sums or quantiles of values."""
+        return any(isinstance(part, ModelPart) or not made_of_counts(part) for part in self.parts)
 
     @cached_property
     def plan(self) -> Plan:
@@ -162,8 +164,3 @@ class Problem:
             else np.zeros((0, 0))
             for part, _, _, block in self.slices
         )
-
-
-def made_of_counts(part: TallyPart) -> bool:
-    """Whether a part is made of counts alone, weighted or not."""
-    return all(block.value is None for block in part.blocks)

@@ -36,11 +36,12 @@ Phase = Literal["approach", "counts", "closing", "together", "apart"]
 
 
 def tightens(problem: Problem, settings: LocalSearchSettings) -> bool:
-    """Whether numbers may have to tighten together, swaps being annealed in batches: those of a model beside another
-    output, or beside its own coefficients. Coefficients alone are met without (benchmarks/engine.py).
+    """Whether numbers may have to tighten together, swaps being annealed in batches: those of a model, or sums of
+    values, beside another output, or a model's beside its own coefficients. Coefficients alone are met without
+    (benchmarks/engine.py).
     """
-    models = [part.model for part in problem.parts if isinstance(part, ModelPart)]
-    return bool(models) and settings.tighten > 0.0 and pull_apart(problem)
+    beside = pull_apart(problem) or any(len(part.blocks) > 1 for part in problem.parts)
+    return problem.sums and settings.tighten > 0.0 and beside
 
 
 class Schedule:

@@ -20,6 +20,7 @@ from scipy.special import softmax
 
 from outrisk.evolve.problem import Problem
 from outrisk.problem.blocks import Array, Tally
+from outrisk.problem.counts import counts_in
 from outrisk.problem.released import Bounded, Margins, TallyPart
 
 _UNKNOWN = 0.5  # records at least taken to be in a cell of which nothing was released
@@ -204,20 +205,27 @@ def _with(
 def tables_of(problem: Problem) -> list[Table]:
     """The tables of counts that were released."""
     found = list[Table]()
-    for part, which in _counting(problem):
-        low, high = problem.low[which], problem.high[which]
-        if not isinstance(part.map, Shared) and (part.map.bounds(np.ones(len(low)), low, high).unit == 1.0).all():
-            found += _split(part, part.map, low, high, problem)
+    for part, _, which, _ in problem.slices:
+        one = counts_in(part) if isinstance(part, TallyPart) else None
+        if one is None or isinstance(one[0].map, Shared) or not _counts_each(*one):
+            continue
+        low, high = problem.low[which][one[1]], problem.high[which][one[1]]
+        if (one[0].map.bounds(np.ones(len(low)), low, high).unit == 1.0).all():
+            found += _split(one[0], one[0].map, low, high, problem)
     return [table for table in found if table.counts.sum() > 0]
 
 
 def _counting(problem: Problem) -> Iterator[tuple[TallyPart, slice]]:
     """Parts of which each number has a total of its own, which counts records among all; and their numbers."""
     for part, _, which, _ in problem.slices:
-        if not isinstance(part, TallyPart) or sum(block.size for block in part.blocks) != part.n_numbers:
-            continue
-        if not any(block.masks or block.weight or block.value is not None for block in part.blocks):
+        if isinstance(part, TallyPart) and _counts_each(part, range(part.n_numbers)):
             yield part, which
+
+
+def _counts_each(part: TallyPart, numbers: Sequence[int] | NDArray[np.int64]) -> bool:
+    """Whether each of these numbers of a part has a total of its own, which counts records among all."""
+    plain = not any(block.masks or block.weight or block.value is not None for block in part.blocks)
+    return plain and sum(block.size for block in part.blocks) == len(numbers)
 
 
 def _split(part: TallyPart, counts_of: Bounded, low: Array, high: Array, problem: Problem) -> list[Table]:

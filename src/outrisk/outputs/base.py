@@ -18,6 +18,7 @@ from outrisk.expressions import Expression, read_expression
 from outrisk.microdata import Microdata, decode
 from outrisk.problem.analysis import Analysis, RecordCounts
 from outrisk.problem.blocks import Joint, Mask, joint_of
+from outrisk.problem.counts import middle
 from outrisk.problem.released import Part, Released
 
 if TYPE_CHECKING:
@@ -200,13 +201,6 @@ def record_counts(labels: Sequence[str], label: str, low: Array, high: Array) ->
     if label in labels:
         at = labels.index(label)
         yield RecordCounts((), low[at], high[at])
-
-
-def middle(low: Array, high: Array) -> Array:
-    """One value for each range: its middle; its finite end where the other is infinite; 0 where both are."""
-    ends = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high, 0.0))
-    both = np.isfinite(low) & np.isfinite(high)
-    return np.where(both, 0.5 * (np.where(both, low, 0.0) + np.where(both, high, 0.0)), ends)
 
 
 @dataclass(frozen=True)

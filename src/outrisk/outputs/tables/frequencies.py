@@ -24,8 +24,9 @@ from outrisk.outputs.tables.cells import Cells
 from outrisk.outputs.tables.checks import check_shares, check_sum, check_whole, check_within
 from outrisk.outputs.tables.counted import TOTAL, counts_of
 from outrisk.outputs.tables.protection import UNPROTECTED, Protection
-from outrisk.outputs.tables.shares import Counts, Shares
+from outrisk.outputs.tables.shares import Shares
 from outrisk.problem.analysis import RecordCounts
+from outrisk.problem.counts import Counts
 from outrisk.problem.released import TallyPart, half_digit
 
 Show = Literal["counts", "proportions", "row_percentages", "column_percentages"]

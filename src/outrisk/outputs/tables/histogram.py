@@ -22,7 +22,8 @@ from outrisk.outputs.tables.bases import bases_of, no_bases
 from outrisk.outputs.tables.cells import Cells
 from outrisk.outputs.tables.checks import check_shares, check_whole, check_within
 from outrisk.outputs.tables.protection import UNPROTECTED, Protection
-from outrisk.outputs.tables.shares import Counts, Shares
+from outrisk.outputs.tables.shares import Shares
+from outrisk.problem.counts import Counts
 from outrisk.problem.released import TallyPart, half_digit
 
 Bars = Literal["counts", "proportions", "density"]

@@ -21,9 +21,9 @@ from outrisk.outputs.tables.checks import check_sum, check_whole, check_within
 from outrisk.outputs.tables.counted import counts_of
 from outrisk.outputs.tables.moments import Moments
 from outrisk.outputs.tables.protection import UNPROTECTED, Protection, rounded, withheld
-from outrisk.outputs.tables.shares import Counts
 from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.blocks import Tally
+from outrisk.problem.counts import Counts
 from outrisk.problem.released import TallyPart, half_digit
 
 Statistic = Literal["mean", "sum", "sd", "count"]

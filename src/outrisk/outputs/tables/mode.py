@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from outrisk.codebook import Codebook
 from outrisk.microdata import Microdata, decode
-from outrisk.outputs.base import Array, Common, Entry, middle
+from outrisk.outputs.base import Array, Common, Entry
 from outrisk.outputs.tables.as_given import Sheet, sheet_of_values
 from outrisk.outputs.tables.cells import Cells
 from outrisk.outputs.tables.checks import check_within, unknown
 from outrisk.outputs.tables.counted import counts_of
 from outrisk.outputs.tables.protection import UNPROTECTED, Protection, rounded, withheld
-from outrisk.outputs.tables.shares import Counts
 from outrisk.problem.analysis import RecordCounts
+from outrisk.problem.counts import Counts, middle
 from outrisk.problem.formulas import Formula
 from outrisk.problem.released import Bounds, TallyPart, half_digit
 

@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from outrisk.outputs.base import Array, middle
+from outrisk.outputs.base import Array
 from outrisk.outputs.tables.checks import unknown
+from outrisk.problem.counts import middle
 from outrisk.problem.formulas import Formula
 from outrisk.problem.released import Bounds
 

@@ -20,9 +20,9 @@ from outrisk.outputs.tables.checks import check_order, check_within
 from outrisk.outputs.tables.counted import counts_of
 from outrisk.outputs.tables.protection import UNPROTECTED, Protection, rounded, withheld
 from outrisk.outputs.tables.ranks import Cut, Ranks, cut_at, fewest_records
-from outrisk.outputs.tables.shares import Counts
 from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.blocks import Tally
+from outrisk.problem.counts import Counts
 from outrisk.problem.released import TallyPart, half_digit
 
 NAMED = {"min": 0.0, "median": 0.5, "max": 1.0}

@@ -12,40 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from outrisk.codebook import Codebook
-from outrisk.outputs.base import Array, middle, support_frame
+from outrisk.outputs.base import Array, support_frame
 from outrisk.outputs.tables.bases import Bases, Cells
 from outrisk.outputs.tables.checks import unknown
 from outrisk.problem.blocks import Tally, joint_of
+from outrisk.problem.counts import Counts, middle
 from outrisk.problem.formulas import Formula
 from outrisk.problem.released import Bounds, Margins, TallyPart
-
-
-@dataclass(frozen=True, eq=False)
-class Counts:
-    """Published numbers that are totals themselves: number[i] (m,) is the position of total i's number.
-
-    spread: variance of a total divided by its size (1 without weights).
-    """
-
-    number: NDArray[np.int64]
-    spread: float = 1.0
-    differentiable = True
-
-    def numbers(self, totals: Array) -> Array:
-        """The totals, in the order of the numbers."""
-        numbers = np.empty(len(totals))
-        numbers[self.number] = totals
-        return numbers
-
-    def bounds(self, totals: Array, low: Array, high: Array) -> Bounds:
-        """The ranges themselves."""
-        low, high = low[self.number], high[self.number]
-        variance = np.maximum(self.spread * np.maximum(middle(low, high), 1.0), self.spread**2)
-        return Bounds(low, high, np.ones(len(low)), self.number, variance)
-
-    def formulas(self, n_numbers: int) -> list[Formula]:
-        """Each the total."""
-        return [Formula("total", np.array([at])) for at in np.argsort(self.number)]
 
 
 def counting(
