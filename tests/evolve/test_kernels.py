@@ -15,12 +15,12 @@ from outrisk.evolve.candidate import Candidate, breaks_rule, draw_candidate
 from outrisk.evolve.compiled import climb as kernels
 from outrisk.evolve.compiled.layout import FAMILIES as NUMBER
 from outrisk.evolve.compiled.layout import PROFILE, WHOLE
-from outrisk.evolve.compiled.plan import build_plan
+from outrisk.evolve.compiled.plan import build_plan, marks_of
 from outrisk.evolve.compiled.record import derivatives
 from outrisk.evolve.compiled.sums import information_of
 from outrisk.evolve.linear_map import linearise
 from outrisk.evolve.start import uniform
-from outrisk.problem.blocks import joint_over
+from outrisk.problem.blocks import Tally, joint_over
 from outrisk.problem.released import ModelPart
 
 SEEDS = st.integers(0, 10_000)
@@ -192,3 +192,13 @@ def test_the_contribution_of_one_record_is_what_its_model_says():
     expected = model_contribution(block, one[0], block.response[level(block.place, one[0])])
     weight = block.weight.by_code[one[0][block.weight.variable]] if block.weight else 1.0
     np.testing.assert_allclose(problem.totals(one)[: block.size], weight * expected, **close)
+
+
+def test_values_are_marked_at_which_a_count_begins_or_ends():
+    """Of the values 0 to 9: those below 3, 3 itself, those from 5; in one group from 8."""
+    sizes = [2, 10]
+    joint = joint_over((0, 1), sizes)
+    cell = np.array([[0, 0, 0, 1, -1, 2, 2, 2, 2, 2], [0, 0, 0, 1, -1, -1, -1, -1, 2, 2]], np.int32)
+    tally = Tally(joint, 3, cell.ravel())
+    assert marks_of(1, [tally], sizes) == [2, 3, 4, 5, 7, 8]
+    assert marks_of(1, [replace(tally, value=np.ones(20)), Tally(joint, 20)], sizes) == []

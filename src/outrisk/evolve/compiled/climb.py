@@ -55,6 +55,7 @@ from outrisk.evolve.compiled.sums import add_all, work_of
 # fmt: off
 ALL_VALUES = 128  # up to this support size a visit looks at every value of a variable in tallies, beyond at SAMPLED
 SAMPLED = 32
+MARKED = 0.5  # of the values drawn at random, where there are some at which counts begin or end
 MODELLED = 3  # values for which the models are asked: they cost the most
 BITS, RING = 15, 4  # records met last that are alike in all that tables see: kept by a hash of that, so many each
 SWAPPING = 0.5  # share of visits that look for such exchanges alone, at least
@@ -422,8 +423,10 @@ def _other(size, ordered, old, rng):
 
 
 @jit
-def _propose(codes, j, size, old, ordered, count, values, partners, rng):
-    """Some values to look at: neighbours, values at random, and those of other records, to be had in exchange."""
+def _propose(codes, j, size, old, ordered, marks, count, values, partners, rng):
+    """Some values to look at: neighbours, values at which counts begin or end, values at random, and those of other
+    records, to be had in exchange.
+    """
     for c in range(count):
         partners[c] = -1
         if c % 2:
@@ -432,6 +435,8 @@ def _propose(codes, j, size, old, ordered, count, values, partners, rng):
         elif ordered and rng.random() < 0.3:
             step = 1 + c // 8
             values[c] = min(size - 1, max(0, old + (step if rng.random() < 0.5 else -step)))
+        elif len(marks) > 0 and rng.random() < MARKED:
+            values[c] = marks[int(rng.random() * len(marks))]
         else:
             values[c] = int(rng.random() * size)
 
@@ -596,8 +601,7 @@ def visit_all(plan, codes, totals, low, high, weight, forms, profiles, residual,
     values, partners = np.empty(most_values, np.int64), np.empty(most_values, np.int64)
     wanting = np.empty((most_values, most_values), np.int64)  # who has the row's value and would take the column's
     price = np.empty((most_values, most_values))  # and the change that would bring
-    changed = 0
-    looked = 0
+    changed = looked = 0
     order = np.arange(len(active))
     shuffle(order, len(order), rng)
     for turn in range(len(order)):
@@ -605,6 +609,7 @@ def visit_all(plan, codes, totals, low, high, weight, forms, profiles, residual,
         size = plan.sizes[j]
         ruled = plan.rule_ptr[j + 1] > plan.rule_ptr[j]
         start, end = plan.var_ptr[j], plan.var_ptr[j + 1]
+        marks = plan.marks[plan.mark_ptr[j] : plan.mark_ptr[j + 1]]
         modelled, tallied = _stand_beside(plan, j, beside, rng)
         _forget(met, wanting)
         every = tallied and size <= ALL_VALUES  # every value, and so exchanges with whoever wants it
@@ -621,7 +626,7 @@ def visit_all(plan, codes, totals, low, high, weight, forms, profiles, residual,
             old = np.int64(codes[i, j])
             only_swaps = swapping and rng.random() < max(SWAPPING, 1.0 - 8.0 / size)
             if not every:
-                _propose(codes, j, size, old, plan.numeric[j], n_values, values, partners, rng)
+                _propose(codes, j, size, old, plan.numeric[j], marks, n_values, values, partners, rng)
             looked += 0 if only_swaps else n_values - 1
             for c in range(n_values):
                 tally[c] = 0.0

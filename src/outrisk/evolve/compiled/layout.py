@@ -50,6 +50,8 @@ class Plan(NamedTuple):
     var_ptr: NDArray[np.int64]  # (p + 1,) into var_blocks
     var_blocks: NDArray[np.int64]  # addresses of the blocks that depend on each variable
     blocks: NDArray[np.int64]  # (B,) addresses of all blocks
+    mark_ptr: NDArray[np.int64]  # (p + 1,) into marks
+    marks: NDArray[np.int64]  # values of each variable at which a count begins or ends: those around a quantile
     rule_ptr: NDArray[np.int64]  # (p + 1,) into rules
     rules: NDArray[np.int64]  # addresses of the rules on each variable, each laid out as a mask
     extent: NDArray[np.int64]  # totals; most design entries, total entries, equations, numbers of a model; bins

@@ -44,6 +44,7 @@ def build_plan(
     addresses = [flat.add(block, numbers) for block, numbers in zip(blocks, n_numbers, strict=True)]
     ruled = [flat.mask(rule) for rule in rules]
     p = len(codebook.variables)
+    marks = [marks_of(j, blocks, codebook.sizes) if v.numeric else [] for j, v in enumerate(codebook.variables)]
     used = [variables(block) for block in blocks]
     by_variable = [[at for at, on in zip(addresses, used, strict=True) if j in on] for j in range(p)]
     rules_by = [[at for at, rule in zip(ruled, rules, strict=True) if j in rule.joint.variables] for j in range(p)]
@@ -54,6 +55,8 @@ def build_plan(
         var_ptr=_pointers(by_variable),
         var_blocks=_ints([at for on in by_variable for at in on]),
         blocks=_ints(addresses),
+        mark_ptr=_pointers(marks),
+        marks=_ints([value for those in marks for value in those]),
         rule_ptr=_pointers(rules_by),
         rules=_ints([at for on in rules_by for at in on]),
         extent=_ints(
@@ -73,6 +76,21 @@ def build_plan(
         cols=np.concatenate([np.zeros(0, np.int32), *flat.cols]),
         vals=np.concatenate([np.zeros(0), *flat.vals]),
     )
+
+
+def marks_of(j: int, blocks: Sequence[Block], sizes: Sequence[int]) -> list[int]:
+    """Values of a variable at which a count of a tally, of several values each, begins or ends; ascending."""
+    found = np.zeros(sizes[j], np.bool_)
+    for block in blocks:
+        if not isinstance(block, Tally) or block.cell is None or block.value is not None:
+            continue
+        if j in block.place.variables:
+            shape = [sizes[v] for v in block.place.variables]
+            cell = np.moveaxis(block.cell.reshape(shape), block.place.variables.index(j), 0).reshape(sizes[j], -1)
+            new = (cell[1:] != cell[:-1]).any(axis=1)
+            found[1:] |= new
+            found[:-1] |= new
+    return [int(value) for value in np.flatnonzero(found)]
 
 
 def merge_terms(terms: Sequence[Term], sizes: Sequence[int], limit: int = MERGED) -> list[Term]:
