@@ -44,7 +44,7 @@ def problem_of(data, *by):
 @pytest.mark.parametrize("by", [[("a", "c"), ("b", "a"), ("b", "c")], [("c", "a", "b")]])
 def test_records_start_as_the_strongest_tables_say(chain, by):
     problem = problem_of(chain, *by)
-    tree = {frozenset({j, given}) for j, given, _ in links(tables_of(problem), problem.codebook.sizes)}
+    tree = {frozenset({each.variable, *each.given}) for each in links(tables_of(problem), problem.codebook.sizes)}
     assert tree == {frozenset({0}), frozenset({0, 1}), frozenset({1, 2}), frozenset({3})}
     codes = draw_candidate(problem, from_released(problem), np.random.default_rng(1)).codes
     for one, other in ((0, 1), (1, 2)):

@@ -108,7 +108,7 @@ def pool_of(
 
 
 @dataclass(frozen=True, eq=False)
-class _Asked:
+class Asked:
     """Equations of the weights: influence of each record, dense (N, d), and then sparse (N, s); what is missing,
     and what may be (d + s,); which are standard errors away from their digits; whether any number rests on coefficients
     (a p-value does).
@@ -120,6 +120,35 @@ class _Asked:
     slack: Array
     firm: NDArray[np.bool_]
     rests: bool
+
+    @classmethod
+    def of_all(
+        cls,
+        dense: list[tuple[Array, Array, Array, NDArray[np.bool_]]],
+        thin: list[tuple[sparse.csr_matrix, Array, Array]],
+        weights: Array,
+        n_records: int,
+        precision: DTypeLike = np.float64,
+        rests: bool = False,
+    ) -> Asked:
+        """Of these equations, each list with influence, what is missing and what may be, and that all records add up to
+        their number.
+        """
+        every = np.ones((len(weights), 1), precision), np.array([n_records - weights.sum()]), np.array([0.5])
+        return cls(
+            np.hstack([every[0], *(each[0] for each in dense)]),
+            sparse.hstack([sparse.csr_matrix((len(weights), 0)), *(each[0] for each in thin)], format="csr"),
+            np.concatenate([every[1], *(each[1] for each in (*dense, *thin))]),
+            np.concatenate([every[2], *(each[2] for each in (*dense, *thin))]),
+            np.concatenate(
+                [
+                    np.zeros(1, np.bool_),
+                    *(each[3] for each in dense),
+                    *(np.zeros(len(each[1]), np.bool_) for each in thin),
+                ]
+            ),
+            rests,
+        )
 
     def along(self, theta: Array) -> Array:
         """Change of the log weights (N,)."""
@@ -164,6 +193,43 @@ class _Asked:
             return np.asarray(linalg.cho_solve(root, gradient / scale, check_finite=False) / scale)
         except linalg.LinAlgError:  # by rounding
             return np.asarray(np.linalg.solve(covariance, gradient / scale) / scale)
+
+
+def nearest(asked: Asked, start: Array) -> Array:
+    """The weights (N,) nearest to the start, in relative entropy, that meet what is linear in them, as near as it goes:
+    Newton's method.
+    """
+    slack = np.maximum(asked.slack, TUNING.loose * asked.spread(start))
+    theta, tilt, weights = np.zeros(len(slack)), np.zeros(len(start)), start
+    target = asked.missing + asked.sums(start)
+
+    def left(tilt: Array, theta: Array) -> float:
+        return float(start @ np.exp(tilt) - theta @ target + 0.5 * (slack * theta) @ (slack * theta))
+
+    value = left(tilt, theta)
+    for _ in range(STEPS[0]):
+        gradient = target - asked.sums(weights) - slack**2 * theta
+        step = asked.step(weights, gradient, slack)
+        move, fall = asked.along(step), float(gradient @ step)
+        share = min(1.0, LEAP / max(float(move.max()), 1e-300))
+        while share > 1e-6 and left(tilt + share * move, theta + share * step) > value - 0.1 * share * fall:
+            share /= 2.0
+        theta, tilt = theta + share * step, tilt + share * move
+        value, weights = left(tilt, theta), start * np.exp(tilt)
+        if fall < GAIN or share < STUCK:
+            break
+    return weights
+
+
+def equations_of_tallies(
+    problem: Problem, part: TallyPart, which: slice, member: sparse.csr_matrix, weights: Array
+) -> tuple[sparse.csr_matrix, Array, Array]:
+    """The equations of the numbers of a part at these weights: influence of each record (N, s), what is missing and
+    what may be (s,); `member`: what each record adds to each total.
+    """
+    low, high, tolerance = problem.low[which], problem.high[which], problem.tolerance[which]
+    tallied = equations_of(part, np.asarray(member.T @ weights), low, high, tolerance)
+    return member @ tallied.rows.T, tallied.missing, tallied.half
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,28 +298,8 @@ class Pool:
         return asked.far(asked.spread(weights))
 
     def _linear(self, start: Array) -> Array:
-        """Meet what is linear in the weights, as near as it goes beside relative entropy: Newton's method."""
-        asked = self._asked(start, False)
-        slack = np.maximum(asked.slack, TUNING.loose * asked.spread(start))
-        theta, tilt, weights = np.zeros(len(slack)), np.zeros(len(start)), start
-        target = asked.missing + asked.sums(start)
-
-        def left(tilt: Array, theta: Array) -> float:
-            return float(start @ np.exp(tilt) - theta @ target + 0.5 * (slack * theta) @ (slack * theta))
-
-        value = left(tilt, theta)
-        for _ in range(STEPS[0]):
-            gradient = target - asked.sums(weights) - slack**2 * theta
-            step = asked.step(weights, gradient, slack)
-            move, fall = asked.along(step), float(gradient @ step)
-            share = min(1.0, LEAP / max(float(move.max()), 1e-300))
-            while share > 1e-6 and left(tilt + share * move, theta + share * step) > value - 0.1 * share * fall:
-                share /= 2.0
-            theta, tilt = theta + share * step, tilt + share * move
-            value, weights = left(tilt, theta), start * np.exp(tilt)
-            if fall < GAIN or share < STUCK:
-                break
-        return weights
+        """Meet what is linear in the weights, as near as it goes beside relative entropy."""
+        return nearest(self._asked(start, False), start)
 
     def _near(self, weights: Array, free: bool = False, firmly: bool = False) -> Array:
         """Meet all numbers, to first order at each step, as near as it goes; `free`: with coefficients that may change,
@@ -319,7 +365,7 @@ class Pool:
             for seen in self._seen
         ]
 
-    def _asked(self, weights: Array, every: bool, precision: DTypeLike = np.float64, free: bool = False) -> _Asked:
+    def _asked(self, weights: Array, every: bool, precision: DTypeLike = np.float64, free: bool = False) -> Asked:
         """The equations at these weights; `every`: those too that are not linear in them; `free`: as coefficients may
         change, too. Single precision is enough for a step, but not for what records add up to at six digits.
         """
@@ -331,34 +377,8 @@ class Pool:
                 found, own = self._of_model(part, which, seen, weights, every, precision, free)
                 dense, rests = dense + found, rests or own
             elif isinstance(part, TallyPart):
-                thin.append(self._of_tallies(part, which, member, weights))
-        every_record = (
-            np.ones((len(weights), 1), precision),
-            np.array([self.problem.n_records - weights.sum()]),
-            np.array([0.5]),
-        )
-        return _Asked(
-            np.hstack([every_record[0], *(each[0] for each in dense)]),
-            sparse.hstack([sparse.csr_matrix((len(weights), 0)), *(each[0] for each in thin)], format="csr"),
-            np.concatenate([every_record[1], *(each[1] for each in (*dense, *thin))]),
-            np.concatenate([every_record[2], *(each[2] for each in (*dense, *thin))]),
-            np.concatenate(
-                [
-                    np.zeros(1, np.bool_),
-                    *(each[3] for each in dense),
-                    *(np.zeros(len(each[1]), np.bool_) for each in thin),
-                ]
-            ),
-            rests,
-        )
-
-    def _of_tallies(
-        self, part: TallyPart, which: slice, member: sparse.csr_matrix, weights: Array
-    ) -> tuple[sparse.csr_matrix, Array, Array]:
-        problem = self.problem
-        low, high, tolerance = problem.low[which], problem.high[which], problem.tolerance[which]
-        tallied = equations_of(part, np.asarray(member.T @ weights), low, high, tolerance)
-        return member @ tallied.rows.T, tallied.missing, tallied.half
+                thin.append(equations_of_tallies(self.problem, part, which, member, weights))
+        return Asked.of_all(dense, thin, weights, self.problem.n_records, precision, rests)
 
     def _of_model(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 
@@ -13,8 +14,9 @@ from scipy.special import expit, gammaln, ndtr, softmax
 from outrisk.evolve.calibrated import applies, draw_calibrated, many_numbers, pool_of
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.problem import Problem
+from outrisk.evolve.shaped import Shape, shapes
 from outrisk.evolve.told_counts import Table, open_shares, settled, tables_of
-from outrisk.problem.blocks import Array, Model, level_in
+from outrisk.problem.blocks import Array, Model, joint_over, level_in
 from outrisk.problem.released import ModelPart
 
 Draw = Callable[[int, np.random.Generator], Codes]  # draws so many records
@@ -22,6 +24,15 @@ _DRAWN = ("logit", "probit", "poisson", "mnlogit")  # families whose response ca
 _CHUNK = 1 << 16  # records, so that their chances need little memory
 _GOLDEN = (5.0**0.5 - 1.0) / 2.0  # steps of this size cover the unit interval evenly, however many they are
 _LARGEST = 50.0  # of the exponent of a Poisson mean
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """A variable, those that it is drawn given, and its chances, a row for each combination of their levels."""
+
+    variable: int
+    given: tuple[int, ...]
+    chances: Array
 
 
 def uniform(problem: Problem) -> Draw:
@@ -60,8 +71,8 @@ def from_released(problem: Problem) -> Draw:
 
     Each variable is drawn given the one it depends on most, of each value as many records as its share says, to whole
     numbers, in random order (Chow and Liu 1968: the tree of variables with the largest sum of mutual information).
-    Variables without a table are uniform; after that the response of a model is drawn from the model, at its published
-    coefficients.
+    Then values that no table counts, as what was published of them says (shaped.py); other variables are uniform. After
+    that the response of a model is drawn from the model, at its published coefficients.
     """
     return partial(_settled_anew, problem) if open_shares(problem) else _from_tables(problem)
 
@@ -74,17 +85,25 @@ def _settled_anew(problem: Problem, n: int, rng: np.random.Generator) -> Codes:
 def _from_tables(problem: Problem) -> Draw:
     tables, sizes = tables_of(problem), problem.codebook.sizes
     counted = {j for table in tables for j in table.variables}
-    return partial(_in_turn, links(tables, sizes), list(_responses(problem, counted)), sizes)
+    order = links(tables, sizes)
+    shaped = list(shapes(problem, tables, _along(order, sizes, problem.n_records, np.random.default_rng(0))))
+    counted |= {each.variable for each in shaped}
+    return partial(_in_turn, order, shaped, list(_responses(problem, counted)), sizes)
 
 
 def _in_turn(
-    order: list[tuple[int, int, Array]],
+    order: list[Link],
+    shaped: list[Shape],
     responses: list[tuple[Model, NDArray[np.int64]]],
     sizes: Sequence[int],
     n: int,
     rng: np.random.Generator,
 ) -> Codes:
     codes = _along(order, sizes, n, rng)
+    for shape in shaped:
+        group = _drawn(codes, shape.given, shape.chances, sizes, rng)
+        first, last = shape.edges[group], shape.edges[group + 1]
+        codes[:, shape.variable] = first + ((last - first) * rng.random(n)).astype(np.int64)
     for model, levels in responses:
         _respond(model, levels, codes, rng)
     return codes
@@ -150,10 +169,8 @@ def _likelihoods(model: Model, eta: Array, y: Array) -> Array:
     return np.asarray(np.where(y > 0.5, mean, 1.0 - mean))
 
 
-def links(tables: list[Table], sizes: Sequence[int]) -> list[tuple[int, int, Array]]:
-    """Variables in the order in which they are drawn, each with the one it is drawn given (itself: none) and its
-    chances (sizes[given], sizes[variable]), or (1, sizes[variable]).
-    """
+def links(tables: list[Table], sizes: Sequence[int]) -> list[Link]:
+    """Variables in the order in which they are drawn, each given one other at most."""
     ones: dict[int, Array] = {}
     pairs: dict[tuple[int, int], Array] = {}
     for table in tables:
@@ -171,33 +188,44 @@ def links(tables: list[Table], sizes: Sequence[int]) -> list[tuple[int, int, Arr
             joint = pairs[one, other]
             j, given, joint = (other, one, joint) if other in left else (one, other, joint.T)
             total = joint.sum(axis=1, keepdims=True)
-            found.append(
-                (j, given, np.where(total > 0, joint, joint.sum(axis=0)) / np.where(total > 0, total, joint.sum()))
-            )
+            chances = np.where(total > 0, joint, joint.sum(axis=0)) / np.where(total > 0, total, joint.sum())
+            found.append(Link(j, (given,), chances))
         else:
             j = min(left, key=lambda j: (j not in ones, j))
             chances = ones.get(j, np.ones(sizes[j]))
-            found.append((j, j, (chances / chances.sum())[None, :]))
+            found.append(Link(j, (), (chances / chances.sum())[None, :]))
         left.discard(j)
     return found
 
 
-def _along(order: list[tuple[int, int, Array]], sizes: Sequence[int], n: int, rng: np.random.Generator) -> Codes:
+def _along(order: list[Link], sizes: Sequence[int], n: int, rng: np.random.Generator) -> Codes:
     codes = _empty(n, sizes)
-    for j, given, chances in order:
-        rows = rng.permutation(n)
-        groups = np.zeros(n, np.uint8) if given == j else codes[rows, given]
-        rows = rows[np.argsort(groups, kind="stable")]
-        counts = np.bincount(groups, minlength=len(chances))
-        codes[rows, j] = np.concatenate([_quota(k, share, rng) for k, share in zip(counts, chances, strict=True)])
+    for link in order:
+        codes[:, link.variable] = _drawn(codes, link.given, link.chances, sizes, rng)
     return codes
 
 
-def _quota(n: int, chances: Array, rng: np.random.Generator) -> NDArray[np.int64]:
-    """The n levels that the chances say, each as often as its chance to the next whole number below or above."""
-    steps = np.floor(n * np.cumsum(chances) / np.sum(chances) + rng.random())
-    steps[-1] = n
-    return np.repeat(np.arange(len(chances)), np.diff(np.minimum(steps, n), prepend=0).astype(np.int64))
+def _drawn(
+    codes: Codes, given: tuple[int, ...], chances: Array, sizes: Sequence[int], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """A level for each record (n,), in random order, by the chances for each combination of levels of those given."""
+    rows, groups, found = rng.permutation(len(codes)), np.zeros(len(codes), np.int64), np.zeros(len(codes), np.int64)
+    if given:
+        groups = level_in(joint_over(given, sizes), codes[rows])
+    rows = rows[np.argsort(groups, kind="stable")]
+    found[rows] = _quotas(np.bincount(groups, minlength=len(chances)), chances, rng)
+    return found
+
+
+def _quotas(counts: NDArray[np.int64], chances: Array, rng: np.random.Generator) -> NDArray[np.int64]:
+    """The levels of the records of each group, of so many, one group after the other, that the chances (groups, levels)
+    say: each as often as its chance to the next whole number below or above.
+    """
+    steps = np.cumsum(chances, axis=1) / chances.sum(axis=1, keepdims=True) * counts[:, None]
+    steps = np.minimum(np.floor(steps + rng.random(len(counts))[:, None]), counts[:, None])
+    steps[:, -1] = counts
+    times = np.diff(steps, axis=1, prepend=0.0).astype(np.int64)
+    return np.repeat(np.tile(np.arange(chances.shape[1]), len(counts)), times.ravel())
 
 
 def _information(table: Array) -> float:
