@@ -145,7 +145,7 @@ def no_swaps(_, codes, *__):
     return Edits.of_one(np.zeros(0, np.int64), codes[:0])
 
 
-def of_any(codes, free, variable, sizes, most, rng):
+def of_any(codes, free, variable, numeric, sizes, most, rng):
     """Records that take another value, drawn alike whatever value they have."""
     new = codes[free[:most]]
     new[:, variable] = (new[:, variable] + rng.integers(1, sizes[variable], len(new))) % sizes[variable]

@@ -105,6 +105,27 @@ def test_a_number_printed_coarsely_is_met_anywhere_within_its_digits(few):
     assert beyond == pytest.approx(np.full(q, -0.25))
 
 
+def test_a_data_set_is_compared_where_a_number_has_come_or_gone(few):
+    """A count that leaves its range is one equation more: all that it is off counts, in what it may be."""
+    closing, candidate, _, equations, rng = begun(few)
+    q, before = len(equations.number), closing.merit(equations)
+    assert before == np.inf
+    closing._measure(equations, candidate.codes, rng)
+    whole = closing.merit(equations)
+    met = equations.missing.copy()
+    met[-1] = 0.0
+    gone = replace(
+        equations, number=equations.number[:-1], missing=met[:-1], half=equations.half[:-1], error=equations.error[:-1]
+    )
+    assert closing.merit(gone) == pytest.approx(closing.merit(replace(equations, missing=met)))
+    unit = by_size._unit(equations)[0]
+    more = np.append(equations.number, 10_000)
+    new = [np.append(each, each[0]) for each in (equations.half, equations.error)]
+    come = replace(equations, number=more, missing=np.append(equations.missing, 7.0 * unit), half=new[0], error=new[1])
+    beyond = by_size._beyond(come)[q] / unit
+    assert closing.merit(come) == pytest.approx(whole + beyond**2) and beyond > 1.0
+
+
 def test_a_round_changes_one_value_of_some_records(few):
     closing, candidate, linear, equations, rng = begun(few)
     closing.some, before = 20.0, candidate.codes.copy()

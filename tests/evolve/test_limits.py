@@ -37,8 +37,8 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "local_search.LEAST_VISITS",
     "local_search.MOST_VISITS", "closing.EACH", "closing.KICKS", "closing.PATIENT", "closing.SEEN", "closing.SWEEPS",
     "closing.EARLY", "closing.LATE", "closing.FAR", "closing.HEAVY",
-    "swaps.NUMERIC", "swaps.TRIED", "schedule.STILL", "moves.SWEEPS",
-    "moves.SEEN", "moves.TIMES",
+    "swaps.NUMERIC", "swaps.TRIED", "swaps.AIMED", "shaped.GROUPS", "shaped.CELLS", "shaped.TURNS", "schedule.STILL",
+    "moves.SWEEPS", "moves.SEEN", "moves.TIMES",
     "resolved.BACK", "resolved.COARSE", "resolved.MOST", "resolved.RECORDS", "resolved.ROUNDS", "resolved.STEP",
     # regressions alone: steps and what ends them; how far one may go; how many changes are drawn
     "tilted.STEPS", "tilted.INNER", "tilted.WAIT", "tilted.GAIN", "tilted.HASTE", "tilted.FAR", "tilted.BACK",

@@ -19,6 +19,7 @@ CODEBOOK = Codebook(
         Variable("area", "categorical", tuple("abcdef")),
         Variable("status", "categorical", ("single", "married", "divorced", "widowed")),
         Variable("age", "integer", tuple(range(60))),
+        Variable("income", "integer", tuple(range(0, 100_001, 50))),
         Variable("visits", "integer", tuple(range(6))),
         Variable("sex", "categorical", ("f", "m")),
         Variable("ill", "categorical", ("0", "1")),
@@ -31,7 +32,8 @@ def people(n, rng):
     area, status = rng.choice(6, n, p=np.arange(1, 7) / 21), rng.choice(4, n, p=[0.45, 0.3, 0.2, 0.05])
     age, sex, visits = rng.integers(0, 60, n), rng.integers(0, 2, n), np.minimum(rng.poisson(1.2, n), 5)
     ill = rng.random(n) < 1 / (1 + np.exp(1.5 - age / 30))
-    return Microdata(CODEBOOK, np.stack([area, status, age, visits, sex, ill], axis=1).astype(np.uint16))
+    income = np.minimum(rng.lognormal(6.0, 0.8, n), 2_000)  # in steps of 50
+    return Microdata(CODEBOOK, np.stack([area, status, age, income, visits, sex, ill], axis=1).astype(np.uint16))
 
 
 def table(rng):
@@ -46,10 +48,13 @@ def table(rng):
 
 
 def summary(rng):
-    by = [str(name) for name in rng.permutation(GROUPS)[: rng.integers(0, 3)]]
+    by, value = (
+        [str(name) for name in rng.permutation(GROUPS)[: rng.integers(0, 3)]],
+        str(rng.choice(["age", "income"])),
+    )
     return [
-        {"kind": "magnitudes", "value": "age", "by": by, "statistics": ["mean", "sd"], "decimals": 1},
-        {"kind": "quantiles", "value": "age", "by": by, "quantiles": [0.25, 0.5, 0.75]},
+        {"kind": "magnitudes", "value": value, "by": by, "statistics": ["mean", "sd"], "decimals": 1},
+        {"kind": "quantiles", "value": value, "by": by, "quantiles": [0.25, 0.5, 0.75]},
         {"kind": "histogram", "value": "age", "by": by, "breaks": [0, 20, 40, 60], "show": "proportions"},
         {"kind": "univariate", "variables": ["area", "sex", "visits"]},
         {"kind": "correlations", "variables": ["age", "visits", "ill"]},

@@ -13,7 +13,7 @@ from outrisk.evolve.candidate import Candidate, breaks_rule
 from outrisk.evolve.linear_map import linearise
 from outrisk.evolve.mending import FIRST, GENTLY, MOST, mend
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.swaps import _changes, _partly, bound_by, draw_swaps, drawn_alike, within
+from outrisk.evolve.swaps import _changes, _partly, _transfers, aimed, bound_by, draw_swaps, drawn_alike, within
 from outrisk.evolve.tallied import equations_of
 from outrisk.microdata import from_frame
 from outrisk.outputs import release
@@ -190,10 +190,59 @@ def test_a_class_of_few_changes_as_often_as_one_of_many():
     """Of two classes of 30 and 970, fifty changes are of either in turn, or nearly."""
     codes = np.zeros((1_000, 2), np.uint16)
     codes[:30, 1] = 1
-    some, new = _changes(codes, np.arange(1_000), 1, np.array([3, 2]), 50, np.random.default_rng(1))
+    some, new = _changes(
+        codes, np.arange(1_000), 1, np.zeros(2, np.bool_), np.array([3, 2]), 50, np.random.default_rng(1)
+    )
     assert some.shape == (50, 1) and len(np.unique(some)) == 50
     assert 15 <= (some < 30).sum() <= 30
     assert np.array_equal(new[:, 1], 1 - codes[some[:, 0], 1]) and not new[:, 0].any()
+
+
+def test_a_number_goes_by_short_steps_as_often_as_by_long_ones():
+    """Of changes by a step of any length as many are shorter than the root of the range as are longer."""
+    codes, rng, steps = np.full((4_000, 1), 5_000, np.uint16), np.random.default_rng(1), []
+    for _ in range(20):
+        _, new = _changes(codes, np.arange(4_000), 0, np.ones(1, np.bool_), np.array([10_000]), 4_000, rng)
+        steps.append(np.abs(new[:, 0].astype(int) - 5_000))
+    short = np.array([(each < 100).mean() for each in steps])
+    assert {round(float(share), 1) for share in short} == {0.0, 0.5}
+
+
+def test_what_one_gives_another_takes_and_their_sum_stays():
+    rng = np.random.default_rng(1)
+    codes = np.stack([rng.integers(0, 3, 500), rng.integers(0, 1_000, 500)], axis=1).astype(np.uint16)
+    tags = [rng.integers(0, 1 << 62, size) for size in (3, 1_000)]
+    same, numeric = np.array([True, False]), np.array([False, True])
+    pairs, new = _transfers(codes, np.arange(500), 1, same, numeric, tags, 100, rng)
+    after = new.reshape(len(pairs), 2, 2)
+    assert len(pairs) == 100 and len(np.unique(pairs)) == 200
+    assert (codes[pairs][:, 0, 0] == codes[pairs][:, 1, 0]).all() and (after[:, :, 0] == codes[pairs][:, :, 0]).all()
+    assert (after[:, :, 1].sum(axis=1) == codes[pairs][:, :, 1].sum(axis=1)).all()
+    assert (after[:, :, 1] != codes[pairs][:, :, 1]).all() and after[:, :, 1].max() < 1_000
+
+
+@pytest.mark.parametrize("rules", [(), (CHILDREN,)], ids=["no rule", "a rule"])
+def test_a_change_is_aimed_at_what_a_sum_misses(rules):
+    """Each alone makes up for what a mean misses, or comes as near as the values go; tables stay as they are."""
+    problem, data = made([*NUMBERS[:1], NUMBERS[2] | {"statistics": ["mean"], "by": ["MSTATUS"]}], rules=rules)
+    codes, age = data.codes.copy(), problem.codebook.index("AGE")
+    moved = np.random.default_rng(1).permutation(len(codes))[:200]
+    codes[moved, age] = np.minimum(codes[moved, age] + 1, problem.codebook.sizes[age] - 1)
+    candidate = Candidate(codes, problem.totals(codes))
+    linear = linearise(problem, codes, candidate.totals, "tightening")
+    equations = equations_at(linear, candidate, np.ones(len(problem.low)))
+    edits = aimed(equations, codes, np.random.default_rng(2))
+    assert 0 < edits.count <= 3 * int((equations.off != 0.0).sum()) and len(np.unique(edits.record)) == edits.count
+    assert not breaks_rule(problem.rules, edits.after).any() if rules else True
+    for record, after in zip(edits.record, edits.after, strict=True):
+        changed = codes.copy()
+        changed[record] = after
+        totals = problem.totals(changed)
+        assert (totals[equations.kept] == candidate.totals[equations.kept]).all()
+        column = np.flatnonzero(totals[equations.totals] != candidate.totals[equations.totals])
+        left = np.abs(equations.missing[column] - (totals - candidate.totals)[equations.totals[column]])
+        end = after[age] in (0, problem.codebook.sizes[age] - 1)
+        assert len(column) == 1 and (left <= 0.5 if not end else left < np.abs(equations.missing[column]))
 
 
 @pytest.mark.parametrize("seed", range(5))

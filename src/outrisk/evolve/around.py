@@ -73,6 +73,12 @@ class Equations:
         return replace(self, slopes=tuple(slopes), totals=totals, drift=drift).rows(codes)[:, 0]
 
     @property
+    def keys(self) -> NDArray[np.int64]:
+        """What tells each of the equations from others, around any data set, (q,)."""
+        models = self.number[: len(self.number) - len(self.totals)]
+        return np.concatenate([models, len(self.problem.tolerance) + self.totals])
+
+    @property
     def loose(self) -> NDArray[np.bool_]:
         """Which totals (m,) are counts of wide ranges."""
         return np.asarray(np.isfinite(self.room).any(axis=0))
@@ -117,7 +123,7 @@ def equations_at(linear: Linear, candidate: Candidate, errors: Array, resized: b
         tolerance = linear.problem.tolerance[which]
         if isinstance(part, TallyPart):
             found, at, number, kept[where], counts[where], room[:, where] = _of_tally(
-                part, linear, where, which, candidate.totals[where], resized
+                part, linear, where, which, candidate.totals[where], errors[which], resized
             )
             tallies.append(found)
             totals.append(where.start + at)
@@ -146,7 +152,7 @@ def equations_at(linear: Linear, candidate: Candidate, errors: Array, resized: b
 
 
 def _of_tally(
-    part: TallyPart, linear: Linear, where: slice, which: slice, here: Array, resized: bool
+    part: TallyPart, linear: Linear, where: slice, which: slice, here: Array, errors: Array, resized: bool
 ) -> tuple[Array, NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_], Array]:
     """What is missing, half a digit, error and drift of the totals that are equations, (4, q); which they are, and of
     which number; which totals are counts to be kept, and which are counts at all; and the room of the others.
@@ -166,4 +172,7 @@ def _of_tally(
     missing = np.clip(here, low, high) - here
     half = np.where(smooth[at], linear.problem.tolerance[which][number] / np.abs(bounds.unit[at]), inner)
     drift = np.broadcast_to(bounds.drift if resized else 0.0, len(kept))[at]
-    return np.array([missing, half, np.sqrt(bounds.variance[at]), drift]), at, number, kept, counts, room
+    # of one person an sd is not known, nor how a mean varies: its digits count alone
+    own = np.where(errors[number] > 0.0, errors[number] / np.abs(bounds.unit[at]), half)
+    error = np.where(smooth[at], own, np.sqrt(bounds.variance[at]))
+    return np.array([missing, half, error, drift]), at, number, kept, counts, room

@@ -24,7 +24,7 @@ from outrisk.evolve.freely import Freely, changed_alone
 from outrisk.evolve.in_pairs import changed_in_pairs
 from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.swaps import Edits
+from outrisk.evolve.swaps import Edits, aimed
 from outrisk.evolve.tilted import INSIDE
 from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array
@@ -45,14 +45,14 @@ PACE, LEAST = (0.7, 1.3), 10  # records of the next round, after one without gai
 class BySize(Freely):
     """The state: what brings numbers to their digits beside tables, once all have been near; the size, in what a
     number may miss, below which changes are left for later; how many records, or pairs of them, a round looks at; and
-    while S stands, which of the published numbers it is for (q,), what each may miss (q,), and the root of (I + S)^-1,
+    while S stands, which equations it is for (q,), what each may miss (q,), and the root of (I + S)^-1,
     (q, q).
     """
 
     after: Closing | None = None
     size: float = SIZES[0]
     some: float = float(TUNING.anew)
-    number: NDArray[np.int64] | None = None
+    keys: NDArray[np.int64] | None = None
     unit: Array | None = None
     root: Array | None = None
 
@@ -92,15 +92,22 @@ class BySize(Freely):
         return super().ended(self.standing.waited if self.beside else waited, near)
 
     def merit(self, equations: Equations) -> float:
-        """Sum of squares of what is missed and smaller changes cannot put right."""
-        left = self._left(equations)
-        return np.inf if left is None else float(left @ left)
+        """Sum of squares of what is missed and smaller changes cannot put right; of what S does not stand for, as a
+        count that has left its range since, of all that is missed.
+        """
+        if self.keys is None or self.unit is None or self.root is None:
+            return np.inf
+        _, here, there = np.intersect1d(self.keys, equations.keys, return_indices=True)
+        beyond, missed = _beyond(equations), np.zeros(len(self.keys))
+        missed[here] = beyond[there]
+        left, others = (missed / self.unit) @ self.root, np.delete(beyond / _unit(equations), there)
+        return float(left @ left + others @ others)
 
     def _left(self, equations: Equations) -> Array | None:
         """What is missed, so measured, (q,); None where S stands for other numbers."""
-        if self.number is None or self.unit is None or self.root is None:
+        if self.keys is None or self.unit is None or self.root is None:
             return None
-        if not np.array_equal(self.number, equations.number):
+        if not np.array_equal(self.keys, equations.keys):
             return None
         return np.asarray((_beyond(equations) / self.unit) @ self.root)
 
@@ -143,19 +150,21 @@ class BySize(Freely):
         self, codes: Codes, equations: Equations, some: float, rng: np.random.Generator
     ) -> tuple[Edits, NDArray[np.int64]]:
         """Changes of so many records at most, drawn at random, or of pairs beside tables; and which of these each is
-        of, (count,).
+        of, (count,). Beside tables also of those that alone would make up for what a sum of values misses.
         """
         if self.beside:
-            return changed_in_pairs(equations.problem, codes, equations, int(some), rng)
+            edits, pair = changed_in_pairs(equations.problem, codes, equations, int(some), rng)
+            sums = aimed(equations, codes, rng)
+            owner = len(codes) + np.arange(len(codes))
+            owner[edits.record] = pair[edits.of]
+            return edits.beside(sums), np.concatenate([pair, owner[sums.record]])
         who = np.repeat(np.sort(rng.permutation(len(codes))[: int(some)]), TRIES)
         edits = changed_alone(equations.problem, codes, who, rng)
         return edits, edits.record
 
     def _measure(self, equations: Equations, codes: Codes, rng: np.random.Generator) -> Array:
         """Sum up the changes below the size, and return what is missed beyond them, (q,)."""
-        self.number = equations.number
-        half = np.where(_coarse(equations), 1.0 - INSIDE, INSIDE) * equations.half
-        self.unit = np.maximum(half, INSIDE * NEAR * equations.error)
+        self.keys, self.unit = equations.keys, _unit(equations)
         edits, _ = self._owned(codes, equations, SEEN, rng)
         rows = _rows(equations, codes, edits) / self.unit
         rows = rows[(rows**2).sum(axis=1) < self.size**2]
@@ -168,6 +177,12 @@ class BySize(Freely):
 def _coarse(equations: Equations) -> NDArray[np.bool_]:
     """Which numbers (q,) are printed so coarsely that anywhere within their digits they are as good as met."""
     return np.asarray(equations.half > COARSE * NEAR * equations.error)
+
+
+def _unit(equations: Equations) -> Array:
+    """What each number may miss (q,)."""
+    half = np.where(_coarse(equations), 1.0 - INSIDE, INSIDE) * equations.half
+    return np.asarray(np.maximum(half, INSIDE * NEAR * equations.error))
 
 
 def _beyond(equations: Equations) -> Array:

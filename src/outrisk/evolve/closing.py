@@ -26,7 +26,7 @@ from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.mending import MOST
 from outrisk.evolve.schedule import STILL
-from outrisk.evolve.swaps import Edits, changes_by, draw_swaps, drawn_alike, within
+from outrisk.evolve.swaps import Edits, aimed, changes_by, draw_swaps, drawn_alike, within
 from outrisk.evolve.tilted import INSIDE
 from outrisk.evolve.tuning import TUNING
 from outrisk.evolve.weights import pressed
@@ -226,7 +226,9 @@ class Closing:
         """Swaps that leave the kept totals as they are, among any records, or those that bear on a number that is off:
         half of them between records that are alike in most, half by sorting.
         """
-        kept = self.kept(codes)
+        kept, sums = self.kept(codes), aimed(equations, codes, rng)
+        if sums.count:
+            kept = sums if kept is None else sums.beside(kept.without(sums.record))
         who = drawn_from(equations, asked, codes, kept, TUNING.swaps // 3, rng)
         alike, sorted_ = np.array_split(who, 2)
         found = self._swaps(codes, equations, linear, alike[:SEEN], sorted_, rng)
@@ -271,7 +273,7 @@ class Closing:
         """Whether another start promises more, as long as not all numbers have been near: where what it gains has
         brought no nearer data set for long, or it is late for so many numbers to be far (multistart).
         """
-        late = self.rounds >= EARLY and self.rounds * far >= LATE
+        late = self.standing.waited >= TUNING.stuck and self.rounds >= EARLY and self.rounds * far >= LATE
         return self.again and (late or self.stood(waited, PATIENT[self.few]))
 
     def stood(self, waited: int, times: int) -> bool:

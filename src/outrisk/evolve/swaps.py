@@ -19,9 +19,11 @@ from outrisk.evolve.compiled import trades
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.tuning import TUNING
-from outrisk.problem.blocks import Array, variables
+from outrisk.problem.blocks import Array, level_in, variables
+from outrisk.problem.influence import records_of_tally
 
 TRIED = 4  # changes that are drawn for each that is asked for, where a table must stay as it is
+AIMED = 3  # changes for each sum of values that is off, each of which would do
 NUMERIC = 8  # values from which on records may be near in a numeric variable without being equal
 
 
@@ -44,6 +46,10 @@ class Edits:
         mine = which[self.of]
         number = np.cumsum(which) - 1
         return Edits(self.record[mine], self.after[mine], number[self.of[mine]], int(which.sum()))
+
+    def without(self, records: NDArray[np.int64]) -> Edits:
+        """Those that change none of these records."""
+        return self.some(np.bincount(self.of, np.isin(self.record, records), self.count) == 0)
 
     def beside(self, other: Edits) -> Edits:
         """These swaps, and then others, of other records."""
@@ -115,10 +121,14 @@ def draw_swaps(
         free = who[~used[who]]
         one = int(np.flatnonzero(moved)[0])
         if partly[one] and rng.random() < 0.5:
-            pairs, new = _changes(codes, free, one, plan.sizes, TRIED * min(quota, left), rng)
+            pairs, new = _changes(codes, free, one, numeric, plan.sizes, TRIED * min(quota, left), rng)
             pairs, new = _keeping(problem, codes, kept, pairs, new, min(quota, left))
+        elif numeric[one] and not counted[one] and rng.random() < 0.25:
+            same = bound[one] | (rng.random(len(tags)) < rng.random())
+            same[one] = False
+            pairs, new = _transfers(codes, free, one, same, numeric, tags, min(quota, left), rng)
         elif not counted[moved].any() and rng.random() < 0.5:
-            pairs, new = _changes(codes, free, one, plan.sizes, min(quota, left), rng)
+            pairs, new = _changes(codes, free, one, numeric, plan.sizes, min(quota, left), rng)
         else:
             same = (bound, too)[rng.integers(2)][moved].any(axis=0)
             same |= rng.random(len(tags)) < rng.random()
@@ -140,6 +150,38 @@ def draw_swaps(
         sum(n for n, _ in sizes),
     )
     return _clean(problem, codes, kept, found)
+
+
+def aimed(equations: Equations, codes: Codes, rng: np.random.Generator) -> Edits:
+    """Changes of single values, at most three for each sum of values that is off: of records of its cell, each to the
+    value that would make up for what is missing, or comes nearest. No record twice. Of few people no other one may do.
+    """
+    problem, plan = equations.problem, equations.problem.plan
+    numeric = (plan.numeric == 1) & (plan.sizes >= NUMERIC)
+    missing = np.zeros(len(equations.kept))
+    missing[equations.totals] = equations.off[len(equations.off) - len(equations.totals) :]
+    found: dict[int, Codes] = {}
+    for block, where in problem.tallies:
+        those = [(j, at) for at, j in enumerate(block.place.variables) if numeric[j]]
+        cells = np.flatnonzero(missing[where])
+        if block.value is None or not those or not len(cells):
+            continue
+        level, cell_of = level_in(block.place, codes), records_of_tally(block, codes).cell
+        for cell in cells:
+            for record in rng.permutation(np.flatnonzero(cell_of == cell))[:AIMED]:
+                j, at = those[rng.integers(len(those))]
+                levels = level[record] + (np.arange(plan.sizes[j]) - int(codes[record, j])) * block.place.strides[at]
+                off = block.value[level[record]] + missing[where][cell] - block.value[levels]
+                if block.cell is not None:
+                    off[block.cell[levels] != cell] = np.inf
+                new = codes[record].copy()
+                new[j] = np.argmin(np.abs(off))
+                if new[j] != codes[record, j]:
+                    found.setdefault(int(record), new)
+    record = np.array(list(found), np.int64)
+    after = np.array(list(found.values()), codes.dtype).reshape(len(record), codes.shape[1])
+    fine = ~breaks_rule(problem.rules, after) if problem.rules else slice(None)
+    return leaving(problem, codes, Edits.of_one(record[fine], after[fine]), equations.kept)
 
 
 def within(problem: Problem, codes: Codes, edits: Edits, room: Array, rng: np.random.Generator) -> Edits:
@@ -237,6 +279,25 @@ def _pairs(
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.int64], Codes]:
     """At most so many pairs (M, 2) of records, and what they become (2 M, variables)."""
+    one, other = _neighbours(codes, free, same, numeric, tags, rng)
+    differ = codes[one] != codes[other]
+    at = np.flatnonzero(differ[:, moved].any(axis=1) & differ[:, ~moved].any(axis=1))
+    at = rng.permutation(at)[:most]
+    pairs = np.stack([one[at], other[at]], axis=1)
+    new = codes[pairs]
+    new[:, :, moved] = codes[pairs[:, ::-1]][:, :, moved]
+    return pairs, new.reshape(-1, codes.shape[1])
+
+
+def _neighbours(
+    codes: Codes,
+    free: NDArray[np.int64],
+    same: NDArray[np.bool_],
+    numeric: NDArray[np.bool_],
+    tags: list[NDArray[np.int64]],
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs of records, no record twice, that are the same in some variables: by chance, or near in a numeric one."""
     key = np.zeros(len(free), np.int64)
     for u in np.flatnonzero(same):
         key ^= tags[u][codes[free, u]]
@@ -249,27 +310,54 @@ def _pairs(
     starts = np.flatnonzero(np.concatenate([[True], sorted_key[1:] != sorted_key[:-1]]))
     place = np.arange(len(free)) - np.repeat(starts, np.diff(np.append(starts, len(free))))
     first = np.flatnonzero((place[:-1] % 2 == 0) & (sorted_key[1:] == sorted_key[:-1]))
-    one, other = free[first], free[first + 1]
-    differ = codes[one] != codes[other]
-    at = np.flatnonzero(differ[:, moved].any(axis=1) & differ[:, ~moved].any(axis=1))
-    at = rng.permutation(at)[:most]
+    return free[first], free[first + 1]
+
+
+def _transfers(
+    codes: Codes,
+    free: NDArray[np.int64],
+    variable: int,
+    same: NDArray[np.bool_],
+    numeric: NDArray[np.bool_],
+    tags: list[NDArray[np.int64]],
+    most: int,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.int64], Codes]:
+    """At most so many pairs (M, 2) of records of which one gives an amount of a variable to the other, and what they
+    become (2 M, variables): the sum over both stays, and its squares change. Small amounts are as frequent as large.
+    """
+    one, other = _neighbours(codes, free, same, numeric, tags, rng)
+    size = len(tags[variable])
+    amount = np.exp(rng.uniform(0.0, np.log(size), len(one))).astype(np.int64)
+    less, more = codes[one, variable] - amount, codes[other, variable] + amount
+    at = rng.permutation(np.flatnonzero((less >= 0) & (more < size)))[:most]
     pairs = np.stack([one[at], other[at]], axis=1)
     new = codes[pairs]
-    new[:, :, moved] = codes[pairs[:, ::-1]][:, :, moved]
+    new[:, 0, variable], new[:, 1, variable] = less[at], more[at]
     return pairs, new.reshape(-1, codes.shape[1])
 
 
 def _changes(
-    codes: Codes, free: NDArray[np.int64], variable: int, sizes: NDArray[np.int64], most: int, rng: np.random.Generator
+    codes: Codes,
+    free: NDArray[np.int64],
+    variable: int,
+    numeric: NDArray[np.bool_],
+    sizes: NDArray[np.int64],
+    most: int,
+    rng: np.random.Generator,
 ) -> tuple[NDArray[np.int64], Codes]:
     """Records (M, 1) that take another value of a variable, and what they become: a record is drawn with a chance
-    inverse to how many share its value, as a class of few needs as many changes as one of many.
+    inverse to how many share its value, as a class of few needs as many changes as one of many. A number goes as often
+    by a step of any length, short ones being as frequent as long ones, as to any value.
     """
     values = codes[free, variable]
     some = free[np.argsort(rng.exponential(np.bincount(values)[values]))[:most]]
     new = codes[some]
     size = int(sizes[variable])
-    new[:, variable] = (new[:, variable] + rng.integers(1, size, len(some))) % size
+    step = rng.integers(1, size, len(some))
+    if numeric[variable] and rng.random() < 0.5:
+        step = np.exp(rng.uniform(0.0, np.log(size), len(some))).astype(np.int64) * rng.choice([-1, 1], len(some))
+    new[:, variable] = (new[:, variable] + step) % size
     return some[:, None], new
 
 
