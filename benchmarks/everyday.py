@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from outputs import MIXED
 from pydantic import TypeAdapter
 from threadpoolctl import threadpool_limits
 
+from outrisk.codebook import Codebook
 from outrisk.config import OutputEntry, read_study
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
@@ -114,6 +116,24 @@ ODDS = [
 ONE = [
     {"kind": "ols", "formula": "AGE ~ C(SEX) + C(LTILL) + TENURE", "decimals": 2, "release": [*WITH_ERRORS, "r2"]},
 ]
+WAGES = [
+    {"kind": "magnitudes", "value": "wage", "by": ["sex"], "statistics": ["mean", "sd"], "decimals": 0},
+    {"kind": "magnitudes", "value": "wage", "by": ["education"], "statistics": ["mean"], "decimals": 0},
+    {"kind": "quantiles", "value": "wage", "by": ["sex"], "quantiles": [0.25, 0.5, 0.75]},
+    {"kind": "frequencies", "by": ["education", "sex"]},
+]  # fmt: skip
+ONE_OF_WAGES = [WAGES[1] | {"by": ["education", "sex"], "statistics": ["mean", "sd", "count"]}]
+MEDIANS = [WAGES[2] | {"by": ["education"]}, WAGES[3]]
+OF_WAGES = [
+    *WAGES,
+    {"kind": "ols", "formula": "wage ~ age + C(sex) + hours", "decimals": 2, "release": [*WITH_ERRORS, "r2"]},
+]
+GAINS = [
+    {"kind": "magnitudes", "value": "capital_gain", "by": ["sex"], "statistics": ["mean", "sd"], "decimals": 1},
+    {"kind": "magnitudes", "value": "capital_gain", "by": ["education"], "statistics": ["mean"], "decimals": 0},
+    {"kind": "frequencies", "by": ["education", "income"]},
+    {"kind": "frequencies", "by": ["sex", "marital"]},
+]  # fmt: skip
 
 
 def many():
@@ -147,9 +167,9 @@ def many():
     return [*tables, *fits, *sums]
 
 
-def problem_of(frame, entries):
-    """What is asked: the released outputs of these records, and their codebook."""
-    codebook, _ = infer_codebook(frame.reset_index(drop=True))
+def problem_of(frame, entries, codebook=None):
+    """What is asked: the released outputs of these records, and their codebook, by default as they are."""
+    codebook = codebook or infer_codebook(frame.reset_index(drop=True))[0]
     data = from_frame(frame.reset_index(drop=True), codebook)
     adapter = TypeAdapter(OutputEntry)
     outputs = [o for at, entry in enumerate(entries, 1) for o in adapter.validate_python(entry).build(codebook, at)]
@@ -173,6 +193,25 @@ def adults(folder, n, names):
     most = frame["country"].value_counts().index[:9]
     frame["country"] = frame["country"].where(frame["country"].isin(most), "Elsewhere")
     return frame.replace("?", "Unknown")[names].sample(n, replace=True, random_state=1)
+
+
+def incomes(folder, n, entries):
+    """People of adult, with a wage that is drawn: nothing at hand has wages. To 50, of 0 to 500,000; capital gains to
+    100, most of which are 0.
+    """
+    frame = adults(folder, n, ["age", "sex", "education", "income", "hours", "marital", "capital_gain"])
+    level = frame["education"].astype("category").cat.codes
+    log = 9.6 + 0.012 * frame["age"] - 0.25 * (frame["sex"] == "Female") + 0.05 * level
+    wage = np.exp(np.random.default_rng(5).normal(log, 0.75))
+    frame["wage"] = (50 * (wage / 50).round()).clip(0, 500_000).astype(int)
+    frame["capital_gain"] = (100 * (frame["capital_gain"] / 100).round()).astype(int)
+    codebook, _ = infer_codebook(frame.reset_index(drop=True))
+    wide = {"wage": tuple(range(0, 500_001, 50)), "capital_gain": tuple(range(0, 100_001, 100))}
+    found = [
+        replace(v, kind="integer", values=wide.get(v.name, v.values)) if v.name in wide else v
+        for v in codebook.variables
+    ]
+    return problem_of(frame, entries, Codebook(tuple(found)))
 
 
 def adult(folder, n, names, entries):
@@ -217,6 +256,11 @@ RELEASES = {
         for n in (400, 1_500, 8_000)
     },
     **{f"regressions beside quartiles of {n:,}": partial(census, n=n, entries=QUARTILES) for n in (400, 1_500, 8_000)},
+    **{f"wages of {n:,}": partial(incomes, n=n, entries=WAGES) for n in (400, 3_000, 25_000)},
+    **{f"means of wages of {n:,}": partial(incomes, n=n, entries=ONE_OF_WAGES) for n in (400, 3_000)},
+    **{f"medians of wages of {n:,}": partial(incomes, n=n, entries=MEDIANS) for n in (400, 3_000)},
+    **{f"a regression beside wages of {n:,}": partial(incomes, n=n, entries=OF_WAGES) for n in (400, 3_000)},
+    **{f"capital gains of {n:,}": partial(incomes, n=n, entries=GAINS) for n in (400, 3_000)},
     "census 2,000": partial(census, n=2_000, entries=EVERYDAY),
     "fair regressions": fair,
     "half of fair regressions": partial(fair, half=1),
