@@ -1,5 +1,7 @@
 """Counts among the numbers of an output, alone."""
 
+import pickle
+
 import numpy as np
 import pytest
 from pydantic import TypeAdapter
@@ -43,6 +45,14 @@ def test_counts_beside_means_are_the_table_of_counts():
 )
 def test_others_have_none(entry):
     assert counts_alone(released(entry)[0]) is None
+
+
+def test_counts_alone_go_to_another_process_and_back():
+    """A problem whose counts have been asked for is sent to workers as it is."""
+    alone = counts_alone(released(WITH_COUNT)[0])
+    back = pickle.loads(pickle.dumps(alone))
+    assert np.array_equal(back.low, alone.low) and np.array_equal(back.decimals, alone.decimals)
+    assert back.name == alone.name
 
 
 def test_a_table_of_counts_is_what_it_is():

@@ -48,15 +48,14 @@ class Counts:
         return [Formula("total", np.array([at])) for at in np.argsort(self.number)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Counted:
-    """An analysis with some of its numbers alone, as far as the search asks of it."""
+    """What the search asks of an analysis, of some of its numbers alone."""
 
-    analysis: Any
+    name: str
+    kind: str
+    importance: float
     decimals: NDArray[np.int64]
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.analysis, name)
 
 
 def made_of_counts(part: TallyPart) -> bool:
@@ -92,10 +91,8 @@ def counts_alone(output: Released) -> Released | None:
         at += part.n_numbers
     if tuple(parts) == output.parts:
         return output
+    if not parts:
+        return None
     some = np.concatenate(which)
-    analysis: Any = _Counted(output.output, output.decimals[some])
-    return (
-        replace(output, output=analysis, low=output.low[some], high=output.high[some], parts=tuple(parts))
-        if parts
-        else None
-    )
+    analysis: Any = _Counted(output.name, output.kind, output.importance, output.decimals[some])
+    return replace(output, output=analysis, low=output.low[some], high=output.high[some], parts=tuple(parts))
