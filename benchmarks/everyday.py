@@ -207,10 +207,7 @@ def incomes(folder, n, entries):
     frame["capital_gain"] = (100 * (frame["capital_gain"] / 100).round()).astype(int)
     codebook, _ = infer_codebook(frame.reset_index(drop=True))
     wide = {"wage": tuple(range(0, 500_001, 50)), "capital_gain": tuple(range(0, 100_001, 100))}
-    found = [
-        replace(v, kind="integer", values=wide.get(v.name, v.values)) if v.name in wide else v
-        for v in codebook.variables
-    ]
+    found = [replace(v, kind="integer", values=wide[v.name]) if v.name in wide else v for v in codebook.variables]
     return problem_of(frame, entries, Codebook(tuple(found)))
 
 

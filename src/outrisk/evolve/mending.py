@@ -210,6 +210,6 @@ def _undo(before: Codes, after: Codes, counts: Problem, linear: Linear) -> None:
 def _too_many(
     codes: Codes, counts: Problem, linear: Linear, totals: Array, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """A few records of each cell that holds too many, of so many cells in all."""
+    """A few records of each cell that holds too many; of all of these no more than tables are mended among."""
     found = [rng.permutation(cell.there)[:VISITS] for cell in _cells(codes, counts, totals > linear.high)]
     return rng.permutation(np.concatenate([np.zeros(0, np.int64), *found]))[: TUNING.mended]
