@@ -13,7 +13,17 @@ from outrisk.evolve.candidate import Candidate, breaks_rule
 from outrisk.evolve.linear_map import linearise
 from outrisk.evolve.mending import FIRST, GENTLY, MOST, mend
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.swaps import _changes, _partly, _transfers, aimed, bound_by, draw_swaps, drawn_alike, within
+from outrisk.evolve.swaps import (
+    _changes,
+    _neighbours,
+    _partly,
+    _transfers,
+    aimed,
+    bound_by,
+    draw_swaps,
+    drawn_alike,
+    within,
+)
 from outrisk.evolve.tallied import equations_of
 from outrisk.microdata import from_frame
 from outrisk.outputs import release
@@ -213,7 +223,8 @@ def test_what_one_gives_another_takes_and_their_sum_stays():
     codes = np.stack([rng.integers(0, 3, 500), rng.integers(0, 1_000, 500)], axis=1).astype(np.uint16)
     tags = [rng.integers(0, 1 << 62, size) for size in (3, 1_000)]
     same, numeric = np.array([True, False]), np.array([False, True])
-    pairs, new = _transfers(codes, np.arange(500), 1, same, numeric, tags, 100, rng)
+    two = _neighbours(codes, np.arange(500), same, numeric, tags, rng)
+    pairs, new = _transfers(codes, *two, 1, 1_000, 100, rng)
     after = new.reshape(len(pairs), 2, 2)
     assert len(pairs) == 100 and len(np.unique(pairs)) == 200
     assert (codes[pairs][:, 0, 0] == codes[pairs][:, 1, 0]).all() and (after[:, :, 0] == codes[pairs][:, :, 0]).all()

@@ -126,13 +126,15 @@ def draw_swaps(
         elif numeric[one] and not counted[one] and rng.random() < 0.25:
             same = bound[one] | (rng.random(len(tags)) < rng.random())
             same[one] = False
-            pairs, new = _transfers(codes, free, one, same, numeric, tags, min(quota, left), rng)
+            two = _neighbours(codes, free, same, numeric, tags, rng)
+            pairs, new = _transfers(codes, *two, one, int(plan.sizes[one]), min(quota, left), rng)
         elif not counted[moved].any() and rng.random() < 0.5:
             pairs, new = _changes(codes, free, one, numeric, plan.sizes, min(quota, left), rng)
         else:
             same = (bound, too)[rng.integers(2)][moved].any(axis=0)
             same |= rng.random(len(tags)) < rng.random()
-            pairs, new = _pairs(codes, free, moved, same & ~moved, numeric, tags, min(quota, left), rng)
+            two = _neighbours(codes, free, same & ~moved, numeric, tags, rng)
+            pairs, new = _exchanges(codes, *two, moved, min(quota, left), rng)
         fine = ~breaks_rule(problem.rules, new).reshape(pairs.shape).any(axis=1) if problem.rules else slice(None)
         pairs, new = pairs[fine], new.reshape(*pairs.shape, codes.shape[1])[fine]
         used[pairs.ravel()] = True
@@ -268,27 +270,6 @@ def _partly(problem: Problem, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return some & ~every
 
 
-def _pairs(
-    codes: Codes,
-    free: NDArray[np.int64],
-    moved: NDArray[np.bool_],
-    same: NDArray[np.bool_],
-    numeric: NDArray[np.bool_],
-    tags: list[NDArray[np.int64]],
-    most: int,
-    rng: np.random.Generator,
-) -> tuple[NDArray[np.int64], Codes]:
-    """At most so many pairs (M, 2) of records, and what they become (2 M, variables)."""
-    one, other = _neighbours(codes, free, same, numeric, tags, rng)
-    differ = codes[one] != codes[other]
-    at = np.flatnonzero(differ[:, moved].any(axis=1) & differ[:, ~moved].any(axis=1))
-    at = rng.permutation(at)[:most]
-    pairs = np.stack([one[at], other[at]], axis=1)
-    new = codes[pairs]
-    new[:, :, moved] = codes[pairs[:, ::-1]][:, :, moved]
-    return pairs, new.reshape(-1, codes.shape[1])
-
-
 def _neighbours(
     codes: Codes,
     free: NDArray[np.int64],
@@ -313,21 +294,38 @@ def _neighbours(
     return free[first], free[first + 1]
 
 
-def _transfers(
+def _exchanges(
     codes: Codes,
-    free: NDArray[np.int64],
-    variable: int,
-    same: NDArray[np.bool_],
-    numeric: NDArray[np.bool_],
-    tags: list[NDArray[np.int64]],
+    one: NDArray[np.int64],
+    other: NDArray[np.int64],
+    moved: NDArray[np.bool_],
     most: int,
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.int64], Codes]:
-    """At most so many pairs (M, 2) of records of which one gives an amount of a variable to the other, and what they
-    become (2 M, variables): the sum over both stays, and its squares change. Small amounts are as frequent as large.
+    """At most so many of the pairs (M, 2) of records, and what they become (2 M, variables) by exchanging what they
+    have in some variables.
     """
-    one, other = _neighbours(codes, free, same, numeric, tags, rng)
-    size = len(tags[variable])
+    differ = codes[one] != codes[other]
+    at = np.flatnonzero(differ[:, moved].any(axis=1) & differ[:, ~moved].any(axis=1))
+    at = rng.permutation(at)[:most]
+    pairs = np.stack([one[at], other[at]], axis=1)
+    new = codes[pairs]
+    new[:, :, moved] = codes[pairs[:, ::-1]][:, :, moved]
+    return pairs, new.reshape(-1, codes.shape[1])
+
+
+def _transfers(
+    codes: Codes,
+    one: NDArray[np.int64],
+    other: NDArray[np.int64],
+    variable: int,
+    size: int,
+    most: int,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.int64], Codes]:
+    """At most so many of the pairs (M, 2) of records, and what they become (2 M, variables) where one gives an amount
+    of a variable to the other: the sum over both stays, and its squares change. Small amounts are as frequent as large.
+    """
     amount = np.exp(rng.uniform(0.0, np.log(size), len(one))).astype(np.int64)
     less, more = codes[one, variable] - amount, codes[other, variable] + amount
     at = rng.permutation(np.flatnonzero((less >= 0) & (more < size)))[:most]
