@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.compiled.layout import Codes
@@ -14,7 +13,7 @@ from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.tilted import FELT
 from outrisk.problem.blocks import Array
-from outrisk.problem.influence import records_of_model, records_of_tally
+from outrisk.problem.influence import members_of, records_of_model
 from outrisk.problem.released import ModelPart, TallyPart
 
 _NARROW = 3.0, 1.0  # width of a range from which on a count need not be kept as it is; where classes are resized
@@ -103,8 +102,7 @@ def bearing(linear: Linear, codes: Codes, number: int) -> Array:
             return records_of_model(part.model, codes).through(slopes[at : at + 1])[:, 0]
         bounds = part.map.bounds(linear.origin[where], linear.problem.low[which], linear.problem.high[which])
         carries = ((bounds.number == at) & (bounds.unit != 0.0)).astype(np.float64)
-        members = sparse.hstack([records_of_tally(block, codes).members for block in part.blocks])
-        return np.asarray(members @ carries)
+        return np.asarray(members_of(part.blocks, codes) @ carries)
     raise IndexError(f"there is no number {number}")
 
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from outrisk.evolve import moves
 from outrisk.evolve.around import Equations
@@ -24,7 +23,7 @@ from outrisk.evolve.problem import Problem
 from outrisk.evolve.swaps import Edits, changes_by, effects_of
 from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array, Tally, variables
-from outrisk.problem.influence import records_of_tally
+from outrisk.problem.influence import members_of, records_of_tally
 
 GENTLY, MOST = 6, 12  # generations with all other numbers in view; in all, before sampling errors are looked at again
 WORTH = 44_000  # visits in one of the former, at most
@@ -184,12 +183,8 @@ def _undo(before: Codes, after: Codes, counts: Problem, linear: Linear) -> None:
     """Take back, in place, changes of one record or of two that put no count further out of its range."""
     changed = np.flatnonzero((before != after).any(axis=1))
     counted = np.flatnonzero(linear.weight > 0.0)
-    was, now = (
-        sparse.hstack([records_of_tally(block, each[changed]).members for block, _ in counts.tallies], format="csc")[
-            :, counted
-        ]
-        for each in (before, after)
-    )
+    blocks = [block for block, _ in counts.tallies]
+    was, now = (members_of(blocks, each[changed])[:, counted] for each in (before, after))
     effect, totals = (was - now).toarray(), counts.totals(after)[counted]
     low, high = np.minimum(linear.low[counted], totals), np.maximum(linear.high[counted], totals)
     left = np.ones(len(changed), np.bool_)

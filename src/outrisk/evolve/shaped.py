@@ -14,14 +14,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from outrisk.evolve.calibrated import Asked, equations_of_tallies, nearest
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.told_counts import Table
 from outrisk.problem.blocks import Array, joint_over, level_in, variables
-from outrisk.problem.influence import records_of_tally
+from outrisk.problem.influence import members_of
 from outrisk.problem.released import TallyPart
 
 GROUPS, CELLS = 500, 500_000  # of neighbouring values, taken to be equally frequent, beside those around quantiles; of
@@ -84,10 +83,7 @@ def _shape(
         codes[:, v] = np.repeat(cells // stride % sizes[v], groups)
     codes[:, j] = np.tile((edges[:-1] + edges[1:]) // 2, len(cells))
     weights = np.outer(people[cells], np.diff(edges) / sizes[j]).ravel()
-    members = [
-        sparse.hstack([records_of_tally(block, codes).members for block in part.blocks], format="csr")
-        for part, _ in used
-    ]
+    members = [members_of(part.blocks, codes) for part, _ in used]
     for (part, which), member in zip(used, members, strict=True):
         weights[np.asarray(member[:, _beyond(part, problem, which)].sum(axis=1)).ravel() > 0.0] = 0.0
     left = weights.reshape(len(cells), groups)

@@ -207,7 +207,7 @@ def tables_of(problem: Problem) -> list[Table]:
     found = list[Table]()
     for part, _, which, _ in problem.slices:
         one = counts_in(part) if isinstance(part, TallyPart) else None
-        if one is None or isinstance(one[0].map, Shared) or not _counts_each(*one):
+        if one is None or isinstance(one[0].map, Shared) or not _counts_each(one[0]):
             continue
         low, high = problem.low[which][one[1]], problem.high[which][one[1]]
         if (one[0].map.bounds(np.ones(len(low)), low, high).unit == 1.0).all():
@@ -218,14 +218,14 @@ def tables_of(problem: Problem) -> list[Table]:
 def _counting(problem: Problem) -> Iterator[tuple[TallyPart, slice]]:
     """Parts of which each number has a total of its own, which counts records among all; and their numbers."""
     for part, _, which, _ in problem.slices:
-        if isinstance(part, TallyPart) and _counts_each(part, range(part.n_numbers)):
+        if isinstance(part, TallyPart) and _counts_each(part):
             yield part, which
 
 
-def _counts_each(part: TallyPart, numbers: Sequence[int] | NDArray[np.int64]) -> bool:
-    """Whether each of these numbers of a part has a total of its own, which counts records among all."""
+def _counts_each(part: TallyPart) -> bool:
+    """Whether each number of a part has a total of its own, which counts records among all."""
     plain = not any(block.masks or block.weight or block.value is not None for block in part.blocks)
-    return plain and sum(block.size for block in part.blocks) == len(numbers)
+    return plain and sum(block.size for block in part.blocks) == part.n_numbers
 
 
 def _split(part: TallyPart, counts_of: Bounded, low: Array, high: Array, problem: Problem) -> list[Table]:

@@ -6,7 +6,7 @@ errors (sampling.py) and calibrated starts (evolve/calibrated.py) are made of it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -54,6 +54,11 @@ def records_of_tally(block: Tally, codes: Records) -> TallyRecords:
     value = np.ones(len(codes)) if block.value is None else block.value[level]
     times = _times(block.masks, block.weight, codes)
     return TallyRecords(block.size, np.where(times != 0.0, cell, -1), value * times)
+
+
+def members_of(blocks: Sequence[Tally], codes: Records) -> sparse.csr_matrix:
+    """What each of the records (n, variables) adds to the totals of some tallies, one after the other, (n, m)."""
+    return sparse.hstack([records_of_tally(block, codes).members for block in blocks], format="csr")
 
 
 @dataclass(frozen=True, eq=False)
