@@ -61,7 +61,7 @@ def started(problem, seed=1):
 def test_of_a_mean_alone_values_are_exponential(people):
     """The distribution nearest to equal chances with this mean, solved by itself for the root of one equation."""
     problem = problem_of(people, of_wages([], "mean"))
-    (shape,) = shapes(problem, [], people.codes)
+    (shape,) = shapes(problem, [], lambda: people.codes)
     values = STEP * ((shape.edges[:-1] + shape.edges[1:]) // 2)
     mean = float(problem.low[0])
 
@@ -94,8 +94,8 @@ def test_what_holds_of_some_is_taken_to_hold_of_all(people):
 def test_only_values_that_no_table_counts_are_shaped(people):
     problem = problem_of(people, COUNTS, of_wages(["sex"], "mean"))
     counted = problem_of(people, {"kind": "frequencies", "by": ["wage"]}, of_wages(["sex"], "mean"))
-    assert [each.variable for each in shapes(problem, tables_of(problem), people.codes)] == [2]
-    assert not list(shapes(counted, tables_of(counted), people.codes))
+    assert [each.variable for each in shapes(problem, tables_of(problem), lambda: people.codes)] == [2]
+    assert not list(shapes(counted, tables_of(counted), lambda: pytest.fail("records were drawn for nothing")))
 
 
 def test_no_value_is_drawn_beyond_the_largest_that_was_published(people):

@@ -9,7 +9,7 @@ distribution over the codebook's values, of a mean and a standard deviation a no
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -40,9 +40,9 @@ class Shape:
     edges: NDArray[np.int64]
 
 
-def shapes(problem: Problem, tables: list[Table], sample: Codes) -> Iterator[Shape]:
+def shapes(problem: Problem, tables: list[Table], draw: Callable[[], Codes]) -> Iterator[Shape]:
     """Of each variable that is in none of the tables of counts, but of which something was published by those that are.
-    sample (n, variables): records that tables hold of.
+    draw: records (n, variables) that tables hold of, which are asked for only where there is such a variable.
     """
     counted = {j for table in tables for j in table.variables}
     published: dict[int, list[tuple[TallyPart, slice]]] = {}
@@ -55,6 +55,9 @@ def shapes(problem: Problem, tables: list[Table], sample: Codes) -> Iterator[Sha
             free = {j for block in part.blocks for j in variables(block)} - counted
             if len(free) == 1 and problem.codebook.variables[min(free)].kind != "categorical":
                 published.setdefault(min(free), []).append((part, which))
+    if not published:
+        return
+    sample = draw()
     for j in sorted(published):
         yield _shape(problem, j, published[j], tables, sample)
 

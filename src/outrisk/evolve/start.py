@@ -86,7 +86,7 @@ def _from_tables(problem: Problem) -> Draw:
     tables, sizes = tables_of(problem), problem.codebook.sizes
     counted = {j for table in tables for j in table.variables}
     order = links(tables, sizes)
-    shaped = list(shapes(problem, tables, _along(order, sizes, problem.n_records, np.random.default_rng(0))))
+    shaped = list(shapes(problem, tables, lambda: _along(order, sizes, problem.n_records, np.random.default_rng(0))))
     counted |= {each.variable for each in shaped}
     return partial(_in_turn, order, shaped, list(_responses(problem, counted)), sizes)
 
