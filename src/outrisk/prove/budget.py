@@ -38,9 +38,13 @@ class Budget:
 
     def options(self, work: int) -> dict[str, float]:
         """What HiGHS is told for a programme that takes so much."""
-        nodes = int(np.clip(self.work / max(work, 1), 1, _NODES))
+        return {"node_limit": int(np.clip(self.work / max(work, 1), 1, _NODES))} | self.clock
+
+    @property
+    def clock(self) -> dict[str, float]:
+        """What HiGHS is told of the time that is left; nothing where no clock is looked at."""
         left = self.until - time.perf_counter()
-        return {"node_limit": nodes} | ({"time_limit": max(left, 0.1)} if np.isfinite(left) else {})
+        return {"time_limit": max(left, 0.1)} if np.isfinite(left) else {}
 
     def charge(self, work: int, found: OptimizeResult) -> None:
         """Take off what a programme took."""

@@ -18,6 +18,9 @@ from outrisk.prove.solver import ONE, Solver, State
 from outrisk.prove.verified import Verifier
 
 _PROBES = 6  # random data sets that rule claims out before any is proved
+_NARROWING = (
+    0.1  # share of what is left of the budget in which values are ruled out of people with several, of many kinds
+)
 
 Positions = NDArray[np.int64]
 
@@ -53,6 +56,25 @@ class Claims:
 
 
 @dataclass(frozen=True, eq=False)
+class _Asking:
+    """What is asked: code (kinds,), the value or band of the target of each kind, below `levels`.
+
+    here (m,): the people asked about. fitting (m,): codes of the target in a data set that fits, if one is known.
+    """
+
+    code: Positions
+    levels: int
+    here: NDArray[np.bool_]
+    fitting: Positions | None
+    bands: Positions
+    seed: int
+
+    def some(self, people: Positions) -> _Asking:
+        """The same of some people."""
+        return replace(self, here=self.here[people], fitting=None if self.fitting is None else self.fitting[people])
+
+
+@dataclass(frozen=True, eq=False)
 class CertainRecords:
     """Records that every data set which fits holds: kinds (r, unknown) by code, and at least how many of each (r,).
 
@@ -75,8 +97,11 @@ def certain_values(
     seed: int = 0,
     asked: NDArray[np.bool_] | None = None,
     fitting: Positions | None = None,
+    bands: Positions | None = None,
 ) -> Claims:
     """The people whose target is the same in every data set that fits, with its value (see `_proved`).
+
+    `bands` (levels,): of each code of the target, the band that claims are about in its place (None: the code itself).
 
     `asked` (m,): people who are asked about, all by default. `fitting` (m,): codes of the target in some data set that
     is known to fit; it only saves time. Sound: the released numbers being those of the data, a claim is true of them.
@@ -85,85 +110,132 @@ def certain_values(
     is held against the outputs themselves. Nothing beyond the `budget` is tried; ProveError where no data set fits.
     """
     budget, verifier = budget or Budget(), Verifier(of)
+    bands = np.arange(of.codebook[target].size) if bands is None else bands
     here = np.ones(len(of.groups), dtype=np.bool_) if asked is None else asked
+    code = bands[of.kinds[:, of.unknown.index(target)]]
+    asking = _Asking(code, int(bands.max()) + 1, here, fitting, bands, seed)
     alone = of.matrix.shape[1] == of.n_counts
     first = settled(of) if alone and not verifier.active else None
     if first is not None:
         try:
-            return _beyond_settled(of, first, target, budget, seed, here, fitting)
+            return _beyond_settled(of, first, asking, budget)
         except ProveError:  # the whole programme tells which of all numbers contradict each other
             pass
-    return _searched(of, target, budget, verifier, seed, here, fitting)
+    return _searched(of, asking, budget, verifier)
 
 
-def _beyond_settled(
-    of: Programme,
-    first: Settled,
-    target: str,
-    budget: Budget,
-    seed: int,
-    here: NDArray[np.bool_],
-    fitting: Positions | None,
-) -> Claims:
+def _beyond_settled(of: Programme, first: Settled, asking: _Asking, budget: Budget) -> Claims:
     """Claims of people whom the constraints settle one by one, and of the others by what is left."""
-    code = of.kinds[:, of.unknown.index(target)]
-    levels = np.zeros((len(of.sizes), of.codebook[target].size))
-    np.add.at(levels.T, code, first.counts.T)
+    levels = np.zeros((len(of.sizes), asking.levels))
+    np.add.at(levels.T, asking.code, first.counts.T)
     left, verifier = np.flatnonzero(first.open[of.groups]), Verifier(of)
     value = np.where((levels > 0).sum(axis=1) == 1, levels.argmax(axis=1), -1)[of.groups]
+    here = asking.here
     found = Claims(
         np.where(here, value, -1), levels[of.groups] > 0, here, "complete", verifier.exact, budget.seconds, 0
     )
     if len(left):
         rest = first.with_sizes
         rest = replace(rest, groups=rest.groups[left], integer=of.integer if len(of.most) <= of.integer else 0)
-        more = _searched(rest, target, budget, verifier, seed, here[left], None if fitting is None else fitting[left])
+        more = _searched(rest, asking.some(left), budget, verifier)
         found.value[left], found.possible[left] = more.value, more.possible
         found = replace(found, state=more.state, sharp=more.sharp, seconds=more.seconds, solved=more.solved)
     return found
 
 
-def _searched(
-    of: Programme,
-    target: str,
-    budget: Budget,
-    verifier: Verifier,
-    seed: int,
-    here: NDArray[np.bool_],
-    fitting: Positions | None,
-) -> Claims:
-    """Claims by programmes alone."""
-    solver = Solver(of, budget)
-    code = of.kinds[:, of.unknown.index(target)]
-    G, L = len(of.sizes), of.codebook[target].size
-    to_level = sparse.csr_array((np.ones(of.n_kinds), (np.arange(of.n_kinds), code)), shape=(of.n_kinds, L))
-
-    def by_level(x: Array) -> Array:  # people of each group with each value, (G L,)
-        return np.asarray(x[: of.n_counts].reshape(G, of.n_kinds) @ to_level).ravel()
-
-    def refuted(some: Positions) -> Array:
-        chosen = np.zeros((G, L))
-        chosen.ravel()[some] = 1.0
-        return chosen[:, code].ravel()
-
-    tried = np.zeros(G, dtype=np.bool_)
-    tried[of.groups[here]] = True
-    open_ = np.repeat(tried, L)  # values that may be ruled out
-    if fitting is not None:
-        open_[of.groups * L + fitting] = False
-    rng = np.random.default_rng(seed)
-    for _ in range(_PROBES if fitting is None else 0):
-        found = _data_set(solver, verifier, rng.random(of.n_counts))
-        if found is None:
-            break
-        open_ &= by_level(found) < ONE
-    ruled_out = _proved(solver, verifier, G * L, np.flatnonzero(open_), refuted, by_level).reshape(G, L)
+def _searched(of: Programme, asking: _Asking, budget: Budget, verifier: Verifier) -> Claims:
+    """Claims by programmes alone: whose value is certain first, then whose values are ruled out."""
+    run = _Search(of, asking, budget, verifier)
+    settled_first = run.has_seen_some() and asking.levels > 2
+    if settled_first:
+        run.prove_groups()
+    state = run.solver.state
+    if settled_first and run.solver.by_columns is not None:
+        run.solver.budget = budget.part(_NARROWING)
+    run.narrow()
+    ruled_out = run.ruled_out
     ruled_out[ruled_out.all(axis=1)] = False  # cannot be, where a data set fits
     possible = ~ruled_out[of.groups]
     left = possible.sum(axis=1)
-    value = np.where((left == 1) & here, possible.argmax(axis=1), -1)
-    sharp = solver.whole and (verifier.exact or not of.left_out)
-    return Claims(value.astype(np.int64), possible, here, solver.state, sharp, budget.seconds, solver.solved)
+    value = np.where((left == 1) & asking.here, possible.argmax(axis=1), -1)
+    sharp = run.solver.whole and (verifier.exact or not of.left_out)
+    state = state if settled_first else run.solver.state
+    return Claims(value.astype(np.int64), possible, asking.here, state, sharp, budget.seconds, run.solver.solved)
+
+
+class _Search:
+    """Values of the target of each group of people: open (G, L), those that may be ruled out; ruled_out; alike, those
+    that all of a group have in every data set seen.
+    """
+
+    def __init__(self, of: Programme, asking: _Asking, budget: Budget, verifier: Verifier) -> None:
+        self.of, self.asking, self.verifier, self.solver = of, asking, verifier, Solver(of, budget)
+        shape = (len(of.sizes), asking.levels)
+        tried = np.zeros(shape[0], dtype=np.bool_)
+        tried[of.groups[asking.here]] = True
+        self.open = np.repeat(tried, shape[1]).reshape(shape)
+        self.alike, self.ruled_out = self.open.copy(), np.zeros(shape, dtype=np.bool_)
+        each = (np.ones(of.n_kinds), (np.arange(of.n_kinds), asking.code))
+        self.to_level = sparse.csr_array(each, shape=(of.n_kinds, shape[1]))
+
+    def people(self, x: Array) -> Array:
+        """People of each group with each value, (G, L)."""
+        return np.asarray(x[: self.of.n_counts].reshape(-1, self.of.n_kinds) @ self.to_level)
+
+    def see(self, people: Array) -> None:
+        """Take in a data set that fits."""
+        self.open &= people < ONE
+        self.alike &= people > self.of.sizes[:, None] - ONE
+
+    def has_seen_some(self) -> bool:
+        """Take in the data set that is known to fit, or a few found; whether these were found."""
+        of, fitting = self.of, self.asking.fitting
+        if fitting is not None:
+            if len(of.unknown) == 1:
+                self.solver.known = np.unique(of.groups * of.n_kinds + fitting)
+            has = np.zeros(self.open.shape)
+            np.add.at(has, (of.groups, self.asking.bands[fitting]), 1.0)
+            self.see(has)
+            return True
+        rng = np.random.default_rng(self.asking.seed)
+        for _ in range(_PROBES):
+            found = _data_set(self.solver, self.verifier, rng.random(of.n_counts))
+            if found is None:
+                return False
+            self.see(self.people(found))
+        return True
+
+    def prove_groups(self) -> None:
+        """Which groups have one value in every data set that fits: one question a group, not one a value."""
+        groups = np.flatnonzero(self.alike.any(axis=1))
+        others = ~self.alike[groups]  # as many values as are wrong where the claim holds
+
+        def refuted(some: Positions) -> Array:
+            chosen = np.zeros(self.open.shape)
+            chosen[groups[some]] = others[some]
+            return chosen[:, self.asking.code].ravel()
+
+        def amounts(x: Array) -> Array:
+            return np.asarray((self.people(x)[groups] * others).sum(axis=1))
+
+        sure = _proved(self.solver, self.verifier, len(groups), np.arange(len(groups)), refuted, amounts)
+        self.ruled_out[groups[sure]] = others[sure]
+        self.open[groups[sure]] = False
+
+    def narrow(self) -> None:
+        """Which values are ruled out."""
+
+        def refuted(some: Positions) -> Array:
+            chosen = np.zeros(self.open.shape)
+            chosen.ravel()[some] = 1.0
+            return chosen[:, self.asking.code].ravel()
+
+        def amounts(x: Array) -> Array:
+            return self.people(x).ravel()
+
+        values = self.open.size
+        found = _proved(self.solver, self.verifier, values, np.flatnonzero(self.open), refuted, amounts)
+        self.ruled_out |= found.reshape(self.open.shape)
 
 
 def _data_set(solver: Solver, verifier: Verifier, objective: Array) -> Array | None:

@@ -47,10 +47,13 @@ class _Pool:
 
 
 class _Proofs:
-    def __init__(self, of: Programme, target: str, claims: Claims, budget: Budget) -> None:
+    def __init__(
+        self, of: Programme, target: str, claims: Claims, budget: Budget, bands: NDArray[np.int64] | None
+    ) -> None:
         self.of, self.budget = of, budget
         self.names = [name for name in dict.fromkeys(of.origin) if name]
-        self.code = of.kinds[:, of.unknown.index(target)]
+        code = of.kinds[:, of.unknown.index(target)]
+        self.code = code if bands is None else bands[code]
         G = len(of.sizes)
         told = claims.value >= 0  # of a group perhaps not everybody is asked about
         self.value = np.full(G, -1)
@@ -112,9 +115,14 @@ class _Proofs:
         return np.flatnonzero(found.x > 0.5) if found.x is not None else np.arange(len(self.names))
 
 
-def smallest_proofs(of: Programme, target: str, claims: Claims, budget: Budget) -> list[ProvingSet]:
-    """Sets of outputs that prove the claims, most people first; people whom the budget did not do for are in none."""
-    run = _Proofs(of, target, claims, budget)
+def smallest_proofs(
+    of: Programme, target: str, claims: Claims, budget: Budget, bands: NDArray[np.int64] | None = None
+) -> list[ProvingSet]:
+    """Sets of outputs that prove the claims, most people first; people whom the budget did not do for are in none.
+
+    `bands` as of `certain_values`.
+    """
+    run = _Proofs(of, target, claims, budget, bands)
     open_ = np.flatnonzero(run.claimed)
     by: dict[tuple[str, ...], list[int]] = {}
     for name in [(), *((name,) for name in run.names)]:

@@ -17,6 +17,7 @@ from outrisk.prove.programme import Programme
 
 _ROUNDS = 60
 _WHOLE = 1e-6
+_PLACES = 5_000_000  # coefficients beyond which constraints are not seen person by person
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +134,10 @@ def _narrowed(of: Programme) -> tuple[Array, Array] | None:
     matrix = sparse.csr_array(matrix[np.flatnonzero(plain)])
     low, high = of.low[plain], of.high[plain]
     row, column, value = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)), matrix.indices, matrix.data
+    places = _Places.of(of)
     for _ in range(_ROUNDS):
+        if places is not None and not places.narrow(most):
+            return None
         below, above = matrix @ least, matrix @ most
         if (below > high + _WHOLE).any() or (above < low - _WHOLE).any():
             return None
@@ -147,3 +151,52 @@ def _narrowed(of: Programme) -> tuple[Array, Array] | None:
         if float(most.sum() - least.sum()) == before:
             break
     return least, most
+
+
+@dataclass(frozen=True, eq=False)
+class _Places:
+    """Constraints as what each person of a group adds to them: everybody of a group is of some kind.
+
+    value (pairs, U): coefficients by kind of each pair of a constraint, `row`, and a group that it is about. A sum of
+    which the others add the most that they can leaves a person the kinds that add the rest; bounds of single counts do
+    not see that (a mean of one person is that person's value, and half of twice it beside half of nothing).
+    """
+
+    row: NDArray[np.int64]
+    group: NDArray[np.int64]
+    value: Array
+    low: Array
+    high: Array
+    sizes: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, of: Programme) -> _Places | None:
+        """Those of a programme; None where there are too many."""
+        rows = np.flatnonzero([bool(origin) for origin in of.origin])
+        matrix = sparse.csr_array(of.matrix[rows])
+        G, U = len(of.sizes), of.n_kinds
+        row = np.repeat(np.arange(len(rows)), np.diff(matrix.indptr))
+        pairs, at = np.unique(row * G + matrix.indices // U, return_inverse=True)
+        if len(pairs) * U > _PLACES or not len(pairs):
+            return None
+        value = np.zeros((len(pairs), U))
+        value[at, matrix.indices % U] = matrix.data
+        return cls(pairs // G, pairs % G, value, of.low[rows], of.high[rows], of.sizes)
+
+    def narrow(self, most: Array) -> bool:
+        """Lower, in place, how many of each kind there are at most, (G U,); whether everybody has a kind left."""
+        kinds = most.reshape(len(self.sizes), -1)
+        open_ = kinds[self.group] > 0
+        if not (kinds > 0).any(axis=1).all():
+            return False
+        largest = np.where(open_, self.value, -np.inf).max(axis=1)
+        least = np.where(open_, self.value, np.inf).min(axis=1)
+        people = self.sizes[self.group]
+        above, below = (np.bincount(self.row, people * each, minlength=len(self.low)) for each in (largest, least))
+        slack = _WHOLE * (1.0 + np.maximum(np.abs(above), np.abs(below)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            up = (above - self.low + slack)[self.row][:, None] / (largest[:, None] - self.value)
+            down = (self.high - below + slack)[self.row][:, None] / (self.value - least[:, None])
+        for bound in (up, down):
+            np.minimum.at(kinds, self.group, np.where(open_ & (bound >= 0), np.floor(bound + _WHOLE), np.inf))
+        return not ((above + slack < self.low) | (below - slack > self.high)).any()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, milp
 from outrisk.errors import ProveError
 from outrisk.problem.blocks import Array
 from outrisk.prove.budget import Budget
+from outrisk.prove.by_columns import MANY, ByColumns
 from outrisk.prove.contradiction import contradiction
 from outrisk.prove.programme import Programme
 
@@ -43,6 +45,7 @@ class Solver:
         even = bool((of.matrix.data == np.round(of.matrix.data)).all())
         if len(self.most) > (of.integer if even or whole else min(of.integer, _MIXED)):
             self.integer[: of.n_columns] = 0
+        self.known = np.zeros(0, np.int64)  # columns of a data set that is known to fit; they only save time
 
     @property
     def work(self) -> int:
@@ -60,16 +63,31 @@ class Solver:
     def maximise(self, objective: Array) -> OptimizeResult:
         """The programme with this objective (the first columns); ProveError where no data set fits at all."""
         self.solved += 1
-        cost = np.zeros(len(self.most))
-        cost[: len(objective)] = -objective
+        worth = np.zeros(len(self.most))
+        worth[: len(objective)] = objective
+        if self.by_columns is not None:
+            found = self.by_columns.maximise(worth, self.budget)
+            if found.status != 1 or self.budget.over:
+                return self._fitting(found)
         found = milp(
-            cost,
+            -worth,
             constraints=self.rows,
             bounds=Bounds(0.0, self.most),
             integrality=self.integer,
             options=self.budget.options(self.work),
         )
         self.budget.charge(self.work, found)
+        return self._fitting(found)
+
+    @cached_property
+    def by_columns(self) -> ByColumns | None:
+        """For programmes of many columns in which nothing is whole."""
+        if len(self.most) < MANY or self.integer.any() or len(self.rows) > 1:
+            return None
+        of = self.of
+        return ByColumns(self.rows[0], self.most, len(of.sizes), of.n_kinds, self.known)
+
+    def _fitting(self, found: OptimizeResult) -> OptimizeResult:
         if found.status == 2:
             raise ProveError(contradiction(self.of, _DIAGNOSIS).sentence)
         return found
