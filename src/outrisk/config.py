@@ -258,6 +258,7 @@ class StudyFile(_Section):
     keys: tuple[str, ...] = Field(default=(), min_length=1)
     target: str = ""
     key_sizes: tuple[int, ...] = ()
+    target_within: float | None = Field(default=None, ge=0, lt=1)
     tau: float = Field(default=1.0, gt=0, le=1)
     appetite: Appetite = Appetite()
     intruder: tuple[Literal["codebook", "register"], ...] = Field(default=("codebook", "register"), min_length=1)

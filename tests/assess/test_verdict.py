@@ -11,6 +11,7 @@ import pytest
 
 import outrisk
 from outrisk.appetite import Appetite
+from outrisk.assess.folds import Fold
 from outrisk.assess.look import Found
 from outrisk.assess.people import people_rows
 from outrisk.assess.verdict import of_outputs, wording
@@ -377,13 +378,7 @@ def runs_of(own, other, target, holdout_name, fold, level):
     for run in range(len(own)):
         right = {side: {name: np.array(flags[run], dtype=bool) for name in ("certain", "most frequent")}
                  for side, flags in (("original", own), ("holdout", other)) if flags is not None}  # fmt: skip
-        job = SimpleNamespace(
-            fold=SimpleNamespace(
-                level=level, name=fold, holdout_name=holdout_name, original=target[0], holdout=target[1]
-            ),
-            keys=("k",),
-            target="t",
-        )
+        job = SimpleNamespace(fold=Fold(level, 0, fold, *target, holdout_name), keys=("k",), target="t")
         results.append(SimpleNamespace(job=job, right=right))
     return results
 

@@ -47,6 +47,7 @@ def follow(
     target: str,
     codebook: Codebook | None = None,
     decimals: int | None = None,
+    target_within: float | None = None,
     evolve: Mapping[str, Any] | None = None,
     runs: int = 5,
     rounds: int = 1,
@@ -58,7 +59,7 @@ def follow(
     Parameters
     ----------
     data : the records (n, variables) behind the outputs. Copies with changed values are made in memory only.
-    outputs, keys, target, codebook, decimals, evolve, seed, workers : as of `outrisk.assess`.
+    outputs, keys, target, codebook, decimals, target_within, evolve, seed, workers : as of `outrisk.assess`.
     runs : runs of evolution on each release; 5 or more, as 90 % of them have to agree.
     rounds : how often values are changed, of at most 5 % of the records each time.
 
@@ -74,7 +75,7 @@ def follow(
     --------
     >>> outrisk.follow(df, [pd.crosstab([df.area, df.job], df.ill)], keys=["area", "job"], target="ill").followed
     """
-    settings: dict[str, Any] = {"name": "study", "evolve": seeded(evolve, seed)}
+    settings: dict[str, Any] = {"name": "study", "target_within": target_within, "evolve": seeded(evolve, seed)}
     study, records = study_of_session(
         "outrisk.follow", {"data": data}, outputs, keys, target, codebook, decimals, settings
     )
@@ -102,12 +103,14 @@ def _following(study: Study, data: StudyData, runs: int, rounds: int, workers: i
             outputs=asked.outputs,
             keys=asked.keys,
             target=asked.target,
+            learnt=asked.learnt,
             settings=asked.settings,
             rules=asked.rules,
             seed=asked.seed,
             runs=runs,
             rounds=rounds,
             workers=min(workers or os.cpu_count() or 1, runs),
+            bands=asked.bands,
         )
     )
     rows = pd.DataFrame([asdict(row) | {"keys": "+".join(row.keys)} for row in found.by_keys])

@@ -34,6 +34,7 @@ from outrisk.prove.certain_claims import CertainRecords, certain_records
 from outrisk.prove.few_people import FewPeople, few_people
 from outrisk.prove.programme import Programme, drawn, programme
 from outrisk.prove.what_must_go import in_words, what_must_go
+from outrisk.risk.coding.bands import bands_of
 from outrisk.whole_files import whole
 
 
@@ -125,6 +126,7 @@ def prove(
     codebook: Codebook | None = None,
     decimals: int | None = None,
     rules: Sequence[str] = (),
+    target_within: float | None = None,
     released: Sequence[object] = (),
     known_for: float = 1.0,
     sample: int | None = None,
@@ -136,7 +138,7 @@ def prove(
     Parameters
     ----------
     data : the records (n, variables) behind the outputs.
-    outputs, keys, target, codebook, decimals, rules : as of `outrisk.assess`.
+    outputs, keys, target, codebook, decimals, rules, target_within : as of `outrisk.assess`.
     released : outputs, as `outputs`, and study files, or folders of them, that are already released: equations beside
         the new ones.
     known_for : share of the people whose keys are known, drawn at random by `seed`; of the others nothing is known.
@@ -158,7 +160,7 @@ def prove(
     --------
     >>> outrisk.prove(df, [pd.crosstab([df.age, df.area], df.ill)], keys=["age", "area"], target="ill").certain
     """
-    settings: dict[str, Any] = {"name": "study", "rules": listed(rules)}
+    settings: dict[str, Any] = {"name": "study", "rules": listed(rules), "target_within": target_within}
     study, records = study_of_session(
         "outrisk.prove", {"data": data}, outputs, keys, target, codebook, decimals, settings, released
     )
@@ -206,6 +208,7 @@ def _values(study: Study, data: Microdata, asked: Asked) -> Proof:
         most_entries=np.inf,
         seed=asked.seed,
         tell=asked.tell,
+        bands=bands_of(codebook, file.target, file.target_within),
     )
     seconds = time.perf_counter() - started
     proof = Proof(found.summary.sentence, found.certain, dict(found.summary.left_out), seconds, found.by_outputs)

@@ -21,6 +21,7 @@ from outrisk.errors import ConfigError
 from outrisk.load import recoded
 from outrisk.propose.one_column import Rules
 from outrisk.propose.proposal import Ask, Proposal, Wishes, propose, rare_levels
+from outrisk.risk.coding.bands import bands_of
 from outrisk.tabular import Table, Written, read_source
 from outrisk.whole_files import write_text
 
@@ -38,7 +39,7 @@ outputs:
 # What an intruder may know about a person, and what they want to learn.{roles_check}
 keys: [{keys}]{key_reasons}
 {target}
-key_sizes: [{sizes}]
+{within}key_sizes: [{sizes}]
 
 evolve: {{preset: fast, seed: 1}}
 study: {{runs: 5, folds: [1, 2]}}         # 2: each half in turn is the original, the other half its holdout
@@ -56,6 +57,15 @@ _SAID = {
     "merge": "what the codebook does not list counts as this level",
     "known": "records with what the codebook does not list are left out",
 }
+
+
+def _within(codebook: Codebook, target: str) -> str:
+    """The line for a target that is measured in bands; empty for others."""
+    bands = bands_of(codebook, target, None) if target else None
+    if bands is None:
+        return ""
+    said = f"target_within: {bands.within:g}"
+    return f"{said:38} # CHECK how near to the true {target} counts as right, as a share of it; 0: exactly it\n"
 
 
 @dataclass(frozen=True)
@@ -134,6 +144,7 @@ class Starter:
             roles_check=" CHECK." if guessed or proposal.target_reason != "as you said" else "",
             keys=", ".join(_quote(key) for key in self.keys),
             key_reasons=f"   # {reasons}" if reasons else "",
+            within=_within(self.codebook, self.target),
             target=known if self.target else f"# target: ...   # CHECK: {proposal.target_reason}; name it",
             sizes=", ".join(str(size) for size in range(min(3, len(self.keys)), len(self.keys) + 1)),
         )

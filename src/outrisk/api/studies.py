@@ -54,6 +54,7 @@ def assess(
     decimals: int | None = None,
     rules: Sequence[str] = (),
     key_sizes: Sequence[int] = (),
+    target_within: float | None = None,
     tau: float = 1.0,
     appetite: Mapping[str, Any] | None = None,
     intruder: Sequence[str] = ("codebook", "register"),
@@ -85,6 +86,8 @@ def assess(
     outputs : what is to be released, in any mixture: fitted models of statsmodels, cross tables by `pandas.crosstab`
         (both are checked against the records), objects such as `outrisk.Logit("ill ~ age")`, entries of a study file.
     keys, target : what an intruder knows of a person, and wants to learn.
+    target_within : a number as target counts as right to within this share of its value, in bands; 0: exactly. None:
+        0.1 for a number of more than 100 values, and 0 else.
     holdout : records of the same population that were not used. Without them the halves of the data serve each other.
     codebook : the variables and their supports; without one it is inferred, and the result has it to be checked.
     decimals : printed digits after the point of outputs that do not say their own (counts have none).
@@ -123,6 +126,7 @@ def assess(
         "name": name,
         "rules": listed(rules),
         "key_sizes": listed(key_sizes),
+        "target_within": target_within,
         "tau": tau,
         "intruder": listed(intruder),
         "attacks": {True: "all", False: []}[attacks] if isinstance(attacks, bool) else listed(section(attacks)),

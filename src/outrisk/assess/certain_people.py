@@ -22,6 +22,7 @@ from outrisk.prove.programme import Programme, programme
 from outrisk.prove.proofs import ProvingSet, smallest_proofs
 from outrisk.prove.settled import entries_left
 from outrisk.records.schema import Certain, Proof
+from outrisk.risk.coding.bands import Bands, in_words
 from outrisk.risk.coding.classes import check_keys
 
 MOST_ENTRIES = 2_000_000  # entries of a programme's constraints that a study takes up by itself
@@ -82,15 +83,16 @@ def certain_people(
     integer: int | None = None,
     seed: int = 0,
     tell: Callable[[str], None] = lambda text: None,
+    bands: Bands | None = None,
 ) -> CertainPeople:
     """Whose target outputs prove, as released, to an intruder who knows the keys of all, or of those `known` (n,).
 
     `asked` (n,): those of them who are asked about (None: all). `computed`: all numbers were, from the records.
     Nothing is tried, and the summary says so, where the constraints have more than `most_entries` entries; `integer`:
     columns up to which counts are taken as whole (None: as many as `Programme` says), beyond which claims may be
-    missed. `tell` hears beforehand of a question that will take long. ProveError where no data set fits, or the
-    question is too large; and where a claim is not true of the records though the outputs were computed from them,
-    which would be a fault of OutRisk.
+    missed. `bands`: claims are about bands of the target. `tell` hears beforehand of a question that will take long.
+    ProveError where no data set fits, or the question is too large; and where a claim is not true of the records though
+    the outputs were computed from them, which would be a fault of OutRisk.
     """
     codebook, n = original.codebook, len(original)
     register = np.arange(n) if known is None else np.flatnonzero(known)
@@ -98,8 +100,8 @@ def certain_people(
     given = {name: codes[:, codebook.index(name)] for name in keys}
     of = programme(codebook, released, n, given, [target], rules)
     of = of if integer is None else replace(of, integer=integer)
-    facts = _Facts(tuple(keys), target, n, len(register))
-    labels = tuple(codebook[target].labels)
+    facts = _Facts(tuple(keys), target, n, len(register), in_words(target, bands))
+    labels = tuple(codebook[target].labels) if bands is None else bands.labels
     if of.matrix.nnz > most_entries:
         summary = facts.skipped(of)
         return CertainPeople(summary, np.full(n, -1), labels, register)
@@ -110,11 +112,13 @@ def certain_people(
     truth = codes[:, codebook.index(target)]
     budget = budget or Budget()
     proving, sets = budget.part(0.7), budget.part(0.3)
-    claims = certain_values(of, target, proving, seed, of_register, truth if computed else None)
+    of_code = None if bands is None else bands.code
+    claims = certain_values(of, target, proving, seed, of_register, truth if computed else None, of_code)
+    truth = truth if bands is None else bands.code[truth]
     wrong = int(((claims.value >= 0) & (claims.value != truth)).sum())
     if wrong and computed:
         raise ProveError(f"{wrong:,} claims are not true of the data: this is a fault of OutRisk; please report it")
-    proofs = smallest_proofs(of, target, claims, sets) if claims.proved else []
+    proofs = smallest_proofs(of, target, claims, sets, of_code) if claims.proved else []
     value = np.full(n, -1)
     value[register] = claims.value
     return CertainPeople(facts.summary(of, claims, proofs, labels), value, labels, register, tuple(proofs))
@@ -137,21 +141,31 @@ def certain_in_study(
     rules: Sequence[Mask],
     known: NDArray[np.bool_] | None,
     computed: bool,
+    bands: Bands | None = None,
 ) -> CertainPeople:
     """As `certain_people`; what cannot be told is said in the summary."""
     n = len(original)
     try:
         return certain_people(
-            released, original, keys, target, rules=rules, known=known, computed=computed, integer=_INTEGER
+            released,
+            original,
+            keys,
+            target,
+            rules=rules,
+            known=known,
+            computed=computed,
+            integer=_INTEGER,
+            bands=bands,
         )
     except ProveError as error:
         message = str(error)
         state = "no data set fits" if message.startswith("no data set fits") else "skipped"
-        facts = _Facts(tuple(keys), target, n, n if known is None else int(known.sum()))
+        facts = _Facts(tuple(keys), target, n, n if known is None else int(known.sum()), in_words(target, bands))
         summary = Certain(
             state, f"{message[0].upper()}{message[1:]}.", facts.assumption, tuple(keys), target, n, facts.known
         )
-        return CertainPeople(summary, np.full(n, -1), tuple(original.codebook[target].labels), np.arange(n))
+        labels = tuple(original.codebook[target].labels) if bands is None else bands.labels
+        return CertainPeople(summary, np.full(n, -1), labels, np.arange(n))
 
 
 def gigabytes(entries: int) -> float:
@@ -165,6 +179,7 @@ class _Facts:
     target: str
     n: int
     known: int
+    learnt: str  # the target in words
 
     @property
     def assumption(self) -> str:
@@ -184,7 +199,7 @@ class _Facts:
     def skipped(self, of: Programme) -> Certain:
         columns, entries = of.matrix.shape[1], of.matrix.nnz
         sentence = (
-            f"Not tried here: certain claims about {self.target} are a programme of {columns:,} unknowns and "
+            f"Not tried here: certain claims about {self.learnt} are a programme of {columns:,} unknowns and "
             f"{entries:,} entries; `outrisk prove` takes its own time for it, and with a number of people after "
             "`outrisk prove --sample` it asks about fewer."
         )
@@ -225,9 +240,9 @@ class _Facts:
             more = " It was stopped early: there may be more."
         drawn = f"{asked:,} people asked about" if asked < self.n else f"{self.n:,} people"
         if not values:
-            return f"To {self.assumption}, the outputs prove {self.target} of none of {drawn}.{more}"
+            return f"To {self.assumption}, the outputs prove {self.learnt} of none of {drawn}.{more}"
         told = ", ".join(f"{value}: {number:,}" for value, number in values.items())
         share = f"{claims.proved:,} of {drawn} ({100 * claims.proved / asked:.1f} %)"
         narrowed = f" Of {claims.narrowed:,} more, some values are ruled out." if claims.narrowed else ""
         same = f"it is the same in every data set that fits ({told})"
-        return f"To {self.assumption}, the outputs prove {self.target} of {share}: {same}.{narrowed}{more}"
+        return f"To {self.assumption}, the outputs prove {self.learnt} of {share}: {same}.{narrowed}{more}"

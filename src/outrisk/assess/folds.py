@@ -10,6 +10,7 @@ import numpy as np
 
 from outrisk.errors import ConfigError
 from outrisk.microdata import Microdata
+from outrisk.risk.coding.bands import Bands
 from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, Coding, code_microdata
 
 WHOLE, SWAPPED = "whole", "holdout"
@@ -28,16 +29,35 @@ class Fold:
     holdout_name: str
     swapped: bool = False  # the given holdout in the place of the data, so that the marginal risk can be crossed
     not_crossed: str = ""  # why there is no such fold beside this one, which has a given holdout
+    bands: Bands | None = None  # of the target, for the measures
+
+    def measured(self, data: Microdata) -> Microdata:
+        """Records as the measures see them: the target in bands, where it is measured so."""
+        return data if self.bands is None else self.bands.of(data)
+
+    @cached_property
+    def people(self) -> Microdata:
+        """Those in the original, as the measures see them."""
+        return self.measured(self.original)
+
+    @cached_property
+    def others(self) -> Microdata | None:
+        """Those of the holdout, as the measures see them."""
+        return None if self.holdout is None else self.measured(self.holdout)
 
     @cached_property
     def coding(self) -> Coding:
         """All variables of original and holdout, coded once for the measures of every run."""
-        tables = {ORIGINAL: self.original} | ({} if self.holdout is None else {HOLDOUT: self.holdout})
+        tables = {ORIGINAL: self.people} | ({} if self.others is None else {HOLDOUT: self.others})
         return code_microdata(tables, self.original.codebook.names)
 
 
 def make_folds(
-    original: Microdata, holdout: Microdata | None, levels: Sequence[int], rng: np.random.Generator
+    original: Microdata,
+    holdout: Microdata | None,
+    levels: Sequence[int],
+    rng: np.random.Generator,
+    bands: Bands | None = None,
 ) -> list[Fold]:
     """Every fold of every level (1, 2, 4, ...: powers of two), from one random order of the records.
 
@@ -52,12 +72,13 @@ def make_folds(
                 "leave fewer than 2 records each; use fewer folds"
             )
         if level == 1:
-            folds.append(Fold(1, 0, WHOLE, original, holdout, "holdout file" if holdout else ""))
+            folds.append(Fold(1, 0, WHOLE, original, holdout, "holdout file" if holdout else "", bands=bands))
             continue
         parts = list(_halve(order, level, ""))
         for index, (name, rows) in enumerate(parts):
             sibling_name, sibling = parts[index ^ 1]
-            folds.append(Fold(level, index, name, original.take(rows), original.take(sibling), f"fold {sibling_name}"))
+            records, beside = original.take(rows), original.take(sibling)
+            folds.append(Fold(level, index, name, records, beside, f"fold {sibling_name}", bands=bands))
     return folds
 
 
@@ -69,7 +90,8 @@ def swapped(whole: Fold, rng: np.random.Generator) -> Fold | None:
     if whole.holdout is None or len(whole.holdout) < _LEAST * len(whole.original):
         return None
     rows = rng.permutation(len(whole.holdout))[: len(whole.original)]
-    return Fold(1, 1, SWAPPED, whole.holdout.take(np.sort(rows)), whole.original, f"fold {WHOLE}", swapped=True)
+    records = whole.holdout.take(np.sort(rows))
+    return Fold(1, 1, SWAPPED, records, whole.original, f"fold {WHOLE}", swapped=True, bands=whole.bands)
 
 
 def _halve(rows: np.ndarray, level: int, name: str) -> Iterator[tuple[str, np.ndarray]]:

@@ -26,6 +26,7 @@ from outrisk.microdata import Codes, Microdata
 from outrisk.outputs.base import Output, release
 from outrisk.problem.blocks import Mask
 from outrisk.records.provenance import seed_of
+from outrisk.risk.coding.bands import Bands
 from outrisk.risk.coding.classes import combined_code
 from outrisk.side_by_side.forked import Here, forked_if_safe
 
@@ -50,6 +51,12 @@ class Question:
     runs: int = 5
     rounds: int = 1
     workers: int = 1
+    learnt: str = ""  # the target in words; empty: its name
+    bands: Bands | None = None  # of the target: a value is inferred that comes near the true one
+
+    def measured(self, data: Microdata) -> Microdata:
+        """Records as they are compared."""
+        return data if self.bands is None else self.bands.of(data)
 
 
 @dataclass(frozen=True)
@@ -114,7 +121,7 @@ def follow(question: Question) -> Followed:
         hits += [each for each, value in zip(chosen, new, strict=True) if _claimed(question, each, value, runs)]
     return Followed(
         people=len(question.original),
-        target=question.target,
+        target=question.learnt or question.target,
         runs=question.runs,
         rounds=question.rounds,
         flagged=_people(flagged),
@@ -178,10 +185,10 @@ def _flagged(question: Question, runs: Sequence[Microdata]) -> list[_Class]:
 
 
 def _of_key_set(question: Question, keys: tuple[str, ...], runs: Sequence[Microdata]) -> list[_Class]:
-    codebook, n = question.original.codebook, len(question.original)
+    tables, n = [question.measured(table) for table in (question.original, *runs)], len(question.original)
+    codebook = tables[0].codebook
     at = codebook.index(question.target)
     levels = codebook.sizes[at]
-    tables = [question.original, *runs]
     columns = [np.concatenate([table.codes[:, codebook.index(name)] for table in tables]) for name in keys]
     code, _ = combined_code(columns, [codebook[name].size for name in keys])
     classes = np.unique(code, return_inverse=True)[1].reshape(-1)
@@ -228,19 +235,22 @@ def _chosen(flagged: Sequence[_Class], tried: Sequence[_Class], hits: Sequence[_
 
 
 def _changed(question: Question, chosen: Sequence[_Class], rng: np.random.Generator) -> tuple[Microdata, list[int]]:
-    """The records with another value of the target for each class, and these values: drawn as they occur elsewhere."""
+    """The records with another value of the target for each class, drawn as they occur elsewhere; these as compared."""
     codebook = question.original.codebook
     at = codebook.index(question.target)
-    codes = question.original.codes.copy()
+    codes, band = question.original.codes.copy(), np.arange(codebook.sizes[at])
+    if question.bands is not None:
+        band = question.bands.code
     counts = np.bincount(codes[:, at], minlength=codebook.sizes[at]).astype(float)
     if codebook[question.target].missing:
         counts[-1] = 0
     new = []
     for each in chosen:
         others = counts.copy()
-        others[each.value] = 0
-        new.append(int(rng.choice(len(others), p=others / others.sum())))
-        codes[each.rows, at] = new[-1]
+        others[band == each.value] = 0
+        chosen_value = int(rng.choice(len(others), p=others / others.sum()))
+        codes[each.rows, at] = chosen_value
+        new.append(int(band[chosen_value]))
     return Microdata(codebook, codes), new
 
 
@@ -249,5 +259,6 @@ def _claimed(question: Question, each: _Class, value: int, runs: Sequence[Microd
     codebook = question.original.codebook
     at, columns = codebook.index(question.target), [codebook.index(name) for name in each.keys]
     wanted = question.original.codes[each.rows[0], columns]
-    met = [run.codes[(run.codes[:, columns] == wanted).all(axis=1), at] for run in runs]
+    measured = [question.measured(run).codes for run in runs]
+    met = [codes[(codes[:, columns] == wanted).all(axis=1), at] for codes in measured]
     return float(np.mean([len(found) > 0 and bool((found == value).all()) for found in met])) >= CONSISTENT - 1e-9

@@ -105,15 +105,15 @@ def _seen(folds: Mapping[str, Sequence[RunResult]], inference: str) -> _Seen:
     return _Seen(
         own=np.concatenate(own),
         other=np.concatenate([*(other[name] for name in order), np.zeros(0, dtype=np.bool_)]),
-        own_people=[fold.original for fold in first.values()],
+        own_people=[fold.people for fold in first.values()],
         other_people=[_holdout(first[name]) for name in order],
         paired=paired,
     )
 
 
 def _holdout(fold: Fold) -> Microdata:
-    assert fold.holdout is not None
-    return fold.holdout
+    assert fold.others is not None
+    return fold.others
 
 
 def _consistent(runs: Sequence[RunResult], side: str, inference: str) -> Flags:
@@ -126,14 +126,14 @@ def _groups(seen: _Seen, result: RunResult) -> Iterator[tuple[str, tuple[Flags, 
 
     Who is alone with their keys is so among all people of the level that the release is of or that are held out.
     """
-    job, codebook = result.job, result.job.fold.original.codebook
+    job, codebook = result.job, result.job.fold.people.codebook
     at, sides = codebook.index(job.target), (seen.own_people, seen.other_people)
     codes = [np.concatenate([*(part.codes for part in side), job.fold.original.codes[:0]]) for side in sides]
     yield EVERYBODY, _flags([np.ones(len(each), dtype=np.bool_) for each in codes])
     yield UNIQUE, _flags([_alone(each, job.fold.original, job.keys) for each in codes])
     counts = np.bincount(codes[0][:, at], minlength=codebook.sizes[at])
     values = [value for value in np.argsort(counts, kind="stable").tolist() if counts[value]]
-    labels = codebook[job.target].labels
+    labels = job.fold.bands.labels if job.fold.bands else codebook[job.target].labels
     for value in values[:1] if len(values) > _MOST_VALUES else values:
         yield f"{job.target} = {labels[value]}", _flags([each[:, at] == value for each in codes])
 

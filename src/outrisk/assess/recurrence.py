@@ -25,7 +25,8 @@ def recurring_rows(results: Sequence[RunResult], seed: int) -> Iterator[Recurrin
         asked = {KEYS: (*job.keys, job.target), RECORDS: job.problem.codebook.names}
         if set(asked[KEYS]) == set(asked[RECORDS]):
             del asked[KEYS]
+        synthetic = [job.fold.measured(run.synthetic) for run in some]
         for of, names in asked.items():
-            tops = recurring([run.synthetic for run in some], job.fold.original, job.fold.holdout, names, seed)
+            tops = recurring(synthetic, job.fold.people, job.fold.others, names, seed)
             for top in tops:
                 yield Recurring(level=job.fold.level, fold=job.fold.name, of=of, runs=len(some), **asdict(top))

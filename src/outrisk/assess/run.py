@@ -183,7 +183,7 @@ def perform(job: Job, halt: Stop | None = None, watcher: Watcher | None = None) 
             return None
         snapshots.append(_snapshot(job, number, synthetic, refits))
     best = Microdata(job.problem.codebook, trace.kept[-1][1])
-    coding, groups = job.fold.coding.beside(best), groups_of(job.fold)
+    coding, groups = job.fold.coding.beside(job.fold.measured(best)), groups_of(job.fold)
     scores = score_coding(coding, job.scored, job.target, job.tau, groups, job.jackknife_seed)
     question = Question(
         keys=job.keys,
@@ -229,9 +229,9 @@ def _refitted(job: Job, kept: Sequence[tuple[int, np.ndarray]]) -> Iterator[tupl
 
 
 def _right(job: Job, best: Microdata) -> dict[str, Right]:
-    sides = {"original": job.fold.original, "holdout": job.fold.holdout}
+    sides, measured = {"original": job.fold.people, "holdout": job.fold.others}, job.fold.measured(best)
     return {
-        side: inferred_rightly(best, records, job.keys, job.target, job.tau)
+        side: inferred_rightly(measured, records, job.keys, job.target, job.tau)
         for side, records in sides.items()
         if records is not None
     }
@@ -245,7 +245,7 @@ def groups_of(fold: Fold, most: int = 20) -> int:
 
 def _snapshot(job: Job, generation: int, synthetic: Microdata, refits: list[Refit]) -> Snapshot:
     difference = np.concatenate([refit.differences for refit in refits])
-    coding = job.fold.coding.only([*job.keys, job.target]).beside(synthetic)
+    coding = job.fold.coding.only([*job.keys, job.target]).beside(job.fold.measured(synthetic))
     scores = score_coding(coding, [job.keys], job.target, job.tau, groups=0, seed=0)
 
     def risk(measure: str, side: str) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from outrisk.problem.released import Released
 from outrisk.records.provenance import seed_of
 from outrisk.risk.attribution.definitions import key_sets
 from outrisk.risk.attribution.over_key_sets import score
+from outrisk.risk.coding.bands import Bands, bands_of, in_words
 
 _FOLDS, _RUNS = 0, 1  # branches of the study's random tree
 
@@ -49,6 +51,17 @@ class Assessment:
     given: Mapping[str, Released] = field(default_factory=dict)
     n_earlier: int = 0
     wish: Wish = field(default_factory=Wish)
+    within: float | None = None  # see `Bands`
+
+    @cached_property
+    def bands(self) -> Bands | None:
+        """Of the target, where the measures take what comes near it for right."""
+        return bands_of(self.original.codebook, self.target, self.within)
+
+    @property
+    def learnt(self) -> str:
+        """What the intruder wants to learn, in words."""
+        return in_words(self.target, self.bands)
 
     @property
     def sets(self) -> KeySets:
@@ -64,7 +77,7 @@ def plan_jobs(
     time_limit: seconds of evolution for a run. folder: where runs keep their checkpoints.
     """
     rng = np.random.default_rng(seed_of(assessment.seed, [_FOLDS]))
-    folds = make_folds(assessment.original, assessment.holdout, list(assessment.runs), rng)
+    folds = make_folds(assessment.original, assessment.holdout, list(assessment.runs), rng, assessment.bands)
     problems = dict(_problems(assessment, folds, rng))
     n_runs = sum(assessment.runs[fold.level] for fold in problems)
     jobs = []
@@ -126,9 +139,9 @@ def _try_measures(assessment: Assessment, fold: Fold) -> None:
     _ = assessment.sets
     try:
         score(
-            fold.original,
-            fold.original,
-            fold.holdout,
+            fold.people,
+            fold.people,
+            fold.others,
             sets=[assessment.keys],
             target=assessment.target,
             tau=assessment.tau,

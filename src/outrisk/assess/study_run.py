@@ -301,7 +301,7 @@ class StudyRun:
         of, share = self.assessment, self.study.file.register_.share
         known = drawn(len(of.original), share, of.seed) if share < 1 else None
         keys = self.study.register_keys
-        return certain_in_study(self.released, of.original, keys, of.target, of.rules, known, not of.given)
+        return certain_in_study(self.released, of.original, keys, of.target, of.rules, known, not of.given, of.bands)
 
     @cached_property
     def released(self) -> Sequence[Released]:
@@ -552,6 +552,7 @@ def assessment_of(study: Study, data: StudyData) -> Assessment:
         given=study.given(codebook),
         n_earlier=len(study.outputs_of_earlier(codebook)),
         wish=Wish(**file.contributions.model_dump()),
+        within=file.target_within,
     )
 
 

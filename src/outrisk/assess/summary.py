@@ -71,6 +71,7 @@ def summarise(assessment: Assessment, jobs: Sequence[Job], results: Sequence[Run
     names = assessment.original.codebook.names
     return Risk(
         target=assessment.target,
+        learnt=assessment.learnt,
         keys=tuple(assessment.keys),
         key_sizes=tuple(assessment.key_sizes),
         tau=assessment.tau,

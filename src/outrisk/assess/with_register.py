@@ -124,7 +124,7 @@ def _sides(
     seed: int,
 ) -> dict[str, Attacked]:
     """People attacked on each side (those `listed` of the original), with the chances that every guesser gives them."""
-    records = {ORIGINAL: fold.original} | ({HOLDOUT: fold.holdout} if fold.holdout is not None else {})
+    records = {ORIGINAL: fold.people} | ({HOLDOUT: fold.others} if fold.others is not None else {})
     every = {side: each.codes[:, columns].astype(np.int64) for side, each in records.items()}
     groups = {side: dealt(len(each), groups_of(fold), seed) for side, each in every.items()}
     people = {side: listed if side == ORIGINAL else np.arange(len(each)) for side, each in records.items()}
@@ -132,17 +132,18 @@ def _sides(
     some = {side: _some(len(each), seed) for side, each in people.items()}
     queries = np.concatenate([keys[side][some[side]] for side in records])
     sizes = [of.codebook.sizes[at] for at in columns]
-    learnt = predictors(keys[ORIGINAL], found.chances, queries, sizes, seed)
+    reconstructed = found.chances if fold.bands is None else fold.bands.sums(found.chances)
+    learnt = predictors(keys[ORIGINAL], reconstructed, queries, sizes, seed)
     n, sides = len(some[ORIGINAL]), {}
     for side, part in ((ORIGINAL, slice(0, n)), (HOLDOUT, slice(n, None))):
         if side in records:
-            chances = {RECONSTRUCTION: found.chances[some[side]]} if side == ORIGINAL else {}
+            chances = {RECONSTRUCTION: reconstructed[some[side]]} if side == ORIGINAL else {}
             at = people[side][some[side]]
             sides[side] = Attacked(
                 chances | {name: each[part] for name, each in learnt.items()},
                 records[side].codes[at, target].astype(np.int64),
                 unique_rows(keys[side])[some[side]],
-                int(found.chances.sum(axis=0).argmax()),
+                int(reconstructed.sum(axis=0).argmax()),
                 groups[side][at],
             )
     return sides

@@ -514,6 +514,7 @@ class Risk:
     levels: tuple[Level, ...]
     outright: str = ""  # what the outputs say outright, in a sentence
     terms: dict[str, str] = field(default_factory=dict)  # what measures of the suite measure, by name
+    learnt: str = ""  # what the intruder wants to learn: the target, perhaps to within a share of its value
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,7 @@ def assessed(results: Results) -> str:
     return (
         f"The study “{results.manifest.study}” assesses {formats.plural(len(risk.outputs), 'output')} ({kinds}; "
         f"{numbers}){f' computed from {records:,} records' if records else ''}. An intruder is taken to know "
-        f"{formats.names(risk.keys)} of a person, and to want to learn {risk.target}."
+        f"{formats.names(risk.keys)} of a person, and to want to learn {risk.learnt or risk.target}."
     )
 
 
@@ -255,7 +255,8 @@ def _without_holdout(results: Results) -> str:
 
 def _decision(results: Results) -> str:
     return (
-        f"This is evidence on one kind of risk: learning {results.risk.target} about a person from these keys. "
+        f"This is evidence on one kind of risk: learning {results.risk.learnt or results.risk.target} about a person "
+        "from these keys. "
         "Whether the output can be released is the output checker's decision; [[reading]] lists what is not covered."
     )
 

@@ -125,13 +125,13 @@ def pairings_of(results: Sequence[RunResult]) -> tuple[Pairing, ...]:
     for name, runs in folds.items():
         fold = runs[0].job.fold
         sibling = SWAPPED if fold.level == 1 else fold.holdout_name.removeprefix("fold ")
-        if name in used or fold.holdout is None or fold.swapped:
+        if name in used or fold.others is None or fold.swapped:
             continue
         used |= {name, sibling}
         theirs = folds.get(sibling, [])
-        holdout = theirs[0].job.fold.original if theirs else fold.holdout
-        released = ([result.synthetic for result in each] for each in (runs, theirs))
-        found.append(Pairing(fold.original, holdout, *released))
+        others = theirs[0].job.fold.people if theirs else fold.others
+        released = ([fold.measured(result.synthetic) for result in each] for each in (runs, theirs))
+        found.append(Pairing(fold.people, others, *released))
     return tuple(found)
 
 

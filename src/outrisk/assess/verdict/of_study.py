@@ -56,7 +56,7 @@ def reach(
     leading = _leading(results, levels[0].level if levels else None)
     evidence = Evidence(
         study=name,
-        target=target,
+        target=assessment.learnt,
         keys=tuple(assessment.keys),
         appetite=appetite,
         outputs={output.name: of_output(output, target, names) for output in released},
