@@ -22,6 +22,7 @@ from outrisk.assess.verdict.reproduction import distance, not_reproduced
 from outrisk.problem.refit import Refit
 from outrisk.records.results import read_run
 from outrisk.records.schema import VERDICTS, Decision, Dose, NotReproduced, PeopleCount, with_number
+from outrisk.risk.by_person.record_scores import MEASURES
 
 KEYS = ["age", "area", "sex"]
 NONE = "no marginal risk found, up to x"
@@ -171,7 +172,7 @@ class Level:
         middle = np.tile((self.low + self.high) / 2, (4, 1))
         zero = np.zeros_like(middle)
         self.found = SimpleNamespace(own=middle, other=zero, difference=middle, runs_share=zero + 0.5,
-                                     interval=lambda: (zero - 1, zero + 1))  # fmt: skip
+                                     measures=MEASURES, interval=lambda: (zero - 1, zero + 1))  # fmt: skip
         self.all_keys = len(self.sets) - 1
 
     def limits_of(self, measure):

@@ -8,6 +8,8 @@ import outrisk
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import ConfigError
 from outrisk.microdata import Microdata
+from outrisk.risk.by_person.crossed import Pairing, contrasts
+from outrisk.risk.by_person.record_scores import ESTIMATES
 from outrisk.risk.coding.bands import bands_of, in_words
 
 WITHIN = 0.1
@@ -159,3 +161,91 @@ def test_what_a_mean_of_one_person_tells_is_proved_and_followed():
     assert exact.certain["value"].tolist() == [str(frame.loc[0, "wage"])]
     followed = outrisk.follow(frame, [means], **asked, runs=5)
     assert followed.tried >= 1 and followed.followed >= 1 and "wage to within 10 %" in followed.sentence
+
+
+# ---------------------------------------------------------------- estimates by means and medians
+
+
+def by_hand(people, synthetic, keys, middle, within):
+    """Mean score of people by what synthetic records with their keys have in the middle, by pandas alone."""
+    of_class = getattr(synthetic.groupby(keys)["wage"], middle)().rename("guess").reset_index()
+    guess = people.merge(of_class, on=keys, how="left")["guess"]
+    near = (guess - people["wage"]).abs() <= within * people["wage"].abs()
+    near_all = (getattr(synthetic["wage"], middle)() - people["wage"]).abs() <= within * people["wage"].abs()
+    return np.where(guess.isna(), 0, near.astype(float) - near_all).mean()
+
+
+@pytest.mark.parametrize("crossed", [True, False])
+@pytest.mark.parametrize("missing", [True, False])
+def test_estimates_are_those_by_hand(crossed, missing):
+    values = tuple(range(-100, 2_000, 10))
+    book = Codebook(
+        (
+            Variable("area", "integer", tuple(range(6))),
+            Variable("age", "integer", tuple(range(5))),
+            Variable("wage", "integer", values, missing),
+        )
+    )
+    rng = np.random.default_rng(3)
+
+    def some(n):
+        level = rng.integers(0, 6, n)
+        wage = np.clip(level * 25 + rng.integers(0, 60, n), 0, len(values) - 1)
+        if missing:
+            wage[rng.random(n) < 0.1] = len(values)
+        return Microdata(book, np.stack([level, rng.integers(0, 5, n), wage], axis=1).astype(np.uint16))
+
+    inside, outside, runs = some(120), some(90), [some(60) for _ in range(4)]
+    theirs = runs[2:] if crossed else []
+    bands = bands_of(book, "wage", WITHIN)
+    pairing = Pairing(inside, outside, runs[:2] if crossed else runs, theirs, bands)
+    sets = [("area",), ("area", "age")]
+    found = contrasts(pairing, sets, "wage", permutations=19)
+    assert found.measures == pairing.measures and found.measures[-2:] == ESTIMATES
+    for m, middle in ((-2, "mean"), (-1, "median")):
+        for k, keys in enumerate(sets):
+            scores = {
+                (side, whose): np.mean(
+                    [by_hand(who.frame(), run.frame(), list(keys), middle, WITHIN) for run in releases]
+                )
+                for side, who in (("inside", inside), ("outside", outside))
+                for whose, releases in (("inside", pairing.of_original), ("outside", theirs))
+                if releases
+            }
+            own, other = scores["inside", "inside"], scores["outside", "inside"]
+            if crossed:
+                own = (own + scores["outside", "outside"]) / 2
+                other = (other + scores["inside", "outside"]) / 2
+            assert found.own[m, k] == pytest.approx(own, abs=1e-6)
+            assert found.other[m, k] == pytest.approx(other, abs=1e-6)
+    exact = [each for each in found.measures if each not in ESTIMATES]
+    own, other = ([bands.of(run) for run in part] for part in (pairing.of_original, theirs))
+    same = contrasts(Pairing(bands.of(inside), bands.of(outside), own, other), sets, "wage", permutations=19)
+    assert same.measures == tuple(exact)
+    assert found.own[: len(exact)] == pytest.approx(same.own, abs=1e-6)
+    assert found.standard_error[: len(exact)] == pytest.approx(same.standard_error, abs=1e-6)
+
+
+def test_means_of_few_are_told_by_their_estimates_where_no_record_repeats_a_value():
+    frame, book = people(240)
+    frame["area"] = np.random.default_rng(5).permutation(np.repeat(list("abcde"), 48))
+    frame["job"] = np.arange(240) % 16
+    book = Codebook((*book.variables, Variable("job", "integer", tuple(range(16)))))
+    means = {
+        "kind": "magnitudes",
+        "value": "wage",
+        "by": ["area", "job"],
+        "statistics": ["count", "mean"],
+        "decimals": 0,
+    }
+    found = outrisk.assess(
+        frame, [means], keys=["area", "job"], target="wage", codebook=book, runs=3, folds=[2], key_sizes=[2], quiet=True
+    )
+    rows = found.tables["marginal"]
+    here = rows[(rows["keys"] == "area+job") & (rows["about"] == "")].set_index("measure")
+    assert here.loc["estimate_mean", "difference"] > 0.1 > 0.05 > here.loc["existence", "difference"]
+    assert here.loc["estimate_mean", "low"] > 0
+    assert set(ESTIMATES) <= set(found.decision.held_against.measures)
+    assert {limit.measure for limit in found.decision.limits} >= set(ESTIMATES)
+    guessed = found.register[(found.register["people"] == "all") & (found.register["measure"] == "right")]
+    assert guessed["difference"].iloc[-1] > 0.1

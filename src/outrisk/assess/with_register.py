@@ -17,11 +17,13 @@ from threadpoolctl import threadpool_limits
 from outrisk.assess.folds import Fold
 from outrisk.assess.run import Job, groups_of
 from outrisk.assess.verdict.decide import says
+from outrisk.codebook import Variable
 from outrisk.errors import ProveError
 from outrisk.evolve.problem import Problem
 from outrisk.prove.programme import Programme, drawn, programme
 from outrisk.reconstruct.best_guesses import Guesses, best_guesses
 from outrisk.records.schema import Guessed, LeftOut, Limit, Register, RegisterFold, Reliability
+from outrisk.risk.attribution.definitions import Floats
 from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL
 from outrisk.risk.intervals.jackknife import within
 from outrisk.risk.register.predictors import predictors
@@ -134,10 +136,18 @@ def _sides(
     sizes = [of.codebook.sizes[at] for at in columns]
     reconstructed = found.chances if fold.bands is None else fold.bands.sums(found.chances)
     learnt = predictors(keys[ORIGINAL], reconstructed, queries, sizes, seed)
+    if fold.bands is not None:
+        learnt |= {
+            f"{name}, its mean": fold.bands.mean_first(each, _expected(each, fold.bands.variable))
+            for name, each in learnt.items()
+        }
     n, sides = len(some[ORIGINAL]), {}
     for side, part in ((ORIGINAL, slice(0, n)), (HOLDOUT, slice(n, None))):
         if side in records:
             chances = {RECONSTRUCTION: reconstructed[some[side]]} if side == ORIGINAL else {}
+            if fold.bands is not None and side == ORIGINAL:
+                means = _expected(found.chances[some[side]], of.codebook.variables[target])
+                chances[f"{RECONSTRUCTION}, its mean"] = fold.bands.mean_first(chances[RECONSTRUCTION], means)
             at = people[side][some[side]]
             sides[side] = Attacked(
                 chances | {name: each[part] for name, each in learnt.items()},
@@ -147,6 +157,12 @@ def _sides(
                 groups[side][at],
             )
     return sides
+
+
+def _expected(chances: Floats, variable: Variable) -> Floats:
+    """The mean of a number with these chances (n, levels), (n,); of those who have one."""
+    known = chances[:, : len(variable.values)]
+    return np.asarray(known @ np.array(variable.values, dtype=float) / np.maximum(known.sum(axis=1), 1e-12))
 
 
 def _some(people: int, seed: int) -> NDArray[np.int64]:

@@ -136,16 +136,16 @@ def _pairings(runs: Sequence[tuple[Job, Microdata]]) -> list[Pairing]:
     """The pairs of folds that are each other's holdout, or the whole and its holdout, with the runs on each."""
     by_fold: dict[str, list[Microdata]] = {}
     for job, synthetic in runs:
-        by_fold.setdefault(job.fold.name, []).append(job.fold.measured(synthetic))
+        by_fold.setdefault(job.fold.name, []).append(synthetic)
     folds = {job.fold.name: job.fold for job, _ in runs}
     found, used = list[Pairing](), set[str]()
     for name, fold in folds.items():
         sibling = SWAPPED if fold.level == 1 else fold.holdout_name.removeprefix("fold ")
-        if name in used or fold.others is None or fold.swapped:
+        if name in used or fold.holdout is None or fold.swapped:
             continue
         used |= {name, sibling}
-        others = folds[sibling].people if sibling in folds else fold.others
-        found.append(Pairing(fold.people, others, by_fold[name], by_fold.get(sibling, [])))
+        holdout = folds[sibling].original if sibling in folds else fold.holdout
+        found.append(Pairing(fold.original, holdout, by_fold[name], by_fold.get(sibling, []), fold.bands))
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from outrisk.assess.contributions.combinations import Combination, Subset
 from outrisk.result_row import NORMAL
 from outrisk.risk.by_person.crossed import Pairing, person_contrasts, widened
-from outrisk.risk.by_person.record_scores import MEASURES
 
 Floats = NDArray[np.float64]
 
@@ -73,7 +72,7 @@ def _n_runs(pairing: Pairing) -> int:
 
 def _one_run(pairing: Pairing, at: int) -> Pairing:
     theirs = pairing.of_holdout[at : at + 1] if pairing.crossed else ()
-    return Pairing(pairing.original, pairing.holdout, pairing.of_original[at : at + 1], theirs)
+    return replace(pairing, of_original=pairing.of_original[at : at + 1], of_holdout=theirs)
 
 
 def _at_places(
@@ -81,7 +80,7 @@ def _at_places(
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """(n_original, places) and (n_holdout, places); places with the same key sets are scored together."""
     found = {sets: person_contrasts(pairing, sets, target, tau) for sets in {place.sets for place in places}}
-    columns = [(place.sets, MEASURES.index(place.measure)) for place in places]
+    columns = [(place.sets, pairing.measures.index(place.measure)) for place in places]
     mine, theirs = (np.stack([found[sets][side][:, m] for sets, m in columns], axis=1) for side in (0, 1))
     return mine, theirs
 

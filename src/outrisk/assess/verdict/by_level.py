@@ -21,7 +21,7 @@ from outrisk.risk.by_person.crossed import (
     joined,
     simultaneous,
 )
-from outrisk.risk.by_person.record_scores import MEASURES, Floats
+from outrisk.risk.by_person.record_scores import ESTIMATES, Floats
 
 PERMUTATIONS = 999
 
@@ -79,7 +79,7 @@ class LevelRisk:
     def rows(self) -> Iterator[Contrast]:
         """Rows of marginal.csv: by measure, the mean over key sets, then every key set."""
         low, high = self.found.interval()
-        for m, measure in enumerate(MEASURES):
+        for m, measure in enumerate(self.found.measures):
             lowest, highest, chance = self.limits_of(measure)
             for k in (len(self.sets), *range(len(self.sets))):
                 at = self.sets[k] if k < len(self.sets) else LookedAt(())
@@ -125,13 +125,13 @@ def pairings_of(results: Sequence[RunResult]) -> tuple[Pairing, ...]:
     for name, runs in folds.items():
         fold = runs[0].job.fold
         sibling = SWAPPED if fold.level == 1 else fold.holdout_name.removeprefix("fold ")
-        if name in used or fold.others is None or fold.swapped:
+        if name in used or fold.holdout is None or fold.swapped:
             continue
         used |= {name, sibling}
         theirs = folds.get(sibling, [])
-        others = theirs[0].job.fold.people if theirs else fold.others
-        released = ([fold.measured(result.synthetic) for result in each] for each in (runs, theirs))
-        found.append(Pairing(fold.people, others, *released))
+        holdout = theirs[0].job.fold.original if theirs else fold.holdout
+        own, other = ([result.synthetic for result in each] for each in (runs, theirs))
+        found.append(Pairing(fold.original, holdout, own, other, fold.bands))
     return tuple(found)
 
 
@@ -151,6 +151,7 @@ def _at(
         for pair, number in zip(pairings, seeds, strict=True)
     ]
     found = joined(parts) if len(parts) > 1 else parts[0]
-    families = [tuple(judged), *((name,) for name in MEASURES if name not in judged)] if seed else []
+    judged = (*judged, *(name for name in found.measures if name in ESTIMATES))
+    families = [judged, *((name,) for name in found.measures if name not in judged)] if seed else []
     limits = {family: simultaneous(found, family) for family in families}
-    return LevelRisk(level, pairings, tuple(sets), len(job.keys), found, tuple(judged), limits, job.fold.not_crossed)
+    return LevelRisk(level, pairings, tuple(sets), len(job.keys), found, judged, limits, job.fold.not_crossed)

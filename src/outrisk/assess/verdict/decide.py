@@ -30,7 +30,6 @@ from outrisk.records.schema import (
     PeopleCount,
     Unmet,
 )
-from outrisk.risk.by_person.record_scores import MEASURES
 
 ABOVE, BELOW, OPEN = "above", "below", "open"
 MEAN, ALL_KEYS, WORST, PEOPLE = "mean over key sets", "all keys", "worst key set", "people"
@@ -84,7 +83,7 @@ def decide(evidence: Evidence) -> Decision:
         keys=evidence.keys,
         held_against=Held(
             evidence.appetite.margin,
-            evidence.appetite.measure,
+            evidence.levels[0].judged if evidence.levels else evidence.appetite.measure,
             evidence.appetite.people,
             evidence.appetite.intruder,
             evidence.appetite.rules_are_disclosive,
@@ -148,7 +147,7 @@ def limits_of(evidence: Evidence) -> list[Limit]:
 
 
 def _limit(lead: LevelRisk, measure: str, over: str, k: int, margin: float) -> Limit:
-    m = MEASURES.index(measure)
+    m = lead.found.measures.index(measure)
     low, high, chance = (float(each[k]) for each in lead.limits_of(measure))
     return Limit(
         measure=measure,

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from outrisk.assess.verdict.by_level import LevelRisk
 from outrisk.records.schema import Dose
-from outrisk.risk.by_person.record_scores import MEASURES
 
 
 def dose_of(levels: Sequence[LevelRisk], shown: Sequence[tuple[str, int]]) -> list[Dose]:
@@ -16,8 +15,8 @@ def dose_of(levels: Sequence[LevelRisk], shown: Sequence[tuple[str, int]]) -> li
 
 def _doses(levels: Sequence[LevelRisk], shown: Sequence[tuple[str, int]]) -> Iterator[Dose]:
     for measure, k in dict.fromkeys(shown):
-        m = MEASURES.index(measure)
         for level in levels:
+            m = level.found.measures.index(measure)
             low, high = level.found.interval()
             yield Dose(
                 level=level.level,

@@ -19,7 +19,6 @@ from outrisk.records.schema import (
     NotReproduced,
     Unmet,
 )
-from outrisk.risk.by_person.record_scores import MEASURES
 
 if TYPE_CHECKING:
     from outrisk.assess.verdict.decide import Evidence
@@ -148,6 +147,8 @@ def words(limit: Limit, target: str) -> str:
         "existence": f"{place}that the release shows who there is of these keys is worth",
         "dcap": f"{place}{target} is guessed rightly with a probability that is by",
         "register": f"knowing {keys} of everybody, {target} is guessed rightly for a share of people that is by",
+        "estimate_mean": f"{place}the mean of the people shown estimates {target} for a share of people that is by",
+        "estimate_median": f"{place}the median of the people shown estimates {target} for a share of people that is by",
         "right": f"{place}all that the release shows agrees with {target} of a share of people that is by",
     }.get(
         limit.measure, f"knowing all keys, {target} is inferred rightly run after run for a share of people that is by"
@@ -206,7 +207,7 @@ def _settle(facts: Facts) -> Iterator[str]:
         return
     lead = evidence.levels[0]
     if any(limit.says == "open" for limit in facts.limits):
-        weight = float(lead.found.runs_share[[MEASURES.index(name) for name in lead.judged]].max())
+        weight = float(lead.found.runs_share[[lead.found.measures.index(name) for name in lead.judged]].max())
         if lead.runs < 2:
             yield "More runs than 1 would show, and narrow, what comes from the search's chance."
         elif weight > _RUNS_WEIGH:

@@ -21,6 +21,9 @@ _MEANING = {
     "dcap": "the chance of guessing the target rightly from the synthetic people with the same keys (differential "
     "correct attribution probability)",
     "right": "whether all synthetic people with the same keys have the person's value of the target",
+    "estimate_mean": "whether the mean of the synthetic people with the same keys is near the person's value, beyond "
+    "what the mean of all is",
+    "estimate_median": "the same of medians",
 }
 
 

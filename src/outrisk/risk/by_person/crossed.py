@@ -18,8 +18,16 @@ from numpy.typing import NDArray
 from outrisk.errors import RiskError
 from outrisk.microdata import Microdata
 from outrisk.result_row import NORMAL
-from outrisk.risk.by_person.record_scores import MEASURES, Floats, record_scores
-from outrisk.risk.coding.classes import Coding, Positions, code_microdata, cross
+from outrisk.risk.by_person.record_scores import (
+    ESTIMATES,
+    MEASURES,
+    Amounts,
+    Floats,
+    estimate_scores,
+    record_scores,
+)
+from outrisk.risk.coding.bands import Bands, numbers_of
+from outrisk.risk.coding.classes import Coding, Equivalence, Positions, code_microdata, cross
 
 _PEOPLE = "people"
 _WIDER, _FROM, _TO = 0.4, 2.0, 8.0  # errors are up to 40 % larger, between so many of them from 0
@@ -29,12 +37,20 @@ _PERMUTED_AT_ONCE = 64
 
 @dataclass(frozen=True, eq=False)
 class Pairing:
-    """Two samples of people, and the synthetic data of the runs on the release of each (of the holdout's: or none)."""
+    """Two samples of people, and the synthetic data of the runs on the release of each (of the holdout's: or none), as
+    they are.
+    """
 
     original: Microdata
     holdout: Microdata
     of_original: Sequence[Microdata]
     of_holdout: Sequence[Microdata] = ()
+    bands: Bands | None = None  # of a target that is an amount
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """What people are scored by."""
+        return MEASURES if self.bands is None else (*MEASURES, *ESTIMATES)
 
     @property
     def crossed(self) -> bool:
@@ -60,6 +76,7 @@ class Contrasts:
     runs_share: Floats
     null_error: Floats
     permuted: NDArray[np.float32]
+    measures: tuple[str, ...]
 
     @property
     def difference(self) -> Floats:
@@ -95,7 +112,7 @@ def contrasts(
     permutations: int = 999,
     seed: int = 0,
 ) -> Contrasts:
-    """All measures of MEASURES at every key set, and their mean over the first `n_mean` of the sets (by default all).
+    """All measures of a pairing at every key set, and their mean over the first `n_mean` of the sets (by default all).
 
     People with the same values are scored once: O(runs x sets x records + permutations x people x sets).
     """
@@ -105,7 +122,7 @@ def contrasts(
 def person_contrasts(
     pairing: Pairing, sets: Sequence[tuple[str, ...]], target: str, tau: float = 1.0
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Each person's contrast d, mean over key sets: (n_original, 4) and (n_holdout, 4), a column a measure of MEASURES.
+    """Each person's contrast d, mean over key sets: (n_original, n_measures) and (n_holdout, n_measures), by measure.
 
     The marginal risk is the mean of d over the original less that over the holdout; so two releases of the same people
     are compared by the differences of their d, person by person.
@@ -134,18 +151,18 @@ def _scored(pairing: Pairing, sets: Sequence[tuple[str, ...]], target: str, tau:
         raise RiskError("no key sets to score; give at least one")
     names = list(dict.fromkeys([*(key for keys in sets for key in keys), target]))
     patterns, members, pattern = _patterns(pairing, names)
-    coding, weights = _coding(pairing, patterns, names)
+    coding, weights, amounts = _coding(pairing, patterns, names, target)
     weight = np.array(list(weights.values()))
     n_mean = len(sets) if n_mean is None else n_mean
-    shape = (len(MEASURES), len(sets) + 1)
+    shape = (len(pairing.measures), len(sets) + 1)
     means = np.zeros((len(weights), 2, *shape))  # of a run's data, over a side's people
     contrast = np.zeros((len(patterns), *shape), dtype=np.float32)  # own release less the other's
     both = np.zeros(shape)
-    over_sets = np.zeros((len(weights), len(patterns), len(MEASURES)))
+    over_sets = np.zeros((len(weights), len(patterns), shape[0]))
     sizes = members.sum(axis=1, keepdims=True)
     for k, keys in enumerate(sets):
         equivalence = cross(coding, keys, target)
-        found = np.stack([record_scores(equivalence, table, _PEOPLE, tau) for table in weights])
+        found = np.stack([_scores(equivalence, table, tau, amounts) for table in weights])
         means[..., k] = members @ found / sizes
         contrast[:, :, k] = np.tensordot(weight, found, axes=1)
         both[:, k] = _people_by_runs(found, weight, members)
@@ -155,6 +172,11 @@ def _scored(pairing: Pairing, sets: Sequence[tuple[str, ...]], target: str, tau:
     contrast[..., -1] = contrast[..., :n_mean].mean(axis=-1)
     both[:, -1] = _people_by_runs(over_sets, weight, members)
     return _Scored(means, contrast, both, members, pattern)
+
+
+def _scores(equivalence: Equivalence, table: str, tau: float, amounts: Amounts | None) -> Floats:
+    found = record_scores(equivalence, table, _PEOPLE, tau)
+    return found if amounts is None else np.hstack([found, estimate_scores(equivalence, table, _PEOPLE, amounts)])
 
 
 def _people_by_runs(scores: Floats, weight: Floats, members: Floats) -> Floats:
@@ -188,8 +210,10 @@ def _patterns(pairing: Pairing, names: Sequence[str]) -> tuple[Microdata, Floats
     return Microdata(codebook, everybody[first]), np.array(members, dtype=float), pattern
 
 
-def _coding(pairing: Pairing, patterns: Microdata, names: Sequence[str]) -> tuple[Coding, dict[str, float]]:
-    """The people and all synthetic data under one coding, and the weight of each run's scores in the contrast."""
+def _coding(
+    pairing: Pairing, patterns: Microdata, names: Sequence[str], target: str
+) -> tuple[Coding, dict[str, float], Amounts | None]:
+    """The people and all synthetic data under one coding, the weight of each run's scores in the contrast, amounts."""
     sides = {"original": (1.0, pairing.of_original), "holdout": (-1.0, pairing.of_holdout)}
     half = 0.5 if pairing.crossed else 1.0
     tables, weights = {_PEOPLE: patterns}, {}
@@ -197,7 +221,12 @@ def _coding(pairing: Pairing, patterns: Microdata, names: Sequence[str]) -> tupl
         for number, synthetic in enumerate(runs):
             tables[f"{side} {number}"] = synthetic
             weights[f"{side} {number}"] = half * sign / len(runs)
-    return code_microdata(tables, names), weights
+    if pairing.bands is None:
+        return code_microdata(tables, names), weights, None
+    of, column = pairing.bands, patterns.codebook.index(target)
+    number_of = numbers_of(patterns.codebook[target])
+    amounts = Amounts({name: number_of[table.codes[:, column]] for name, table in tables.items()}, of.within)
+    return code_microdata({name: of.of(table) for name, table in tables.items()}, names), weights, amounts
 
 
 def _of_scores(pairing: Pairing, scored: _Scored, permutations: int, seed: int) -> Contrasts:
@@ -221,6 +250,7 @@ def _of_scores(pairing: Pairing, scored: _Scored, permutations: int, seed: int) 
         runs_share=np.minimum(of_runs / variance, 1.0),
         null_error=np.sqrt(null),
         permuted=_permuted(contrast, members, permutations, seed),
+        measures=pairing.measures,
     )
 
 
@@ -279,16 +309,18 @@ def joined(parts: Sequence[Contrasts]) -> Contrasts:
         runs_share=np.asarray(runs / sampling),
         null_error=np.sqrt(sum(part.null_error**2 for part in parts)) / n,
         permuted=np.mean([part.permuted for part in parts], axis=0),
+        measures=parts[0].measures,
     )
 
 
-def simultaneous(found: Contrasts, measures: Sequence[str] = MEASURES) -> Simultaneous:
-    """Limits and levels over all columns of these measures at once, by the largest difference under exchanged labels.
+def simultaneous(found: Contrasts, measures: Sequence[str] = ()) -> Simultaneous:
+    """Limits and levels over all columns of these measures (all: none named) at once, by the largest difference under
+    exchanged labels.
 
     Westfall and Young (Resampling-based multiple testing, 1993): the difference of each column in its standard errors,
     the largest over columns, over permutations. Two-sided for the limits, one-sided for the levels.
     """
-    at = [MEASURES.index(name) for name in measures]
+    at = [found.measures.index(name) for name in measures or found.measures]
     drawn = found.permuted[:, at] / found.null_error[at]
     largest = np.sort(drawn.reshape(len(drawn), -1).max(axis=1))
     either = np.sort(np.abs(drawn).reshape(len(drawn), -1).max(axis=1))
