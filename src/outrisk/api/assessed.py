@@ -195,7 +195,7 @@ class Assessed:
         """The answer in short: what the outputs say outright, then the risk measured; evidence, not a decision."""
         runs, by = len(self._run.results), [self.released[name] for name in ("level", "fold", "run")]
         complete, near = (int(self.released[name].groupby(by).all().sum()) for name in ("matched", "near"))
-        target, rows = self._run.assessment.target, self.risk
+        target, rows = self._run.assessment.learnt, self.risk
         said = f"{self._risk.outright} Synthetic data reproduced every released number in {complete} of {runs} runs "
         said += f"(to 1 % of its sampling error in {near}). "
         rows = rows[(rows["measure"] == _LEADING) & (rows["keys"] == "all")]

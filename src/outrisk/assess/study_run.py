@@ -467,7 +467,7 @@ class StudyRun:
     def _register(self) -> Register:
         """The content of register.json."""
         share = self.study.file.register_.share
-        return register_of(self.guessed, self.study.register_keys, self.assessment.target, share)
+        return register_of(self.guessed, self.study.register_keys, self.assessment.learnt, share)
 
     def _decide(self, directory: RunFiles) -> None:
         """Write the verdict, and what it rests on."""

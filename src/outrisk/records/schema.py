@@ -516,6 +516,11 @@ class Risk:
     terms: dict[str, str] = field(default_factory=dict)  # what measures of the suite measure, by name
     learnt: str = ""  # what the intruder wants to learn: the target, perhaps to within a share of its value
 
+    @property
+    def wanted(self) -> str:
+        """What the intruder wants to learn, in words."""
+        return self.learnt or self.target
+
 
 @dataclass(frozen=True)
 class LeftOut:

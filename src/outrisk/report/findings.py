@@ -130,7 +130,7 @@ def assessed(results: Results) -> str:
     return (
         f"The study “{results.manifest.study}” assesses {formats.plural(len(risk.outputs), 'output')} ({kinds}; "
         f"{numbers}){f' computed from {records:,} records' if records else ''}. An intruder is taken to know "
-        f"{formats.names(risk.keys)} of a person, and to want to learn {risk.learnt or risk.target}."
+        f"{formats.names(risk.keys)} of a person, and to want to learn {risk.wanted}."
     )
 
 
@@ -244,7 +244,7 @@ def _without_holdout(results: Results) -> str:
     else:
         said = f"Attributions made with the synthetic data are right for {formats.points(own.value)} %."
         if not math.isnan(base.value):
-            said += f" Guessing from the distribution of {results.risk.target} alone would be right for "
+            said += f" Guessing from the distribution of {results.risk.wanted} alone would be right for "
             said += f"{formats.points(base.value)} %."
     return (
         "The marginal risk could not be measured, because these runs have no holdout: no people of the same "
@@ -255,7 +255,7 @@ def _without_holdout(results: Results) -> str:
 
 def _decision(results: Results) -> str:
     return (
-        f"This is evidence on one kind of risk: learning {results.risk.learnt or results.risk.target} about a person "
+        f"This is evidence on one kind of risk: learning {results.risk.wanted} about a person "
         "from these keys. "
         "Whether the output can be released is the output checker's decision; [[reading]] lists what is not covered."
     )

@@ -16,7 +16,7 @@ def content(results: Results) -> dict[str, Any] | None:
     rows = people_shown(results)
     if not rows:
         return None
-    return {"rows": rows[:_ROWS], "held": bool(rows[0].people_holdout), "target": results.risk.target}
+    return {"rows": rows[:_ROWS], "held": bool(rows[0].people_holdout), "target": results.risk.wanted}
 
 
 def people_shown(results: Results) -> list[PeopleCount]:
