@@ -249,3 +249,15 @@ def test_means_of_few_are_told_by_their_estimates_where_no_record_repeats_a_valu
     assert {limit.measure for limit in found.decision.limits} >= set(ESTIMATES)
     guessed = found.register[(found.register["people"] == "all") & (found.register["measure"] == "right")]
     assert guessed["difference"].iloc[-1] > 0.1
+
+
+def test_measures_of_other_data_say_that_only_the_very_value_counts():
+    frame, _ = people(200)
+    frame["wage"] = frame["wage"] + np.arange(200)
+    found = outrisk.measure(
+        frame, frame.sample(frac=1, random_state=1), keys=["area", "age"], target="wage", quiet=True
+    )
+    assert f"wage has {frame['wage'].nunique()} different values" in " ".join(found.sentences)
+    few = frame.assign(wage=frame["wage"] // 500)
+    found = outrisk.measure(few, few.sample(frac=1, random_state=1), keys=["area", "age"], target="wage", quiet=True)
+    assert "different values" not in " ".join(found.sentences)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from outrisk.assess.measured.sections import Request, Section, Table
+from outrisk.risk.coding.bands import MANY
 from outrisk.risk.exact_copies import Copies, exact_copies
 from outrisk.risk.rows import Row
 
@@ -47,7 +48,18 @@ def copies_section(request: Request, found: Sequence[Copies]) -> Section:
 
 def in_short(request: Request, copies: Sequence[Copies], rows: Sequence[Row]) -> list[str]:
     """Sentences for people: exact copies, then the share of people whose target is told rightly and outright."""
-    return [_copies_sentence(copies), *_told_sentence(request, rows)]
+    return [_copies_sentence(copies), *_told_sentence(request, rows), *_amounts(request)]
+
+
+def _amounts(request: Request) -> Iterator[str]:
+    """What counts as told of a number of many values."""
+    target = request.original[request.target]
+    many = target.nunique()
+    if many > MANY and pd.api.types.is_numeric_dtype(target):
+        yield (
+            f"{request.target} has {many:,} different values in the original, and only the very value counts as told: "
+            "who comes near it is not counted. Put it in bands, alike in all files, to see how many that are."
+        )
 
 
 def _copies_sentence(found: Sequence[Copies]) -> str:
