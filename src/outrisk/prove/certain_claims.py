@@ -18,9 +18,7 @@ from outrisk.prove.solver import ONE, Solver, State
 from outrisk.prove.verified import Verifier
 
 _PROBES = 6  # random data sets that rule claims out before any is proved
-_NARROWING = (
-    0.1  # share of what is left of the budget in which values are ruled out of people with several, of many kinds
-)
+_NARROWING = 0.1  # share of the budget left in which values are ruled out of people with several, among many columns
 
 Positions = NDArray[np.int64]
 
@@ -149,10 +147,11 @@ def _searched(of: Programme, asking: _Asking, budget: Budget, verifier: Verifier
     settled_first = run.has_seen_some() and asking.levels > 2
     if settled_first:
         run.prove_groups()
+        run.narrow(run.several)
     state = run.solver.state
     if settled_first and run.solver.by_columns is not None:
         run.solver.budget = budget.part(_NARROWING)
-    run.narrow()
+    run.narrow(np.ones(len(of.sizes), dtype=np.bool_))
     ruled_out = run.ruled_out
     ruled_out[ruled_out.all(axis=1)] = False  # cannot be, where a data set fits
     possible = ~ruled_out[of.groups]
@@ -165,7 +164,7 @@ def _searched(of: Programme, asking: _Asking, budget: Budget, verifier: Verifier
 
 class _Search:
     """Values of the target of each group of people: open (G, L), those that may be ruled out; ruled_out; alike, those
-    that all of a group have in every data set seen.
+    that all of a group have in every data set seen, but for less than a person.
     """
 
     def __init__(self, of: Programme, asking: _Asking, budget: Budget, verifier: Verifier) -> None:
@@ -177,6 +176,11 @@ class _Search:
         self.alike, self.ruled_out = self.open.copy(), np.zeros(shape, dtype=np.bool_)
         each = (np.ones(of.n_kinds), (np.arange(of.n_kinds), asking.code))
         self.to_level = sparse.csr_array(each, shape=(of.n_kinds, shape[1]))
+
+    @property
+    def several(self) -> NDArray[np.bool_]:
+        """Groups of which it is not told yet which value they may all have, (G,): parts of people have several."""
+        return np.asarray(self.alike.sum(axis=1) > 1)
 
     def people(self, x: Array) -> Array:
         """People of each group with each value, (G, L)."""
@@ -207,7 +211,7 @@ class _Search:
 
     def prove_groups(self) -> None:
         """Which groups have one value in every data set that fits: one question a group, not one a value."""
-        groups = np.flatnonzero(self.alike.any(axis=1))
+        groups = np.flatnonzero(self.alike.sum(axis=1) == 1)
         others = ~self.alike[groups]  # as many values as are wrong where the claim holds
 
         def refuted(some: Positions) -> Array:
@@ -222,8 +226,8 @@ class _Search:
         self.ruled_out[groups[sure]] = others[sure]
         self.open[groups[sure]] = False
 
-    def narrow(self) -> None:
-        """Which values are ruled out."""
+    def narrow(self, groups: NDArray[np.bool_]) -> None:
+        """Which values are ruled out of some groups (G,)."""
 
         def refuted(some: Positions) -> Array:
             chosen = np.zeros(self.open.shape)
@@ -234,8 +238,10 @@ class _Search:
             return self.people(x).ravel()
 
         values = self.open.size
-        found = _proved(self.solver, self.verifier, values, np.flatnonzero(self.open), refuted, amounts)
+        tried = np.flatnonzero(self.open & groups[:, None])
+        found = _proved(self.solver, self.verifier, values, tried, refuted, amounts)
         self.ruled_out |= found.reshape(self.open.shape)
+        self.open[groups] = False
 
 
 def _data_set(solver: Solver, verifier: Verifier, objective: Array) -> Array | None:
