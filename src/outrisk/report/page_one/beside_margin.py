@@ -26,6 +26,8 @@ _MEANING = {
     "estimate_median": "the same of medians",
 }
 
+_NAMES = {"estimate_mean": "mean as estimate", "estimate_median": "median as estimate"}
+
 
 @dataclass(frozen=True)
 class Shown:
@@ -45,12 +47,13 @@ def content(results: Results) -> dict[str, Any]:
     margin = results.decision.held_against.margin
     basis = results.decision.basis
     rows = [Shown(_label(limit), limit.difference, limit.low, limit.high) for limit in limits]
+    measures = {limit.measure for limit in limits}
     return {
         "drawing": _drawing(rows, margin) if rows else None,
         "why": "" if basis else "there is no holdout to compare with, no people of the same population left out",
         "basis": basis,
         "margin": margin,
-        "meanings": [(name, _MEANING[name]) for name in _MEANING if any(limit.measure == name for limit in limits)],
+        "meanings": [(_NAMES.get(name, name), _MEANING[name]) for name in _MEANING if name in measures],
     }
 
 
@@ -65,7 +68,9 @@ def _shown(limits: Sequence[Limit]) -> list[Limit]:
 
 
 def _label(limit: Limit) -> str:
-    over = {"people": "people inferred rightly"}.get(limit.over, f"{limit.measure}, {limit.over}")
+    over = {"people": "people inferred rightly"}.get(
+        limit.over, f"{_NAMES.get(limit.measure, limit.measure)}, {limit.over}"
+    )
     if not limit.keys or limit.over != "worst key set":
         return over
     names = limit.keys.split("+")
