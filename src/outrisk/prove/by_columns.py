@@ -15,7 +15,7 @@ from scipy.optimize import LinearConstraint, OptimizeResult, linprog
 from outrisk.problem.blocks import Array
 from outrisk.prove.budget import Budget
 
-MANY = 10_000  # columns from which it is quicker
+MANY = 10_000  # columns from which it is quicker (benchmarks/amounts.py --columns)
 _AT_ONCE = 3  # columns added of each group
 _FIRST = 5  # kinds of each group to begin with
 _NOTHING = 1e-7  # what HiGHS takes for 0: gains, and what constraints are broken by
