@@ -82,14 +82,12 @@ def banded(wage):
     return np.digitize(wage, ends)
 
 
+def means_by(*by):
+    return {"kind": "magnitudes", "value": "wage", "by": list(by), "statistics": ["count", "mean"], "decimals": 0}
+
+
 def assessed(frame, book, **more):
-    means = {
-        "kind": "magnitudes",
-        "value": "wage",
-        "by": ["area", "age"],
-        "statistics": ["count", "mean"],
-        "decimals": 0,
-    }
+    means = means_by("area", "age")
     return outrisk.assess(
         frame, [means], keys=["area", "age"], target="wage", codebook=book, runs=1, key_sizes=[1, 2], quiet=True, **more
     )
@@ -151,7 +149,7 @@ def test_what_a_mean_of_one_person_tells_is_proved_and_followed():
     frame, book = people(40)
     frame.loc[0, ["area", "age"]] = ["e", 50]
     frame = frame[(frame["area"] != "e") | (frame.index == 0)].reset_index(drop=True)
-    means = {"kind": "magnitudes", "value": "wage", "by": ["area"], "statistics": ["count", "mean"], "decimals": 0}
+    means = means_by("area")
     asked = {"keys": ["area", "age"], "target": "wage", "codebook": book}
     proof = outrisk.prove(frame, [means], **asked)
     assert proof.certain["record"].tolist() == [0]
@@ -231,13 +229,7 @@ def test_means_of_few_are_told_by_their_estimates_where_no_record_repeats_a_valu
     frame["area"] = np.random.default_rng(5).permutation(np.repeat(list("abcde"), 48))
     frame["job"] = np.arange(240) % 16
     book = Codebook((*book.variables, Variable("job", "integer", tuple(range(16)))))
-    means = {
-        "kind": "magnitudes",
-        "value": "wage",
-        "by": ["area", "job"],
-        "statistics": ["count", "mean"],
-        "decimals": 0,
-    }
+    means = means_by("area", "job")
     found = outrisk.assess(
         frame, [means], keys=["area", "job"], target="wage", codebook=book, runs=3, folds=[2], key_sizes=[2], quiet=True
     )
@@ -261,3 +253,11 @@ def test_measures_of_other_data_say_that_only_the_very_value_counts():
     few = frame.assign(wage=frame["wage"] // 500)
     found = outrisk.measure(few, few.sample(frac=1, random_state=1), keys=["area", "age"], target="wage", quiet=True)
     assert "different values" not in " ".join(found.sentences)
+
+
+def test_a_starter_study_says_how_near_an_amount_counts():
+    frame, _ = people(300)
+    started = outrisk.init(frame.assign(wage=frame["wage"] + np.arange(300)), keys=["area", "age"], target="wage")
+    assert "target_within: 0.1 " in started.study_text()
+    of_few = outrisk.init(frame, keys=["age"], target="area")
+    assert "target_within" not in of_few.study_text()

@@ -183,7 +183,8 @@ def perform(job: Job, halt: Stop | None = None, watcher: Watcher | None = None) 
             return None
         snapshots.append(_snapshot(job, number, synthetic, refits))
     best = Microdata(job.problem.codebook, trace.kept[-1][1])
-    coding, groups = job.fold.coding.beside(job.fold.measured(best)), groups_of(job.fold)
+    measured = job.fold.measured(best)
+    coding, groups = job.fold.coding.beside(measured), groups_of(job.fold)
     scores = score_coding(coding, job.scored, job.target, job.tau, groups, job.jackknife_seed)
     question = Question(
         keys=job.keys,
@@ -214,7 +215,7 @@ def perform(job: Job, halt: Stop | None = None, watcher: Watcher | None = None) 
         scores,
         measures,
         best,
-        _right(job, best),
+        _right(job, measured),
     )
 
 
@@ -228,8 +229,8 @@ def _refitted(job: Job, kept: Sequence[tuple[int, np.ndarray]]) -> Iterator[tupl
         yield from zip(numbers, many, map(list, found), strict=True)
 
 
-def _right(job: Job, best: Microdata) -> dict[str, Right]:
-    sides, measured = {"original": job.fold.people, "holdout": job.fold.others}, job.fold.measured(best)
+def _right(job: Job, measured: Microdata) -> dict[str, Right]:
+    sides = {"original": job.fold.people, "holdout": job.fold.others}
     return {
         side: inferred_rightly(measured, records, job.keys, job.target, job.tau)
         for side, records in sides.items()

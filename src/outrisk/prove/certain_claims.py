@@ -186,6 +186,10 @@ class _Search:
         """People of each group with each value, (G, L)."""
         return np.asarray(x[: self.of.n_counts].reshape(-1, self.of.n_kinds) @ self.to_level)
 
+    def counted(self, chosen: Array) -> Array:
+        """The objective that counts people with chosen values (G, L), in the columns of the programme."""
+        return chosen[:, self.asking.code].ravel()
+
     def see(self, people: Array) -> None:
         """Take in a data set that fits."""
         self.open &= people < ONE
@@ -217,7 +221,7 @@ class _Search:
         def refuted(some: Positions) -> Array:
             chosen = np.zeros(self.open.shape)
             chosen[groups[some]] = others[some]
-            return chosen[:, self.asking.code].ravel()
+            return self.counted(chosen)
 
         def amounts(x: Array) -> Array:
             return np.asarray((self.people(x)[groups] * others).sum(axis=1))
@@ -232,7 +236,7 @@ class _Search:
         def refuted(some: Positions) -> Array:
             chosen = np.zeros(self.open.shape)
             chosen.ravel()[some] = 1.0
-            return chosen[:, self.asking.code].ravel()
+            return self.counted(chosen)
 
         def amounts(x: Array) -> Array:
             return self.people(x).ravel()

@@ -26,8 +26,8 @@ from outrisk.risk.by_person.record_scores import (
     estimate_scores,
     record_scores,
 )
-from outrisk.risk.coding.bands import Bands, numbers_of
-from outrisk.risk.coding.classes import Coding, Equivalence, Positions, code_microdata, cross
+from outrisk.risk.coding.bands import Bands
+from outrisk.risk.coding.classes import Coding, Equivalence, Positions, code_microdata, cross, numbers_of
 
 _PEOPLE = "people"
 _WIDER, _FROM, _TO = 0.4, 2.0, 8.0  # errors are up to 40 % larger, between so many of them from 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,15 @@ class Amounts:
 
     values: Mapping[str, Floats]
     within: float
+
+    @cached_property
+    def of_all(self) -> dict[str, Floats]:
+        """Mean and median of all records of each table, (1, 2)."""
+        known = {table: values[~np.isnan(values)] for table, values in self.values.items()}
+        return {
+            table: np.column_stack(_middles(np.zeros(len(values), np.intp), values, 1))
+            for table, values in known.items()
+        }
 
 
 def record_scores(equivalence: Equivalence, synthetic: str, people: str, tau: float = 1.0) -> Floats:
@@ -74,7 +84,6 @@ def estimate_scores(equivalence: Equivalence, synthetic: str, people: str, amoun
     known = ~np.isnan(given)
     classes = len(equivalence.class_counts[synthetic])
     of_class = np.column_stack(_middles(at[known], given[known], classes))
-    of_all = np.column_stack(_middles(np.zeros(int(known.sum()), np.intp), given[known], 1))
 
     def near(guess: Floats) -> NDArray[np.bool_]:
         with np.errstate(invalid="ignore"):
@@ -82,7 +91,7 @@ def estimate_scores(equivalence: Equivalence, synthetic: str, people: str, amoun
             return np.asarray(apart <= (amounts.within + _SAME) * np.abs(value)[:, None])
 
     guess = of_class[equivalence.cell_class[equivalence.records[people]]]
-    return np.where(np.isnan(guess), 0.0, near(guess).astype(float) - near(of_all))
+    return np.where(np.isnan(guess), 0.0, near(guess).astype(float) - near(amounts.of_all[synthetic]))
 
 
 def _middles(at: NDArray[np.intp], values: Floats, classes: int) -> tuple[Floats, Floats]:

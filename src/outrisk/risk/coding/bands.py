@@ -61,7 +61,7 @@ class Bands:
 
     def mean_first(self, chances: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.float64]:
         """Chances (n, bands) with the largest given to the band of a mean (n,), which has its chance in exchange."""
-        middles = numbers_of(self.variable)[: len(self.variable.values)]
+        middles = np.array(self.variable.values, dtype=float)
         band = np.searchsorted((middles[1:] + middles[:-1]) / 2, mean)
         found, rows, top = chances.copy(), np.arange(len(chances)), chances.argmax(axis=1)
         found[rows, band], found[rows, top] = chances[rows, top], chances[rows, band]
@@ -97,11 +97,6 @@ def bands_of(codebook: Codebook, target: str, within: float | None) -> Bands | N
     codes = np.append(code, code[-1] + 1) if variable.missing else code
     every = tuple(coarse if each.name == target else each for each in codebook.variables)
     return Bands(target, within, Codebook(every), codes.astype(np.int64))
-
-
-def numbers_of(variable: Variable) -> NDArray[np.float64]:
-    """The number that each code of a variable stands for, (levels,); NaN the missing one."""
-    return np.array([*variable.values, *([np.nan] if variable.missing else [])], dtype=float)
 
 
 def in_words(target: str, bands: Bands | None) -> str:

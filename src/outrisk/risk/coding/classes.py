@@ -130,12 +130,12 @@ def code_microdata(tables: Mapping[str, Microdata], names: Sequence[str]) -> Cod
         ),
         lengths={table: len(data) for table, data in tables.items()},
         missing={name: len(codebook[name].labels) - 1 for name in names if codebook[name].missing},
-        values={name: _values(codebook[name]) for name in names if codebook[name].numeric},
+        values={name: numbers_of(codebook[name]) for name in names if codebook[name].numeric},
     )
 
 
-def _values(variable: Variable) -> Floats:
-    """The number of each level of a numeric variable."""
+def numbers_of(variable: Variable) -> Floats:
+    """The number of each level of a numeric variable, (levels,); NaN the missing one."""
     return np.array([*variable.values, *([np.nan] if variable.missing else [])], dtype=float)
 
 
