@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -89,7 +90,8 @@ def _with_data(
     facts: tuple[str, str, Any],
 ) -> tuple[str, list[Proposed], Codebook]:
     table = read_source(data, Written(*written))
-    wishes = Wishes(tuple(keys), target, (), (), {}, Rules(session.appetite.safe_threshold, ""))
+    often = _standing_in(proposed, [str(name) for name in table.frame.columns])
+    wishes = Wishes(tuple(keys), target, (), (), {}, Rules(session.appetite.safe_threshold, ""), often)
     found = propose(table, str(data), wishes)
     codebook, recoding = _finer(_of_numbers(found.codebook), found.data_section())
     section = DataSection(path="data frame", **recoding)
@@ -103,6 +105,15 @@ def _with_data(
     roles = tuple(found.keys), found.target
     text = study_text(proposed, name, prefix, lines, *roles, appetite, guessed=not (keys and target))
     return text, proposed, codebook
+
+
+def _standing_in(proposed: Sequence[Proposed], names: Sequence[str]) -> dict[str, int]:
+    """How many outputs of a session each column is named by."""
+    said = [
+        str([value for entry in each.entries for key, value in entry.items() if key not in ("kind", "name", "values")])
+        for each in proposed
+    ]
+    return {name: sum(bool(re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", text)) for text in said) for name in names}
 
 
 def _finer(codebook: Codebook, recoding: dict[str, Any]) -> tuple[Codebook, dict[str, Any]]:

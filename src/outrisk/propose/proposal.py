@@ -22,7 +22,10 @@ Ask = Callable[[str, Sequence[str], str], str]  # a question, the answers there 
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the user says; what is empty is proposed. `missing`: codes by column, those under '' of every column."""
+    """What the user says; what is empty is proposed. `missing`: codes by column, those under '' of every column.
+
+    outputs: how many outputs, beside those here, each column is known to stand in.
+    """
 
     keys: Sequence[str] = ()
     target: str = ""
@@ -30,6 +33,7 @@ class Wishes:
     tables: Sequence[Sequence[str]] = ()
     missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
     rules: Rules = field(default_factory=lambda: Rules(10))
+    outputs: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def named(self) -> list[str]:
@@ -107,7 +111,7 @@ def propose(table: Table, source: str, wishes: Wishes, ask: Ask | None = None) -
             f"{source}: {len(usable)} column can go into a codebook, a study needs a key and a target{reason}"
         )
     target, reason = (wishes.target, "as you said") if wishes.target else _target(usable, wishes.keys)
-    keys = dict.fromkeys(wishes.keys, "as you said") or _keys(usable, target)
+    keys = dict.fromkeys(wishes.keys, "as you said") or _keys(usable, target, wishes.outputs)
     outputs = [{"kind": "frequencies", "by": list(by)} for by in wishes.tables]
     outputs += [_model(formula, usable) for formula in wishes.formulas]
     if outputs:
@@ -181,11 +185,11 @@ def _target(usable: Mapping[str, Column], keys: Sequence[str]) -> tuple[str, str
     return found[0].name, "sensitive by its name"
 
 
-def _keys(usable: Mapping[str, Column], target: str) -> dict[str, str]:
-    """Columns whose names others plausibly know, filled up with those of the most levels."""
+def _keys(usable: Mapping[str, Column], target: str, outputs: Mapping[str, int]) -> dict[str, str]:
+    """Columns whose names others plausibly know, those in most outputs first, filled up with those of most levels."""
     reasons = {name: names_known(name) for name in usable if name != target and not names_sensitive(name)}
     found = {name: f"{kind}, which others know" for name, kind in reasons.items() if kind}
-    found = dict(list(found.items())[:_MOST_KEYS])
+    found = {name: found[name] for name in sorted(found, key=lambda name: -outputs.get(name, 0))[:_MOST_KEYS]}
     sizes = {name: usable[name].variable.size for name in reasons if name not in found}  # type: ignore[union-attr]
     for name in sorted((name for name, size in sizes.items() if size <= _LEVELS_OF_KEY), key=lambda name: -sizes[name]):
         if len(found) >= _FEWEST_KEYS:
