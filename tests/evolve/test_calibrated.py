@@ -66,7 +66,7 @@ def test_correlations_are_met_beside_regressions(beside):
 def test_weights_meet_what_is_linear_in_them():
     problem = problem_of(people(3_000), LOGIT, TABLE)
     codes = from_released(problem)(20_000, np.random.default_rng(1))
-    pool = Pool(problem, codes)
+    pool = Pool.of(problem, codes)
     weights = pool.calibrated()
     assert weights.min() >= 0.0 and weights.sum() == pytest.approx(3_000)
     model, table = pool._seen

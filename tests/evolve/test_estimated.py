@@ -89,7 +89,7 @@ def test_slopes_are_those_of_the_estimates(problem):
 
 def test_a_pool_comes_near_what_is_published(problem):
     """By a weighted sum of the records: the estimates, in the sampling errors that a refit of the data has."""
-    pool = Pool(problem, from_released(problem)(20_000, np.random.default_rng(1)))
+    pool = Pool.of(problem, from_released(problem)(20_000, np.random.default_rng(1)))
     start = np.full(20_000, 0.1)
     found = estimated(problem, pool._models, start)
     assert found.min() > 0.0 and found.sum() == pytest.approx(2_000)

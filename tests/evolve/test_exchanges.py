@@ -8,13 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outrisk.codebook import Codebook, Variable
-from outrisk.evolve.candidate import breaks_rule, draw_candidate
+from outrisk.evolve.candidate import draw_candidate
 from outrisk.evolve.compiled.exchanges import exchange
 from outrisk.evolve.linear_map import linearise
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.start import uniform
 from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, release
+from outrisk.problem.blocks import breaks_rule
 
 SEEDS = st.integers(0, 10_000)
 

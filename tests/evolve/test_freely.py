@@ -14,12 +14,12 @@ from outrisk.evolve.by_size import closing_of
 from outrisk.evolve.calibrated import Pool, alone
 from outrisk.evolve.closing import Closing
 from outrisk.evolve.compiled import cube
-from outrisk.evolve.freely import Freely, changed_alone
+from outrisk.evolve.freely import Freely
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
 from outrisk.evolve.start import from_released
-from outrisk.evolve.swaps import changes_by
+from outrisk.evolve.swaps import changed_alone, changes_by
 from outrisk.microdata import Microdata, from_frame, infer_codebook
 from outrisk.outputs import Frequencies, release
 from outrisk.problem.blocks import Joint, Mask
@@ -51,7 +51,7 @@ def regressions():
 
 def test_weights_meet_coefficients_and_standard_errors_at_their_digits(regressions):
     rng = np.random.default_rng(1)
-    pool = Pool(regressions, from_released(regressions)(20_000, rng))
+    pool = Pool.of(regressions, from_released(regressions)(20_000, rng))
     weights = pool.calibrated()
     codes = pool.codes.astype(float)
     names = list(regressions.codebook.names)

@@ -11,7 +11,7 @@ from scipy import sparse
 from outrisk.config import OutputEntry
 from outrisk.evolve import by_size, in_pairs
 from outrisk.evolve.by_size import BySize, closing_of
-from outrisk.evolve.candidate import Candidate, breaks_rule
+from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.closing import BRIEF, Closing
 from outrisk.evolve.in_pairs import _fits, changed_in_pairs
 from outrisk.evolve.linear_map import linearise
@@ -23,7 +23,7 @@ from outrisk.evolve.swaps import changes_by, effects_of
 from outrisk.microdata import Microdata, from_frame, infer_codebook
 from outrisk.outputs import release
 from outrisk.outputs.base import support_frame
-from outrisk.problem.blocks import Mask, joint_of
+from outrisk.problem.blocks import Mask, breaks_rule, joint_of
 
 ERRORS = ["coefficients", "standard_errors"]
 ENTRIES = [

@@ -11,7 +11,7 @@ from numba import njit
 from slow import block_totals, level, model_contribution, score_information_likelihood
 
 from outrisk.evolve.breeding import mate, mutate
-from outrisk.evolve.candidate import Candidate, breaks_rule, draw_candidate
+from outrisk.evolve.candidate import Candidate, draw_candidate
 from outrisk.evolve.compiled import climb as kernels
 from outrisk.evolve.compiled.layout import FAMILIES as NUMBER
 from outrisk.evolve.compiled.layout import PROFILE, WHOLE
@@ -20,7 +20,7 @@ from outrisk.evolve.compiled.record import derivatives
 from outrisk.evolve.compiled.sums import information_of
 from outrisk.evolve.linear_map import linearise
 from outrisk.evolve.start import uniform
-from outrisk.problem.blocks import Tally, joint_over
+from outrisk.problem.blocks import Tally, breaks_rule, joint_over
 from outrisk.problem.released import ModelPart
 
 SEEDS = st.integers(0, 10_000)

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from outrisk.config import OutputEntry
 from outrisk.datasets import sars_codebook, sars_like
 from outrisk.evolve.around import equations_at
-from outrisk.evolve.candidate import Candidate, breaks_rule
+from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.linear_map import linearise
 from outrisk.evolve.mending import FIRST, GENTLY, MOST, mend
 from outrisk.evolve.problem import Problem
@@ -25,9 +25,9 @@ from outrisk.evolve.swaps import (
     within,
 )
 from outrisk.evolve.tallied import equations_of
-from outrisk.microdata import from_frame
+from outrisk.microdata import Microdata, from_frame
 from outrisk.outputs import release
-from outrisk.problem.blocks import Mask, joint_over
+from outrisk.problem.blocks import Mask, breaks_rule, joint_over
 from outrisk.problem.released import TallyPart
 
 TABLES = [
@@ -177,6 +177,26 @@ def test_equations_of_tallies_hold_where_the_numbers_do():
             assert np.allclose(asked[0].missing - added, asked[1].missing, rtol=1e-6, atol=1e-3)
         seen += len(added)
     assert seen == len(problem.tolerance)
+
+
+@pytest.mark.parametrize("by", [-9, 9])
+def test_a_median_that_is_off_misses_the_people_who_have_to_pass_it(by):
+    """Of people made younger or older by nine years so many have to come to the published median, and no more."""
+    problem, data = made([{"kind": "quantiles", "value": "AGE", "by": ["SEX"], "quantiles": [0.5]}])
+    (part, where, which, _), age, sex = problem.slices[0], *named(problem, "AGE", "SEX")
+    codes = data.codes.copy()
+    codes[:, age] = np.clip(codes[:, age].astype(int) + by, 0, problem.codebook.sizes[age] - 1)
+    said = problem.low[which], problem.high[which], problem.tolerance[which]
+    asked = equations_of(part, problem.totals(codes)[where], *said, passed=True)
+    assert (np.abs(asked.missing) > 10.0).all() and (asked.half == 0.5).all()
+    for at, level in enumerate(np.unique(codes[:, sex])):
+        median = problem.codebook.variables[age].values.index(problem.low[which][at])
+        side = (codes[:, age] < median) if by < 0 else (codes[:, age] > median)
+        some = np.flatnonzero((codes[:, sex] == level) & side)
+        codes[some[: int(np.ceil(abs(asked.missing[at])))], age] = median
+    again = equations_of(part, problem.totals(codes)[where], *said, passed=True)
+    assert (np.abs(again.missing) <= again.half).all()
+    assert problem.released[0].recompute(Microdata(problem.codebook, codes)).matched.all()
 
 
 def test_a_mean_alone_leaves_its_count_free():

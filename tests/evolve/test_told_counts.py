@@ -126,7 +126,7 @@ def test_what_equations_leave_open_of_a_count_is_finite_where_no_record_bears_on
     withheld = {"threshold": 10, "known_threshold": False}  # one at least, of whom the pool has none
     problem = problem_of(data, ROWS, LOGIT, {"kind": "frequencies", "by": ["area", "sex"], "protection": withheld})
     some = Microdata(data.codebook, data.codes[data.codes[:, 0] > 0])
-    pool = Pool(problem, some.codes)
+    pool = Pool.of(problem, some.codes)
     mean, covariance = pool.said(np.ones(len(some)), problem.slices[0][0].blocks[0])
     np.testing.assert_array_equal(mean, counted(some, 0, 1).ravel())
     assert np.isfinite(covariance).all() and np.diag(covariance).min() > -1e-9

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outrisk.codebook import Codebook, Variable
-from outrisk.evolve.candidate import breaks_rule, draw_candidate
+from outrisk.evolve.candidate import draw_candidate
 from outrisk.evolve.compiled import trades
 from outrisk.evolve.compiled.plan import build_plan
 from outrisk.evolve.compiled.sums import bends_of, information_of
@@ -17,6 +17,7 @@ from outrisk.evolve.problem import Problem
 from outrisk.evolve.start import uniform
 from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, logit_from_terms, release
+from outrisk.problem.blocks import breaks_rule
 from outrisk.problem.released import TallyPart
 
 SEEDS = st.integers(0, 10_000)

@@ -8,9 +8,10 @@ from operator import attrgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from outrisk.evolve.candidate import Candidate, breaks_rule
+from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.compiled.records import exchange, places_of, redrawn
 from outrisk.evolve.problem import Problem
+from outrisk.problem.blocks import breaks_rule
 
 _FITNESS = attrgetter("fitness")
 

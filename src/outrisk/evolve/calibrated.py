@@ -5,7 +5,8 @@ meet the released numbers (Deville and Särndal 1992: of all weights that do, th
 entropy). First come cells of tables and the scores of regressions at their published coefficients, which are linear in
 the weights: Newton's method on a convex function. Then all other numbers, to first order by each record's influence
 (problem/influence.py), in small steps; standard errors by 1/SE^2, which is nearly linear in the weights. Records are
-drawn by balanced sampling (balance.py), so that all numbers stay nearly as they are.
+drawn by balanced sampling (balance.py), so that all numbers stay nearly as they are. A pool of which no weights will do
+is drawn anew (redrawn.py).
 """
 
 from __future__ import annotations
@@ -16,29 +17,34 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from scipy import linalg, sparse
+from scipy import sparse
 
+from outrisk.evolve.asked import Asked, beyond, equations_of_tallies, nearest
 from outrisk.evolve.balance import balanced
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.estimated import LEAP, estimated, short
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.tallied import equations_of
-from outrisk.evolve.tilted import FELT, asked_at, taken_of, tilted
+from outrisk.evolve.redrawn import drawn_anew
+from outrisk.evolve.tilted import FELT, INSIDE, Around, asked_at, taken_of, tilted
+from outrisk.evolve.told_counts import tables_of
 from outrisk.evolve.tuning import TUNING
 from outrisk.problem.algebra import invert
-from outrisk.problem.blocks import Array, Tally
-from outrisk.problem.influence import ModelRecords, TallyRecords, records_of_model, records_of_tally
+from outrisk.problem.blocks import Array, Tally, breaks_rule, joint_over, level_in
+from outrisk.problem.counts import made_of_counts
+from outrisk.problem.influence import ModelRecords, TallyRecords, members_of, records_of_model, records_of_tally
 from outrisk.problem.released import ModelPart, TallyPart
 
 RECORDS, NUMBERS, OF_MODELS = 1_000_000, 2_000, 600  # at most, for its time: of regressions it grows by their square
 FEW = 2_000  # people up to which survival curves are closed in on
 MANY = 500  # numbers beyond which steps are taken in one way (294 of 315 of `groups` at their digits so), and records
 # are drawn with an eye to regressions alone
-STEPS = 12, 40  # at most: what is linear in the weights; all numbers
+STEPS = 40  # to all numbers, at most
 WAIT, FALLING = 6, 0.95  # steps in which it neither gains nor falls that end it, flat ones twice; what is no gain
 MUCH, LESS = 10.0, 0.7  # sum of squares that is missed with coefficients held, of which less is if they are let go
-GAIN, STUCK = 1.0, 0.05  # of the convex function, and share of a step, below which what is linear ends
+PINNED = 0.5  # how near a count is brought as a pool is drawn from that was drawn anew, of how near all else is
 OPEN = 5.0  # times its sampling variance that what equations do not say of a count is left open
+ANEW, LOOSE = (0.3, 0.1), 0.03  # standard deviations over samples that equations of a pool may miss that another is
+# drawn from; that numbers of that one may
 WITHIN = 0.5  # half digits that a standard error which prints as 0 is taken to be
 
 
@@ -104,140 +110,45 @@ def pool_of(
 ) -> Pool:
     """A pool to draw n records from."""
     least, enough, most = TUNING.pool
-    return Pool(problem, draw(min(most, max(least, n, min(20 * n, enough))), rng))
+    pool = Pool.of(problem, draw(min(most, max(least, n, min(20 * n, enough))), rng))
+    tables = tables_of(problem)
+    if not tables or pool.linear[1]:
+        return pool
+    table = max(tables, key=lambda table: table.counts.size)
+    for loose in ANEW:
+        asked = pool.asked(pool.start, False)
+        asked = asked.some(asked.telling(pool.start, asked.spread(pool.start)))
+        weights, _ = nearest(asked, pool.start, loose)
+        codes = drawn_anew(pool.codes, weights, table, len(pool.codes), problem.codebook.sizes, rng)
+        codes = codes[_may_be(problem, codes)]
+        cell = level_in(joint_over(table.variables, problem.codebook.sizes), codes)
+        people = table.counts.ravel() / np.maximum(np.bincount(cell, minlength=table.counts.size), 1)
+        pool = Pool(problem, codes, people[cell], True)
+    return pool
 
 
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """Equations of the weights: influence of each record, dense (N, d), and then sparse (N, s); what is missing,
-    and what may be (d + s,); which are standard errors away from their digits; whether any number rests on coefficients
-    (a p-value does).
-    """
-
-    dense: Array | NDArray[np.float32]
-    thin: sparse.csr_matrix
-    missing: Array
-    slack: Array
-    firm: NDArray[np.bool_]
-    rests: bool
-
-    @classmethod
-    def of_all(
-        cls,
-        dense: list[tuple[Array, Array, Array, NDArray[np.bool_]]],
-        thin: list[tuple[sparse.csr_matrix, Array, Array]],
-        weights: Array,
-        n_records: int,
-        precision: DTypeLike = np.float64,
-        rests: bool = False,
-    ) -> Asked:
-        """Of these equations, each list with influence, what is missing and what may be, and that all records add up to
-        their number.
-        """
-        every = np.ones((len(weights), 1), precision), np.array([n_records - weights.sum()]), np.array([0.5])
-        return cls(
-            np.hstack([every[0], *(each[0] for each in dense)]),
-            sparse.hstack([sparse.csr_matrix((len(weights), 0)), *(each[0] for each in thin)], format="csr"),
-            np.concatenate([every[1], *(each[1] for each in (*dense, *thin))]),
-            np.concatenate([every[2], *(each[2] for each in (*dense, *thin))]),
-            np.concatenate(
-                [
-                    np.zeros(1, np.bool_),
-                    *(each[3] for each in dense),
-                    *(np.zeros(len(each[1]), np.bool_) for each in thin),
-                ]
-            ),
-            rests,
-        )
-
-    def along(self, theta: Array) -> Array:
-        """Change of the log weights (N,)."""
-        d = self.dense.shape[1]
-        return np.asarray(np.einsum("nd,d->n", self.dense, theta[:d]) + self.thin @ theta[d:])
-
-    def spread(self, weights: Array) -> Array:
-        """Standard deviation of every number over samples (d + s,)."""
-        dense = (self.dense**2).T @ weights.astype(self.dense.dtype)
-        squares = [dense, np.asarray(self.thin.multiply(self.thin).T @ weights)]
-        return np.asarray(np.sqrt(np.maximum(np.concatenate(squares), 1e-300)))
-
-    def coarse(self, spread: Array) -> bool:
-        """Whether a standard error is away from digits that are coarser than its sampling error."""
-        return bool((self.firm & (self.slack > spread)).any())
-
-    def left(self, spread: Array) -> float:
-        """Sum of squares of what is missed, in what closing in begins with, at this spread (d + s,)."""
-        far = self.far(spread)
-        return float(far @ far)
-
-    def far(self, spread: Array) -> Array:
-        """What is missed (d + s,), in what closing in begins with, at this spread (d + s,)."""
-        return np.asarray(self.missing / np.maximum(TUNING.half * self.slack, TUNING.near[0] * spread))
-
-    def sums(self, weights: Array) -> Array:
-        """What the records add up to (d + s,)."""
-        return np.concatenate([self.dense.T @ weights, np.asarray(self.thin.T @ weights)])
-
-    def step(self, weights: Array, gradient: Array, slack: Array) -> Array:
-        """Newton's step theta (d + s,): the gradient over the covariance and what may be missed."""
-        root = np.sqrt(weights).astype(np.float32)[:, None]  # of half the length: a direction need not be exact
-        dense = self.dense.astype(np.float32, copy=False) * root
-        thin = self.thin.astype(np.float32).multiply(root).tocsr()
-        own, mixed, thin = dense.T @ dense, np.asarray(thin.T @ dense), (thin.T @ thin).toarray()
-        covariance = np.block([[own, mixed.T], [mixed, thin]]).astype(np.float64)
-        scale = np.hypot(np.sqrt(np.maximum(np.diag(covariance), 1e-300)), slack)
-        covariance /= np.outer(scale, scale)
-        covariance[np.diag_indices_from(covariance)] += (slack / scale) ** 2
-        try:
-            root = linalg.cho_factor(covariance, check_finite=False)
-            return np.asarray(linalg.cho_solve(root, gradient / scale, check_finite=False) / scale)
-        except linalg.LinAlgError:  # by rounding
-            return np.asarray(np.linalg.solve(covariance, gradient / scale) / scale)
-
-
-def nearest(asked: Asked, start: Array) -> Array:
-    """The weights (N,) nearest to the start, in relative entropy, that meet what is linear in them, as near as it goes:
-    Newton's method.
-    """
-    slack = np.maximum(asked.slack, TUNING.loose * asked.spread(start))
-    theta, tilt, weights = np.zeros(len(slack)), np.zeros(len(start)), start
-    target = asked.missing + asked.sums(start)
-
-    def left(tilt: Array, theta: Array) -> float:
-        return float(start @ np.exp(tilt) - theta @ target + 0.5 * (slack * theta) @ (slack * theta))
-
-    value = left(tilt, theta)
-    for _ in range(STEPS[0]):
-        gradient = target - asked.sums(weights) - slack**2 * theta
-        step = asked.step(weights, gradient, slack)
-        move, fall = asked.along(step), float(gradient @ step)
-        share = min(1.0, LEAP / max(float(move.max()), 1e-300))
-        while share > 1e-6 and left(tilt + share * move, theta + share * step) > value - 0.1 * share * fall:
-            share /= 2.0
-        theta, tilt = theta + share * step, tilt + share * move
-        value, weights = left(tilt, theta), start * np.exp(tilt)
-        if fall < GAIN or share < STUCK:
-            break
-    return weights
-
-
-def equations_of_tallies(
-    problem: Problem, part: TallyPart, which: slice, member: sparse.csr_matrix, weights: Array
-) -> tuple[sparse.csr_matrix, Array, Array]:
-    """The equations of the numbers of a part at these weights: influence of each record (N, s), what is missing and
-    what may be (s,); `member`: what each record adds to each total.
-    """
-    low, high, tolerance = problem.low[which], problem.high[which], problem.tolerance[which]
-    tallied = equations_of(part, np.asarray(member.T @ weights), low, high, tolerance)
-    return member @ tallied.rows.T, tallied.missing, tallied.half
+def _may_be(problem: Problem, codes: Codes) -> NDArray[np.bool_]:
+    """Which of records (N, variables) break no rule, and have no value beyond a published largest or smallest one."""
+    found = ~breaks_rule(problem.rules, codes) if problem.rules else np.ones(len(codes), np.bool_)
+    for part, _, which, _ in problem.slices:
+        if isinstance(part, TallyPart) and len(totals := beyond(problem, part, which)):
+            found &= np.asarray(members_of(part.blocks, codes)[:, totals].sum(axis=1)).ravel() == 0.0
+    return found
 
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Records (N, variables) to be weighted."""
+    """Records (N, variables) to be weighted, from these weights (N,) on; whether they were drawn anew."""
 
     problem: Problem
     codes: Codes
+    start: Array
+    anew: bool = False
+
+    @classmethod
+    def of(cls, problem: Problem, codes: Codes) -> Pool:
+        """Of these records, all alike."""
+        return cls(problem, codes, np.full(len(codes), problem.n_records / len(codes)))
 
     def calibrated(self) -> Array:
         """Weights (N,) that add up to nearly the number of records.
@@ -252,18 +163,18 @@ class Pool:
         numbers, where it takes long.
         """
         n = self.problem.n_records
-        weights = self._linear(np.full(len(self.codes), n / len(self.codes)))
+        weights, _ = self.linear
         if alone(self.problem):
             return tilted(self.problem, self.codes, self._models, estimated(self.problem, self._models, weights))
-        weights = self._near(weights)
+        weights = self._near(weights, free=self.anew)
         if self._many:
             return weights
-        asked, free = self._asked(weights, True, np.float32), False
+        asked, free = self.asked(weights, True, np.float32), False
         if asked.rests and (left := self._left(weights, True)) > MUCH:
             other = self._near(weights, True)
             if self._left(other, True) < LESS * left:
                 weights, free = other, True
-                asked = self._asked(weights, True, np.float32, free)
+                asked = self.asked(weights, True, np.float32, free)
         if n <= TUNING.anew:
             return weights
         spread = asked.spread(weights)
@@ -274,14 +185,14 @@ class Pool:
 
     def _left(self, weights: Array, free: bool) -> float:
         """Sum of squares of what all numbers miss at these weights."""
-        asked = self._asked(weights, True, np.float32, free)
+        asked = self.asked(weights, True, np.float32, free)
         return asked.left(asked.spread(weights))
 
     def said(self, weights: Array, block: Tally) -> tuple[Array, Array]:
         """How many records are in each cell of a tally at these weights (cells,), and how far that is left open: the
         covariance (cells, cells) of records beyond what the equations say.
         """
-        asked = self._asked(weights, True)
+        asked = self.asked(weights, True)
         rows = np.hstack([asked.dense, asked.thin.toarray()])
         member = np.asarray(records_of_tally(block, self.codes).members.todense())
         heavy = rows * weights[:, None]
@@ -293,21 +204,22 @@ class Pool:
 
     def missed_of_linear(self) -> Array:
         """What weights miss of what is linear in them, which come as near to it as they go."""
-        weights = self._linear(np.full(len(self.codes), self.problem.n_records / len(self.codes)))
-        asked = self._asked(weights, False)
+        weights, _ = self.linear
+        asked = self.asked(weights, False)
         return asked.far(asked.spread(weights))
 
-    def _linear(self, start: Array) -> Array:
-        """Meet what is linear in the weights, as near as it goes beside relative entropy."""
-        return nearest(self._asked(start, False), start)
+    @cached_property
+    def linear(self) -> tuple[Array, bool]:
+        """Weights that meet what is linear in them, as near as it goes beside relative entropy, and whether it went."""
+        return nearest(self.asked(self.start, False), self.start)
 
     def _near(self, weights: Array, free: bool = False, firmly: bool = False) -> Array:
         """Meet all numbers, to first order at each step, as near as it goes; `free`: with coefficients that may change,
         `firmly`: with standard errors that are off held to their digits.
         """
-        best, least, last, waited = weights, np.inf, np.inf, 0
-        for _ in range(STEPS[1]):
-            asked = self._asked(weights, True, np.float32, free)
+        best, least, last, waited, told = weights, np.inf, np.inf, 0, np.zeros(0, np.int64)
+        for _ in range(STEPS):
+            asked = self.asked(weights, True, np.float32, free)
             spread = asked.spread(weights)
             left = asked.left(spread)
             falls = left < FALLING * max(least, last)
@@ -317,7 +229,12 @@ class Pool:
                 best, least = weights, left
             if waited >= WAIT:
                 break
-            slack = np.maximum(np.where(asked.firm & firmly, 0.0, asked.slack), TUNING.loose * spread)
+            if self.anew:  # of many numbers most follow from others
+                if len(told) == 0 or told[-1] >= len(spread):
+                    told = asked.telling(weights, spread)
+                asked, spread = asked.some(told), spread[told]
+            loose = (LOOSE if self.anew else TUNING.loose) * spread
+            slack = np.maximum(np.where(asked.firm & firmly, 0.0, asked.slack), loose)
             missing = np.where(spread > FELT * asked.slack, asked.missing, 0.0)
             move = asked.along(asked.step(weights, missing, slack))
             if not np.isfinite(move).all():
@@ -331,10 +248,25 @@ class Pool:
         order = np.lexsort(self.codes.T)
         if alone(self.problem):
             return taken_of(asked_at(self.problem, self.codes, self._models, weights), shares, order, rng)
-        every = self._asked(weights, True)
+        every = self.asked(weights, True, free=self.anew)
+        if self.anew:
+            rows, spread = np.hstack([every.dense, every.thin.toarray()]), every.spread(weights)
+            told = every.telling(weights, spread)
+            spread = np.where(self._counting(weights, every.dense.shape[1]), PINNED, 1.0) * spread
+            around = Around(rows, every.missing, INSIDE * every.slack, every.slack, spread)
+            return taken_of(around, shares, order, rng, told)
         rows = every.dense if self._many else np.hstack([every.dense, every.thin.toarray()])
         rows /= np.maximum(np.sqrt(np.einsum("n,nk,nk->k", shares, rows, rows)), 1e-300)
         return balanced(rows, shares, shares @ rows, order, 0, rng)[0]
+
+    def _counting(self, weights: Array, dense: int) -> NDArray[np.bool_]:
+        """Which of all equations at these weights are of tables of counts alone, so many dense ones being first."""
+        found = [np.zeros(dense, np.bool_)]
+        for (part, _, which, _), member in zip(self.problem.slices, self._members, strict=True):
+            if isinstance(part, TallyPart):
+                _, missing, _ = equations_of_tallies(self.problem, part, which, member, weights, self.anew)
+                found.append(np.full(len(missing), made_of_counts(part)))
+        return np.concatenate(found)
 
     @property
     def _many(self) -> bool:
@@ -365,7 +297,7 @@ class Pool:
             for seen in self._seen
         ]
 
-    def _asked(self, weights: Array, every: bool, precision: DTypeLike = np.float64, free: bool = False) -> Asked:
+    def asked(self, weights: Array, every: bool, precision: DTypeLike = np.float64, free: bool = False) -> Asked:
         """The equations at these weights; `every`: those too that are not linear in them; `free`: as coefficients may
         change, too. Single precision is enough for a step, but not for what records add up to at six digits.
         """
@@ -377,7 +309,7 @@ class Pool:
                 found, own = self._of_model(part, which, seen, weights, every, precision, free)
                 dense, rests = dense + found, rests or own
             elif isinstance(part, TallyPart):
-                thin.append(equations_of_tallies(self.problem, part, which, member, weights))
+                thin.append(equations_of_tallies(self.problem, part, which, member, weights, self.anew))
         return Asked.of_all(dense, thin, weights, self.problem.n_records, precision, rests)
 
     def _of_model(

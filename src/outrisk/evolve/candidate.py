@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from deap import base
-from numpy.typing import NDArray
 
 from outrisk.errors import EvolveError
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.start import Draw
-from outrisk.problem.blocks import Array, Mask, level_in
+from outrisk.problem.blocks import Array, breaks_rule
 
 _REDRAWS = 1000  # rounds of drawing records again that break a rule
 
@@ -59,14 +57,6 @@ def draw_candidate(problem: Problem, draw: Draw, rng: np.random.Generator) -> Ca
         f"{len(rows):,} of {problem.n_records:,} records still break a rule after being drawn {_REDRAWS} times: "
         "rules and released numbers hardly fit together; check both"
     )
-
-
-def breaks_rule(rules: Sequence[Mask], codes: Codes) -> NDArray[np.bool_]:
-    """Which records (n,) break any of the rules."""
-    broken = np.zeros(len(codes), dtype=bool)
-    for rule in rules:
-        broken |= ~rule.include[level_in(rule.joint, codes)]
-    return broken
 
 
 def evaluate(candidate: Candidate, linear: Linear) -> tuple[float]:

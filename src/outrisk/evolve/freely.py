@@ -10,15 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outrisk.evolve.around import Equations
-from outrisk.evolve.candidate import breaks_rule
 from outrisk.evolve.closing import KICK, Closing, drawn_from
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
-from outrisk.evolve.problem import Problem
-from outrisk.evolve.swaps import Edits
+from outrisk.evolve.swaps import Edits, changed_alone
 from outrisk.evolve.tilted import INSIDE, LEAST
 from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array
@@ -96,14 +93,3 @@ class Freely(Closing):
         edits = changed_alone(linear.problem, codes, alone, rng)
         edits = edits.beside(self._swaps(codes, equations, linear, alike, sorted_, rng))
         return kept.beside(edits) if kept is not None else edits
-
-
-def changed_alone(problem: Problem, codes: Codes, who: NDArray[np.int64], rng: np.random.Generator) -> Edits:
-    """Records that take another value of one variable; half of the time the next one."""
-    sizes, every, after = np.asarray(problem.codebook.sizes), np.arange(len(who)), codes[who]
-    variable = problem.plan.active[rng.integers(0, len(problem.plan.active), len(who))]
-    size, near = sizes[variable], rng.random(len(who)) < 0.5
-    by = np.where(near, rng.choice([-1, 1], len(who)), rng.integers(1, np.maximum(size, 2)))
-    after[every, variable] = (after[every, variable].astype(np.int64) + by) % size
-    fine = (after != codes[who]).any(axis=1) & ~breaks_rule(problem.rules, after)
-    return Edits.of_one(who[fine], after[fine])

@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from outrisk.evolve.around import Equations
-from outrisk.evolve.candidate import breaks_rule
 from outrisk.evolve.compiled.layout import Codes
-from outrisk.evolve.freely import changed_alone
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.swaps import Edits, bound_by, effects_of, leaving
+from outrisk.evolve.swaps import Edits, bound_by, changed_alone, effects_of, exchanged, leaving
 from outrisk.problem.blocks import Array
 
 TRIES, ALONE = 20, 0.4  # changes drawn of a pair; the share of them that are of one record
@@ -34,7 +32,7 @@ def changed_in_pairs(
     every = np.repeat(pairs, TRIES, axis=0)
     alone = rng.random(len(every)) < ALONE
     edits = changed_alone(problem, codes, rng.permuted(every[alone], axis=1)[:, 0], rng)
-    edits = edits.beside(_exchanged(problem, codes, every[~alone], rng))
+    edits = edits.beside(exchanged(problem, codes, every[~alone], rng))
     held = equations.kept | equations.loose if rng.random() < HELD else equations.kept
     edits = leaving(problem, codes, edits, held)
     pair, narrow = pair_of[_first(edits)], equations.loose & ~held
@@ -61,21 +59,6 @@ def _paired(
     agree = np.flatnonzero(counted & (rng.random(len(counted)) < AGREE))
     who = who[np.lexsort((rng.random(len(who)), *codes[who][:, agree].T))]
     return who[: len(who) // 2 * 2].reshape(-1, 2)
-
-
-def _exchanged(problem: Problem, codes: Codes, pairs: NDArray[np.int64], rng: np.random.Generator) -> Edits:
-    """Pairs (M, 2) that exchange what they have in one variable or two, where that changes both."""
-    every, active = np.arange(len(pairs)), problem.plan.active
-    moved = np.zeros((len(pairs), codes.shape[1]), np.bool_)
-    for some in (every, every[rng.random(len(pairs)) < 0.5]):
-        moved[some, active[rng.integers(0, len(active), len(some))]] = True
-    one, other = codes[pairs[:, 0]], codes[pairs[:, 1]]
-    after = np.stack([np.where(moved, other, one), np.where(moved, one, other)], axis=1)
-    fine = ((one != other) & moved).any(axis=1)
-    if problem.rules:
-        fine &= ~breaks_rule(problem.rules, after.reshape(-1, codes.shape[1])).reshape(-1, 2).any(axis=1)
-    after = after[fine].reshape(-1, codes.shape[1])
-    return Edits(pairs[fine].ravel(), after, np.repeat(np.arange(fine.sum()), 2), int(fine.sum()))
 
 
 def _fits(

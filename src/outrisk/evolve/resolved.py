@@ -108,4 +108,4 @@ def _at(problem: Problem, places: NDArray[np.intp], moved: Array) -> Problem:
 
 def _missed(problem: Problem, codes: Codes) -> Array:
     """What the weights of a pool miss of scores and tables, in what closing in begins with."""
-    return Pool(problem, codes).missed_of_linear()
+    return Pool.of(problem, codes).missed_of_linear()

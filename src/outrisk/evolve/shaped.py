@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from outrisk.evolve.calibrated import Asked, equations_of_tallies, nearest
+from outrisk.evolve.asked import Asked, beyond, equations_of_tallies, nearest
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.told_counts import Table
@@ -88,7 +88,7 @@ def _shape(
     weights = np.outer(people[cells], np.diff(edges) / sizes[j]).ravel()
     members = [members_of(part.blocks, codes) for part, _ in used]
     for (part, which), member in zip(used, members, strict=True):
-        weights[np.asarray(member[:, _beyond(part, problem, which)].sum(axis=1)).ravel() > 0.0] = 0.0
+        weights[np.asarray(member[:, beyond(problem, part, which)].sum(axis=1)).ravel() > 0.0] = 0.0
     left = weights.reshape(len(cells), groups)
     left *= (people[cells] / np.maximum(left.sum(axis=1), 1e-300))[:, None]
     for _ in range(TURNS):
@@ -96,7 +96,7 @@ def _shape(
             equations_of_tallies(problem, part, which, member, weights)
             for (part, which), member in zip(used, members, strict=True)
         ]
-        found = nearest(Asked.of_all([], thin, weights, problem.n_records), weights)
+        found, _ = nearest(Asked.of_all([], thin, weights, problem.n_records), weights)
         if not (np.isfinite(found).all() and found.any()):  # what was published cannot be
             break
         weights = found
@@ -105,14 +105,3 @@ def _shape(
     chances = np.tile(found.sum(axis=0) / sums.sum(), (joint.size, 1))  # of cells without a record those of all
     chances[cells] = np.where(sums > 0.0, found / np.maximum(sums, 1e-300), chances[cells])
     return Shape(j, given, chances, edges)
-
-
-def _beyond(part: TallyPart, problem: Problem, which: slice) -> NDArray[np.int64]:
-    """The totals of a part that count values beyond a published largest or smallest one: none has any."""
-    low, high = problem.low[which] - problem.tolerance[which], problem.high[which] + problem.tolerance[which]
-    found = [np.zeros(0, np.int64)]
-    for at, formula in enumerate(part.formulas):
-        if formula.kind == "rank" and formula.scale in (0.0, 1.0):
-            out = formula.points > high[at] if formula.scale else formula.points < low[at]
-            found.append(formula.totals[out])
-    return np.concatenate(found)

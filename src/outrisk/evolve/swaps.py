@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from outrisk.evolve.around import Equations
-from outrisk.evolve.candidate import breaks_rule
 from outrisk.evolve.compiled import trades
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.tuning import TUNING
-from outrisk.problem.blocks import Array, level_in, variables
+from outrisk.problem.blocks import Array, breaks_rule, level_in, variables
 from outrisk.problem.influence import records_of_tally
 
 TRIED = 4  # changes that are drawn for each that is asked for, where a table must stay as it is
@@ -184,6 +183,32 @@ def aimed(equations: Equations, codes: Codes, rng: np.random.Generator) -> Edits
     after = np.array(list(found.values()), codes.dtype).reshape(len(record), codes.shape[1])
     fine = ~breaks_rule(problem.rules, after) if problem.rules else slice(None)
     return leaving(problem, codes, Edits.of_one(record[fine], after[fine]), equations.kept)
+
+
+def changed_alone(problem: Problem, codes: Codes, who: NDArray[np.int64], rng: np.random.Generator) -> Edits:
+    """Records that take another value of one variable; half of the time the next one."""
+    sizes, every, after = np.asarray(problem.codebook.sizes), np.arange(len(who)), codes[who]
+    variable = problem.plan.active[rng.integers(0, len(problem.plan.active), len(who))]
+    size, near = sizes[variable], rng.random(len(who)) < 0.5
+    by = np.where(near, rng.choice([-1, 1], len(who)), rng.integers(1, np.maximum(size, 2)))
+    after[every, variable] = (after[every, variable].astype(np.int64) + by) % size
+    fine = (after != codes[who]).any(axis=1) & ~breaks_rule(problem.rules, after)
+    return Edits.of_one(who[fine], after[fine])
+
+
+def exchanged(problem: Problem, codes: Codes, pairs: NDArray[np.int64], rng: np.random.Generator) -> Edits:
+    """Pairs (M, 2) that exchange what they have in one variable or two, where that changes both."""
+    every, active = np.arange(len(pairs)), problem.plan.active
+    moved = np.zeros((len(pairs), codes.shape[1]), np.bool_)
+    for some in (every, every[rng.random(len(pairs)) < 0.5]):
+        moved[some, active[rng.integers(0, len(active), len(some))]] = True
+    one, other = codes[pairs[:, 0]], codes[pairs[:, 1]]
+    after = np.stack([np.where(moved, other, one), np.where(moved, one, other)], axis=1)
+    fine = ((one != other) & moved).any(axis=1)
+    if problem.rules:
+        fine &= ~breaks_rule(problem.rules, after.reshape(-1, codes.shape[1])).reshape(-1, 2).any(axis=1)
+    after = after[fine].reshape(-1, codes.shape[1])
+    return Edits(pairs[fine].ravel(), after, np.repeat(np.arange(fine.sum()), 2), int(fine.sum()))
 
 
 def within(problem: Problem, codes: Codes, edits: Edits, room: Array, rng: np.random.Generator) -> Edits:

@@ -28,9 +28,13 @@ class Tallied:
     half: Array
 
 
-def equations_of(part: TallyPart, totals: Array, low: Array, high: Array, tolerance: Array) -> Tallied:
+def equations_of(
+    part: TallyPart, totals: Array, low: Array, high: Array, tolerance: Array, passed: bool = False
+) -> Tallied:
     """The equations of the numbers, each from `low` to `high` (k,) and printed to within `tolerance` (k,), at these
-    totals (m,); none of a mode, nor of a number that lies beyond no end of a range that has one end only.
+    totals (m,); none of a mode, nor of a number that lies beyond no end of a range that has one end only. `passed`: of
+    a quantile that is off, that the records which are too many on one side come back, no more; else that the middle of
+    those at its value is where it should be.
     """
     simple, where, missing, half = _of_totals(part.formulas, totals, low - tolerance, high + tolerance)
     means = _means(part.formulas, low, high)
@@ -39,7 +43,7 @@ def equations_of(part: TallyPart, totals: Array, low: Array, high: Array, tolera
         ends = float(low[at]), float(high[at])
         if formula.kind in ("total", "mode") or np.isinf(ends).all():
             continue
-        places, weights, now, least, most = _linear(formula, totals, *ends, float(tolerance[at]), means)
+        places, weights, now, least, most = _linear(formula, totals, *ends, float(tolerance[at]), means, passed)
         both = np.isfinite(least) and np.isfinite(most)
         missed = (least + most) / 2.0 - now if both else min(max(now, least), most) - now
         if missed != 0.0 or both:
@@ -85,7 +89,7 @@ def _middle(low: float, high: float) -> float:
 
 
 def _linear(
-    formula: Formula, totals: Array, low: float, high: float, tolerance: float, means: dict[int, float]
+    formula: Formula, totals: Array, low: float, high: float, tolerance: float, means: dict[int, float], passed: bool
 ) -> tuple[NDArray[np.int64], Array, float, float, float]:
     """Which totals an equation has, with what weights; what they add up to, and the range of that."""
     where, base = formula.totals, formula.base
@@ -108,10 +112,13 @@ def _linear(
         return where, weights, now, ends[0], ends[1]
     below = (formula.points < low - tolerance).astype(float)
     upto = (formula.points <= high + tolerance).astype(float)
-    weights = (below + upto) / 2.0
-    at = float((upto - below) @ totals[where])
-    size = float(totals[base].sum())
+    weights, size = (below + upto) / 2.0, float(totals[base].sum())
+    most = float((upto - below) @ totals[where]) / 2 + 0.5
+    if passed and below @ totals[where] > formula.scale * size + 0.5:
+        weights, most = below, 0.5
+    elif passed and upto @ totals[where] < formula.scale * size - 0.5:
+        weights, most = upto, 0.5
     now = float(weights @ totals[where]) - formula.scale * size
     used = weights != 0.0
     places = np.concatenate([where[used], base])
-    return places, np.concatenate([weights[used], np.full(len(base), -formula.scale)]), now, -at / 2 - 0.5, at / 2 + 0.5
+    return places, np.concatenate([weights[used], np.full(len(base), -formula.scale)]), now, -most, most

@@ -40,7 +40,7 @@ LEAP = 5.0  # of a log weight in a step of it, at most
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class Around:
     """What each record adds to the number of records and to every number (N, q) to first order; what these miss of the
     middle of where they may lie; half of what they may miss, and half a last digit; and their sampling errors (q,).
     """
@@ -52,7 +52,7 @@ class Asked:
     error: Array
 
 
-def asked_at(problem: Problem, codes: Codes, seen: Sequence[ModelRecords], weights: Array) -> Asked:
+def asked_at(problem: Problem, codes: Codes, seen: Sequence[ModelRecords], weights: Array) -> Around:
     """The numbers around weights (N,) of records (N, variables), seen by the model of each part, that bear on them."""
     at = (np.arange(SEEN) + 0.5) / SEEN * weights.sum()
     sample = codes[np.minimum(np.searchsorted(np.cumsum(weights), at), len(codes) - 1)]
@@ -75,7 +75,7 @@ def asked_at(problem: Problem, codes: Codes, seen: Sequence[ModelRecords], weigh
     every, (missing, band, half) = np.hstack(rows), np.hstack(found)
     error = np.sqrt((every**2).T @ weights)
     use = error > FELT * half
-    return Asked(every[:, use], missing[use], band[use], half[use], error[use])
+    return Around(every[:, use], missing[use], band[use], half[use], error[use])
 
 
 def tilted(problem: Problem, codes: Codes, seen: Sequence[ModelRecords], weights: Array) -> Array:
@@ -106,11 +106,22 @@ def tilted(problem: Problem, codes: Codes, seen: Sequence[ModelRecords], weights
     return best
 
 
-def taken_of(asked: Asked, shares: Array, order: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Which records (N,) are taken of these shares, so that all numbers stay where they may lie; in an order (N,)."""
+def taken_of(
+    asked: Around,
+    shares: Array,
+    order: NDArray[np.int64],
+    rng: np.random.Generator,
+    told: NDArray[np.int64] | None = None,
+) -> NDArray[np.bool_]:
+    """Which records (N,) are taken of these shares, so that all numbers stay where they may lie; in an order (N,).
+    told: of the numbers (q,) those that the others follow from, if not all.
+    """
     unit = np.maximum(LEAST * asked.half, DRAWN * asked.error)
     rows, band = np.ascontiguousarray(asked.rows / unit), asked.band / unit
-    taken, off = balanced(rows, shares, shares @ rows, order, 0, rng)
+    some = rows if told is None else np.ascontiguousarray(rows[:, told])
+    taken, off = balanced(some, shares, shares @ some, order, 0, rng)
+    if told is not None:
+        off = (taken - shares) @ rows
     off -= asked.missing / unit
     left = np.maximum(np.abs(off) - band, 0.0)
     cube.settle(rows, taken, off, band, float(left @ left) / len(off), SWEEPS, rng)

@@ -185,3 +185,11 @@ def levels_over(part: Joint, joint: Joint, sizes: Sequence[int]) -> NDArray[np.i
     for j, stride in zip(part.variables, part.strides, strict=True):
         own += levels[joint.variables.index(j)] * stride
     return own
+
+
+def breaks_rule(rules: Sequence[Mask], codes: NDArray[np.uint8] | NDArray[np.uint16]) -> NDArray[np.bool_]:
+    """Which records (n,) break any of the rules."""
+    broken = np.zeros(len(codes), dtype=bool)
+    for rule in rules:
+        broken |= ~rule.include[level_in(rule.joint, codes)]
+    return broken

@@ -1,0 +1,193 @@
+"""Equations of the weights of a pool, what they miss, and the weights nearest to given ones that meet them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from scipy import linalg, sparse
+from scipy.linalg import lapack
+
+from outrisk.evolve.estimated import LEAP
+from outrisk.evolve.problem import Problem
+from outrisk.evolve.tallied import equations_of
+from outrisk.evolve.tilted import FELT
+from outrisk.evolve.tuning import TUNING
+from outrisk.problem.blocks import Array
+from outrisk.problem.released import TallyPart
+
+STEPS = 12  # of Newton's method, at most
+GAIN, STUCK = 1.0, 0.05  # of the convex function, and share of a step, below which it ends
+FOLLOWS = 1e-6  # of the variance of an equation that is left, given others, if it follows from them
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Equations of the weights: influence of each record, dense (N, d), and then sparse (N, s); what is missing,
+    and what may be (d + s,); which are standard errors away from their digits; whether any number rests on coefficients
+    (a p-value does).
+    """
+
+    dense: Array | NDArray[np.float32]
+    thin: sparse.csr_matrix
+    missing: Array
+    slack: Array
+    firm: NDArray[np.bool_]
+    rests: bool
+
+    @classmethod
+    def of_all(
+        cls,
+        dense: list[tuple[Array, Array, Array, NDArray[np.bool_]]],
+        thin: list[tuple[sparse.csr_matrix, Array, Array]],
+        weights: Array,
+        n_records: int,
+        precision: DTypeLike = np.float64,
+        rests: bool = False,
+    ) -> Asked:
+        """Of these equations, each list with influence, what is missing and what may be, and that all records add up to
+        their number.
+        """
+        every = np.ones((len(weights), 1), precision), np.array([n_records - weights.sum()]), np.array([0.5])
+        return cls(
+            np.hstack([every[0], *(each[0] for each in dense)]),
+            sparse.hstack([sparse.csr_matrix((len(weights), 0)), *(each[0] for each in thin)], format="csr"),
+            np.concatenate([every[1], *(each[1] for each in (*dense, *thin))]),
+            np.concatenate([every[2], *(each[2] for each in (*dense, *thin))]),
+            np.concatenate(
+                [
+                    np.zeros(1, np.bool_),
+                    *(each[3] for each in dense),
+                    *(np.zeros(len(each[1]), np.bool_) for each in thin),
+                ]
+            ),
+            rests,
+        )
+
+    def along(self, theta: Array) -> Array:
+        """Change of the log weights (N,)."""
+        d = self.dense.shape[1]
+        return np.asarray(np.einsum("nd,d->n", self.dense, theta[:d]) + self.thin @ theta[d:])
+
+    def spread(self, weights: Array) -> Array:
+        """Standard deviation of every number over samples (d + s,)."""
+        dense = (self.dense**2).T @ weights.astype(self.dense.dtype)
+        squares = [dense, np.asarray(self.thin.multiply(self.thin).T @ weights)]
+        return np.asarray(np.sqrt(np.maximum(np.concatenate(squares), 1e-300)))
+
+    def coarse(self, spread: Array) -> bool:
+        """Whether a standard error is away from digits that are coarser than its sampling error."""
+        return bool((self.firm & (self.slack > spread)).any())
+
+    def left(self, spread: Array) -> float:
+        """Sum of squares of what is missed, in what closing in begins with, at this spread (d + s,)."""
+        far = self.far(spread)
+        return float(far @ far)
+
+    def far(self, spread: Array) -> Array:
+        """What is missed (d + s,), in what closing in begins with, at this spread (d + s,)."""
+        return np.asarray(self.missing / np.maximum(TUNING.half * self.slack, TUNING.near[0] * spread))
+
+    def sums(self, weights: Array) -> Array:
+        """What the records add up to (d + s,)."""
+        return np.concatenate([self.dense.T @ weights, np.asarray(self.thin.T @ weights)])
+
+    def step(self, weights: Array, gradient: Array, slack: Array) -> Array:
+        """Newton's step theta (d + s,): the gradient over the covariance and what may be missed."""
+        found = np.zeros(0)
+        for precision in (np.float32, np.float64):  # half the length is faster, and mostly exact enough
+            covariance = self._covariance(weights, precision)
+            scale = np.hypot(np.sqrt(np.maximum(np.diag(covariance), 1e-300)), slack)
+            covariance /= np.outer(scale, scale)
+            covariance[np.diag_indices_from(covariance)] += (slack / scale) ** 2
+            try:
+                root = linalg.cho_factor(covariance, check_finite=False)
+                return np.asarray(linalg.cho_solve(root, gradient / scale, check_finite=False) / scale)
+            except linalg.LinAlgError:  # by rounding
+                found = np.asarray(np.linalg.solve(covariance, gradient / scale) / scale)
+        return found
+
+    def telling(self, weights: Array, spread: Array) -> NDArray[np.int64]:
+        """Those of the equations that the others follow from, nearly, at this spread (d + s,): the narrower the better.
+        Many do follow: limits and p-values from coefficients and errors, margins and outputs that are released twice.
+        """
+        first = (1.0 + (self.slack / (TUNING.loose * spread)) ** 2) ** -0.25
+        scale = np.where(spread > FELT * self.slack, first / spread, 0.0)
+        covariance = self._covariance(weights, np.float32) * np.outer(scale, scale)
+        _, order, rank, _ = lapack.dpstrf(covariance, tol=FOLLOWS, lower=1)
+        return np.sort(order[:rank] - 1)
+
+    def some(self, which: NDArray[np.int64]) -> Asked:
+        """These of the equations alone, in order."""
+        d = self.dense.shape[1]
+        dense, thin = which[which < d], which[which >= d] - d
+        return Asked(
+            self.dense[:, dense],
+            self.thin[:, thin].tocsr(),
+            self.missing[which],
+            self.slack[which],
+            self.firm[which],
+            self.rests,
+        )
+
+    def _covariance(self, weights: Array, precision: DTypeLike) -> Array:
+        """Covariance (d + s, d + s) of what the records add up to, over samples."""
+        root = np.sqrt(weights).astype(precision)[:, None]
+        dense = self.dense.astype(precision, copy=False) * root
+        thin = self.thin.astype(precision).multiply(root).tocsr()
+        own, mixed, thin = dense.T @ dense, np.asarray(thin.T @ dense), (thin.T @ thin).toarray()
+        return np.block([[own, mixed.T], [mixed, thin]]).astype(np.float64)
+
+
+def nearest(asked: Asked, start: Array, loose: float = TUNING.loose) -> tuple[Array, bool]:
+    """The weights (N,) nearest to the start, in relative entropy, that meet what is linear in them to `loose` standard
+    deviations over samples, as near as it goes; and whether nothing was left to gain: Newton's method.
+    """
+    slack = np.maximum(asked.slack, loose * asked.spread(start))
+    theta, tilt, weights = np.zeros(len(slack)), np.zeros(len(start)), start
+    target = asked.missing + asked.sums(start)
+
+    def left(tilt: Array, theta: Array) -> float:
+        return float(start @ np.exp(tilt) - theta @ target + 0.5 * (slack * theta) @ (slack * theta))
+
+    value = left(tilt, theta)
+    for _ in range(STEPS):
+        gradient = target - asked.sums(weights) - slack**2 * theta
+        step = asked.step(weights, gradient, slack)
+        move, fall = asked.along(step), float(gradient @ step)
+        share = min(1.0, LEAP / max(float(move.max()), 1e-300))
+        while share > 1e-6 and left(tilt + share * move, theta + share * step) > value - 0.1 * share * fall:
+            share /= 2.0
+        theta, tilt = theta + share * step, tilt + share * move
+        value, weights = left(tilt, theta), start * np.exp(tilt)
+        if fall < GAIN or share < STUCK:
+            break
+    return weights, -GAIN < fall < GAIN
+
+
+def equations_of_tallies(
+    problem: Problem,
+    part: TallyPart,
+    which: slice,
+    member: sparse.csr_matrix,
+    weights: Array,
+    passed: bool = False,
+) -> tuple[sparse.csr_matrix, Array, Array]:
+    """The equations of the numbers of a part at these weights: influence of each record (N, s), what is missing and
+    what may be (s,); `member`: what each record adds to each total, `passed`: as `equations_of` has it.
+    """
+    low, high, tolerance = problem.low[which], problem.high[which], problem.tolerance[which]
+    tallied = equations_of(part, np.asarray(member.T @ weights), low, high, tolerance, passed)
+    return member @ tallied.rows.T, tallied.missing, tallied.half
+
+
+def beyond(problem: Problem, part: TallyPart, which: slice) -> NDArray[np.int64]:
+    """The totals of a part that count values beyond a published largest or smallest one: none has any."""
+    low, high = problem.low[which] - problem.tolerance[which], problem.high[which] + problem.tolerance[which]
+    found = [np.zeros(0, np.int64)]
+    for at, formula in enumerate(part.formulas):
+        if formula.kind == "rank" and formula.scale in (0.0, 1.0):
+            out = formula.points > high[at] if formula.scale else formula.points < low[at]
+            found.append(formula.totals[out])
+    return np.concatenate(found)
