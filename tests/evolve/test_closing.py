@@ -96,6 +96,21 @@ def test_a_mean_misses_what_it_is_off_by_as_a_refit_has_it(problem, begun):
     assert np.allclose(equations.missing[means] / equations.half[means], -off[number] / tolerance[number])
 
 
+def test_people_who_are_all_alike_are_not_taken_to_be_known_to_the_last_digit(problem, begun):
+    """Their mean has no sampling error of its own; it gets the least that another one of the table has."""
+    codes = begun[0].codes.copy()
+    age, tenure = (problem.codebook.index(name) for name in ("AGE", "TENURE"))
+    some = codes[:, tenure] == 0
+    codes[some, age] = 40
+    candidate = Candidate(codes, problem.totals(codes))
+    errors = problem.sampling_errors(codes)
+    linear = linearise(problem, codes, candidate.totals, "tightening")
+    found, means = equations_at(linear, candidate, errors), len(errors) - 4
+    error = dict(zip(found.number.tolist(), found.error.tolist(), strict=True))
+    assert not errors[means] > 1e-9 * errors[means + 2] > 0.0
+    assert error[means] == pytest.approx(error[means + 2])
+
+
 def test_a_round_keeps_tables_of_counts_and_brings_all_else_nearer(problem, begun):
     candidate, linear, rng = begun
     closing = Closing()

@@ -28,7 +28,7 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "mending.GENTLY", "mending.MOST",
     "mending.TURNS", "mending.VISITS", "mending.WORTH", "mending.EDITS", "mending.CHANGES", "mending.FROM",
     "mending.WEIGHED", "mending.FIRST", "mending.NEEDED", "told_counts._DRAWS", "told_counts._FIRM", "calibrated.OPEN",
-    "calibrated.STEPS", "calibrated.WAIT", "calibrated.FALLING", "calibrated.GAIN", "calibrated.STUCK",
+    "calibrated.STEPS", "calibrated.WAIT", "calibrated.FALLING", "asked.STEPS", "asked.GAIN", "asked.STUCK",
     "calibrated.MUCH", "calibrated.LESS",
     "small.CHAINS", "small.STEPS", "small.LEAST_STEPS", "small.EVERY",
     # where a step of the arithmetic holds, and what is worth its time
@@ -50,6 +50,10 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "by_size.TURNS", "by_size.SEEN", "by_size.PROPOSALS", "by_size.HEATS", "by_size.PACE", "by_size.LEAST",
     "by_size.COARSE", "by_size.PEOPLE", "by_size.EACH", "in_pairs.TRIES", "in_pairs.ALONE", "in_pairs.AGREE",
     "in_pairs.HELD",
+    # a pool drawn anew: how far equations are weighed, records of small cells; changes looked at one by one
+    "calibrated.ANEW", "calibrated.LOOSE", "calibrated.PINNED", "asked.FOLLOWS", "redrawn.LEAST", "redrawn.OWN",
+    "redrawn.FELT", "around._NOISE", "closing.LARGE", "one_by_one.TURNS", "one_by_one.RECORDS", "one_by_one.PAIRS",
+    "one_by_one.ALONE", "one_by_one.WEIGHED", "one_by_one.MADE",
 }  # fmt: skip
 
 

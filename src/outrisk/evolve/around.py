@@ -17,6 +17,7 @@ from outrisk.problem.influence import members_of, records_of_model
 from outrisk.problem.released import ModelPart, TallyPart
 
 _NARROW = 3.0, 1.0  # width of a range from which on a count need not be kept as it is; where classes are resized
+_NOISE = 1e-7  # of the largest sampling error of alike numbers, up to which one is none
 _MARGIN = 0.125  # of a range, at either end, that is left to what is not seen to first order
 
 
@@ -170,7 +171,12 @@ def _of_tally(
     missing = np.clip(here, low, high) - here
     half = np.where(smooth[at], linear.problem.tolerance[which][number] / np.abs(bounds.unit[at]), inner)
     drift = np.broadcast_to(bounds.drift if resized else 0.0, len(kept))[at]
-    # of one person an sd is not known, nor how a mean varies: its digits count alone
-    own = np.where(errors[number] > 0.0, errors[number] / np.abs(bounds.unit[at]), half)
+    own = errors[number] / np.abs(bounds.unit[at])
+    block = np.repeat(np.arange(len(part.blocks)), [block.size for block in part.blocks])[at]
+    for each in np.unique(block[smooth[at]]):
+        # of people who are all alike it is not known how a mean varies: no less than of any others, for all we know
+        these = own[block == each]
+        sure = these > _NOISE * np.nanmax(these, initial=0.0)
+        own[block == each] = np.where(sure, these, these[sure].min() if sure.any() else half[block == each])
     error = np.where(smooth[at], own, np.sqrt(bounds.variance[at]))
     return np.array([missing, half, error, drift]), at, number, kept, counts, room

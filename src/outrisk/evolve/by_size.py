@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from outrisk.evolve.around import Equations
 from outrisk.evolve.calibrated import MANY, alone, of_models
-from outrisk.evolve.closing import BRIEF, Closing, make
+from outrisk.evolve.closing import BRIEF, LARGE, Closing, make
 from outrisk.evolve.compiled.choices import choose
 from outrisk.evolve.compiled.layout import Codes
-from outrisk.evolve.freely import Freely, changed_alone
+from outrisk.evolve.freely import Freely
 from outrisk.evolve.in_pairs import changed_in_pairs
 from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.swaps import Edits, aimed
+from outrisk.evolve.swaps import Edits, aimed, changed_alone
 from outrisk.evolve.tilted import INSIDE
 from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array
@@ -204,7 +204,8 @@ def closing_of(problem: Problem) -> Closing:
     few, numbers = problem.n_records <= TUNING.anew, int(problem.known.sum())
     beside, models = not alone(problem), of_models(problem)
     # of many numbers a start takes long, and they come near slowly, but surely
-    swaps = Closing(brief=models > BRIEF, few=few, again=few or numbers <= MANY) if beside else None
+    brief = models > BRIEF and problem.n_records > LARGE
+    swaps = Closing(brief=brief, few=few, again=few or numbers <= MANY) if beside else None
     if problem.n_records <= min(PEOPLE * TUNING.anew, EACH * numbers) and (not beside or 0 < models <= BRIEF):
         return BySize(few=True, after=swaps)
     return swaps or Freely(few=few)

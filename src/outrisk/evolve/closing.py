@@ -25,6 +25,7 @@ from outrisk.evolve.compiled import cube
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.mending import MOST
+from outrisk.evolve.one_by_one import one_by_one
 from outrisk.evolve.schedule import STILL
 from outrisk.evolve.swaps import Edits, aimed, changes_by, draw_swaps, drawn_alike, within
 from outrisk.evolve.tilted import INSIDE
@@ -40,7 +41,7 @@ KICKS = 30, 8  # such rounds, at most; of few people
 PATIENT = 3, 5  # times STILL that it goes on with no nearer data set; of few people
 EARLY, LATE = 30, 300  # rounds that it has at least; times the numbers that are far, after which it does not go on
 FAR, HEAVY = 20, 30.0  # numbers far, up to which there is emphasis on them; what it grows to at most
-BRIEF, FEW = 250, 2  # numbers of regressions beyond which rounds are few (mixed); how many
+BRIEF, LARGE, FEW = 250, 10_000, 2  # numbers of regressions, and people, beyond which rounds are few (mixed); how many
 EACH = 8  # records for each swap that is kept, at least
 HEAT = 0.1  # of the mean square of what is missed, that annealing begins with where numbers may be off
 
@@ -91,6 +92,12 @@ class Closing:
         brings no more numbers to their digits, but of few people.
         """
         return self.alone or not (self.brief or self.few)
+
+    @property
+    def by_turns(self) -> bool:
+        """Whether this round goes change by change: every other one, where many have not brought all numbers near."""
+        late = self.rounds >= 2 * TUNING.stuck and not self.arrived
+        return late and self.rounds % 2 == 1 and not (self.alone or self.brief)
 
     def now(self, near: bool) -> Closing:
         """The state of what closes in, whether or not all numbers have been `near`."""
@@ -188,6 +195,9 @@ class Closing:
         """One round, in place. Returns whether, to first order, it gains."""
         scale = self.scale(equations)
         missing, free = self._missing(equations) / scale, self._free(equations) / scale
+        if self.by_turns:
+            left = one_by_one(codes, equations, missing, scale, free, rng)
+            return _squares(self._beyond(equations, left * scale) / scale) < self.merit(equations)
         asked, wide = self._asked(equations, missing, free)
         loose = bool(free.any())
         edits = self._drawn(codes, equations, linear, asked, rng)

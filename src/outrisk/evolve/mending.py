@@ -1,9 +1,10 @@
 """Mending tables of counts: bringing the few cells that are out of their ranges back, so that swaps can keep them.
 
-First record by record: of changes that bring counts nearer, the one of which all other numbers suffer least. Where
-there is none, or more counts are off, by local search with all other numbers in view. Where that stands still, with no
-other number in view, but among few records at a time, and what turns out to have been of no use is taken back: of two
-counts that are off, the way to mend both may lead over a dozen records, each of which does harm elsewhere.
+First record by record, or by two that exchange values: of changes that bring counts nearer, the one of which all other
+numbers suffer least. Where there is none, or more counts are off, by local search with all other numbers in view. Where
+that stands still, with no other number in view, but among few records at a time, and what turns out to have been of no
+use is taken back: of two counts that are off, the way to mend both may lead over a dozen records, each of which does
+harm elsewhere.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from numpy.typing import NDArray
 
 from outrisk.evolve import moves
 from outrisk.evolve.around import Equations
-from outrisk.evolve.candidate import Candidate, breaks_rule
+from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear, linearise
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.swaps import Edits, changes_by, effects_of
+from outrisk.evolve.swaps import Edits, changes_by, effects_of, exchanged
 from outrisk.evolve.tuning import TUNING
-from outrisk.problem.blocks import Array, Tally, variables
+from outrisk.problem.blocks import Array, Tally, breaks_rule, variables
 from outrisk.problem.influence import members_of, records_of_tally
 
 GENTLY, MOST = 6, 12  # generations with all other numbers in view; in all, before sampling errors are looked at again
@@ -81,6 +82,7 @@ def _by_record(
         few = [cell for cell in cells if (totals < low)[places[cell.total]]]
         many = [cell for cell in cells if (totals > high)[places[cell.total]]]
         edits = _towards(problem, codes, few, many, rng)
+        edits = edits.beside(_between(problem, codes, many, rng))
         change = effects_of(problem, codes, edits, equations.counts)
         if change is None:
             return
@@ -89,13 +91,14 @@ def _by_record(
         sums = np.asarray(gain.sum(axis=1)).ravel()
         if not len(sums) or sums.min() >= 0.0:
             return
-        best = rng.permutation(np.flatnonzero(sums == sums.min()))[:WEIGHED]
-        record, after = edits.record[best], edits.after[best]
-        rows = changes_by(equations, codes, Edits.of_one(record, after)) / scale
+        best = np.zeros(len(sums), np.bool_)
+        best[rng.permutation(np.flatnonzero(sums == sums.min()))[:WEIGHED]] = True
+        edits, change = edits.some(best), change[np.flatnonzero(best)]
+        rows = changes_by(equations, codes, edits) / scale
         least = int(np.argmin(((missing - rows) ** 2).sum(axis=1)))
         missing = missing - rows[least]
-        totals = totals + change[best[least]].toarray()[0]
-        codes[record[least]] = after[least]
+        totals = totals + change[least].toarray()[0]
+        codes[edits.record[edits.of == least]] = edits.after[edits.of == least]
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +132,7 @@ def _towards(problem: Problem, codes: Codes, few: list[_Cell], many: list[_Cell]
         anyone.append(some)
         for j in cell.variables:
             values = rng.permutation(problem.codebook.sizes[j])[: VISITS * max(1, FROM // max(1, len(some)))]
+            values = np.union1d(values, problem.plan.marks[problem.plan.mark_ptr[j] : problem.plan.mark_ptr[j + 1]])
             take(np.tile(some, len(values)), [j], np.repeat(values, len(some))[:, None])
     every = np.unique(np.concatenate(anyone))
     for cell in few:
@@ -138,6 +142,18 @@ def _towards(problem: Problem, codes: Codes, few: list[_Cell], many: list[_Cell]
     found, new = found[some], new[some]
     fine = ~breaks_rule(problem.rules, new) if problem.rules else np.ones(len(found), np.bool_)
     return Edits.of_one(found[fine], new[fine])
+
+
+def _between(problem: Problem, codes: Codes, many: list[_Cell], rng: np.random.Generator) -> Edits:
+    """Exchanges between two records, of one variable or two, the first of a cell that holds too `many`, the second of
+    another one or any: where each of the two alone would put as much out of its range as it puts right.
+    """
+    there = np.unique(np.concatenate([np.zeros(0, np.int64), *(cell.there for cell in many)]))
+    if not len(there):
+        return Edits.of_one(there, codes[there])
+    one, other = rng.choice(there, CHANGES // 2), rng.choice(there, CHANGES // 2)
+    other = np.where(rng.random(len(other)) < 0.5, other, rng.integers(0, len(codes), len(other)))
+    return exchanged(problem, codes, np.column_stack([one, other])[one != other], rng)
 
 
 def _cells(codes: Codes, problem: Problem, which: NDArray[np.bool_]) -> Iterator[_Cell]:
