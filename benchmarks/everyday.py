@@ -3,7 +3,8 @@
 One run of preset `fast` on each release and seed, one core. Numbers are counted by refit: right at their printed
 digits, and within 1 % of their sampling error (or at their digits); the worst kind of output at its digits; processor
 seconds of the run, and those after which a refit first had all numbers that near; why it stopped. A release is made
-from a census excerpt (acs7.csv, 2019), from adult, or from statsmodels' `fair`; --data is the folder of the first two.
+from a census excerpt (acs7.csv, 2019), from adult, or from statsmodels' `fair`; --data is the folder of the first two,
+beside that of an ACRO session on the third.
 --quick: two seeds, and the three releases that take least. --unmet lists the numbers that are not met. --switch: with
 an operator off, by its name in ablation.py.
 """
@@ -12,6 +13,9 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 from dataclasses import replace
 from functools import partial
@@ -19,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import statsmodels.datasets
 from ablation import SWITCHES, switched
 from outputs import MIXED
 from pydantic import TypeAdapter
@@ -224,6 +229,27 @@ def fair(folder, half=None):
     return Problem(data.codebook, len(data), tuple(release(output, data) for output in study.outputs(data.codebook)))
 
 
+def session(folder):
+    """All that can be assessed of an ACRO session on `fair`, as `outrisk init --acro` reads it."""
+    raw = statsmodels.datasets.fair.load_pandas().data
+    jobs = ("student", "unskilled", "white_collar", "teacher_nurse", "managerial", "professional")
+    names = {"rate_marriage": "marriage", "religious": "religion", "occupation": "occ"}
+    frame = raw.rename(columns=names).assign(affair=(raw.affairs > 0).astype(int))
+    frame = frame.astype({"marriage": int, "religion": int, "educ": int, "occ": int})
+    frame["occ"] = frame.occ.map(dict(enumerate(jobs, 1)))
+    with tempfile.TemporaryDirectory() as made:
+        acro, data, file = folder.parent / "fixtures" / "acro_fair", Path(made, "data.csv"), Path(made, "session.yaml")
+        frame.to_csv(data, index=False)
+        command = [sys.executable, "-m", "outrisk", "init", "--acro", acro, "--data", data, "--out", file]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        study = read_study(file)
+        original = load_study_data(study).original
+        given = study.given(original.codebook)
+        outputs = study.outputs(original.codebook)
+        released = tuple(given.get(output.name) or release(output, original) for output in outputs)
+    return Problem(original.codebook, len(original), released)
+
+
 ADULTS = ["age", "hours", "sex", "race", "marital", "workclass", "education", "income"]
 BY_GROUP = ["age", "hours", "sex", "marital", "workclass", "education", "country", "income"]
 RELEASES = {
@@ -267,6 +293,7 @@ RELEASES = {
     "census at 2 decimals": partial(census, n=8_000, entries=AT_2_DECIMALS),
     "mixed 25,435": partial(census, n=None, entries=MIXED),
     "many 25,435": partial(census, n=None, entries=many()),
+    "ACRO session 6,366": session,
     "groups 100,000": partial(adult, n=100_000, names=BY_GROUP, entries=GROUPS),
     "adult 200,000": partial(adult, n=200_000, names=ADULTS, entries=LARGE),
 }
