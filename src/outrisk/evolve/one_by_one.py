@@ -16,11 +16,8 @@ from outrisk.evolve.swaps import Edits, changed_alone, changes_by, exchanged, le
 from outrisk.problem.blocks import Array
 
 TURNS, RECORDS = 8, 30  # numbers looked at in a round; records that bear on each, at most
-PAIRS, ALONE, WEIGHED = (
-    6_000,
-    20,
-    300,
-)  # pairs with others; changes of each record alone; what is weighed by all numbers
+PAIRS, ALONE = 6_000, 20  # pairs with others; changes of each record alone
+WEIGHED = 300  # changes that are weighed by all numbers
 MADE = 5  # changes made for each, at most
 
 
