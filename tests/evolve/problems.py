@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from outrisk.codebook import Codebook, Variable
+from outrisk.config import OutputEntry
 from outrisk.evolve.candidate import draw_candidate
 from outrisk.evolve.linear_map import linearise
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.start import STARTS
 from outrisk.microdata import Microdata
-from outrisk.outputs import Frequencies, Logit, released
+from outrisk.outputs import Frequencies, Logit, release, released
 
 
 def random_data(rng, n=60):
@@ -26,6 +28,17 @@ def random_data(rng, n=60):
     )
     codes = np.stack([rng.integers(0, size, n) for size in codebook.sizes], axis=1).astype(np.uint16)
     return Microdata(codebook, codes)
+
+
+def published(data, *entries):
+    """The problem of outputs, as entries of a study, with the numbers that they have on data."""
+    adapter = TypeAdapter(OutputEntry)
+    outputs = [
+        output
+        for at, entry in enumerate(entries, 1)
+        for output in adapter.validate_python(entry).build(data.codebook, at)
+    ]
+    return Problem(data.codebook, len(data), tuple(release(output, data) for output in outputs))
 
 
 def drawn(problem, start="calibrated"):

@@ -3,19 +3,16 @@
 import numpy as np
 import pandas as pd
 import pytest
-from pydantic import TypeAdapter
+from problems import published
 
-from outrisk.config import OutputEntry
 from outrisk.evolve import calibrated as module
 from outrisk.evolve.calibrated import Pool, applies, closes, draw_calibrated
 from outrisk.evolve.candidate import draw_candidate
 from outrisk.evolve.local_search import _Search
 from outrisk.evolve.loop import evolve
-from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
 from outrisk.evolve.start import STARTS, calibrated, from_released
 from outrisk.microdata import Microdata, from_frame, infer_codebook
-from outrisk.outputs import release
 
 LOGIT = {"kind": "logit", "formula": "ill ~ age + C(town)", "event": 1, "release": ["coefficients", "standard_errors"]}
 OLS = {"kind": "ols", "formula": "age ~ C(town)", "release": ["coefficients", "standard_errors", "r2"]}
@@ -33,12 +30,7 @@ def people(n, seed=1):
 
 def problem_of(frame, *entries):
     codebook, _ = infer_codebook(pd.concat([people(5_000, 7), frame]))
-    adapter = TypeAdapter(OutputEntry)
-    outputs = [
-        each for at, entry in enumerate(entries, 1) for each in adapter.validate_python(entry).build(codebook, at)
-    ]
-    data = from_frame(frame, codebook)
-    return Problem(codebook, len(data), tuple(release(output, data) for output in outputs))
+    return published(from_frame(frame, codebook), *entries)
 
 
 def far(problem, draw, seed=3):

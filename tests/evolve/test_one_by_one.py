@@ -2,18 +2,15 @@
 
 import numpy as np
 import pytest
-from pydantic import TypeAdapter
+from problems import published
 
-from outrisk.config import OutputEntry
 from outrisk.datasets import sars_codebook, sars_like
 from outrisk.evolve.around import equations_at
 from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.closing import Closing
 from outrisk.evolve.linear_map import linearise
 from outrisk.evolve.one_by_one import one_by_one
-from outrisk.evolve.problem import Problem
 from outrisk.microdata import from_frame
-from outrisk.outputs import release
 
 ENTRIES = [
     {"kind": "logit", "formula": "TENURE ~ AGE + C(SEX)", "event": 1, "decimals": 3},
@@ -26,9 +23,7 @@ ENTRIES = [
 def near():
     """A problem, and its own data with three people of a small cell changed in age."""
     data = from_frame(sars_like(1_500, 1991), sars_codebook())
-    adapter = TypeAdapter(OutputEntry)
-    outputs = [adapter.validate_python(entry).build(data.codebook, at)[0] for at, entry in enumerate(ENTRIES)]
-    problem = Problem(data.codebook, 1_500, tuple(release(output, data) for output in outputs))
+    problem = published(data, *ENTRIES)
     marital, ill, age = (data.codebook.index(name) for name in ("MSTATUS", "LTILL", "AGE"))
     cell = data.codes[:, marital] * 100 + data.codes[:, ill]
     kinds, times = np.unique(cell, return_counts=True)

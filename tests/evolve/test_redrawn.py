@@ -3,9 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from pydantic import TypeAdapter
+from problems import published
 
-from outrisk.config import OutputEntry
 from outrisk.evolve import calibrated
 from outrisk.evolve.asked import nearest
 from outrisk.evolve.calibrated import Pool, pool_of
@@ -14,7 +13,7 @@ from outrisk.evolve.redrawn import LEAST, drawn_anew
 from outrisk.evolve.start import from_released
 from outrisk.evolve.told_counts import tables_of
 from outrisk.microdata import from_frame, infer_codebook
-from outrisk.outputs import read_rules, release
+from outrisk.outputs import read_rules
 from outrisk.problem.blocks import joint_over, level_in
 
 TABLE = {"kind": "frequencies", "by": ["town", "job", "sex"]}
@@ -45,12 +44,7 @@ def people(n, seed=1):
 
 def problem_of(frame, *entries):
     codebook, _ = infer_codebook(pd.concat([people(5_000, 7), frame]))
-    adapter = TypeAdapter(OutputEntry)
-    outputs = [
-        each for at, entry in enumerate(entries, 1) for each in adapter.validate_python(entry).build(codebook, at)
-    ]
-    data = from_frame(frame, codebook)
-    return Problem(codebook, len(data), tuple(release(output, data) for output in outputs))
+    return published(from_frame(frame, codebook), *entries)
 
 
 @pytest.fixture(scope="module")

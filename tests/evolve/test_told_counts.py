@@ -2,18 +2,15 @@
 
 import numpy as np
 import pytest
-from pydantic import TypeAdapter
+from problems import published
 
 from outrisk.codebook import Codebook, Variable
-from outrisk.config import OutputEntry
 from outrisk.evolve.calibrated import Pool
 from outrisk.evolve.local_search import _Search
 from outrisk.evolve.loop import evolve
-from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
 from outrisk.evolve.told_counts import open_shares, settled, tables_of
 from outrisk.microdata import Microdata
-from outrisk.outputs import release
 
 ROWS = {"kind": "frequencies", "by": ["area", "status"], "show": "row_percentages"}
 LOGIT = {"kind": "logit", "formula": "ill ~ age + C(status)", "event": "1", "release": ["coefficients"], "decimals": 3}
@@ -37,12 +34,6 @@ def people(n, seed=1):
     return Microdata(codebook, np.stack([area, status, age, sex, ill], axis=1).astype(np.uint16))
 
 
-def problem_of(data, *entries):
-    adapter = TypeAdapter(OutputEntry)
-    outputs = [o for at, each in enumerate(entries, 1) for o in adapter.validate_python(each).build(data.codebook, at)]
-    return Problem(data.codebook, len(data), tuple(release(output, data) for output in outputs))
-
-
 def counted(data, *variables):
     table = np.zeros([data.codebook.sizes[j] for j in variables])
     np.add.at(table, tuple(data.codes[:, j] for j in variables), 1)
@@ -51,7 +42,7 @@ def counted(data, *variables):
 
 def test_row_percentages_of_hundreds_of_people_tell_their_counts():
     data = people(700, seed=2)
-    problem = problem_of(data, ROWS)
+    problem = published(data, ROWS)
     assert open_shares(problem)
     found = settled(problem, np.random.default_rng(1), certain=True)
     assert not open_shares(found)
@@ -63,7 +54,7 @@ def test_row_percentages_of_hundreds_of_people_tell_their_counts():
 @pytest.mark.parametrize("show", ["proportions", "column_percentages", "row_percentages"])
 def test_counts_are_told_with_margins_too(show):
     data = people(700)
-    problem = problem_of(data, {**ROWS, "show": show, "margins": True})
+    problem = published(data, {**ROWS, "show": show, "margins": True})
     tables = tables_of(settled(problem, np.random.default_rng(1)))
     assert {table.variables for table in tables} > {(0, 1)}
     for table in tables:
@@ -74,10 +65,10 @@ def test_shares_of_the_same_groups_and_a_table_of_counts_agree():
     data = people(90)
     sexes = {"kind": "frequencies", "by": ["area", "sex"], "show": "row_percentages"}
     ages = {"kind": "frequencies", "by": ["status", "sex"]}
-    alone = problem_of(data, ROWS)
+    alone = published(data, ROWS)
     several = {settled(alone, np.random.default_rng(seed)).low.tobytes() for seed in range(8)}
     assert len(several) > 1
-    together = problem_of(data, ROWS, sexes, ages)
+    together = published(data, ROWS, sexes, ages)
     for seed in range(3):
         tables = tables_of(settled(together, np.random.default_rng(seed)))
         by_area = [table.over((0,), table.counts) for table in tables if 0 in table.variables]
@@ -87,14 +78,14 @@ def test_shares_of_the_same_groups_and_a_table_of_counts_agree():
 
 
 def test_shares_of_a_subset_stay_shares():
-    problem = problem_of(people(300), {**ROWS, "where": "sex == 'f'"})
+    problem = published(people(300), {**ROWS, "where": "sex == 'f'"})
     assert not open_shares(problem)
     assert settled(problem, np.random.default_rng(1)) is problem
 
 
 @pytest.mark.parametrize(("n", "entries"), [(90, [ROWS]), (700, [ROWS]), (700, [ROWS, LOGIT]), (3000, [ROWS, LOGIT])])
 def test_percentages_of_groups_are_reproduced(n, entries):
-    problem = problem_of(people(n), *entries)
+    problem = published(people(n), *entries)
     for seed in (1, 2):
         last = list(evolve(problem, preset("fast"), np.random.default_rng(seed)))[-1]
         assert last.stop == "matched"
@@ -102,7 +93,7 @@ def test_percentages_of_groups_are_reproduced(n, entries):
 
 @pytest.mark.parametrize("show", ["row_percentages", "counts"])
 def test_where_it_stands_still_another_choice_is_drawn_unless_two_brought_nothing_nearer(show):
-    problem = problem_of(people(90), {**ROWS, "show": show})
+    problem = published(people(90), {**ROWS, "show": show})
     search = _Search(problem, preset("fast", patience=20), np.random.default_rng(1))
     for waited, other in ((40, True), (41, False)):
         search.nearest.waited = waited
@@ -116,7 +107,7 @@ def test_where_it_stands_still_another_choice_is_drawn_unless_two_brought_nothin
 
 def test_withheld_shares_beside_a_regression_are_drawn_too():
     """Their counts have no end, and nothing is expected of them."""
-    problem = problem_of(people(250), {**ROWS, "protection": {"threshold": 5}}, LOGIT)
+    problem = published(people(250), {**ROWS, "protection": {"threshold": 5}}, LOGIT)
     *_, last = evolve(problem, preset("fast", generations=5), np.random.default_rng(1))
     assert last.errors.matched > 0
 
@@ -124,7 +115,7 @@ def test_withheld_shares_beside_a_regression_are_drawn_too():
 def test_what_equations_leave_open_of_a_count_is_finite_where_no_record_bears_on_one():
     data = people(250)
     withheld = {"threshold": 10, "known_threshold": False}  # one at least, of whom the pool has none
-    problem = problem_of(data, ROWS, LOGIT, {"kind": "frequencies", "by": ["area", "sex"], "protection": withheld})
+    problem = published(data, ROWS, LOGIT, {"kind": "frequencies", "by": ["area", "sex"], "protection": withheld})
     some = Microdata(data.codebook, data.codes[data.codes[:, 0] > 0])
     pool = Pool.of(problem, some.codes)
     mean, covariance = pool.said(np.ones(len(some)), problem.slices[0][0].blocks[0])

@@ -24,7 +24,7 @@ from outrisk.errors import ConfigError
 from outrisk.load import recoded
 from outrisk.microdata import from_frame, infer_codebook
 from outrisk.propose.one_column import Rules
-from outrisk.propose.proposal import Wishes, propose
+from outrisk.propose.proposal import Wishes, naming, propose
 from outrisk.tabular import Written, read_source
 from outrisk.whole_files import write_text
 
@@ -113,7 +113,7 @@ def _standing_in(proposed: Sequence[Proposed], names: Sequence[str]) -> dict[str
         str([value for entry in each.entries for key, value in entry.items() if key not in ("kind", "name", "values")])
         for each in proposed
     ]
-    return {name: sum(bool(re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", text)) for text in said) for name in names}
+    return {name: sum(bool(re.search(naming(name), text)) for text in said) for name in names}
 
 
 def _finer(codebook: Codebook, recoding: dict[str, Any]) -> tuple[Codebook, dict[str, Any]]:

@@ -9,12 +9,15 @@ from numpy.typing import DTypeLike, NDArray
 from scipy import linalg, sparse
 from scipy.linalg import lapack
 
+from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.estimated import LEAP
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.tallied import equations_of
 from outrisk.evolve.tilted import FELT
 from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array
+from outrisk.problem.counts import made_of_counts
+from outrisk.problem.influence import members_of
 from outrisk.problem.released import TallyPart
 
 STEPS = 12  # of Newton's method, at most
@@ -25,8 +28,8 @@ FOLLOWS = 1e-6  # of the variance of an equation that is left, given others, if 
 @dataclass(frozen=True, eq=False)
 class Asked:
     """Equations of the weights: influence of each record, dense (N, d), and then sparse (N, s); what is missing,
-    and what may be (d + s,); which are standard errors away from their digits; whether any number rests on coefficients
-    (a p-value does).
+    and what may be (d + s,); which are standard errors away from their digits; which are of tables of counts alone;
+    whether any number rests on coefficients (a p-value does).
     """
 
     dense: Array | NDArray[np.float32]
@@ -34,34 +37,31 @@ class Asked:
     missing: Array
     slack: Array
     firm: NDArray[np.bool_]
+    counts: NDArray[np.bool_]
     rests: bool
 
     @classmethod
     def of_all(
         cls,
         dense: list[tuple[Array, Array, Array, NDArray[np.bool_]]],
-        thin: list[tuple[sparse.csr_matrix, Array, Array]],
+        thin: list[tuple[sparse.csr_matrix, Array, Array, NDArray[np.bool_]]],
         weights: Array,
         n_records: int,
         precision: DTypeLike = np.float64,
         rests: bool = False,
     ) -> Asked:
-        """Of these equations, each list with influence, what is missing and what may be, and that all records add up to
-        their number.
+        """Of these equations, each list with influence, what is missing and what may be, and which are firm, or counts,
+        and that all records add up to their number.
         """
+        n_dense, n_thin = (sum(len(each[1]) for each in some) for some in (dense, thin))
         every = np.ones((len(weights), 1), precision), np.array([n_records - weights.sum()]), np.array([0.5])
         return cls(
             np.hstack([every[0], *(each[0] for each in dense)]),
             sparse.hstack([sparse.csr_matrix((len(weights), 0)), *(each[0] for each in thin)], format="csr"),
             np.concatenate([every[1], *(each[1] for each in (*dense, *thin))]),
             np.concatenate([every[2], *(each[2] for each in (*dense, *thin))]),
-            np.concatenate(
-                [
-                    np.zeros(1, np.bool_),
-                    *(each[3] for each in dense),
-                    *(np.zeros(len(each[1]), np.bool_) for each in thin),
-                ]
-            ),
+            np.concatenate([np.zeros(1, np.bool_), *(each[3] for each in dense), np.zeros(n_thin, np.bool_)]),
+            np.concatenate([np.zeros(1 + n_dense, np.bool_), *(each[3] for each in thin)]),
             rests,
         )
 
@@ -95,7 +95,6 @@ class Asked:
 
     def step(self, weights: Array, gradient: Array, slack: Array) -> Array:
         """Newton's step theta (d + s,): the gradient over the covariance and what may be missed."""
-        found = np.zeros(0)
         for precision in (np.float32, np.float64):  # half the length is faster, and mostly exact enough
             covariance = self._covariance(weights, precision)
             scale = np.hypot(np.sqrt(np.maximum(np.diag(covariance), 1e-300)), slack)
@@ -105,8 +104,8 @@ class Asked:
                 root = linalg.cho_factor(covariance, check_finite=False)
                 return np.asarray(linalg.cho_solve(root, gradient / scale, check_finite=False) / scale)
             except linalg.LinAlgError:  # by rounding
-                found = np.asarray(np.linalg.solve(covariance, gradient / scale) / scale)
-        return found
+                continue
+        return np.asarray(np.linalg.solve(covariance, gradient / scale) / scale)
 
     def telling(self, weights: Array, spread: Array) -> NDArray[np.int64]:
         """Those of the equations that the others follow from, nearly, at this spread (d + s,): the narrower the better.
@@ -128,6 +127,7 @@ class Asked:
             self.missing[which],
             self.slack[which],
             self.firm[which],
+            self.counts[which],
             self.rests,
         )
 
@@ -173,21 +173,25 @@ def equations_of_tallies(
     member: sparse.csr_matrix,
     weights: Array,
     passed: bool = False,
-) -> tuple[sparse.csr_matrix, Array, Array]:
+) -> tuple[sparse.csr_matrix, Array, Array, NDArray[np.bool_]]:
     """The equations of the numbers of a part at these weights: influence of each record (N, s), what is missing and
-    what may be (s,); `member`: what each record adds to each total, `passed`: as `equations_of` has it.
+    what may be, and whether they are of counts alone (s,); `member`: what each record adds to each total, `passed`: as
+    `equations_of` has it.
     """
     low, high, tolerance = problem.low[which], problem.high[which], problem.tolerance[which]
     tallied = equations_of(part, np.asarray(member.T @ weights), low, high, tolerance, passed)
-    return member @ tallied.rows.T, tallied.missing, tallied.half
+    counts = np.full(len(tallied.missing), made_of_counts(part))
+    return member @ tallied.rows.T, tallied.missing, tallied.half, counts
 
 
-def beyond(problem: Problem, part: TallyPart, which: slice) -> NDArray[np.int64]:
-    """The totals of a part that count values beyond a published largest or smallest one: none has any."""
+def beyond(problem: Problem, part: TallyPart, which: slice, codes: Codes) -> NDArray[np.bool_]:
+    """Which of records (N, variables) have a value beyond a largest or smallest one that was published in a part."""
     low, high = problem.low[which] - problem.tolerance[which], problem.high[which] + problem.tolerance[which]
-    found = [np.zeros(0, np.int64)]
+    found = list[NDArray[np.int64]]()
     for at, formula in enumerate(part.formulas):
         if formula.kind == "rank" and formula.scale in (0.0, 1.0):
             out = formula.points > high[at] if formula.scale else formula.points < low[at]
             found.append(formula.totals[out])
-    return np.concatenate(found)
+    if not found:
+        return np.zeros(len(codes), np.bool_)
+    return np.asarray(members_of(part.blocks, codes)[:, np.concatenate(found)].sum(axis=1)).ravel() > 0.0

@@ -30,8 +30,7 @@ from outrisk.evolve.told_counts import tables_of
 from outrisk.evolve.tuning import TUNING
 from outrisk.problem.algebra import invert
 from outrisk.problem.blocks import Array, Tally, breaks_rule, joint_over, level_in
-from outrisk.problem.counts import made_of_counts
-from outrisk.problem.influence import ModelRecords, TallyRecords, members_of, records_of_model, records_of_tally
+from outrisk.problem.influence import ModelRecords, TallyRecords, records_of_model, records_of_tally
 from outrisk.problem.released import ModelPart, TallyPart
 
 RECORDS, NUMBERS, OF_MODELS = 1_000_000, 2_000, 600  # at most, for its time: of regressions it grows by their square
@@ -129,10 +128,10 @@ def pool_of(
 
 def _may_be(problem: Problem, codes: Codes) -> NDArray[np.bool_]:
     """Which of records (N, variables) break no rule, and have no value beyond a published largest or smallest one."""
-    found = ~breaks_rule(problem.rules, codes) if problem.rules else np.ones(len(codes), np.bool_)
+    found = ~breaks_rule(problem.rules, codes)
     for part, _, which, _ in problem.slices:
-        if isinstance(part, TallyPart) and len(totals := beyond(problem, part, which)):
-            found &= np.asarray(members_of(part.blocks, codes)[:, totals].sum(axis=1)).ravel() == 0.0
+        if isinstance(part, TallyPart):
+            found &= ~beyond(problem, part, which, codes)
     return found
 
 
@@ -217,7 +216,8 @@ class Pool:
         """Meet all numbers, to first order at each step, as near as it goes; `free`: with coefficients that may change,
         `firmly`: with standard errors that are off held to their digits.
         """
-        best, least, last, waited, told = weights, np.inf, np.inf, 0, np.zeros(0, np.int64)
+        best, least, last, waited = weights, np.inf, np.inf, 0
+        told, equations = np.zeros(0, np.int64), 0
         for _ in range(STEPS):
             asked = self.asked(weights, True, np.float32, free)
             spread = asked.spread(weights)
@@ -230,8 +230,8 @@ class Pool:
             if waited >= WAIT:
                 break
             if self.anew:  # of many numbers most follow from others
-                if len(told) == 0 or told[-1] >= len(spread):
-                    told = asked.telling(weights, spread)
+                if len(spread) != equations:
+                    told, equations = asked.telling(weights, spread), len(spread)
                 asked, spread = asked.some(told), spread[told]
             loose = (LOOSE if self.anew else TUNING.loose) * spread
             slack = np.maximum(np.where(asked.firm & firmly, 0.0, asked.slack), loose)
@@ -252,21 +252,12 @@ class Pool:
         if self.anew:
             rows, spread = np.hstack([every.dense, every.thin.toarray()]), every.spread(weights)
             told = every.telling(weights, spread)
-            spread = np.where(self._counting(weights, every.dense.shape[1]), PINNED, 1.0) * spread
+            spread = np.where(every.counts, PINNED, 1.0) * spread
             around = Around(rows, every.missing, INSIDE * every.slack, every.slack, spread)
             return taken_of(around, shares, order, rng, told)
         rows = every.dense if self._many else np.hstack([every.dense, every.thin.toarray()])
         rows /= np.maximum(np.sqrt(np.einsum("n,nk,nk->k", shares, rows, rows)), 1e-300)
         return balanced(rows, shares, shares @ rows, order, 0, rng)[0]
-
-    def _counting(self, weights: Array, dense: int) -> NDArray[np.bool_]:
-        """Which of all equations at these weights are of tables of counts alone, so many dense ones being first."""
-        found = [np.zeros(dense, np.bool_)]
-        for (part, _, which, _), member in zip(self.problem.slices, self._members, strict=True):
-            if isinstance(part, TallyPart):
-                _, missing, _ = equations_of_tallies(self.problem, part, which, member, weights, self.anew)
-                found.append(np.full(len(missing), made_of_counts(part)))
-        return np.concatenate(found)
 
     @property
     def _many(self) -> bool:
@@ -302,7 +293,7 @@ class Pool:
         change, too. Single precision is enough for a step, but not for what records add up to at six digits.
         """
         dense: list[tuple[Array, Array, Array, NDArray[np.bool_]]] = []
-        thin: list[tuple[sparse.csr_matrix, Array, Array]] = []
+        thin: list[tuple[sparse.csr_matrix, Array, Array, NDArray[np.bool_]]] = []
         rests = False
         for (part, _, which, _), seen, member in zip(self.problem.slices, self._seen, self._members, strict=True):
             if isinstance(part, ModelPart) and isinstance(seen, ModelRecords):

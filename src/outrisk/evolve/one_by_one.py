@@ -8,7 +8,6 @@ exchange; of the changes that bring the number nearer the best one is made, as a
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outrisk.evolve.around import Equations
 from outrisk.evolve.compiled.layout import Codes
@@ -59,13 +58,8 @@ def _around(codes: Codes, equations: Equations, number: int, missing: float, rng
     edits = exchanged(problem, codes, pairs[pairs[:, 0] != pairs[:, 1]], rng)
     edits = edits.beside(changed_alone(problem, codes, np.repeat(bearing, ALONE), rng))
     edits = leaving(problem, codes, edits, equations.kept | equations.loose)
-    change = np.bincount(edits.of, _change(equations, codes, edits, number), edits.count)
+    change = edits.sums @ (equations.column(edits.after, number) - equations.column(codes[edits.record], number))
     nearest = np.argsort(np.abs(missing - change))[:WEIGHED]
     some = np.zeros(edits.count, np.bool_)
     some[nearest] = np.abs(missing - change[nearest]) < np.abs(missing)
     return edits.some(some)
-
-
-def _change(equations: Equations, codes: Codes, edits: Edits, number: int) -> NDArray[np.float64]:
-    """What each changed record (e,) changes one of the equations by."""
-    return equations.column(edits.after, number) - equations.column(codes[edits.record], number)

@@ -87,8 +87,8 @@ def _shape(
     codes[:, j] = np.tile((edges[:-1] + edges[1:]) // 2, len(cells))
     weights = np.outer(people[cells], np.diff(edges) / sizes[j]).ravel()
     members = [members_of(part.blocks, codes) for part, _ in used]
-    for (part, which), member in zip(used, members, strict=True):
-        weights[np.asarray(member[:, beyond(problem, part, which)].sum(axis=1)).ravel() > 0.0] = 0.0
+    for part, which in used:
+        weights[beyond(problem, part, which, codes)] = 0.0
     left = weights.reshape(len(cells), groups)
     left *= (people[cells] / np.maximum(left.sum(axis=1), 1e-300))[:, None]
     for _ in range(TURNS):

@@ -201,6 +201,11 @@ def _keys(usable: Mapping[str, Column], target: str, outputs: Mapping[str, int])
     return {name: found[name] for name in usable if name in found}
 
 
+def naming(name: str) -> str:
+    """A regular expression that finds where an expression names a column, plainly or between backticks."""
+    return rf"(?<![\w.`]){re.escape(name)}(?![\w(])|`{re.escape(name)}`"
+
+
 def _uses(formulas: Sequence[str], names: Sequence[str], source: str) -> dict[str, Use]:
     """How formulas take each column that they name; ConfigError for one that is none."""
     from outrisk.outputs.regression.terms import check_formula  # with formulaic, which takes a second to import
@@ -215,7 +220,7 @@ def _uses(formulas: Sequence[str], names: Sequence[str], source: str) -> dict[st
         except Exception as error:
             raise ConfigError(f"{source}: formula {formula!r} {error}") from None
         for name in names:
-            word = rf"(?<![\w.`]){re.escape(name)}(?![\w(])|`{re.escape(name)}`"
+            word = naming(name)
             if re.search(word, left):
                 found.setdefault(name, "")
             if re.search(word, right):
