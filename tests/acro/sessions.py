@@ -51,7 +51,6 @@ def write_session(folder, frame, old=False):
     """Tables, a model and a picture of the fair data; returns the folder."""
     import statsmodels.formula.api as smf
 
-    folder.mkdir()
     counts = pd.crosstab(frame["occ"], frame["marriage"])
     hidden = [[r, c] for r in range(6) for c in range(5) if counts.iloc[r, c] < 10]
     check = "threshold" if old else "MinimumThresholdCheck"
@@ -92,12 +91,17 @@ def write_session(folder, frame, old=False):
         ),
         "plot": entry("histogram", 'session.hist(df, "age")', ["plot_0.png"], "histogram", old),
     }
+    return write_folder(folder, files, results, old)
+
+
+def write_folder(folder, files, results, old=False):
+    """A session of these files (name -> text) and results; returns the folder."""
+    folder.mkdir()
     document = {"version": "0.4.12" if old else "1.0.2", "results": results}
     if not old:
         document["tool"] = {"name": "ACRO"}
-    files["results.json"] = json.dumps(document)
     (folder / "checksums").mkdir()
-    for name, text in files.items():
+    for name, text in {**files, "results.json": json.dumps(document)}.items():
         (folder / name).write_text(text, encoding="utf-8")
         digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
         (folder / "checksums" / f"{name}.txt").write_text(digest)

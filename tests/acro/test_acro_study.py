@@ -5,6 +5,7 @@ import re
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -13,11 +14,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "readers"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
 from command import outrisk, refused
 from fair import OCCUPATIONS, frame
-from sessions import write_session
+from sessions import entry, write_folder, write_session
 
 from outrisk.acro.command import read_command
 from outrisk.config import read_study
 from outrisk.load import load_study_data
+from outrisk.outputs import release
 
 ROLES = ("--keys", "age", "--keys", "religion", "--keys", "educ", "--target", "affair")
 
@@ -60,6 +62,41 @@ def test_a_folder_with_data_becomes_a_study_that_agrees(tmp_path, capsys, fair_c
     assert (given["label_only"].low == given["label_only"].high).all()  # by its cells, whatever its label says
     _, said, _ = outrisk(capsys, "check", study)
     assert "differs from the data" not in said and "two" in said and "difference of outputs" in said
+
+
+def test_numbers_that_a_grid_moves_are_computed_by_the_study(tmp_path, capsys):
+    """As many numbers as the session has, of values rounded to the grid; where cells are withheld, its own, coarser."""
+    data = frame().assign(affairs=lambda known: known["affairs"] + np.arange(len(known)) % 999 * 1.234567e-6)
+    data.to_csv(tmp_path / "fair.csv", index=False)
+    data = pd.read_csv(tmp_path / "fair.csv")
+    sums = pd.crosstab(data["occ"], data["affair"], values=data["affairs"], aggfunc="sum", margins=True)
+    means = pd.crosstab(data["occ"], data["marriage"], values=data["affairs"], aggfunc="mean")
+    counts = pd.crosstab(data["occ"], data["marriage"])
+    hidden = [[r, c] for r in range(6) for c in range(5) if counts.iloc[r, c] < 10]
+    check = {"summary": {"MinimumThresholdCheck": len(hidden)}, "cells": {"MinimumThresholdCheck": hidden}}
+    text = "session.crosstab(df.occ, df.{}, values=df.affairs, aggfunc={})"
+    results = {
+        "sums": entry("crosstab", text.format("affair", "'sum', margins=True"), ["sums_0.csv"]),
+        "means": entry(
+            "crosstab", text.format("marriage", "'mean'"), ["m_0.csv"], sdc=check, properties={"mitigation": "suppress"}
+        ),
+    }
+    files = {"sums_0.csv": sums.to_csv(), "m_0.csv": means.where(counts >= 10).to_csv()}
+    folder, study = write_folder(tmp_path / "session", files, results), tmp_path / "study.yaml"
+    code, _, err = outrisk(capsys, "init", "--acro", folder, "--data", tmp_path / "fair.csv", "--out", study, *ROLES)
+    assert code == 0, err
+    found = covered(study)
+    assert "computed by the study, from values on the codebook's grid" in found["sums"][1]
+    assert re.search(r"taken at \d decimals", found["means"][1])
+    read = read_study(study)
+    original = load_study_data(read).original
+    assert list(read.given(original.codebook)) == ["means"]
+    built = {output.name: output for output in read.outputs(original.codebook)}
+    assert set(built) == {"sums", "sums: totals by occ", "sums: totals by affair", "sums: totals", "means"}
+    apart = release(built["sums: totals by occ"], original).values - sums["All"].iloc[:-1].to_numpy()
+    assert 1e-3 < np.abs(apart).max() < 1.0  # of some 2,000 records a cell, each rounded by 0.001 at most
+    _, said, _ = outrisk(capsys, "check", study)
+    assert "differ" not in said
 
 
 def test_without_data_what_is_open_is_blank_and_said(tmp_path, capsys):

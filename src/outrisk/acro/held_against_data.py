@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from outrisk.acro.proposed import Proposed
@@ -16,8 +17,9 @@ from outrisk.codebook import Codebook, format_value
 from outrisk.errors import OutRiskError
 from outrisk.microdata import Microdata
 from outrisk.outputs import REGISTRY, released_as_given
-from outrisk.outputs.base import Subset
+from outrisk.outputs.base import Entry, Subset, release
 from outrisk.problem.refit import Refit
+from outrisk.problem.released import Released, agrees
 from outrisk.readers.values import resolve
 
 _MOST_CANDIDATES = 60
@@ -55,8 +57,7 @@ class Verifier:
         data, refits = self.exact if exact else self.public, list[Refit]()
         try:
             for entry in entries:
-                model = REGISTRY[str(entry["kind"])].model_validate(dict(entry))
-                for each in resolve(model, data.codebook, 1, self.folder):
+                for each in self._resolved(entry, data.codebook):
                     built = each.build(data.codebook, 1)
                     refits += [given.recompute(data) for given in released_as_given(built, each.values, self.folder)]
         except (OutRiskError, KeyError, ValidationError) as error:
@@ -64,6 +65,10 @@ class Verifier:
         failure = next((refit.failure for refit in refits if refit.failure), "")
         numbers = sum(len(refit.matched) for refit in refits)
         return Held(numbers, sum(int(refit.matched.sum()) for refit in refits), failure)
+
+    def _resolved(self, entry: Mapping[str, Any], codebook: Codebook) -> list[Entry]:
+        model = REGISTRY[str(entry["kind"])].model_validate(dict(entry))
+        return resolve(model, codebook, 1, self.folder)
 
     def verified(self, proposed: Proposed) -> Proposed:
         """A proposal with what makes its numbers agree; else what a person has to say, with the agreement reached."""
@@ -78,10 +83,7 @@ class Verifier:
                 where = entries[0].get("where", "")
                 taken = [f"where: {where} (found by trying: every number agrees)"] if where else []
                 return _agreed(proposed, entries, found, taken)
-        rounded = self._with_fewer_digits(proposed)
-        if rounded is not None:
-            return rounded
-        return self._open(proposed, first)
+        return self._on_the_grid(proposed) or self._open(proposed, first)
 
     def _candidates(self, proposed: Proposed) -> Iterator[Sequence[Mapping[str, Any]]]:
         """Other models that it may be, and subsets of as many records as it says it rests on."""
@@ -125,30 +127,63 @@ class Verifier:
             found.setdefault(np.packbits(mask).tobytes(), (where, len(kept)))
         return list(found.values())
 
-    def _with_fewer_digits(self, proposed: Proposed) -> Proposed | None:
-        """Entries whose numbers rest on values that the study rounds: with as many digits as still agree."""
-        bases = [proposed.entries]
-        if not self.hold(proposed.entries, exact=True).whole:
-            n, bases = proposed.n, []
-            for where, number in self._subsets:
-                tried = [{**entry, "where": where} for entry in proposed.entries if "where" not in entry]
-                if tried and number == n and self.hold(tried, exact=True).whole:
-                    bases = [tuple(tried)]
-                    break
-        for entries in bases:
-            for digits in _FEWER_DIGITS:
-                fewer = [
-                    {**entry, "decimals": digits} if entry["kind"] not in ("mode", "survival") else dict(entry)
-                    for entry in entries
-                ]
-                held = self.hold(fewer)
-                if held.whole:
-                    note = (
-                        f"taken at {digits} decimals: to more, the numbers agree with the data as they are, and not "
-                        "with values rounded to the codebook's grid"
-                    )
-                    return _agreed(proposed, fewer, held, [note])
+    def _on_the_grid(self, proposed: Proposed) -> Proposed | None:
+        """Entries whose numbers agree with the records as they are, but not with values rounded to the codebook's grid:
+        computed by the study, where that tells the same numbers; else with as many digits as agree, or as they are.
+        """
+        for entries in self._as_they_are(proposed):
+            agree = self.hold(entries, exact=True)
+            if agree.whole:
+                return self._computed(proposed, entries, agree) or self._with_fewer_digits(proposed, entries, agree)
         return None
+
+    def _as_they_are(self, proposed: Proposed) -> Iterator[Sequence[Mapping[str, Any]]]:
+        """The entries, and of subsets of as many records as they say they rest on."""
+        yield proposed.entries
+        if not any("where" in entry for entry in proposed.entries):
+            for where, number in self._subsets:
+                if number == proposed.n:
+                    yield [{**entry, "where": where} for entry in proposed.entries]
+
+    def _computed(self, proposed: Proposed, entries: Sequence[Mapping[str, Any]], agree: Held) -> Proposed | None:
+        """Entries without values, if what they publish of the rounded records are the numbers that the session has."""
+        found, furthest = list[Mapping[str, Any]](), 0.0
+        try:
+            for entry in entries:
+                for each in self._resolved(entry, self.public.codebook):
+                    built = each.build(self.public.codebook, 1)
+                    for own, given in zip(built, released_as_given(built, each.values, self.folder), strict=True):
+                        ours = release(own, self.public)
+                        told = ours.known & (ours.low == ours.high) & _single(given)
+                        if not (np.array_equal(told, ours.known) and np.array_equal(told, given.known)):
+                            return None
+                        furthest = max(furthest, np.abs(given.distance(np.where(told, ours.low, 0.0))).max(initial=0.0))
+                    plain = each.model_dump(mode="json", exclude_defaults=True, exclude={"values"})
+                    found.append({"kind": each.kind, **plain})
+        except OutRiskError:
+            return None
+        note = (
+            "computed by the study, from values on the codebook's grid: the session's numbers agree with the data as "
+            f"they are, and lie within {furthest:.2g} of these"
+        )
+        return _agreed(proposed, found, agree, [note])
+
+    def _with_fewer_digits(self, proposed: Proposed, entries: Sequence[Mapping[str, Any]], agree: Held) -> Proposed:
+        """Entries with as many digits as agree with the rounded records; as they are where there are none."""
+        for digits in _FEWER_DIGITS:
+            fewer = [
+                {**entry, "decimals": digits} if entry["kind"] not in ("mode", "survival") else dict(entry)
+                for entry in entries
+            ]
+            held = self.hold(fewer)
+            if held.whole:
+                note = (
+                    f"taken at {digits} decimals: to more, the numbers agree with the data as they are, and not "
+                    "with values rounded to the codebook's grid"
+                )
+                return _agreed(proposed, fewer, held, [note])
+        note = "differs where the codebook's grid rounds a value; every number agrees without"
+        return _agreed(proposed, entries, agree, [note])
 
     def _open(self, proposed: Proposed, held: Held) -> Proposed:
         """What a person has to say where nothing that was tried agrees."""
@@ -161,16 +196,13 @@ class Verifier:
                 f"??? where: {held.agree:,} of {held.numbers:,} numbers agree with the data as they are{n}; say on "
                 "which records it was computed, or which variables were derived",
             ]
-        exact = self.hold(proposed.entries, exact=True)
-        if exact.whole:
-            return replace(
-                _agreed(proposed, proposed.entries, exact),
-                notes=(
-                    *proposed.notes,
-                    "differs where the codebook's grid rounds a value; every number agrees without",
-                ),
-            )
         return replace(proposed, state="needs input", blanks=tuple(dict.fromkeys(blanks)))
+
+
+def _single(released: Released) -> NDArray[np.bool_]:
+    """Which numbers (k,) are known to their last digit or the one before: a log-likelihood is printed as it fits."""
+    between = np.where(released.known, released.high, 0.0) - np.where(released.known, released.low, 0.0)
+    return released.known & agrees(between * 0.499999, released.decimals - (released.decimals > 0))
 
 
 def _agreed(
