@@ -27,7 +27,11 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "acceptance.GAIN", "balance.STEPS", "balance.STILL", "balance.SHORTEST", "balance.TIGHTER", "balance.SWEEPS",
     "mending.GENTLY", "mending.MOST",
     "mending.TURNS", "mending.VISITS", "mending.WORTH", "mending.EDITS", "mending.CHANGES", "mending.FROM",
-    "mending.WEIGHED", "mending.FIRST", "mending.NEEDED", "told_counts._DRAWS", "told_counts._FIRM", "calibrated.OPEN",
+    "mending.WEIGHED", "mending.FIRST", "mending.NEEDED", "calibrated.OPEN",
+    # counts behind shares: draws, and how near they are to what is expected and to each other
+    "settled_shares._DRAWS", "settled_shares._FIRM", "settled_shares._APART", "settled_shares._CELLS",
+    "settled_shares._AGAIN",
+    "settled_shares._LOOSE", "settled_shares._INSIDE", "agreeing_shares._FIRM", "agreeing_shares._NODES",
     "calibrated.STEPS", "calibrated.WAIT", "calibrated.FALLING", "asked.STEPS", "asked.GAIN", "asked.STUCK",
     "calibrated.MUCH", "calibrated.LESS",
     "small.CHAINS", "small.STEPS", "small.LEAST_STEPS", "small.EVERY",

@@ -32,9 +32,9 @@ from outrisk.evolve.problem import Problem
 from outrisk.evolve.resolved import once_resolved
 from outrisk.evolve.schedule import Schedule
 from outrisk.evolve.settings import LocalSearchSettings
+from outrisk.evolve.settled_shares import aiming, open_shares, settled_to_agree
 from outrisk.evolve.start import STARTS, from_released
 from outrisk.evolve.state import State, restore, state_of
-from outrisk.evolve.told_counts import open_shares
 from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array
 from outrisk.problem.released import ModelPart
@@ -61,14 +61,17 @@ class _Search:
         self, problem: Problem, settings: LocalSearchSettings, rng: np.random.Generator, state: State | None = None
     ) -> None:
         self.problem, self.settings, self.rng = problem, settings, rng
-        self.candidate = state.candidate if state else draw_candidate(problem, STARTS[settings.start](problem), rng)
+        self.sizes: list[Array] = []
+        self.candidate = state.candidate if state else self._drawn()
         self.spare = deepcopy(self.candidate)
         self.schedule = Schedule(problem, settings)
-        self.standstill, self.counting, self.nearest = Standstill(), Standstill(), Nearest()
+        self.standstill, self.nearest = Standstill(), Nearest()
         self.settled = Settled(problem)
         self.closing: Closing = closing_of(problem)
         if state:
             restore(self, state)
+        if self.sizes:
+            self.problem = aiming(problem, self.sizes)
         self.linear: Linear = self._linearise()
 
     @property
@@ -107,6 +110,13 @@ class _Search:
             if stop:
                 return
 
+    def _drawn(self) -> Candidate:
+        """A start; of tables alone, several of which are of shares, with how large their groups are to be."""
+        problem, self.sizes = self.problem, []
+        if self.settings.start in ("released", "calibrated") and not problem.sums and open_shares(problem) > 1:
+            problem, self.sizes = settled_to_agree(problem, self.rng)
+        return draw_candidate(problem, STARTS[self.settings.start](problem), self.rng)
+
     @property
     def _stands(self) -> bool:
         """Whether the linear map is around the present data set."""
@@ -114,7 +124,8 @@ class _Search:
 
     def _begin_anew(self, number: int) -> None:
         """Another start, after generation `number`; the nearest data set so far is kept (multistart)."""
-        self.candidate = draw_candidate(self.problem, STARTS[self.settings.start](self.problem), self.rng)
+        self.candidate = self._drawn()
+        self.problem = aiming(self.problem, self.sizes)
         self.schedule = Schedule(self.problem, self.settings)
         self.closing = closing_of(self.problem)
         self.standstill, self.settled.beyond = Standstill(since=number), None
@@ -190,7 +201,7 @@ class _Search:
             moves.descend_with_swaps(alone, linear, self.polish, 0.0, self.rng)
         self.candidate.totals = self.problem.totals(self.candidate.codes)
         errors = linear.errors(alone.totals)
-        waited = self.counting.see(number, errors.off)
+        waited = self.schedule.counting.see(number, errors.off)
         if errors.all_matched or waited >= TUNING.stuck:
             self.schedule.phase, self.schedule.fitness = "together", "tightening"
         self.linear = self._linearise()

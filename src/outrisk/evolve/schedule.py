@@ -20,6 +20,7 @@ from typing import Literal
 
 import numpy as np
 
+from outrisk.evolve.acceptance import Standstill
 from outrisk.evolve.calibrated import applies, closes, pull_apart
 from outrisk.evolve.number_errors import Errors
 from outrisk.evolve.problem import Problem
@@ -57,6 +58,7 @@ class Schedule:
         self.fitness: Fitness = "tightening" if near_at_once else settings.fitness
         self.tightness = TUNING.tightness[0] if near_at_once else 0.0
         self.emphasis = np.ones(len(problem.tolerance))
+        self.counting = Standstill()
 
     @property
     def closing(self) -> bool:

@@ -13,9 +13,11 @@ from scipy.special import expit, gammaln, ndtr, softmax
 
 from outrisk.evolve.calibrated import applies, draw_calibrated, many_numbers, pool_of
 from outrisk.evolve.compiled.layout import Codes
+from outrisk.evolve.order_statistics import with_quantiles
 from outrisk.evolve.problem import Problem
+from outrisk.evolve.settled_shares import open_shares, settled
 from outrisk.evolve.shaped import Shape, shapes
-from outrisk.evolve.told_counts import Table, open_shares, settled, tables_of
+from outrisk.evolve.told_counts import Table, tables_of
 from outrisk.problem.blocks import Array, Model, joint_over, level_in
 from outrisk.problem.released import ModelPart
 
@@ -74,7 +76,17 @@ def from_released(problem: Problem) -> Draw:
     Then values that no table counts, as what was published of them says (shaped.py); other variables are uniform. After
     that the response of a model is drawn from the model, at its published coefficients.
     """
-    return partial(_settled_anew, problem) if open_shares(problem) else _from_tables(problem)
+    return partial(
+        _exactly, problem, partial(_settled_anew, problem) if open_shares(problem) else _from_tables(problem)
+    )
+
+
+def _exactly(problem: Problem, draw: Draw, n: int, rng: np.random.Generator) -> Codes:
+    """As drawn, but for a whole data set with published quantiles as they are."""
+    codes = draw(n, rng)
+    if n == problem.n_records:
+        with_quantiles(problem, codes)
+    return codes
 
 
 def _settled_anew(problem: Problem, n: int, rng: np.random.Generator) -> Codes:

@@ -1,22 +1,16 @@
-"""Tables of counts of all records, as released numbers tell them: counts as they are; shares, of numbers of records
-that they can be shares of.
-
-Row percentages with one decimal of groups of fewer than some hundred records are shares of few numbers of records; that
-these add up to all records, and agree with other tables, often leaves one choice. Where it leaves more, a search that
-has chosen cannot go over to another: every count of a group would have to change. So it is chosen before a start is
-drawn, at random.
+"""Tables of counts of all records, as released numbers tell them; and tables of shares, which tell none by themselves
+(see settled_shares.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import softmax
 
 from outrisk.evolve.problem import Problem
 from outrisk.problem.blocks import Array, Tally
@@ -24,20 +18,16 @@ from outrisk.problem.counts import counts_in
 from outrisk.problem.released import Bounded, Margins, TallyPart
 
 _UNKNOWN = 0.5  # records at least taken to be in a cell of which nothing was released
-_DRAWS = 100  # of the numbers of records behind shares, one of which is taken
-_FIRM = 5.0  # how much less probable, in logs, one is with each record by which it contradicts other tables
-
-Expected = Callable[[Tally], tuple[Array, Array]]  # counts in the cells of a tally, and their covariance
-Groups = tuple[tuple[int, ...], NDArray[np.int64]]  # variables that tell groups, and the group at each of their levels
 
 
 @runtime_checkable
 class Shared(Bounded, Protocol):
     """Published numbers (k,) that are shares of groups of records, `base` (m,) being the group of each total, those of
-    the first tally first.
+    the first tally first, and `number` (m,) the position of its number.
     """
 
     base: NDArray[np.int64]
+    number: NDArray[np.int64]
 
     @property
     def counts(self) -> Bounded:
@@ -46,6 +36,14 @@ class Shared(Bounded, Protocol):
     def agreeing(self, other: Any, pairs: NDArray[np.int64]) -> Any:
         """These shares, whose groups are as large as those of others of the same kind that they are paired with (2,
         any).
+        """
+
+    def aiming(self, sizes: Array | None) -> Any:
+        """These shares, whose groups are to be of these sizes (groups,), or of any."""
+
+    def conditions(self, low: Array, high: Array) -> sparse.csr_matrix:
+        """What is linear in the counts of the first tally's cells (any, cells), and at most 0 where shares lie from low
+        to high (k,), whatever the sizes of their groups.
         """
 
     def ranges(self, low: Array, high: Array, sizes: Array) -> tuple[Array, Array]:
@@ -89,119 +87,6 @@ class Table:
         return sparse.csr_matrix(ones, shape=(len(least), block.size)), least, most
 
 
-def open_shares(problem: Problem) -> int:
-    """How many parts are shares whose counts `settled` chooses, if they tell any."""
-    return sum(1 for _ in _shares(problem))
-
-
-def settled(
-    problem: Problem, rng: np.random.Generator, expected: Expected | None = None, certain: bool = False
-) -> Problem:
-    """The problem with shares of all records as counts, drawn at random of those that they can be shares of: rather the
-    ones that are expected, and that other tables do not contradict. Shares stay shares where they do not tell counts,
-    or, if these are to be `certain`, where several of a number of draws differ.
-    """
-    told, problem = list[Table](), _agreeing(problem)
-    for part, shares, which in _shares(problem):
-        block, groups = part.blocks[0], _groups_of(part, shares, problem)
-        low, high = problem.low[which] - problem.tolerance[which], problem.high[which] + problem.tolerance[which]
-        mean, covariance = expected(block) if expected else (np.zeros(0), np.zeros((0, 0)))
-        tables = [*told, *tables_of(problem)]
-        about = _about(shares, groups, tables, mean, covariance)
-        margins = _margins(block, tables, problem.codebook.sizes)
-        sizes, apart = shares.drawn(low, high, problem.n_records, about, margins, _DRAWS, rng)
-        if not len(sizes) or (certain and len(sizes) > 1):
-            continue
-        ranges, scores = [shares.ranges(low, high, each) for each in sizes], _FIRM * apart
-        if expected:
-            scores += [_unexpected(shares.counts, *each, mean, covariance) for each in ranges]
-        chosen = rng.choice(len(sizes), p=softmax(-scores))
-        problem = _with(problem, part, replace(part, map=shares.counts), *ranges[chosen])
-        told.append(Table(groups[0], *3 * (sizes[chosen][groups[1]],)))
-    return problem
-
-
-def _unexpected(counts_of: Bounded, low: Array, high: Array, mean: Array, covariance: Array) -> float:
-    """How improbable, in logs, counts from low to high (k,) are where those of the first cells are expected to be so;
-    a withheld share, whose count has no end, is left out.
-    """
-    bounds = counts_of.bounds(np.ones(len(low)), low, high)
-    least, most = bounds.low[: len(mean)], bounds.high[: len(mean)]
-    told = np.isfinite(most)
-    away = 0.5 * (least + most)[told] - mean[told]
-    return float(0.5 * away @ np.linalg.lstsq(covariance[np.ix_(told, told)], away, rcond=1e-9)[0])
-
-
-def _shares(problem: Problem) -> Iterator[tuple[TallyPart, Shared, slice]]:
-    """Parts that are shares of groups of all records, and their numbers."""
-    for part, which in _counting(problem):
-        if isinstance(part.map, Shared):
-            yield part, part.map, which
-
-
-def _groups_of(part: TallyPart, shares: Shared, problem: Problem) -> Groups:
-    block = part.blocks[0]
-    base = shares.base[: block.size] if block.cell is None else shares.base[block.cell]
-    groups = base.reshape([problem.codebook.sizes[j] for j in block.place.variables])
-    used = [at for at in range(groups.ndim) if (groups != groups.take([0], at)).any()]
-    first = tuple(slice(None) if at in used else 0 for at in range(groups.ndim))
-    return tuple(block.place.variables[at] for at in used), groups[first]
-
-
-def _agreeing(problem: Problem) -> Problem:
-    """The problem with shares of the same groups in several tables being of groups that are equally large."""
-    found = [(part, shares, *_groups_of(part, shares, problem)) for part, shares, _ in _shares(problem)]
-    for part, shares, variables, own in found:
-        agreeing = shares
-        for other, of_other, others, theirs in found:
-            if other is not part and set(others) == set(variables):
-                order = theirs.transpose([others.index(j) for j in variables])
-                agreeing = agreeing.agreeing(of_other, np.stack([own.ravel(), order.ravel()]))
-        if agreeing is not shares:
-            problem = _with(problem, part, replace(part, map=agreeing))
-    return problem
-
-
-def _about(shares: Shared, groups: Groups, tables: list[Table], mean: Array, covariance: Array) -> Array:
-    """How large the groups (any, 2) are expected to be, and to within what, cells being as expected; 0 as exact tables
-    tell.
-    """
-    about = np.full((int(shares.base.max()) + 1, 2), np.nan)
-    if len(mean):
-        member = np.eye(len(about))[shares.base[: len(mean)]]
-        about = np.column_stack([mean @ member, np.sqrt(np.diag(member.T @ covariance @ member))])
-    variables, at = groups
-    for table in tables:
-        if set(variables) <= set(table.variables) and (table.least == table.most).all():
-            about[at] = np.stack([table.over(variables, table.most), np.zeros(at.shape)], axis=-1)
-    return about
-
-
-def _margins(block: Tally, tables: list[Table], sizes: Sequence[int]) -> Margins:
-    """What tables say of the cells of a tally."""
-    known = [table.known(block, sizes) for table in tables] if block.cell is None else []
-    nothing = sparse.csr_matrix((0, block.size)), np.zeros(0), np.zeros(0)
-    cells, least, most = zip(nothing, *known, strict=True)
-    return sparse.vstack(cells, format="csr"), np.concatenate(least), np.concatenate(most)
-
-
-def _with(
-    problem: Problem, part: TallyPart, other: TallyPart, low: Array | None = None, high: Array | None = None
-) -> Problem:
-    """The problem with another part in the place of one, whose numbers (k,) lie from low to high, or where they did."""
-    found = []
-    for each in problem.released:
-        sizes = [0, *np.cumsum([one.n_numbers for one in each.parts])]
-        for at, one in enumerate(each.parts):
-            if one is part:
-                lows, highs = each.low.copy(), each.high.copy()
-                if low is not None and high is not None:
-                    lows[sizes[at] : sizes[at + 1]], highs[sizes[at] : sizes[at + 1]] = low, high
-                each = replace(each, low=lows, high=highs, parts=(*each.parts[:at], other, *each.parts[at + 1 :]))
-        found.append(each)
-    return replace(problem, released=tuple(found))
-
-
 def tables_of(problem: Problem) -> list[Table]:
     """The tables of counts that were released."""
     found = list[Table]()
@@ -215,7 +100,7 @@ def tables_of(problem: Problem) -> list[Table]:
     return [table for table in found if table.counts.sum() > 0]
 
 
-def _counting(problem: Problem) -> Iterator[tuple[TallyPart, slice]]:
+def counting(problem: Problem) -> Iterator[tuple[TallyPart, slice]]:
     """Parts of which each number has a total of its own, which counts records among all; and their numbers."""
     for part, _, which, _ in problem.slices:
         if isinstance(part, TallyPart) and _counts_each(part):

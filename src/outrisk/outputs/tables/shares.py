@@ -41,7 +41,8 @@ class Shares:
     it is part of that sum; scale (m,): what the share is multiplied by (100: a percentage). bases: what these sums may
     be; sums: which of the first totals each of the others adds up (see `Cells`). A number that is not defined (range
     without ends) says that its group is empty, unless the table `withholds` numbers: then it says nothing here. spread,
-    lightest: variance of a weighted count over the count, and the least weight.
+    lightest: variance of a weighted count over the count, and the least weight. aim (groups,): what the sums are to be,
+    if that is settled.
     """
 
     number: NDArray[np.int64]
@@ -53,6 +54,7 @@ class Shares:
     withholds: bool
     spread: float = 1.0
     lightest: float = 1.0
+    aim: Array | None = None
     differentiable = True
 
     @cached_property
@@ -73,12 +75,14 @@ class Shares:
         return numbers
 
     def bounds(self, totals: Array, low: Array, high: Array) -> Bounds:
-        """Ranges of the totals while their group's sum stays as it is, or comes to the nearest possible one."""
+        """Ranges of the totals while their group's sum stays as it is, comes to the nearest possible one, or is the one
+        aimed at.
+        """
         low, high = low[self.number], high[self.number]
         known = ~unknown(low, high)
         sums, empty = self._sums(totals), ~known & (not self.withholds)
-        few = sums < self.bases.last
-        sums = np.maximum(self.bases.near(sums, self._any(empty)), self.lightest)
+        few = (sums < self.bases.last) | (self.aim is not None)
+        sums = np.maximum(self.bases.near(sums, self._any(empty)) if self.aim is None else self.aim, self.lightest)
         unit = self.scale / sums[self.base]
         low, high = np.where(empty, 0.0, low / unit), np.where(empty, 0.0, high / unit)
         low, high = self._made_up(totals, known, low, high, np.where(few, sums, np.nan))
@@ -98,6 +102,10 @@ class Shares:
     def agreeing(self, other: Shares, pairs: NDArray[np.int64]) -> Shares:
         """These shares, whose groups are as large as those of others that they are paired with (2, any)."""
         return replace(self, bases=self.bases.agreeing(other.bases, pairs))
+
+    def aiming(self, sizes: Array | None) -> Shares:
+        """These shares, whose groups are to be of these sizes (groups,), or of any."""
+        return replace(self, aim=sizes)
 
     def drawn(
         self, low: Array, high: Array, n: int, about: Array, margins: Margins, times: int, rng: np.random.Generator
@@ -124,6 +132,19 @@ class Shares:
         least, most = np.where(least > most, nearest, least), np.where(least > most, nearest, most)
         order = np.argsort(self.number)
         return least[order], np.where(unsaid, np.inf, most)[order]
+
+    def conditions(self, low: Array, high: Array) -> sparse.csr_matrix:
+        """What is linear in the counts of the cells (any, cells), and at most 0 where shares lie from low to high (k,),
+        whatever the sizes of their groups.
+        """
+        low, high = low[self.number], high[self.number]
+        unsaid = unknown(low, high)
+        least = np.where(unsaid, 0.0, np.maximum(low / self.scale, 0.0))
+        most = np.where(unsaid, float(self.withholds), np.minimum(high / self.scale, 1.0))
+        totals = sparse.vstack([sparse.eye(self.sums.shape[1]), self.sums], format="csr")
+        members = self.member.astype(float), (self.base, np.arange(len(self.base)))
+        bases = (sparse.csr_matrix(members, shape=(len(self.bases), len(self.base))) @ totals)[self.base]
+        return sparse.vstack([sparse.diags(least) @ bases - totals, totals - sparse.diags(most) @ bases], format="csr")
 
     def formulas(self, n_numbers: int) -> list[Formula]:
         """Each the total over the sum of its group."""

@@ -9,7 +9,9 @@ from outrisk.evolve.calibrated import Pool
 from outrisk.evolve.local_search import _Search
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.settings import preset
-from outrisk.evolve.told_counts import open_shares, settled, tables_of
+from outrisk.evolve.settled_shares import _drawn, _shares, _whole, open_shares, settled, settled_to_agree
+from outrisk.evolve.state import state_of
+from outrisk.evolve.told_counts import tables_of
 from outrisk.microdata import Microdata
 
 ROWS = {"kind": "frequencies", "by": ["area", "status"], "show": "row_percentages"}
@@ -75,6 +77,66 @@ def test_shares_of_the_same_groups_and_a_table_of_counts_agree():
         np.testing.assert_array_equal(*by_area)
         by_status = [table.over((1,), table.counts) for table in tables if 1 in table.variables]
         np.testing.assert_array_equal(*by_status)
+
+
+SEVERAL = [
+    {**ROWS, "margins": True},
+    {"kind": "frequencies", "by": ["status", "sex"], "show": "column_percentages"},
+    {"kind": "frequencies", "by": ["ill", "sex"], "show": "column_percentages", "margins": True},
+]
+
+
+def test_several_tables_of_shares_of_many_people_agree():
+    """Of which each alone has counts that contradict the others; what agrees is in whole numbers, and prints so."""
+    problem = published(people(6_000), *SEVERAL)
+    assert not _whole(problem, _drawn(problem, np.random.default_rng(2)))[0]
+    for seed in (2, 4):
+        told, sizes = settled_to_agree(problem, np.random.default_rng(seed))
+        area_status, status_sex, ill_sex = [
+            table for table in tables_of(told) if len(table.variables) == 2 and (table.least == table.most).all()
+        ]
+        np.testing.assert_array_equal(
+            area_status.over((1,), area_status.counts), status_sex.over((1,), status_sex.counts)
+        )
+        np.testing.assert_array_equal(status_sex.over((3,), status_sex.counts), ill_sex.over((3,), ill_sex.counts))
+        rows = 100 * area_status.counts / area_status.counts.sum(axis=1, keepdims=True)
+        printed = problem.released[0].values[: rows.size + rows.shape[1]].reshape(-1, rows.shape[1])
+        np.testing.assert_allclose(rows, printed[:-1], atol=0.0500001)
+        np.testing.assert_allclose(area_status.counts.sum(axis=0) / 60, printed[-1], atol=0.0500001)
+        np.testing.assert_array_equal(sizes[0][: len(rows)], area_status.counts.sum(axis=1))
+        start = next(evolve(problem, preset("fast"), np.random.default_rng(seed)))
+        assert start.stop == "matched"
+
+
+def test_conditions_hold_where_shares_print_as_released_and_nowhere_else():
+    data = people(400)
+    problem = published(data, SEVERAL[0])
+    (part, shares, which), half = next(_shares(problem)), 0.05
+    rows = shares.conditions(problem.low[which] - half, problem.high[which] + half)
+    rng, said = np.random.default_rng(1), set()
+    for moved in [0, 0, *range(1, 40)]:
+        codes = data.codes.copy()
+        some = rng.integers(0, len(codes), moved // 8)
+        codes[some, 1] = rng.integers(0, 4, len(some))
+        totals = problem.totals(codes)
+        fits = problem.released[0].is_matched(part.map.numbers(totals)).all()
+        assert fits == (rows @ totals[: rows.shape[1]] <= 1e-9).all()
+        said.add(bool(fits))
+    assert said == {True, False}
+
+
+def test_a_search_goes_on_with_the_sizes_that_it_aims_at():
+    problem, settings = published(people(6_000), *SEVERAL), preset("fast", start="released")
+    search = _Search(problem, settings, np.random.default_rng(1))
+    other = _Search(problem, settings, np.random.default_rng(2), state_of(search, 0))
+    assert len(search.sizes) == 3
+    np.testing.assert_array_equal(search.linear.low, other.linear.low)
+    part, where, which, _ = search.problem.slices[0]
+    totals, ends = search.candidate.totals[where], (problem.low[which], problem.high[which])
+    drifted = totals + np.arange(len(totals)) % 3 * 50.0
+    for aimed, alike in ((part, True), (problem.slices[0][0], False)):
+        same = aimed.map.bounds(totals, *ends).low == aimed.map.bounds(drifted, *ends).low
+        assert same.all() == alike
 
 
 def test_shares_of_a_subset_stay_shares():

@@ -1,0 +1,127 @@
+"""Published quantiles of a start, exactly: values of the records of a class that have them, nearest to those drawn.
+
+A quartile of five people lies on one of them, or between two that may be far apart: changes of one record each, which
+a search tries, do not find such pairs. But the quantiles of n records are linear in two neighbours each of their sorted
+values, so that these are found along the ranks, from the last to the first, by dynamic programming (Bellman 1957).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outrisk.evolve.compiled.layout import Codes
+from outrisk.evolve.problem import Problem
+from outrisk.problem.blocks import Array, Tally, variables
+from outrisk.problem.formulas import Formula
+from outrisk.problem.influence import records_of_tally
+from outrisk.problem.released import ROUNDING, TallyPart
+
+WORK = 2_000_000  # records of a class times values, up to which they are looked for
+
+Knot = tuple[int, float, float, float]  # rank of a record, weight of the next one, and where the two lie together
+
+
+def with_quantiles(problem: Problem, codes: Codes) -> None:
+    """Give the records of each class the nearest values that have its published quantiles, in place; where none of so
+    many records do, they stay.
+    """
+    for part, _, which, _ in problem.slices:
+        if not isinstance(part, TallyPart) or not any(formula.kind == "rank" for formula in part.formulas):
+            continue
+        half = problem.tolerance[which] * ROUNDING
+        low, high = problem.low[which] - half, problem.high[which] + half
+        for j, block, start, numbers in _classes(part):
+            cell = records_of_tally(block, codes).cell
+            first = part.formulas[numbers[0]].totals[0] - start
+            points = part.formulas[numbers[0]].points
+            there = np.flatnonzero((cell >= first) & (cell < first + len(points)))
+            if not 0 < len(there) * len(points) <= WORK:
+                continue
+            there = there[np.argsort(codes[there, j], kind="stable")]
+            knots = list(_knots([part.formulas[at] for at in numbers], low[numbers], high[numbers], len(there)))
+            found = nearest_sorted(points, points[cell[there] - first], knots)
+            if found is not None:
+                codes[there, j] = found
+
+
+def _classes(part: TallyPart) -> Iterator[tuple[int, Tally, int, list[int]]]:
+    """Each class of records with quantiles of a variable: the variable, the tally that counts its values, which of the
+    part's totals is the first of that, and which of the part's numbers they are.
+    """
+    numbers: dict[int, list[int]] = {}
+    for at, formula in enumerate(part.formulas):
+        if formula.kind == "rank":
+            numbers.setdefault(int(formula.totals[0]), []).append(at)
+    start = 0
+    for block in part.blocks:
+        own = {first: of for first, of in numbers.items() if start <= first < start + block.size}
+        value = variables(block) - variables(part.blocks[0])
+        for of in own.values() if len(value) == 1 else ():
+            yield min(value), block, start, of
+        start += block.size
+
+
+def _knots(formulas: list[Formula], low: Array, high: Array, n: int) -> Iterator[Knot]:
+    """What quantiles from low to high (k,) say of n sorted values."""
+    for formula, least, most in zip(formulas, low, high, strict=True):
+        if np.isfinite(least) or np.isfinite(most):
+            place = round((n - 1) * formula.scale, 9)
+            yield int(place), place - int(place), float(least), float(most)
+
+
+def nearest_sorted(points: Array, values: Array, knots: list[Knot]) -> NDArray[np.int64] | None:
+    """Sorted values out of ascending points (V,) that lie as the knots say, by their positions (n,): those nearest to
+    sorted values (n,), by the sum of absolute differences; None where there are none.
+    """
+    n, along = len(values), np.arange(len(points))
+    left, best, ahead = np.zeros(len(points)), along, list[NDArray[np.int64]]()
+    for rank in range(n - 1, -1, -1):
+        between, least, most = False, along, np.full(len(points), len(points))
+        fine = np.ones(len(points), np.bool_)
+        for at, weight, low, high in knots:
+            if at == rank and weight == 0.0:
+                fine &= (points >= low) & (points <= high)
+            elif at == rank:
+                first = np.searchsorted(points, (low - (1.0 - weight) * points) / weight, "left")
+                last = np.searchsorted(points, (high - (1.0 - weight) * points) / weight, "right")
+                between, least, most = True, np.maximum(least, first), np.minimum(most, last)
+        if rank < n - 1:
+            left, best = _least(left, least, most) if between else _least_after(left)
+        left = np.where(fine, left + np.abs(points - values[rank]), np.inf)
+        ahead.append(best)
+    if not np.isfinite(left.min()):
+        return None
+    found = [int(left.argmin())]
+    for best in ahead[:0:-1]:
+        found.append(int(best[found[-1]]))
+    return np.array(found)
+
+
+def _least_after(cost: Array) -> tuple[Array, NDArray[np.int64]]:
+    """The least cost from each position on (V,), and where that is."""
+    least = np.minimum.accumulate(cost[::-1])
+    at = np.maximum.accumulate(np.where(cost[::-1] == least, np.arange(len(cost)), 0))
+    return least[::-1], len(cost) - 1 - at[::-1]
+
+
+def _least(cost: Array, first: NDArray[np.int64], last: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
+    """The least cost (V,) in each range from `first` up to but without `last` (V,), infinite in an empty one, and where
+    that is: of ranges twice as long each time, two that overlap cover any (sparse table).
+    """
+    tables, width = [np.arange(len(cost))], 1
+    while 2 * width <= len(cost):
+        one, other = tables[-1][:-width], tables[-1][width:]
+        tables.append(np.where(cost[other] < cost[one], other, one))
+        width *= 2
+    long = last - first
+    level = np.log2(np.maximum(long, 1)).astype(np.int64)
+    found, at = np.full(len(cost), np.inf), np.zeros(len(cost), np.int64)
+    for depth, table in enumerate(tables):
+        some = np.flatnonzero((level == depth) & (long > 0))
+        one, other = table[first[some]], table[last[some] - 2**depth]
+        at[some] = np.where(cost[other] < cost[one], other, one)
+        found[some] = cost[at[some]]
+    return found, at
