@@ -97,6 +97,12 @@ PERCENTAGES = [
     {"kind": "frequencies", "by": ["SEX", "TENURE"], "show": "column_percentages", "margins": True},
     {"kind": "frequencies", "by": ["ETHGROUP", "TENURE"], "show": "row_percentages"},
 ]  # fmt: skip
+DESCRIPTIVE = [
+    {"kind": "univariate", "variables": ["SEX", "MSTATUS", "TENURE", "ETHGROUP"]},
+    {"kind": "magnitudes", "value": "AGE", "by": ["MSTATUS"], "statistics": ["mean", "sd", "count"], "decimals": 1},
+    {"kind": "quantiles", "value": "AGE", "by": ["TENURE", "SEX"], "quantiles": [0.25, 0.5, 0.75]},
+    {"kind": "frequencies", "by": ["MSTATUS", "SEX"]},
+]  # fmt: skip
 BESIDE_PERCENTAGES = [
     TWO[0],
     {"kind": "frequencies", "by": ["AREA", "MSTATUS"], "show": "row_percentages"},
@@ -268,6 +274,7 @@ RELEASES = {
     "regressions and tables of 500": partial(census, n=500, entries=BESIDE),
     "regressions and tables of 1,000": partial(census, n=1_000, entries=BESIDE),
     "regressions and tables of 2,000": partial(census, n=2_000, entries=BESIDE),
+    **{f"a descriptive table of {n:,}": partial(census, n=n, entries=DESCRIPTIVE) for n in (100, 300, 3_000)},
     **{f"percentages of {n:,}": partial(census, n=n, entries=PERCENTAGES) for n in (400, 1_500, 8_000, 25_000)},
     **{
         f"a logit beside percentages of {n:,}": partial(census, n=n, entries=BESIDE_PERCENTAGES)

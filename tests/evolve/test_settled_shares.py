@@ -153,13 +153,14 @@ def test_percentages_of_groups_are_reproduced(n, entries):
         assert last.stop == "matched"
 
 
-@pytest.mark.parametrize("show", ["row_percentages", "counts"])
-def test_where_it_stands_still_another_choice_is_drawn_unless_two_brought_nothing_nearer(show):
-    problem = published(people(90), {**ROWS, "show": show})
+@pytest.mark.parametrize(("show", "n"), [("row_percentages", 600), ("counts", 600), ("counts", 90)])
+def test_where_it_stands_still_another_choice_is_drawn_unless_two_brought_nothing_nearer(show, n):
+    """Of shares, and of whatever few people have."""
+    problem = published(people(n), {**ROWS, "show": show})
     search = _Search(problem, preset("fast", patience=20), np.random.default_rng(1))
     for waited, other in ((40, True), (41, False)):
         search.nearest.waited = waited
-        assert search._may_choose_otherwise() == (other and show != "counts")
+        assert search._may_choose_otherwise() == (other and (show, n) != ("counts", 600))
     before = search.candidate.codes.copy()
     search.standstill.over = True
     search._step(7)

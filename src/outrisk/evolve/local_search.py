@@ -278,10 +278,12 @@ class _Search:
         return ("near" if near else "budget" if last else "stalled") if last or stalled else "", errors
 
     def _may_choose_otherwise(self) -> bool:
-        """Whether the counts behind shares may have been chosen wrongly: another start chooses anew, unless two have
-        brought no nearer data set.
+        """Whether counts behind shares may be chosen wrongly, or, of few people without a model, sizes of classes:
+        another start chooses anew, unless two have brought no nearer data set.
         """
-        return self.nearest.waited <= 2 * self.settings.patience and open_shares(self.problem) > 0
+        problem, waited = self.problem, self.nearest.waited
+        few = problem.n_records <= TUNING.anew and not any(isinstance(part, ModelPart) for part in problem.parts)
+        return waited <= 2 * self.settings.patience and (few or open_shares(problem) > 0)
 
     def _settles(self, number: int, errors: Errors) -> tuple[int, Errors]:
         """Take note of a data set whose numbers are all within 1 % of their sampling errors, to first order; of the

@@ -24,10 +24,11 @@ WORK = 2_000_000  # records of a class times values, up to which they are looked
 Knot = tuple[int, float, float, float]  # rank of a record, weight of the next one, and where the two lie together
 
 
-def with_quantiles(problem: Problem, codes: Codes) -> None:
+def with_quantiles(problem: Problem, codes: Codes) -> int:
     """Give the records of each class the nearest values that have its published quantiles, in place; where none of so
-    many records do, they stay.
+    many records do, they stay. Returns how many classes these are.
     """
+    failed = 0
     for part, _, which, _ in problem.slices:
         if not isinstance(part, TallyPart) or not any(formula.kind == "rank" for formula in part.formulas):
             continue
@@ -38,13 +39,15 @@ def with_quantiles(problem: Problem, codes: Codes) -> None:
             first = part.formulas[numbers[0]].totals[0] - start
             points = part.formulas[numbers[0]].points
             there = np.flatnonzero((cell >= first) & (cell < first + len(points)))
-            if not 0 < len(there) * len(points) <= WORK:
-                continue
             there = there[np.argsort(codes[there, j], kind="stable")]
             knots = list(_knots([part.formulas[at] for at in numbers], low[numbers], high[numbers], len(there)))
-            found = nearest_sorted(points, points[cell[there] - first], knots)
+            if not knots or len(there) * len(points) > WORK:
+                continue
+            found = nearest_sorted(points, points[cell[there] - first], knots) if len(there) else None
             if found is not None:
                 codes[there, j] = found
+            failed += found is None
+    return failed
 
 
 def _classes(part: TallyPart) -> Iterator[tuple[int, Tally, int, list[int]]]:
