@@ -23,7 +23,7 @@ PYTHON = sorted(EVOLVE.glob("*.py"))
 LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memory, a mathematical constant
     "candidate._REDRAWS", "number_errors.FAR", "linear_map.SEEN", "problem.SAFE", "start._CHUNK", "start._GOLDEN",
     "around._NARROW", "around._MARGIN", "start._LARGEST", "told_counts._UNKNOWN", "weights.LEAST",
-    "start._DRAWS", "order_statistics.WORK",
+    "start._DRAWS", "start._FEW", "start._ALIKE", "order_statistics.WORK", "order_statistics.EACH",
     # tolerances that end an iteration, and its steps at most
     "acceptance.GAIN", "balance.STEPS", "balance.STILL", "balance.SHORTEST", "balance.TIGHTER", "balance.SWEEPS",
     "mending.GENTLY", "mending.MOST",

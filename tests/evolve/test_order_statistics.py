@@ -1,5 +1,6 @@
 """Values with published quantiles, nearest to those drawn: beside all combinations there are."""
 
+from dataclasses import replace
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -76,7 +77,7 @@ def test_records_of_each_class_get_its_quantiles_and_those_that_have_them_stay()
     codes = drawn.codes.copy()
     codes[:, 1] = data.codes[:, 1]  # jobs as large as they were
     before = codes.copy()
-    assert with_quantiles(problem, codes) == 0
+    assert with_quantiles(problem, codes) == {}
     refit = problem.released[0].recompute(Microdata(data.codebook, codes))
     assert refit.matched.all()
     assert (codes[:, :2] == before[:, :2]).all() and (codes[:, 2] == before[:, 2]).mean() > 0.2
@@ -84,7 +85,7 @@ def test_records_of_each_class_get_its_quantiles_and_those_that_have_them_stay()
     with_quantiles(problem, again)
     np.testing.assert_array_equal(again, codes)
     codes[:, 1] = 0
-    assert with_quantiles(problem, codes) == 7  # classes of nobody
+    assert list(with_quantiles(problem, codes).values()) == [0] * 7  # classes of nobody
 
 
 @pytest.mark.parametrize("n", [60, 150])
@@ -95,6 +96,35 @@ def test_quartiles_of_classes_of_a_few_people_are_reproduced_from_the_start(n):
         assert first.stop == "matched"
 
 
+def test_what_has_its_quantiles_stays_above_a_top_code_and_without_a_value_too():
+    data = workers(200)
+    missing = replace(data.codebook["wage"], missing=True)
+    codebook = Codebook((*data.codebook.variables[:2], missing))
+    data.codes[::20, 2] = missing.size - 1
+    for entry in ({**BY_JOB, "protection": {"top_code": 40_000}}, QUARTILES):
+        problem = published(Microdata(codebook, data.codes), entry)
+        codes = data.codes.copy()
+        assert with_quantiles(problem, codes) == {}
+        np.testing.assert_array_equal(codes, data.codes)
+        codes[:, 2] = np.where(codes[:, 2] == missing.size - 1, codes[:, 2], 3)
+        assert with_quantiles(problem, codes) == {}
+        assert problem.released[0].recompute(Microdata(codebook, codes)).matched.all()
+        assert (codes[::20, 2] == missing.size - 1).all()
+
+
+def test_values_that_tables_count_stay():
+    data = workers(60)
+    small = Variable("wage", "integer", tuple(range(20)))
+    codebook = Codebook((*data.codebook.variables[:2], small))
+    data = Microdata(codebook, np.minimum(data.codes, 19))
+    problem = published(data, QUARTILES, {"kind": "frequencies", "by": ["wage", "job"]})
+    codes = np.zeros_like(data.codes)
+    codes[:30, 0] = 1
+    before = codes.copy()
+    assert with_quantiles(problem, codes) == {}
+    np.testing.assert_array_equal(codes, before)
+
+
 def test_a_start_is_drawn_again_for_classes_to_be_as_large_as_their_quantiles_need():
     """Nothing says how many are of either sex; but that one alone, or none, has no quartiles that differ."""
     data = workers(5)
@@ -102,5 +132,5 @@ def test_a_start_is_drawn_again_for_classes_to_be_as_large_as_their_quantiles_ne
     problem = published(data, QUARTILES)
     for seed in range(20):
         codes = from_released(problem)(5, np.random.default_rng(seed))
-        assert with_quantiles(problem, codes) == 0
+        assert with_quantiles(problem, codes) == {}
         assert 2 <= (codes[:, 0] == 0).sum() <= 3

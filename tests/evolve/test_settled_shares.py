@@ -9,10 +9,11 @@ from outrisk.evolve.calibrated import Pool
 from outrisk.evolve.local_search import _Search
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.settings import preset
-from outrisk.evolve.settled_shares import _drawn, _shares, _whole, open_shares, settled, settled_to_agree
+from outrisk.evolve.settled_shares import Drawn, _drawn, _shares, _whole, open_shares, settled, settled_to_agree
 from outrisk.evolve.state import state_of
 from outrisk.evolve.told_counts import tables_of
 from outrisk.microdata import Microdata
+from outrisk.problem.influence import members_of
 
 ROWS = {"kind": "frequencies", "by": ["area", "status"], "show": "row_percentages"}
 LOGIT = {"kind": "logit", "formula": "ill ~ age + C(status)", "event": "1", "release": ["coefficients"], "decimals": 3}
@@ -106,6 +107,37 @@ def test_several_tables_of_shares_of_many_people_agree():
         np.testing.assert_array_equal(sizes[0][: len(rows)], area_status.counts.sum(axis=1))
         start = next(evolve(problem, preset("fast"), np.random.default_rng(seed)))
         assert start.stop == "matched"
+
+
+@pytest.mark.parametrize("n", [60, 2_000])
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"by": ["ill", "sex", "status"], "show": "row_percentages", "margins": True},
+        {"by": ["status", "sex"], "show": "column_percentages", "margins": True},
+        {"by": ["ill", "status"], "show": "proportions"},
+        {"by": ["sex", "area"], "show": "row_percentages", "protection": {"threshold": 5}},
+    ],
+)
+def test_the_sizes_that_groups_have_are_found_to_agree(entry, n):
+    data = people(n)
+    problem = published(data, {"kind": "frequencies", **entry}, {**ROWS, "margins": True})
+    drawn = {}
+    for at, (part, shares, which) in enumerate(_shares(problem)):
+        totals = np.concatenate([members_of([block], data.codes).sum(axis=0).A1 for block in part.blocks])
+        sizes = np.bincount(shares.base[shares.member], totals[shares.member], len(shares.bases))
+        half = problem.tolerance[which]
+        drawn[at] = Drawn(sizes, shares.ranges(problem.low[which] - half, problem.high[which] + half, sizes))
+    counts, apart = _whole(problem, drawn)
+    assert len(counts) == 2 and apart < 1e-6
+
+
+def test_histograms_of_shares_are_drawn_too():
+    bins = {"kind": "histogram", "value": "age", "breaks": [0, 10, 20, 60], "show": "proportions"}
+    problem = published(people(300), bins, {**bins, "breaks": [0, 5, 30, 60]})
+    assert settled_to_agree(problem, np.random.default_rng(1))[1] == []
+    *_, last = evolve(problem, preset("fast"), np.random.default_rng(1))
+    assert last.stop == "matched"
 
 
 def test_conditions_hold_where_shares_print_as_released_and_nowhere_else():

@@ -160,7 +160,7 @@ class Verifier:
                         furthest = max(furthest, np.abs(given.distance(np.where(told, ours.low, 0.0))).max(initial=0.0))
                     plain = each.model_dump(mode="json", exclude_defaults=True, exclude={"values"})
                     found.append({"kind": each.kind, **plain})
-        except OutRiskError:
+        except (OutRiskError, KeyError, ValidationError):
             return None
         note = (
             "computed by the study, from values on the codebook's grid: the session's numbers agree with the data as "

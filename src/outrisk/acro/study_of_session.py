@@ -10,7 +10,8 @@ import yaml
 from outrisk.acro.proposed import BLANK, Proposed
 
 _HEAD = """\
-# A study of an ACRO session, written by 'outrisk init --acro'. Its numbers are read from the session's own files.
+# A study of an ACRO session, written by 'outrisk init --acro'. Its numbers are read from the session's own files,
+# or computed where that is said.
 # {covered}
 # What could not be known is marked {blank}, with the reason: fill it in and take the '#' before the output away.
 name: {name}

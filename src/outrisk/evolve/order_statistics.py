@@ -15,44 +15,56 @@ from numpy.typing import NDArray
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.problem import Problem
 from outrisk.problem.blocks import Array, Tally, variables
+from outrisk.problem.counts import made_of_counts
 from outrisk.problem.formulas import Formula
 from outrisk.problem.influence import records_of_tally
-from outrisk.problem.released import ROUNDING, TallyPart
+from outrisk.problem.released import ROUNDING, Part, TallyPart
 
-WORK = 2_000_000  # records of a class times values, up to which they are looked for
+WORK, EACH = 4_000_000, 1_000  # records of a class times values, and so many more, up to which they are looked for
 
 Knot = tuple[int, float, float, float]  # rank of a record, weight of the next one, and where the two lie together
 
 
-def with_quantiles(problem: Problem, codes: Codes) -> int:
-    """Give the records of each class the nearest values that have its published quantiles, in place; where none of so
-    many records do, they stay. Returns how many classes these are.
+def with_quantiles(problem: Problem, codes: Codes) -> dict[tuple[int, int], int]:
+    """Give the records of each class the nearest values that have its published quantiles, in place, output by output.
+    Returns how many records those classes have of which so many cannot have them, by output and class: these stay, as
+    do classes that are large, and values that tables count.
     """
-    failed = 0
-    for part, _, which, _ in problem.slices:
-        if not isinstance(part, TallyPart) or not any(formula.kind == "rank" for formula in part.formulas):
+    counted = {j for part in problem.parts if _counts(part) for block in part.blocks for j in variables(block)}
+    failed = dict[tuple[int, int], int]()
+    for number, (part, _, which, _) in enumerate(problem.slices):
+        if not isinstance(part, TallyPart):
             continue
         half = problem.tolerance[which] * ROUNDING
         low, high = problem.low[which] - half, problem.high[which] + half
         for j, block, start, numbers in _classes(part):
+            if j in counted:
+                continue
+            formulas = [part.formulas[at] for at in numbers]
+            first, points = formulas[0].totals[0] - start, formulas[0].points
             cell = records_of_tally(block, codes).cell
-            first = part.formulas[numbers[0]].totals[0] - start
-            points = part.formulas[numbers[0]].points
             there = np.flatnonzero((cell >= first) & (cell < first + len(points)))
             there = there[np.argsort(codes[there, j], kind="stable")]
-            knots = list(_knots([part.formulas[at] for at in numbers], low[numbers], high[numbers], len(there)))
-            if not knots or len(there) * len(points) > WORK:
+            knots = list(_knots(formulas, low[numbers], high[numbers], len(there)))
+            if not knots or len(there) * (len(points) + EACH) > WORK:
                 continue
-            found = nearest_sorted(points, points[cell[there] - first], knots) if len(there) else None
-            if found is not None:
-                codes[there, j] = found
-            failed += found is None
+            values = points[cell[there] - first]
+            found = nearest_sorted(points, values, knots) if len(there) else None
+            if found is None:
+                failed[number, int(first)] = len(there)
+            else:
+                other = points[found] != values  # those above a top code are alike
+                codes[there[other], j] = found[other]
     return failed
+
+
+def _counts(part: Part) -> bool:
+    return isinstance(part, TallyPart) and made_of_counts(part)
 
 
 def _classes(part: TallyPart) -> Iterator[tuple[int, Tally, int, list[int]]]:
     """Each class of records with quantiles of a variable: the variable, the tally that counts its values, which of the
-    part's totals is the first of that, and which of the part's numbers they are.
+    part's totals is the first of that, and which of the part's numbers they are; none where a subset is of some values.
     """
     numbers: dict[int, list[int]] = {}
     for at, formula in enumerate(part.formulas):
@@ -61,9 +73,12 @@ def _classes(part: TallyPart) -> Iterator[tuple[int, Tally, int, list[int]]]:
     start = 0
     for block in part.blocks:
         own = {first: of for first, of in numbers.items() if start <= first < start + block.size}
-        value = variables(block) - variables(part.blocks[0])
+        value = set(block.place.variables) - set(part.blocks[0].place.variables)
         for of in own.values() if len(value) == 1 else ():
-            yield min(value), block, start, of
+            j, every = min(value), len(part.formulas[of[0]].points)
+            masks = [mask for mask in block.masks if j in mask.joint.variables]
+            if all(len(mask.joint.variables) == 1 and mask.include[:every].all() for mask in masks):
+                yield j, block, start, of
         start += block.size
 
 

@@ -28,7 +28,7 @@ _DRAWS = 100  # of the numbers of records behind shares, one of which is taken
 _FIRM = 5.0  # how much less probable, in logs, one is with each record by which it contradicts other tables
 _INSIDE = 0.4, 0.8, 1.0  # of half a digit, within which shares lie where tables agree: the first that can be
 _APART = 1e-3  # standard deviations of counts beyond which tables contradict each other
-_CELLS = 5_000  # of tables that are brought to agree
+_CELLS = 2_000  # of tables that are brought to agree
 _AGAIN = 4  # times that all are drawn again before a search goes on with tables that contradict each other
 _LOOSE = 60.0  # variance of a group's size for each record, around counts that agree (of 20 runs, 19 agree; 9: 18)
 
@@ -97,8 +97,8 @@ def _mended(
     """What was drawn, so many times again where tables contradict each other, around counts of which all agree, if that
     is no worse; and whole counts (cells,) of which all agree in the end, none where they do not.
     """
-    parts = [part for at, (part, _, _) in enumerate(_shares(problem)) if at in drawn]
-    if len(parts) < 2 or sum(part.blocks[0].size for part in parts) > _CELLS:
+    cells = [table.size for table in _linear(problem, drawn).values()]
+    if len(cells) < 2 or sum(cells) > _CELLS:
         return drawn, {}
     counts, apart = _whole(problem, drawn)
     for _ in range(again):
@@ -142,7 +142,8 @@ def _linear(
         if sized:
             ones = np.ones(block.size), (shares.base[: block.size], np.arange(block.size))
             groups = sparse.csr_matrix(ones)
-            bases = drawn[at].sizes[: groups.shape[0]]
+            some = np.flatnonzero(np.diff(groups.indptr))  # those of totals are among these
+            groups, bases = groups[some], drawn[at].sizes[some]
             margins = sparse.vstack([margins[0], groups]), *(np.append(each, bases) for each in margins[1:])
         found[at] = TableOfShares(
             block.place.variables,
@@ -174,7 +175,7 @@ def _drawn(
         about = _about(shares, groups, tables, mean, covariance)
         agreed = _agreed(problem, {**near, **found}, found) if near else {}
         if at in agreed:
-            about = _about(shares, groups, tables, agreed[at], np.diag(_LOOSE * agreed[at]))
+            about = _about(shares, groups, tables, agreed[at], np.diag(_LOOSE * np.maximum(agreed[at], 1.0)))
             tables += [_around(*parts[other], agreed[other], problem) for other in agreed if other not in (at, *found)]
         margins = _margins(block, tables, problem.codebook.sizes)
         sizes, apart = shares.drawn(low, high, problem.n_records, about, margins, _DRAWS, rng)

@@ -25,7 +25,8 @@ Draw = Callable[[int, np.random.Generator], Codes]  # draws so many records
 _DRAWN = ("logit", "probit", "poisson", "mnlogit")  # families whose response can be drawn from coefficients alone
 _CHUNK = 1 << 16  # records, so that their chances need little memory
 _GOLDEN = (5.0**0.5 - 1.0) / 2.0  # steps of this size cover the unit interval evenly, however many they are
-_DRAWS = 20  # of a start, at most, for all classes to have as many records as their quantiles can be of
+_DRAWS = 20  # of a start again, at most, for all classes to have as many records as their quantiles can be of,
+_FEW, _ALIKE = 10_000, 10  # of so many people; draws in which these stay as large, after which there is no other
 _LARGEST = 50.0  # of the exponent of a Poisson mean
 
 
@@ -84,17 +85,20 @@ def from_released(problem: Problem) -> Draw:
 
 def _exactly(problem: Problem, draw: Draw, n: int, rng: np.random.Generator) -> Codes:
     """As drawn, but for a whole data set with published quantiles as they are; drawn again where no records of a class
-    can have its quantiles, being as many as they are.
+    can have its quantiles, being as many as they are, unless they stay as many.
     """
-    found, least = np.zeros((0, 0), np.uint16), np.inf
-    for _ in range(_DRAWS if n == problem.n_records else 1):
-        codes = draw(n, rng)
-        failed = with_quantiles(problem, codes) if n == problem.n_records else 0
-        if failed < least:
-            found, least = codes, failed
-        if not least:
+    best = draw(n, rng)
+    if n != problem.n_records:
+        return best
+    least, seen = with_quantiles(problem, best), list[dict[tuple[int, int], int]]()
+    for _ in range(_DRAWS if n <= _FEW else 0):
+        if not least or seen[-_ALIKE:] == _ALIKE * [least]:
             break
-    return found
+        codes = draw(n, rng)
+        seen.append(with_quantiles(problem, codes))
+        if len(seen[-1]) < len(least):
+            best, least = codes, seen[-1]
+    return best
 
 
 def _settled_anew(problem: Problem, n: int, rng: np.random.Generator) -> Codes:

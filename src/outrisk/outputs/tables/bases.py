@@ -25,9 +25,7 @@ _MOST_WORK = 20_000_000  # or as far as this many comparisons go
 _NEAREST = 16  # bases of each group among which those that add up are looked for
 _WIDEST = 2_000  # records by which the bases of some groups may add up to less or more before the others are seen
 _CHOICES = 5_000_000  # shares, or margins, times bases, and margins times cells, up to which bases are drawn
-_FAR = (
-    6.0  # standard deviations from what is expected, beyond which a base is none where there is too much to choose from
-)
+_FAR = 6.0  # standard deviations from what is expected, beyond which none is, where there is too much to choose from
 _SUMS, _ROUNDED = 30_000_000, 1e-12  # additions up to which that is done exactly; what else is nothing but rounding
 _VARY, _LEAST = 30.0, 0.01  # records that shares vary as much as those of from group to group; a mean share at least
 _MENDED = 5  # draws that are mended, at most, where other tables contradict all
@@ -129,10 +127,10 @@ class Bases:
         """
         choices = [self._possible(group, n, *about[group]) for group in self.cover]
         many = len(margins[1]) + cells.sums.shape[0]
-        each = max(len(self.shares) // len(self), many)
-        if sum(map(len, choices)) * each > _CHOICES:
+        a_choice = max(len(self.shares) // len(self), many)
+        if sum(map(len, choices)) * a_choice > _CHOICES:
             choices = [_expected(of, *about[group]) for of, group in zip(choices, self.cover, strict=True)]
-        work = max(sum(map(len, choices)) * each, many * cells.sums.shape[1])
+        work = max(sum(map(len, choices)) * a_choice, many * cells.sums.shape[1])
         if not choices or work > _CHOICES or not _reach(choices, n):
             return np.zeros((0, len(self))), np.zeros(0)
         logs = [self._chances(group, each, *about[group]) for group, each in zip(self.cover, choices, strict=True)]
@@ -214,7 +212,7 @@ def _one(
 
 def _expected(choices: NDArray[np.int64], mean: float, sd: float) -> NDArray[np.int64]:
     """Those of the choices that are not far from what is expected, if anything is."""
-    return choices if np.isnan(mean) else choices[np.abs(choices - mean) <= _FAR * sd]
+    return choices[np.abs(choices - mean) <= _FAR * sd] if sd > 0.0 else choices
 
 
 def _reach(choices: list[NDArray[np.int64]], n: int) -> bool:
