@@ -9,13 +9,14 @@ found at once, as where tables have one variable in common they are flows throug
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 from scipy.optimize import LinearConstraint, milp
 
+from outrisk.evolve.told_counts import summing
 from outrisk.problem.blocks import Array
 from outrisk.problem.released import Margins
 
@@ -39,14 +40,6 @@ class TableOfShares:
     def size(self) -> int:
         """Its cells."""
         return int(np.prod(self.shape))
-
-    def margin(self, variables: Sequence[int]) -> sparse.csr_matrix:
-        """Which cells add up to each combination of some of its variables (levels, cells)."""
-        levels = np.indices(self.shape).reshape(len(self.shape), -1)
-        of = [levels[self.variables.index(j)] for j in variables]
-        level = np.ravel_multi_index(of, [self.shape[self.variables.index(j)] for j in variables])
-        ones = np.ones(self.size), (level, np.arange(self.size))
-        return sparse.csr_matrix(ones, shape=(int(level.max()) + 1, self.size))
 
 
 def agree(
@@ -97,7 +90,8 @@ def _linear(
         for before, other in tables.items():
             common = sorted(set(table.variables) & set(other.variables))
             if before < at and common:
-                apart = placed(table.margin(common), at) - placed(other.margin(common), before)
+                own, theirs = (summing(each.variables, each.shape, common) for each in (table, other))
+                apart = placed(own, at) - placed(theirs, before)
                 found.append((apart, *2 * (np.zeros(apart.shape[0]),)))
     rows, low, high = zip(*found, strict=True)
     return sparse.vstack(rows, format="csr"), np.concatenate(low), np.concatenate(high)

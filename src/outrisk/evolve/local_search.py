@@ -124,8 +124,9 @@ class _Search:
 
     def _begin_anew(self, number: int) -> None:
         """Another start, after generation `number`; the nearest data set so far is kept (multistart)."""
-        self.candidate = self._drawn()
-        self.problem = aiming(self.problem, self.sizes)
+        before, self.candidate = self.sizes, self._drawn()
+        if before or self.sizes:
+            self.problem = aiming(self.problem, self.sizes)
         self.schedule = Schedule(self.problem, self.settings)
         self.closing = closing_of(self.problem)
         self.standstill, self.settled.beyond = Standstill(since=number), None

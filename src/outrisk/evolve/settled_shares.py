@@ -97,7 +97,7 @@ def _mended(
     """What was drawn, so many times again where tables contradict each other, around counts of which all agree, if that
     is no worse; and whole counts (cells,) of which all agree in the end, none where they do not.
     """
-    cells = [table.size for table in _linear(problem, drawn).values()]
+    cells = [part.blocks[0].size for at, (part, _, _) in enumerate(_shares(problem)) if at in drawn and _joint(part)]
     if len(cells) < 2 or sum(cells) > _CELLS:
         return drawn, {}
     counts, apart = _whole(problem, drawn)
@@ -135,8 +135,8 @@ def _linear(
     """Tables of shares, by their position, so far inside their digits; `sized`: of groups as large as drawn."""
     found, others, sizes = dict[int, TableOfShares](), tables_of(problem), problem.codebook.sizes
     for at, (part, shares, which) in enumerate(_shares(problem)):
-        block, half = part.blocks[0], inside * problem.tolerance[which]
-        if at not in drawn or block.cell is not None:
+        block = part.blocks[0]
+        if at not in drawn or not _joint(part):
             continue
         margins = _margins(block, others, sizes)
         if sized:
@@ -148,7 +148,7 @@ def _linear(
         found[at] = TableOfShares(
             block.place.variables,
             tuple(sizes[j] for j in block.place.variables),
-            shares.conditions(problem.low[which] - half, problem.high[which] + half),
+            shares.conditions(*_ends(problem, which, inside)),
             margins,
             _cells(shares, drawn[at].ranges, block),
         )
@@ -165,13 +165,13 @@ def _drawn(
     """What is drawn for each table of shares, by its position; `near`: what was before, around which sizes of groups
     that agree are then looked for, where cells are smallest first.
     """
-    parts, told, found, changed = list(_shares(problem)), list[Table](), dict[int, Drawn](), problem
+    parts, told, found = list(_shares(problem)), list[Table](), dict[int, Drawn]()
     for at in sorted(near, key=lambda at: float(np.median(near[at].ranges[0]))) if near else range(len(parts)):
         part, shares, which = parts[at]
         block, groups = part.blocks[0], _groups_of(part, shares, problem)
-        low, high = problem.low[which] - problem.tolerance[which], problem.high[which] + problem.tolerance[which]
+        low, high = _ends(problem, which)
         mean, covariance = expected(block) if expected else (np.zeros(0), np.zeros((0, 0)))
-        tables = [*told, *tables_of(changed)]
+        tables = [*told, *tables_of(_told(problem, found))]
         about = _about(shares, groups, tables, mean, covariance)
         agreed = _agreed(problem, {**near, **found}, found) if near else {}
         if at in agreed:
@@ -186,7 +186,6 @@ def _drawn(
             scores += [_unexpected(shares.counts, *each, mean, covariance) for each in ranges]
         chosen = rng.choice(len(sizes), p=softmax(-scores))
         found[at] = Drawn(sizes[chosen], ranges[chosen])
-        changed = _with(changed, part, replace(part, map=shares.counts), *ranges[chosen])
         told.append(Table(groups[0], *3 * (sizes[chosen][groups[1]],)))
     return found
 
@@ -201,11 +200,17 @@ def _told(problem: Problem, drawn: Mapping[int, Drawn]) -> Problem:
 
 def _around(part: TallyPart, shares: Shared, which: slice, counts: Array, problem: Problem) -> Table:
     """The table of shares of groups that are as large as these counts (cells,) say."""
-    block, half = part.blocks[0], problem.tolerance[which]
+    block = part.blocks[0]
     bases = np.bincount(shares.base[: block.size], counts, int(shares.base.max()) + 1).astype(np.float64)
-    ranges = shares.ranges(problem.low[which] - half, problem.high[which] + half, bases)
+    ranges = shares.ranges(*_ends(problem, which), bases)
     shape = [problem.codebook.sizes[j] for j in block.place.variables]
     return Table(block.place.variables, *(each.reshape(shape) for each in (*_cells(shares, ranges, block), counts)))
+
+
+def _ends(problem: Problem, which: slice, inside: float = 1.0) -> Ranges:
+    """From where to where numbers (k,) lie, so far inside their digits."""
+    half = inside * problem.tolerance[which]
+    return problem.low[which] - half, problem.high[which] + half
 
 
 def _cells(shares: Shared, ranges: Ranges, block: Tally) -> Ranges:
@@ -230,6 +235,11 @@ def _shares(problem: Problem) -> Iterator[tuple[TallyPart, Shared, slice]]:
     for part, which in counting(problem):
         if isinstance(part.map, Shared):
             yield part, part.map, which
+
+
+def _joint(part: TallyPart) -> bool:
+    """Whether the cells of its first tally are all combinations of some variables."""
+    return part.blocks[0].cell is None
 
 
 def _groups_of(part: TallyPart, shares: Shared, problem: Problem) -> Groups:

@@ -78,13 +78,22 @@ class Table:
 
     def known(self, block: Tally, sizes: Sequence[int]) -> Margins:
         """What it says of the cells of a tally of all combinations of some variables: the margins in common."""
-        common = [j for j in block.place.variables if j in self.variables]
-        levels = np.indices([sizes[j] for j in block.place.variables]).reshape(-1, block.size)
-        of = [levels[at] for at, j in enumerate(block.place.variables) if j in common]
-        margin = np.ravel_multi_index(of, [sizes[j] for j in common]) if common else np.zeros(block.size, np.int64)
+        variables = block.place.variables
+        common = [j for j in variables if j in self.variables]
         least, most = (self.over(common, each).ravel() for each in (self.least, self.most))
-        ones = np.ones(block.size), (margin, np.arange(block.size))
-        return sparse.csr_matrix(ones, shape=(len(least), block.size)), least, most
+        return summing(variables, [sizes[j] for j in variables], common), least, most
+
+
+def summing(variables: Sequence[int], shape: Sequence[int], kept: Sequence[int]) -> sparse.csr_matrix:
+    """Which cells of a table of variables with so many levels add up to each combination of those kept (levels, cells),
+    in their order.
+    """
+    levels, size = np.indices(shape), int(np.prod(shape))
+    of = [levels[variables.index(j)].ravel() for j in kept]
+    shape = [shape[variables.index(j)] for j in kept]
+    margin = np.ravel_multi_index(of, shape) if kept else np.zeros(size, np.int64)
+    ones = np.ones(size), (margin, np.arange(size))
+    return sparse.csr_matrix(ones, shape=(int(np.prod(shape)), size))
 
 
 def tables_of(problem: Problem) -> list[Table]:

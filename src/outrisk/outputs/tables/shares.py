@@ -113,12 +113,9 @@ class Shares:
         """Bases (some, groups) of n records whose shares lie from low to high (k,), and by how many records they are
         beyond what is known of `margins` (see `Bases.drawn`); a group whose shares are not defined is empty.
         """
-        low, high = low[self.number], high[self.number]
-        unsaid = unknown(low, high)
+        unsaid, least, most = self._of_one(low, high)
         if not self.withholds:
             about = np.where(self._any(unsaid)[:, None], 0.0, about)
-        least = np.where(unsaid, 0.0, np.maximum(low / self.scale, 0.0))
-        most = np.where(unsaid, 1.0, np.minimum(high / self.scale, 1.0))
         return self.bases.drawn(n, about, Cells(least, most, self.base, self.sums), margins, times, rng)
 
     def ranges(self, low: Array, high: Array, bases: Array) -> tuple[Array, Array]:
@@ -137,14 +134,21 @@ class Shares:
         """What is linear in the counts of the cells (any, cells), and at most 0 where shares lie from low to high (k,),
         whatever the sizes of their groups.
         """
-        low, high = low[self.number], high[self.number]
-        unsaid = unknown(low, high)
-        least = np.where(unsaid, 0.0, np.maximum(low / self.scale, 0.0))
-        most = np.where(unsaid, float(self.withholds), np.minimum(high / self.scale, 1.0))
+        unsaid, least, most = self._of_one(low, high)
+        most = np.where(unsaid & (not self.withholds), 0.0, most)
         totals = sparse.vstack([sparse.eye(self.sums.shape[1]), self.sums], format="csr")
         members = self.member.astype(float), (self.base, np.arange(len(self.base)))
         bases = (sparse.csr_matrix(members, shape=(len(self.bases), len(self.base))) @ totals)[self.base]
         return sparse.vstack([sparse.diags(least) @ bases - totals, totals - sparse.diags(most) @ bases], format="csr")
+
+    def _of_one(self, low: Array, high: Array) -> tuple[NDArray[np.bool_], Array, Array]:
+        """Of each total (m,) whether nothing was said, and its least and most share of 1; numbers are from low to high
+        (k,).
+        """
+        low, high = low[self.number], high[self.number]
+        unsaid = unknown(low, high)
+        least = np.where(unsaid, 0.0, np.maximum(low / self.scale, 0.0))
+        return unsaid, least, np.where(unsaid, 1.0, np.minimum(high / self.scale, 1.0))
 
     def formulas(self, n_numbers: int) -> list[Formula]:
         """Each the total over the sum of its group."""
