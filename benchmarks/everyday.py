@@ -134,6 +134,15 @@ WAGES = [
     {"kind": "frequencies", "by": ["education", "sex"]},
 ]  # fmt: skip
 ONE_OF_WAGES = [WAGES[1] | {"by": ["education", "sex"], "statistics": ["mean", "sd", "count"]}]
+CROSSED = [
+    *(
+        {"kind": "magnitudes", "value": value, "by": by, "statistics": ["mean", "sd"], "decimals": 4}
+        for value in ("wage", "age")
+        for by in (["sex", "marital"], ["education"], ["income", "sex"])
+    ),
+    WAGES[3],
+    {"kind": "frequencies", "by": ["sex", "marital", "income"]},
+]  # fmt: skip
 MEDIANS = [WAGES[2] | {"by": ["education"]}, WAGES[3]]
 OF_WAGES = [
     *WAGES,
@@ -288,6 +297,7 @@ RELEASES = {
     **{f"regressions beside quartiles of {n:,}": partial(census, n=n, entries=QUARTILES) for n in (400, 1_500, 8_000)},
     **{f"wages of {n:,}": partial(incomes, n=n, entries=WAGES) for n in (400, 3_000, 25_000)},
     **{f"means of wages of {n:,}": partial(incomes, n=n, entries=ONE_OF_WAGES) for n in (400, 3_000)},
+    **{f"crossed means of {n:,}": partial(incomes, n=n, entries=CROSSED) for n in (400, 3_000, 25_000)},
     **{f"medians of wages of {n:,}": partial(incomes, n=n, entries=MEDIANS) for n in (400, 3_000)},
     **{f"a regression beside wages of {n:,}": partial(incomes, n=n, entries=OF_WAGES) for n in (400, 3_000)},
     **{f"capital gains of {n:,}": partial(incomes, n=n, entries=GAINS) for n in (400, 3_000)},

@@ -24,11 +24,20 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "candidate._REDRAWS", "number_errors.FAR", "linear_map.SEEN", "problem.SAFE", "start._CHUNK", "start._GOLDEN",
     "around._NARROW", "around._MARGIN", "start._LARGEST", "told_counts._UNKNOWN", "weights.LEAST",
     "start._DRAWS", "start._FEW", "start._ALIKE", "order_statistics.WORK", "order_statistics.EACH",
+    # values of which sums were published: sizes up to which it is tried, attempts, and how far sums over classes may go
+    "agreeing_sums._NODES", "agreeing_sums._GAP", "agreeing_sums._BEYOND", "agreeing_sums._LITTLE",
+    "agreeing_sums._FAR", "agreeing_sums.EXACT",
+    "exact_moments._DECIMALS", "exact_moments._CLASSES", "exact_moments._UNEVEN", "exact_moments._LARGE",
+    "exact_moments._LOOSE", "exact_moments._MANY", "exact_moments._AGAIN", "exact_moments._ALONE", "exact_moments._OTHERS",
+    "exact_moments._CHOICES", "exact_moments._ALIKE", "exact_moments._CHANCE", "exact_moments._INSIDE",
+    "exact_moments._FURTHER",
+    "values_with_sums._FEW", "values_with_sums._NODES", "values_with_sums._TRIES", "values_with_sums._NEAR",
+    "values_with_sums._ROUNDS", "values_with_sums._PAIRS", "values_with_sums._EXACT",
     # tolerances that end an iteration, and its steps at most
     "acceptance.GAIN", "balance.STEPS", "balance.STILL", "balance.SHORTEST", "balance.TIGHTER", "balance.SWEEPS",
     "mending.GENTLY", "mending.MOST",
     "mending.TURNS", "mending.VISITS", "mending.WORTH", "mending.EDITS", "mending.CHANGES", "mending.FROM",
-    "mending.WEIGHED", "mending.FIRST", "mending.NEEDED", "calibrated.OPEN",
+    "mending.WEIGHED", "mending.FIRST", "mending.FEW", "mending.NEEDED", "calibrated.OPEN",
     # counts behind shares: draws, and how near they are to what is expected and to each other
     "settled_shares._DRAWS", "settled_shares._FIRM", "settled_shares._APART", "settled_shares._CELLS",
     "settled_shares._AGAIN",

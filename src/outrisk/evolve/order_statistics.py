@@ -58,6 +58,43 @@ def with_quantiles(problem: Problem, codes: Codes) -> dict[tuple[int, int], int]
     return failed
 
 
+def within_quantiles(problem: Problem, codes: Codes, j: int) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """From which code to which the variable of each record (n,) may go while all published quantiles stay as they are;
+    None where tables tell more of how often it has a value.
+    """
+    least, most = np.zeros(len(codes), np.int64), np.full(len(codes), problem.codebook.sizes[j] - 1)
+    for part, _, which, _ in problem.slices:
+        if not isinstance(part, TallyPart):
+            continue
+        if not any(j in variables(block) and (block.value is None or block.weight) for block in part.blocks):
+            continue
+        classes = [each for each in _classes(part) if each[0] == j]
+        of_values = sum(formula.kind in ("rank", "mode") for formula in part.formulas)
+        if made_of_counts(part) or sum(len(numbers) for *_, numbers in classes) != of_values:
+            return None
+        for _, block, start, numbers in classes:
+            formulas = [part.formulas[at] for at in numbers]
+            first, points = formulas[0].totals[0] - start, formulas[0].points
+            cell = records_of_tally(block, codes).cell
+            there = np.flatnonzero((cell >= first) & (cell < first + len(points)))
+            there = there[np.argsort(codes[there, j], kind="stable")]
+            ranks = {
+                rank + more
+                for rank, weight, *_ in _knots(
+                    formulas, problem.low[which][numbers], problem.high[which][numbers], len(there)
+                )
+                for more in range(1 + (weight > 0.0))
+            }
+            if len(there) and ranks:
+                held, values = np.array(sorted(ranks)), codes[there, j].astype(np.int64)
+                after = np.searchsorted(held, np.arange(len(there)))
+                before = np.searchsorted(held, np.arange(len(there)), side="right") - 1
+                low = np.where(before >= 0, values[held[np.maximum(before, 0)]], 0)
+                high = np.where(after < len(held), values[held[np.minimum(after, len(held) - 1)]], most[there])
+                least[there], most[there] = np.maximum(least[there], low), np.minimum(most[there], high)
+    return least, most
+
+
 def _counts(part: Part) -> bool:
     return isinstance(part, TallyPart) and made_of_counts(part)
 

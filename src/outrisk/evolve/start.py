@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from scipy.special import expit, gammaln, ndtr, softmax
 
 from outrisk.evolve.calibrated import applies, draw_calibrated, many_numbers, pool_of
 from outrisk.evolve.compiled.layout import Codes
+from outrisk.evolve.exact_moments import with_moments
 from outrisk.evolve.order_statistics import with_quantiles
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settled_shares import open_shares, settled
@@ -73,10 +73,11 @@ def _by_chance(steps: Sequence[Array], n: int, rng: np.random.Generator) -> Code
 def from_released(problem: Problem) -> Draw:
     """As the released numbers have it: tables of counts of all records, and models of what no table counts.
 
-    Each variable is drawn given the one it depends on most, of each value as many records as its share says, to whole
-    numbers, in random order (Chow and Liu 1968: the tree of variables with the largest sum of mutual information).
-    Then values that no table counts, as what was published of them says (shaped.py); other variables are uniform. After
-    that the response of a model is drawn from the model, at its published coefficients.
+    Each variable is drawn given those that stand in one table with it and tell most of it, of each value as many
+    records as its share says, to whole numbers, in random order (of tables of two variables Chow and Liu 1968: the
+    tree of variables with the largest sum of mutual information). Then values that no table counts, as what was
+    published of them says (shaped.py); other variables are uniform. After that the response of a model is drawn from
+    the model, at its published coefficients.
     """
     return partial(
         _exactly, problem, partial(_settled_anew, problem) if open_shares(problem) else _from_tables(problem)
@@ -84,12 +85,20 @@ def from_released(problem: Problem) -> Draw:
 
 
 def _exactly(problem: Problem, draw: Draw, n: int, rng: np.random.Generator) -> Codes:
-    """As drawn, but for a whole data set with published quantiles as they are; drawn again where no records of a class
-    can have its quantiles, being as many as they are, unless they stay as many.
-    """
+    """As drawn, but for a whole data set with published quantiles, means and standard deviations as they are."""
     best = draw(n, rng)
     if n != problem.n_records:
         return best
+    best = _with_quantiles(problem, best, draw, rng)
+    with_moments(problem, best, rng)
+    return best
+
+
+def _with_quantiles(problem: Problem, best: Codes, draw: Draw, rng: np.random.Generator) -> Codes:
+    """Records as drawn, with published quantiles; drawn again where no records of a class can have its quantiles, being
+    as many as they are, unless they stay as many.
+    """
+    n = len(best)
     least, seen = with_quantiles(problem, best), list[dict[tuple[int, int], int]]()
     for _ in range(_DRAWS if n <= _FEW else 0):
         if not least or seen[-_ALIKE:] == _ALIKE * [least]:
@@ -194,30 +203,33 @@ def _likelihoods(model: Model, eta: Array, y: Array) -> Array:
 
 
 def links(tables: list[Table], sizes: Sequence[int]) -> list[Link]:
-    """Variables in the order in which they are drawn, each given one other at most."""
-    ones: dict[int, Array] = {}
-    pairs: dict[tuple[int, int], Array] = {}
+    """Variables in the order in which they are drawn, each given all those before it that are in one table with it: of
+    all tables and variables, the ones that tell most of each other.
+    """
+    ones, told = dict[int, Array](), dict[tuple[int, ...], tuple[Array, float]]()
     for table in tables:
         for j in table.variables:
             ones.setdefault(j, table.over((j,), table.counts))
-        for both in combinations(sorted(table.variables), 2):
-            pairs.setdefault(both, table.over(both, table.counts))
-    found = []
-    left = set(range(len(sizes)))
-    strength = {both: _information(table) for both, table in pairs.items()}
+    found, left = list[Link](), set(range(len(sizes)))
     while left:
-        near = [both for both in strength if (both[0] in left) != (both[1] in left)]
+        near = list[tuple[int, ...]]()
+        for table in tables:
+            given = sorted(set(table.variables) - left)
+            for j in sorted(set(table.variables) & left) if given else ():
+                if (j, *given) not in told:
+                    joint = table.over((j, *given), table.counts).reshape(sizes[j], -1)
+                    told[j, *given] = joint, _information(joint)
+                near.append((j, *given))
         if near:
-            one, other = max(near, key=lambda both: strength[both])
-            joint = pairs[one, other]
-            j, given, joint = (other, one, joint) if other in left else (one, other, joint.T)
+            j, *given = max(near, key=lambda some: told[some][1])
+            joint = told[j, *given][0].T
             total = joint.sum(axis=1, keepdims=True)
             chances = np.where(total > 0, joint, joint.sum(axis=0)) / np.where(total > 0, total, joint.sum())
-            found.append(Link(j, (given,), chances))
         else:
-            j = min(left, key=lambda j: (j not in ones, j))
+            j, given = min(left, key=lambda j: (j not in ones, j)), []
             chances = ones.get(j, np.ones(sizes[j]))
-            found.append(Link(j, (), (chances / chances.sum())[None, :]))
+            chances = (chances / chances.sum())[None, :]
+        found.append(Link(j, tuple(given), chances))
         left.discard(j)
     return found
 
