@@ -14,7 +14,8 @@ from outrisk.evolve.problem import Problem
 from outrisk.evolve.tilted import FELT
 from outrisk.problem.blocks import Array
 from outrisk.problem.influence import members_of, records_of_model
-from outrisk.problem.released import ModelPart, TallyPart
+from outrisk.problem.refit import NEAR
+from outrisk.problem.released import Bounds, ModelPart, TallyPart
 
 _NARROW = 3.0, 1.0  # width of a range from which on a count need not be kept as it is; where classes are resized
 _NOISE = 1e-7  # of the largest sampling error of alike numbers, up to which one is none
@@ -28,7 +29,8 @@ class Equations:
     number (q,): which of the published numbers each is; missing: to where it should lie; half: half a last digit;
     error: its sampling error, positive; drift: what it should come to more with each record in its total, 0 for those
     of models. slopes: of each model, the change of its numbers with its totals. totals: which totals of tallies; they
-    come last. kept (m,): totals that are counts, to be kept as they are. counts (m,): all counts. room (2, m): by how
+    come last. kept (m,): totals that are counts, or sums of values told
+    to the last unit, to be kept as they are. counts (m,): all counts. room (2, m): by how
     much a count of a wide range may fall and rise; infinite for other totals.
     """
 
@@ -161,6 +163,8 @@ def _of_tally(
     smooth = np.concatenate([np.full(block.size, block.value is not None) for block in part.blocks])
     counts = weighs & ~smooth
     kept = counts & (high - low < _NARROW[resized])
+    if not resized:
+        kept |= _exact(part, linear.problem, bounds, here, linear.problem.tolerance[which], errors)
     free = counts & ~kept & (here >= low) & (here <= high)
     room = np.where(free, [here - low, high - here], np.inf)
     at = np.flatnonzero(weighs & ~kept & ~free & (bounds.unit != 0.0))
@@ -180,3 +184,30 @@ def _of_tally(
         own[block == each] = np.where(sure, these, these[sure].min() if sure.any() else half[block == each])
     error = np.where(smooth[at], own, np.sqrt(bounds.variance[at]))
     return np.array([missing, half, error, drift]), at, number, kept, counts, room
+
+
+def _exact(
+    part: TallyPart, problem: Problem, bounds: Bounds, here: Array, tolerance: Array, errors: Array
+) -> NDArray[np.bool_]:
+    """Which totals (m,) are sums of values, or of their squares, that are at their digits, and no more once a record
+    takes the next value; of tallies of which most are, and most would not be near any more: what is right would not
+    soon be so again.
+    """
+    found, end = np.zeros(len(here), np.bool_), 0
+    with np.errstate(divide="ignore"):
+        unit = np.where(bounds.unit != 0.0, np.abs(bounds.unit), np.nan)
+    half, near = tolerance[bounds.number] / unit, NEAR * errors[bounds.number] / unit
+    squares = {int(formula.totals[2]) for formula in part.formulas if formula.kind == "deviation"}
+    for block in part.blocks:
+        own, end = slice(end, end + block.size), end + block.size
+        value = set(block.place.variables) - set(part.blocks[0].place.variables)
+        if block.value is None or block.weight or len(value) != 1:
+            continue
+        values = np.array(problem.codebook.variables[value.pop()].values, np.float64)
+        step = np.diff(values).min(initial=np.inf) ** (1 + (own.start in squares))
+        told = np.isfinite(bounds.low[own]) & np.isfinite(bounds.high[own])
+        met = (here[own] >= bounds.low[own] - half[own]) & (here[own] <= bounds.high[own] + half[own])
+        exact = told & met & (half[own] < step)
+        if 2 * min(exact.sum(), (told & (near[own] < step)).sum()) > told.sum():
+            found[own] = exact
+    return found

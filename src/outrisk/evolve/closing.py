@@ -50,10 +50,11 @@ HEAT = 0.1  # of the mean square of what is missed, that annealing begins with w
 class Closing:
     """How near the numbers are to be brought, in sampling errors; how much they may miss of that for the sake of few
     swaps; their sampling errors (total k,); rounds, those of late without gain, and those that went on all the same;
-    generations in which tables of counts were mended; whether rounds are few, as they take long; whether people are so
-    few that it begins from another start wherever it stands still; whether numbers are so few that it does where it is
-    in vain; swaps that change little, drawn in earlier rounds, and what their records were; what emphasis is on each
-    number (total k,), None at first; whether all numbers have been near; and how its own nearest data set stands.
+    generations in which tables of counts were mended, and how many there had been when sums of values were last met;
+    whether rounds are few, as they take long; whether people are so few that it begins from another start wherever it
+    stands still; whether numbers are so few that it does where it is in vain; swaps that change little, drawn in
+    earlier rounds, and what their records were; what emphasis is on each number (total k,), None at first; whether all
+    numbers have been near; and how its own nearest data set stands.
     """
 
     near: float = TUNING.near[0]
@@ -63,6 +64,7 @@ class Closing:
     idle: int = 0
     kicks: int = 0
     mended: int = 0
+    summed: int = -1
     brief: bool = False
     few: bool = False
     again: bool = True
@@ -131,6 +133,11 @@ class Closing:
         most = MOST * (1 + self.rounds // (2 * TUNING.stuck))
         self.mended += out > 0 and self.mended < most
         return out > 0 and self.mended < most
+
+    def sums_are_due(self) -> bool:
+        """Whether sums of values are to be met now: once after each time that counts, their ground, were mended."""
+        due, self.summed = self.summed != self.mended, self.mended
+        return due
 
     def _wanted(self, equations: Equations) -> Array:
         """What each number (q,) is to be brought to."""

@@ -24,6 +24,7 @@ from outrisk.evolve.by_refit import by_refit
 from outrisk.evolve.by_size import closing_of
 from outrisk.evolve.candidate import Candidate, draw_candidate
 from outrisk.evolve.closing import FAR, Closing
+from outrisk.evolve.exact_moments import are_fine, with_moments
 from outrisk.evolve.generation import Generation, Stop
 from outrisk.evolve.linear_map import Linear, linearise
 from outrisk.evolve.mending import mend
@@ -100,6 +101,9 @@ class _Search:
                 assert self.nearest.candidate is not None
                 assert self.nearest.errors is not None
                 best, of_best = self.nearest.candidate, self.nearest.errors
+            if stop and stop != "matched" and (done := self._with_sums_at_last(best, of_best, stop == "near")):
+                best, of_best = done
+                stop = "matched" if of_best.all_matched else stop
             fitness = {"best": self.linear.fitness(self.candidate.totals)}
             if not stop and self.schedule.approached(self.problem, errors, number - self.standstill.since):
                 self._advance()
@@ -218,6 +222,9 @@ class _Search:
             mend(child, self.linear, equations, closing.scale(equations), closing.mended, self.rng)
             self.candidate, self.spare, self.linear = child, at, self._linearise(child)
             return
+        if closing.sums_are_due() and (linear := self._with_sums(child)):
+            self.candidate, self.spare, self.linear = child, at, linear
+            return
         closing.tighten(equations)
         linear = None
         gained = closing.round(child.codes, equations, self.linear, self.rng)
@@ -231,6 +238,32 @@ class _Search:
             self._begin_anew(number)
         elif ended and not (near and closing.last):
             self.schedule.closed()
+
+    def _with_sums(self, child: Candidate) -> Linear | None:
+        """Change values so that published sums of them are met, where they must be to be near, and return the linear
+        map there, if that does good.
+        """
+        if are_fine(self.problem, child.codes):
+            with_moments(self.problem, child.codes, self.rng)
+        if np.array_equal(child.codes, self.candidate.codes):
+            return None
+        linear = self._around(child)
+        if linear.errors(child.totals).matched > self.linear.errors(self.candidate.totals).matched:
+            return linear
+        child.become(self.candidate)
+        return None
+
+    def _with_sums_at_last(self, best: Candidate, errors: Errors, near: bool) -> tuple[Candidate, Errors] | None:
+        """The data set that a run ends with, with values changed so that published sums are met; None where that brings
+        no more numbers to their digits, or not all are near any more.
+        """
+        child = deepcopy(best)
+        with_moments(self.problem, child.codes, self.rng)
+        if np.array_equal(child.codes, best.codes):
+            return None
+        child.totals = self.problem.totals(child.codes)
+        found = by_refit(self.problem, child)
+        return (child, found.errors) if found.errors.matched > errors.matched and found.near >= near else None
 
     def _around(self, child: Candidate) -> Linear:
         """The linear map around a data set whose records have been changed."""

@@ -32,6 +32,7 @@ TURNS = 8  # in a generation, of mending tables alone
 VISITS = 20  # of a record in each; and records of a cell that holds too many that are among them
 NEEDED = 10.0  # how much more it counts that a cell lacks a record that other numbers of it need to be defined
 FIRST = 2  # generations that go record by record, where no more counts are off than this makes changes
+FEW = 10_000  # people up to which it does so again, in turns with mending tables alone
 EDITS, CHANGES, FROM, WEIGHED = 30, 20_000, 400, 300  # which it makes; looked at for each; records of a cell, and of
 # all, that these are of; changes that are weighed by what all other numbers suffer
 
@@ -44,10 +45,12 @@ def mend(
     """
     problem = linear.problem
     out = equations.counts & ((candidate.totals < linear.low) | (candidate.totals > linear.high))
-    if 0 < already % MOST <= FIRST and out.sum() <= EDITS:
+    turn = already % MOST
+    again = turn > GENTLY and turn % 2 == 0 and problem.n_records <= FEW
+    if out.sum() <= EDITS and (again or 0 < turn <= FIRST):
         cells = list(_cells(candidate.codes, problem, out))
         _by_record(candidate, linear, equations, scale, cells, rng)
-    elif already % MOST <= GENTLY or problem.counts is None:
+    elif turn <= GENTLY or problem.counts is None:
         moves.anneal(candidate, linear, 0.0, rng)
         moves.descend_with_swaps(candidate, linear, min(problem.n_records, WORTH), 0.0, rng)
     else:
