@@ -14,6 +14,7 @@ from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
 from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, Magnitudes, Quantiles, release
+from outrisk.outputs.tables.protection import Protection
 from outrisk.problem.blocks import Mask, joint_over
 
 AGES = (17.5, 22.0, 27.0, 32.0, 37.0, 42.0)  # those of a well-known survey: the first lies beside the others
@@ -110,6 +111,28 @@ def test_nothing_changes_that_a_table_counts_or_a_rule_forbids():
     )
     with_moments(ruled, found, np.random.default_rng(9))
     assert np.isin(found[:, 0].astype(int) * 74 + found[:, 3], np.flatnonzero(~include)).all()
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"weight": "age"},
+        {"by": ("age",), "statistics": ("sd",)},
+        {"value": "age", "protection": Protection(top_code=60)},
+        {"where": "age > 40"},
+    ],
+)
+def test_nothing_changes_that_a_table_weighs_or_groups_by_cuts_off_or_takes_a_subset_of(how):
+    data = people(500, 12)
+    codes = shuffled(data, 3, 13)
+    codes[:, 3] = np.minimum(codes[:, 3], 40)
+    plain = {"value": "wage", "by": ("sex",), "statistics": ("mean",), "digits": (4,)}
+    other = Magnitudes(data.codebook, "other", **plain | how)
+    outputs = [*tables(data, "age"), other]
+    problem = Problem(data.codebook, 500, tuple(release(output, data) for output in outputs))
+    found = codes.copy()
+    with_moments(problem, found, np.random.default_rng(14))
+    np.testing.assert_array_equal(found[:, 3], codes[:, 3])
 
 
 def test_a_run_begins_with_what_a_search_does_not_come_to():

@@ -27,13 +27,14 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     # values of which sums were published: sizes up to which it is tried, attempts, and how far sums over classes may go
     "agreeing_sums._NODES", "agreeing_sums._GAP", "agreeing_sums._BEYOND", "agreeing_sums._LITTLE",
     "agreeing_sums._FAR", "agreeing_sums.EXACT",
-    "exact_moments._DECIMALS", "exact_moments._CLASSES", "exact_moments._UNEVEN", "exact_moments._LARGE",
+    "exact_moments._DECIMALS", "exact_moments._LARGEST",
+    "exact_moments._CLASSES", "exact_moments._UNEVEN", "exact_moments._LARGE",
     "exact_moments._LOOSE", "exact_moments._MANY",
-    "exact_moments._AGAIN", "exact_moments._ALONE", "exact_moments._OTHERS",
+    "exact_moments._AGAIN", "exact_moments._HOPELESS", "exact_moments._ALONE", "exact_moments._OTHERS",
     "exact_moments._CHOICES", "exact_moments._ALIKE", "exact_moments._CHANCE", "exact_moments._INSIDE",
     "exact_moments._FURTHER",
     "values_with_sums._FEW", "values_with_sums._NODES", "values_with_sums._TRIES", "values_with_sums._NEAR",
-    "values_with_sums._ROUNDS", "values_with_sums._PAIRS", "values_with_sums._EXACT",
+    "values_with_sums._ROUNDS", "values_with_sums._PAIRS",
     # tolerances that end an iteration, and its steps at most
     "acceptance.GAIN", "balance.STEPS", "balance.STILL", "balance.SHORTEST", "balance.TIGHTER", "balance.SWEEPS",
     "mending.GENTLY", "mending.MOST",

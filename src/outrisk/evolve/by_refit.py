@@ -20,13 +20,18 @@ from outrisk.problem.released import ModelPart
 
 @dataclass(frozen=True, eq=False)
 class ByRefit:
-    """All errors of a data set by refit; whether every number is right at its digits or within 1 % of its sampling
-    error; and what numbers of models are beyond first order (total k,), 0 where a refit has none.
+    """All errors of a data set by refit; how many numbers are neither right at their digits nor within 1 % of their
+    sampling error; and what numbers of models are beyond first order (total k,), 0 where a refit has none.
     """
 
     errors: Errors
-    near: bool
+    far: int
     beyond: Array
+
+    @property
+    def near(self) -> bool:
+        """Whether none is far."""
+        return not self.far
 
 
 def by_refit(problem: Problem, candidate: Candidate) -> ByRefit:
@@ -39,6 +44,6 @@ def by_refit(problem: Problem, candidate: Candidate) -> ByRefit:
     beyond = numbers - linear.numbers(candidate.totals)
     return ByRefit(
         errors_of(problem, np.where(np.isfinite(far), far, np.inf), candidate.totals, linear.informations),
-        all(refit.near.all() for refit in refits),
+        sum(int((~refit.near).sum()) for refit in refits),
         np.where(of_model & np.isfinite(beyond), beyond, 0.0),
     )

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from outrisk.codebook import Codebook
 from outrisk.evolve.agreeing_sums import EXACT, Changes, agreeing
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.order_statistics import within_quantiles
@@ -28,13 +29,14 @@ from outrisk.problem.influence import records_of_tally
 from outrisk.problem.refit import NEAR
 from outrisk.problem.released import ROUNDING, TallyPart
 
-_DECIMALS = 6  # of values, at most
+_DECIMALS, _LARGEST = 6, 1e15  # of values, and sum of squares, at most
 _CLASSES = 3_000  # of records that tables tell apart, at most
 _UNEVEN = 64  # values up to which one of them may lie beside the others
 _LARGE = 3, 0, 1, 0  # classes of so many, at most, of a cell that is small; at each attempt
 _MANY = 10_000, 2  # people from which on attempts take long; how many there are then
 _LOOSE = 4  # records from which on the squares of a class may be chosen
-_AGAIN = 4  # times that classes of which no values have such sums stay, and others are changed
+_AGAIN, _HOPELESS = 4, 15  # times that classes of which no values have such sums stay, and others are changed; of so
+# many, at most
 _ALONE = 20  # records from which on squares are left alone of which no sum was published
 _OTHERS, _CHOICES = 400, 12  # sums beside the present one that are looked at, and that are left to choose from
 _ALIKE = 10.0  # records of all classes that the variance of one is reckoned from too
@@ -162,16 +164,18 @@ def _summed(problem: Problem) -> list[int]:
     for part in problem.parts:
         for block in part.blocks if isinstance(part, TallyPart) else ():
             others |= {j for mask in block.masks for j in mask.joint.variables}
+            others |= {block.weight.variable} if block.weight else set()
             if block.value is not None:
-                values = set(block.place.variables) - set(part.blocks[0].place.variables)
-                (others if block.weight else summed).update(values)
+                groups = set(part.blocks[0].place.variables)
+                others |= groups
+                (others if block.weight else summed).update(set(block.place.variables) - groups)
     plain = [each.kind != "categorical" and not each.missing for each in problem.codebook.variables]
     return sorted(j for j in summed - others if plain[j])
 
 
 def _grid(problem: Problem, j: int) -> tuple[Values, float, float] | None:
     """The values of a variable as whole numbers from 0 on, where 0 is, and how large a unit is; None where they have
-    too many decimals.
+    too many decimals, or squares would add up to more than floating point tells apart.
     """
     values = np.array(problem.codebook.variables[j].values, np.float64)
     for decimals in range(_DECIMALS + 1):
@@ -179,6 +183,8 @@ def _grid(problem: Problem, j: int) -> tuple[Values, float, float] | None:
         if np.abs(whole - values * 10**decimals).max() < EXACT:
             steps = (whole - whole[0]).astype(np.int64)
             unit = int(np.gcd.reduce(steps)) or 1
+            if problem.n_records * float(steps[-1] // unit) ** 2 > _LARGEST:
+                return None
             return steps // unit, float(values[0]), unit / 10**decimals
     return None
 
@@ -203,7 +209,8 @@ def _told(problem: Problem, codes: Codes, j: int, origin: float, unit: float) ->
     for part, _, which, _ in problem.slices:
         if isinstance(part, TallyPart) and any(_adds(block, j) for block in part.blocks):
             half = problem.tolerance[which] * ROUNDING
-            one = _of_part(part, problem.low[which] - half, problem.high[which] + half, codes, j, values)
+            ends = problem.low[which] - half, problem.high[which] + half
+            one = _of_part(part, *ends, codes, j, values, problem.codebook)
             if one is None:
                 return None
             found.append(one)
@@ -220,13 +227,18 @@ def _adds(block: Tally, j: int) -> bool:
 
 
 def _of_part(
-    part: TallyPart, low: Array, high: Array, codes: Codes, j: int, values: Array
+    part: TallyPart, low: Array, high: Array, codes: Codes, j: int, values: Array, codebook: Codebook
 ) -> tuple[sparse.csr_matrix, Array, Array] | None:
     """The cells, sums and squares of one table of numbers from low to high (k,)."""
     starts = np.cumsum([0, *(block.size for block in part.blocks)])
     seen = [records_of_tally(block, codes) for block in part.blocks]
     of_values = [_adds(block, j) for block in part.blocks]
-    first = seen[of_values.index(True)]
+    first, adding = seen[of_values.index(True)], part.blocks[of_values.index(True)]
+    assert adding.value is not None
+    axis, sizes = adding.place.variables.index(j), [codebook.sizes[v] for v in adding.place.variables]
+    steps = np.diff(np.moveaxis(adding.value.reshape(sizes), axis, -1), axis=-1)
+    if np.abs(steps - np.diff(np.array(codebook.variables[j].values, np.float64))).max(initial=0.0) > EXACT:
+        return None  # as values above a top code are alike
     there = np.flatnonzero(first.cell >= 0)
     cells = sparse.csr_matrix((np.ones(len(there)), (first.cell[there], there)), shape=(first.size, len(codes)))
     n, own = cells @ np.ones(len(codes)), cells @ values
@@ -246,7 +258,8 @@ def _of_part(
         now = totals[block][of] + (n[of] * formula.shift if is_mean else 0.0)
         if abs(now - own[of]) > EXACT * max(1.0, abs(own[of])):
             return None
-        ends = n[of] * ends if is_mean else ends
+        if is_mean:
+            ends = n[of] * ends if n[of] else np.array([-np.inf, np.inf])
         sums[of] = max(sums[of, 0], ends[0]), min(sums[of, 1], ends[1])
     squares[np.isinf(sums).all(axis=1) & (n >= _ALONE)] = -np.inf, np.inf
     return cells, sums, squares
@@ -266,6 +279,8 @@ def _with_moments(
             break
         found = _attempt(own.copy(), levels, bounds, even, told, of, large, rng)
         missed = told.missed(found)
+        if missed >= least and large == _LARGE[1]:  # nor would others do
+            break
         if missed < least:
             best, least = found, missed
     return best
@@ -292,7 +307,7 @@ def _attempt(
     firm = np.bincount(of, free) == 0
     for _ in range(_AGAIN):
         failed = _changed(own, even, bounds, told, free, of, firm, rng)
-        if not failed.any():
+        if not 0 < failed.sum() <= _HOPELESS:
             break
         firm |= failed
     return own
@@ -310,16 +325,16 @@ def _with_small(
     """Change the values of cells with so many large classes at most, in place, the smallest cells first: few sums over
     classes would do there, if any. Returns which records (n,) have values that are to stay, beside those held.
     """
-    stay, size = held.copy(), np.bincount(of)
+    stay, size, failed = held.copy(), np.bincount(of), 0
     for cell in np.argsort(told.cells @ np.ones(len(own)), kind="stable"):
         every = told.cells[cell].indices
         there = every[~stay[every]]
-        if not len(there) or (size[np.unique(of[every])] >= _LOOSE).sum() > large:
+        if not len(there) or (size[np.unique(of[every])] >= _LOOSE).sum() > large or failed > _HOPELESS:
             continue
         now, (least, most) = int(own[every].sum()), told.sums[cell]
         totals = now + np.arange(-_OTHERS, _OTHERS + 1)
         totals += 0 if np.isinf(least) else round(float(np.clip(now, least, most))) - now
-        totals = totals[np.argsort(np.abs(totals - now), kind="stable")]
+        totals = totals[np.argsort(np.abs(totals - now), kind="stable")].astype(np.float64)
         squares = told.squares[cell] + totals[:, None] ** 2 / len(every)
         fine = (totals >= least - EXACT) & (totals <= most + EXACT)
         fine &= np.ceil(squares[:, 0] - EXACT) <= np.floor(squares[:, 1] + EXACT)
@@ -330,6 +345,7 @@ def _with_small(
             if found is not None:
                 own[there], stay[there] = found, True
                 break
+            failed += 1
     return stay & ~held
 
 

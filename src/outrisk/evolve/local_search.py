@@ -255,15 +255,15 @@ class _Search:
 
     def _with_sums_at_last(self, best: Candidate, errors: Errors, near: bool) -> tuple[Candidate, Errors] | None:
         """The data set that a run ends with, with values changed so that published sums are met; None where that brings
-        no more numbers to their digits, or not all are near any more.
+        no more numbers to their digits, or takes more away from where they are near.
         """
         child = deepcopy(best)
         with_moments(self.problem, child.codes, self.rng)
         if np.array_equal(child.codes, best.codes):
             return None
         child.totals = self.problem.totals(child.codes)
-        found = by_refit(self.problem, child)
-        return (child, found.errors) if found.errors.matched > errors.matched and found.near >= near else None
+        found, far = by_refit(self.problem, child), 0 if near else by_refit(self.problem, best).far
+        return (child, found.errors) if found.errors.matched > errors.matched and found.far <= far else None
 
     def _around(self, child: Candidate) -> Linear:
         """The linear map around a data set whose records have been changed."""

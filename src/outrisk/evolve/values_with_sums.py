@@ -11,21 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from outrisk.evolve.agreeing_sums import EXACT
 from outrisk.problem.blocks import Array
 
 Values = NDArray[np.int64]
 
 _FEW = 64  # values up to which their numbers of records are unknowns
-_NODES = 200  # of a search for these, at most
+_NODES = 30  # of a search for these, at most
 _TRIES, _NEAR, _ROUNDS = 300, 50, 20  # threes of records tried at once; values on either side of one; and how often
 _PAIRS = 4, 4_000  # of records moved apart or together, for each record, and at most
-_EXACT = 1e-6  # of a unit
 
 
 def with_sums(own: Values, values: Values, total: int, squares: Array, rng: np.random.Generator) -> Values | None:
     """Values (n,) out of ascending `values` with this sum, and a sum of squares in a range (2,), near to those that
     records have. None where none are found.
     """
+    n, first, last = len(own), float(values[0]), float(values[-1])
+    most = (first + last) * total - n * first * last  # of squares, where all are at either end
+    if not n * first <= total <= n * last or squares[1] < total**2 / n - EXACT or squares[0] > most + EXACT:
+        return None
     if len(values) <= _FEW:
         return _by_number(own, values, total, squares, rng)
     near = _moved(own, values, total, squares, rng)
@@ -45,7 +49,7 @@ def _by_number(own: Values, values: Values, total: int, squares: Array, rng: np.
     ends = np.array([[now[0], now[0]], [total, total], squares]) - now[:, None]
     found = milp(
         np.ones(2 * k),
-        constraints=LinearConstraint(np.hstack([rows, -rows]), ends[:, 0] - _EXACT, ends[:, 1] + _EXACT),
+        constraints=LinearConstraint(np.hstack([rows, -rows]), ends[:, 0] - EXACT, ends[:, 1] + EXACT),
         integrality=np.ones(2 * k),
         bounds=Bounds(0.0, np.concatenate([np.full(k, len(own)), here])),
         options={"node_limit": _NODES},
@@ -125,11 +129,11 @@ def _by_threes(
         third = pair - second
     else:
         least = 2.0 * (squares[0] - rest[1][:, None] - first**2) - pair**2
-        root = np.ceil(np.sqrt(np.maximum(least - _EXACT, 0.0)))
+        root = np.ceil(np.sqrt(np.maximum(least - EXACT, 0.0)))
         root += (root - pair) % 2.0
         second, third = (pair + root) / 2.0, (pair - root) / 2.0
     sums = rest[1][:, None] + first**2 + second**2 + third**2
-    fine = (sums >= squares[0] - _EXACT) & (sums <= squares[1] + _EXACT) & np.isin(second, values)
+    fine = (sums >= squares[0] - EXACT) & (sums <= squares[1] + EXACT) & np.isin(second, values)
     if n > 1:
         fine &= np.isin(third, values)
     if not fine.any():
