@@ -115,10 +115,10 @@ def _settled_anew(problem: Problem, n: int, rng: np.random.Generator) -> Codes:
     return _from_tables(settled(problem, rng))(n, rng)
 
 
-def _from_tables(problem: Problem) -> Draw:
+def _from_tables(problem: Problem, pairs: bool = False) -> Draw:
     tables, sizes = tables_of(problem), problem.codebook.sizes
     counted = {j for table in tables for j in table.variables}
-    order = links(tables, sizes)
+    order = links(tables, sizes, pairs)
     shaped = list(shapes(problem, tables, lambda: _along(order, sizes, problem.n_records, np.random.default_rng(0))))
     counted |= {each.variable for each in shaped}
     return partial(_in_turn, order, shaped, list(_responses(problem, counted)), sizes)
@@ -202,9 +202,9 @@ def _likelihoods(model: Model, eta: Array, y: Array) -> Array:
     return np.asarray(np.where(y > 0.5, mean, 1.0 - mean))
 
 
-def links(tables: list[Table], sizes: Sequence[int]) -> list[Link]:
-    """Variables in the order in which they are drawn, each given all those before it that are in one table with it: of
-    all tables and variables, the ones that tell most of each other.
+def links(tables: list[Table], sizes: Sequence[int], pairs: bool = False) -> list[Link]:
+    """Variables in the order in which they are drawn, each given all those before it that are in one table with it, or
+    one of them (`pairs`): of all tables and variables, the ones that tell most of each other.
     """
     ones, told = dict[int, Array](), dict[tuple[int, ...], tuple[Array, float]]()
     for table in tables:
@@ -214,12 +214,13 @@ def links(tables: list[Table], sizes: Sequence[int]) -> list[Link]:
     while left:
         near = list[tuple[int, ...]]()
         for table in tables:
-            given = sorted(set(table.variables) - left)
-            for j in sorted(set(table.variables) & left) if given else ():
-                if (j, *given) not in told:
-                    joint = table.over((j, *given), table.counts).reshape(sizes[j], -1)
-                    told[j, *given] = joint, _information(joint)
-                near.append((j, *given))
+            drawn = sorted(set(table.variables) - left)
+            for given in [[each] for each in drawn] if pairs else [drawn] if drawn else []:
+                for j in sorted(set(table.variables) & left):
+                    if (j, *given) not in told:
+                        joint = table.over((j, *given), table.counts).reshape(sizes[j], -1)
+                        told[j, *given] = joint, _information(joint)
+                    near.append((j, *given))
         if near:
             j, *given = max(near, key=lambda some: told[some][1])
             joint = told[j, *given][0].T
@@ -286,7 +287,7 @@ def calibrated(problem: Problem) -> Draw:
 
 
 def _calibrated(problem: Problem) -> Draw:
-    return partial(draw_calibrated, problem, _from_tables(problem))
+    return partial(draw_calibrated, problem, _from_tables(problem, pairs=True))  # weights see to the rest
 
 
 def _settled_by_weights(problem: Problem, n: int, rng: np.random.Generator) -> Codes:
@@ -296,7 +297,7 @@ def _settled_by_weights(problem: Problem, n: int, rng: np.random.Generator) -> C
     problem = settled(problem, rng, certain=True)
     chosen = settled(problem, rng)
     if open_shares(chosen) < open_shares(problem) and not many_numbers(problem):
-        pool = pool_of(problem, _from_tables(problem), n, rng)
+        pool = pool_of(problem, _from_tables(problem, pairs=True), n, rng)
         chosen = settled(problem, rng, partial(pool.said, pool.calibrated()))
     return _calibrated(chosen)(n, rng)
 
