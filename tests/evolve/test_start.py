@@ -55,6 +55,9 @@ def test_records_start_as_the_strongest_tables_say(chain):
 
 def test_records_start_as_a_table_of_three_variables_says_beside_one_that_shares_one_of_them(chain):
     problem = problem_of(chain, ("c", "a", "b"), ("b", "d"))
+    pairs = links(tables_of(problem), problem.codebook.sizes, pairs=True)
+    assert {frozenset({each.variable, *each.given}) for each in pairs} >= {frozenset({0, 1}), frozenset({1, 2})}
+    assert max(len(each.given) for each in pairs) == 1
     given = {each.variable: set(each.given) for each in links(tables_of(problem), problem.codebook.sizes)}
     assert sorted(len(some) for some in given.values()) == [0, 1, 1, 2]
     assert given[3] == {1}
