@@ -105,12 +105,12 @@ def test_it_is_the_one_before_that_a_refit_bore_out_where_there_is_one(tipped, m
     errors = linearise(problem, candidate.codes, candidate.totals, "chi2").errors(candidate.totals)
     good, better = replace(errors, missed=2.0), replace(errors, missed=1.0)
     settled.see(candidate, good)
-    monkeypatch.setattr("outrisk.evolve.acceptance.by_refit", lambda *_: replace(found, near=True, errors=good))
+    monkeypatch.setattr("outrisk.evolve.acceptance.by_refit", lambda *_: replace(found, far=0, errors=good))
     assert settled.stands()
     before = settled.candidate
     settled.see(candidate, better)
     assert settled.candidate is not before
-    monkeypatch.setattr("outrisk.evolve.acceptance.by_refit", lambda *_: replace(found, near=False))
+    monkeypatch.setattr("outrisk.evolve.acceptance.by_refit", lambda *_: replace(found, far=1))
     assert settled.stands() and settled.candidate is before and settled.errors is good
 
 
@@ -123,7 +123,7 @@ def test_a_search_that_no_refit_bears_out_says_so(monkeypatch, module):
 
     def failing(problem, candidate):
         found = by_refit(problem, candidate)
-        return replace(found, near=False, errors=replace(found.errors, matched=found.errors.matched - 1))
+        return replace(found, far=1, errors=replace(found.errors, matched=found.errors.matched - 1))
 
     assert list(evolve(problem, preset("fast"), np.random.default_rng(1)))[-1].stop == "matched"
     monkeypatch.setattr(module, "by_refit", failing)
@@ -154,7 +154,7 @@ def test_a_later_near_data_set_is_refitted_now_and_then(monkeypatch, tipped):
     search.schedule.phase, search.candidate = "apart", candidate
     search.linear = search._linearise()
     errors, found = search.linear.errors(candidate.totals), by_refit(problem, candidate)
-    agrees, fewer = (replace(found, near=True, errors=each) for each in (errors, found.errors))
+    agrees, fewer = (replace(found, far=0, errors=each) for each in (errors, found.errors))
     assert fewer.errors.matched < errors.matched
     asked = []
     monkeypatch.setattr("outrisk.evolve.acceptance.by_refit", lambda *_: asked.append(1) or agrees)
