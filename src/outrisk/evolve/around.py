@@ -29,9 +29,9 @@ class Equations:
     number (q,): which of the published numbers each is; missing: to where it should lie; half: half a last digit;
     error: its sampling error, positive; drift: what it should come to more with each record in its total, 0 for those
     of models. slopes: of each model, the change of its numbers with its totals. totals: which totals of tallies; they
-    come last. kept (m,): totals that are counts, or sums of values told
-    to the last unit, to be kept as they are. counts (m,): all counts. room (2, m): by how
-    much a count of a wide range may fall and rise; infinite for other totals.
+    come last. kept (m,): totals that are counts, or sums of values told to the last unit, to be kept as they are.
+    counts (m,): all counts. room (2, m): by how much a count of a wide range may fall and rise; infinite for other
+    totals.
     """
 
     problem: Problem

@@ -42,13 +42,11 @@ def with_quantiles(problem: Problem, codes: Codes) -> dict[tuple[int, int], int]
                 continue
             formulas = [part.formulas[at] for at in numbers]
             first, points = formulas[0].totals[0] - start, formulas[0].points
-            cell = records_of_tally(block, codes).cell
-            there = np.flatnonzero((cell >= first) & (cell < first + len(points)))
-            there = there[np.argsort(codes[there, j], kind="stable")]
+            there, position = _sorted(codes, j, block, first, len(points))
             knots = list(_knots(formulas, low[numbers], high[numbers], len(there)))
             if not knots or len(there) * (len(points) + EACH) > WORK:
                 continue
-            values = points[cell[there] - first]
+            values = points[position]
             found = nearest_sorted(points, values, knots) if len(there) else None
             if found is None:
                 failed[number, int(first)] = len(there)
@@ -74,10 +72,7 @@ def within_quantiles(problem: Problem, codes: Codes, j: int) -> tuple[NDArray[np
             return None
         for _, block, start, numbers in classes:
             formulas = [part.formulas[at] for at in numbers]
-            first, points = formulas[0].totals[0] - start, formulas[0].points
-            cell = records_of_tally(block, codes).cell
-            there = np.flatnonzero((cell >= first) & (cell < first + len(points)))
-            there = there[np.argsort(codes[there, j], kind="stable")]
+            there, _ = _sorted(codes, j, block, formulas[0].totals[0] - start, len(formulas[0].points))
             ranks = {
                 rank + more
                 for rank, weight, *_ in _knots(
@@ -93,6 +88,16 @@ def within_quantiles(problem: Problem, codes: Codes, j: int) -> tuple[NDArray[np
                 high = np.where(after < len(held), values[held[np.minimum(after, len(held) - 1)]], most[there])
                 least[there], most[there] = np.maximum(least[there], low), np.minimum(most[there], high)
     return least, most
+
+
+def _sorted(codes: Codes, j: int, block: Tally, first: int, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The records of a class whose values a tally counts in so many totals from the first on, sorted by their values of
+    a variable; and in which of these totals each is counted.
+    """
+    cell = records_of_tally(block, codes).cell
+    there = np.flatnonzero((cell >= first) & (cell < first + size))
+    there = there[np.argsort(codes[there, j], kind="stable")]
+    return there, cell[there] - first
 
 
 def _counts(part: Part) -> bool:
