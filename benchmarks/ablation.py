@@ -176,7 +176,7 @@ SWITCHES = {  # operator: settings, constants of the tuning, (place, name, what 
     "closing in, no round without gain goes on": ({}, {}, [(closing, "KICKS", (0, 0))]),
     "closing in, values changed of any records": ({}, {}, [(swaps, "_changes", of_any)]),
     "closing in, swaps by sorting alone": ({}, {}, [(closing, "drawn_alike", by_sorting)]),
-    "closing in, all changes alike": ({}, {}, [(by_size, "PEOPLE", 0)]),
+    "closing in, all changes alike": ({}, {}, [(by_size, "PEOPLE", (0, 0))]),
     "closing in, no swaps beside changes": ({}, {}, [(freely.Freely, "_swaps", no_swaps)]),
     "no local search beside swaps": ({}, {"beside": 1e-9}, []),
     "no exchanges": ({}, {}, [(moves.exchanges, "exchange", lambda *_: (0, 0))]),

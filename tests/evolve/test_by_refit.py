@@ -1,5 +1,6 @@
 """What stops a search is true by refit: first order alone can tip a last digit, of few records or of few digits."""
 
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from outrisk.evolve.by_refit import by_refit
 from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.freely import Freely
 from outrisk.evolve.linear_map import linearise
+from outrisk.evolve.local_search import _Search
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
@@ -143,6 +145,18 @@ def test_the_first_near_data_set_is_refitted_at_once(tipped):
     assert search._settles(1, errors)[0]
     assert search.settled.candidate is None and search.nearest.candidate is None
     assert np.array_equal(search.linear.beyond, by_refit(problem, candidate).beyond)
+
+
+def test_a_run_that_is_cut_off_has_the_data_set_that_a_refit_bore_out(tipped):
+    """It says that all numbers are near, so it is that of them that a refit was asked about."""
+    problem, candidate = tipped
+    search = _Search(problem, preset("fast"), np.random.default_rng(1))
+    errors, sure = search.linear.errors(search.candidate.totals), deepcopy(candidate)
+    search.settled.sure, search.settled.sure_errors = sure, errors
+    search.nearest.see(candidate, errors, 0)
+    generation = next(search.run(1))
+    assert generation.near and not generation.stop
+    assert np.array_equal(generation.codes, sure.codes) and generation.errors is errors
 
 
 def test_a_later_near_data_set_is_refitted_now_and_then(monkeypatch, tipped):

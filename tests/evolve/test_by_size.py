@@ -192,6 +192,6 @@ def test_more_numbers_are_near_than_with_all_changes_alike(monkeypatch):
         return sum(int(one.recompute(synthetic).near.sum()) for one in problem.released)
 
     by_sizes = [near(seed) for seed in range(1, 6)]
-    monkeypatch.setattr(by_size, "PEOPLE", 0)
+    monkeypatch.setattr(by_size, "PEOPLE", (0, 0))
     alike = [near(seed) for seed in range(1, 6)]
     assert np.mean(by_sizes) > np.mean(alike) + 2.0, (by_sizes, alike)  # 15.4 and 11.0

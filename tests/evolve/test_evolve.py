@@ -51,6 +51,26 @@ def test_published_values_and_a_codebook_are_all_it_takes():
     assert logit.is_matched(output.refit(Microdata(codebook, end.codes))).all()
 
 
+@pytest.mark.parametrize(("changed", "seen"), [(0, [0, 0]), (375, [375, 375]), (376, [3000]), (3000, [3000])])
+def test_totals_follow_from_the_records_that_were_changed_where_these_are_few(logit_problem, changed, seen):
+    problem, _ = logit_problem
+    rng = np.random.default_rng(3)
+    before = draw_candidate(problem, uniform(problem), rng)
+    after = Candidate(before.codes.copy(), before.totals.copy())
+    some = rng.permutation(3000)[:changed]
+    after.codes[some, 0] = (after.codes[some, 0] + 1) % problem.codebook.sizes[0]
+    counted = []
+
+    class Counting:
+        def totals(self, codes):
+            counted.append(len(codes))
+            return problem.totals(codes)
+
+    after.changed_from(before, Counting())
+    np.testing.assert_allclose(after.totals, problem.totals(after.codes), rtol=1e-12, atol=1e-9)
+    assert counted == seen
+
+
 @pytest.mark.parametrize("settings", [preset("fast", generations=15), preset("paper", generations=15, population=6)])
 def test_same_seed_same_result_on_any_number_of_workers(logit_problem, settings):
     problem, _ = logit_problem

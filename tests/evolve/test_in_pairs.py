@@ -132,8 +132,7 @@ def test_pairs_take_turns_where_room_is_short():
 
 def test_it_is_for_few_people_and_numbers(problem):
     assert closing_of(problem).beside and not closing_of(problem).alone and closing_of(problem).patient == 2
-    large = beside(2_001)
-    assert type(closing_of(large)) is Closing and type(closing_of(beside(2_000))) is BySize
+    assert type(closing_of(beside(4_001))) is Closing and type(closing_of(beside(4_000))) is BySize
     many = beside(400, [one | {"decimals": 2} for one in ENTRIES[:1]] * (BRIEF // 12 + 1) + ENTRIES[2:])
     assert type(closing_of(many)) is Closing
 
@@ -165,6 +164,6 @@ def test_fewer_numbers_stay_far_than_with_swaps_that_add_up(monkeypatch):
         return sum(int((~one.recompute(synthetic).near).sum()) for one in problem.released)
 
     in_turn = [far(seed) for seed in range(1, 4)]
-    monkeypatch.setattr(by_size, "PEOPLE", 0)
+    monkeypatch.setattr(by_size, "PEOPLE", (0, 0))
     added_up = [far(seed) for seed in range(1, 4)]
     assert np.mean(in_turn) < np.mean(added_up) - 2.0, (in_turn, added_up)

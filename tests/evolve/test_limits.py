@@ -66,10 +66,10 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "by_size.TURNS", "by_size.SEEN", "by_size.PROPOSALS", "by_size.HEATS", "by_size.PACE", "by_size.LEAST",
     "by_size.COARSE", "by_size.PEOPLE", "by_size.EACH", "in_pairs.TRIES", "in_pairs.ALONE", "in_pairs.AGREE",
     "in_pairs.HELD",
-    # a pool drawn anew: how far equations are weighed, records of small cells; changes looked at one by one
+    # a pool drawn anew: how far equations are weighed, records of small cells
     "calibrated.ANEW", "calibrated.LOOSE", "calibrated.PINNED", "asked.FOLLOWS", "redrawn.LEAST", "redrawn.OWN",
-    "redrawn.FELT", "around._NOISE", "closing.LARGE", "one_by_one.TURNS", "one_by_one.RECORDS", "one_by_one.PAIRS",
-    "one_by_one.ALONE", "one_by_one.WEIGHED", "one_by_one.MADE",
+    "redrawn.FELT", "around._NOISE", "closing.LARGE",
+    "candidate.FEW",  # of how many records those changed are counted alone
 }  # fmt: skip
 
 

@@ -37,7 +37,8 @@ TURNS = 8, 4  # rounds in a generation; beside tables, where they take longer
 TRIES, SEEN = 15, 250  # changes drawn of a record; records of which changes are summed up
 PROPOSALS, HEATS = 30_000, (1.0, 0.02)  # of annealing in a round; first and last, of the mean square of what is missed
 COARSE = 10.0  # times 1 % of a sampling error that half a digit is
-PEOPLE, EACH = 4, 60  # times TUNING.anew, and times the numbers: records up to which it is done so
+PEOPLE = 4, 8  # times TUNING.anew: records up to which it is done so; beside tables
+EACH = 60  # times the numbers: the same
 PACE, LEAST = (0.7, 1.3), 10  # records of the next round, after one without gain and one with; at least
 
 
@@ -206,6 +207,6 @@ def closing_of(problem: Problem) -> Closing:
     # of many numbers a start takes long, and they come near slowly, but surely
     brief = models > BRIEF and problem.n_records > LARGE
     swaps = Closing(brief=brief, few=few, again=few or numbers <= MANY) if beside else None
-    if problem.n_records <= min(PEOPLE * TUNING.anew, EACH * numbers) and (not beside or 0 < models <= BRIEF):
+    if problem.n_records <= min(PEOPLE[beside] * TUNING.anew, EACH * numbers) and (not beside or 0 < models <= BRIEF):
         return BySize(few=True, after=swaps)
     return swaps or Freely(few=few)

@@ -14,6 +14,7 @@ from outrisk.evolve.problem import Problem
 from outrisk.evolve.start import Draw
 from outrisk.problem.blocks import Array, breaks_rule
 
+FEW = 8  # times the records changed that all are, or more, where totals follow from these alone
 _REDRAWS = 1000  # rounds of drawing records again that break a rule
 
 
@@ -36,6 +37,17 @@ class Candidate:
         np.copyto(self.codes, other.codes)
         np.copyto(self.totals, other.totals)
         del self.fitness.values
+
+    def changed_from(self, other: Candidate, problem: Problem) -> None:
+        """Work out the totals of data that were changed from another candidate's: by the changed records alone, where
+        these are few.
+        """
+        changed = (self.codes != other.codes).any(axis=1)
+        if FEW * changed.sum() > len(changed):
+            self.totals = problem.totals(self.codes)
+        else:
+            before, after = (problem.totals(each.codes[changed]) for each in (other, self))
+            self.totals = other.totals + (after - before)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Candidate:
         twin = Candidate(self.codes.copy(), self.totals.copy())

@@ -25,7 +25,6 @@ from outrisk.evolve.compiled import cube
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.mending import MOST
-from outrisk.evolve.one_by_one import one_by_one
 from outrisk.evolve.schedule import STILL
 from outrisk.evolve.swaps import Edits, aimed, changes_by, draw_swaps, drawn_alike, within
 from outrisk.evolve.tilted import INSIDE
@@ -95,12 +94,6 @@ class Closing:
         """
         return self.alone or not (self.brief or self.few)
 
-    @property
-    def by_turns(self) -> bool:
-        """Whether this round goes change by change: every other one, where many have not brought all numbers near."""
-        late = self.rounds >= 2 * TUNING.stuck and not self.arrived
-        return late and self.rounds % 2 == 1 and not (self.alone or self.brief)
-
     def now(self, near: bool) -> Closing:
         """The state of what closes in, whether or not all numbers have been `near`."""
         return self
@@ -150,9 +143,11 @@ class Closing:
         return wanted if self.emphasis is None else np.asarray(wanted / self.emphasis[equations.number])
 
     def _free(self, equations: Equations) -> Array:
-        """By how much each number (q,) may be off for nothing: by most of what makes it near, until all have been."""
+        """By how much each number (q,) may be off for nothing: of many numbers by most of what makes it near, until all
+        have been.
+        """
         near = np.maximum(NEAR * equations.error, _digits(equations))
-        return np.zeros(len(near)) if self.arrived else np.asarray(INSIDE * near)
+        return np.asarray(INSIDE * near) if self.brief and not self.arrived else np.zeros(len(near))
 
     def _missing(self, equations: Equations) -> Array:
         """What numbers (q,) miss."""
@@ -202,9 +197,6 @@ class Closing:
         """One round, in place. Returns whether, to first order, it gains."""
         scale = self.scale(equations)
         missing, free = self._missing(equations) / scale, self._free(equations) / scale
-        if self.by_turns:
-            left = one_by_one(codes, equations, missing, scale, free, rng)
-            return _squares(self._beyond(equations, left * scale) / scale) < self.merit(equations)
         asked, wide = self._asked(equations, missing, free)
         loose = bool(free.any())
         edits = self._drawn(codes, equations, linear, asked, rng)
@@ -248,7 +240,7 @@ class Closing:
             kept = sums if kept is None else sums.beside(kept.without(sums.record))
         who = drawn_from(equations, asked, codes, kept, TUNING.swaps // 3, rng)
         alike, sorted_ = np.array_split(who, 2)
-        found = self._swaps(codes, equations, linear, alike[:SEEN], sorted_, rng)
+        found = self._swaps(codes, equations, linear, alike[:SEEN], sorted_[:SEEN], rng)
         return within(linear.problem, codes, kept.beside(found) if kept is not None else found, equations.room, rng)
 
     def _swaps(

@@ -93,11 +93,10 @@ class _Search:
                 self.linear = replace(self.linear, informations=self.problem.informations(self.candidate.codes))
             stop, errors = self._judge(number)
             best, of_best = self.candidate, errors
-            if stop == "near":
-                assert self.settled.candidate is not None
-                assert self.settled.errors is not None
-                best, of_best = self.settled.candidate, self.settled.errors
-            elif self.schedule.phase != "approach" and stop != "matched":
+            if stop != "matched" and self.settled.sure is not None:
+                assert self.settled.sure_errors is not None
+                best, of_best = self.settled.sure, self.settled.sure_errors
+            elif stop != "matched" and self.schedule.phase != "approach":
                 assert self.nearest.candidate is not None
                 assert self.nearest.errors is not None
                 best, of_best = self.nearest.candidate, self.nearest.errors
@@ -266,8 +265,8 @@ class _Search:
         return (child, found.errors) if found.errors.matched > errors.matched and found.far <= far else None
 
     def _around(self, child: Candidate) -> Linear:
-        """The linear map around a data set whose records have been changed."""
-        child.totals = self.problem.totals(child.codes)
+        """The linear map around a data set whose records have been changed from the present one's."""
+        child.changed_from(self.candidate, self.problem)
         return self._linearise(child)
 
     def _linearise(self, candidate: Candidate | None = None) -> Linear:
