@@ -130,11 +130,6 @@ def unpolished(rows, shares, asked, order, polish, rng):
     return balanced(rows, shares, asked, order, 0, rng)
 
 
-def nothing(_, equations):
-    """By how much numbers may be off for nothing while they close in."""
-    return np.zeros(len(equations.half))
-
-
 def by_sorting(problem, codes, who, kept, ranges, rng):
     """Swaps drawn by sorting, where they would be drawn between records alike in most."""
     return draw_swaps(problem, codes, who, kept, kept, rng)
@@ -171,7 +166,6 @@ SWITCHES = {  # operator: settings, constants of the tuning, (place, name, what 
     "no closing in": ({}, {}, [(schedule, "applies", NEVER), (schedule, "closes", NEVER)]),
     "closing in without the cube": ({}, {}, [(closing, "balanced", by_chance)]),
     "closing in, no annealing": ({}, {}, [(closing, "balanced", unpolished), (closing, "SWEEPS", 1)]),
-    "closing in, near is not as good as met": ({}, {}, [(closing.Closing, "_free", nothing)]),
     "closing in, one start": ({}, {"anew": 0}, [(closing.Closing, "in_vain", lambda *_: False)]),
     "closing in, no round without gain goes on": ({}, {}, [(closing, "KICKS", (0, 0))]),
     "closing in, values changed of any records": ({}, {}, [(swaps, "_changes", of_any)]),

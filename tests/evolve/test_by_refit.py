@@ -151,12 +151,13 @@ def test_a_run_that_is_cut_off_has_the_data_set_that_a_refit_bore_out(tipped):
     """It says that all numbers are near, so it is that of them that a refit was asked about."""
     problem, candidate = tipped
     search = _Search(problem, preset("fast"), np.random.default_rng(1))
-    errors, sure = search.linear.errors(search.candidate.totals), deepcopy(candidate)
-    search.settled.sure, search.settled.sure_errors = sure, errors
-    search.nearest.see(candidate, errors, 0)
+    search.schedule.phase = "together"
+    errors = search.linear.errors(search.candidate.totals)
+    search.settled.sure, search.settled.sure_errors = deepcopy(candidate), replace(errors, missed=0.5)
+    search.nearest.see(search.candidate, replace(errors, missed=0.0), 0)
     generation = next(search.run(1))
     assert generation.near and not generation.stop
-    assert np.array_equal(generation.codes, sure.codes) and generation.errors is errors
+    assert np.array_equal(generation.codes, candidate.codes) and generation.errors is search.settled.sure_errors
 
 
 def test_a_later_near_data_set_is_refitted_now_and_then(monkeypatch, tipped):

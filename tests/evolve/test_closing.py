@@ -125,6 +125,16 @@ def test_a_round_keeps_tables_of_counts_and_brings_all_else_nearer(problem, begu
     assert closing.merit(equations) < 0.5 * far
 
 
+def test_swaps_of_either_kind_are_drawn_among_so_many_records(problem, begun, monkeypatch):
+    candidate, linear, rng = begun
+    closing = Closing()
+    equations = closing.look(linear, candidate, True)
+    equations = replace(equations, missing=np.zeros(len(equations.missing)))
+    monkeypatch.setattr(module, "SEEN", 100)
+    edits = closing._drawn(candidate.codes, equations, linear, equations.missing, rng)
+    assert 20 < len(np.unique(edits.record)) <= 200
+
+
 def test_a_number_printed_coarsely_comes_back_towards_its_digits(problem, begun):
     """Of 80 sampling errors, of which it is two outside: in the rounds it goes some way, as all other numbers near."""
     candidate, _, rng = begun

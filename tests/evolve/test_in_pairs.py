@@ -20,6 +20,7 @@ from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
 from outrisk.evolve.swaps import changes_by, effects_of
+from outrisk.evolve.tuning import TUNING
 from outrisk.microdata import Microdata, from_frame, infer_codebook
 from outrisk.outputs import release
 from outrisk.outputs.base import support_frame
@@ -133,6 +134,7 @@ def test_pairs_take_turns_where_room_is_short():
 def test_it_is_for_few_people_and_numbers(problem):
     assert closing_of(problem).beside and not closing_of(problem).alone and closing_of(problem).patient == 2
     assert type(closing_of(beside(4_001))) is Closing and type(closing_of(beside(4_000))) is BySize
+    assert closing_of(beside(2_001)).last and not closing_of(beside(2_000)).last
     many = beside(400, [one | {"decimals": 2} for one in ENTRIES[:1]] * (BRIEF // 12 + 1) + ENTRIES[2:])
     assert type(closing_of(many)) is Closing
 
@@ -142,6 +144,17 @@ def test_once_all_have_been_near_swaps_bring_numbers_to_their_digits(problem):
     assert closing.now(False) is closing and closing.now(True) is closing.after and type(closing.after) is Closing
     alone = closing_of(beside(400, ENTRIES[:2]))
     assert type(alone) is BySize and alone.now(True) is alone and alone.alone
+
+
+@pytest.mark.parametrize(("ends", "stop"), [(True, "near"), (False, "")])
+def test_beyond_few_people_a_run_ends_where_what_follows_stands_still(ends, stop):
+    search = _Search(beside(300), preset("fast"), np.random.default_rng(1))
+    for _ in search.run(0):
+        if search.settled.sure is not None:
+            break
+    assert search.schedule.phase == "closing"
+    search.closing.ends, search.closing.after.idle = ends, 2 * TUNING.stuck
+    assert search._judge(999)[0] == stop
 
 
 def test_what_changes_add_is_what_two_records_add(problem, mended):

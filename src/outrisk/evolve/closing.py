@@ -2,11 +2,10 @@
 
 Around a data set that is near, every number changes by a sum over records (around.py). A batch of swaps that leave
 tables of counts as they are is drawn, and those of them are made whose changes of all other numbers add up to what
-these miss (balance.py). Until all have been near, those that are count as met: to bring them nearer would take from the
-last few what these need. What is left is due to the few swaps that are whole for no other reason than that they must
-be, so it is of the size of a swap: as numbers come nearer, smaller ones are used, between records that are nearly
-alike. A search that makes a swap where it alone does good has to go along a narrow valley, in which nearly every swap
-makes some number worse.
+these miss (balance.py). What is left is due to the few swaps that are whole for no other reason than that they must be,
+so it is of the size of a swap: as numbers come nearer, smaller ones are used, between records that are nearly alike. A
+search that makes a swap where it alone does good has to go along a narrow valley, in which nearly every swap makes some
+number worse. Of many numbers, which have few rounds, those that are near count as met until all have been.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from outrisk.problem.blocks import Array
 from outrisk.problem.refit import NEAR
 
 SWEEPS = 100  # of annealing over all swaps, at the end of a round
-SEEN = 40_000  # records of which it is asked how they bear on a number
+SEEN = 40_000  # records of which it is asked how they bear on a number, or that swaps of either kind are drawn among
 KICK = 3  # rounds without gain, the last of which goes on all the same
 KICKS = 30, 8  # such rounds, at most; of few people
 PATIENT = 3, 5  # times STILL that it goes on with no nearer data set; of few people

@@ -21,7 +21,7 @@ class Generation:
     """State after a generation: the best candidate (do not change it), its errors, why the run stops if it does.
 
     state: what another search can go on from, asked for before the next generation is; None where there is none.
-    near: whether a refit has had all numbers of a data set at their digits or within 1 % of their sampling error.
+    near: whether a refit has had all numbers of this data set at their digits or within 1 % of their sampling error.
     """
 
     number: int

@@ -303,7 +303,8 @@ class _Search:
         last = number == self.settings.generations
         patience = self.settings.patience / (2.0 if near else 1.0)
         stalled = 0 < patience <= waited and not self.schedule.closing
-        stalled |= patience > 0 and near and self.closing.last and self.closing.ended(self.nearest.waited, True)
+        ended = self.closing.now(near).ended(self.nearest.waited, near)
+        stalled |= patience > 0 and near and self.closing.last and ended
         if near and (last or stalled) and not self.settled.stands():
             near, stalled, self.standstill = False, False, Standstill(since=number)
         if stalled and not near and not last and self._may_choose_otherwise():
