@@ -294,7 +294,10 @@ RELEASES = {
         f"a logit beside quartiles of {n:,}": partial(census, n=n, entries=BESIDE_QUARTILES)
         for n in (400, 1_500, 8_000)
     },
-    **{f"regressions beside quartiles of {n:,}": partial(census, n=n, entries=QUARTILES) for n in (400, 1_500, 8_000)},
+    **{
+        f"regressions beside quartiles of {n:,}": partial(census, n=n, entries=QUARTILES)
+        for n in (400, 1_500, 3_000, 8_000)
+    },
     **{f"wages of {n:,}": partial(incomes, n=n, entries=WAGES) for n in (400, 3_000, 25_000)},
     **{f"means of wages of {n:,}": partial(incomes, n=n, entries=ONE_OF_WAGES) for n in (400, 3_000)},
     **{f"crossed means of {n:,}": partial(incomes, n=n, entries=CROSSED) for n in (400, 3_000, 25_000)},
@@ -302,6 +305,7 @@ RELEASES = {
     **{f"a regression beside wages of {n:,}": partial(incomes, n=n, entries=OF_WAGES) for n in (400, 3_000)},
     **{f"capital gains of {n:,}": partial(incomes, n=n, entries=GAINS) for n in (400, 3_000)},
     "census 2,000": partial(census, n=2_000, entries=EVERYDAY),
+    "census 3,000": partial(census, n=3_000, entries=EVERYDAY),
     "fair regressions": fair,
     "half of fair regressions": partial(fair, half=1),
     "another half of fair regressions": partial(fair, half=3),  # of five, that which most was missing of
