@@ -178,7 +178,10 @@ def test_a_round_says_whether_it_gains_to_first_order(problem, begun, monkeypatc
     monkeypatch.setattr(Closing, "short", lambda *_: np.arange(1))
     assert not closing.round(candidate.codes, equations, linear, rng) and np.array_equal(candidate.codes, before)
     monkeypatch.undo()
-    all_made = lambda rows, _, asked, *__: (np.ones(len(rows), np.bool_), rows.sum(axis=0) - asked)  # noqa: E731
+
+    def all_made(rows, shares, asked, *_):
+        return np.ones(len(rows), np.bool_), rows.sum(axis=0) - asked
+
     monkeypatch.setattr(module, "balanced", all_made)
     monkeypatch.setattr(module, "SWEEPS", 0)
     assert not closing.round(candidate.codes, equations, linear, rng) and not np.array_equal(candidate.codes, before)
