@@ -62,12 +62,53 @@ def test_runs_that_have_ended_are_done_as_they_would_have_been(tmp_path, backend
         plain.directory.discard()
 
 
+@pytest.mark.parametrize("backend", ["threads", "fork"])
+def test_runs_that_have_not_go_on_where_they_were(tmp_path, monkeypatch, backend):
+    """Beside a study that is carried out without a forecast, where they begin."""
+    longer = LONG | {"evolve": {"generations": 2 * FEW, "patience": 0}, "study": {"runs": 1, "folds": [1, 2]}}
+    (tmp_path / "plain").mkdir()
+    foretold, plain = prepared(tmp_path, longer), prepared(tmp_path / "plain", longer)
+    foretold.backend, found, heard = Backend(backend), [], {"foretold": [], "plain": []}
+    monkeypatch.setattr("outrisk.assess.study_run.TRIED", 0.0)
+    monkeypatch.setattr("outrisk.assess.study_run.forecast", lambda *of: found.append(forecast(*of)))
+
+    def watch(whose):
+        return lambda fold, _, number, share: heard[whose].append((fold.name, number))
+
+    with foretold, plain:
+        foretold.fork()
+        foretold.foretell(Event(), lambda _: None)
+        assert foretold.keeps and not foretold.done and found[0].likely > 0
+        foretold.carry_out(Event(), watch("foretold"), lambda _: None)
+        plain.carry_out(Event(), watch("plain"), lambda _: None)
+        for job in foretold.jobs:
+            (result,) = (result for result in foretold.done.values() if result.job.name == job.name)
+            (other,) = (result for result in plain.done.values() if result.job.name == job.name)
+            assert np.array_equal(result.synthetic.codes, other.synthetic.codes)
+            assert repr(result.measures) == repr(other.measures)
+            assert [step.mae for step in result.trajectory] == [step.mae for step in other.trajectory]
+            assert [each.generation for each in result.snapshots] == [each.generation for each in other.snapshots]
+        foretold.directory.discard()
+        plain.directory.discard()
+    first = {name: min(number for fold, number in heard["foretold"] if fold == name) for name in ("whole", "1", "2")}
+    assert sorted(first.values()) == [0, FEW + 1, FEW + 1]  # as many were tried as go side by side
+    assert ("1", 0) in heard["plain"]
+
+
+def test_seconds_that_a_run_was_tried_in_are_not_to_come(tmp_path):
+    run = prepared(tmp_path)
+    half = next(job for job in run.jobs if job.fold.level == 2)
+    trial = Trial({2: Timing(2.0, 0.5, 3.0, 80)}, 40.0, 100.0, spent={half: 8.0})
+    assert trial.run(half, 40.0) == pytest.approx(2.0 + 0.5 * 40 - 8.0 + 3.0)
+    assert trial.run(half, 0.0) == pytest.approx(3.0)  # it has had more than it was to have
+
+
 def test_generations_seen_over_ends(tmp_path, monkeypatch):
     """Two ends in 60 and 20 generations and one cut off at 10 are 90; the typical number is one more end."""
     run = prepared(tmp_path)
     typical = typical_generations(run.jobs[0])
-    ends = [(60, "matched"), (20, "near"), (10, "time")]
-    begun = [_Begun(run.jobs[0], SimpleNamespace(generations=g, stop=stop), 1.0) for g, stop in ends]
+    ends = [(60, "matched"), (20, "near"), (10, "tried")]
+    begun = [_Begun(run.jobs[0], SimpleNamespace(generations=g, stop=stop), 1.0, 0.0) for g, stop in ends]
     assert forecasting._generations(run.jobs[0], begun) == pytest.approx((90 + typical) / 3)
     assert forecasting._generations(run.jobs[0], begun[2:]) == pytest.approx(10 + typical)
     assert forecasting._generations(run.jobs[0], begun[:2]) == pytest.approx(40)
@@ -92,7 +133,7 @@ def test_no_run_is_begun_that_would_be_cut_off_where_one_of_its_level_has_ended(
 
     def performed(job, halt):
         now[0] += 0.4
-        return SimpleNamespace(stop="matched", job=job)
+        return SimpleNamespace(stop="matched", job=job, seconds=0.4)
 
     monkeypatch.setattr(forecasting, "perform", performed)
     monkeypatch.setattr(forecasting, "time", SimpleNamespace(perf_counter=lambda: now[0]))

@@ -48,9 +48,9 @@ class Checkpoints:
         self.last = found.seconds if found else 0.0
         return found
 
-    def see(self, seconds: float, halted: bool, make: Callable[[], Checkpoint]) -> None:
-        """Keep a checkpoint where it is time for one."""
-        due = self.last + (min(PARTING, self.every) if halted else self.every)
+    def see(self, seconds: float, halted: bool, make: Callable[[], Checkpoint], put_by: bool = False) -> None:
+        """Keep a checkpoint where it is time for one, and of a run that is put by."""
+        due = self.last + (0.0 if put_by else min(PARTING, self.every) if halted else self.every)
         if self.folder is None or seconds < due or not self.folder.is_dir():
             return
         self.last = seconds

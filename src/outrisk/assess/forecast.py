@@ -2,9 +2,9 @@
 
 As many runs as go side by side are tried side by side, so that what they take from each other, and what else the
 machine does, is in the time of a generation. Runs that end within these seconds tell how many generations runs of this
-study need, and are kept as the runs they are; what others came to is thrown away. How many generations those need is
-not known: as many as runs of the same make have needed count as one more that has ended, and the whole budget is the
-most.
+study need, and are kept as the runs they are; others are put by, and go on later from where they were. How many
+generations those need is not known: as many as runs of the same make have needed count as one more that has ended, and
+the whole budget is the most.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import Any
 
@@ -21,6 +21,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from outrisk.assess import efforts
+from outrisk.assess.checkpoint import Checkpoints
 from outrisk.assess.contributions.subset_runs import SubsetJob
 from outrisk.assess.kept import packed, unpacked
 from outrisk.assess.run import Job, RunResult, perform
@@ -61,18 +62,21 @@ class Timing:
 @dataclass(frozen=True)
 class Trial:
     """What runs take, by the level of their fold, the first tried being the first; generations that they likely have;
-    MB of all that were tried; those that have come to their end.
+    MB of all that were tried; those that have come to their end, and seconds of evolution that others need no more.
     """
 
     timings: Mapping[int, Timing]
     generations: float
     memory: float
     ended: frozenset[Job] = frozenset()
+    spent: Mapping[Job, float] = field(default_factory=dict)
 
     def run(self, job: Job, generations: float) -> float:
-        """Seconds of a run of so many generations; where none of its level was tried, by the number of its records."""
+        """Seconds that a run of so many generations still takes; where none of its level was tried, by the number of its
+        records.
+        """
         timing, scale = self._timing(job)
-        return self.evolution(job, generations) + scale * timing.measures
+        return max(0.0, self.evolution(job, generations) - self.spent.get(job, 0.0)) + scale * timing.measures
 
     def evolution(self, job: Job, generations: float) -> float:
         """Seconds of its evolution."""
@@ -90,16 +94,17 @@ class Trial:
 
 @dataclass(frozen=True)
 class _Begun:
-    """A run that was begun: its result, and the seconds it took with its measures."""
+    """A run that was begun: its result, and the seconds it took, and those of it for refits and measures."""
 
     job: Job
     result: RunResult
     seconds: float
+    measures: float
 
     @property
     def ended(self) -> bool:
         """Whether it came to its own end."""
-        return self.result.stop != "time"
+        return self.result.stop != "tried"
 
 
 def tried(
@@ -123,10 +128,10 @@ def tried(
         asked = [(place(smallest), [place(job) for job in part], seconds) for part in parts]
         every = list[_Begun]()
 
-        def heard(_: int, what: tuple[int, dict[str, Any], float]) -> None:
-            at, result, took = what
+        def heard(_: int, what: tuple[int, dict[str, Any], float, float]) -> None:
+            at, result, *seconds = what
             job: Job = forked.shared.jobs[at]
-            every.append(_Begun(job, unpacked(job, result), took))
+            every.append(_Begun(job, unpacked(job, result), *seconds))
             if every[-1].ended:
                 finished(every[-1].result)
 
@@ -151,11 +156,12 @@ def tried(
         _generations(jobs[0], every),
         max(0.0, _memory_with(forked) - before),
         frozenset(each.job for each in every if each.ended),
+        {each.job: each.result.seconds for each in every if each.job.folder is not None},
     )
 
 
 def _load(smallest: Job) -> None:
-    settings = replace(smallest.settings, generations=1)
+    settings = replace(smallest.settings, generations=1, start="uniform")  # others may take many times as long
     deque(evolve(smallest.problem, settings, np.random.default_rng(0)), maxlen=0)
 
 
@@ -174,7 +180,7 @@ def _begun_there(here: Here, smallest: int, places: Sequence[int], seconds: floa
         _load(job)
         begun = _begun([here.shared.jobs[place] for place in places], seconds, here.halt)
         for place, each in zip(places, begun, strict=False):
-            here.tell((place, packed(each.result), each.seconds))
+            here.tell((place, packed(each.result), each.seconds, each.measures))
 
     return efforts.counted(job, begin)[1]
 
@@ -197,11 +203,12 @@ def _begun(jobs: Sequence[Job], seconds: float, halt: Stop) -> Iterator[_Begun]:
         alike = [each.seconds for each in found if each.job.fold.level == job.fold.level]
         if alike and clock + max(alike) > until:
             break
-        limit = max(0.0, min(until - clock, job.time_limit or seconds))
-        result = perform(replace(job, folder=None, time_limit=limit, least=FEW), halt)
+        before = Checkpoints(job.folder, job.name).read()
+        result = perform(replace(job, tried=max(0.0, until - clock), least=FEW), halt)
         if result is None:
             break
-        found.append(_Begun(job, result, time.perf_counter() - clock))
+        took, evolved = time.perf_counter() - clock, result.seconds - (before.seconds if before else 0.0)
+        found.append(_Begun(job, result, took, took - evolved))
         yield found[-1]
         if time.perf_counter() >= until:
             break
@@ -217,7 +224,7 @@ def _timing(begun: Sequence[_Begun]) -> Timing:
     return Timing(
         start=min(each[0] for each in steps),
         generation=sum(each[-1] - each[0] for each in later) / max(1, sum(len(each) - 1 for each in later)),
-        measures=min(each.seconds - each.result.seconds for each in begun),
+        measures=min(each.measures for each in begun),
         n_records=begun[0].job.problem.n_records,
     )
 

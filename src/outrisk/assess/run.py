@@ -57,7 +57,8 @@ class Job:
     suite: Suite
     workers: int  # threads inside the run
     time_limit: float | None = None  # seconds of evolution; None: as many as it takes
-    least: int = 0  # generations that there are before a time limit counts
+    tried: float | None = None  # seconds after which it is put by, to be gone on with later; None: it comes to its end
+    least: int = 0  # generations that it has before that
     folder: Path | None = None  # where checkpoints are kept; None: nowhere
     every: float = EVERY  # seconds between them
 
@@ -128,7 +129,7 @@ class _Trace:
         numbers, codes = [number for number, _ in self.kept], [codes for _, codes in self.kept]
         return Checkpoint(state, self.steps, numbers, codes, self.error, self.seconds)
 
-    def add(self, job: Job, generation: Generation, seconds: float, last: bool) -> None:
+    def add(self, job: Job, generation: Generation, seconds: float) -> None:
         errors, self.seconds = generation.errors, seconds
         self.steps.append(
             Step(
@@ -142,9 +143,13 @@ class _Trace:
                 matched=errors.matched,
             )
         )
-        falls = errors.mae < self.error / _STEP and len(self.kept) < _MOST_SNAPSHOTS
-        if falls or last:
+        if errors.mae < self.error / _STEP and len(self.kept) < _MOST_SNAPSHOTS:
             self.error = errors.mae
+            self.kept.append((generation.number, generation.codes))
+
+    def end(self, generation: Generation) -> None:
+        """The last snapshot is of the last generation."""
+        if not self.kept or self.kept[-1][0] != generation.number:
             self.kept.append((generation.number, generation.codes))
 
 
@@ -152,20 +157,24 @@ def _evolved(job: Job, halt: Stop | None, watcher: Watcher | None) -> tuple[_Tra
     """The trace of a run's evolution, from its last checkpoint on, and why it stopped; None if it was halted."""
     checkpoints = Checkpoints(job.folder, job.name, job.every)
     trace, stop = _Trace.begun(job, checkpoints.read()), ""
-    clock = time.perf_counter() - trace.seconds
+    before = trace.seconds
+    clock = time.perf_counter() - before
     for generation in evolve(job.problem, job.settings, np.random.default_rng(job.seed), job.workers, trace.state):
         seconds = time.perf_counter() - clock
-        late = job.time_limit is not None and seconds >= job.time_limit and generation.number >= job.least
-        stop = generation.stop or ("time" if late else "")
-        trace.add(job, generation, seconds, bool(stop))
+        late = job.time_limit is not None and seconds >= job.time_limit
+        enough = job.tried is not None and seconds - before >= job.tried and generation.number >= job.least
+        stop = generation.stop or ("time" if late else "tried" if enough else "")
+        trace.add(job, generation, seconds)
         if watcher is not None:
             watcher(job.fold, job.run, generation.number, generation.errors.share)
         halted = halt is not None and halt.is_set()
-        if generation.state is not None and not stop:
-            checkpoints.see(seconds, halted, lambda of=generation.state: trace.checkpoint(of()))  # type: ignore[misc]
+        if generation.state is not None and stop in ("", "tried"):
+            state = generation.state
+            checkpoints.see(seconds, halted, lambda of=state: trace.checkpoint(of()), enough)  # type: ignore[misc]
         if halted:
             return None
         if stop:
+            trace.end(generation)
             break
     return trace, stop
 
