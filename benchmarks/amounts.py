@@ -7,8 +7,8 @@ A row for each release and seed: the marginal risk at the variables of the relea
 
     python benchmarks/amounts.py --columns
 
-One linear programme of what "a table and an ols" proves of the wages, by column generation and with all columns at
-once: unknowns, optimum, seconds of the processor.
+One linear programme of what "a table and an ols" proves of the wages, in tens and on coarser grids, by column
+generation and with all columns at once: kinds of records with the same keys, unknowns, optimum, processor seconds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from outrisk.codebook import Codebook, Variable
 from outrisk.microdata import from_frame
 from outrisk.prove import solver
 from outrisk.prove.budget import Budget
-from outrisk.prove.by_columns import MANY
 from outrisk.prove.programme import programme
 
 KEYS = ("age", "sex", "region", "edu")
@@ -47,8 +46,8 @@ RELEASES: dict[str, list[dict[str, Any]]] = {
 }
 
 
-def people(n: int, seed: int) -> tuple[pd.DataFrame, Codebook]:
-    """Wages, log-normal around what age, sex and education make of them, in tens."""
+def people(n: int, seed: int, step: int = 10) -> tuple[pd.DataFrame, Codebook]:
+    """Wages, log-normal around what age, sex and education make of them, in steps of so much."""
     rng = np.random.default_rng(seed)
     levels = {"sex": ("f", "m"), "region": ("east", "north", "south", "west"), "edu": ("high", "low", "middle")}
     frame = pd.DataFrame(
@@ -56,10 +55,10 @@ def people(n: int, seed: int) -> tuple[pd.DataFrame, Codebook]:
     )
     log = 6.9 + 0.01 * (frame["age"] - 40) + 0.15 * (frame["sex"] == "m") + 0.35 * (frame["edu"] == "high")
     wage = np.exp(log - 0.2 * (frame["edu"] == "low") + rng.normal(0, 0.35, n))
-    frame["wage"] = np.clip((wage / 10).round() * 10, 0, 6000).astype(int)
+    frame["wage"] = np.clip((wage / step).round() * step, 0, 6000).astype(int)
     variables = [Variable("age", "integer", tuple(range(18, 66)))]
     variables += [Variable(name, "categorical", each) for name, each in levels.items()]
-    return frame, Codebook((*variables, Variable("wage", "integer", tuple(range(0, 6001, 10)))))
+    return frame, Codebook((*variables, Variable("wage", "integer", tuple(range(0, 6001, step)))))
 
 
 def row(name: str, n: int, seed: int) -> str:
@@ -79,17 +78,20 @@ def row(name: str, n: int, seed: int) -> str:
 
 
 def columns(n: int, seed: int) -> None:
-    """One programme, solved both ways."""
-    frame, book = people(n, seed)
-    data = from_frame(frame, book)
-    codes = {name: data.codes[:, book.index(name)].astype(np.int64) for name in KEYS}
-    of = programme(book, problem_of(frame, RELEASES["a table and an ols"], book).released, n, codes, ["wage"])
-    objective = np.random.default_rng(seed).random(of.n_counts)
-    for name, from_columns in (("by column generation", MANY), ("at once", np.inf)):
-        solver.MANY = from_columns
-        started = time.process_time()
-        found = solver.Solver(of, Budget()).maximise(objective)
-        print(f"{name}: {of.n_counts:,} unknowns, {-found.fun:.4f}, {time.process_time() - started:.1f} s", flush=True)
+    """One programme on each grid, solved both ways."""
+    for step in (10, 50, 100, 200):
+        frame, book = people(n, seed, step)
+        data = from_frame(frame, book)
+        codes = {name: data.codes[:, book.index(name)].astype(np.int64) for name in KEYS}
+        released = problem_of(frame, RELEASES["a table and an ols"], book).released
+        of = programme(book, released, n, codes, ["wage"])
+        objective = np.random.default_rng(seed).random(of.n_counts)
+        for name, kinds in (("by column generation", 0), ("at once", np.inf)):
+            solver.MANY, solver.KINDS = 0, kinds
+            started = time.process_time()
+            found = solver.Solver(of, Budget()).maximise(objective)
+            took = time.process_time() - started
+            print(f"{name}: {of.n_kinds} kinds, {of.n_counts:,} unknowns, {-found.fun:.4f}, {took:.1f} s", flush=True)
 
 
 def main() -> None:

@@ -133,6 +133,14 @@ def test_column_generation_finds_what_all_columns_at_once_do(seed, monkeypatch):
         assert some.by_columns.here.sum() < of.matrix.shape[1]
 
 
+def test_few_kinds_of_records_are_solved_for_at_once_however_many_the_unknowns(monkeypatch):
+    monkeypatch.setattr(solver, "MANY", 1)
+    for kinds, by in ((by_columns.KINDS - 1, False), (by_columns.KINDS, True)):
+        data = records(1, 40, MANY[:kinds])
+        of, _ = asked(data, [means(data, "area")])
+        assert of.n_kinds == kinds and (Solver(replace(of, integer=0), Budget()).by_columns is not None) == by
+
+
 def test_numbers_that_contradict_each_other_are_found_out_by_columns_too(monkeypatch):
     monkeypatch.setattr(solver, "MANY", 1)
     data, others = records(1, 40, MANY[:150]), records(2, 40, MANY[:150])

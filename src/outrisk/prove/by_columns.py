@@ -15,7 +15,7 @@ from scipy.optimize import LinearConstraint, OptimizeResult, linprog
 from outrisk.problem.blocks import Array
 from outrisk.prove.budget import Budget
 
-MANY = 10_000  # columns from which it is quicker (benchmarks/amounts.py --columns)
+MANY, KINDS = 10_000, 100  # columns, and kinds of records, from which it is quicker (benchmarks/amounts.py --columns)
 _AT_ONCE = 3  # columns added of each group
 _FIRST = 5  # kinds of each group to begin with
 _NOTHING = 1e-7  # what HiGHS takes for 0: gains, and what constraints are broken by
@@ -41,7 +41,7 @@ class ByColumns:
         counts[:] = False
         counts[:, np.unique(np.linspace(0, kinds - 1, _FIRST).astype(int))] = True
         self.here[known] = True
-        self.fits = False  # whether the columns here have a solution
+        self.fits = len(known) > 0  # whether the columns here have a solution
 
     def maximise(self, objective: Array, budget: Budget) -> OptimizeResult:
         """As `scipy.optimize.milp`: x of all columns and `status` 0; 2 where nothing fits; 1 where it gave up."""

@@ -13,7 +13,7 @@ from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, milp
 from outrisk.errors import ProveError
 from outrisk.problem.blocks import Array
 from outrisk.prove.budget import Budget
-from outrisk.prove.by_columns import MANY, ByColumns
+from outrisk.prove.by_columns import KINDS, MANY, ByColumns
 from outrisk.prove.contradiction import contradiction
 from outrisk.prove.programme import Programme
 
@@ -81,10 +81,10 @@ class Solver:
 
     @cached_property
     def by_columns(self) -> ByColumns | None:
-        """For programmes of many columns in which nothing is whole."""
-        if len(self.most) < MANY or self.integer.any() or len(self.rows) > 1:
-            return None
+        """For programmes of many columns, of many kinds of records, in which nothing is whole."""
         of = self.of
+        if len(self.most) < MANY or of.n_kinds < KINDS or self.integer.any() or len(self.rows) > 1:
+            return None
         return ByColumns(self.rows[0], self.most, len(of.sizes), of.n_kinds, self.known)
 
     def _fitting(self, found: OptimizeResult) -> OptimizeResult:
