@@ -24,7 +24,7 @@ from outrisk.assess import efforts
 from outrisk.assess.checkpoint import Checkpoints
 from outrisk.assess.contributions.subset_runs import SubsetJob
 from outrisk.assess.kept import packed, unpacked
-from outrisk.assess.run import Job, RunResult, perform
+from outrisk.assess.run import Job, RunResult, evolved, perform
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.schedule import tightens
 from outrisk.evolve.settings import LocalSearchSettings
@@ -196,7 +196,11 @@ def _levels_by_turns(jobs: Sequence[Job], side_by_side: int) -> list[Job]:
 
 
 def _begun(jobs: Sequence[Job], seconds: float, halt: Stop) -> Iterator[_Begun]:
-    """Runs one after the other, until the time is up; none that would likely be cut off, of a level that is known."""
+    """Runs one after the other, until the time is up; none that would likely be put by, of a level that is known. The
+    first has its first generation before that, which loads what is still to be.
+    """
+    for job in jobs[:1]:
+        evolved(replace(job, tried=0.0, least=1), halt)
     found, until = list[_Begun](), time.perf_counter() + seconds
     for job in jobs:
         clock = time.perf_counter()
@@ -207,8 +211,9 @@ def _begun(jobs: Sequence[Job], seconds: float, halt: Stop) -> Iterator[_Begun]:
         result = perform(replace(job, tried=max(0.0, until - clock), least=FEW), halt)
         if result is None:
             break
-        took, evolved = time.perf_counter() - clock, result.seconds - (before.seconds if before else 0.0)
-        found.append(_Begun(job, result, took, took - evolved))
+        took = time.perf_counter() - clock
+        measures = took - result.seconds + (before.seconds if before else 0.0)
+        found.append(_Begun(job, result, took, measures))
         yield found[-1]
         if time.perf_counter() >= until:
             break
@@ -216,11 +221,11 @@ def _begun(jobs: Sequence[Job], seconds: float, halt: Stop) -> Iterator[_Begun]:
 
 def _timing(begun: Sequence[_Begun]) -> Timing:
     """Of runs of a level: means; the least of what comes before and after generations, as what measures need is loaded
-    in the first runs. A generation is as long as all of a run that came to its end, as the later half of those of
-    another.
+    in the first runs. A generation is as long as all after the first of a run that came to its end, as the later half
+    of those of another.
     """
     steps = [[step.seconds for step in each.result.trajectory] for each in begun]
-    later = [each[0 if one.ended else len(each) // 2 :] for one, each in zip(begun, steps, strict=True)]
+    later = [each[len(each) > 2 if one.ended else len(each) // 2 :] for one, each in zip(begun, steps, strict=True)]
     return Timing(
         start=min(each[0] for each in steps),
         generation=sum(each[-1] - each[0] for each in later) / max(1, sum(len(each) - 1 for each in later)),

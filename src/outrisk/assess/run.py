@@ -153,7 +153,7 @@ class _Trace:
             self.kept.append((generation.number, generation.codes))
 
 
-def _evolved(job: Job, halt: Stop | None, watcher: Watcher | None) -> tuple[_Trace, str] | None:
+def evolved(job: Job, halt: Stop | None = None, watcher: Watcher | None = None) -> tuple[_Trace, str] | None:
     """The trace of a run's evolution, from its last checkpoint on, and why it stopped; None if it was halted."""
     checkpoints = Checkpoints(job.folder, job.name, job.every)
     trace, stop = _Trace.begun(job, checkpoints.read()), ""
@@ -181,10 +181,10 @@ def _evolved(job: Job, halt: Stop | None, watcher: Watcher | None) -> tuple[_Tra
 
 def perform(job: Job, halt: Stop | None = None, watcher: Watcher | None = None) -> RunResult | None:
     """Carry out a run; None if it was halted before its end (an unfinished run is not kept)."""
-    evolved = _evolved(job, halt, watcher)
-    if evolved is None:
+    found = evolved(job, halt, watcher)
+    if found is None:
         return None
-    trace, stop = evolved
+    trace, stop = found
     snapshots: list[Snapshot] = []
     refits = list[Refit]()
     for number, synthetic, refits in _refitted(job, trace.kept):
