@@ -69,7 +69,7 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     # a pool drawn anew: how far equations are weighed, records of small cells
     "calibrated.ANEW", "calibrated.LOOSE", "calibrated.PINNED", "asked.FOLLOWS", "redrawn.LEAST", "redrawn.OWN",
     "redrawn.FELT", "around._NOISE", "closing.LARGE",
-    "candidate.LARGE", "candidate.FEW",  # of how many records those changed are counted alone
+    "candidate.FEW",  # of how many records those changed are counted alone
 }  # fmt: skip
 
 

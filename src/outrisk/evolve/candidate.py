@@ -14,7 +14,7 @@ from outrisk.evolve.problem import Problem
 from outrisk.evolve.start import Draw
 from outrisk.problem.blocks import Array, breaks_rule
 
-LARGE, FEW = 40_000, 8  # people, and times the records changed that they are, beyond which totals follow from these
+FEW = 8  # times the records changed that all are, beyond which totals follow from these
 _REDRAWS = 1000  # rounds of drawing records again that break a rule
 
 
@@ -39,11 +39,11 @@ class Candidate:
         del self.fitness.values
 
     def changed_from(self, other: Candidate, problem: Problem) -> None:
-        """Work out the totals of data that were changed from another candidate's: of many records by those changed
-        alone, where these are few. Of fewer records, that was measured to bring fewer numbers to their digits (`fair`).
+        """Work out the totals of data that were changed from another candidate's: by the records changed alone, where
+        these are few.
         """
         changed = (self.codes != other.codes).any(axis=1)
-        if len(changed) <= LARGE or FEW * changed.sum() > len(changed):
+        if FEW * changed.sum() > len(changed):
             self.totals = problem.totals(self.codes)
         else:
             before, after = (problem.totals(each.codes[changed]) for each in (other, self))
