@@ -250,6 +250,14 @@ def test_numbers_are_held_while_one_is_far_let_go_now_and_then_and_given_up_in_t
     assert tightness_after([80] * 20) == 1.0
 
 
+def test_it_ends_once_all_are_near_where_gains_bring_no_nearer_data_set_for_long():
+    """Two thirds of the time of a run would else go by for a digit now and then."""
+    assert Closing(rounds=40).ended(40, True)
+    assert not Closing(rounds=40).ended(40, False)
+    assert not Closing(rounds=40).ended(39, True)
+    assert not Closing(rounds=39).ended(40, True)
+
+
 def test_swaps_are_short_while_far_and_of_any_length_nearer():
     rng, closing = np.random.default_rng(1), Closing()
     assert {closing.reach(rng) for _ in range(9)} == {0.5}

@@ -34,7 +34,7 @@ from outrisk.side_by_side.forked import Forked, Here, Stop
 
 FEW = 12  # generations that are tried, at least: the first are of the approach
 TRIED = 4.0  # seconds that runs are begun in
-TYPICAL = {"tables": 45, "models": 12, "crowded": 200}  # generations of a run: of tables, of models alone, of both
+TYPICAL = {"tables": 45, "models": 12, "crowded": 100}  # generations of a run: of tables, of models alone, of both
 
 
 @dataclass(frozen=True)

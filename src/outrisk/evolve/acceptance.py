@@ -36,8 +36,8 @@ class Standstill:
 @dataclass
 class Settled:
     """The nearest data set so far of which every number is within 1 % of its sampling error to first order, if there is
-    one; the last that a refit agreed with; whether the former has had none yet, and in which generation one was asked
-    for last; and what numbers are beyond first order (total k,), once first order was not enough.
+    one; the nearest that a refit agreed with; whether the former has had none yet, and in which generation one was
+    asked for last; and what numbers are beyond first order (total k,), once first order was not enough.
     """
 
     problem: Problem
@@ -80,7 +80,7 @@ class Settled:
         found, self.unasked = by_refit(self.problem, self.candidate), False
         if not found.near or found.errors.matched != self.errors.matched:
             self.beyond = found.beyond
-        if found.near:
+        if found.near and (self.sure_errors is None or found.errors.missed < self.sure_errors.missed):
             self.sure, self.sure_errors = self.candidate, found.errors
         self.candidate, self.errors = self.sure, self.sure_errors
         return self.candidate is not None

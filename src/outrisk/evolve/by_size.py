@@ -44,14 +44,12 @@ PACE, LEAST = (0.7, 1.3), 10  # records of the next round, after one without gai
 
 @dataclass
 class BySize(Freely):
-    """The state: what brings numbers to their digits beside tables, once all have been near; whether the run ends where
-    that stands still; the size, in what a number may miss, below which changes are left for later; how many records, or
-    pairs of them, a round looks at; and while S stands, which equations it is for (q,), what each may miss (q,), and
-    the root of (I + S)^-1, (q, q).
+    """The state: what brings numbers to their digits beside tables, once all have been near; the size, in what a number
+    may miss, below which changes are left for later; how many records, or pairs of them, a round looks at; and while S
+    stands, which equations it is for (q,), what each may miss (q,), and the root of (I + S)^-1, (q, q).
     """
 
     after: Closing | None = None
-    ends: bool = False
     size: float = SIZES[0]
     some: float = float(TUNING.anew)
     keys: NDArray[np.int64] | None = None
@@ -91,8 +89,8 @@ class BySize(Freely):
 
     @property
     def last(self) -> bool:
-        """Of few people, what follows beside tables brings more numbers to their digits until the last generation."""
-        return self.alone or self.ends
+        """Whether a run has done its work where it ends: beside tables as that says which it ends with."""
+        return self.after is None or self.after.last
 
     def ended(self, waited: int, near: bool) -> bool:
         """Beside tables a start has its time whatever those before came to; without, another one is soon made."""
@@ -214,5 +212,5 @@ def closing_of(problem: Problem) -> Closing:
     brief = models > BRIEF and problem.n_records > LARGE
     swaps = Closing(brief=brief, few=few, again=few or numbers <= MANY) if beside else None
     if problem.n_records <= min(PEOPLE[beside] * TUNING.anew, EACH * numbers) and (not beside or 0 < models <= BRIEF):
-        return BySize(few=True, after=swaps, ends=problem.n_records > PEOPLE[0] * TUNING.anew)
+        return BySize(few=True, after=swaps)
     return swaps or Freely(few=few)

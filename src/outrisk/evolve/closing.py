@@ -37,6 +37,7 @@ SEEN = 40_000  # records of which it is asked how they bear on a number, or that
 KICK = 3  # rounds without gain, the last of which goes on all the same
 KICKS = 30, 8  # such rounds, at most; of few people
 PATIENT = 3, 5  # times STILL that it goes on with no nearer data set; of few people
+NEARER = 2  # the same, once all numbers have been near
 EARLY, LATE = 30, 300  # rounds that it has at least; times the numbers that are far, after which it does not go on
 FAR, HEAVY = 20, 30.0  # numbers far, up to which there is emphasis on them; what it grows to at most
 BRIEF, LARGE, FEW = 250, 10_000, 2  # numbers of regressions, and people, beyond which rounds are few (mixed); how many
@@ -272,10 +273,11 @@ class Closing:
         return np.flatnonzero((size <= limit) & (size > 0.0))
 
     def ended(self, waited: int, near: bool) -> bool:
-        """Whether it stands still for good, whenever the nearest data set was and whether or not all of its numbers
-        were near, or has had its few rounds.
+        """Whether it stands still for good, or has had its few rounds; or, all numbers having been `near`, what it gains
+        has brought no nearer data set for long.
         """
-        return self.idle >= 2 * TUNING.stuck or (self.brief and self.rounds >= FEW)
+        done = near and self.stood(waited, NEARER)
+        return done or self.idle >= 2 * TUNING.stuck or (self.brief and self.rounds >= FEW)
 
     def in_vain(self, waited: int, far: int) -> bool:
         """Whether another start promises more, as long as not all numbers have been near: where what it gains has

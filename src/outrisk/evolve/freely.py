@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from outrisk.evolve.around import Equations
-from outrisk.evolve.closing import KICK, Closing, drawn_from
+from outrisk.evolve.closing import KICK, NEARER, Closing, drawn_from
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.swaps import Edits, changed_alone
@@ -21,7 +21,7 @@ from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array
 from outrisk.problem.refit import NEAR
 
-PATIENT, NEARER = 10, 2  # times STILL that it goes on, kicked again and again, until all numbers have been near; then
+PATIENT = 10  # times STILL that it goes on, kicked again and again, until all numbers have been near
 
 
 @dataclass
