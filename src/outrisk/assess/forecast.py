@@ -72,9 +72,7 @@ class Trial:
     spent: Mapping[Job, float] = field(default_factory=dict)
 
     def run(self, job: Job, generations: float) -> float:
-        """Seconds that a run of so many generations still takes; where none of its level was tried, by the number of its
-        records.
-        """
+        """Seconds that a run of so many generations still takes; where none of its level was tried, by its records."""
         timing, scale = self._timing(job)
         return max(0.0, self.evolution(job, generations) - self.spent.get(job, 0.0)) + scale * timing.measures
 

@@ -273,8 +273,8 @@ class Closing:
         return np.flatnonzero((size <= limit) & (size > 0.0))
 
     def ended(self, waited: int, near: bool) -> bool:
-        """Whether it stands still for good, or has had its few rounds; or, all numbers having been `near`, what it gains
-        has brought no nearer data set for long.
+        """Whether it stands still for good, or has had its few rounds; or, once all numbers have been `near`, what it
+        gains has brought no nearer data set for long.
         """
         done = near and self.stood(waited, NEARER)
         return done or self.idle >= 2 * TUNING.stuck or (self.brief and self.rounds >= FEW)
