@@ -103,8 +103,33 @@ def test_seconds_that_a_run_was_tried_in_are_not_to_come(tmp_path):
     assert trial.run(half, 0.0) == pytest.approx(3.0)  # it has had more than it was to have
 
 
+@pytest.mark.parametrize("backend", ["threads", "fork"])
+def test_a_run_that_its_own_time_limit_ends_meanwhile_is_done(tmp_path, backend):
+    run = prepared(tmp_path, LONG | {"study": {"runs": 1, "folds": [1, 2], "run_time_limit": 0.01}})
+    run.backend = Backend(backend)
+    with run:
+        run.fork()
+        run.foretell(Event(), lambda _: None)
+        assert run.done and {result.stop for result in run.done.values()} == {"time"}
+        run.directory.discard()
+
+
+def test_halted_nothing_is_begun_again(tmp_path, monkeypatch):
+    """A start of a large release may take a minute."""
+    run, begun = prepared(tmp_path), []
+    halt = Event()
+
+    def first(job, halted):
+        begun.append(job)
+        halt.set()
+
+    monkeypatch.setattr(forecasting, "evolved", first)
+    monkeypatch.setattr(forecasting, "perform", lambda *_: pytest.fail("begun again"))
+    assert list(forecasting._begun(run.jobs, 1.0, halt)) == [] and begun[0].tried == 0.0
+
+
 def test_generations_seen_over_ends(tmp_path, monkeypatch):
-    """Two ends in 60 and 20 generations and one cut off at 10 are 90; the typical number is one more end."""
+    """Two ends in 60 and 20 generations and one put by at 10 are 90; the typical number is one more end."""
     run = prepared(tmp_path)
     typical = typical_generations(run.jobs[0])
     ends = [(60, "matched"), (20, "near"), (10, "tried")]
@@ -127,7 +152,7 @@ def test_a_few_generations_are_tried_at_least_and_leave_nothing(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def test_no_run_is_begun_that_would_be_cut_off_where_one_of_its_level_has_ended(tmp_path, monkeypatch):
+def test_no_run_is_begun_that_would_be_put_by_where_one_of_its_level_has_ended(tmp_path, monkeypatch):
     """Runs of 0.4 seconds in one: two of a level, and one of another, of which nothing is known, as the time is up."""
     run, now = prepared(tmp_path), [0.0]
 
@@ -136,6 +161,7 @@ def test_no_run_is_begun_that_would_be_cut_off_where_one_of_its_level_has_ended(
         return SimpleNamespace(stop="matched", job=job, seconds=0.4)
 
     monkeypatch.setattr(forecasting, "perform", performed)
+    monkeypatch.setattr(forecasting, "evolved", lambda *_: None)
     monkeypatch.setattr(forecasting, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     whole, half = ([job for job in run.jobs if job.fold.level == level] for level in (1, 2))
     assert [each.job for each in forecasting._begun(half, 1.0, Event())] == half[:2]

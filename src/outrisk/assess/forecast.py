@@ -154,7 +154,7 @@ def tried(
         _generations(jobs[0], every),
         max(0.0, _memory_with(forked) - before),
         frozenset(each.job for each in every if each.ended),
-        {each.job: each.result.seconds for each in every if each.job.folder is not None},
+        {each.job: each.result.seconds for each in every if each.job.folder is not None and each.job.folder.is_dir()},
     )
 
 
@@ -198,9 +198,12 @@ def _begun(jobs: Sequence[Job], seconds: float, halt: Stop) -> Iterator[_Begun]:
     first has its first generation before that, which loads what is still to be.
     """
     for job in jobs[:1]:
-        evolved(replace(job, tried=0.0, least=1), halt)
+        if job.folder is not None:  # else it would not go on from there
+            evolved(replace(job, tried=0.0, least=1), halt)
     found, until = list[_Begun](), time.perf_counter() + seconds
     for job in jobs:
+        if halt.is_set():
+            break
         clock = time.perf_counter()
         alike = [each.seconds for each in found if each.job.fold.level == job.fold.level]
         if alike and clock + max(alike) > until:

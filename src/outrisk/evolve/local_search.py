@@ -328,11 +328,13 @@ class _Search:
         settled.see(self.candidate, errors)
         if not settled.due(number):
             return 0, errors
+        sure = settled.sure
         settled.asked, stands = number, settled.stands()
         if settled.beyond is before:
             return 0, errors
         self.linear = self._linearise()
-        self.nearest = Nearest(settled.candidate, settled.errors) if stands else Nearest()
+        waited = self.nearest.waited if settled.sure is sure else 0
+        self.nearest = Nearest(settled.candidate, settled.errors, waited=waited) if stands else Nearest()
         if not stands:
             return 1, errors
         errors = self.linear.errors(self.candidate.totals)
