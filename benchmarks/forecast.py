@@ -45,11 +45,11 @@ def census(folder: Path, n: int, entries: list, runs: int) -> Path:
     return _study(folder, entries, given | {"keys": ["AGE", "AREA", "ETHGROUP", "LTILL", "MSTATUS", "SEX"]})
 
 
-def adult(folder: Path, n: int) -> Path:
+def adult(folder: Path, n: int, runs: dict[int, int]) -> Path:
     """A study of many people, resampled, without a holdout: whole and halves."""
     keys = [name for name in ADULTS if name != "income"]
     adults(DATA, n, ADULTS).to_csv(folder / "people.csv", index=False)
-    given = {"target": "income", "keys": keys, "key_sizes": [3], "study": {"runs": {1: 1, 2: 2}, "folds": [1, 2]}}
+    given = {"target": "income", "keys": keys, "key_sizes": [3], "study": {"runs": runs, "folds": [1, 2]}}
     return _study(folder, LARGE, given)
 
 
@@ -63,8 +63,8 @@ def _study(folder: Path, entries: list, given: dict) -> Path:
 MADE = {
     "paper 300": partial(census, n=300, entries=PAPER, runs=6),
     "census 8,000": partial(census, n=8_000, entries=EVERYDAY, runs=4),
-    "adult 100,000": partial(adult, n=100_000),
-    "adult 200,000": partial(adult, n=200_000),
+    "adult 100,000": partial(adult, n=100_000, runs={1: 1, 2: 2}),
+    "adult 200,000": partial(adult, n=200_000, runs={1: 3, 2: 3}),
     TEN_OUTPUTS: ten_outputs,
 }
 
