@@ -134,7 +134,7 @@ def test_pairs_take_turns_where_room_is_short():
 def test_it_is_for_few_people_and_numbers(problem):
     assert closing_of(problem).beside and not closing_of(problem).alone and closing_of(problem).patient == 2
     assert type(closing_of(beside(4_001))) is Closing and type(closing_of(beside(4_000))) is BySize
-    assert closing_of(beside(2_001)).last and not closing_of(beside(2_000)).last
+    assert closing_of(beside(501)).last and not closing_of(beside(500)).last
     many = beside(400, [one | {"decimals": 2} for one in ENTRIES[:1]] * (BRIEF // 12 + 1) + ENTRIES[2:])
     assert type(closing_of(many)) is Closing
 
@@ -146,14 +146,14 @@ def test_once_all_have_been_near_swaps_bring_numbers_to_their_digits(problem):
     assert type(alone) is BySize and alone.now(True) is alone and alone.alone
 
 
-@pytest.mark.parametrize(("ends", "stop"), [(True, "near"), (False, "")])
-def test_beyond_few_people_a_run_ends_where_what_follows_stands_still(ends, stop):
+@pytest.mark.parametrize(("few", "stop"), [(False, "near"), (True, "")])
+def test_beyond_few_people_a_run_ends_where_what_follows_stands_still(few, stop):
     search = _Search(beside(300), preset("fast"), np.random.default_rng(1))
     for _ in search.run(0):
         if search.settled.sure is not None:
             break
     assert search.schedule.phase == "closing"
-    search.closing.ends, search.closing.after.idle = ends, 2 * TUNING.stuck
+    search.closing.after.few, search.closing.after.idle = few, 2 * TUNING.stuck
     assert search._judge(999)[0] == stop
 
 
