@@ -118,14 +118,15 @@ def test_halted_nothing_is_begun_again(tmp_path, monkeypatch):
     """A start of a large release may take a minute."""
     run, begun = prepared(tmp_path), []
     halt = Event()
+    run.jobs[0].folder.mkdir(parents=True)
 
     def first(job, halted):
         begun.append(job)
         halt.set()
 
     monkeypatch.setattr(forecasting, "evolved", first)
-    monkeypatch.setattr(forecasting, "perform", lambda *_: pytest.fail("begun again"))
-    assert list(forecasting._begun(run.jobs, 1.0, halt)) == [] and begun[0].tried == 0.0
+    assert list(forecasting._begun(run.jobs, 1.0, halt)) == []
+    assert [job.tried for job in begun] == [0.0]  # and nothing again
 
 
 def test_generations_seen_over_ends(tmp_path, monkeypatch):
@@ -156,12 +157,12 @@ def test_no_run_is_begun_that_would_be_put_by_where_one_of_its_level_has_ended(t
     """Runs of 0.4 seconds in one: two of a level, and one of another, of which nothing is known, as the time is up."""
     run, now = prepared(tmp_path), [0.0]
 
-    def performed(job, halt):
+    def evolved(job, halt):
         now[0] += 0.4
-        return SimpleNamespace(stop="matched", job=job, seconds=0.4)
+        return None, "matched"
 
-    monkeypatch.setattr(forecasting, "perform", performed)
-    monkeypatch.setattr(forecasting, "evolved", lambda *_: None)
+    monkeypatch.setattr(forecasting, "evolved", evolved)
+    monkeypatch.setattr(forecasting, "measured", lambda job, _, stop, halt: SimpleNamespace(stop=stop, job=job))
     monkeypatch.setattr(forecasting, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     whole, half = ([job for job in run.jobs if job.fold.level == level] for level in (1, 2))
     assert [each.job for each in forecasting._begun(half, 1.0, Event())] == half[:2]

@@ -40,6 +40,11 @@ class Checkpoints:
     every: float = EVERY
     last: float = 0.0  # seconds of the run at the last one
 
+    @property
+    def keeps(self) -> bool:
+        """Whether any are kept."""
+        return self.folder is not None and self.folder.is_dir()
+
     def read(self) -> Checkpoint | None:
         """The last checkpoint, if there is one."""
         if self.folder is None:
@@ -51,8 +56,9 @@ class Checkpoints:
     def see(self, seconds: float, halted: bool, make: Callable[[], Checkpoint], put_by: bool = False) -> None:
         """Keep a checkpoint where it is time for one, and of a run that is put by."""
         due = self.last + (0.0 if put_by else min(PARTING, self.every) if halted else self.every)
-        if self.folder is None or seconds < due or not self.folder.is_dir():
+        if seconds < due or not self.keeps:
             return
+        assert self.folder is not None
         self.last = seconds
         write_stored(self.folder / self.name, make(), Checkpoint)
 

@@ -24,7 +24,7 @@ from outrisk.assess import efforts
 from outrisk.assess.checkpoint import Checkpoints
 from outrisk.assess.contributions.subset_runs import SubsetJob
 from outrisk.assess.kept import packed, unpacked
-from outrisk.assess.run import Job, RunResult, evolved, perform
+from outrisk.assess.run import Job, RunResult, evolved, measured
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.schedule import tightens
 from outrisk.evolve.settings import LocalSearchSettings
@@ -154,7 +154,7 @@ def tried(
         _generations(jobs[0], every),
         max(0.0, _memory_with(forked) - before),
         frozenset(each.job for each in every if each.ended),
-        {each.job: each.result.seconds for each in every if each.job.folder is not None and each.job.folder.is_dir()},
+        {each.job: each.result.seconds for each in every if Checkpoints(each.job.folder, each.job.name).keeps},
     )
 
 
@@ -197,9 +197,8 @@ def _begun(jobs: Sequence[Job], seconds: float, halt: Stop) -> Iterator[_Begun]:
     """Runs one after the other, until the time is up; none that would likely be put by, of a level that is known. The
     first has its first generation before that, which loads what is still to be.
     """
-    for job in jobs[:1]:
-        if job.folder is not None:  # else it would not go on from there
-            evolved(replace(job, tried=0.0, least=1), halt)
+    if jobs and Checkpoints(jobs[0].folder, jobs[0].name).keeps:  # else it would not go on from there
+        evolved(replace(jobs[0], tried=0.0, least=1), halt)
     found, until = list[_Begun](), time.perf_counter() + seconds
     for job in jobs:
         if halt.is_set():
@@ -208,13 +207,14 @@ def _begun(jobs: Sequence[Job], seconds: float, halt: Stop) -> Iterator[_Begun]:
         alike = [each.seconds for each in found if each.job.fold.level == job.fold.level]
         if alike and clock + max(alike) > until:
             break
-        before = Checkpoints(job.folder, job.name).read()
-        result = perform(replace(job, tried=max(0.0, until - clock), least=FEW), halt)
+        brief = replace(job, tried=max(0.0, until - clock), least=FEW)
+        run = evolved(brief, halt)
+        between = time.perf_counter()
+        result = None if run is None else measured(brief, *run, halt)
         if result is None:
             break
-        took = time.perf_counter() - clock
-        measures = took - result.seconds + (before.seconds if before else 0.0)
-        found.append(_Begun(job, result, took, measures))
+        now = time.perf_counter()
+        found.append(_Begun(job, result, now - clock, now - between))
         yield found[-1]
         if time.perf_counter() >= until:
             break

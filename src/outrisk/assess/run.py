@@ -106,7 +106,7 @@ class RunResult:
 
 
 @dataclass(eq=False)
-class _Trace:
+class Trace:
     """What is kept while a run goes on."""
 
     steps: list[Step] = field(default_factory=list)
@@ -117,7 +117,7 @@ class _Trace:
     state: State | None = None  # to go on from
 
     @classmethod
-    def begun(cls, job: Job, checkpoint: Checkpoint | None) -> _Trace:
+    def begun(cls, checkpoint: Checkpoint | None) -> Trace:
         """A new trace, or the one that a checkpoint has."""
         if checkpoint is None:
             return cls()
@@ -130,6 +130,7 @@ class _Trace:
         return Checkpoint(state, self.steps, numbers, codes, self.error, self.seconds)
 
     def add(self, job: Job, generation: Generation, seconds: float) -> None:
+        """Take note of a generation, so many seconds after the start; of its data too, where the error has fallen."""
         errors, self.seconds = generation.errors, seconds
         self.steps.append(
             Step(
@@ -153,10 +154,10 @@ class _Trace:
             self.kept.append((generation.number, generation.codes))
 
 
-def evolved(job: Job, halt: Stop | None = None, watcher: Watcher | None = None) -> tuple[_Trace, str] | None:
+def evolved(job: Job, halt: Stop | None = None, watcher: Watcher | None = None) -> tuple[Trace, str] | None:
     """The trace of a run's evolution, from its last checkpoint on, and why it stopped; None if it was halted."""
     checkpoints = Checkpoints(job.folder, job.name, job.every)
-    trace, stop = _Trace.begun(job, checkpoints.read()), ""
+    trace, stop = Trace.begun(checkpoints.read()), ""
     before = trace.seconds
     clock = time.perf_counter() - before
     for generation in evolve(job.problem, job.settings, np.random.default_rng(job.seed), job.workers, trace.state):
@@ -182,9 +183,11 @@ def evolved(job: Job, halt: Stop | None = None, watcher: Watcher | None = None) 
 def perform(job: Job, halt: Stop | None = None, watcher: Watcher | None = None) -> RunResult | None:
     """Carry out a run; None if it was halted before its end (an unfinished run is not kept)."""
     found = evolved(job, halt, watcher)
-    if found is None:
-        return None
-    trace, stop = found
+    return None if found is None else measured(job, *found, halt)
+
+
+def measured(job: Job, trace: Trace, stop: str, halt: Stop | None = None) -> RunResult | None:
+    """Refits and measures of a run that has been evolved; None if it was halted."""
     snapshots: list[Snapshot] = []
     refits = list[Refit]()
     for number, synthetic, refits in _refitted(job, trace.kept):
@@ -192,8 +195,8 @@ def perform(job: Job, halt: Stop | None = None, watcher: Watcher | None = None) 
             return None
         snapshots.append(_snapshot(job, number, synthetic, refits))
     best = Microdata(job.problem.codebook, trace.kept[-1][1])
-    measured = job.fold.measured(best)
-    coding, groups = job.fold.coding.beside(measured), groups_of(job.fold)
+    fitted = job.fold.measured(best)
+    coding, groups = job.fold.coding.beside(fitted), groups_of(job.fold)
     scores = score_coding(coding, job.scored, job.target, job.tau, groups, job.jackknife_seed)
     question = Question(
         keys=job.keys,
@@ -224,7 +227,7 @@ def perform(job: Job, halt: Stop | None = None, watcher: Watcher | None = None) 
         scores,
         measures,
         best,
-        _right(job, measured),
+        _right(job, fitted),
     )
 
 
