@@ -180,14 +180,11 @@ def _of_tally(
 
 
 def _reachable(part: TallyPart, bounds: Bounds, widest: Bounds) -> tuple[Array, Array]:
-    """Ranges of totals, those of bare counts in whole numbers: where none lies within, those in the `widest` range that
-    still prints the number; where none does, the two around (a share may need another number of records to fall on).
+    """Ranges of totals, those of bare counts in whole numbers: all in the `widest` range, which prints the number;
+    where none lies within, the two around (a share may need another number of records to fall on).
     """
     whole = np.concatenate([np.full(block.size, block.value is None and block.weight is None) for block in part.blocks])
-    least, most = np.ceil(bounds.low - 1e-9), np.floor(bounds.high + 1e-9)
-    none = least > most
-    least = np.where(none, np.ceil(widest.low - 1e-9), least)
-    most = np.where(none, np.floor(widest.high + 1e-9), most)
+    least, most = np.ceil(widest.low - 1e-9), np.floor(widest.high + 1e-9)
     none = least > most
     least, most = np.where(none, most, least), np.where(none, least, most)
     return np.where(whole, least, bounds.low), np.where(whole, most, bounds.high)
