@@ -206,7 +206,10 @@ def census(folder, n, entries):
 def adults(folder, n, names):
     """People of adult, resampled; rare levels are merged, which a logit of income has no coefficient for."""
     frame = pd.read_csv(folder / ADULT).rename(
-        columns={"hours_per_week": "hours", "marital_status": "marital", "native_country": "country"}
+        columns={
+            **{"hours_per_week": "hours", "marital_status": "marital", "native_country": "country"},
+            "education_num": "years",
+        }
     )
     rare = {"Married-AF-spouse": "Married-civ-spouse", "Never-worked": "?", "Without-pay": "?", "Preschool": "1st-4th"}
     frame = frame.replace({"marital": rare, "workclass": rare, "education": rare})
@@ -265,7 +268,22 @@ def session(folder):
     return Problem(original.codebook, len(original), released)
 
 
+PAGE = [
+    {"kind": "univariate", "variables": ["sex", "race", "marital", "education", "income"]},
+    {"kind": "magnitudes", "value": "age", "by": ["income"], "statistics": ["mean", "sd", "count"], "decimals": 1},
+    {"kind": "magnitudes", "value": "hours", "by": ["sex", "income"], "statistics": ["mean", "sd", "count"],
+     "decimals": 1},
+    {"kind": "frequencies", "by": ["education", "income"], "show": "row_percentages"},
+    {"kind": "logit", "formula": "income ~ age + C(sex) + hours", "event": ">50K", "decimals": 3,
+     "release": [*WITH_ERRORS, "p_values"]},
+    {"kind": "logit", "formula": "income ~ age + years + hours", "event": ">50K", "decimals": 3,
+     "where": "sex == 'Female'", "release": [*WITH_ERRORS, "p_values"]},
+    {"kind": "ols", "formula": "hours ~ age + C(sex) + C(race)", "decimals": 3,
+     "release": [*WITH_ERRORS, "r2", "n"]},
+]  # fmt: skip
+
 ADULTS = ["age", "hours", "sex", "race", "marital", "workclass", "education", "income"]
+OF_PAGE = ["age", "hours", "sex", "race", "marital", "education", "years", "income"]
 BY_GROUP = ["age", "hours", "sex", "marital", "workclass", "education", "country", "income"]
 RELEASES = {
     "paper 300": partial(census, n=300, entries=PAPER),
@@ -304,6 +322,7 @@ RELEASES = {
     **{f"medians of wages of {n:,}": partial(incomes, n=n, entries=MEDIANS) for n in (400, 3_000)},
     **{f"a regression beside wages of {n:,}": partial(incomes, n=n, entries=OF_WAGES) for n in (400, 3_000)},
     **{f"capital gains of {n:,}": partial(incomes, n=n, entries=GAINS) for n in (400, 3_000)},
+    **{f"a page of {n:,}": partial(adult, n=n, names=OF_PAGE, entries=PAGE) for n in (150, 400, 4_000, 8_000, 100_000)},
     "census 2,000": partial(census, n=2_000, entries=EVERYDAY),
     "census 3,000": partial(census, n=3_000, entries=EVERYDAY),
     "fair regressions": fair,

@@ -150,3 +150,26 @@ def test_classes_keep_their_records_while_quantiles_are_mended():
         assert (np.bincount(search.candidate.codes[:, 0])[2:] >= 0.9 * drawn[2:]).all()  # classes of 40 and 20
         mended += search.closing.mended
     assert mended
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_numbers_printed_coarsely_give_way_to_each_other(seed, monkeypatch):
+    """Of 20,000 people means and coefficients at few digits are coarse beside their sampling errors, and `years` stand
+    in no table: their spread is told by a standard error alone.
+    """
+    frame = people(20_000, seed)
+    rng = np.random.default_rng(seed + 1)
+    frame["years"] = np.clip(rng.normal(10 + 0.5 * frame.sex, 2.5), 1, 16).astype(int)
+    frame["ill"] = (rng.random(len(frame)) < 1 / (1 + np.exp(4.5 - 0.04 * frame.age - 0.2 * frame.years))).astype(int)
+    printed = {"kind": "logit", "event": 1, "decimals": 3, "release": [*LOGIT["release"], "p_values"]}
+    problem = published(
+        from_frame(frame, infer_codebook(frame)[0]),
+        MEANS | {"by": ["sex", "ill"], "statistics": ["mean", "sd", "count"], "decimals": 1},
+        {"kind": "univariate", "variables": ["town", "sex", "ill"]},
+        printed | {"formula": "ill ~ age + C(sex)"},
+        printed | {"formula": "ill ~ age + years", "where": "sex == 1"},
+    )
+    pool = module.pool_of(problem, from_released(problem), problem.n_records, np.random.default_rng(1))
+    found = pool.calibrated()
+    monkeypatch.setattr(module, "CLOSE", 1.0)  # all that half a digit allows, as in other steps
+    assert pool._left(found, True) < 0.6 * pool._left(pool.calibrated(), True)

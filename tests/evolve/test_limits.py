@@ -45,7 +45,7 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "settled_shares._AGAIN",
     "settled_shares._LOOSE", "settled_shares._INSIDE", "agreeing_shares._FIRM", "agreeing_shares._NODES",
     "calibrated.STEPS", "calibrated.WAIT", "calibrated.FALLING", "asked.STEPS", "asked.GAIN", "asked.STUCK",
-    "calibrated.MUCH", "calibrated.LESS",
+    "calibrated.MUCH", "calibrated.LESS", "calibrated.CLOSE", "asked.COARSE",
     "small.CHAINS", "small.STEPS", "small.LEAST_STEPS", "small.EVERY",
     # where a step of the arithmetic holds, and what is worth its time
     "calibrated.WITHIN", "linear_map.WITHIN", "calibrated.RECORDS", "calibrated.NUMBERS",

@@ -22,6 +22,7 @@ from outrisk.problem.released import TallyPart
 
 STEPS = 12  # of Newton's method, at most
 GAIN, STUCK = 1.0, 0.05  # of the convex function, and share of a step, below which it ends
+COARSE = 0.3  # of a sampling error, from which half a digit is coarse
 FOLLOWS = 1e-6  # of the variance of an equation that is left, given others, if it follows from them
 
 
@@ -79,6 +80,10 @@ class Asked:
     def coarse(self, spread: Array) -> bool:
         """Whether a standard error is away from digits that are coarser than its sampling error."""
         return bool((self.firm & (self.slack > spread)).any())
+
+    def outside(self, spread: Array) -> bool:
+        """Whether a number is away from digits that are coarse beside its sampling error."""
+        return bool(((np.abs(self.missing) > self.slack) & (self.slack > COARSE * spread)).any())
 
     def left(self, spread: Array) -> float:
         """Sum of squares of what is missed, in what closing in begins with, at this spread (d + s,)."""

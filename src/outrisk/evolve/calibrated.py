@@ -44,6 +44,7 @@ PINNED = 0.5  # how near a count is brought as a pool is drawn from that was dra
 OPEN = 5.0  # times its sampling variance that what equations do not say of a count is left open
 ANEW, LOOSE = (0.3, 0.1), 0.03  # standard deviations over samples that equations of a pool may miss that another is
 # drawn from; that numbers of that one may
+CLOSE = 0.1  # of half a digit, that numbers may miss in steps which bring them closer
 WITHIN = 0.5  # half digits that a standard error which prints as 0 is taken to be
 
 
@@ -157,9 +158,11 @@ class Pool:
         From far away these lead astray.
 
         A standard error printed to few digits may be many of its sampling errors away from them, and yet weigh next to
-        nothing: where one stays so, all steps are taken once more with it held to its digits, and kept if they do good.
-        Not for few records, nor regressions alone, where it was measured to lead away from all else; nor for many
-        numbers, where it takes long.
+        nothing: where one stays so, all steps are taken once more with it held to its digits. Digits of others that are
+        coarse may contradict each other in their middles, as those of a coefficient and of means that it follows from:
+        where one stays outside, all steps are taken once more with little that may be missed. What misses least is
+        kept. None of this for few records, nor regressions alone, where it was measured to lead away from all else; nor
+        for many numbers, where it takes long.
         """
         n = self.problem.n_records
         weights, _ = self.linear
@@ -176,11 +179,20 @@ class Pool:
                 asked = self.asked(weights, True, np.float32, free)
         if n <= TUNING.anew:
             return weights
+        found = [weights, self._closer(weights, free)]
+        if asked.coarse(asked.spread(weights)):
+            firm = self._near(weights, free, firmly=True)
+            found += [firm, self._closer(firm, free, firmly=True)]
+        return min(found, key=lambda each: self._left(each, free))
+
+    def _closer(self, weights: Array, free: bool, firmly: bool = False) -> Array:
+        """Weights that come closer to coarse digits; the same where none of these is missed, or it does little good."""
+        asked = self.asked(weights, True, np.float32, free)
         spread = asked.spread(weights)
-        if not asked.coarse(spread):
+        if not asked.outside(spread):
             return weights
-        other = self._near(weights, free, firmly=True)
-        return other if self._left(other, free) < asked.left(spread) else weights
+        other = self._near(weights, free, firmly, CLOSE)
+        return other if self._left(other, free) < LESS * asked.left(spread) else weights
 
     def _left(self, weights: Array, free: bool) -> float:
         """Sum of squares of what all numbers miss at these weights."""
@@ -212,9 +224,9 @@ class Pool:
         """Weights that meet what is linear in them, as near as it goes beside relative entropy, and whether it went."""
         return nearest(self.asked(self.start, False), self.start)
 
-    def _near(self, weights: Array, free: bool = False, firmly: bool = False) -> Array:
+    def _near(self, weights: Array, free: bool = False, firmly: bool = False, close: float = 1.0) -> Array:
         """Meet all numbers, to first order at each step, as near as it goes; `free`: with coefficients that may change,
-        `firmly`: with standard errors that are off held to their digits.
+        `firmly`: with standard errors that are off held to their digits, `close`: of half a digit, what may be missed.
         """
         best, least, last, waited = weights, np.inf, np.inf, 0
         told, equations = np.zeros(0, np.int64), 0
@@ -234,7 +246,7 @@ class Pool:
                     told, equations = asked.telling(weights, spread), len(spread)
                 asked, spread = asked.some(told), spread[told]
             loose = (LOOSE if self.anew else TUNING.loose) * spread
-            slack = np.maximum(np.where(asked.firm & firmly, 0.0, asked.slack), loose)
+            slack = np.maximum(close * np.where(asked.firm & firmly, 0.0, asked.slack), loose)
             missing = np.where(spread > FELT * asked.slack, asked.missing, 0.0)
             move = asked.along(asked.step(weights, missing, slack))
             if not np.isfinite(move).all():
