@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -141,8 +141,16 @@ def as_text(column: pd.Series[Any]) -> pd.Series[Any]:
 
 def as_numbers(column: pd.Series[Any], gaps: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Values as numbers; NaN in the gaps and where a value is no number."""
-    numbers = column if pd.api.types.is_numeric_dtype(column.dtype) else as_text(column)
-    return pd.to_numeric(numbers.where(~gaps), errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        return pd.to_numeric(column.where(~gaps), errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    codes, values = pd.factorize(as_text(column).where(~gaps))  # -1 for a gap: the last one below
+    return np.append(numbers_of(values), np.nan)[codes]
+
+
+def numbers_of(texts: Iterable[object]) -> NDArray[np.float64]:
+    """What texts read as; NaN where one is no number."""
+    numbers = pd.to_numeric(pd.Series(list(texts), dtype=object), errors="coerce")
+    return np.asarray(numbers.to_numpy(dtype=float, na_value=np.nan))
 
 
 def gaps_of(column: pd.Series[Any], missing_values: Sequence[str]) -> NDArray[np.bool_]:
@@ -241,8 +249,5 @@ def reads_as_numbers(column: pd.Series[Any]) -> bool:
         return False
     if pd.api.types.is_numeric_dtype(column.dtype):
         return bool(np.isfinite(column.to_numpy(dtype=float)).all())
-    text = column.astype(str).str.strip()
-    if text.str.match(r"[+-]?0\d").any():
-        return False
-    numbers = pd.to_numeric(text, errors="coerce").to_numpy(dtype=float)
-    return bool(np.isfinite(numbers).all())
+    text = pd.Series(column.astype(str).unique(), dtype=str).str.strip()
+    return not text.str.match(r"[+-]?0\d").any() and bool(np.isfinite(numbers_of(text)).all())

@@ -129,8 +129,8 @@ def test_a_share_that_was_rounded_at_its_half_is_reached():
 @pytest.mark.parametrize("show", ["counts", "row_percentages", "column_percentages"])
 @pytest.mark.parametrize("seed", range(5))
 def test_ranges_hold_the_counts_that_were_published(show, seed):
-    """321 of 1,798 are 17.853 %, printed as 17.9, as 322 are: where ranges hold the counts near the middle of the digits
-    alone, those of several groups may add up to one too many for the printed total, and none of them can give way.
+    """321 of 1,798 are 17.853 %, printed as 17.9, as 322 are: where ranges hold only counts near the middle of the
+    digits, those of several groups may add up to one too many for the printed total, and none of them can give way.
     """
     rng = np.random.default_rng(seed)
     data = random_data(rng, 3_000)

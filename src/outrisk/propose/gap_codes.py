@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from outrisk.microdata import as_text, reads_as_numbers
+from outrisk.microdata import as_text, numbers_of, reads_as_numbers
 
 _WORDS = {
     "?", "??", ".", "-", "--", "*", "n/a", "na", "n.a.", "nan", "none", "null", "nil", "missing", "unknown",
@@ -56,8 +56,8 @@ def suspected(column: pd.Series[Any]) -> list[str]:
         written = pd.to_numeric(pd.Series(rest.unique(), dtype=object), errors="coerce")
         codes = [f"{value:g}" for value in written.dropna() if value in _AMONG_TEXT]
         return words + (sorted(codes) if written.isna().mean() > 0.5 else [])
-    numbers = pd.to_numeric(as_text(rest).astype(str), errors="coerce").to_numpy(dtype=float)
-    return words + [f"{code:g}" for code in _numbers(np.unique(numbers))]
+    numbers = np.unique(numbers_of(as_text(rest).unique()))
+    return words + [f"{code:g}" for code in _numbers(numbers)]
 
 
 def _among_numbers(text: pd.Series[str]) -> set[str]:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from outrisk.codebook import Variable, format_value
-from outrisk.microdata import MISSING_VALUES, as_numbers, as_text, gaps_of, reads_as_numbers
+from outrisk.microdata import MISSING_VALUES, as_numbers, as_text, gaps_of, numbers_of, reads_as_numbers
 from outrisk.propose.gap_codes import suspected
 from outrisk.propose.grids import grid_of
 from outrisk.propose.words import names_identifier
@@ -120,9 +120,9 @@ def _holds(column: pd.Series[Any], code: str) -> bool:
 def _are(column: pd.Series[Any], codes: list[str]) -> pd.Series[bool]:
     """Which values are one of these codes, numbers by their value."""
     text = as_text(column).astype(str).str.strip()
-    numbers = pd.to_numeric(text, errors="coerce")
-    wanted = pd.to_numeric(pd.Series(codes, dtype=object), errors="coerce").dropna()
-    return text.isin(codes) | numbers.isin(wanted.tolist())
+    found, wanted = pd.unique(text), numbers_of(codes)
+    same = np.isin(numbers_of(found), wanted[~np.isnan(wanted)])
+    return text.isin([*codes, *found[same]])
 
 
 def _dates(base: Column, left: pd.Series[Any], rules: Rules, gaps: bool, label: str) -> Column | None:
