@@ -205,12 +205,7 @@ def census(folder, n, entries):
 
 def adults(folder, n, names):
     """People of adult, resampled; rare levels are merged, which a logit of income has no coefficient for."""
-    frame = pd.read_csv(folder / ADULT).rename(
-        columns={
-            **{"hours_per_week": "hours", "marital_status": "marital", "native_country": "country"},
-            "education_num": "years",
-        }
-    )
+    frame = pd.read_csv(folder / ADULT).rename(columns=SHORT_NAMES)
     rare = {"Married-AF-spouse": "Married-civ-spouse", "Never-worked": "?", "Without-pay": "?", "Preschool": "1st-4th"}
     frame = frame.replace({"marital": rare, "workclass": rare, "education": rare})
     most = frame["country"].value_counts().index[:9]
@@ -283,6 +278,10 @@ PAGE = [
 ]  # fmt: skip
 
 ADULTS = ["age", "hours", "sex", "race", "marital", "workclass", "education", "income"]
+SHORT_NAMES = {
+    **{"hours_per_week": "hours", "marital_status": "marital", "native_country": "country"},
+    "education_num": "years",
+}
 OF_PAGE = ["age", "hours", "sex", "race", "marital", "education", "years", "income"]
 BY_GROUP = ["age", "hours", "sex", "marital", "workclass", "education", "country", "income"]
 RELEASES = {

@@ -19,7 +19,7 @@ from threading import Event
 
 import pandas as pd
 import yaml
-from everyday import ADULTS, CENSUS, EVERYDAY, LARGE, PAPER, adults
+from everyday import ADULT, ADULTS, CENSUS, EVERYDAY, LARGE, OF_PAGE, PAGE, PAPER, SHORT_NAMES, adults
 from studies import TEN_OUTPUTS, ten_outputs
 
 from outrisk.api.studies import prepare_study, write_study
@@ -53,6 +53,17 @@ def adult(folder: Path, n: int, runs: dict[int, int]) -> Path:
     return _study(folder, LARGE, given)
 
 
+def page(folder: Path, n: int) -> Path:
+    """A study of a page of statistics, whole and halves: of people of whom several numbers lie near an end of what is
+    printed of them, and contradict what others print in the middle.
+    """
+    frame = pd.read_csv(DATA / ADULT).rename(columns=SHORT_NAMES)[OF_PAGE]
+    frame.sample(n, replace=n > len(frame), random_state=5).to_csv(folder / "people.csv", index=False)
+    keys = ["age", "sex", "race", "education", "marital"]
+    given = {"target": "income", "keys": keys, "key_sizes": [3, 4], "study": {"runs": 3, "folds": [1, 2]}}
+    return _study(folder, PAGE, given)
+
+
 def _study(folder: Path, entries: list, given: dict) -> Path:
     document = {"name": "made", "data": {"path": "people.csv"}, "outputs": entries} | given
     path = folder / "made.yaml"
@@ -65,6 +76,9 @@ MADE = {
     "census 8,000": partial(census, n=8_000, entries=EVERYDAY, runs=4),
     "adult 100,000": partial(adult, n=100_000, runs={1: 1, 2: 2}),
     "adult 200,000": partial(adult, n=200_000, runs={1: 3, 2: 3}),
+    "page 300": partial(page, n=300),
+    "page 8,000": partial(page, n=8_000),
+    "page 200,000": partial(page, n=200_000),
     TEN_OUTPUTS: ten_outputs,
 }
 

@@ -6,10 +6,20 @@ from problems import published
 
 from outrisk.codebook import Codebook, Variable
 from outrisk.evolve.calibrated import Pool
+from outrisk.evolve.linear_map import linearise
 from outrisk.evolve.local_search import _Search
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.settings import preset
-from outrisk.evolve.settled_shares import Drawn, _drawn, _shares, _whole, open_shares, settled, settled_to_agree
+from outrisk.evolve.settled_shares import (
+    Drawn,
+    _drawn,
+    _shares,
+    _whole,
+    of_told_sizes,
+    open_shares,
+    settled,
+    settled_to_agree,
+)
 from outrisk.evolve.state import state_of
 from outrisk.evolve.told_counts import tables_of
 from outrisk.microdata import Microdata
@@ -216,3 +226,21 @@ def test_what_equations_leave_open_of_a_count_is_finite_where_no_record_bears_on
     mean, covariance = pool.said(np.ones(len(some)), problem.slices[0][0].blocks[0])
     np.testing.assert_array_equal(mean, counted(some, 0, 1).ravel())
     assert np.isfinite(covariance).all() and np.diag(covariance).min() > -1e-9
+
+
+def test_shares_of_groups_that_a_table_counts_are_of_groups_of_these_sizes():
+    """Whatever the records come to be: else a group that is one record too large takes its own cells out of range."""
+    data, areas = people(3_000), {"kind": "univariate", "variables": ["area"]}
+    problem = published(data, ROWS, areas, LOGIT)
+    assert of_told_sizes(published(data, ROWS, LOGIT)).released[0].parts[0].map.aim is None
+    found, own = of_told_sizes(problem), data.codes.copy()
+    np.testing.assert_array_equal(found.released[0].parts[0].map.aim, counted(data, 0))
+    ranges = []
+    for moved in (False, True):
+        own[:8, 0] = 3 if moved else own[:8, 0]
+        totals = found.totals(own)
+        linear = linearise(found, own, totals, "tightening")
+        ranges.append((linear.low[:48], linear.high[:48]))
+    np.testing.assert_array_equal(*ranges)
+    cells = counted(data, 0, 1).ravel()
+    assert ((cells >= ranges[0][0]) & (cells <= ranges[0][1])).all()

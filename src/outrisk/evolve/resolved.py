@@ -20,6 +20,7 @@ from scipy.optimize import lsq_linear
 from outrisk.evolve.calibrated import MANY, Pool, alone, applies
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.problem import Problem
+from outrisk.evolve.settled_shares import of_told_sizes
 from outrisk.problem.algebra import invert
 from outrisk.problem.blocks import Array
 from outrisk.problem.influence import records_of_model
@@ -34,9 +35,11 @@ _FOUND: WeakKeyDictionary[Problem, Problem | None] = WeakKeyDictionary()  # None
 
 
 def once_resolved(problem: Problem, draw: Callable[[int, np.random.Generator], Codes]) -> Problem:
-    """What `resolved` makes of a problem, which all runs of a fold have: found once, and its plan with it."""
+    """What `resolved` makes of a problem with shares of groups that tables tell the sizes of, where there is more than
+    counts: all runs of a fold have it, so it is found once, and its plan with it.
+    """
     if problem not in _FOUND:
-        found = resolved(problem, draw)
+        found = resolved(of_told_sizes(problem) if problem.sums else problem, draw)
         _FOUND[problem] = None if found is problem else found
     return _FOUND[problem] or problem
 
