@@ -79,7 +79,7 @@ def test_the_same_seed_draws_the_same_records():
 
 def test_it_applies_where_regressions_stand_beside_other_numbers():
     frame = people(1_200)
-    few = problem_of(people(150), LOGIT, TABLE)
+    few = problem_of(people(80), LOGIT, TABLE)
     assert applies(problem_of(frame, LOGIT, TABLE)) and not applies(few) and closes(few)
     assert applies(problem_of(frame, LOGIT)) and not applies(problem_of(frame, TABLE, MEANS))
     assert not applies(problem_of(frame, LOGIT | {"release": ["coefficients"]}))

@@ -126,7 +126,7 @@ def test_a_share_that_was_rounded_at_its_half_is_reached():
     assert end.stop == "matched" and counts.refit(Microdata(codebook, end.codes)).tolist() == [27, 21]
 
 
-@pytest.mark.parametrize("show", ["counts", "row_percentages", "column_percentages"])
+@pytest.mark.parametrize("show", ["row_percentages", "column_percentages"])
 @pytest.mark.parametrize("seed", range(5))
 def test_ranges_hold_the_counts_that_were_published(show, seed):
     """321 of 1,798 are 17.853 %, printed as 17.9, as 322 are: where ranges hold only counts near the middle of the

@@ -244,3 +244,15 @@ def test_shares_of_groups_that_a_table_counts_are_of_groups_of_these_sizes():
     np.testing.assert_array_equal(*ranges)
     cells = counted(data, 0, 1).ravel()
     assert ((cells >= ranges[0][0]) & (cells <= ranges[0][1])).all()
+
+
+@pytest.mark.parametrize(("by", "table"), [((), ["sex"]), (("sex",), ["sex", "age"])])
+def test_no_table_tells_how_many_people_are_in_some_bars_of_a_histogram(by, table):
+    """Those beyond its breaks are in none of its shares, and in the table."""
+    data = people(3_000)
+    bars = {"kind": "histogram", "value": "age", "by": by, "breaks": [0, 10, 20, 30, 40], "show": "proportions"}
+    problem = published(data, bars, {"kind": "frequencies", "by": table}, LOGIT)
+    found = of_told_sizes(problem)
+    assert found.released[0].parts[0].map.aim is None
+    totals = found.totals(data.codes)
+    assert linearise(found, data.codes, totals, "precision").errors(totals).all_matched

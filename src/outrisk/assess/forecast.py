@@ -14,6 +14,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from threading import Event
 from typing import Any
 
@@ -159,8 +160,8 @@ def tried(
 
 
 def _load(smallest: Job) -> None:
-    settings = replace(smallest.settings, generations=1, start="uniform")  # others may take many times as long
-    deque(evolve(smallest.problem, settings, np.random.default_rng(0)), maxlen=0)
+    settings = replace(smallest.settings, start="uniform")  # others may take many times as long
+    deque(islice(evolve(smallest.problem, settings, np.random.default_rng(0)), 2), maxlen=0)  # as may an end
 
 
 def _memory_with(forked: Forked | None) -> float:

@@ -83,7 +83,8 @@ class Asked:
 
     def outside(self, spread: Array) -> bool:
         """Whether a number is away from digits that are coarse beside its sampling error."""
-        return bool(((np.abs(self.missing) > self.slack) & (self.slack > COARSE * spread)).any())
+        told = (self.slack > COARSE * spread) & (spread > FELT * self.slack)
+        return bool((told & (np.abs(self.missing) > self.slack)).any())
 
     def left(self, spread: Array) -> float:
         """Sum of squares of what is missed, in what closing in begins with, at this spread (d + s,)."""

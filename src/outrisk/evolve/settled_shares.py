@@ -94,6 +94,8 @@ def of_told_sizes(problem: Problem) -> Problem:
     """
     tables = tables_of(problem)
     for part, shares, _ in list(_shares(problem)):
+        if any(block.cell is not None and (block.cell < 0).any() for block in part.blocks):
+            continue  # some records are in no group
         about = _about(shares, _groups_of(part, shares, problem), tables, np.zeros(0), np.zeros((0, 0)))
         if (about[:, 1] == 0.0).all():
             problem = _with(problem, part, replace(part, map=shares.aiming(about[:, 0])))
