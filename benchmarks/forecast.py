@@ -76,7 +76,6 @@ MADE = {
     "census 8,000": partial(census, n=8_000, entries=EVERYDAY, runs=4),
     "adult 100,000": partial(adult, n=100_000, runs={1: 1, 2: 2}),
     "adult 200,000": partial(adult, n=200_000, runs={1: 3, 2: 3}),
-    "page 300": partial(page, n=300),
     "page 8,000": partial(page, n=8_000),
     "page 200,000": partial(page, n=200_000),
     TEN_OUTPUTS: ten_outputs,
