@@ -235,6 +235,8 @@ def test_shares_of_groups_that_a_table_counts_are_of_groups_of_these_sizes():
     assert of_told_sizes(published(data, ROWS, LOGIT)).released[0].parts[0].map.aim is None
     found, own = of_told_sizes(problem), data.codes.copy()
     np.testing.assert_array_equal(found.released[0].parts[0].map.aim, counted(data, 0))
+    with_totals = of_told_sizes(published(data, {**ROWS, "margins": True}, areas, LOGIT)).released[0].parts[0].map.aim
+    np.testing.assert_array_equal(with_totals, [*counted(data, 0), 3_000])
     ranges = []
     for moved in (False, True):
         own[:8, 0] = 3 if moved else own[:8, 0]

@@ -160,8 +160,8 @@ def tried(
 
 
 def _load(smallest: Job) -> None:
-    settings = replace(smallest.settings, start="uniform")  # others may take many times as long
-    deque(islice(evolve(smallest.problem, settings, np.random.default_rng(0)), 2), maxlen=0)  # as may an end
+    settings = replace(smallest.settings, start="uniform")  # others take many times as long, and so may a run's end
+    deque(islice(evolve(smallest.problem, settings, np.random.default_rng(0)), 2), maxlen=0)
 
 
 def _memory_with(forked: Forked | None) -> float:

@@ -39,7 +39,8 @@ MANY = 500  # numbers beyond which steps are taken in one way (294 of 315 of `gr
 # are drawn with an eye to regressions alone
 STEPS = 40  # to all numbers, at most
 WAIT, FALLING = 6, 0.95  # steps in which it neither gains nor falls that end it, flat ones twice; what is no gain
-MUCH, LESS = 10.0, 0.7  # sum of squares that is missed with coefficients held, of which less is if they are let go
+MUCH, LESS = 10.0, 0.7  # sum of squares that is missed with coefficients held; of which less is if they are let go,
+# or numbers brought closer
 PINNED = 0.5  # how near a count is brought as a pool is drawn from that was drawn anew, of how near all else is
 OPEN = 5.0  # times its sampling variance that what equations do not say of a count is left open
 ANEW, LOOSE = (0.3, 0.1), 0.03  # standard deviations over samples that equations of a pool may miss that another is

@@ -88,17 +88,16 @@ def aiming(problem: Problem, sizes: Sequence[Array]) -> Problem:
 
 
 def of_told_sizes(problem: Problem) -> Problem:
-    """The problem with shares of groups whose sizes tables of counts tell: they are of groups as large as that, not as
-    the records come to be. One record of a group too many would take its cells out of their ranges otherwise, and where
-    to put it in the group that lacks one puts as many cells out as right, tables are not mended.
+    """The problem with shares of groups whose sizes tables of counts tell: they are as large as that, not as the
+    records come to be. Else a group that is one record too large takes its own cells out of their ranges, and to put
+    this record in the group that lacks one would put as many cells out of theirs as right.
     """
     tables = tables_of(problem)
     for part, shares, _ in list(_shares(problem)):
-        if any(block.cell is not None and (block.cell < 0).any() for block in part.blocks):
-            continue  # some records are in no group
         about = _about(shares, _groups_of(part, shares, problem), tables, np.zeros(0), np.zeros((0, 0)))
-        if (about[:, 1] == 0.0).all():
-            problem = _with(problem, part, replace(part, map=shares.aiming(about[:, 0])))
+        sizes = shares.sizes(about)
+        if sizes is not None:
+            problem = _with(problem, part, replace(part, map=shares.aiming(sizes)))
     return problem
 
 

@@ -41,6 +41,11 @@ class Shared(Bounded, Protocol):
     def aiming(self, sizes: Array | None) -> Any:
         """These shares, whose groups are to be of these sizes (groups,), or of any."""
 
+    def sizes(self, about: Array) -> Array | None:
+        """How large all groups are (groups,), where the sizes are known of groups that each record is in one of: about
+        (groups, 2) as in `drawn`. None where they are not, or some records are in no group.
+        """
+
     def conditions(self, low: Array, high: Array) -> sparse.csr_matrix:
         """What is linear in the counts of the first tally's cells (any, cells), and at most 0 where shares lie from low
         to high (k,), whatever the sizes of their groups.

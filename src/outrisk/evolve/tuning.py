@@ -24,9 +24,7 @@ class Tuning:
     narrowest: float = 3e-4  # what all sampling errors have shrunk to at tightness 1 (mixed: 1,438 of 1,455 without)
     closest: float = 4.0  # weight of a squared error of a model, tightened (outputs)
     pinned: float = 256.0  # of a count at once, so that tables hold still, and are mended (mixed: 16 is worse)
-    half: float = (
-        0.4  # of half a digit: free at either end of a sum of values, and what a model is brought to (mixed, census)
-    )
+    half: float = 0.4  # of half a digit: free at either end of a sum, and what a model is brought to (mixed, census)
     emphasis: float = 1.1  # growth of the weight of a number that is off (ablation: no penalty weights)
     # Annealing of a batch of swaps (moves.py); of few people (small.py)
     heats: tuple[float, float] = (2.5, 0.25)  # first and last, in temperatures (ablation: no temperature)

@@ -107,6 +107,15 @@ class Shares:
         """These shares, whose groups are to be of these sizes (groups,), or of any."""
         return replace(self, aim=sizes)
 
+    def sizes(self, about: Array) -> Array | None:
+        """How large all groups are (groups,), totals too, where `about` (groups, 2) says it of those that cover all
+        records, with a standard deviation of 0; None where it does not, or none cover these.
+        """
+        cover = self.bases.cover
+        if not len(cover) or not (about[cover, 1] == 0.0).all():
+            return None
+        return np.asarray(self.bases.made @ about[cover, 0])
+
     def drawn(
         self, low: Array, high: Array, n: int, about: Array, margins: Margins, times: int, rng: np.random.Generator
     ) -> tuple[Array, Array]:
