@@ -7,7 +7,7 @@ import time
 import pandas as pd
 import pytest
 import yaml
-from command import CODEBOOK, STUDY, outrisk, records, refused, write_study
+from command import CODEBOOK, FINE, STUDY, outrisk, records, refused, write_study
 
 from outrisk import __version__
 from outrisk.codebook import codebook_from_dict
@@ -88,8 +88,9 @@ def test_assess_writes_the_run_directory(tmp_path, capsys):
 def test_the_importance_of_outputs_is_carried_out_and_told(tmp_path, capsys, command, page):
     files = []
     for importance in (1, 50):
-        table, logit = STUDY["outputs"]
-        changes = {"outputs": [table, logit | {"importance": importance}], "study": {"folds": [1], "runs": 1}}
+        table, logit = FINE
+        outputs = [table, logit | {"importance": importance}]
+        changes = {"outputs": outputs, "evolve": {"generations": 12}, "study": {"folds": [1], "runs": 1}}
         path, run = write_study(tmp_path, changes), tmp_path / f"run {importance}"
         assert outrisk(capsys, command, path, "--out", run, "--quiet") == (0, "", "")
         told = json.loads((run / ("risk.json" if command == "assess" else "teaching.json")).read_text())["outputs"]

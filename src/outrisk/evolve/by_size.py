@@ -185,9 +185,10 @@ def _coarse(equations: Equations) -> NDArray[np.bool_]:
 
 
 def _unit(equations: Equations) -> Array:
-    """What each number may miss (q,)."""
+    """What each number may miss (q,), the less the more important its output is."""
     half = np.where(_coarse(equations), 1.0 - INSIDE, INSIDE) * equations.half
-    return np.asarray(np.maximum(half, INSIDE * NEAR * equations.error))
+    weight = np.sqrt(equations.problem.importance[equations.number])
+    return np.asarray(np.maximum(half, INSIDE * NEAR * equations.error) / weight)
 
 
 def _beyond(equations: Equations) -> Array:

@@ -138,8 +138,8 @@ class Closing:
         return np.maximum(held, self.near * equations.error)
 
     def scale(self, equations: Equations) -> Array:
-        """The same, as emphasis is on them."""
-        wanted = self._wanted(equations)
+        """The same, as emphasis is on them, and as important as their outputs are."""
+        wanted = self._wanted(equations) / np.sqrt(equations.problem.importance[equations.number])
         return wanted if self.emphasis is None else np.asarray(wanted / self.emphasis[equations.number])
 
     def _free(self, equations: Equations) -> Array:
