@@ -119,7 +119,7 @@ def test_a_data_set_is_compared_where_a_number_has_come_or_gone(few):
     )
     assert closing.merit(gone) == pytest.approx(closing.merit(replace(equations, missing=met)))
     unit = by_size._unit(equations)[0]
-    more = np.append(equations.number, 10_000)
+    more = np.append(equations.number, equations.number[0])
     new = [np.append(each, each[0]) for each in (equations.half, equations.error)]
     come = replace(equations, number=more, missing=np.append(equations.missing, 7.0 * unit), half=new[0], error=new[1])
     beyond = by_size._beyond(come)[q] / unit
