@@ -180,20 +180,21 @@ class Pool:
                 asked = self.asked(weights, True, np.float32, free)
         if n <= TUNING.anew:
             return weights
-        found = [weights, self._closer(weights, free)]
+        found = [weights, *self._closer(weights, asked, free)]
         if asked.coarse(asked.spread(weights)):
             firm = self._near(weights, free, firmly=True)
-            found += [firm, self._closer(firm, free, firmly=True)]
-        return min(found, key=lambda each: self._left(each, free))
+            found += [firm, *self._closer(firm, self.asked(firm, True, np.float32, free), free, firmly=True)]
+        return min(found, key=lambda each: self._left(each, free)) if len(found) > 1 else weights
 
-    def _closer(self, weights: Array, free: bool, firmly: bool = False) -> Array:
-        """Weights that come closer to coarse digits; the same where none of these is missed, or it does little good."""
-        asked = self.asked(weights, True, np.float32, free)
+    def _closer(self, weights: Array, asked: Asked, free: bool, firmly: bool = False) -> list[Array]:
+        """Weights that come closer to coarse digits; none where none of these is missed, or it does little good.
+        `asked`: the equations at the given weights.
+        """
         spread = asked.spread(weights)
         if not asked.outside(spread):
-            return weights
+            return []
         other = self._near(weights, free, firmly, CLOSE)
-        return other if self._left(other, free) < LESS * asked.left(spread) else weights
+        return [other] if self._left(other, free) < LESS * asked.left(spread) else []
 
     def _left(self, weights: Array, free: bool) -> float:
         """Sum of squares of what all numbers miss at these weights."""

@@ -53,9 +53,9 @@ def suspected(column: pd.Series[Any]) -> list[str]:
     if rest.empty:
         return words
     if not reads_as_numbers(rest):
-        written = pd.to_numeric(pd.Series(rest.unique(), dtype=object), errors="coerce")
-        codes = [f"{value:g}" for value in written.dropna() if value in _AMONG_TEXT]
-        return words + (sorted(codes) if written.isna().mean() > 0.5 else [])
+        written = numbers_of(rest.unique())
+        codes = [f"{value:g}" for value in written if value in _AMONG_TEXT]
+        return words + (sorted(codes) if np.isnan(written).mean() > 0.5 else [])
     numbers = np.unique(numbers_of(as_text(rest).unique()))
     return words + [f"{code:g}" for code in _numbers(numbers)]
 
