@@ -15,6 +15,7 @@ from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array
 from outrisk.problem.refit import NEAR
 
+WORTH = 0.95  # of what is missed: all being near, a fall to less is worth that it is waited for another
 GAIN = 1e-3  # relative fall of the error below which a generation is without gain
 
 
@@ -105,17 +106,20 @@ class Standing:
 @dataclass
 class Nearest:
     """The data set nearest to the released numbers so far: where weights change, the search may go back. far: how many
-    of its numbers are neither at their digits nor within 1 % of their sampling error. waited: generations since.
+    of its numbers are neither at their digits nor within 1 % of their sampling error. waited: generations since; where
+    none is, since so much less was missed that it was worth that another is waited for. missed: what was by then.
     """
 
     candidate: Candidate | None = None
     errors: Errors | None = None
     far: int = 0
     waited: int = 0
+    missed: float = np.inf
 
     def see(self, candidate: Candidate, errors: Errors, far: int) -> None:
         """Become this data set if fewer of its numbers are far, or as many and it misses less."""
         if self.candidate is None or self.errors is None or (far, errors.missed) < (self.far, self.errors.missed):
-            self.candidate, self.errors, self.far, self.waited = deepcopy(candidate), errors, far, 0
-        else:
-            self.waited += 1
+            if far or errors.missed < WORTH * self.missed or self.far:
+                self.missed, self.waited = errors.missed, -1
+            self.candidate, self.errors, self.far = deepcopy(candidate), errors, far
+        self.waited += 1

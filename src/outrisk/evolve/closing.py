@@ -42,6 +42,7 @@ EARLY, LATE = 30, 300  # rounds that it has at least; times the numbers that are
 FAR, HEAVY = 20, 30.0  # numbers far, up to which there is emphasis on them; what it grows to at most
 BRIEF, LARGE, FEW = 250, 10_000, 2  # numbers of regressions, and people, beyond which rounds are few (mixed); how many
 EACH = 8  # records for each swap that is kept, at least
+LESS = 0.9  # of how far inside its digits a number was to be brought, each round that it is far
 HEAT = 0.1  # of the mean square of what is missed, that annealing begins with where numbers may be off
 
 
@@ -52,8 +53,9 @@ class Closing:
     generations in which tables of counts were mended, and how many there had been when sums of values were last met;
     whether rounds are few, as they take long; whether people are so few that it begins from another start wherever it
     stands still; whether numbers are so few that it does where it is in vain; swaps that change little, drawn in
-    earlier rounds, and what their records were; what emphasis is on each number (total k,), None at first; whether all
-    numbers have been near; and how its own nearest data set stands.
+    earlier rounds, and what their records were; what emphasis is on each number (total k,), None at first; how far
+    inside coarse digits each is to be brought, in sampling errors, None: one; whether all numbers have been near; and
+    how its own nearest data set stands.
     """
 
     near: float = TUNING.near[0]
@@ -69,6 +71,7 @@ class Closing:
     again: bool = True
     small: list[NDArray[Any]] = field(default_factory=list)
     emphasis: Array | None = None
+    inside: Array | None = None
     arrived: bool = False
     standing: Standing = field(default_factory=Standing)
 
@@ -134,7 +137,7 @@ class Closing:
 
     def _wanted(self, equations: Equations) -> Array:
         """What each number (q,) is to be brought to."""
-        held = np.minimum(TUNING.half * equations.half, equations.error)
+        held = np.minimum(TUNING.half * equations.half, self._within(equations))
         return np.maximum(held, self.near * equations.error)
 
     def scale(self, equations: Equations) -> Array:
@@ -146,17 +149,29 @@ class Closing:
         """By how much each number (q,) may be off for nothing: of many numbers by most of what makes it near, until all
         have been.
         """
-        near = np.maximum(NEAR * equations.error, _digits(equations))
+        near = np.maximum(NEAR * equations.error, self._digits(equations))
         return np.asarray(INSIDE * near) if self.brief and not self.arrived else np.zeros(len(near))
 
     def _missing(self, equations: Equations) -> Array:
-        """What numbers (q,) miss."""
-        return _to_go(equations)
+        """What numbers (q,) miss of the middle of their digits or, where half of these is more than a sampling error, of
+        where they are so far inside: the way to the middle may be longer than any swaps go that leave tables as they
+        are, and they may be truly near an end of their digits.
+        """
+        near = equations.half - self._digits(equations)
+        return equations.missing - np.clip(equations.missing, -near, near)
+
+    def _digits(self, equations: Equations) -> Array:
+        """By how much numbers (q,) may miss that and be at their digits."""
+        return np.minimum(equations.half, self._within(equations))
+
+    def _within(self, equations: Equations) -> Array:
+        """How far inside their digits numbers (q,) are to be brought, where these are coarse."""
+        return equations.error * (1.0 if self.inside is None else self.inside[equations.number])
 
     def _beyond(self, equations: Equations, missing: Array) -> Array:
         """What numbers that miss so much (q,) are beyond what they may."""
         beyond = np.maximum(np.abs(missing) - self._free(equations), 0.0)
-        return np.where(np.abs(missing) <= _digits(equations), 0.0, beyond)
+        return np.where(np.abs(missing) <= self._digits(equations), 0.0, beyond)
 
     def merit(self, equations: Equations) -> float:
         """Sum of squares of what numbers miss beyond what they may, in what they are to be brought to."""
@@ -171,9 +186,19 @@ class Closing:
         self.arrived |= not far.any()
         if 0 < far.sum() <= FAR:
             self.emphasis = np.minimum(self.pressed(equations, far), HEAVY)
+            self._bring_less_far(equations, far)
         least = TUNING.near[1] if (off <= 0.5 * NEAR * equations.error).all() else 0.5 * NEAR
         while self.near > least and _squares(off / self._wanted(equations)) < TUNING.settled * len(off):
             self.near = max(least, TUNING.nearer * self.near)
+
+    def _bring_less_far(self, equations: Equations, far: NDArray[np.bool_]) -> None:
+        """Ask numbers (q,) that are far to come less far inside coarse digits than before: they may truly be near an end
+        of these, where other numbers tell more.
+        """
+        if self.inside is None:
+            self.inside = np.ones(len(equations.problem.tolerance))
+        at = equations.number[far]
+        self.inside[at] = np.maximum(LESS * self.inside[at], NEAR)
 
     def pressed(self, equations: Equations, some: NDArray[np.bool_]) -> Array:
         """The emphasis (total k,) once there is more on some of the equations (q,)."""
@@ -289,19 +314,6 @@ class Closing:
     def stood(self, waited: int, times: int) -> bool:
         """Whether the nearest data set has stood so many times STILL, since it began."""
         return min(self.rounds, waited) >= times * STILL * TUNING.stuck
-
-
-def _to_go(equations: Equations) -> Array:
-    """What numbers (q,) miss of the middle of their digits or, where half of these is more than a sampling error, of
-    where they are one inside: the way to the middle may be longer than any swaps go that leave tables as they are.
-    """
-    near = equations.half - _digits(equations)
-    return equations.missing - np.clip(equations.missing, -near, near)
-
-
-def _digits(equations: Equations) -> Array:
-    """By how much numbers (q,) may miss what `_to_go` says and be at their digits."""
-    return np.minimum(equations.half, equations.error)
 
 
 def _squares(values: Array) -> float:

@@ -328,13 +328,15 @@ class _Search:
         settled.see(self.candidate, errors)
         if not settled.due(number):
             return 0, errors
-        sure = settled.sure
         settled.asked, stands = number, settled.stands()
         if settled.beyond is before:
             return 0, errors
         self.linear = self._linearise()
-        waited = self.nearest.waited if settled.sure is sure else 0
-        self.nearest = Nearest(settled.candidate, settled.errors, waited=waited) if stands else Nearest()
+        waited, missed = self.nearest.waited, self.nearest.missed
+        if stands and settled.errors is not None:
+            self.nearest = Nearest(settled.candidate, settled.errors, 0, waited, max(missed, settled.errors.missed))
+        else:
+            self.nearest = Nearest()
         if not stands:
             return 1, errors
         errors = self.linear.errors(self.candidate.totals)
