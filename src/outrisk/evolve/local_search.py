@@ -33,9 +33,10 @@ from outrisk.evolve.problem import Problem
 from outrisk.evolve.resolved import once_resolved
 from outrisk.evolve.schedule import Schedule
 from outrisk.evolve.settings import LocalSearchSettings
-from outrisk.evolve.settled_shares import aiming, open_shares, settled_to_agree
+from outrisk.evolve.settled_shares import aiming, open_shares, settled_to_agree, shares_of_all
 from outrisk.evolve.start import STARTS, from_released
 from outrisk.evolve.state import State, restore, state_of
+from outrisk.evolve.subset_shares import shares_of_subsets, sizes_in_subsets
 from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array
 from outrisk.problem.released import ModelPart
@@ -72,7 +73,7 @@ class _Search:
         if state:
             restore(self, state)
         if self.sizes:
-            self.problem = aiming(problem, self.sizes)
+            self.problem = self._aimed(problem)
         self.linear: Linear = self._linearise()
 
     @property
@@ -116,9 +117,17 @@ class _Search:
     def _drawn(self) -> Candidate:
         """A start; of tables alone, several of which are of shares, with how large their groups are to be."""
         problem, self.sizes = self.problem, []
-        if self.settings.start in ("released", "calibrated") and not problem.sums and open_shares(problem) > 1:
+        told = self.settings.start in ("released", "calibrated")
+        if told and not problem.sums and open_shares(problem) > 1:
             problem, self.sizes = settled_to_agree(problem, self.rng)
-        return draw_candidate(problem, STARTS[self.settings.start](problem), self.rng)
+        drawn = draw_candidate(problem, STARTS[self.settings.start](problem), self.rng)
+        if told and (of_subsets := sizes_in_subsets(problem, drawn.codes)):
+            self.sizes = [*(self.sizes or open_shares(self.problem) * [np.zeros(0)]), *of_subsets]
+        return drawn
+
+    def _aimed(self, problem: Problem) -> Problem:
+        """The problem with groups of shares that are to be as large as drawn."""
+        return aiming(problem, [*shares_of_all(problem), *shares_of_subsets(problem)], self.sizes)
 
     @property
     def _stands(self) -> bool:
@@ -129,7 +138,7 @@ class _Search:
         """Another start, after generation `number`; the nearest data set so far is kept (multistart)."""
         before, self.candidate = self.sizes, self._drawn()
         if before or self.sizes:
-            self.problem = aiming(self.problem, self.sizes)
+            self.problem = self._aimed(self.settled.problem)
         self.schedule = Schedule(self.problem, self.settings)
         self.closing = closing_of(self.problem)
         self.standstill, self.settled.beyond = Standstill(since=number), None
@@ -317,7 +326,7 @@ class _Search:
         """
         problem, waited = self.problem, self.nearest.waited
         few = problem.n_records <= TUNING.anew and not any(isinstance(part, ModelPart) for part in problem.parts)
-        return waited <= 2 * self.settings.patience and (few or open_shares(problem) > 0)
+        return waited <= 2 * self.settings.patience and (few or open_shares(problem) > 0 or bool(self.sizes))
 
     def _settles(self, number: int, errors: Errors) -> tuple[int, Errors]:
         """Take note of a data set whose numbers are all within 1 % of their sampling errors, to first order; of the

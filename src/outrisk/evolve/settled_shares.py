@@ -9,7 +9,7 @@ which all agree (agreeing_shares.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -46,7 +46,7 @@ class Drawn(NamedTuple):
 
 def open_shares(problem: Problem) -> int:
     """How many parts are shares whose counts `settled` chooses, if they tell any."""
-    return sum(1 for _ in _shares(problem))
+    return sum(1 for _ in shares_of_all(problem))
 
 
 def settled(
@@ -70,7 +70,7 @@ def settled_to_agree(problem: Problem, rng: np.random.Generator) -> tuple[Proble
     if not 1 < len(counts) == open_shares(problem):
         return _told(problem, drawn), []
     exact = dict[int, Drawn]()
-    for at, (part, shares, _) in enumerate(_shares(problem)):
+    for at, (part, shares, _) in enumerate(shares_of_all(problem)):
         low, high = (each.copy() for each in drawn[at].ranges)
         number = shares.number[: part.blocks[0].size]
         low[number] = high[number] = np.round(counts[at])
@@ -78,12 +78,13 @@ def settled_to_agree(problem: Problem, rng: np.random.Generator) -> tuple[Proble
     return _told(problem, exact), [drawn[at].sizes for at in sorted(drawn)]
 
 
-def aiming(problem: Problem, sizes: Sequence[Array]) -> Problem:
-    """The problem with groups of each table of shares that are to be as large as they are here (groups,), or, where no
-    sizes are given, may be as large as they come.
+def aiming(problem: Problem, parts: Iterable[tuple[TallyPart, Shared, slice]], sizes: Sequence[Array]) -> Problem:
+    """The problem with groups of the first of these tables of shares that are to be as large as they are here (groups,),
+    where sizes are given: not none (0,).
     """
-    for at, (part, shares, _) in enumerate(list(_shares(problem))):
-        problem = _with(problem, part, replace(part, map=shares.aiming(sizes[at] if sizes else None)))
+    for (part, shares, _), of in zip(list(parts), sizes, strict=False):
+        if len(of):
+            problem = _with(problem, part, replace(part, map=shares.aiming(of)))
     return problem
 
 
@@ -93,7 +94,7 @@ def of_told_sizes(problem: Problem) -> Problem:
     this record in the group that lacks one would put as many cells out of theirs as right.
     """
     tables = tables_of(problem)
-    for part, shares, _ in list(_shares(problem)):
+    for part, shares, _ in list(shares_of_all(problem)):
         about = _about(shares, _groups_of(part, shares, problem), tables, np.zeros(0), np.zeros((0, 0)))
         sizes = shares.sizes(about)
         if sizes is not None:
@@ -111,7 +112,7 @@ def _mended(
     """What was drawn, so many times again where tables contradict each other, around counts of which all agree, if that
     is no worse; and whole counts (cells,) of which all agree in the end, none where they do not.
     """
-    cells = [part.blocks[0].size for at, (part, _, _) in enumerate(_shares(problem)) if at in drawn and _joint(part)]
+    cells = [part.blocks[0].size for at, (part, _, _) in enumerate(shares_of_all(problem)) if at in drawn and _joint(part)]
     if len(cells) < 2 or sum(cells) > _CELLS:
         return drawn, {}
     counts, apart = _whole(problem, drawn)
@@ -148,7 +149,7 @@ def _linear(
 ) -> dict[int, TableOfShares]:
     """Tables of shares, by their position, so far inside their digits; `sized`: of groups as large as drawn."""
     found, others, sizes = dict[int, TableOfShares](), tables_of(problem), problem.codebook.sizes
-    for at, (part, shares, which) in enumerate(_shares(problem)):
+    for at, (part, shares, which) in enumerate(shares_of_all(problem)):
         block = part.blocks[0]
         if at not in drawn or not _joint(part):
             continue
@@ -179,7 +180,7 @@ def _drawn(
     """What is drawn for each table of shares, by its position; `near`: what was before, around which sizes of groups
     that agree are then looked for, where cells are smallest first.
     """
-    parts, told, found = list(_shares(problem)), list[Table](), dict[int, Drawn]()
+    parts, told, found = list(shares_of_all(problem)), list[Table](), dict[int, Drawn]()
     for at in sorted(near, key=lambda at: float(np.median(near[at].ranges[0]))) if near else range(len(parts)):
         part, shares, which = parts[at]
         block, groups = part.blocks[0], _groups_of(part, shares, problem)
@@ -206,7 +207,7 @@ def _drawn(
 
 def _told(problem: Problem, drawn: Mapping[int, Drawn]) -> Problem:
     """The problem with counts, as drawn, in the place of shares."""
-    for at, (part, shares, _) in enumerate(list(_shares(problem))):
+    for at, (part, shares, _) in enumerate(list(shares_of_all(problem))):
         if at in drawn:
             problem = _with(problem, part, replace(part, map=shares.counts), *drawn[at].ranges)
     return problem
@@ -244,7 +245,7 @@ def _unexpected(counts_of: Bounded, low: Array, high: Array, mean: Array, covari
     return float(0.5 * away @ np.linalg.lstsq(covariance[np.ix_(told, told)], away, rcond=1e-9)[0])
 
 
-def _shares(problem: Problem) -> Iterator[tuple[TallyPart, Shared, slice]]:
+def shares_of_all(problem: Problem) -> Iterator[tuple[TallyPart, Shared, slice]]:
     """Parts that are shares of groups of all records, and their numbers."""
     for part, which in counting(problem):
         if isinstance(part.map, Shared):
@@ -267,7 +268,7 @@ def _groups_of(part: TallyPart, shares: Shared, problem: Problem) -> Groups:
 
 def _agreeing(problem: Problem) -> Problem:
     """The problem with shares of the same groups in several tables being of groups that are equally large."""
-    found = [(part, shares, *_groups_of(part, shares, problem)) for part, shares, _ in _shares(problem)]
+    found = [(part, shares, *_groups_of(part, shares, problem)) for part, shares, _ in shares_of_all(problem)]
     for part, shares, variables, own in found:
         agreeing = shares
         for other, of_other, others, theirs in found:

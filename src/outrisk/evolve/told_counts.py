@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,16 +101,30 @@ def summing(variables: Sequence[int], shape: Sequence[int], kept: Sequence[int])
     return sparse.csr_matrix(ones, shape=(int(np.prod(shape)), size))
 
 
-def tables_of(problem: Problem) -> list[Table]:
-    """The tables of counts that were released."""
-    found = list[Table]()
+class Counted(NamedTuple):
+    """A tally of records whose counts (cells,) lie from least to most."""
+
+    block: Tally
+    least: Array
+    most: Array
+
+
+def counted(problem: Problem, of_subsets: bool = False) -> Iterator[Counted]:
+    """The tallies whose counts were released: of all records, or of those of a subset, too."""
     for part, _, which, _ in problem.slices:
         one = counts_in(part) if isinstance(part, TallyPart) else None
-        if one is None or isinstance(one[0].map, Shared) or not _counts_each(one[0]):
+        if one is None or isinstance(one[0].map, Shared) or not (_counts if of_subsets else _counts_each)(one[0]):
             continue
         low, high = problem.low[which][one[1]], problem.high[which][one[1]]
-        if (one[0].map.bounds(np.ones(len(low)), low, high).unit == 1.0).all():
-            found += _split(one[0], one[0].map, low, high, problem)
+        bounds, at = one[0].map.bounds(np.ones(len(low)), low, high), 0
+        for block in one[0].blocks if (bounds.unit == 1.0).all() else ():
+            own, at = slice(at, at + block.size), at + block.size
+            yield Counted(block, np.maximum(bounds.low[own], 0.0), bounds.high[own])
+
+
+def tables_of(problem: Problem) -> list[Table]:
+    """The tables of counts that were released, their cells being all combinations of variables."""
+    found = [_table(*each, problem) for each in counted(problem) if each.block.cell is None]
     return [table for table in found if table.counts.sum() > 0]
 
 
@@ -123,25 +137,26 @@ def counting(problem: Problem) -> Iterator[tuple[TallyPart, slice]]:
 
 def _counts_each(part: TallyPart) -> bool:
     """Whether each number of a part has a total of its own, which counts records among all."""
-    plain = not any(block.masks or block.weight or block.value is not None for block in part.blocks)
+    return _counts(part) and not any(block.masks for block in part.blocks)
+
+
+def in_subset(part: TallyPart) -> bool:
+    """The same, among the records of a subset."""
+    return _counts(part) and all(block.masks for block in part.blocks)
+
+
+def _counts(part: TallyPart) -> bool:
+    plain = not any(block.weight or block.value is not None for block in part.blocks)
     return plain and sum(block.size for block in part.blocks) == part.n_numbers
 
 
-def _split(part: TallyPart, counts_of: Bounded, low: Array, high: Array, problem: Problem) -> list[Table]:
-    """The tables of counts from low to high (k,), their cells being all combinations of variables; where that has no
-    end before all records, they are taken to be what is left of these, evenly.
+def _table(block: Tally, least: Array, most: Array, problem: Problem) -> Table:
+    """A table of these counts; where that has no end before all records, they are taken to be what is left of these,
+    evenly.
     """
-    found, at = [], 0
-    bounds = counts_of.bounds(np.ones(len(low)), low, high)
-    for block in part.blocks:
-        least, most = np.maximum(bounds.low[at : at + block.size], 0.0), bounds.high[at : at + block.size]
-        at += block.size
-        if block.cell is not None:
-            continue
-        known = most < problem.n_records
-        middle = np.where(known, (least + np.where(known, most, 0.0)) / 2.0, least)
-        spare = max(0.0, problem.n_records - middle.sum()) / max(1, (~known).sum())
-        counts = np.where(known, middle, np.maximum(least, spare + _UNKNOWN))
-        shape = [problem.codebook.sizes[j] for j in block.place.variables]
-        found.append(Table(block.place.variables, least.reshape(shape), most.reshape(shape), counts.reshape(shape)))
-    return found
+    known = most < problem.n_records
+    middle = np.where(known, (least + np.where(known, most, 0.0)) / 2.0, least)
+    spare = max(0.0, problem.n_records - middle.sum()) / max(1, (~known).sum())
+    counts = np.where(known, middle, np.maximum(least, spare + _UNKNOWN))
+    shape = [problem.codebook.sizes[j] for j in block.place.variables]
+    return Table(block.place.variables, *(each.reshape(shape) for each in (least, most, counts)))
