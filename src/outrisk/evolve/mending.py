@@ -106,19 +106,21 @@ def _by_record(
 
 @dataclass(frozen=True, eq=False)
 class _Cell:
-    """A cell of a table: which of all totals it is, the variables of the table, the records in it (n,), and values of
-    these variables that a record has there.
+    """A cell of a table: which of all totals it is, the variables of the table, the records in it (n,), values of these
+    variables that a record has there, and the records that the table counts nowhere (any,).
     """
 
     total: int
     variables: list[int]
     there: NDArray[np.int64]
     values: NDArray[np.integer]
+    nowhere: NDArray[np.int64]
 
 
 def _towards(problem: Problem, codes: Codes, few: list[_Cell], many: list[_Cell], rng: np.random.Generator) -> Edits:
     """Changes of one record each: of a cell that holds too `many`, to another value of one variable of its table; of
-    these records and others, to the values that a cell that holds too `few` has in its table.
+    these records and others, those that its table counts nowhere too, to the values that a cell that holds too `few`
+    has in its table.
     """
     records, after = [np.zeros(0, np.int64)], [codes[:0]]
 
@@ -129,7 +131,7 @@ def _towards(problem: Problem, codes: Codes, few: list[_Cell], many: list[_Cell]
         records.append(who[differ])
         after.append(new[differ])
 
-    anyone = [rng.permutation(len(codes))[:FROM]]
+    anyone = [rng.permutation(len(codes))[:FROM], *(rng.permutation(cell.nowhere)[:FROM] for cell in few)]
     for cell in many:
         some = rng.permutation(cell.there)[:FROM]
         anyone.append(some)
@@ -165,13 +167,14 @@ def _cells(codes: Codes, problem: Problem, which: NDArray[np.bool_]) -> Iterator
         some = np.flatnonzero(which[where])
         if len(some):
             cell_of = records_of_tally(block, codes).cell
+            nowhere = np.flatnonzero(cell_of < 0)
             for cell in some:
                 there, used = np.flatnonzero(cell_of == cell), sorted(variables(block))
                 if len(there):
-                    yield _Cell(where.start + int(cell), used, there, codes[there[0], used])
+                    yield _Cell(where.start + int(cell), used, there, codes[there[0], used], nowhere)
                 else:
                     values = _values(block, int(cell), problem.codebook.sizes)
-                    yield _Cell(where.start + int(cell), list(block.place.variables), there, values)
+                    yield _Cell(where.start + int(cell), list(block.place.variables), there, values, nowhere)
 
 
 def _values(block: Tally, cell: int, sizes: Sequence[int]) -> NDArray[np.integer]:
@@ -224,6 +227,9 @@ def _undo(before: Codes, after: Codes, counts: Problem, linear: Linear) -> None:
 def _too_many(
     codes: Codes, counts: Problem, linear: Linear, totals: Array, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """A few records of each cell that holds too many; of all of these no more than tables are mended among."""
+    """A few records of each cell that holds too many, and of those that a table with a cell that lacks some counts
+    nowhere; of all of these no more than tables are mended among.
+    """
     found = [rng.permutation(cell.there)[:VISITS] for cell in _cells(codes, counts, totals > linear.high)]
+    found += [rng.permutation(cell.nowhere)[:VISITS] for cell in _cells(codes, counts, totals < linear.low)]
     return rng.permutation(np.concatenate([np.zeros(0, np.int64), *found]))[: TUNING.mended]
