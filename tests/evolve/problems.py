@@ -30,6 +30,25 @@ def random_data(rng, n=60):
     return Microdata(codebook, codes)
 
 
+def people(n, seed=1):
+    """Areas, statuses, ages and sexes of n people, and who is ill, the older the rather."""
+    rng = np.random.default_rng(seed)
+    area = rng.choice(12, n, p=np.arange(3, 15) / 102)
+    status = rng.choice(4, n, p=[0.45, 0.3, 0.15, 0.1])
+    age, sex = rng.integers(0, 60, n), rng.integers(0, 2, n)
+    ill = (rng.random(n) < 1 / (1 + np.exp(1.5 - age / 30))).astype(int)
+    codebook = Codebook(
+        (
+            Variable("area", "categorical", tuple("abcdefghijkl")),
+            Variable("status", "categorical", ("single", "married", "divorced", "widowed")),
+            Variable("age", "integer", tuple(range(60))),
+            Variable("sex", "categorical", ("f", "m")),
+            Variable("ill", "categorical", ("0", "1")),
+        )
+    )
+    return Microdata(codebook, np.stack([area, status, age, sex, ill], axis=1).astype(np.uint16))
+
+
 def published(data, *entries):
     """The problem of outputs, as entries of a study, with the numbers that they have on data."""
     adapter = TypeAdapter(OutputEntry)

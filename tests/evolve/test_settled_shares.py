@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from problems import published
+from problems import people, published
 
-from outrisk.codebook import Codebook, Variable
 from outrisk.evolve.calibrated import Pool
 from outrisk.evolve.linear_map import linearise
 from outrisk.evolve.local_search import _Search
@@ -13,12 +12,12 @@ from outrisk.evolve.settings import preset
 from outrisk.evolve.settled_shares import (
     Drawn,
     _drawn,
-    _shares,
     _whole,
     of_told_sizes,
     open_shares,
     settled,
     settled_to_agree,
+    shares_of_all,
 )
 from outrisk.evolve.state import state_of
 from outrisk.evolve.told_counts import tables_of
@@ -27,24 +26,6 @@ from outrisk.problem.influence import members_of
 
 ROWS = {"kind": "frequencies", "by": ["area", "status"], "show": "row_percentages"}
 LOGIT = {"kind": "logit", "formula": "ill ~ age + C(status)", "event": "1", "release": ["coefficients"], "decimals": 3}
-
-
-def people(n, seed=1):
-    rng = np.random.default_rng(seed)
-    area = rng.choice(12, n, p=np.arange(3, 15) / 102)
-    status = rng.choice(4, n, p=[0.45, 0.3, 0.15, 0.1])
-    age, sex = rng.integers(0, 60, n), rng.integers(0, 2, n)
-    ill = (rng.random(n) < 1 / (1 + np.exp(1.5 - age / 30))).astype(int)
-    codebook = Codebook(
-        (
-            Variable("area", "categorical", tuple("abcdefghijkl")),
-            Variable("status", "categorical", ("single", "married", "divorced", "widowed")),
-            Variable("age", "integer", tuple(range(60))),
-            Variable("sex", "categorical", ("f", "m")),
-            Variable("ill", "categorical", ("0", "1")),
-        )
-    )
-    return Microdata(codebook, np.stack([area, status, age, sex, ill], axis=1).astype(np.uint16))
 
 
 def counted(data, *variables):
@@ -133,7 +114,7 @@ def test_the_sizes_that_groups_have_are_found_to_agree(entry, n):
     data = people(n)
     problem = published(data, {"kind": "frequencies", **entry}, {**ROWS, "margins": True})
     drawn = {}
-    for at, (part, shares, which) in enumerate(_shares(problem)):
+    for at, (part, shares, which) in enumerate(shares_of_all(problem)):
         totals = np.concatenate([members_of([block], data.codes).sum(axis=0).A1 for block in part.blocks])
         sizes = np.bincount(shares.base[shares.member], totals[shares.member], len(shares.bases))
         half = problem.tolerance[which]
@@ -153,7 +134,7 @@ def test_histograms_of_shares_are_drawn_too():
 def test_conditions_hold_where_shares_print_as_released_and_nowhere_else():
     data = people(400)
     problem = published(data, SEVERAL[0])
-    (part, shares, which), half = next(_shares(problem)), 0.05
+    (part, shares, which), half = next(shares_of_all(problem)), 0.05
     rows = shares.conditions(problem.low[which] - half, problem.high[which] + half)
     rng, said = np.random.default_rng(1), set()
     for moved in [0, 0, *range(1, 40)]:

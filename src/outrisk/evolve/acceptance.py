@@ -118,8 +118,8 @@ class Nearest:
 
     def see(self, candidate: Candidate, errors: Errors, far: int) -> None:
         """Become this data set if fewer of its numbers are far, or as many and it misses less."""
-        if self.candidate is None or self.errors is None or (far, errors.missed) < (self.far, self.errors.missed):
-            if far or errors.missed < WORTH * self.missed or self.far:
-                self.missed, self.waited = errors.missed, -1
-            self.candidate, self.errors, self.far = deepcopy(candidate), errors, far
         self.waited += 1
+        if self.candidate is None or self.errors is None or (far, errors.missed) < (self.far, self.errors.missed):
+            if far or self.far or errors.missed < WORTH * self.missed:
+                self.missed, self.waited = errors.missed, 0
+            self.candidate, self.errors, self.far = deepcopy(candidate), errors, far

@@ -153,9 +153,9 @@ class Closing:
         return np.asarray(INSIDE * near) if self.brief and not self.arrived else np.zeros(len(near))
 
     def _missing(self, equations: Equations) -> Array:
-        """What numbers (q,) miss of the middle of their digits or, where half of these is more than a sampling error, of
-        where they are so far inside: the way to the middle may be longer than any swaps go that leave tables as they
-        are, and they may be truly near an end of their digits.
+        """What numbers (q,) miss of the middle of their digits or, where half of these is more than a sampling error,
+        of where they are so far inside: the way to the middle may be longer than any swaps go that leave tables as
+        they are, and they may be truly near an end of their digits.
         """
         near = equations.half - self._digits(equations)
         return equations.missing - np.clip(equations.missing, -near, near)
@@ -192,8 +192,8 @@ class Closing:
             self.near = max(least, TUNING.nearer * self.near)
 
     def _bring_less_far(self, equations: Equations, far: NDArray[np.bool_]) -> None:
-        """Ask numbers (q,) that are far to come less far inside coarse digits than before: they may truly be near an end
-        of these, where other numbers tell more.
+        """Ask numbers (q,) that are far to come less far inside coarse digits than before: they may truly be near an
+        end of these, where other numbers tell more.
         """
         if self.inside is None:
             self.inside = np.ones(len(equations.problem.tolerance))

@@ -72,8 +72,7 @@ class _Search:
         self.closing: Closing = closing_of(problem)
         if state:
             restore(self, state)
-        if self.sizes:
-            self.problem = self._aimed(problem)
+        self.problem = self._aimed(problem)
         self.linear: Linear = self._linearise()
 
     @property
@@ -114,14 +113,17 @@ class _Search:
             if stop:
                 return
 
-    def _drawn(self) -> Candidate:
-        """A start; of tables alone, several of which are of shares, with how large their groups are to be."""
+    def _drawn(self, again: bool = False) -> Candidate:
+        """A start, the first one or `again`; and how large the groups of shares are to be, of tables alone several of
+        which are of shares, and of percentages of subsets.
+        """
         problem, self.sizes = self.problem, []
         told = self.settings.start in ("released", "calibrated")
         if told and not problem.sums and open_shares(problem) > 1:
             problem, self.sizes = settled_to_agree(problem, self.rng)
         drawn = draw_candidate(problem, STARTS[self.settings.start](problem), self.rng)
-        if told and (of_subsets := sizes_in_subsets(problem, drawn.codes)):
+        agreed = problem if self.sizes else self.problem
+        if told and (of_subsets := sizes_in_subsets(agreed, drawn.codes, again and not problem.sums)):
             self.sizes = [*(self.sizes or open_shares(self.problem) * [np.zeros(0)]), *of_subsets]
         return drawn
 
@@ -136,9 +138,8 @@ class _Search:
 
     def _begin_anew(self, number: int) -> None:
         """Another start, after generation `number`; the nearest data set so far is kept (multistart)."""
-        before, self.candidate = self.sizes, self._drawn()
-        if before or self.sizes:
-            self.problem = self._aimed(self.settled.problem)
+        self.candidate = self._drawn(again=True)
+        self.problem = self._aimed(self.settled.problem)
         self.schedule = Schedule(self.problem, self.settings)
         self.closing = closing_of(self.problem)
         self.standstill, self.settled.beyond = Standstill(since=number), None
@@ -326,7 +327,9 @@ class _Search:
         """
         problem, waited = self.problem, self.nearest.waited
         few = problem.n_records <= TUNING.anew and not any(isinstance(part, ModelPart) for part in problem.parts)
-        return waited <= 2 * self.settings.patience and (few or open_shares(problem) > 0 or bool(self.sizes))
+        return waited <= 2 * self.settings.patience and (
+            few or open_shares(problem) > 0 or any(shares_of_subsets(problem))
+        )
 
     def _settles(self, number: int, errors: Errors) -> tuple[int, Errors]:
         """Take note of a data set whose numbers are all within 1 % of their sampling errors, to first order; of the
@@ -341,11 +344,10 @@ class _Search:
         if settled.beyond is before:
             return 0, errors
         self.linear = self._linearise()
-        waited, missed = self.nearest.waited, self.nearest.missed
+        was, self.nearest = self.nearest, Nearest()
         if stands and settled.errors is not None:
+            waited, missed = (0, 0.0) if was.candidate is None or was.far else (was.waited, was.missed)
             self.nearest = Nearest(settled.candidate, settled.errors, 0, waited, max(missed, settled.errors.missed))
-        else:
-            self.nearest = Nearest()
         if not stands:
             return 1, errors
         errors = self.linear.errors(self.candidate.totals)

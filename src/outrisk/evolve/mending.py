@@ -48,7 +48,7 @@ def mend(
     turn = already % MOST
     again = turn > GENTLY and turn % 2 == 0 and problem.n_records <= FEW
     if out.sum() <= EDITS and (again or 0 < turn <= FIRST):
-        cells = list(_cells(candidate.codes, problem, out))
+        cells = list(_cells(candidate.codes, problem, out, rng))
         _by_record(candidate, linear, equations, scale, cells, rng)
     elif turn <= GENTLY or problem.counts is None:
         moves.anneal(candidate, linear, 0.0, rng)
@@ -131,7 +131,7 @@ def _towards(problem: Problem, codes: Codes, few: list[_Cell], many: list[_Cell]
         records.append(who[differ])
         after.append(new[differ])
 
-    anyone = [rng.permutation(len(codes))[:FROM], *(rng.permutation(cell.nowhere)[:FROM] for cell in few)]
+    anyone = [rng.permutation(len(codes))[:FROM], *(cell.nowhere for cell in few)]
     for cell in many:
         some = rng.permutation(cell.there)[:FROM]
         anyone.append(some)
@@ -161,20 +161,25 @@ def _between(problem: Problem, codes: Codes, many: list[_Cell], rng: np.random.G
     return exchanged(problem, codes, np.column_stack([one, other])[one != other], rng)
 
 
-def _cells(codes: Codes, problem: Problem, which: NDArray[np.bool_]) -> Iterator[_Cell]:
+def _cells(codes: Codes, problem: Problem, which: NDArray[np.bool_], rng: np.random.Generator) -> Iterator[_Cell]:
     """Those of all totals (m,) that are cells of tables."""
     for block, where in problem.tallies:
         some = np.flatnonzero(which[where])
         if len(some):
             cell_of = records_of_tally(block, codes).cell
-            nowhere = np.flatnonzero(cell_of < 0)
+            nowhere = _some_of(np.flatnonzero(cell_of < 0), FROM, rng)
             for cell in some:
                 there, used = np.flatnonzero(cell_of == cell), sorted(variables(block))
                 if len(there):
                     yield _Cell(where.start + int(cell), used, there, codes[there[0], used], nowhere)
                 else:
                     values = _values(block, int(cell), problem.codebook.sizes)
-                    yield _Cell(where.start + int(cell), list(block.place.variables), there, values, nowhere)
+                    yield _Cell(where.start + int(cell), list(block.place.variables), there, values, there)
+
+
+def _some_of(records: NDArray[np.int64], most: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Some of the records (any,), at most so many, no record twice."""
+    return np.unique(records[rng.integers(0, len(records), most)]) if len(records) > most else records
 
 
 def _values(block: Tally, cell: int, sizes: Sequence[int]) -> NDArray[np.integer]:
@@ -230,6 +235,8 @@ def _too_many(
     """A few records of each cell that holds too many, and of those that a table with a cell that lacks some counts
     nowhere; of all of these no more than tables are mended among.
     """
-    found = [rng.permutation(cell.there)[:VISITS] for cell in _cells(codes, counts, totals > linear.high)]
-    found += [rng.permutation(cell.nowhere)[:VISITS] for cell in _cells(codes, counts, totals < linear.low)]
+    found = [rng.permutation(cell.there)[:VISITS] for cell in _cells(codes, counts, totals > linear.high, rng)]
+    for block, where in counts.tallies:
+        if (totals < linear.low)[where].any():
+            found.append(_some_of(np.flatnonzero(records_of_tally(block, codes).cell < 0), VISITS, rng))
     return rng.permutation(np.concatenate([np.zeros(0, np.int64), *found]))[: TUNING.mended]

@@ -20,7 +20,7 @@ from scipy.special import softmax
 
 from outrisk.evolve.agreeing_shares import TableOfShares, agree
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.told_counts import Shared, Table, counting, tables_of
+from outrisk.evolve.told_counts import Shared, SharedPart, Table, counting, tables_of
 from outrisk.problem.blocks import Array, Tally
 from outrisk.problem.released import Bounded, Margins, TallyPart
 
@@ -78,9 +78,9 @@ def settled_to_agree(problem: Problem, rng: np.random.Generator) -> tuple[Proble
     return _told(problem, exact), [drawn[at].sizes for at in sorted(drawn)]
 
 
-def aiming(problem: Problem, parts: Iterable[tuple[TallyPart, Shared, slice]], sizes: Sequence[Array]) -> Problem:
-    """The problem with groups of the first of these tables of shares that are to be as large as they are here (groups,),
-    where sizes are given: not none (0,).
+def aiming(problem: Problem, parts: Iterable[SharedPart], sizes: Sequence[Array]) -> Problem:
+    """The problem with groups of these tables of shares that are to be as large as here (groups,); those of which there
+    are no sizes (0,), and the last ones, if there are more than sizes, stay as they are.
     """
     for (part, shares, _), of in zip(list(parts), sizes, strict=False):
         if len(of):
@@ -112,7 +112,9 @@ def _mended(
     """What was drawn, so many times again where tables contradict each other, around counts of which all agree, if that
     is no worse; and whole counts (cells,) of which all agree in the end, none where they do not.
     """
-    cells = [part.blocks[0].size for at, (part, _, _) in enumerate(shares_of_all(problem)) if at in drawn and _joint(part)]
+    cells = [
+        part.blocks[0].size for at, (part, _, _) in enumerate(shares_of_all(problem)) if at in drawn and _joint(part)
+    ]
     if len(cells) < 2 or sum(cells) > _CELLS:
         return drawn, {}
     counts, apart = _whole(problem, drawn)
@@ -245,7 +247,7 @@ def _unexpected(counts_of: Bounded, low: Array, high: Array, mean: Array, covari
     return float(0.5 * away @ np.linalg.lstsq(covariance[np.ix_(told, told)], away, rcond=1e-9)[0])
 
 
-def shares_of_all(problem: Problem) -> Iterator[tuple[TallyPart, Shared, slice]]:
+def shares_of_all(problem: Problem) -> Iterator[SharedPart]:
     """Parts that are shares of groups of all records, and their numbers."""
     for part, which in counting(problem):
         if isinstance(part.map, Shared):

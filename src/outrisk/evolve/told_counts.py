@@ -43,12 +43,19 @@ class Shared(Bounded, Protocol):
 
     def sizes(self, about: Array) -> Array | None:
         """How large all groups are (groups,), where the sizes are known of groups that each record is in one of: about
-        (groups, 2) as in `drawn`. None where they are not, or some records are in no group.
+        (groups, 2) as in `drawn`. None where they are not, or some records counted are in no group.
         """
 
     def conditions(self, low: Array, high: Array) -> sparse.csr_matrix:
         """What is linear in the counts of the first tally's cells (any, cells), and at most 0 where shares lie from low
         to high (k,), whatever the sizes of their groups.
+        """
+
+    def conditions_by_group(
+        self, low: Array, high: Array
+    ) -> tuple[sparse.csr_matrix, sparse.csr_matrix, sparse.csr_matrix]:
+        """The same in these counts (any, cells) and the sizes of groups (any, groups), and which cells these add up
+        (groups, cells).
         """
 
     def ranges(self, low: Array, high: Array, sizes: Array) -> tuple[Array, Array]:
@@ -62,6 +69,9 @@ class Shared(Bounded, Protocol):
         are expected to be, and the standard deviation of that, 0 where it is known; NaN where nothing is. None (0,
         groups) where these are not told.
         """
+
+
+SharedPart = tuple[TallyPart, Shared, slice]  # shares, and which numbers of all outputs they are
 
 
 @dataclass(frozen=True, eq=False)

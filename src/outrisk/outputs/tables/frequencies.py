@@ -225,7 +225,9 @@ class Frequencies(Common):
             digits, used = half_digit(self.decimals[:k]) / scale, number[member]
             half, counts = self.protection.behind_shares(values[:k], digits, values[k:])
             known = counts[0][used], counts[1][used]
-            bases = bases_of(values[used] / scale, half[used], known, base[member], *self._cover(n_groups), not self.cells.masks)
+            bases = bases_of(
+                values[used] / scale, half[used], known, base[member], *self._cover(n_groups), not self.cells.masks
+            )
         withholds, scales = self.protection.threshold is not None, np.full(len(number), scale)
         sums = sparse.vstack([sparse.csr_matrix((0, math.prod(self.cells.shape))), *self._sums], format="csr")
         return Shares(number, base, member, scales, bases, sums, withholds, self.cells.spread, self.cells.lightest)

@@ -109,7 +109,7 @@ class Shares:
 
     def sizes(self, about: Array) -> Array | None:
         """How large all groups are (groups,), totals too, where `about` (groups, 2) says it of those that cover all
-        records, with a standard deviation of 0; None where it does not, or none cover these.
+        records counted, with a standard deviation of 0; None where it does not, or none cover these.
         """
         cover = self.bases.cover
         if not len(cover) or not (about[cover, 1] == 0.0).all():
@@ -143,12 +143,24 @@ class Shares:
         """What is linear in the counts of the cells (any, cells), and at most 0 where shares lie from low to high (k,),
         whatever the sizes of their groups.
         """
+        of_cells, of_groups, sums = self.conditions_by_group(low, high)
+        return of_cells + of_groups @ sums
+
+    def conditions_by_group(
+        self, low: Array, high: Array
+    ) -> tuple[sparse.csr_matrix, sparse.csr_matrix, sparse.csr_matrix]:
+        """The same, in the counts of the cells (any, cells) and the sizes of groups (any, groups), which are these sums
+        of cells (groups, cells).
+        """
         unsaid, least, most = self._of_one(low, high)
         most = np.where(unsaid & (not self.withholds), 0.0, most)
         totals = sparse.vstack([sparse.eye(self.sums.shape[1]), self.sums], format="csr")
-        members = self.member.astype(float), (self.base, np.arange(len(self.base)))
-        bases = (sparse.csr_matrix(members, shape=(len(self.bases), len(self.base))) @ totals)[self.base]
-        return sparse.vstack([sparse.diags(least) @ bases - totals, totals - sparse.diags(most) @ bases], format="csr")
+        every = np.arange(len(self.base))
+        members = self.member.astype(float), (self.base, every)
+        sums = sparse.csr_matrix(members, shape=(len(self.bases), len(every))) @ totals
+        shape = len(every), len(self.bases)
+        shares = [sparse.csr_matrix((end, (every, self.base)), shape=shape) for end in (least, -most)]
+        return sparse.vstack([-totals, totals], format="csr"), sparse.vstack(shares, format="csr"), sums
 
     def _of_one(self, low: Array, high: Array) -> tuple[NDArray[np.bool_], Array, Array]:
         """Of each total (m,) whether nothing was said, and its least and most share of 1; numbers are from low to high
