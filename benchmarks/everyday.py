@@ -103,6 +103,16 @@ DESCRIPTIVE = [
     {"kind": "quantiles", "value": "AGE", "by": ["TENURE", "SEX"], "quantiles": [0.25, 0.5, 0.75]},
     {"kind": "frequencies", "by": ["MSTATUS", "SEX"]},
 ]  # fmt: skip
+OF_SUBSETS = [
+    {"kind": "univariate", "variables": ["TENURE", "MSTATUS", "SEX", "LTILL"]},
+    *(
+        {"kind": "frequencies", "name": f"illness where {where}", "by": ["MSTATUS", "LTILL"], "where": where,
+         "show": "row_percentages"}
+        for where in ("SEX == 1", "SEX == 2", "TENURE == 0", "AGE >= 65")
+    ),
+    {"kind": "frequencies", "by": ["TENURE", "LTILL"]},
+    {"kind": "histogram", "value": "AGE", "breaks": [0, 20, 40, 60, 80, 100], "by": ["LTILL"]},
+]  # fmt: skip
 BESIDE_PERCENTAGES = [
     TWO[0],
     {"kind": "frequencies", "by": ["AREA", "MSTATUS"], "show": "row_percentages"},
@@ -302,6 +312,7 @@ RELEASES = {
     "regressions and tables of 2,000": partial(census, n=2_000, entries=BESIDE),
     **{f"a descriptive table of {n:,}": partial(census, n=n, entries=DESCRIPTIVE) for n in (100, 300, 3_000)},
     **{f"percentages of {n:,}": partial(census, n=n, entries=PERCENTAGES) for n in (400, 1_500, 8_000, 25_000)},
+    **{f"percentages of subsets of {n:,}": partial(census, n=n, entries=OF_SUBSETS) for n in (300, 8_000, 25_000)},
     **{
         f"a logit beside percentages of {n:,}": partial(census, n=n, entries=BESIDE_PERCENTAGES)
         for n in (400, 1_500, 8_000)

@@ -11,10 +11,11 @@ from pydantic import TypeAdapter
 
 from outrisk.config import OutputEntry
 from outrisk.datasets import sars_codebook, sars_like
-from outrisk.evolve import by_size
+from outrisk.evolve import acceptance, by_size
 from outrisk.evolve import closing as module
-from outrisk.evolve.acceptance import Nearest, Standing
+from outrisk.evolve.acceptance import Nearest, Settled, Standing
 from outrisk.evolve.around import equations_at
+from outrisk.evolve.by_refit import by_refit
 from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.closing import EACH, Closing
 from outrisk.evolve.linear_map import linearise
@@ -154,6 +155,24 @@ def test_a_number_printed_coarsely_comes_back_towards_its_digits(problem, begun)
     assert (np.abs(found.off / found.error)[others] < 0.1).all()
 
 
+def test_a_number_that_stays_far_is_asked_to_come_less_far_inside_its_digits(problem, begun):
+    """Truly it may be near an end of these; others are asked what they were."""
+    candidate, linear, _ = begun
+    closing, coarse = Closing(), 12
+    found = closing.look(linear, candidate, False)
+    half, missing = found.half.copy(), np.zeros(len(found.half))
+    half[coarse], missing[coarse] = 4.0 * found.error[coarse], 5.0 * found.error[coarse]
+    found = replace(found, half=half, missing=missing)
+    asked = []
+    for _ in range(30):
+        asked.append(closing._missing(found)[coarse] / found.error[coarse])
+        others = closing._missing(found)[np.arange(len(half)) != coarse]
+        assert not others.any()
+        closing.tighten(found)
+    assert asked[0] == pytest.approx(2.0)
+    assert (np.diff(asked) < 0.0).all() and 1.0 < asked[-1] < 1.1
+
+
 def test_of_many_numbers_one_that_is_near_counts_as_met_until_all_have_been(problem, begun):
     candidate, linear, _ = begun
     closing = Closing(brief=True)
@@ -215,6 +234,40 @@ def test_the_nearest_data_set_has_fewest_numbers_beyond(problem, begun):
     assert nearest.errors is missing_less and nearest.waited == 0
     nearest.see(other, errors, 0)
     assert nearest.errors is missing_less and nearest.waited == 1
+
+
+def test_once_all_are_near_another_digit_is_waited_for_from_the_last_gain_that_was_worth_it(problem, begun):
+    candidate, linear, _ = begun
+    errors, nearest = linear.errors(candidate.totals), Nearest()
+    for missed, far, waited in [
+        (1.0, 2, 0),
+        (0.999, 2, 0),  # while one is far, any gain is
+        (1.2, 0, 0),
+        (1.19, 0, 1),
+        (1.15, 0, 2),
+        (1.13, 0, 0),
+        (1.12, 0, 1),
+        (1.2, 0, 2),
+    ]:
+        nearest.see(candidate, replace(errors, missed=missed), far)
+        assert nearest.waited == waited
+    assert nearest.errors.missed == 1.12
+
+
+def test_what_was_waited_while_numbers_were_far_does_not_end_a_run_once_they_are_near(problem, monkeypatch):
+    search = _Search(problem, preset("fast"), np.random.default_rng(1))
+    errors = search.linear.errors(search.candidate.totals)
+
+    def settle(far, waited):
+        search.settled = Settled(problem)
+        search.nearest = Nearest(search.candidate, errors, far, waited, errors.missed)
+        search._settles(50, errors)
+        return search.nearest.waited
+
+    found = replace(by_refit(problem, search.candidate), far=0, beyond=np.zeros(len(problem.tolerance)))
+    monkeypatch.setattr(acceptance, "by_refit", lambda *_: replace(found, errors=replace(errors, matched=0)))
+    assert settle(2, 45) == 0
+    assert settle(0, 17) == 17
 
 
 def test_where_a_start_is_not_calibrated_it_closes_in_once_all_else_stands_still(problem):

@@ -28,6 +28,7 @@ from outrisk.problem.influence import members_of
 from outrisk.problem.released import TallyPart
 
 _CELLS = 500, 5_000  # of the table that crosses all, and of shares, at most; once a search has stood still without
+_INFEASIBLE = 2  # of `milp`'s statuses
 _NODES, _GAP = 200, 0.5  # of a search for whole numbers, at most; how far from the nearest it may end
 
 
@@ -100,8 +101,7 @@ def _nearest(
     counts: Array, kinds: Codes, tables: Sequence[Counted], shared: Sequence[SharedPart], problem: Problem
 ) -> list[Array]:
     """Whole counts (cells,) behind shares of which all tables agree: those of numbers of records of each kind (kinds,
-    variables) that are nearest to `counts` (kinds,), in what these vary by from sample to sample. Nothing where none
-    agree, or none are found soon.
+    variables) that are nearest to `counts` (kinds,). Nothing where none agree, or none are found soon.
     """
     behind = [part.blocks[0].size for part, _, _ in shared]
     widths = [len(counts), len(counts), *behind, *(int(shares.base.max()) + 1 for _, shares, _ in shared)]
@@ -130,13 +130,17 @@ def _nearest(
         least_of[at + len(shared)] = np.minimum(np.bincount(shares.base, known, len(empty)), 1.0)
     most_of = np.full(sum(widths), np.inf)
     most_of[len(counts) : 2 * len(counts)] = counts
-    found = milp(
-        np.concatenate([np.tile(1.0 / np.sqrt(counts + 1.0), 2), np.zeros(sum(widths[2:]))]),
-        constraints=rows,
-        bounds=Bounds(np.concatenate(least_of), most_of),
-        integrality=np.repeat([0.0, 1.0, 0.0], [2 * len(counts), sum(behind), sum(widths[2 + len(shared) :])]),
-        options={"node_limit": _NODES, "mip_rel_gap": _GAP},
-    )
-    if found.x is None:
+    found = None
+    for cost in (np.ones(len(counts)), 1.0 / np.sqrt(counts + 1.0)):  # where the one finds nothing soon, the other may
+        found = milp(
+            np.concatenate([np.tile(cost, 2), np.zeros(sum(widths[2:]))]),
+            constraints=rows,
+            bounds=Bounds(np.concatenate(least_of), most_of),
+            integrality=np.repeat([0.0, 1.0, 0.0], [2 * len(counts), sum(behind), sum(widths[2 + len(shared) :])]),
+            options={"node_limit": _NODES, "mip_rel_gap": _GAP},
+        )
+        if found.x is not None or found.status == _INFEASIBLE:
+            break
+    if found is None or found.x is None:
         return []
     return [np.round(each) for each in np.split(found.x, np.cumsum(widths)[1:])[1 : 1 + len(shared)]]
