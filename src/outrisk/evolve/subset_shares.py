@@ -37,8 +37,10 @@ def shares_of_subsets(problem: Problem) -> Iterator[SharedPart]:
     numbers.
     """
     for part, _, which, _ in problem.slices:
-        if isinstance(part, TallyPart) and isinstance(part.map, Shared) and in_subset(part):
-            yield from [(part, part.map, which)] * (part.blocks[0].cell is None)
+        if not isinstance(part, TallyPart) or not isinstance(part.map, Shared) or not in_subset(part):
+            continue
+        if part.blocks[0].cell is None:
+            yield part, part.map, which
 
 
 def sizes_in_subsets(problem: Problem, codes: Codes, again: bool = False) -> list[Array]:
@@ -47,13 +49,15 @@ def sizes_in_subsets(problem: Problem, codes: Codes, again: bool = False) -> lis
     longer than a search without, unless it is done `again`.
     """
     parts = list(shares_of_subsets(problem))
+    if not parts:
+        return []
     among = sorted({j for part, _, _ in parts for block in part.blocks for j in variables(block)})
     shared = parts + [each for each in shares_of_all(problem) if variables(each[0].blocks[0]) <= set(among)]
     tables = [each for one in counted(problem, True) if (each := _over(one, among, problem))]
     blocks = [*(part.blocks[0] for part, _, _ in shared), *(each.block for each in tables)]
     alike = {j: _alike(j, blocks, problem) for j in among}
     shape = [int(alike[j].max()) + 1 for j in among]
-    if not parts or max(math.prod(shape), sum(part.blocks[0].size for part, _, _ in shared)) > _CELLS[again]:
+    if max(math.prod(shape), sum(part.blocks[0].size for part, _, _ in shared)) > _CELLS[again]:
         return []
     kinds = np.zeros((math.prod(shape), codes.shape[1]), codes.dtype)
     for j, levels in zip(among, np.indices(shape).reshape(len(shape), -1), strict=True):
