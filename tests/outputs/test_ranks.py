@@ -59,5 +59,5 @@ def test_an_empty_cell_is_known_by_the_values_that_are_counted_in_it(by_class):
     empty = codes[:29]
     size = np.zeros(len(problem.totals(empty)), bool)
     size[1] = True
-    (cell,) = _cells(empty, problem, size)
+    (cell,) = _cells(empty, problem, size, np.random.default_rng(1))
     assert not len(cell.there) and cell.variables == [0] and cell.values.tolist() == [1]
