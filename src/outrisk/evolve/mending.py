@@ -107,7 +107,7 @@ def _by_record(
 @dataclass(frozen=True, eq=False)
 class _Cell:
     """A cell of a table: which of all totals it is, the variables of the table, the records in it (n,), values of these
-    variables that a record has there, and the records that the table counts nowhere (any,).
+    variables that a record has there, and some of the records that the table counts nowhere (any,).
     """
 
     total: int
