@@ -165,7 +165,7 @@ def _linear(
         found[at] = TableOfShares(
             block.place.variables,
             tuple(sizes[j] for j in block.place.variables),
-            shares.conditions(*_ends(problem, which, inside)),
+            shares.conditions(*ends(problem, which, inside)),
             margins,
             _cells(shares, drawn[at].ranges, block),
         )
@@ -186,7 +186,7 @@ def _drawn(
     for at in sorted(near, key=lambda at: float(np.median(near[at].ranges[0]))) if near else range(len(parts)):
         part, shares, which = parts[at]
         block, groups = part.blocks[0], _groups_of(part, shares, problem)
-        low, high = _ends(problem, which)
+        low, high = ends(problem, which)
         mean, covariance = expected(block) if expected else (np.zeros(0), np.zeros((0, 0)))
         tables = [*told, *tables_of(_told(problem, found))]
         about = _about(shares, groups, tables, mean, covariance)
@@ -219,12 +219,12 @@ def _around(part: TallyPart, shares: Shared, which: slice, counts: Array, proble
     """The table of shares of groups that are as large as these counts (cells,) say."""
     block = part.blocks[0]
     bases = np.bincount(shares.base[: block.size], counts, int(shares.base.max()) + 1).astype(np.float64)
-    ranges = shares.ranges(*_ends(problem, which), bases)
+    ranges = shares.ranges(*ends(problem, which), bases)
     shape = [problem.codebook.sizes[j] for j in block.place.variables]
     return Table(block.place.variables, *(each.reshape(shape) for each in (*_cells(shares, ranges, block), counts)))
 
 
-def _ends(problem: Problem, which: slice, inside: float = 1.0) -> Ranges:
+def ends(problem: Problem, which: slice, inside: float = 1.0) -> Ranges:
     """From where to where numbers (k,) lie, so far inside their digits."""
     half = inside * problem.tolerance[which]
     return problem.low[which] - half, problem.high[which] + half

@@ -21,8 +21,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.settled_shares import shares_of_all
-from outrisk.evolve.told_counts import Counted, Shared, SharedPart, counted, in_subset
+from outrisk.evolve.settled_shares import ends, shares_of_all
+from outrisk.evolve.told_counts import Counted, Shared, SharedPart, counted, in_subset, summing
 from outrisk.problem.blocks import Array, Joint, Tally, joint_over, variables
 from outrisk.problem.influence import members_of
 from outrisk.problem.released import TallyPart
@@ -64,13 +64,7 @@ def sizes_in_subsets(problem: Problem, codes: Codes, again: bool = False) -> lis
         kinds[:, j] = np.unique(alike[j], return_index=True)[1][levels]
     kind = np.ravel_multi_index([alike[j][codes[:, j]] for j in among], shape)
     counts = np.bincount(kind, minlength=len(kinds)).astype(np.float64)
-    sizes = list[Array]()
-    for (part, shares, _), own in zip(parts, _nearest(counts, kinds, tables, shared, problem), strict=False):
-        about = np.zeros((int(shares.base.max()) + 1, 2))
-        np.add.at(about[:, 0], shares.base[: part.blocks[0].size], own)
-        told = shares.sizes(about)
-        sizes.append(np.zeros(0) if told is None else told)
-    return sizes
+    return _agreed(counts, kinds, tables, shared, problem)[: len(parts)]
 
 
 def _over(one: Counted, among: Sequence[int], problem: Problem) -> Counted | None:
@@ -81,9 +75,8 @@ def _over(one: Counted, among: Sequence[int], problem: Problem) -> Counted | Non
     kept, sizes = [j for j in own if j in among], problem.codebook.sizes
     if len(kept) == len(own) or not kept or one.block.cell is not None:
         return one if len(kept) == len(own) else None
-    gone, joint = tuple(at for at, j in enumerate(own) if j not in kept), joint_over(kept, sizes)
-    least, most = (each.reshape([sizes[j] for j in own]).sum(axis=gone).ravel() for each in one[1:])
-    return Counted(Tally(joint, joint.size), least, most)
+    joint, cells = joint_over(kept, sizes), summing(own, [sizes[j] for j in own], kept)
+    return Counted(Tally(joint, joint.size), cells @ one.least, cells @ one.most)
 
 
 def _alike(j: int, blocks: Sequence[Tally], problem: Problem) -> NDArray[np.int64]:
@@ -101,11 +94,11 @@ def _alike(j: int, blocks: Sequence[Tally], problem: Problem) -> NDArray[np.int6
     return np.unique(np.hstack(told), axis=0, return_inverse=True)[1].ravel()
 
 
-def _nearest(
+def _agreed(
     counts: Array, kinds: Codes, tables: Sequence[Counted], shared: Sequence[SharedPart], problem: Problem
 ) -> list[Array]:
-    """Whole counts (cells,) behind shares of which all tables agree: those of numbers of records of each kind (kinds,
-    variables) that are nearest to `counts` (kinds,). Nothing where none agree, or none are found soon.
+    """Sizes of the groups (groups,) of shares of which all tables agree, there being numbers of records of each kind
+    (kinds, variables) that are nearest to `counts` (kinds,). Nothing where none agree, or none are found soon.
     """
     behind = [part.blocks[0].size for part, _, _ in shared]
     widths = [len(counts), len(counts), *behind, *(int(shares.base.max()) + 1 for _, shares, _ in shared)]
@@ -124,13 +117,12 @@ def _nearest(
     for block, least, most in tables:
         add(least, most, members_of((block,), kinds).T, {})
     for at, (part, shares, which) in enumerate(shared, 2):
-        low, high, half = problem.low[which], problem.high[which], problem.tolerance[which]
-        of_cells, of_groups, sums = shares.conditions_by_group(low - half, high + half)
+        of_cells, of_groups, sums = shares.conditions_by_group(*ends(problem, which))
         none, nothing, empty = (np.zeros(n) for n in (widths[at], of_cells.shape[0], sums.shape[0]))
         add(none, none, members_of(part.blocks[:1], kinds).T, {at: -sparse.eye(widths[at])})
         add(empty, empty, None, {at: sums, at + len(shared): -sparse.eye(len(empty))})
         add(nothing - np.inf, nothing, None, {at: of_cells, at + len(shared): of_groups})
-        known = (np.isfinite(low) & np.isfinite(high))[shares.number]  # a share is that of somebody
+        known = (np.isfinite(problem.low) & np.isfinite(problem.high))[which][shares.number]  # a share of somebody
         least_of[at + len(shared)] = np.minimum(np.bincount(shares.base, known, len(empty)), 1.0)
     most_of = np.full(sum(widths), np.inf)
     most_of[len(counts) : 2 * len(counts)] = counts
@@ -147,4 +139,4 @@ def _nearest(
             break
     if found is None or found.x is None:
         return []
-    return [np.round(each) for each in np.split(found.x, np.cumsum(widths)[1:])[1 : 1 + len(shared)]]
+    return [np.round(each) for each in np.split(found.x, np.cumsum(widths)[:-1])[2 + len(shared) :]]

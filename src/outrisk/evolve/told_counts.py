@@ -43,7 +43,7 @@ class Shared(Bounded, Protocol):
 
     def sizes(self, about: Array) -> Array | None:
         """How large all groups are (groups,), where the sizes are known of groups that each record is in one of: about
-        (groups, 2) as in `drawn`. None where they are not, or some records counted are in no group.
+        (groups, 2) as in `drawn`. None where they are not, or some records are in no group.
         """
 
     def conditions(self, low: Array, high: Array) -> sparse.csr_matrix:

@@ -48,7 +48,7 @@ class Bases:
     """For each group and each base from 0, the nearest one that its printed shares can come from (groups, any); larger
     ones are all possible. cover (any,): groups of which every record is in one; none where that is not so. made
     (groups, any): which of these each group is made up of. shares (m,): of 1, and the group of each. width: of the
-    range of a share. every: whether these records are all, not those of a subset, of which there may be any number.
+    range of a share.
     """
 
     nearest: NDArray[np.int64]
@@ -57,7 +57,6 @@ class Bases:
     shares: Array
     group: NDArray[np.int64]
     width: float
-    every: bool = True
 
     @property
     def last(self) -> int:
@@ -84,7 +83,7 @@ class Bases:
         at = np.clip(np.round(sums), 0, self.last).astype(np.int64)
         near = np.where(sums < self.last, self.nearest[np.arange(len(sums)), at], sums)
         near[empty] = 0.0
-        if not len(self.cover) or not self.every:
+        if not len(self.cover):
             return near
         told = self.cover[(sums < self.last)[self.cover] & ~empty[self.cover]]
         off = round(float((sums - near)[self.cover].sum()))
@@ -280,10 +279,8 @@ def bases_of(
     group: NDArray[np.int64],
     cover: NDArray[np.int64],
     made: NDArray[np.bool_],
-    every: bool = True,
 ) -> Bases:
-    """The bases that printed shares (m,) of 1 can come from, each of one of the groups; `cover`, `made` and `every` as
-    there.
+    """The bases that printed shares (m,) of 1 can come from, each of one of the groups; `cover` and `made` as there.
 
     A base is possible where every share is that of a whole number, to within its `tolerance` (infinite: withheld), and
     from least to most what is known of the `counts`; and where these numbers can add up to it. Bases beyond the last
@@ -302,7 +299,7 @@ def bases_of(
         possible[:, base] = fits & (np.bincount(group, top, n_groups) >= base)
     possible[:, 0] &= np.bincount(group, ~hidden, n_groups) == 0
     possible[:, most] = True
-    return Bases(_nearest(possible), cover, made, shares, group, min(2.0 * finest, 1.0), every)
+    return Bases(_nearest(possible), cover, made, shares, group, min(2.0 * finest, 1.0))
 
 
 def _nearest(possible: NDArray[np.bool_]) -> NDArray[np.int64]:

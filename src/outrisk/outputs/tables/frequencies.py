@@ -225,19 +225,17 @@ class Frequencies(Common):
             digits, used = half_digit(self.decimals[:k]) / scale, number[member]
             half, counts = self.protection.behind_shares(values[:k], digits, values[k:])
             known = counts[0][used], counts[1][used]
-            bases = bases_of(
-                values[used] / scale, half[used], known, base[member], *self._cover(n_groups), not self.cells.masks
-            )
+            bases = bases_of(values[used] / scale, half[used], known, base[member], *self._cover(n_groups))
         withholds, scales = self.protection.threshold is not None, np.full(len(number), scale)
         sums = sparse.vstack([sparse.csr_matrix((0, math.prod(self.cells.shape))), *self._sums], format="csr")
         return Shares(number, base, member, scales, bases, sums, withholds, self.cells.spread, self.cells.lightest)
 
     def _cover(self, n_groups: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The groups of shares of which every record counted is in one, and which of these each group is made up of
-        (groups, any).
+        """The groups of shares of which every record is in one, and which of these each group is made up of (groups,
+        any); none of a subset.
         """
         main, *margins = self._layout[0]
-        cover = np.unique(main.base)
+        cover = np.unique(main.base[: 0 if self.cells.masks else None])
         made = np.zeros((n_groups, n_groups), np.bool_)
         made[cover, cover] = True
         for block, sums in zip(margins, self._sums, strict=True):

@@ -109,7 +109,7 @@ class Shares:
 
     def sizes(self, about: Array) -> Array | None:
         """How large all groups are (groups,), totals too, where `about` (groups, 2) says it of those that cover all
-        records counted, with a standard deviation of 0; None where it does not, or none cover these.
+        records, with a standard deviation of 0; None where it does not, or none cover these.
         """
         cover = self.bases.cover
         if not len(cover) or not (about[cover, 1] == 0.0).all():
