@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from pydantic import TypeAdapter
 
 from outrisk.codebook import Codebook, Variable
 from outrisk.config import OutputEntry
+from outrisk.evolve.calibrated import Pool
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.resolved import once_resolved, resolved
@@ -57,6 +59,30 @@ def test_odds_ratios_that_print_as_1_are_moved_in_their_own_units():
     assert np.abs(moved - printed).max() <= 0.05 + 1e-9 and (moved != printed).any()
     first = next(iter(evolve(problem, preset("fast"), np.random.default_rng(1))))
     assert np.isfinite(first.errors.mae)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_small_odds_ratio_is_coarse_in_its_sampling_errors_and_is_moved_to_where_tables_have_it(seed):
+    """0.01 may be half as much again, or half, and 0.00 nothing: more than a sampling error of its logarithm."""
+    rng = np.random.default_rng(seed)
+    age, area = rng.integers(0, 30, 4_000), rng.integers(0, 3, 4_000)
+    ill = rng.random(4_000) < 1 / (1 + np.exp(5.3 - 0.06 * (20.0 + 2 * age) + 0.4 * area))
+    data = Microdata(CODEBOOK, np.column_stack([age, area, ill]).astype(np.uint16))
+    fit = {"kind": "logit", "formula": "ill ~ age + C(area)", "event": 1, "exponentiate": True, "decimals": 2}
+    fit["release"] = ["coefficients", "confidence_limits"]
+    problem = problem_of(data, tables=[fit, *TABLES])
+    problem = replace(problem, released=problem.released[1:])  # without the other logit
+    found = resolved(problem, from_released(problem))
+    left = [Pool.of(each, data.codes).missed_of_linear() for each in (problem, found)]
+    assert left[1] @ left[1] < 0.5 * left[0] @ left[0]
+    last = list(evolve(problem, preset("fast"), np.random.default_rng(seed)))[-1]
+    assert last.stop == "matched" and last.number < 15
+    assert released_matches(problem, last)
+
+
+def released_matches(problem, generation):
+    synthetic = Microdata(problem.codebook, generation.codes)
+    return all(output.recompute(synthetic).matched.all() for output in problem.released)
 
 
 def squared(problem):

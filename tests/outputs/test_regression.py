@@ -434,10 +434,13 @@ def test_published_values_that_cannot_be(changes, message):
         released(output, np.array(list((values | changes).values())))
 
 
-def test_an_odds_ratio_is_positive():
+def test_an_odds_ratio_is_positive_and_may_print_as_0():
     output = regression("logit", ("coefficients",), exponentiate=True, formula="ill ~ age")
-    with pytest.raises(OutputError, match=r"age: exp\(b\) is 0; exp\(b\) is positive: give more decimals"):
-        released(output, np.array([1.2, 0.0]))
+    with pytest.raises(OutputError, match=r"age: exp\(b\) is -0.1; exp\(b\) is positive: correct it"):
+        released(output, np.array([1.2, -0.1]))
+    (part,) = released(output, np.array([0.0, 1.02])).parts
+    expected = [0.25 * 10.0 ** -int(output.decimals[0]), 1.02]
+    assert np.exp(part.model.coefficients.ravel()).tolist() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

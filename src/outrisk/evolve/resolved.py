@@ -30,6 +30,7 @@ COARSE = 0.1  # sampling errors of a coefficient, in half its last printed digit
 MOST = 12  # coefficients that are moved: the coarsest
 RECORDS = 20_000  # of the pool, at most
 ROUNDS, STEP = 5, 0.5  # of least squares; half digits, or sampling errors if these are less, to see what a move does
+WIDEST, LEAST = 4.0, 0.1  # of an exp(b) that prints as 0: how far its logarithm may lie either way, in all; half digits
 BACK = 0.3  # weight of where it is printed, for what nothing else says
 _FOUND: WeakKeyDictionary[Problem, Problem | None] = WeakKeyDictionary()  # None: itself, which would keep it for ever
 
@@ -53,10 +54,10 @@ def resolved(problem: Problem, draw: Callable[[int, np.random.Generator], Codes]
     if alone(problem) or not applies(problem) or int(problem.known.sum()) > MANY:
         return problem
     codes = draw(min(problem.n_records, RECORDS), np.random.default_rng(0))
-    places, half, ratio = _coarse(problem, codes)
+    places, half, ratio, least = _coarse(problem, codes)
     if not len(places):
         return problem
-    found, moved = problem, np.zeros(len(places))
+    found, moved = problem, np.where(least > 0.0, 0.5, 0.0)
     missed = _missed(found, codes)
     for _ in range(ROUNDS):
         steps = np.diag(STEP / np.maximum(ratio, 1.0) * np.where(moved > 0, -1.0, 1.0))
@@ -65,7 +66,7 @@ def resolved(problem: Problem, draw: Callable[[int, np.random.Generator], Codes]
         if not np.isfinite(np.column_stack([slopes, missed])).all():
             break
         slopes, off = np.vstack([slopes, BACK * np.eye(len(places))]), np.concatenate([missed, BACK * moved])
-        step = lsq_linear(slopes, -off, (-1.0 - moved, 1.0 - moved)).x
+        step = lsq_linear(slopes, -off, (least - moved, 1.0 - moved)).x
         other = _at(problem, places, half * (moved + step))
         left = _missed(other, codes)
         if not left @ left < 0.9 * (missed @ missed):
@@ -74,25 +75,31 @@ def resolved(problem: Problem, draw: Callable[[int, np.random.Generator], Codes]
     return found
 
 
-def _coarse(problem: Problem, codes: Codes) -> tuple[NDArray[np.intp], Array, Array]:
-    """Which numbers (of all outputs) are coarse coefficients; half their last digits, also in sampling errors."""
-    places, half, coarse = list[int](), list[float](), list[float]()
+def _coarse(problem: Problem, codes: Codes) -> tuple[NDArray[np.intp], Array, Array, Array]:
+    """Which numbers (of all outputs) are coarse coefficients; half their last digits, also in sampling errors; and by
+    how many of these they move down at most, as exp(b) stays above 0.
+    """
+    places, half, coarse, least = list[int](), list[float](), list[float](), list[float]()
     for part, _, which, _ in problem.slices:
         if not isinstance(part, ModelPart) or not part.model.n_score:
             continue
         low, high = problem.low[which], problem.high[which]
-        if part.map.says(low, high) is None:
+        tolerance, K = problem.tolerance[which], part.model.n_score
+        says = part.map.says(low - tolerance, high + tolerance)
+        if says is None:
             continue
-        seen, K = records_of_model(part.model, codes), part.model.n_score
+        seen = records_of_model(part.model, codes)
         weights = np.full(len(codes), problem.n_records / len(codes))
         errors = np.sqrt(np.maximum(np.diag(invert(seen.information(weights * seen.weight))), 0.0))
-        ratio = problem.tolerance[which][:K] / np.maximum(errors, 1e-300)
+        width = np.minimum(np.diff(says.coefficients)[:, 0], WIDEST)
+        ratio = width / 2.0 / np.maximum(errors, 1e-300)
         for at in np.flatnonzero((ratio > COARSE) & (low[:K] == high[:K]) & (errors > 0)):
             places.append(which.start + int(at))
-            half.append(float(problem.tolerance[which][at]))
+            half.append(float(tolerance[at]))
             coarse.append(float(ratio[at]))
+            least.append(-1.0 if np.isfinite(says.coefficients[at, 0]) else LEAST - low[at] / tolerance[at])
     chosen = np.argsort(coarse)[::-1][:MOST]
-    return np.array(places, np.intp)[chosen], np.array(half)[chosen], np.array(coarse)[chosen]
+    return np.array(places, np.intp)[chosen], *(np.array(each)[chosen] for each in (half, coarse, least))
 
 
 def _at(problem: Problem, places: NDArray[np.intp], moved: Array) -> Problem:

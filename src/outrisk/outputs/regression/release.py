@@ -133,9 +133,13 @@ class Release:
         return np.array(found, dtype=np.int64)
 
     def coefficients(self, values: Array, K: int) -> Array:
-        """The coefficients b (K,) that published numbers (k,) stand for."""
-        with np.errstate(all="ignore"):
-            return np.log(values[:K]) if self.exponentiate else np.array(values[:K], dtype=float)
+        """The coefficients b (K,) that published numbers (k,) stand for; an exp(b) that prints as 0 is taken to be a
+        quarter of a last digit.
+        """
+        if not self.exponentiate:
+            return np.array(values[:K], dtype=float)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.log(np.where(values[:K] > 0.0, values[:K], half_digit(self.digits(K))[:K] / 2.0)))
 
     def says(self, low: Array, high: Array, K: int, centred: bool) -> ModelSays:
         """What numbers between `low` and `high` (k,) say of the K estimates of a fit."""
@@ -279,7 +283,7 @@ class Release:
             wrong = labels[int(np.argmin(np.isfinite(low[b]) & np.isfinite(high[b])))]
             raise OutputError(f"output '{output}': the value of {wrong} is not a number")
         if self.exponentiate:
-            refuse("coefficients", low[b] <= 0.0, "exp(b) is positive: give more decimals")
+            refuse("coefficients", high[b] < 0.0, "exp(b) is positive: correct it")
         for part, place in places.items():
             least, most = low[place], high[place]
             if part == "standard_errors":
