@@ -221,3 +221,47 @@ def test_faults_of_the_study_show_before_any_run(tmp_path):
     rare = Logit(codebook, "logit", "TENURE ~ C(ETHGROUP)", 4)
     with pytest.raises(OutputError, match=r"fold .* of 8"):
         plan_jobs(small(outputs=(rare,), runs={8: 1}), 1)
+
+
+def rare(n_ill):
+    """300 people of whom so many have a rare level, the last but one of them the event."""
+    rng = np.random.default_rng(1)
+    area = np.where(np.arange(300) < n_ill, "c", rng.choice(["a", "b"], 300))
+    frame = pd.DataFrame({"area": area, "age": rng.integers(20, 30, 300), "ill": rng.integers(0, 2, 300)})
+    frame.loc[: n_ill - 1, "ill"] = np.arange(n_ill) % 2
+    codebook = Codebook(
+        (
+            Variable("area", "categorical", ("a", "b", "c")),
+            Variable("age", "integer", tuple(range(20, 30))),
+            Variable("ill", "integer", (0, 1)),
+        )
+    )
+    logit = logit_from_terms(codebook, "illness", "ill", ["age", "area"], {}, decimals=3)
+    return {
+        "original": from_frame(frame, codebook),
+        "outputs": (Frequencies(codebook, "table", ("area", "ill")), logit),
+        "keys": ("area", "age"),
+        "key_sizes": (2,),
+        "target": "ill",
+        "runs": {1: 1, 2: 1},
+    }
+
+
+def test_data_are_divided_anew_until_each_half_can_have_every_output():
+    """Of four people with a level, two of whom are ill, half of all divisions leave a half without one or the other."""
+    anew = dict[str, str]()
+    for seed in range(6):
+        jobs = plan_jobs(small(**rare(4) | {"seed": seed}), 1)
+        whole, *halves = {job.fold.name: job.fold for job in jobs}.values()
+        assert [fold.name for fold in halves] == ["1", "2"] and not whole.divided_anew
+        assert halves[0].original.codes.tolist() == halves[1].holdout.codes.tolist()
+        anew[str(seed)] = halves[0].divided_anew
+        again = plan_jobs(small(**rare(4) | {"seed": seed}), 1)
+        assert [job.fold.original.codes.tolist() for job in again] == [job.fold.original.codes.tolist() for job in jobs]
+    assert "" in anew.values()
+    assert any(text.endswith("times, until each part could have 'illness'") for text in anew.values())
+
+
+def test_what_no_half_can_have_is_refused_as_the_first_division_has_it():
+    with pytest.raises(OutputError, match=r"'illness'.*\(in fold [12] of 2; fewer folds may do\)"):
+        plan_jobs(small(**rare(2)), 1)

@@ -29,6 +29,7 @@ class Fold:
     holdout_name: str
     swapped: bool = False  # the given holdout in the place of the data, so that the marginal risk can be crossed
     not_crossed: str = ""  # why there is no such fold beside this one, which has a given holdout
+    divided_anew: str = ""  # how often the data were divided, and for which outputs, if not once
     bands: Bands | None = None  # of the target, for the measures
 
     def measured(self, data: Microdata) -> Microdata:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,15 @@ from outrisk.risk.attribution.over_key_sets import score
 from outrisk.risk.coding.bands import Bands, bands_of, in_words
 
 _FOLDS, _RUNS = 0, 1  # branches of the study's random tree
+_DIVISIONS = 50  # of the data into folds, at most, for every output to be one that each fold can have
+
+
+class _FoldError(OutputError):
+    """An output that cannot be computed in a part of the data."""
+
+    def __init__(self, output: Output, fold: Fold, error: OutputError) -> None:
+        super().__init__(f"{error} (in fold {fold.name} of {fold.level}; fewer folds may do)")
+        self.output = output
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +87,7 @@ def plan_jobs(
     time_limit: seconds of evolution for a run. folder: where runs keep their checkpoints.
     """
     rng = np.random.default_rng(seed_of(assessment.seed, [_FOLDS]))
-    folds = make_folds(assessment.original, assessment.holdout, list(assessment.runs), rng, assessment.bands)
-    problems = dict(_problems(assessment, folds, rng))
+    problems = _problems(assessment, rng)
     n_runs = sum(assessment.runs[fold.level] for fold in problems)
     jobs = []
     for fold, problem in problems.items():
@@ -113,13 +122,41 @@ def _problem(assessment: Assessment, fold: Fold) -> Problem:
     return problem
 
 
-def _problems(
+def _problems(assessment: Assessment, rng: np.random.Generator) -> dict[Fold, Problem]:
+    """What each fold is asked for. A part of the data may lack what an output needs, such as the few people of a level:
+    then they are divided anew, at random.
+    """
+    folds = _folds(assessment, rng)
+    problems = dict(_of_the_whole(assessment, [fold for fold in folds if fold.level == 1], rng))
+    failed = list[_FoldError]()
+    while True:
+        try:
+            for fold, error in product(folds, failed):  # what could not be computed before fails soonest
+                if fold.level > 1:
+                    _computed(fold, error.output)
+            parts = {fold: _problem(assessment, fold) for fold in folds if fold.level > 1}
+        except _FoldError as error:
+            failed.append(error)
+            if len(failed) == _DIVISIONS:
+                raise failed[0] from None
+            folds = _folds(assessment, np.random.default_rng(seed_of(assessment.seed, [_FOLDS, len(failed)])))
+            continue
+        why = ", ".join(dict.fromkeys(f"'{error.output.name}'" for error in failed))
+        anew = f"divided {len(failed) + 1} times, until each part could have {why}" if failed else ""
+        return problems | {replace(fold, divided_anew=anew): problem for fold, problem in parts.items()}
+
+
+def _folds(assessment: Assessment, rng: np.random.Generator) -> list[Fold]:
+    return make_folds(assessment.original, assessment.holdout, list(assessment.runs), rng, assessment.bands)
+
+
+def _of_the_whole(
     assessment: Assessment, folds: Sequence[Fold], rng: np.random.Generator
 ) -> Iterator[tuple[Fold, Problem]]:
-    """Every fold, and after the whole the given holdout in its place, where the outputs can be computed from that."""
+    """The whole, and after it the given holdout in its place, where the outputs can be computed from that."""
     for fold in folds:
         problem = _problem(assessment, fold)
-        if fold.level > 1 or fold.holdout is None:
+        if fold.holdout is None:
             yield fold, problem
             continue
         other, crossing = swapped(fold, rng), None
@@ -153,14 +190,18 @@ def _try_measures(assessment: Assessment, fold: Fold) -> None:
 
 def _release(assessment: Assessment, fold: Fold) -> Iterator[Released]:
     for output in assessment.outputs:
-        try:
-            whole = fold.level == 1 and not fold.swapped
-            given = assessment.given.get(output.name) if whole else None
-            yield given or release(output, fold.original)
-        except OutputError as error:
-            if fold.level == 1:
-                raise
-            raise OutputError(f"{error} (in fold {fold.name} of {fold.level}; fewer folds may do)") from None
+        whole = fold.level == 1 and not fold.swapped
+        given = assessment.given.get(output.name) if whole else None
+        yield given or _computed(fold, output)
+
+
+def _computed(fold: Fold, output: Output) -> Released:
+    try:
+        return release(output, fold.original)
+    except OutputError as error:
+        if fold.level == 1:
+            raise
+        raise _FoldError(output, fold, error) from None
 
 
 def in_order(jobs: Sequence[Job]) -> list[Job]:

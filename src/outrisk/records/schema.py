@@ -615,7 +615,8 @@ class Basis:
     """What the marginal risk was measured on. level: into how many folds the data were cut (1: the whole data).
 
     crossed: whether the holdout's release was evolved, too; not_crossed: why that of a given holdout was not. runs: on
-    each release. key_sets: how many were looked at.
+    each release. key_sets: how many were looked at. divided_anew: how often the data were divided into folds, and for
+    which outputs, if not once.
     """
 
     level: int
@@ -626,6 +627,7 @@ class Basis:
     key_sets: int
     permutations: int
     not_crossed: str = ""
+    divided_anew: str = ""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ PERMUTATIONS = 999
 @dataclass(frozen=True, eq=False)
 class LevelRisk:
     """What was found at a level. limits: by the measures that they hold at once for; empty but at the leading level.
-    not_crossed: why the release of a given holdout was not evolved.
+    not_crossed: why the release of a given holdout was not evolved. divided_anew: see `Fold`.
     """
 
     level: int
@@ -40,6 +40,7 @@ class LevelRisk:
     judged: tuple[str, ...]
     limits: dict[tuple[str, ...], Simultaneous]
     not_crossed: str = ""
+    divided_anew: str = ""
 
     @property
     def runs(self) -> int:
@@ -154,4 +155,5 @@ def _at(
     judged = (*judged, *(name for name in found.measures if name in ESTIMATES))
     families = [judged, *((name,) for name in found.measures if name not in judged)] if seed else []
     limits = {family: simultaneous(found, family) for family in families}
-    return LevelRisk(level, pairings, tuple(sets), len(job.keys), found, judged, limits, job.fold.not_crossed)
+    fold, n_keys = job.fold, len(job.keys)
+    return LevelRisk(level, pairings, tuple(sets), n_keys, found, judged, limits, fold.not_crossed, fold.divided_anew)

@@ -211,4 +211,5 @@ def _basis(levels: Sequence[LevelRisk]) -> Basis | None:
         key_sets=len(lead.sets),
         permutations=PERMUTATIONS,
         not_crossed=lead.not_crossed,
+        divided_anew=lead.divided_anew,
     )
