@@ -162,3 +162,17 @@ def test_a_budget_that_is_over_gives_up_and_says_so(monkeypatch):
     assert by_columns.MANY > 1
     claims = certain_values(of, "pay", Budget(work=1.0))
     assert claims.state == "stopped early" and claims.proved == 0
+
+
+def test_counts_are_taken_as_any_numbers_once_all_branches_find_nothing():
+    """What nothing is found for is charged in full, or the next such programme is searched as long, and the next."""
+    relaxed = list[bool]()
+    for seed in range(6):
+        data = records(seed, 40)
+        of, _ = asked(data, [means(data, "area"), means(data, "sex", statistics=("mean", "sd"))])
+        few = Solver(of, Budget(work=4.0 * of.matrix.nnz))  # a branch or two
+        found, paid = few.maximise(np.ones(of.n_counts)), 4.0 * of.matrix.nnz - few.budget.work
+        assert found.x is not None and few.bound(found) >= len(data) - 1e-6  # all of whom are in some data set
+        relaxed.append(not few.whole)
+        assert paid >= (2.0 if relaxed[-1] else 1.0) * of.matrix.nnz
+    assert any(relaxed) and not all(relaxed)

@@ -38,7 +38,11 @@ class Budget:
 
     def options(self, work: int) -> dict[str, float]:
         """What HiGHS is told for a programme that takes so much."""
-        return {"node_limit": int(np.clip(self.work / max(work, 1), 1, _NODES))} | self.clock
+        return {"node_limit": self._nodes(work)} | self.clock
+
+    def _nodes(self, work: int) -> int:
+        """Branches of a programme that takes so much: at most half of what is left goes into them."""
+        return int(np.clip(0.5 * self.work / max(work, 1), 1, _NODES))
 
     @property
     def clock(self) -> dict[str, float]:
@@ -46,6 +50,7 @@ class Budget:
         left = self.until - time.perf_counter()
         return {"time_limit": max(left, 0.1)} if np.isfinite(left) else {}
 
-    def charge(self, work: int, found: OptimizeResult) -> None:
-        """Take off what a programme took."""
-        self.work -= max(work, 1) * (1.0 + float(found.get("mip_node_count") or 0.0))
+    def charge(self, work: int, found: OptimizeResult, exhausted: bool = False) -> None:
+        """Take off what a programme took: all its branches, if it is `exhausted` and says nothing of them."""
+        nodes = self._nodes(work) if exhausted else float(found.get("mip_node_count") or 0.0)
+        self.work -= max(work, 1) * (1.0 + nodes)
