@@ -10,8 +10,10 @@ from outrisk.evolve import genetic, local_search, small
 from outrisk.evolve.ahead import is_compiled
 from outrisk.evolve.generation import Generation
 from outrisk.evolve.problem import Problem
+from outrisk.evolve.resolved import once_told
 from outrisk.evolve.schedule import tightens
 from outrisk.evolve.settings import GeneticSettings, LocalSearchSettings, Settings
+from outrisk.evolve.start import from_released
 from outrisk.evolve.state import State
 
 __all__ = ["Generation", "State", "evolve", "has_compiled", "load_compiled"]
@@ -36,6 +38,7 @@ def evolve(
     state: of a `Generation` of the same problem and settings; the evolution goes on with the generation after it, as it
     would have gone on then (the annealing of few records, a matter of seconds, has none and begins again).
     """
+    problem = once_told(problem, from_released)
     if isinstance(settings, GeneticSettings):
         return genetic.evolve(problem, settings, rng, workers, state)
     if problem.n_records <= settings.anneal:

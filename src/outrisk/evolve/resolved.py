@@ -1,20 +1,22 @@
-"""Coefficients that are printed coarsely, taken where the other released numbers have them.
+"""Coefficients that are printed coarsely, or not at all, taken where the other released numbers have them.
 
 A coefficient of age squared is printed as -0.0007, with a standard error of 0.00006: it may lie most of a sampling
-error away. The totals of a regression are those at its published coefficients, and scores that add up to nothing at
--0.0007 contradict the counts of tables, if it was -0.00065. So before anything is drawn, such coefficients are moved
-within their printed digits to where the weights of a pool meet the scores and the tables best (calibrated.py): what
-these miss is nearly linear in the coefficients, so that a few least squares find it (Gauss and Newton).
+error away; so may the logarithm of an odds that is printed as 0.01. The totals of a regression are those at its
+published coefficients, and scores that add up to nothing at -0.0007 contradict the counts of tables, if it was
+-0.00065. So before anything is drawn, such coefficients are moved within their printed digits to where the weights of a
+pool meet the scores and the tables best (calibrated.py): what these miss is nearly linear in the coefficients, so that
+a few least squares find it (Gauss and Newton). One that was not published, such as the constant beside a paper's odds
+ratios, is first taken where it is most likely in records that are drawn as all else says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
 from outrisk.evolve.calibrated import MANY, Pool, alone, applies
@@ -23,19 +25,46 @@ from outrisk.evolve.problem import Problem
 from outrisk.evolve.settled_shares import of_told_sizes
 from outrisk.problem.algebra import invert
 from outrisk.problem.blocks import Array
-from outrisk.problem.influence import records_of_model
+from outrisk.problem.influence import ModelRecords, records_of_model
 from outrisk.problem.released import ModelPart, Released
+from outrisk.problem.untold import told_by, untold
 
 COARSE = 0.1  # sampling errors of a coefficient, in half its last printed digit, from which it is coarse
 MOST = 12  # coefficients that are moved: the coarsest
+WIDEST = 4.0  # of an exp(b) that prints as 0: how far below the most that it can be its logarithm is looked for
 RECORDS = 20_000  # of the pool, at most
 ROUNDS, STEP = 5, 0.5  # of least squares; half digits, or sampling errors if these are less, to see what a move does
-WIDEST, LEAST = 4.0, 0.1  # of an exp(b) that prints as 0: how far its logarithm may lie either way, in all; half digits
-BACK = 0.3  # weight of where it is printed, for what nothing else says
+BACK = 0.3  # weight of the middle of its digits, for what nothing else says
 _FOUND: WeakKeyDictionary[Problem, Problem | None] = WeakKeyDictionary()  # None: itself, which would keep it for ever
+_TOLD: WeakKeyDictionary[Problem, Problem | None] = WeakKeyDictionary()
+
+Draw = Callable[[int, np.random.Generator], Codes]
 
 
-def once_resolved(problem: Problem, draw: Callable[[int, np.random.Generator], Codes]) -> Problem:
+class _Coarse(NamedTuple):
+    """A coefficient: the part that it is of, its position there, the middle of what it may be and half the range; that
+    in sampling errors; and where it is printed, in half ranges from the middle.
+    """
+
+    part: int
+    at: int
+    middle: float
+    half: float
+    ratio: float
+    printed: float
+
+
+def once_told(problem: Problem, drawing: Callable[[Problem], Draw]) -> Problem:
+    """The problem with coefficients that were not published taken from records drawn as `drawing` has it; once for all
+    runs of a fold.
+    """
+    if problem not in _TOLD:
+        found = _told(problem, drawing)
+        _TOLD[problem] = None if found is problem else found
+    return _TOLD[problem] or problem
+
+
+def once_resolved(problem: Problem, draw: Draw) -> Problem:
     """What `resolved` makes of a problem with shares of groups that tables tell the sizes of, where there is more than
     counts: all runs of a fold have it, so it is found once, and its plan with it.
     """
@@ -45,7 +74,7 @@ def once_resolved(problem: Problem, draw: Callable[[int, np.random.Generator], C
     return _FOUND[problem] or problem
 
 
-def resolved(problem: Problem, draw: Callable[[int, np.random.Generator], Codes]) -> Problem:
+def resolved(problem: Problem, draw: Draw) -> Problem:
     """The same problem with the parts of regressions at such coefficients; itself where there are none, or where no
     table says what they are, or numbers are so many that it takes long. What a number may be stays as it was published.
 
@@ -54,20 +83,20 @@ def resolved(problem: Problem, draw: Callable[[int, np.random.Generator], Codes]
     if alone(problem) or not applies(problem) or int(problem.known.sum()) > MANY:
         return problem
     codes = draw(min(problem.n_records, RECORDS), np.random.default_rng(0))
-    places, half, ratio, least = _coarse(problem, codes)
-    if not len(places):
+    coarse = sorted(_coarse(problem, codes), key=lambda each: -each.ratio)[:MOST]
+    if not coarse:
         return problem
-    found, moved = problem, np.where(least > 0.0, 0.5, 0.0)
+    found, moved = problem, np.array([each.printed for each in coarse])
     missed = _missed(found, codes)
     for _ in range(ROUNDS):
-        steps = np.diag(STEP / np.maximum(ratio, 1.0) * np.where(moved > 0, -1.0, 1.0))
-        tried = [_missed(_at(problem, places, half * (moved + step)), codes) for step in steps]
+        steps = np.diag([STEP / max(each.ratio, 1.0) for each in coarse] * np.where(moved > 0, -1.0, 1.0))
+        tried = [_missed(_moved(problem, coarse, moved + step), codes) for step in steps]
         slopes = np.column_stack([(each - missed) / step.sum() for each, step in zip(tried, steps, strict=True)])
         if not np.isfinite(np.column_stack([slopes, missed])).all():
             break
-        slopes, off = np.vstack([slopes, BACK * np.eye(len(places))]), np.concatenate([missed, BACK * moved])
-        step = lsq_linear(slopes, -off, (least - moved, 1.0 - moved)).x
-        other = _at(problem, places, half * (moved + step))
+        slopes, off = np.vstack([slopes, BACK * np.eye(len(coarse))]), np.concatenate([missed, BACK * moved])
+        step = lsq_linear(slopes, -off, (-1.0 - moved, 1.0 - moved)).x
+        other = _moved(problem, coarse, moved + step)
         left = _missed(other, codes)
         if not left @ left < 0.9 * (missed @ missed):
             break
@@ -75,47 +104,70 @@ def resolved(problem: Problem, draw: Callable[[int, np.random.Generator], Codes]
     return found
 
 
-def _coarse(problem: Problem, codes: Codes) -> tuple[NDArray[np.intp], Array, Array, Array]:
-    """Which numbers (of all outputs) are coarse coefficients; half their last digits, also in sampling errors; and by
-    how many of these they move down at most, as exp(b) stays above 0.
-    """
-    places, half, coarse, least = list[int](), list[float](), list[float](), list[float]()
-    for part, _, which, _ in problem.slices:
-        if not isinstance(part, ModelPart) or not part.model.n_score:
+def _coarse(problem: Problem, codes: Codes) -> Iterator[_Coarse]:
+    """The coefficients that are coarse."""
+    for number, (part, _, which, _) in enumerate(problem.slices):
+        if not isinstance(part, ModelPart) or part.at is None:
             continue
-        low, high = problem.low[which], problem.high[which]
-        tolerance, K = problem.tolerance[which], part.model.n_score
-        says = part.map.says(low - tolerance, high + tolerance)
+        low, high, tolerance = problem.low[which], problem.high[which], problem.tolerance[which]
+        says, seen = part.map.says(low - tolerance, high + tolerance), records_of_model(part.model, codes)
         if says is None:
             continue
-        seen = records_of_model(part.model, codes)
-        weights = np.full(len(codes), problem.n_records / len(codes))
-        errors = np.sqrt(np.maximum(np.diag(invert(seen.information(weights * seen.weight))), 0.0))
-        width = np.minimum(np.diff(says.coefficients)[:, 0], WIDEST)
-        ratio = width / 2.0 / np.maximum(errors, 1e-300)
-        for at in np.flatnonzero((ratio > COARSE) & (low[:K] == high[:K]) & (errors > 0)):
-            places.append(which.start + int(at))
-            half.append(float(tolerance[at]))
-            coarse.append(float(ratio[at]))
-            least.append(-1.0 if np.isfinite(says.coefficients[at, 0]) else LEAST - low[at] / tolerance[at])
-    chosen = np.argsort(coarse)[::-1][:MOST]
-    return np.array(places, np.intp)[chosen], *(np.array(each)[chosen] for each in (half, coarse, least))
+        errors = np.sqrt(np.maximum(np.diag(_information(seen, problem)), 0.0))
+        for at, ((least, most), b) in enumerate(zip(says.coefficients, part.model.coefficients.ravel(), strict=True)):
+            if low[at] != high[at] or not (np.isfinite(most) and least < most and errors[at] > 0):
+                continue
+            least = max(least, most - WIDEST)
+            middle, half = (least + most) / 2.0, (most - least) / 2.0
+            if half > COARSE * errors[at]:
+                yield _Coarse(number, at, middle, half, half / errors[at], float(np.clip((b - middle) / half, -1, 1)))
 
 
-def _at(problem: Problem, places: NDArray[np.intp], moved: Array) -> Problem:
-    """The problem with the parts of its regressions at numbers moved by so much."""
-    with np.errstate(invalid="ignore"):  # NaN where nothing is known
-        values = 0.5 * (problem.low + problem.high)
-    values[places] += moved
-    released, at = list[Released](), 0
+def _information(seen: ModelRecords, problem: Problem) -> Array:
+    """The inverse of the information (K, K) in records that stand for all."""
+    return invert(seen.information(seen.weight * (problem.n_records / len(seen.weight))))
+
+
+def _moved(problem: Problem, coarse: list[_Coarse], moved: Array) -> Problem:
+    """The problem with the parts of its regressions at coefficients moved so many half ranges from their middles."""
+    found = dict[int, Array]()
+    for each, by in zip(coarse, moved, strict=True):
+        part = problem.parts[each.part]
+        assert isinstance(part, ModelPart)
+        found.setdefault(each.part, part.model.coefficients.ravel().copy())[each.at] = each.middle + by * each.half
+    return _at(problem, found)
+
+
+def _at(problem: Problem, coefficients: Mapping[int, Array]) -> Problem:
+    """The problem with some of its parts, by position, at other coefficients (K,)."""
+    released, number = list[Released](), 0
     for each in problem.released:
-        own = slice(at, at + len(each.low))
-        at = own.stop
-        touched = ((places >= own.start) & (places < own.stop)).any() and np.isfinite(values[own]).all()
-        released.append(replace(each, parts=each.output.parts(values[own])) if touched else each)
+        parts = list(each.parts)
+        for at, part in enumerate(each.parts, number):
+            if at in coefficients and isinstance(part, ModelPart) and part.at:
+                parts[at - number] = part.at(coefficients[at])
+        number += len(parts)
+        released.append(replace(each, parts=tuple(parts)))
     return replace(problem, released=tuple(released))
 
 
 def _missed(problem: Problem, codes: Codes) -> Array:
     """What the weights of a pool miss of scores and tables, in what closing in begins with."""
     return Pool.of(problem, codes).missed_of_linear()
+
+
+def _told(problem: Problem, drawing: Callable[[Problem], Draw]) -> Problem:
+    found = dict[int, Array]()
+    for number, (part, _, which, _) in enumerate(problem.slices):
+        if isinstance(part, ModelPart) and len(places := untold(part, problem.low[which], problem.high[which])):
+            found[number] = part.model.coefficients.ravel().copy()
+            found[number][places] = 0.0
+    if not found:
+        return problem
+    problem = _at(problem, found)
+    codes = drawing(problem)(min(problem.n_records, RECORDS), np.random.default_rng(0))
+    for number, (part, _, which, _) in enumerate(problem.slices):
+        if number in found and isinstance(part, ModelPart):
+            part = told_by(part, problem.low[which], problem.high[which], codes)
+            found[number] = part.model.coefficients.ravel()
+    return _at(problem, found)

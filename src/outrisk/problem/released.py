@@ -101,7 +101,7 @@ class TallyPart:
 class ModelPart:
     """Consecutive published numbers of an output that follow from a model; `errors`: those that are standard errors.
     estimates: of a regression, what its numbers between low and high (k,) say, at totals and an information as `Smooth`
-    takes them.
+    takes them. at: the part with the totals at other coefficients (K,) than those published.
     """
 
     model: Model
@@ -109,6 +109,7 @@ class ModelPart:
     n_numbers: int
     errors: tuple[int, ...] = ()
     estimates: Callable[[Array, Array, Array, Array], Estimates] | None = None
+    at: Callable[[Array], ModelPart] | None = None
 
     @property
     def blocks(self) -> tuple[Model, ...]:

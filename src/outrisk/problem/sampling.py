@@ -14,6 +14,7 @@ import numpy as np
 from outrisk.problem.blocks import Array
 from outrisk.problem.influence import ModelRecords, Records, records_of_model, records_of_tally
 from outrisk.problem.released import ModelPart, Released, TallyPart
+from outrisk.problem.untold import told_by
 
 _CHUNK = 1 << 15  # records at a time
 
@@ -39,7 +40,7 @@ def _of_parts(released: Released, codes: Records) -> Iterator[Array]:
         if isinstance(part, TallyPart):
             yield _of_tallies(part, released.low[which], released.high[which], codes)
         else:
-            yield _of_model(part, codes)
+            yield _of_model(told_by(part, released.low[which], released.high[which], codes), codes)
 
 
 def _of_tallies(part: TallyPart, low: Array, high: Array, codes: Records) -> Array:

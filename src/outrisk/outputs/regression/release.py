@@ -141,6 +141,11 @@ class Release:
         with np.errstate(invalid="ignore"):
             return np.asarray(np.log(np.where(values[:K] > 0.0, values[:K], half_digit(self.digits(K))[:K] / 2.0)))
 
+    def shown(self, coefficients: Array) -> Array:
+        """Coefficients b, or limits of them, as they are printed: exp(b) with `exponentiate`."""
+        with np.errstate(over="ignore"):
+            return np.exp(coefficients) if self.exponentiate else np.asarray(coefficients)
+
     def says(self, low: Array, high: Array, K: int, centred: bool) -> ModelSays:
         """What numbers between `low` and `high` (k,) say of the K estimates of a fit."""
         ends = np.stack([low, high], axis=1)
@@ -180,17 +185,16 @@ class Release:
         other side it is more than 1, so that what brings the coefficient nearer brings the p-value nearer.
         """
         b, error = fit.coefficients, fit.standard_errors
-        shown = np.exp if self.exponentiate else np.asarray
         found: list[Array] = []
         with np.errstate(all="ignore"):
             for part, _ in self.layout(len(b)):
                 if part == "coefficients":
-                    found.append(shown(b))
+                    found.append(self.shown(b))
                 elif part == "standard_errors":
                     found.append(error)
                 elif part == "confidence_limits":
                     far = self.quantile(fit.df) * error
-                    found.append(shown(np.concatenate([b - far, b + far])))
+                    found.append(self.shown(np.concatenate([b - far, b + far])))
                 elif part == "p_values":
                     found.append(_p_values(b / error, self._side(b, published), fit.df))
                 else:
@@ -279,9 +283,12 @@ class Release:
                 raise OutputError(f"output '{output}': {labels[at]} is {high[at]:g}; {reason}")
 
         b = places["coefficients"]
-        if not (np.isfinite(low[b]) & np.isfinite(high[b])).all():
-            wrong = labels[int(np.argmin(np.isfinite(low[b]) & np.isfinite(high[b])))]
-            raise OutputError(f"output '{output}': the value of {wrong} is not a number")
+        untold = np.isneginf(low[b]) & np.isposinf(high[b])
+        wrong = ~untold & ~(np.isfinite(low[b]) & np.isfinite(high[b]))
+        if wrong.any():
+            raise OutputError(f"output '{output}': the value of {labels[int(np.argmax(wrong))]} is not a number")
+        if untold.all():
+            raise OutputError(f"output '{output}': no coefficient is known; give the values of some")
         if self.exponentiate:
             refuse("coefficients", high[b] < 0.0, "exp(b) is positive: correct it")
         for part, place in places.items():

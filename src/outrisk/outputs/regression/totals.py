@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from scipy.special import gammaln
@@ -44,7 +44,11 @@ class Tables:
 
     def part(self, published: Array) -> ModelPart:
         """Totals at published numbers (k,), and the way back to these."""
-        coefficients = self.release.coefficients(published, self.equations * len(self._largest))
+        return self._at(published, self.release.coefficients(published, self.equations * len(self._largest)))
+
+    def _at(self, published: Array, coefficients: Array) -> ModelPart:
+        """The same at coefficients (K,) that need not be those published."""
+        published = np.concatenate([self.release.shown(coefficients), published[len(coefficients) :]])
         released = set(self.release.parts)
         extras = self._extras()
         model = Model(
@@ -75,7 +79,8 @@ class Tables:
             self._shift,
         )
         errors = dict(self.release.layout(len(coefficients))).get("standard_errors", slice(0, 0))
-        return ModelPart(model, newton, len(published), tuple(range(errors.start, errors.stop)), newton.estimates)
+        at = partial(self._at, published)
+        return ModelPart(model, newton, len(published), tuple(range(errors.start, errors.stop)), newton.estimates, at)
 
     @cached_property
     def _largest(self) -> Array:

@@ -1,0 +1,41 @@
+"""Coefficients that were not published, such as the constant beside a paper's odds ratios: where records have them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outrisk.problem.algebra import invert
+from outrisk.problem.blocks import Array
+from outrisk.problem.influence import Records, records_of_model
+from outrisk.problem.released import ModelPart
+
+_RECORDS = 20_000  # that are looked at, at most
+_STEPS, _LEAP, _NOTHING = 30, 2.0, 1e-6  # of Newton's method, at most; how far one goes at most; what is no step
+
+
+def untold(part: ModelPart, low: Array, high: Array) -> NDArray[np.intp]:
+    """Which coefficients of a part may be anything, its numbers lying between low and high (k,)."""
+    K = part.model.n_score
+    known = np.isfinite(low[:K]) | np.isfinite(high[:K])
+    return np.flatnonzero(~known) if part.at is not None else np.zeros(0, np.intp)
+
+
+def told_by(part: ModelPart, low: Array, high: Array, codes: Records) -> ModelPart:
+    """The part with such coefficients where they are most likely in records (n, variables), given all others."""
+    places = untold(part, low, high)
+    if not len(places) or part.at is None:
+        return part
+    codes, b = codes[:: -(-len(codes) // _RECORDS)], part.model.coefficients.ravel().copy()
+    for _ in range(_STEPS):
+        model = replace(part.model, coefficients=b.reshape(part.model.coefficients.shape))
+        seen = records_of_model(model, codes)
+        score = (seen.rows.T @ (seen.residual * seen.weight[:, None])).T.ravel()[places]
+        step = invert(seen.information(seen.weight)[np.ix_(places, places)]) @ score
+        step = np.clip(np.nan_to_num(step), -_LEAP, _LEAP)
+        b[places] += step
+        if np.abs(step).max() < _NOTHING:
+            break
+    return part.at(b)

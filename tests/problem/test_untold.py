@@ -1,0 +1,98 @@
+"""Coefficients that were not published are where records have them, given all others."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import statsmodels.formula.api as smf
+from pydantic import TypeAdapter
+
+from outrisk.codebook import Codebook, Variable
+from outrisk.config import OutputEntry
+from outrisk.errors import OutputError
+from outrisk.evolve.loop import evolve
+from outrisk.evolve.problem import Problem
+from outrisk.evolve.settings import preset
+from outrisk.microdata import Microdata
+from outrisk.outputs import release
+from outrisk.outputs.given import released_as_given
+from outrisk.problem.sampling import sampling_errors
+from outrisk.problem.untold import told_by, untold
+
+CODEBOOK = Codebook(
+    (
+        Variable("age", "integer", tuple(range(20, 80, 2))),
+        Variable("area", "categorical", ("n", "s", "w")),
+        Variable("ill", "integer", (0, 1)),
+        Variable("visits", "integer", tuple(range(12))),
+    )
+)
+MODELS = [
+    {"kind": "logit", "formula": "ill ~ age + C(area)", "event": 1, "exponentiate": True},
+    {"kind": "logit", "formula": "ill ~ age + C(area)", "event": 1, "where": "age >= 30"},
+    {"kind": "probit", "formula": "ill ~ age + C(area)", "event": 1},
+    {"kind": "poisson", "formula": "visits ~ age + C(area)", "exponentiate": True},
+    {"kind": "ols", "formula": "visits ~ age + C(area)"},
+    {"kind": "mnlogit", "formula": "area ~ age + ill"},
+]
+RELEASE = {"release": ["coefficients", "confidence_limits", "p_values"], "decimals": 3}
+
+
+def records(n=4_000, seed=1):
+    rng = np.random.default_rng(seed)
+    age, area = rng.integers(0, 30, n), rng.integers(0, 3, n)
+    ill = rng.random(n) < 1 / (1 + np.exp(4.2 - 0.05 * (20.0 + 2 * age) + 0.4 * area))
+    visits = rng.poisson(np.exp(0.02 * age - 0.3 + 0.4 * ill)).clip(max=11)
+    return Microdata(CODEBOOK, np.column_stack([age, area, ill, visits]).astype(np.uint16))
+
+
+def built(entry):
+    (output,) = TypeAdapter(OutputEntry).validate_python(entry).build(CODEBOOK, 1)
+    return output
+
+
+def without(output, data, word):
+    """What was published, but for numbers with a word in their label."""
+    numbers = zip(output.labels, output.refit(data).tolist(), output.decimals.tolist(), strict=True)
+    told = {label: "withheld" if word in label else round(value, digits) for label, value, digits in numbers}
+    return released_as_given([output], told, Path())[0]
+
+
+@pytest.mark.parametrize("entry", MODELS, ids=lambda entry: entry["kind"])
+def test_they_are_where_records_have_them(entry):
+    data = records()
+    output = built(entry | {"decimals": 8})
+    full, cut = release(output, data), without(output, data, "Intercept")
+    (exact,), (part,) = full.parts, cut.parts
+    places = untold(part, cut.low, cut.high)
+    assert [cut.output.labels[at] for at in places] == [label for label in output.labels if "Intercept" in label]
+    told = told_by(part, cut.low, cut.high, data.codes)
+    assert told.model.coefficients == pytest.approx(exact.model.coefficients, abs=1e-5)
+    assert told_by(exact, full.low, full.high, data.codes) is exact
+    errors = [sampling_errors(each, data.codes) for each in (full, cut)]
+    assert errors[1] == pytest.approx(errors[0], rel=1e-3)
+
+
+def problem_of(data, word="Intercept"):
+    tables = [{"kind": "frequencies", "by": by} for by in (["area", "ill"], ["age"])]
+    released = [release(built(table), data) for table in tables]
+    return Problem(CODEBOOK, len(data), (*released, without(built(MODELS[0] | RELEASE), data, word)))
+
+
+@pytest.mark.parametrize("n", [60, 4_000])
+def test_odds_ratios_without_their_constant_are_reproduced(n):
+    """By annealing of few, by local search of many; the constant comes out where a fit of the data has it."""
+    data = records(n, seed=2)
+    problem = problem_of(data)
+    assert not problem.known[problem.released[2].output.labels.index("Intercept: exp(b)") + 36]
+    last = list(evolve(problem, preset("fast"), np.random.default_rng(1)))[-1]
+    assert last.stop in ("matched", "near")
+    frames = [Microdata(CODEBOOK, codes).frame() for codes in (data.codes, last.codes)]
+    fits = [smf.logit("ill ~ age + C(area)", frame.astype({"age": float, "ill": int})).fit(disp=0) for frame in frames]
+    assert fits[1].params["Intercept"] == pytest.approx(fits[0].params["Intercept"], abs=0.3 * fits[0].bse["Intercept"])
+
+
+def test_one_coefficient_at_least_is_known():
+    data = records()
+    with pytest.raises(OutputError, match="no coefficient is known; give the values of some"):
+        without(built(MODELS[0]), data, "exp(b)")
