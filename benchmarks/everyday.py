@@ -113,6 +113,16 @@ OF_SUBSETS = [
     {"kind": "frequencies", "by": ["TENURE", "LTILL"]},
     {"kind": "histogram", "value": "AGE", "breaks": [0, 20, 40, 60, 80, 100], "by": ["LTILL"]},
 ]  # fmt: skip
+OF_CROSSING_SUBSETS = [
+    {"kind": "univariate", "variables": ["AREA", "ETHGROUP", "MSTATUS", "SEX", "TENURE"]},
+    {"kind": "frequencies", "by": ["MSTATUS", "LTILL"], "show": "row_percentages"},
+    *(
+        {"kind": "frequencies", "name": f"illness by {by} where {where}", "by": [by, "LTILL"], "where": where,
+         "show": "row_percentages"}
+        for by, where in (("ETHGROUP", "SEX == 1"), ("AREA", "TENURE == 0"), ("TENURE", "AGE >= 65"),
+                          ("SEX", "MSTATUS == 1"))
+    ),
+]  # fmt: skip
 BESIDE_PERCENTAGES = [
     TWO[0],
     {"kind": "frequencies", "by": ["AREA", "MSTATUS"], "show": "row_percentages"},
@@ -133,6 +143,13 @@ BESIDE_QUARTILES = [TWO[0], QUARTILES[2] | {"by": ["MSTATUS"]}]
 ODDS = [
     {"kind": "logit", "formula": "TENURE ~ AGE + C(SEX)", "event": 1, "decimals": 2, "exponentiate": True,
      "release": ["coefficients", "confidence_limits", "p_values"]},
+]  # fmt: skip
+ODDS_BESIDE = [
+    {"kind": "univariate", "variables": ["SEX", "MSTATUS", "ETHGROUP"]},
+    *({"kind": "frequencies", "by": [by, "LTILL"], "show": "row_percentages"} for by in ("MSTATUS", "ETHGROUP")),
+    {"kind": "logit", "formula": "LTILL ~ AGE + C(SEX) + C(MSTATUS) + C(ETHGROUP)", "event": 1, "exponentiate": True,
+     "decimals": {"coefficients": 2, "confidence_limits": 2, "p_values": 3},
+     "release": ["coefficients", "confidence_limits", "p_values", "n"]},
 ]  # fmt: skip
 ONE = [
     {"kind": "ols", "formula": "AGE ~ C(SEX) + C(LTILL) + TENURE", "decimals": 2, "release": [*WITH_ERRORS, "r2"]},
@@ -314,8 +331,16 @@ RELEASES = {
     **{f"percentages of {n:,}": partial(census, n=n, entries=PERCENTAGES) for n in (400, 1_500, 8_000, 25_000)},
     **{f"percentages of subsets of {n:,}": partial(census, n=n, entries=OF_SUBSETS) for n in (300, 8_000, 25_000)},
     **{
+        f"percentages of crossing subsets of {n:,}": partial(census, n=n, entries=OF_CROSSING_SUBSETS)
+        for n in (300, 8_000, 25_000)
+    },
+    **{
         f"a logit beside percentages of {n:,}": partial(census, n=n, entries=BESIDE_PERCENTAGES)
         for n in (400, 1_500, 8_000)
+    },
+    **{
+        f"odds ratios beside percentages of {n:,}": partial(census, n=n, entries=ODDS_BESIDE)
+        for n in (400, 1_500, 8_000, 25_000)
     },
     **{f"survival curves of {n:,}": partial(census, n=n, entries=SURVIVAL) for n in (400, 1_500)},
     **{

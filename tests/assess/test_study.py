@@ -250,7 +250,7 @@ def rare(n_ill):
 def test_data_are_divided_anew_until_each_half_can_have_every_output():
     """Of four people with a level, two of whom are ill, half of all divisions leave a half without one or the other."""
     anew = dict[str, str]()
-    for seed in range(6):
+    for seed in (5, 6, 7):
         jobs = plan_jobs(small(**rare(4) | {"seed": seed}), 1)
         whole, *halves = {job.fold.name: job.fold for job in jobs}.values()
         assert [fold.name for fold in halves] == ["1", "2"] and not whole.divided_anew

@@ -163,7 +163,7 @@ class Level:
     """A level with given limits of one measure at two key sets and their mean."""
 
     level, n_keys, runs, n_original, n_holdout, crossed, judged = 2, 2, 5, 500, 500, True, ("attribution",)
-    not_crossed = ""
+    not_crossed = divided_anew = ""
 
     def __init__(self, low, high):
         self.sets = looked_at(["a", "b"], "t", [], [])

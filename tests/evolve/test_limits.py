@@ -43,7 +43,7 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "mending.WEIGHED", "mending.FIRST", "mending.FEW", "mending.NEEDED", "calibrated.OPEN",
     # counts behind shares: draws, and how near they are to what is expected and to each other
     "settled_shares._DRAWS", "settled_shares._FIRM", "settled_shares._APART", "settled_shares._CELLS",
-    "settled_shares._AGAIN", "subset_shares._CELLS", "subset_shares._NODES",
+    "settled_shares._AGAIN", "subset_shares._CELLS", "subset_shares._CROSSED", "subset_shares._NODES",
     "subset_shares._GAP", "subset_shares._INFEASIBLE",
     "settled_shares._LOOSE", "settled_shares._INSIDE", "agreeing_shares._FIRM", "agreeing_shares._NODES",
     "calibrated.STEPS", "calibrated.WAIT", "calibrated.FALLING", "asked.STEPS", "asked.GAIN", "asked.STUCK",
@@ -58,7 +58,7 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "swaps.NUMERIC", "swaps.TRIED", "swaps.AIMED", "shaped.GROUPS", "shaped.CELLS", "shaped.TURNS", "schedule.STILL",
     "moves.SWEEPS", "moves.SEEN", "moves.TIMES",
     "resolved.BACK", "resolved.COARSE", "resolved.MOST", "resolved.RECORDS", "resolved.ROUNDS", "resolved.STEP",
-    "resolved.WIDEST", "resolved.LEAST",
+    "resolved.WIDEST",
     # regressions alone: steps and what ends them; how far one may go; how many changes are drawn
     "tilted.STEPS", "tilted.INNER", "tilted.WAIT", "tilted.GAIN", "tilted.HASTE", "tilted.FAR", "tilted.BACK",
     "tilted.NEARLY", "tilted.INSIDE", "tilted.SLACK", "tilted.SMOOTH", "tilted.FINE", "tilted.FELT", "tilted.DRAWN",

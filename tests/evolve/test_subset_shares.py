@@ -11,7 +11,9 @@ from outrisk.evolve.local_search import _Search
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.settings import preset
 from outrisk.evolve.state import state_of
-from outrisk.evolve.subset_shares import shares_of_subsets, sizes_in_subsets
+from outrisk.evolve.subset_shares import agreed_in_subsets, shares_of_subsets
+from outrisk.microdata import Microdata
+from outrisk.problem.blocks import Mask, breaks_rule, joint_over
 
 SHARES = {"kind": "frequencies", "by": ["status", "ill"], "show": "row_percentages"}
 WOMEN, MEN = ({**SHARES, "name": each, "where": f"sex == '{each}'"} for each in "fm")
@@ -38,7 +40,7 @@ def together(numbers):
 def sizes_of(problem, again=False):
     rng = np.random.default_rng(1)
     codes = np.stack([rng.integers(0, size, problem.n_records) for size in problem.codebook.sizes], axis=1)
-    return sizes_in_subsets(problem, codes.astype(np.uint16), again)
+    return agreed_in_subsets(problem, codes.astype(np.uint16), rng, again)[0]
 
 
 @pytest.mark.parametrize("n", [300, 5_000])
@@ -104,6 +106,8 @@ def test_there_are_no_sizes_where_tables_contradict_each_other_or_it_would_take_
     assert not sizes_of(replace(problem, released=(problem.released[0], by_sex)))
     monkeypatch.setattr(subset_shares, "_CELLS", (15, 16))  # four statuses, two sexes, two of ill
     assert not sizes_of(problem) and len(sizes_of(problem, again=True)) == 1
+    monkeypatch.setattr(subset_shares, "_CROSSED", 15)
+    assert not sizes_of(problem, again=True)
 
 
 def test_a_search_goes_on_with_the_sizes_of_subsets_that_it_aims_at():
@@ -117,3 +121,45 @@ def test_a_search_goes_on_with_the_sizes_of_subsets_that_it_aims_at():
     search._begin_anew(5)
     ((_, shares, _),) = shares_of_subsets(search.problem)
     np.testing.assert_array_equal(shares.aim, search.sizes[1])
+
+
+def test_records_are_changed_to_counts_of_which_all_tables_agree():
+    data = people(3_000, seed=7)
+    problem = published(data, WOMEN, OLD, BY_SEX, BY_AGE, ONE_WAY)
+    rng = np.random.default_rng(1)
+    drawn = np.stack([rng.integers(0, size, 3_000) for size in problem.codebook.sizes], axis=1).astype(np.uint16)
+    before = drawn.copy()
+    sizes, codes = agreed_in_subsets(problem, drawn, rng)
+    np.testing.assert_array_equal(drawn, before)
+    found = [released.recompute(Microdata(problem.codebook, codes)) for released in problem.released]
+    assert all(refit.matched.all() for refit in found)
+    np.testing.assert_array_equal(np.bincount(codes[codes[:, 3] == 0, 1], minlength=4), sizes[0])
+    np.testing.assert_array_equal(codes[:, 0], drawn[:, 0])  # the area is in no table
+
+
+def test_records_change_in_as_few_variables_as_it_goes():
+    """From kinds with too many to kinds with too few; by hand, of two variables with two levels."""
+    levels = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    kind = np.repeat(np.arange(4), [5, 1, 4, 0])
+    rng = np.random.default_rng(1)
+    moves = list(subset_shares._changes(np.array([-3, 2, -1, 2]), levels, kind, rng))
+    assert [(one, other, len(rows)) for one, other, rows in moves] == [(0, 1, 2), (2, 3, 1), (0, 3, 1)]
+    rows = np.concatenate([rows for *_, rows in moves])
+    assert len(np.unique(rows)) == 4
+    assert all((kind[rows] == one).all() for one, _, rows in moves)
+
+
+def test_numbers_of_records_are_made_whole_and_add_up_to_nothing():
+    found = subset_shares._whole(np.array([-1.5, 0.25, 1.0, 0.25, 1e-9]))
+    assert found.sum() == 0 and np.abs(found - [-1.5, 0.25, 1.0, 0.25, 0.0]).max() < 1.0
+
+
+def test_no_record_breaks_a_rule_for_the_sake_of_counts():
+    data = people(2_000, seed=8)
+    data.codes[data.codes[:, 1] == 3, 2] %= 20
+    data.codes[data.codes[:, 1] == 3, 2] += 40  # the widowed are old
+    place = joint_over((1, 2), data.codebook.sizes)
+    rule = Mask(place, np.array([[status != 3 or age >= 40 for age in range(60)] for status in range(4)]).ravel())
+    problem = replace(published(data, OLD, BY_AGE, ONE_WAY), rules=(rule,))
+    *_, last = evolve(problem, preset("fast"), np.random.default_rng(1))
+    assert not breaks_rule(problem.rules, last.codes).any() and last.stop == "matched"

@@ -36,7 +36,7 @@ from outrisk.evolve.settings import LocalSearchSettings
 from outrisk.evolve.settled_shares import aiming, open_shares, settled_to_agree, shares_of_all
 from outrisk.evolve.start import STARTS, from_released
 from outrisk.evolve.state import State, restore, state_of
-from outrisk.evolve.subset_shares import shares_of_subsets, sizes_in_subsets
+from outrisk.evolve.subset_shares import agreed_in_subsets, shares_of_subsets
 from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array
 from outrisk.problem.released import ModelPart
@@ -123,8 +123,13 @@ class _Search:
             problem, self.sizes = settled_to_agree(problem, self.rng)
         drawn = draw_candidate(problem, STARTS[self.settings.start](problem), self.rng)
         agreed = problem if self.sizes else self.problem
-        if told and (of_subsets := sizes_in_subsets(agreed, drawn.codes, again and not problem.sums)):
+        of_subsets = list[Array]()
+        if told:
+            of_subsets, codes = agreed_in_subsets(agreed, drawn.codes, self.rng, again and not problem.sums)
+        if of_subsets:
             self.sizes = [*(self.sizes or open_shares(self.problem) * [np.zeros(0)]), *of_subsets]
+            if not problem.sums:
+                drawn = Candidate(codes, problem.totals(codes))
         return drawn
 
     def _aimed(self, problem: Problem) -> Problem:

@@ -5,13 +5,15 @@ any number of records, these contradict other tables soon, and no change of one 
 found before a search, of which all tables agree. Of the table that crosses all variables which percentages of subsets
 have, counts are found that are nearest to those of the records drawn, in absolute distance, such that tables have what
 was released of them, and percentages lie within their digits, whole numbers being behind these (mixed integer linear
-programming). Levels of a variable that are alike to all tables are one.
+programming). Levels of a variable that are alike to all tables are one. Records are then changed to have these counts,
+in as few variables as it goes.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -23,11 +25,12 @@ from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settled_shares import ends, shares_of_all
 from outrisk.evolve.told_counts import Counted, Shared, SharedPart, counted, in_subset, summing
-from outrisk.problem.blocks import Array, Joint, Tally, joint_over, variables
+from outrisk.problem.blocks import Array, Joint, Tally, breaks_rule, joint_over, variables
 from outrisk.problem.influence import members_of
 from outrisk.problem.released import TallyPart
 
-_CELLS = 500, 5_000  # of the table that crosses all, and of shares, at most; once a search has stood still without
+_CROSSED = 100_000  # cells of the table that crosses all, at most
+_CELLS = 7_000, 40_000  # of those that are looked at, and of shares, at most; once a search has stood still without
 _INFEASIBLE = 2  # of `milp`'s statuses
 _NODES, _GAP = 200, 0.5  # of a search for whole numbers, at most; how far from the nearest it may end
 
@@ -43,28 +46,79 @@ def shares_of_subsets(problem: Problem) -> Iterator[SharedPart]:
             yield part, part.map, which
 
 
-def sizes_in_subsets(problem: Problem, codes: Codes, again: bool = False) -> list[Array]:
+def agreed_in_subsets(
+    problem: Problem, codes: Codes, rng: np.random.Generator, again: bool = False
+) -> tuple[list[Array], Codes]:
     """How large the groups (groups,) of each of these parts are to be, near to what they are of these records (n,
-    variables); none at all where there are no such parts, tables contradict each other, or it would take long:
-    longer than a search without, unless it is done `again`.
+    variables), and records that have them, nearly; no sizes, and the same records, where there are no such parts,
+    tables contradict each other, or it would take long: longer than a search without, unless it is done `again`.
     """
     parts = list(shares_of_subsets(problem))
     if not parts:
-        return []
+        return [], codes
     among = sorted({j for part, _, _ in parts for block in part.blocks for j in variables(block)})
     shared = parts + [each for each in shares_of_all(problem) if variables(each[0].blocks[0]) <= set(among)]
     tables = [each for one in counted(problem, True) if (each := _over(one, among, problem))]
     blocks = [*(part.blocks[0] for part, _, _ in shared), *(each.block for each in tables)]
     alike = {j: _alike(j, blocks, problem) for j in among}
     shape = [int(alike[j].max()) + 1 for j in among]
-    if max(math.prod(shape), sum(part.blocks[0].size for part, _, _ in shared)) > _CELLS[again]:
-        return []
+    if math.prod(shape) > _CROSSED or sum(part.blocks[0].size for part, _, _ in shared) > _CELLS[again]:
+        return [], codes
     kinds = np.zeros((math.prod(shape), codes.shape[1]), codes.dtype)
     for j, levels in zip(among, np.indices(shape).reshape(len(shape), -1), strict=True):
         kinds[:, j] = np.unique(alike[j], return_index=True)[1][levels]
-    kind = np.ravel_multi_index([alike[j][codes[:, j]] for j in among], shape)
+    classes = np.column_stack([alike[j][codes[:, j]] for j in among])
+    kind = np.ravel_multi_index(list(classes.T), shape)
     counts = np.bincount(kind, minlength=len(kinds)).astype(np.float64)
-    return _agreed(counts, kinds, tables, shared, problem)[: len(parts)]
+    more, sizes = np.zeros(len(counts)), list[Array]()
+    for some in (counts > 0.0, np.ones(len(counts), np.bool_)):  # those there are soon tell, if records are many
+        if not sizes and some.sum() <= _CELLS[again]:
+            more[some], *sizes = _agreed(counts[some], kinds[some], tables, shared, problem)
+    found = codes.copy()
+    for one, other, rows in _changes(_whole(more), np.indices(shape).reshape(len(shape), -1).T, kind, rng):
+        for at, j in enumerate(among):
+            wanted = np.unravel_index(other, shape)[at]
+            if wanted != np.unravel_index(one, shape)[at]:
+                like = np.flatnonzero(classes[:, at] == wanted)
+                levels = codes[like, j] if len(like) else np.flatnonzero(alike[j] == wanted)
+                found[rows, j] = rng.choice(levels, len(rows))
+    breaks = breaks_rule(problem.rules, found)
+    found[breaks] = codes[breaks]
+    return sizes[: len(parts)], found
+
+
+def _whole(more: Array) -> NDArray[np.int64]:
+    """Whole numbers near to these (kinds,), that add up to nothing as these do."""
+    found = np.floor(more + 1e-6).astype(np.int64)
+    found[np.argsort(found - more, kind="stable")[: -int(found.sum())]] += 1
+    return found
+
+
+def _changes(
+    more: NDArray[np.int64], levels: NDArray[np.intp], kind: NDArray[np.intp], rng: np.random.Generator
+) -> Iterator[tuple[int, int, NDArray[np.intp]]]:
+    """Which records (n,) go from one kind to another, by a random draw, for there to be so many more of each kind
+    (kinds,): as few variables as it goes change their level (kinds, variables).
+    """
+    left, taken = more.copy(), dict[int, NDArray[np.intp]]()
+    for n_kept in range(levels.shape[1] - 1, -1, -1):
+        for kept in combinations(range(levels.shape[1]), n_kept):
+            alike = np.unique(levels[:, kept], axis=0, return_inverse=True)[1].ravel() if kept else 0 * more
+            for group in np.intersect1d(alike[left < 0], alike[left > 0]):
+                fewer, wanted = (np.flatnonzero((alike == group) & (sign * left > 0)) for sign in (-1, 1))
+                ends = [np.cumsum(np.abs(left[each])) for each in (fewer, wanted)]
+                steps = np.unique(np.concatenate(ends))
+                steps = np.concatenate([[0], steps[steps <= min(ends[0][-1], ends[1][-1])]])
+                for start, end in pairwise(steps.tolist()):
+                    one, other = (
+                        int(each[np.searchsorted(ended, start, side="right")])
+                        for each, ended in zip((fewer, wanted), ends, strict=True)
+                    )
+                    rows = taken.setdefault(one, rng.permutation(np.flatnonzero(kind == one)))
+                    yield one, other, rows[: end - start]
+                    taken[one] = rows[end - start :]
+                    left[one] += end - start
+                    left[other] -= end - start
 
 
 def _over(one: Counted, among: Sequence[int], problem: Problem) -> Counted | None:
@@ -97,8 +151,9 @@ def _alike(j: int, blocks: Sequence[Tally], problem: Problem) -> NDArray[np.int6
 def _agreed(
     counts: Array, kinds: Codes, tables: Sequence[Counted], shared: Sequence[SharedPart], problem: Problem
 ) -> list[Array]:
-    """Sizes of the groups (groups,) of shares of which all tables agree, there being numbers of records of each kind
-    (kinds, variables) that are nearest to `counts` (kinds,). Nothing where none agree, or none are found soon.
+    """How many more records of each kind (kinds, variables) there are than `counts` (kinds,), and sizes of the groups
+    (groups,) of shares, of which all tables agree: those nearest to these counts. No sizes where none agree, or none
+    are found soon.
     """
     behind = [part.blocks[0].size for part, _, _ in shared]
     widths = [len(counts), len(counts), *behind, *(int(shares.base.max()) + 1 for _, shares, _ in shared)]
@@ -138,5 +193,6 @@ def _agreed(
         if found.x is not None or found.status == _INFEASIBLE:
             break
     if found is None or found.x is None:
-        return []
-    return [np.round(each) for each in np.split(found.x, np.cumsum(widths)[:-1])[2 + len(shared) :]]
+        return [np.zeros(len(counts))]
+    more, fewer, *others = np.split(found.x, np.cumsum(widths)[:-1])
+    return [more - fewer, *(np.round(each) for each in others[len(shared) :])]
