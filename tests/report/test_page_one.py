@@ -110,6 +110,24 @@ def test_an_output_is_disclosive_by_the_worst_that_it_or_a_pair_with_it_tells():
     ]
 
 
+def test_of_more_outputs_than_there_is_room_for_those_with_most_to_say_are_shown(firsts, monkeypatch):
+    """By verdict, then those with findings, then by what may be found at most: not as the study lists them."""
+    clear = [(f"clear {at}", "no marginal risk found, up to 0.001", "", 0.001) for at in range(8)]
+    told = [
+        ("most", "no marginal risk found, up to 0.030", "", 0.03),
+        ("cells", "no marginal risk found, up to 0.002", "small cells: 3 people", 0.002),
+        ("open", "cannot tell", "", 0.0),
+        ("told", "disclosive", "same answer: 4 people", 0.0),
+    ]
+    rows = [
+        each_output.OutputRow(name, 1, "all", verdict, "", worst, "", up_to)
+        for name, verdict, worst, up_to in (*clear, *told)
+    ]
+    monkeypatch.setattr(each_output, "output_rows", lambda results: rows)
+    shown = each_output.content(read_run(firsts["halves"][0]))["rows"]
+    assert [row.name for row, _ in shown] == ["told", "open", "cells", "most", "clear 0", "clear 1", "clear 2"]
+
+
 def test_a_long_reason_is_its_last_clause_or_its_first():
     assert formats.brief("3 of 9 numbers (all of them): why it is so", 9) == "3 of 9 numbers: why it is so"
     assert formats.brief("knowing all of its variables: at most 0.025", 5) == "at most 0.025"

@@ -28,11 +28,12 @@ class OutputRow:
     why: str
     worst: str
     adds: str
+    up_to: float
 
 
 def content(results: Results) -> dict[str, Any]:
-    """Rows of the outputs, the worst first."""
-    rows = sorted(output_rows(results), key=lambda row: _rank(row.verdict))
+    """Rows of the outputs, the worst first: by verdict, then those with findings, then by what may be found at most."""
+    rows = sorted(output_rows(results), key=lambda row: (_rank(row.verdict), not row.worst, -row.up_to))
     adding = [row for row in results.contributions if row.what in ("adds", "new outputs add")]
     place = place_of(results)
     together = [row for row in _at(results.contributions, place) if row.what in ("emerges", "new outputs add")]
@@ -82,6 +83,7 @@ def output_rows(results: Results) -> list[OutputRow]:
                 why=of.reason if of else worst,
                 worst=worst,
                 adds=said(added[name]) if name in added else "",
+                up_to=of.up_to if of and of.up_to > 0.0 else 0.0,
             )
         )
     return rows
