@@ -221,6 +221,21 @@ class Pool:
         asked = self.asked(weights, False)
         return asked.far(asked.spread(weights))
 
+    def estimates(self) -> dict[int, Array]:
+        """Of each part that is a regression, by position, the coefficients (K,) that weights have which meet all
+        numbers, as near as it goes: within the digits of all of its numbers.
+        """
+        weights, found = self._near(self.linear[0], free=True), dict[int, Array]()
+        for number, ((part, _, which, _), seen) in enumerate(zip(self.problem.slices, self._seen, strict=True)):
+            if not isinstance(part, ModelPart) or not isinstance(seen, ModelRecords) or part.at is None:
+                continue
+            half, b = self.problem.tolerance[which], part.model.coefficients.ravel()
+            says = part.map.says(self.problem.low[which] - half, self.problem.high[which] + half)
+            step = invert(seen.information(weights * seen.weight)) @ seen.totals(weights)[: len(b)]
+            if says is not None and np.isfinite(step).all():
+                found[number] = np.clip(b + step, *says.coefficients.T)
+        return found
+
     @cached_property
     def linear(self) -> tuple[Array, bool]:
         """Weights that meet what is linear in them, as near as it goes beside relative entropy, and whether it went."""

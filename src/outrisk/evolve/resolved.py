@@ -5,8 +5,12 @@ error away; so may the logarithm of an odds that is printed as 0.01. The totals 
 published coefficients, and scores that add up to nothing at -0.0007 contradict the counts of tables, if it was
 -0.00065. So before anything is drawn, such coefficients are moved within their printed digits to where the weights of a
 pool meet the scores and the tables best (calibrated.py): what these miss is nearly linear in the coefficients, so that
-a few least squares find it (Gauss and Newton). One that was not published, such as the constant beside a paper's odds
-ratios, is first taken where it is most likely in records that are drawn as all else says.
+a few least squares find it (Gauss and Newton). Where weights miss much wherever coefficients are, as a variable stands
+in no table and the pool knows nothing of it, they begin in the middle of their digits instead, and are taken where
+weights have them that meet all numbers, limits and p-values too.
+
+One that was not published, such as the constant beside a paper's odds ratios, is first taken where it is most likely in
+records that are drawn as all else says.
 """
 
 from __future__ import annotations
@@ -34,6 +38,7 @@ MOST = 12  # coefficients that are moved: the coarsest
 WIDEST = 4.0  # of an exp(b) that prints as 0: how far below the most that it can be its logarithm is looked for
 RECORDS = 20_000  # of the pool, at most
 ROUNDS, STEP = 5, 0.5  # of least squares; half digits, or sampling errors if these are less, to see what a move does
+UNTOLD, AGAIN = 10.0, 3  # mean square that weights miss, from which they tell nothing; estimates then taken in turn
 BACK = 0.3  # weight of the middle of its digits, for what nothing else says
 _FOUND: WeakKeyDictionary[Problem, Problem | None] = WeakKeyDictionary()  # None: itself, which would keep it for ever
 _TOLD: WeakKeyDictionary[Problem, Problem | None] = WeakKeyDictionary()
@@ -42,8 +47,8 @@ Draw = Callable[[int, np.random.Generator], Codes]
 
 
 class _Coarse(NamedTuple):
-    """A coefficient: the part that it is of, its position there, the middle of what it may be and half the range; that
-    in sampling errors; and where it is printed, in half ranges from the middle.
+    """A coefficient: the part that it is of, its position there, the middle of what it may be and half the range, also
+    in sampling errors.
     """
 
     part: int
@@ -51,7 +56,6 @@ class _Coarse(NamedTuple):
     middle: float
     half: float
     ratio: float
-    printed: float
 
 
 def once_told(problem: Problem, drawing: Callable[[Problem], Draw]) -> Problem:
@@ -86,7 +90,8 @@ def resolved(problem: Problem, draw: Draw) -> Problem:
     coarse = sorted(_coarse(problem, codes), key=lambda each: -each.ratio)[:MOST]
     if not coarse:
         return problem
-    found, moved = problem, np.array([each.printed for each in coarse])
+    moved = np.zeros(len(coarse))
+    found = _moved(problem, coarse, moved)
     missed = _missed(found, codes)
     for _ in range(ROUNDS):
         steps = np.diag([STEP / max(each.ratio, 1.0) for each in coarse] * np.where(moved > 0, -1.0, 1.0))
@@ -101,6 +106,11 @@ def resolved(problem: Problem, draw: Draw) -> Problem:
         if not left @ left < 0.9 * (missed @ missed):
             break
         found, moved, missed = other, moved + step, left
+    if missed @ missed < UNTOLD * len(missed):
+        return found
+    found = _moved(problem, coarse, np.zeros(len(coarse)))
+    for _ in range(AGAIN):
+        found = _at(found, Pool.of(found, codes).estimates())
     return found
 
 
@@ -114,13 +124,13 @@ def _coarse(problem: Problem, codes: Codes) -> Iterator[_Coarse]:
         if says is None:
             continue
         errors = np.sqrt(np.maximum(np.diag(_information(seen, problem)), 0.0))
-        for at, ((least, most), b) in enumerate(zip(says.coefficients, part.model.coefficients.ravel(), strict=True)):
+        for at, (least, most) in enumerate(says.coefficients):
             if low[at] != high[at] or not (np.isfinite(most) and least < most and errors[at] > 0):
                 continue
             least = max(least, most - WIDEST)
             middle, half = (least + most) / 2.0, (most - least) / 2.0
             if half > COARSE * errors[at]:
-                yield _Coarse(number, at, middle, half, half / errors[at], float(np.clip((b - middle) / half, -1, 1)))
+                yield _Coarse(number, at, middle, half, half / errors[at])
 
 
 def _information(seen: ModelRecords, problem: Problem) -> Array:
