@@ -80,6 +80,21 @@ def test_a_small_odds_ratio_is_coarse_in_its_sampling_errors_and_is_moved_to_whe
     assert released_matches(problem, last)
 
 
+@pytest.mark.parametrize("seed", [2, 6])
+def test_odds_ratios_of_a_variable_that_stands_in_no_table_are_told_by_limits_and_p_values(seed):
+    """The least squares alone go where the pool is: to an end of the digits, from which a search does not come back."""
+    rng = np.random.default_rng(seed)
+    age, area = np.minimum(rng.poisson(9, 4_000), 29), rng.integers(0, 3, 4_000)
+    ill = rng.random(4_000) < 1 / (1 + np.exp(6.0 - 0.06 * (20.0 + 2 * age) + 0.4 * area))
+    data = Microdata(CODEBOOK, np.column_stack([age, area, ill]).astype(np.uint16))
+    fit = {"kind": "logit", "formula": "ill ~ age + C(area)", "event": 1, "exponentiate": True, "decimals": 2}
+    fit["release"] = ["coefficients", "confidence_limits", "p_values"]
+    problem = problem_of(data, tables=[fit, TABLES[0]])
+    problem = replace(problem, released=problem.released[1:])
+    last = list(evolve(problem, preset("fast"), np.random.default_rng(seed)))[-1]
+    assert last.stop == "matched" and last.number < 50 and released_matches(problem, last)
+
+
 def released_matches(problem, generation):
     synthetic = Microdata(problem.codebook, generation.codes)
     return all(output.recompute(synthetic).matched.all() for output in problem.released)

@@ -44,11 +44,15 @@ class Tables:
 
     def part(self, published: Array) -> ModelPart:
         """Totals at published numbers (k,), and the way back to these."""
-        return self._at(published, self.release.coefficients(published, self.equations * len(self._largest)))
+        return self._of(published, self.release.coefficients(published, self.equations * len(self._largest)))
 
     def _at(self, published: Array, coefficients: Array) -> ModelPart:
         """The same at coefficients (K,) that need not be those published."""
-        published = np.concatenate([self.release.shown(coefficients), published[len(coefficients) :]])
+        return self._of(
+            np.concatenate([self.release.shown(coefficients), published[len(coefficients) :]]), coefficients
+        )
+
+    def _of(self, published: Array, coefficients: Array) -> ModelPart:
         released = set(self.release.parts)
         extras = self._extras()
         model = Model(
