@@ -30,7 +30,7 @@ from outrisk.problem.influence import members_of
 from outrisk.problem.released import TallyPart
 
 _CROSSED = 100_000  # cells of the table that crosses all, at most
-_CELLS = 7_000, 40_000  # of those that are looked at, and of shares, at most; once a search has stood still without
+_CELLS = 7_000, 20_000  # of those that are looked at, and of shares, at most; once a search has stood still without
 _INFEASIBLE = 2  # of `milp`'s statuses
 _NODES, _GAP = 200, 0.5  # of a search for whole numbers, at most; how far from the nearest it may end
 
@@ -64,9 +64,9 @@ def agreed_in_subsets(
     shape = [int(alike[j].max()) + 1 for j in among]
     if math.prod(shape) > _CROSSED or sum(part.blocks[0].size for part, _, _ in shared) > _CELLS[again]:
         return [], codes
-    kinds = np.zeros((math.prod(shape), codes.shape[1]), codes.dtype)
-    for j, levels in zip(among, np.indices(shape).reshape(len(shape), -1), strict=True):
-        kinds[:, j] = np.unique(alike[j], return_index=True)[1][levels]
+    kinds, levels = np.zeros((math.prod(shape), codes.shape[1]), codes.dtype), np.indices(shape).reshape(len(shape), -1)
+    for j, level in zip(among, levels, strict=True):
+        kinds[:, j] = np.unique(alike[j], return_index=True)[1][level]
     classes = np.column_stack([alike[j][codes[:, j]] for j in among])
     kind = np.ravel_multi_index(list(classes.T), shape)
     counts = np.bincount(kind, minlength=len(kinds)).astype(np.float64)
@@ -74,14 +74,14 @@ def agreed_in_subsets(
     for some in (counts > 0.0, np.ones(len(counts), np.bool_)):  # those there are soon tell, if records are many
         if not sizes and some.sum() <= _CELLS[again]:
             more[some], *sizes = _agreed(counts[some], kinds[some], tables, shared, problem)
-    found = codes.copy()
-    for one, other, rows in _changes(_whole(more), np.indices(shape).reshape(len(shape), -1).T, kind, rng):
-        for at, j in enumerate(among):
-            wanted = np.unravel_index(other, shape)[at]
-            if wanted != np.unravel_index(one, shape)[at]:
-                like = np.flatnonzero(classes[:, at] == wanted)
-                levels = codes[like, j] if len(like) else np.flatnonzero(alike[j] == wanted)
-                found[rows, j] = rng.choice(levels, len(rows))
+    found, like = codes.copy(), dict[tuple[int, int], NDArray[np.integer]]()
+    for one, other, rows in _changes(_whole(more), levels.T, kind, rng):
+        for at in np.flatnonzero(levels[:, one] != levels[:, other]).tolist():
+            j, wanted = among[at], int(levels[at, other])
+            if (at, wanted) not in like:
+                there = codes[classes[:, at] == wanted, j]
+                like[at, wanted] = there if len(there) else np.flatnonzero(alike[j] == wanted)
+            found[rows, j] = rng.choice(like[at, wanted], len(rows))
     breaks = breaks_rule(problem.rules, found)
     found[breaks] = codes[breaks]
     return sizes[: len(parts)], found
