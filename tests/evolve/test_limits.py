@@ -44,6 +44,7 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     # counts behind shares: draws, and how near they are to what is expected and to each other
     "settled_shares._DRAWS", "settled_shares._FIRM", "settled_shares._APART", "settled_shares._CELLS",
     "settled_shares._AGAIN", "subset_shares._CELLS", "subset_shares._CROSSED", "subset_shares._NODES",
+    "subset_shares._KEPT",
     "subset_shares._GAP", "subset_shares._INFEASIBLE",
     "settled_shares._LOOSE", "settled_shares._INSIDE", "agreeing_shares._FIRM", "agreeing_shares._NODES",
     "calibrated.STEPS", "calibrated.WAIT", "calibrated.FALLING", "asked.STEPS", "asked.GAIN", "asked.STUCK",

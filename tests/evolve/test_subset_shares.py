@@ -149,6 +149,17 @@ def test_records_change_in_as_few_variables_as_it_goes():
     assert all((kind[rows] == one).all() for one, _, rows in moves)
 
 
+def test_many_variables_take_no_time_where_nothing_is_to_change_and_little_where_much_is():
+    levels = np.indices((2,) * 14).reshape(14, -1).T
+    kind = np.repeat(np.arange(len(levels)), 2)
+    rng = np.random.default_rng(1)
+    assert not list(subset_shares._changes(np.zeros(len(levels), np.int64), levels, kind, rng))
+    more = np.zeros(len(levels), np.int64)
+    more[rng.permutation(len(levels))[:400]] = np.repeat([1, -1], 200)
+    moves = list(subset_shares._changes(more, levels, kind, rng))
+    assert sum(len(rows) for *_, rows in moves) == 200
+
+
 def test_numbers_of_records_are_made_whole_and_add_up_to_nothing():
     found = subset_shares._whole(np.array([-1.5, 0.25, 1.0, 0.25, 1e-9]))
     assert found.sum() == 0 and np.abs(found - [-1.5, 0.25, 1.0, 0.25, 0.0]).max() < 1.0

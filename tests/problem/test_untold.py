@@ -17,7 +17,7 @@ from outrisk.microdata import Microdata
 from outrisk.outputs import release
 from outrisk.outputs.given import released_as_given
 from outrisk.problem.sampling import sampling_errors
-from outrisk.problem.untold import told_by, untold
+from outrisk.problem.untold import begun, told_by
 
 CODEBOOK = Codebook(
     (
@@ -64,13 +64,37 @@ def test_they_are_where_records_have_them(entry):
     output = built(entry | {"decimals": 8})
     full, cut = release(output, data), without(output, data, "Intercept")
     (exact,), (part,) = full.parts, cut.parts
-    places = untold(part, cut.low, cut.high)
+    _, places = begun(part, cut.low, cut.high)
     assert [cut.output.labels[at] for at in places] == [label for label in output.labels if "Intercept" in label]
     told = told_by(part, cut.low, cut.high, data.codes)
     assert told.model.coefficients == pytest.approx(exact.model.coefficients, abs=1e-5)
     assert told_by(exact, full.low, full.high, data.codes) is exact
     errors = [sampling_errors(each, data.codes) for each in (full, cut)]
     assert errors[1] == pytest.approx(errors[0], rel=1e-3)
+
+
+def test_their_limits_say_where_they_are():
+    data = records()
+    output = built(MODELS[0] | RELEASE | {"decimals": 8})
+    full, cut = release(output, data), without(output, data, "Intercept: exp(b)")
+    (exact,), (part,) = full.parts, cut.parts
+    first, places = begun(part, cut.low, cut.high)
+    assert first.model.coefficients == pytest.approx(exact.model.coefficients, abs=1e-6) and not len(places)
+    nobody = data.codes[:10].copy()
+    nobody[:, 2] = 0  # is ill: records say nothing that limits do not say better
+    told = told_by(part, cut.low, cut.high, nobody)
+    assert told.model.coefficients == pytest.approx(exact.model.coefficients, abs=1e-6)
+
+
+@pytest.mark.parametrize("word", ["Intercept: exp(b)", "Intercept"])
+def test_a_response_that_stands_in_no_table_is_drawn_with_the_constant_that_limits_tell(word):
+    data = records(3_000)
+    tables = [release(built({"kind": "frequencies", "by": [name]}), data) for name in ("age", "area")]
+    problem = Problem(CODEBOOK, len(data), (*tables, without(built(MODELS[0] | RELEASE), data, word)))
+    last = list(evolve(problem, preset("fast"), np.random.default_rng(1)))[-1]
+    assert last.stop in ("matched", "near")
+    if "exp(b)" in word:
+        assert last.codes[:, 2].mean() == pytest.approx(data.codes[:, 2].mean(), abs=0.03)
 
 
 def problem_of(data, word="Intercept"):

@@ -170,9 +170,11 @@ def test_counts_are_taken_as_any_numbers_once_all_branches_find_nothing():
     for seed in range(6):
         data = records(seed, 40)
         of, _ = asked(data, [means(data, "area"), means(data, "sex", statistics=("mean", "sd"))])
-        few = Solver(of, Budget(work=4.0 * of.matrix.nnz))  # a branch or two
+        few = Solver(of, Budget(work=4.0 * of.matrix.nnz), relaxes=True)  # a branch or two
         found, paid = few.maximise(np.ones(of.n_counts)), 4.0 * of.matrix.nnz - few.budget.work
         assert found.x is not None and few.bound(found) >= len(data) - 1e-6  # all of whom are in some data set
         relaxed.append(not few.whole)
+        firm = Solver(of, Budget(work=4.0 * of.matrix.nnz))
+        assert (firm.maximise(np.ones(of.n_counts)).x is None) == relaxed[-1] and firm.whole
         assert paid >= (2.0 if relaxed[-1] else 1.0) * of.matrix.nnz
     assert any(relaxed) and not all(relaxed)

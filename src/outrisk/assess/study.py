@@ -128,22 +128,21 @@ def _problems(assessment: Assessment, rng: np.random.Generator) -> dict[Fold, Pr
     """
     folds = _folds(assessment, rng)
     problems = dict(_of_the_whole(assessment, [fold for fold in folds if fold.level == 1], rng))
-    failed = list[_FoldError]()
-    while True:
+    failed, first = dict[str, Output](), ""
+    for time in range(1, _DIVISIONS + 1):
         try:
-            for fold, error in product(folds, failed):  # what could not be computed before fails soonest
+            for fold, output in product(folds, failed.values()):  # what could not be computed before fails soonest
                 if fold.level > 1:
-                    _computed(fold, error.output)
+                    _computed(fold, output)
             parts = {fold: _problem(assessment, fold) for fold in folds if fold.level > 1}
         except _FoldError as error:
-            failed.append(error)
-            if len(failed) == _DIVISIONS:
-                raise failed[0] from None
-            folds = _folds(assessment, np.random.default_rng(seed_of(assessment.seed, [_FOLDS, len(failed)])))
+            failed[error.output.name], first = error.output, first or str(error)
+            folds = _folds(assessment, np.random.default_rng(seed_of(assessment.seed, [_FOLDS, time])))
             continue
-        why = ", ".join(dict.fromkeys(f"'{error.output.name}'" for error in failed))
-        anew = f"divided {len(failed) + 1} times, until each part could have {why}" if failed else ""
+        why = ", ".join(f"'{name}'" for name in failed)
+        anew = f"divided {time} times, until each part could have {why}" if failed else ""
         return problems | {replace(fold, divided_anew=anew): problem for fold, problem in parts.items()}
+    raise OutputError(first)
 
 
 def _folds(assessment: Assessment, rng: np.random.Generator) -> list[Fold]:

@@ -233,7 +233,8 @@ class Pool:
             says = part.map.says(self.problem.low[which] - half, self.problem.high[which] + half)
             step = invert(seen.information(weights * seen.weight)) @ seen.totals(weights)[: len(b)]
             if says is not None and np.isfinite(step).all():
-                found[number] = np.clip(b + step, *says.coefficients.T)
+                least, most = says.coefficients.T
+                found[number] = np.where(least <= most, np.clip(b + step, least, most), b)
         return found
 
     @cached_property

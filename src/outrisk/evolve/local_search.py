@@ -123,14 +123,12 @@ class _Search:
             problem, self.sizes = settled_to_agree(problem, self.rng)
         drawn = draw_candidate(problem, STARTS[self.settings.start](problem), self.rng)
         agreed = problem if self.sizes else self.problem
-        of_subsets = list[Array]()
-        if told:
-            of_subsets, codes = agreed_in_subsets(agreed, drawn.codes, self.rng, again and not problem.sums)
+        if not told:
+            return drawn
+        of_subsets, codes = agreed_in_subsets(agreed, drawn.codes, self.rng, again and not problem.sums)
         if of_subsets:
             self.sizes = [*(self.sizes or open_shares(self.problem) * [np.zeros(0)]), *of_subsets]
-            if not problem.sums:
-                drawn = Candidate(codes, problem.totals(codes))
-        return drawn
+        return drawn if codes is drawn.codes else Candidate(codes, problem.totals(codes))
 
     def _aimed(self, problem: Problem) -> Problem:
         """The problem with groups of shares that are to be as large as drawn."""

@@ -31,7 +31,7 @@ from outrisk.problem.algebra import invert
 from outrisk.problem.blocks import Array
 from outrisk.problem.influence import ModelRecords, records_of_model
 from outrisk.problem.released import ModelPart, Released
-from outrisk.problem.untold import told_by, untold
+from outrisk.problem.untold import begun, told_by
 
 COARSE = 0.1  # sampling errors of a coefficient, in half its last printed digit, from which it is coarse
 MOST = 12  # coefficients that are moved: the coarsest
@@ -125,7 +125,8 @@ def _coarse(problem: Problem, codes: Codes) -> Iterator[_Coarse]:
             continue
         errors = np.sqrt(np.maximum(np.diag(_information(seen, problem)), 0.0))
         for at, (least, most) in enumerate(says.coefficients):
-            if low[at] != high[at] or not (np.isfinite(most) and least < most and errors[at] > 0):
+            a_range = np.isfinite(low[at]) and low[at] != high[at]
+            if a_range or not (np.isfinite(most) and least < most and errors[at] > 0):
                 continue
             least = max(least, most - WIDEST)
             middle, half = (least + most) / 2.0, (most - least) / 2.0
@@ -167,17 +168,15 @@ def _missed(problem: Problem, codes: Codes) -> Array:
 
 
 def _told(problem: Problem, drawing: Callable[[Problem], Draw]) -> Problem:
-    found = dict[int, Array]()
-    for number, (part, _, which, _) in enumerate(problem.slices):
-        if isinstance(part, ModelPart) and len(places := untold(part, problem.low[which], problem.high[which])):
-            found[number] = part.model.coefficients.ravel().copy()
-            found[number][places] = 0.0
-    if not found:
+    parts = [
+        (number, part, problem.low[which], problem.high[which])
+        for number, (part, _, which, _) in enumerate(problem.slices)
+        if isinstance(part, ModelPart)
+    ]
+    parts = [each for each in parts if begun(*each[1:])[0] is not each[1]]
+    if not parts:
         return problem
-    problem = _at(problem, found)
-    codes = drawing(problem)(min(problem.n_records, RECORDS), np.random.default_rng(0))
-    for number, (part, _, which, _) in enumerate(problem.slices):
-        if number in found and isinstance(part, ModelPart):
-            part = told_by(part, problem.low[which], problem.high[which], codes)
-            found[number] = part.model.coefficients.ravel()
-    return _at(problem, found)
+    begins = {number: begun(part, low, high)[0].model.coefficients.ravel() for number, part, low, high in parts}
+    codes = drawing(_at(problem, begins))(min(problem.n_records, RECORDS), np.random.default_rng(0))
+    found = {number: told_by(part, low, high, codes) for number, part, low, high in parts}
+    return _at(problem, {number: part.model.coefficients.ravel() for number, part in found.items()})

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations, pairwise
+from itertools import chain, combinations, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from outrisk.problem.released import TallyPart
 
 _CROSSED = 100_000  # cells of the table that crosses all, at most
 _CELLS = 7_000, 20_000  # of those that are looked at, and of shares, at most; once a search has stood still without
+_KEPT = 500  # sets of variables that are kept as records change, at most
 _INFEASIBLE = 2  # of `milp`'s statuses
 _NODES, _GAP = 200, 0.5  # of a search for whole numbers, at most; how far from the nearest it may end
 
@@ -51,7 +52,8 @@ def agreed_in_subsets(
 ) -> tuple[list[Array], Codes]:
     """How large the groups (groups,) of each of these parts are to be, near to what they are of these records (n,
     variables), and records that have them, nearly; no sizes, and the same records, where there are no such parts,
-    tables contradict each other, or it would take long: longer than a search without, unless it is done `again`.
+    tables contradict each other, or it would take long: longer than a search without, unless it is done `again`. The
+    same records also where sums or regressions were drawn with them.
     """
     parts = list(shares_of_subsets(problem))
     if not parts:
@@ -74,6 +76,8 @@ def agreed_in_subsets(
     for some in (counts > 0.0, np.ones(len(counts), np.bool_)):  # those there are soon tell, if records are many
         if not sizes and some.sum() <= _CELLS[again]:
             more[some], *sizes = _agreed(counts[some], kinds[some], tables, shared, problem)
+    if not sizes or problem.sums:
+        return sizes[: len(parts)], codes
     found, like = codes.copy(), dict[tuple[int, int], NDArray[np.integer]]()
     for one, other, rows in _changes(_whole(more), levels.T, kind, rng):
         for at in np.flatnonzero(levels[:, one] != levels[:, other]).tolist():
@@ -100,25 +104,28 @@ def _changes(
     """Which records (n,) go from one kind to another, by a random draw, for there to be so many more of each kind
     (kinds,): as few variables as it goes change their level (kinds, variables).
     """
-    left, taken = more.copy(), dict[int, NDArray[np.intp]]()
-    for n_kept in range(levels.shape[1] - 1, -1, -1):
-        for kept in combinations(range(levels.shape[1]), n_kept):
-            alike = np.unique(levels[:, kept], axis=0, return_inverse=True)[1].ravel() if kept else 0 * more
-            for group in np.intersect1d(alike[left < 0], alike[left > 0]):
-                fewer, wanted = (np.flatnonzero((alike == group) & (sign * left > 0)) for sign in (-1, 1))
-                ends = [np.cumsum(np.abs(left[each])) for each in (fewer, wanted)]
-                steps = np.unique(np.concatenate(ends))
-                steps = np.concatenate([[0], steps[steps <= min(ends[0][-1], ends[1][-1])]])
-                for start, end in pairwise(steps.tolist()):
-                    one, other = (
-                        int(each[np.searchsorted(ended, start, side="right")])
-                        for each, ended in zip((fewer, wanted), ends, strict=True)
-                    )
-                    rows = taken.setdefault(one, rng.permutation(np.flatnonzero(kind == one)))
-                    yield one, other, rows[: end - start]
-                    taken[one] = rows[end - start :]
-                    left[one] += end - start
-                    left[other] -= end - start
+    left, taken, k = more.copy(), dict[int, NDArray[np.intp]](), levels.shape[1]
+    every = chain.from_iterable(combinations(range(k), n_kept) for n_kept in range(k - 1, 0, -1))
+    for kept in chain(islice(every, _KEPT), [()]):
+        here = np.flatnonzero(left)
+        alike = np.unique(levels[here][:, kept], axis=0, return_inverse=True)[1].ravel() if kept else 0 * here
+        for group in np.intersect1d(alike[left[here] < 0], alike[left[here] > 0]):
+            fewer, wanted = (here[(alike == group) & (sign * left[here] > 0)] for sign in (-1, 1))
+            ends = [np.cumsum(np.abs(left[each])) for each in (fewer, wanted)]
+            steps = np.unique(np.concatenate(ends))
+            steps = np.concatenate([[0], steps[steps <= min(ends[0][-1], ends[1][-1])]])
+            for start, end in pairwise(steps.tolist()):
+                one, other = (
+                    int(each[np.searchsorted(ended, start, side="right")])
+                    for each, ended in zip((fewer, wanted), ends, strict=True)
+                )
+                rows = taken.setdefault(one, rng.permutation(np.flatnonzero(kind == one)))
+                yield one, other, rows[: end - start]
+                taken[one] = rows[end - start :]
+                left[one] += end - start
+                left[other] -= end - start
+        if not left.any():
+            break
 
 
 def _over(one: Counted, among: Sequence[int], problem: Problem) -> Counted | None:

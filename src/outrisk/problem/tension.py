@@ -15,6 +15,7 @@ from outrisk.problem.blocks import Array
 from outrisk.problem.influence import Records, records_of_model, records_of_tally
 from outrisk.problem.refit import Compared, Refit
 from outrisk.problem.released import ModelPart, Released, TallyPart
+from outrisk.problem.untold import told_by
 
 OPPOSITE = -0.5  # correlation of what two numbers lack, at most
 _MOST = 200  # numbers that are looked at
@@ -65,7 +66,7 @@ def influences(released: Released, codes: Records, numbers: Positions) -> Array:
             found.append(
                 _of_tallies(part, codes, low, high, here - at)
                 if isinstance(part, TallyPart)
-                else _of_model(part, codes, here - at)
+                else _of_model(told_by(part, low, high, codes), codes, here - at)
             )
         at += part.n_numbers
     return np.nan_to_num(np.hstack(found), posinf=0.0, neginf=0.0)

@@ -16,16 +16,27 @@ _RECORDS = 20_000  # that are looked at, at most
 _STEPS, _LEAP, _NOTHING = 30, 2.0, 1e-6  # of Newton's method, at most; how far one goes at most; what is no step
 
 
-def untold(part: ModelPart, low: Array, high: Array) -> NDArray[np.intp]:
-    """Which coefficients of a part may be anything, its numbers lying between low and high (k,)."""
-    K = part.model.n_score
-    known = np.isfinite(low[:K]) | np.isfinite(high[:K])
-    return np.flatnonzero(~known) if part.at is not None else np.zeros(0, np.intp)
+def begun(part: ModelPart, low: Array, high: Array) -> tuple[ModelPart, NDArray[np.intp]]:
+    """A part whose numbers lie between low and high (k,), with coefficients that were not published in the middle of
+    what their limits say, at 0 where nothing is said of them; and which are there.
+    """
+    K, nowhere = part.model.n_score, np.zeros(0, np.intp)
+    places = np.flatnonzero(~np.isfinite(low[:K]) & ~np.isfinite(high[:K]))
+    says = part.map.says(low, high) if len(places) else None
+    if says is None or part.at is None:
+        return part, nowhere
+    b = part.model.coefficients.ravel().copy()
+    with np.errstate(invalid="ignore"):
+        middle = says.coefficients[places].sum(axis=1) / 2.0
+    b[places] = np.where(np.isfinite(middle), middle, 0.0)
+    return part.at(b), places[~np.isfinite(middle)]
 
 
 def told_by(part: ModelPart, low: Array, high: Array, codes: Records) -> ModelPart:
-    """The part with such coefficients where they are most likely in records (n, variables), given all others."""
-    places = untold(part, low, high)
+    """The part with coefficients that were not published where their limits say, or else where they are most likely in
+    records (n, variables), given all others.
+    """
+    part, places = begun(part, low, high)
     if not len(places) or part.at is None:
         return part
     codes, b = codes[:: -(-len(codes) // _RECORDS)], part.model.coefficients.ravel().copy()

@@ -168,7 +168,7 @@ class _Search:
     """
 
     def __init__(self, of: Programme, asking: _Asking, budget: Budget, verifier: Verifier) -> None:
-        self.of, self.asking, self.verifier, self.solver = of, asking, verifier, Solver(of, budget)
+        self.of, self.asking, self.verifier, self.solver = of, asking, verifier, Solver(of, budget, relaxes=True)
         shape = (len(of.sizes), asking.levels)
         tried = np.zeros(shape[0], dtype=np.bool_)
         tried[of.groups[asking.here]] = True

@@ -20,7 +20,7 @@ from outrisk.prove.programme import Programme
 ONE = 1.0 - 1e-4  # a number of people below this is 0
 _DIAGNOSIS = 60.0  # seconds in which to say which numbers contradict each other
 _ROWS = 5_000  # constraints beyond which a programme counts as more work than its entries
-_EXHAUSTED = 4  # of `milp`'s statuses: no branches are left to try, and nothing was found
+_EXHAUSTED = 4  # of `milp`'s statuses: no branches are left to try
 _MIXED = 600  # columns with counts as whole numbers where coefficients are not: means, percentages, regressions
 
 State = Literal["complete", "stopped early"]
@@ -31,16 +31,22 @@ class Solver:
     """Constraints of a programme, or `rows` in their place, under many objectives.
 
     Counts are whole numbers in it up to the programme's `integer` columns, or, where the coefficients are not, up to
-    600: beyond, it may take for ever; and until a programme finds nothing in all its branches, as the next ones would
-    not either. `whole`: up to `integer` whatever the coefficients, and to the end.
+    600: beyond, it may take for ever. `whole`: up to `integer` whatever the coefficients. `relaxes`: no longer once a
+    programme found nothing in all its branches, as the next ones would not either.
     """
 
     def __init__(
-        self, of: Programme, budget: Budget, rows: Extra | None = None, solved: int = 0, whole: bool = False
+        self,
+        of: Programme,
+        budget: Budget,
+        rows: Extra | None = None,
+        solved: int = 0,
+        whole: bool = False,
+        relaxes: bool = False,
     ) -> None:
         self.of, self.budget, self.solved = of, budget, solved
         self.state: State = "complete"
-        self.always_whole = whole
+        self.relaxes = relaxes
         matrix, low, high, helpers = rows or (of.matrix, of.low, of.high, 0)
         self.rows = [LinearConstraint(matrix, low, high)]
         self.most = np.concatenate([of.most, np.ones(helpers)])
@@ -79,9 +85,9 @@ class Solver:
             integrality=self.integer,
             options=self.budget.options(self.work),
         )
-        exhausted = self.whole and found.status == _EXHAUSTED
+        exhausted = self.whole and found.status == _EXHAUSTED and found.x is None
         self.budget.charge(self.work, found, exhausted)
-        if exhausted and not self.always_whole:
+        if exhausted and self.relaxes:
             self.integer[:] = 0
             return self.maximise(objective)
         return self._fitting(found)
