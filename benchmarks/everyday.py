@@ -41,6 +41,7 @@ from outrisk.records.provenance import peak_memory_mb
 
 ROOT = Path(__file__).resolve().parents[1]
 CENSUS = "census/acs_us/acs7.csv"
+SURVEY = "census/acs_us/acs_full.csv.gz"
 ADULT = "adult/adult.csv.gz"
 WITH_ERRORS = ["coefficients", "standard_errors"]
 LOGIT = "TENURE ~ AGE + C(AREA) + C(ETHGROUP) + C(LTILL) + C(MSTATUS) * C(SEX) + AGE:C(SEX) + I(AGE**2)"
@@ -144,6 +145,14 @@ ODDS = [
     {"kind": "logit", "formula": "TENURE ~ AGE + C(SEX)", "event": 1, "decimals": 2, "exponentiate": True,
      "release": ["coefficients", "confidence_limits", "p_values"]},
 ]  # fmt: skip
+WEIGHTED = [
+    {"kind": "univariate", "variables": ["AGE", "SEX", "OWN_RENT"]},
+    *(
+        {"kind": "frequencies", "by": [by, "DPHY"], "show": "row_percentages", "weight": "PWGTP"}
+        for by in ("AGE", "SEX")
+    ),
+    {"kind": "magnitudes", "value": "POVPIP", "by": ["DPHY"], "weight": "PWGTP", "decimals": 1},
+]  # fmt: skip
 ODDS_BESIDE = [
     {"kind": "univariate", "variables": ["SEX", "MSTATUS", "ETHGROUP"]},
     *({"kind": "frequencies", "by": [by, "LTILL"], "show": "row_percentages"} for by in ("MSTATUS", "ETHGROUP")),
@@ -238,6 +247,16 @@ def adults(folder, n, names):
     most = frame["country"].value_counts().index[:9]
     frame["country"] = frame["country"].where(frame["country"].isin(most), "Elsewhere")
     return frame.replace("?", "Unknown")[names].sample(n, replace=True, random_state=1)
+
+
+def survey(folder, n, entries):
+    """Adults of the census excerpt with their survey weights, in steps of 10; drawn again where there are fewer."""
+    frame = pd.read_csv(folder / SURVEY)
+    frame = frame[(frame["YEAR"] == 2019) & (frame["HOUSING_TYPE"] == 1) & (frame["AGEP"] >= 18)]
+    bands = pd.cut(frame["AGEP"], [17, 34, 49, 64, 99], labels=["18-34", "35-49", "50-64", "65+"]).astype(str)
+    frame = frame.assign(AGE=bands, PWGTP=frame["PWGTP"] // 10 * 10 + 5, POVPIP=frame["POVPIP"].astype(int))
+    names = ["AGE", "SEX", "DPHY", "OWN_RENT", "POVPIP", "PWGTP"]
+    return problem_of(frame[names].sample(n, replace=n > len(frame), random_state=1), entries)
 
 
 def incomes(folder, n, entries):
@@ -358,6 +377,7 @@ RELEASES = {
     **{f"a regression beside wages of {n:,}": partial(incomes, n=n, entries=OF_WAGES) for n in (400, 3_000)},
     **{f"capital gains of {n:,}": partial(incomes, n=n, entries=GAINS) for n in (400, 3_000)},
     **{f"a page of {n:,}": partial(adult, n=n, names=OF_PAGE, entries=PAGE) for n in (150, 400, 4_000, 8_000, 100_000)},
+    **{f"weighted percentages of {n:,}": partial(survey, n=n, entries=WEIGHTED) for n in (400, 3_000, 8_000, 100_000)},
     "census 2,000": partial(census, n=2_000, entries=EVERYDAY),
     "census 3,000": partial(census, n=3_000, entries=EVERYDAY),
     "fair regressions": fair,

@@ -115,6 +115,23 @@ def test_what_goes_with_data_and_what_without(tmp_path, changes, message):
         read_study(study(tmp_path, changes))
 
 
+def test_outputs_of_subsets_are_called_after_these_where_they_would_have_one_name(tmp_path):
+    from outrisk.codebook import Codebook, Variable
+
+    table, values = {"kind": "frequencies", "by": ["a"]}, {"a=1": 3, "a=2": 4}
+    entries = [table, table | {"where": "b == 1"}, table | {"where": "b == 2", "values": values}]
+    codebook = Codebook((Variable("a", "integer", (1, 2)), Variable("b", "integer", (1, 2))))
+    found = read_study(study(tmp_path, {"outputs": entries}))
+    names = ["table a", "table a where b == 1", "table a where b == 2"]
+    assert [output.name for output in found.outputs(codebook)] == names
+    assert list(found.given(codebook)) == names[2:]
+    alone = read_study(study(tmp_path, {"outputs": entries[1:2]}))
+    assert [output.name for output in alone.outputs(codebook)] == ["table a"]
+    twice = read_study(study(tmp_path, {"outputs": [*entries, entries[1]]}))
+    with pytest.raises(ConfigError, match="two outputs are called 'table a where b == 1'; give each its own 'name'"):
+        twice.outputs(codebook)
+
+
 def test_two_outputs_of_one_name_are_refused(tmp_path):
     both = read_study(study(tmp_path, {"outputs": [{"kind": "frequencies", "by": ["a"]}] * 2}))
     from outrisk.codebook import Codebook, Variable

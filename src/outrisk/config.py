@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -421,12 +422,24 @@ class Study:
                 )
 
     def _built(self, codebook: Codebook, given: bool = False) -> list[tuple[OutputEntry, list[Output]]]:
-        """The entries with their outputs; `given`: of those alone that the study gives values of."""
+        """The entries with their outputs; `given`: of those alone that the study gives values of. Of outputs that would
+        have one name, those of a subset are called after it.
+        """
         self.refuse_code()
-        return [
-            (entry, [_important(output, entry.importance) for output in entry.build(codebook, position)])
+        built = [
+            (entry, entry.build(codebook, position))
             for position, written in enumerate(self.file.outputs, start=1)
             for entry in resolve(written, codebook, position, self.folder)
+        ]
+        names = Counter(output.name for _, outputs in built for output in outputs)
+
+        def called(entry: OutputEntry, output: Output) -> Output:
+            apart = names[output.name] > 1 and not entry.name and output.where
+            return replace(output, name=f"{output.name} where {output.where}") if apart else output
+
+        return [
+            (entry, [_important(called(entry, output), entry.importance) for output in outputs])
+            for entry, outputs in built
             if entry.values is not None or not given
         ]
 

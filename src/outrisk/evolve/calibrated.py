@@ -56,15 +56,16 @@ def pull_apart(problem: Problem) -> bool:
 
 
 def closes(problem: Problem) -> bool:
-    """Whether numbers are closed in on: regressions, more than the coefficients of one, or of few people other models
-    (survival curves, correlations); no output has a slow path, and numbers and records are as many as it was measured
-    to gain with.
+    """Whether numbers are closed in on: those of regressions, more than the coefficients of one, of weighted tables,
+    or of few people those of other models (survival curves, correlations); no output has a slow path, and numbers and
+    records are as many as it was measured to gain with.
     """
     few = problem.n_records <= FEW
     models = any(isinstance(part, ModelPart) and (part.model.n_score or few) for part in problem.parts)
+    weighted = any(block.weight for part in problem.parts for block in part.blocks if isinstance(part, TallyPart))
     slow = any(output.output.effort for output in problem.released)
     sized = problem.n_records <= RECORDS and int(problem.known.sum()) <= NUMBERS
-    return models and pull_apart(problem) and not slow and sized
+    return (models or weighted) and pull_apart(problem) and not slow and sized
 
 
 def applies(problem: Problem) -> bool:
