@@ -123,7 +123,7 @@ def _coarse(problem: Problem, codes: Codes) -> Iterator[_Coarse]:
         says, seen = part.map.says(low - tolerance, high + tolerance), records_of_model(part.model, codes)
         if says is None:
             continue
-        errors = np.sqrt(np.maximum(np.diag(_information(seen, problem)), 0.0))
+        errors = np.sqrt(np.maximum(np.diag(_covariance(seen, problem)), 0.0))
         for at, (least, most) in enumerate(says.coefficients):
             a_range = np.isfinite(low[at]) and low[at] != high[at]
             if a_range or not (np.isfinite(most) and least < most and errors[at] > 0):
@@ -134,8 +134,8 @@ def _coarse(problem: Problem, codes: Codes) -> Iterator[_Coarse]:
                 yield _Coarse(number, at, middle, half, half / errors[at])
 
 
-def _information(seen: ModelRecords, problem: Problem) -> Array:
-    """The inverse of the information (K, K) in records that stand for all."""
+def _covariance(seen: ModelRecords, problem: Problem) -> Array:
+    """That of the coefficients (K, K), of records that stand for all."""
     return invert(seen.information(seen.weight * (problem.n_records / len(seen.weight))))
 
 
