@@ -126,6 +126,15 @@ def test_names_of_other_programs_in_the_study_itself(values, reference):
     assert beside.matched.all() and released.output.references == {"religion": reference}
 
 
+def test_a_table_that_leaves_the_constant_out_has_it_withheld():
+    """As papers and `esttab, drop(_cons)` do: nothing is known of it, and all else is read."""
+    values = {"2.religion": -0.2189, "3.religion": -0.5977, "4.religion": -1.3268, "age": 0.0537}
+    released, beside = given({"kind": "logit", "formula": "affair ~ age + C(religion)", "values": values})
+    assert released.output.references == {"religion": "1"} and beside.matched.all() and len(beside.matched) == 4
+    at = released.output.labels.index("Intercept")
+    assert np.flatnonzero(~released.known).tolist() == [at]
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [

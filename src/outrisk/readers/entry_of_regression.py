@@ -43,10 +43,10 @@ def entry_of_coefficients(
     first = [terms[row] for row in next(iter(equations.values()))]
     model = _model(table, entry, codebook, response, first, bases, place)
     built = model.build(codebook, 1)[0]
-    order = []
+    order = list[int | None]()
     for rows in (equations[outcome] for outcome in built.outcomes[1:] or [ALONE]):
         written = [(table.rows[row][0], terms[row]) for row in rows]
-        order += [rows[at] for at in _order(built, written, codebook, names, place)]
+        order += [None if at is None else rows[at] for at in _order(built, written, codebook, names, place)]
     return with_values(table, model, built, order, place)
 
 
@@ -160,8 +160,10 @@ def _order(
     codebook: Codebook,
     names: Sequence[str],
     place: str,
-) -> list[int]:
-    """Which of the rows written (name, term) each column of the design is; OutputError unless they are the same."""
+) -> list[int | None]:
+    """Which of the rows written (name, term) each column of the design is, None for a constant that is left out;
+    OutputError unless they are the same but for that.
+    """
     columns = [read_term(column, codebook, names, place) for column in built.columns]
     for name, term in written:
         if term not in columns:
@@ -170,7 +172,7 @@ def _order(
                 f"coefficient; its coefficients are {'; '.join(map(in_words, columns))}"
             )
     terms = [term for _, term in written]
-    absent = [in_words(column) for column in columns if column not in terms]
+    absent = [in_words(column) for column in columns if column and column not in terms]
     if absent:
         raise OutputError(f"{place}: the table has no coefficient for {'; '.join(absent)}, which the model has; add it")
-    return [terms.index(column) for column in columns]
+    return [terms.index(column) if column in terms else None for column in columns]

@@ -48,9 +48,9 @@ def printed_decimals(table: Coefficients, entry: RegressionEntry, parts: Sequenc
 
 
 def with_values(
-    table: Coefficients, model: RegressionEntry, built: Regression, order: Sequence[int], place: str
+    table: Coefficients, model: RegressionEntry, built: Regression, order: Sequence[int | None], place: str
 ) -> RegressionEntry:
-    """The entry with the numbers of the table; `order`: the row of each column of the design."""
+    """The entry with the numbers of the table; `order`: the row of each column of the design, None if it has none."""
     layout, values = built.release.layout(len(order)), list[Any]()
     for part, _ in layout:
         if part == "confidence_limits":
@@ -62,6 +62,9 @@ def with_values(
                 values.append(_value(table, part, table.single[part], built, len(values), place))
                 continue
             for row in order:
+                if row is None:
+                    values.append("withheld")
+                    continue
                 values.append(_value(table, source, table.rows[row][1].get(source, ""), built, len(values), place, row))
     return model.model_copy(update={"values": values})
 
