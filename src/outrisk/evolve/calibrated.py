@@ -228,14 +228,16 @@ class Pool:
         """
         weights, found = self._near(self.linear[0], free=True), dict[int, Array]()
         for number, ((part, _, which, _), seen) in enumerate(zip(self.problem.slices, self._seen, strict=True)):
-            if not isinstance(part, ModelPart) or not isinstance(seen, ModelRecords) or part.at is None:
+            if not isinstance(part, ModelPart) or not isinstance(seen, ModelRecords) or part.estimates is None:
                 continue
+            within = part.model.information
+            information = np.zeros((0, 0)) if within else seen.information(weights * seen.weight)
             half, b = self.problem.tolerance[which], part.model.coefficients.ravel()
-            says = part.map.says(self.problem.low[which] - half, self.problem.high[which] + half)
-            step = invert(seen.information(weights * seen.weight)) @ seen.totals(weights)[: len(b)]
-            if says is not None and np.isfinite(step).all():
-                least, most = says.coefficients.T
-                found[number] = np.where(least <= most, np.clip(b + step, least, most), b)
+            low, high = self.problem.low[which] - half, self.problem.high[which] + half
+            says = part.estimates(seen.totals(weights), information, low, high)
+            values, least, most = (each[: len(b)] for each in (says.values, says.low, says.high))
+            if np.isfinite(values).all():
+                found[number] = np.where(least <= most, np.clip(values, least, most), b)
         return found
 
     @cached_property

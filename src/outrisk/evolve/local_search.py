@@ -125,7 +125,7 @@ class _Search:
         agreed = problem if self.sizes else self.problem
         if not told:
             return drawn
-        of_subsets, codes = agreed_in_subsets(agreed, drawn.codes, self.rng, again and not problem.sums)
+        of_subsets, codes = agreed_in_subsets(agreed, drawn.codes, self.rng, again)
         if of_subsets:
             self.sizes = [*(self.sizes or open_shares(self.problem) * [np.zeros(0)]), *of_subsets]
         return drawn if codes is drawn.codes else Candidate(codes, problem.totals(codes))

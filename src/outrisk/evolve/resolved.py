@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -40,8 +41,8 @@ RECORDS = 20_000  # of the pool, at most
 ROUNDS, STEP = 5, 0.5  # of least squares; half digits, or sampling errors if these are less, to see what a move does
 UNTOLD, AGAIN = 0.1, 3  # mean square that weights miss, from which they tell nothing; estimates then taken in turn
 BACK = 0.3  # weight of the middle of its digits, for what nothing else says
-_FOUND: WeakKeyDictionary[Problem, Problem | None] = WeakKeyDictionary()  # None: itself, which would keep it for ever
-_TOLD: WeakKeyDictionary[Problem, Problem | None] = WeakKeyDictionary()
+_Kept = WeakKeyDictionary[Problem, Problem | None]  # None: itself, which would keep it for ever
+_FOUND, _TOLD = _Kept(), _Kept()
 
 Draw = Callable[[int, np.random.Generator], Codes]
 
@@ -62,20 +63,21 @@ def once_told(problem: Problem, drawing: Callable[[Problem], Draw]) -> Problem:
     """The problem with coefficients that were not published taken from records drawn as `drawing` has it; once for all
     runs of a fold.
     """
-    if problem not in _TOLD:
-        found = _told(problem, drawing)
-        _TOLD[problem] = None if found is problem else found
-    return _TOLD[problem] or problem
+    return _once(_TOLD, problem, partial(_told, drawing=drawing))
 
 
 def once_resolved(problem: Problem, draw: Draw) -> Problem:
     """What `resolved` makes of a problem with shares of groups that tables tell the sizes of, where there is more than
     counts: all runs of a fold have it, so it is found once, and its plan with it.
     """
-    if problem not in _FOUND:
-        found = resolved(of_told_sizes(problem) if problem.sums else problem, draw)
-        _FOUND[problem] = None if found is problem else found
-    return _FOUND[problem] or problem
+    return _once(_FOUND, problem, lambda each: resolved(of_told_sizes(each) if each.sums else each, draw))
+
+
+def _once(kept: _Kept, problem: Problem, find: Callable[[Problem], Problem]) -> Problem:
+    if problem not in kept:
+        found = find(problem)
+        kept[problem] = None if found is problem else found
+    return kept[problem] or problem
 
 
 def resolved(problem: Problem, draw: Draw) -> Problem:
@@ -151,14 +153,21 @@ def _moved(problem: Problem, coarse: list[_Coarse], moved: Array) -> Problem:
 
 def _at(problem: Problem, coefficients: Mapping[int, Array]) -> Problem:
     """The problem with some of its parts, by position, at other coefficients (K,)."""
+    found = dict[int, ModelPart]()
+    for number, b in coefficients.items():
+        part = problem.parts[number]
+        assert isinstance(part, ModelPart) and part.at is not None
+        found[number] = part.at(b)
+    return _with(problem, found)
+
+
+def _with(problem: Problem, parts: Mapping[int, ModelPart]) -> Problem:
+    """The problem with other parts in the place of some, by position."""
     released, number = list[Released](), 0
     for each in problem.released:
-        parts = list(each.parts)
-        for at, part in enumerate(each.parts, number):
-            if at in coefficients and isinstance(part, ModelPart) and part.at:
-                parts[at - number] = part.at(coefficients[at])
-        number += len(parts)
-        released.append(replace(each, parts=tuple(parts)))
+        found = tuple(parts.get(at, part) for at, part in enumerate(each.parts, number))
+        number += len(found)
+        released.append(replace(each, parts=found))
     return replace(problem, released=tuple(released))
 
 
@@ -168,15 +177,14 @@ def _missed(problem: Problem, codes: Codes) -> Array:
 
 
 def _told(problem: Problem, drawing: Callable[[Problem], Draw]) -> Problem:
-    parts = [
-        (number, part, problem.low[which], problem.high[which])
+    said = {
+        number: (part, problem.low[which], problem.high[which])
         for number, (part, _, which, _) in enumerate(problem.slices)
         if isinstance(part, ModelPart)
-    ]
-    parts = [each for each in parts if begun(*each[1:])[0] is not each[1]]
-    if not parts:
+    }
+    first = {number: begun(*each)[0] for number, each in said.items()}
+    first = {number: part for number, part in first.items() if part is not said[number][0]}
+    if not first:
         return problem
-    begins = {number: begun(part, low, high)[0].model.coefficients.ravel() for number, part, low, high in parts}
-    codes = drawing(_at(problem, begins))(min(problem.n_records, RECORDS), np.random.default_rng(0))
-    found = {number: told_by(part, low, high, codes) for number, part, low, high in parts}
-    return _at(problem, {number: part.model.coefficients.ravel() for number, part in found.items()})
+    codes = drawing(_with(problem, first))(min(problem.n_records, RECORDS), np.random.default_rng(0))
+    return _with(problem, {number: told_by(*said[number], codes) for number in first})

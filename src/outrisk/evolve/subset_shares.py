@@ -52,10 +52,10 @@ def agreed_in_subsets(
 ) -> tuple[list[Array], Codes]:
     """How large the groups (groups,) of each of these parts are to be, near to what they are of these records (n,
     variables), and records that have them, nearly; no sizes, and the same records, where there are no such parts,
-    tables contradict each other, or it would take long: longer than a search without, unless it is done `again`. The
-    same records also where sums or regressions were drawn with them.
+    tables contradict each other, or it would take long: longer than a search without, unless it is done `again`, there
+    being no sums. The same records also where sums or regressions were drawn with them.
     """
-    parts = list(shares_of_subsets(problem))
+    parts, most = list(shares_of_subsets(problem)), _CELLS[again and not problem.sums]
     if not parts:
         return [], codes
     among = sorted({j for part, _, _ in parts for block in part.blocks for j in variables(block)})
@@ -64,7 +64,7 @@ def agreed_in_subsets(
     blocks = [*(part.blocks[0] for part, _, _ in shared), *(each.block for each in tables)]
     alike = {j: _alike(j, blocks, problem) for j in among}
     shape = [int(alike[j].max()) + 1 for j in among]
-    if math.prod(shape) > _CROSSED or sum(part.blocks[0].size for part, _, _ in shared) > _CELLS[again]:
+    if math.prod(shape) > _CROSSED or sum(part.blocks[0].size for part, _, _ in shared) > most:
         return [], codes
     kinds, levels = np.zeros((math.prod(shape), codes.shape[1]), codes.dtype), np.indices(shape).reshape(len(shape), -1)
     for j, level in zip(among, levels, strict=True):
@@ -74,7 +74,7 @@ def agreed_in_subsets(
     counts = np.bincount(kind, minlength=len(kinds)).astype(np.float64)
     more, sizes = np.zeros(len(counts)), list[Array]()
     for some in (counts > 0.0, np.ones(len(counts), np.bool_)):  # those there are soon tell, if records are many
-        if not sizes and some.sum() <= _CELLS[again]:
+        if not sizes and some.sum() <= most:
             more[some], *sizes = _agreed(counts[some], kinds[some], tables, shared, problem)
     if not sizes or problem.sums:
         return sizes[: len(parts)], codes

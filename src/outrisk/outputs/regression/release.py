@@ -138,8 +138,7 @@ class Release:
         """
         if not self.exponentiate:
             return np.array(values[:K], dtype=float)
-        with np.errstate(invalid="ignore"):
-            return np.asarray(np.log(np.where(values[:K] > 0.0, values[:K], half_digit(self.digits(K))[:K] / 2.0)))
+        return np.asarray(np.log(np.where(values[:K] > 0.0, values[:K], half_digit(self.digits(K))[:K] / 2.0)))
 
     def shown(self, coefficients: Array) -> Array:
         """Coefficients b, or limits of them, as they are printed: exp(b) with `exponentiate`."""
