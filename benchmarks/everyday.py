@@ -135,6 +135,15 @@ SURVIVAL = [
     {"kind": "frequencies", "by": ["LTILL", "SEX"]},
     {"kind": "magnitudes", "value": "AGE", "by": ["AREA"], "statistics": ["mean", "sd"]},
 ]  # fmt: skip
+ARMS = [
+    {"kind": "frequencies", "by": ["ARM", "SEX"]},
+    *({"kind": "frequencies", "by": [name, "ARM"], "show": "column_percentages"} for name in ("MSTATUS", "TENURE")),
+    {"kind": "magnitudes", "value": "AGE", "by": ["ARM"], "statistics": ["mean", "sd"], "decimals": 1},
+]  # fmt: skip
+OF_ARMS = {"kind": "survival", "time": "MONTHS", "event": "DIED", "by": "ARM"}
+TRIAL = [*ARMS, {**OF_ARMS, "times": [12, 24, 36, 48, 60],
+                 "statistics": ["survival", "standard error", "at risk", "events", "log-rank"]}]  # fmt: skip
+EVERY_MONTH = [*ARMS, {**OF_ARMS, "statistics": ["survival", "at risk", "events"]}]
 QUARTILES = [
     *TWO,
     {"kind": "quantiles", "value": "AGE", "by": ["SEX"], "quantiles": [0.25, 0.5, 0.75]},
@@ -275,6 +284,22 @@ def incomes(folder, n, entries):
     return problem_of(frame, entries, Codebook(tuple(found)))
 
 
+def followed(folder, n, entries):
+    """People of the census in two arms, whose months until they died are drawn: nothing at hand has follow-up. Up to
+    60; hazards grow with age and are less by a third in one arm; some leave at any time.
+    """
+    frame = pd.read_csv(folder / CENSUS)
+    frame = frame[frame["YEAR"] == 2019][["SEX", "AGE", "MSTATUS", "TENURE"]]
+    frame = frame.sample(n, replace=n > len(frame), random_state=1)
+    rng = np.random.default_rng(1)
+    frame["ARM"] = rng.integers(0, 2, n)
+    hazards = np.exp(-4.2 + 0.02 * (frame["AGE"] - 40) - 0.4 * frame["ARM"])
+    until, left = rng.exponential(1 / hazards), rng.uniform(1, 90, n)
+    frame["MONTHS"] = np.clip(np.ceil(np.minimum(until, left)), 1, 60).astype(int)
+    frame["DIED"] = ((until <= left) & (until <= 60)).astype(int)
+    return problem_of(frame, entries)
+
+
 def adult(folder, n, names, entries):
     return problem_of(adults(folder, n, names), entries)
 
@@ -361,7 +386,9 @@ RELEASES = {
         f"odds ratios beside percentages of {n:,}": partial(census, n=n, entries=ODDS_BESIDE)
         for n in (400, 1_500, 8_000, 25_000)
     },
-    **{f"survival curves of {n:,}": partial(census, n=n, entries=SURVIVAL) for n in (400, 1_500)},
+    **{f"survival curves of {n:,}": partial(census, n=n, entries=SURVIVAL) for n in (400, 1_500, 8_000)},
+    **{f"two arms of {n:,}": partial(followed, n=n, entries=TRIAL) for n in (300, 1_500, 8_000, 100_000)},
+    **{f"every month of {n:,}": partial(followed, n=n, entries=EVERY_MONTH) for n in (300, 8_000, 100_000)},
     **{
         f"a logit beside quartiles of {n:,}": partial(census, n=n, entries=BESIDE_QUARTILES)
         for n in (400, 1_500, 8_000)

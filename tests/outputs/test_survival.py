@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kinds import NO_INFORMATION, by_differences, numbers_of, random_records, refit_of
+from slow import block_totals
 from statsmodels.duration.survfunc import SurvfuncRight, survdiff
 
 from outrisk.codebook import Codebook, Variable
@@ -104,14 +105,50 @@ def test_derivatives_agree_with_complex_steps(seed):
     np.testing.assert_allclose(curves.slopes(totals.ravel())[some], expected[some], rtol=1e-9, atol=1e-12)
 
 
-def test_what_published_counts_determine_is_not_drawn_to_by_itself():
-    (part,) = BY_ARM.parts(np.zeros(len(BY_ARM.labels)))
-    slopes = part.map.jacobian(np.full(30, 5.0), NO_INFORMATION)
-    drawn = [label for label, row in zip(BY_ARM.labels, slopes, strict=True) if row.any()]
-    assert drawn == [label for label in BY_ARM.labels if "at risk" in label or "events" in label]
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from([(), ("arm",), ("arm", "stage")]),
+    st.sampled_from([(), (0.0, 2, 4, 9), (1, 3)]),
+    st.sampled_from([ALL[:4], ("survival", "at risk"), ("events",), ("at risk", "events")]),
+    st.sampled_from(["", "stage != 'late'"]),
+)
+def test_counts_first_are_the_numbers_in_another_order(seed, by, times, statistics, where):
+    """Times are withheld at random, as of a group that a printed table has no row for."""
+    data, rng = random_records(CODEBOOK, seed), np.random.default_rng(seed)
+    output = Survival(CODEBOOK, "s", "months", "died", by, times, statistics, where=where)
+    numbers = refit_of(output, data)
+    low, high = output.publish(numbers)
+    gone = rng.random(len(low)) < rng.choice([0.0, 0.3])
+    low, high = np.where(gone, -np.inf, low), np.where(gone, np.inf, high)
+    found = output.counts_first(low, high)
+    totals = [block_totals(block, data.codes) for block in found.blocks]
+    first = np.concatenate(totals[: len(found.parts[0].blocks)])
+    seen = [found.parts[0].map.numbers(first)]
+    seen += [part.map.numbers(totals[-1], NO_INFORMATION) for part in found.parts[1:]]
+    np.testing.assert_allclose(np.concatenate(seen), found.output.refit(data), rtol=1e-9, atol=1e-9)
+    own = found.known & np.isfinite(found.low)
+    assert np.array_equal(found.is_matched(np.concatenate(seen))[own], np.ones(own.sum(), bool))
+    kept = {k for k in range(len(low)) if not gone[k]} - set(found.of)
+    assert all(output.labels[k].endswith(("survival", "standard error")) for k in kept)
+    assert len(found.labels) == len(found.low) == len(found.decimals) == sum(part.n_numbers for part in found.parts)
+
+
+def test_curves_that_counts_at_every_time_determine_are_left_out():
+    data = random_records(CODEBOOK, 4)
+    every = Survival(CODEBOOK, "s", "months", "died", ("arm",), (), ALL)
+    low, high = every.publish(every.refit(data))
+    found = every.counts_first(low, high)
+    assert len(found.parts) == 1 and len(found.low) == 2 * 5 * 3
+    assert found.labels[0] == "arm=a, months=1: at risk, but for those of arm=a, months=2: at risk"
+    assert found.labels[-1] == "arm=c, months=8: events"
     some = Survival(CODEBOOK, "s", "months", "died", ("arm",), (2, 8), ALL)
-    totals = np.arange(30.0) % 7 + 1  # of equal curves chi2 is 0, its least
-    assert some.parts(np.zeros(26))[0].map.jacobian(totals, NO_INFORMATION).any(axis=1).all()
+    assert len(some.counts_first(*some.publish(some.refit(data))).parts) == 2
+    rounded = low.copy()
+    rounded[every.labels.index("arm=a, months=2: at risk")] -= 3
+    assert every.counts_first(rounded, high) is None  # at risk from 3 fewer on
+    curve = Survival(CODEBOOK, "s", "months", "died")
+    assert curve.counts_first(*curve.publish(curve.refit(data))) is None  # no numbers of records
 
 
 @pytest.mark.parametrize("totals", [np.zeros(30), np.eye(30)[7], np.eye(30)[20], 3.0 * (np.arange(30) < 15)])

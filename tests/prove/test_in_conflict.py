@@ -58,6 +58,16 @@ def test_numbers_of_one_data_set_are_never_in_conflict(entries, seed):
     assert in_conflict(data.codebook, outputs, len(data.codes)) == [{} for _ in entries]
 
 
+def test_a_number_at_risk_that_a_table_does_not_allow_is_named_as_it_was_printed():
+    curves = {"kind": "survival", "time": "age", "event": "ill", "by": "sex", "times": [20, 22, 24]}
+    curves["statistics"] = ["survival", "at risk", "events", "log-rank"]
+    data, outputs = given(people(), [curves, AGES], {(0, 4): 1})
+    assert outputs[0].labels[4] == "sex=0, age=22: at risk"
+    found = in_conflict(data.codebook, outputs, 200)
+    assert set(found[0]) == {1, 4}  # of 20 and of 22: what lies between them
+    assert "sex=0, age=20: at risk, but for those of sex=0, age=22: at risk = 34" in str(found[1])
+
+
 def test_two_tables_that_disagree_by_three_people():
     """Three people who are ill in one table and well in the other: both totals of ill, and nothing else."""
     data, outputs = given(people(), [BY_SEX, BY_AREA], {(0, 0): 3, (0, 1): -3})

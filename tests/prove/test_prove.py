@@ -12,6 +12,7 @@ from outrisk.errors import ProveError
 from outrisk.microdata import Microdata, from_frame
 from outrisk.outputs import Frequencies, Magnitudes, Quantiles, release
 from outrisk.outputs.smooth.correlations import Correlations
+from outrisk.outputs.smooth.survival import Survival
 from outrisk.outputs.tables.protection import Protection
 from outrisk.prove.budget import Budget
 from outrisk.prove.certain_claims import certain_records, certain_values
@@ -76,6 +77,27 @@ def test_claims_are_those_of_an_enumeration(name, seed):
     claims = certain_values(of, "ill")
     assert claims.state == "complete"
     assert claims.value.tolist() == enumerated(outputs, released, data, "ill").tolist()
+
+
+CURVES = {
+    "counts at every time": ((), ("survival", "at risk", "events")),
+    "events up to a few": ((2.0,), ("events",)),
+    "at risk and events": ((2.0, 5.0), ("at risk", "events", "log-rank")),
+}
+
+
+@pytest.mark.parametrize("name", CURVES)
+@pytest.mark.parametrize("seed", range(6))
+def test_numbers_of_records_in_survival_curves_prove_as_tables_do(name, seed):
+    """Whoever knows when people were last seen is told which of them had the event."""
+    data = records(seed, 3 + seed % 4)
+    times, statistics = CURVES[name]
+    output = Survival(CODEBOOK, "s", "pay", "ill", ("sex",), times, statistics, "1")
+    of = programme(CODEBOOK, [release(output, data)], len(data), known(data, ("sex", "pay")), ["ill"])
+    some = "some of its numbers are not linear in the records"
+    assert dict(of.left_out) == ({"s": some} if "log-rank" in statistics else {})
+    claims = certain_values(of, "ill")
+    assert claims.value.tolist() == enumerated([output], [release(output, data)], data, "ill").tolist()
 
 
 @pytest.mark.parametrize("seed", range(4))

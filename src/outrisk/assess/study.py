@@ -118,7 +118,7 @@ def _problem(assessment: Assessment, fold: Fold) -> Problem:
     _try_measures(assessment, fold)
     released = tuple(_release(assessment, fold))
     problem = Problem(assessment.original.codebook, len(fold.original), released, assessment.rules)
-    _ = problem.plan
+    _ = problem.searched.plan
     return problem
 
 

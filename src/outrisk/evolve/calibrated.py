@@ -34,7 +34,7 @@ from outrisk.problem.influence import ModelRecords, TallyRecords, records_of_mod
 from outrisk.problem.released import ModelPart, TallyPart
 
 RECORDS, NUMBERS, OF_MODELS = 1_000_000, 2_000, 600  # at most, for its time: of regressions it grows by their square
-FEW = 2_000  # people up to which survival curves are closed in on
+FEW = 1_000_000  # people up to which survival curves are closed in on
 MANY = 500  # numbers beyond which steps are taken in one way (294 of 315 of `groups` at their digits so), and records
 # are drawn with an eye to regressions alone
 STEPS = 40  # to all numbers, at most
@@ -359,7 +359,7 @@ class Pool:
             found.append((influence, -totals[:K] @ inverse, half[:K], np.zeros(K, np.bool_)))
             if not free:
                 totals[:K] = 0.0
-        if K and not every:
+        if not every:
             return found, False
         information = np.zeros((0, 0)) if part.model.information else information
         numbers = part.map.numbers(totals, information)

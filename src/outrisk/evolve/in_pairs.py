@@ -13,7 +13,7 @@ from scipy import sparse
 from outrisk.evolve.around import Equations
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.swaps import Edits, bound_by, changed_alone, effects_of, exchanged, leaving
+from outrisk.evolve.swaps import Edits, bound_by, changed_alone, coarse, effects_of, exchanged, leaving
 from outrisk.problem.blocks import Array
 
 TRIES, ALONE = 20, 0.4  # changes drawn of a pair; the share of them that are of one record
@@ -54,7 +54,8 @@ def _paired(
     problem: Problem, codes: Codes, equations: Equations, most: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """At most so many pairs (M, 2) of records, no record twice: neighbours, sorted by some of what tables count."""
-    _, counted = bound_by(problem, equations.kept | equations.loose)
+    some = equations.kept | equations.loose
+    counted = bound_by(problem, some)[1] & ~coarse(problem, some)
     who = rng.permutation(len(codes))[: 2 * most]
     agree = np.flatnonzero(counted & (rng.random(len(counted)) < AGREE))
     who = who[np.lexsort((rng.random(len(who)), *codes[who][:, agree].T))]

@@ -41,6 +41,7 @@ def evolve(
     problem = once_told(problem, from_released)
     if isinstance(settings, GeneticSettings):
         return genetic.evolve(problem, settings, rng, workers, state)
+    problem = problem.searched
     if problem.n_records <= settings.anneal:
         return small.search(problem, settings, rng)
     return local_search.search(problem, settings, rng, state)
@@ -48,7 +49,7 @@ def evolve(
 
 def has_compiled(problem: Problem, settings: Settings) -> bool:
     """Whether what a local search needs is compiled and kept; each of some processes would compile it for itself."""
-    return not isinstance(settings, LocalSearchSettings) or is_compiled(tightens(problem, settings))
+    return not isinstance(settings, LocalSearchSettings) or is_compiled(tightens(problem.searched, settings))
 
 
 def load_compiled(problem: Problem, settings: Settings) -> bool:

@@ -50,6 +50,12 @@ class Problem:
         return [part for output in self.released for part in output.parts]
 
     @cached_property
+    def searched(self) -> Problem:
+        """The same problem as local searches take it, with counts of records in parts of their own."""
+        found = tuple(output.counts_first for output in self.released)
+        return self if found == self.released else replace(self, released=found)
+
+    @cached_property
     def counts(self) -> Problem | None:
         """The same problem with the counts of tables alone; None where there are none, or nothing else."""
         found = [counts_alone(output) for output in self.released]

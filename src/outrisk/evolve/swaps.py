@@ -105,7 +105,7 @@ def draw_swaps(
     the loose ones (m,) too.
     """
     (bound, counted), (too, _) = bound_by(problem, kept), bound_by(problem, kept | loose)
-    plan, partly = problem.plan, _partly(problem, kept)
+    plan, partly, several = problem.plan, _partly(problem, kept), coarse(problem, kept)
     numeric = (plan.numeric == 1) & (plan.sizes >= NUMERIC)
     tags = [rng.integers(0, 1 << 62, size) for size in plan.sizes]
     used = np.zeros(len(codes), np.bool_)
@@ -121,6 +121,9 @@ def draw_swaps(
         one = int(np.flatnonzero(moved)[0])
         if partly[one] and rng.random() < 0.5:
             pairs, new = _changes(codes, free, one, numeric, plan.sizes, TRIED * min(quota, left), rng)
+            pairs, new = _keeping(problem, codes, kept, pairs, new, min(quota, left))
+        elif several[one] and rng.random() < 0.5:
+            pairs, new = _in_cells(problem, codes, free, one, numeric, tags, TRIED * min(quota, left), rng)
             pairs, new = _keeping(problem, codes, kept, pairs, new, min(quota, left))
         elif numeric[one] and not counted[one] and rng.random() < 0.25:
             same = bound[one] | (rng.random(len(tags)) < rng.random())
@@ -295,6 +298,46 @@ def _partly(problem: Problem, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return some & ~every
 
 
+def coarse(problem: Problem, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which variables (p,) have several values in a cell of each table of kept totals (m,) that they are in, as times
+    of a survival curve have between those that are published: a record may go from one of them to another.
+    """
+    some, every = np.zeros((2, len(problem.plan.sizes)), np.bool_)
+    for block, where in problem.tallies:
+        if kept[where].any():
+            some[list(block.place.variables)] = True
+            several = set[int]()
+            if block.cell is not None:
+                cells = block.cell.reshape([int(problem.plan.sizes[j]) for j in block.place.variables])
+                several = {j for at, j in enumerate(block.place.variables) if (np.diff(cells, axis=at) == 0).any()}
+            every[sorted(variables(block) - several)] = True
+    return some & ~every
+
+
+def _in_cells(
+    problem: Problem,
+    codes: Codes,
+    free: NDArray[np.int64],
+    variable: int,
+    numeric: NDArray[np.bool_],
+    tags: list[NDArray[np.int64]],
+    most: int,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.int64], Codes]:
+    """At most so many changes of one record or two, (M, 1 or 2), in a variable of which a cell has several values, and
+    what they become: to another value; an amount from one to the other; or exchanged, of any two.
+    """
+    way, sizes = rng.integers(3), problem.plan.sizes
+    if way == 0 or not numeric[variable]:
+        return _changes(codes, free, variable, numeric, sizes, most, rng)
+    same = rng.random(len(tags)) < rng.random()
+    same[variable] = False
+    two = _neighbours(codes, free, same, numeric, tags, rng)
+    if way == 1:
+        return _transfers(codes, *two, variable, int(sizes[variable]), most, rng)
+    return _exchanges(codes, *two, np.arange(len(tags)) == variable, most, rng)
+
+
 def _neighbours(
     codes: Codes,
     free: NDArray[np.int64],
@@ -387,7 +430,9 @@ def _changes(
 def _keeping(
     problem: Problem, codes: Codes, kept: NDArray[np.bool_], records: NDArray[np.int64], new: Codes, most: int
 ) -> tuple[NDArray[np.int64], Codes]:
-    """At most so many of the changes of records (M, 1) that leave kept totals (m,) as they are."""
-    effects = effects_of(problem, codes, Edits.of_one(records[:, 0], new), kept)
-    some = np.arange(len(records)) if effects is None else np.flatnonzero(np.diff(effects.indptr) == 0)
-    return records[some[:most]], new[some[:most]]
+    """At most so many of the changes of one record or two (M, 1 or 2) that leave kept totals (m,) as they are."""
+    count, width = records.shape
+    edits = Edits(records.ravel(), new, np.repeat(np.arange(count), width), count)
+    effects = effects_of(problem, codes, edits, kept)
+    some = (np.arange(count) if effects is None else np.flatnonzero(np.diff(effects.indptr) == 0))[:most]
+    return records[some], new.reshape(count, width, codes.shape[1])[some].reshape(-1, codes.shape[1])

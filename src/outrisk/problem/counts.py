@@ -80,12 +80,10 @@ def counts_in(part: TallyPart) -> tuple[TallyPart, NDArray[np.int64]] | None:
 
 
 def counts_alone(output: Released) -> Released | None:
-    """An output with its counts alone; None where it has none, or a part of it is a model."""
+    """An output with its counts alone; None where it has none."""
     parts, which, at = list[TallyPart](), [np.zeros(0, np.int64)], 0
     for part in output.parts:
-        if not isinstance(part, TallyPart):
-            return None
-        if (found := counts_in(part)) is not None:
+        if isinstance(part, TallyPart) and (found := counts_in(part)) is not None:
             parts.append(found[0])
             which.append(at + found[1])
         at += part.n_numbers

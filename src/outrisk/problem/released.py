@@ -132,6 +132,7 @@ class Released:
     low: Array
     high: Array
     parts: tuple[Part, ...]
+    of: NDArray[np.int64] | None = None  # (k,): of which published number each is; None: all, in their order
 
     @property
     def name(self) -> str:
@@ -177,6 +178,11 @@ class Released:
     def known(self) -> NDArray[np.bool_]:
         """Numbers (k,) of which more was released than whether they are 0: no suppressed cell, no undefined mean."""
         return np.isfinite(self.high) | (np.isfinite(self.low) & (self.low > 1))
+
+    @cached_property
+    def counts_first(self) -> Released:
+        """The same with counts of records in parts of their own, and so perhaps in another order."""
+        return self.output.counts_first(self.low, self.high) or self
 
     def distance(self, numbers: Array) -> Array:
         """Signed distance (k,) of recomputed numbers from where they should lie; NaN where they are undefined."""

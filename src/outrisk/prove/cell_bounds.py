@@ -126,7 +126,7 @@ def audit(
     fits.
     """
     budget = budget or Budget(_WORK)
-    linear = [one for one in released if _is_linear(one)]
+    linear = _linear(released)
     asked, unasked = withheld_cells(codebook, linear), dict[str, str]()
     if crosses:
         more, left = tables_not_released(codebook, linear, first)
@@ -147,19 +147,23 @@ def audit(
 
 def some_data_set_fits(codebook: Codebook, released: Sequence[Released], n_records: int | None) -> bool:
     """Whether numbers of records (not only whole ones) fit all counts of tables, as far as `audit` takes them up."""
-    of = _programme(codebook, [one for one in released if _is_linear(one)], n_records, (), ())
+    of = _programme(codebook, _linear(released), n_records, (), ())
     if of is None:
         return True
     rows = [LinearConstraint(of.matrix, of.low, of.high)]
     return bool(milp(np.zeros(len(of.most)), constraints=rows, bounds=Bounds(0.0, of.most)).status != 2)
 
 
-def _is_linear(one: Released) -> bool:
-    """Whether its numbers are counts, sums, shares or means: others take integer programmes of their own."""
-    return all(
-        isinstance(part, TallyPart) and all(formula.kind in ("total", "ratio") for formula in part.formulas)
-        for part in one.parts
-    )
+def _linear(released: Sequence[Released]) -> list[Released]:
+    """Those of which all numbers are counts, sums, shares or means: others take integer programmes of their own."""
+    return [
+        one
+        for one in (each.counts_first for each in released)
+        if all(
+            isinstance(part, TallyPart) and all(formula.kind in ("total", "ratio") for formula in part.formulas)
+            for part in one.parts
+        )
+    ]
 
 
 def _programme(

@@ -50,10 +50,12 @@ def in_conflict(
         one = contradiction(cannot_be, max(0.0, until - time.perf_counter()))
         if not one.irreducible or not one.numbers:
             break
-        named = _named(released, one)
+        named = _named(of.released, one)
         for text, numbers in named.items():
             for output, number in numbers:
-                found[position[output]][number] = _others(named, text, output)
+                of_output = next(each.of for each in of.released if each.name == output)
+                at = number if of_output is None else int(of_output[number])
+                found[position[output]][at] = _others(named, text, output)
         of = _without(of, one)
     return found
 

@@ -23,6 +23,7 @@ from outrisk.problem.formulas import ModelSays
 from outrisk.problem.released import ModelPart
 from outrisk.prove.constraints import Rows, Seen, included, level_of, weights
 
+NOT_LINEAR = "its numbers are not linear in the records"
 _STOP = 1e-8  # how far, in a coefficient times the size of its column, iterations may stop from the estimate
 _ARITHMETIC = 1e-10  # share of a sum that arithmetic may take from it
 _MOST_DENSE = 4_000_000  # entries of the constraints that mix all scores
@@ -82,7 +83,7 @@ def constrain_model(
     """Add the constraints of numbers between `low` and `high` (k,); why some are not among them, '' where all are."""
     says, model = part.map.says(low, high), part.model
     if says is None or model.family == "none":
-        return "its numbers are not linear in the records"
+        return NOT_LINEAR
     if not np.isfinite(says.coefficients).all() or (says.coefficients[:, 0] > says.coefficients[:, 1]).any():
         return "not all of its coefficients are known"
     cases = _cases(model, says, seen)

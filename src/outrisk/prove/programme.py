@@ -23,7 +23,7 @@ from outrisk.errors import ProveError
 from outrisk.problem.blocks import Array, Mask, variables
 from outrisk.problem.released import ROUNDING, Released, TallyPart
 from outrisk.prove.constraints import Codes, Columns, Rows, Seen, level_of
-from outrisk.prove.of_models import constrain_model
+from outrisk.prove.of_models import NOT_LINEAR, constrain_model
 from outrisk.prove.of_tallies import constrain_tallies
 
 MOST_COLUMNS = 400_000  # kinds of records; a programme of that size takes about a gigabyte
@@ -109,6 +109,7 @@ def programme(
     `most_columns` (`MOST_COLUMNS`) kinds of records is left out. ProveError where that holds for the wanted variables
     alone.
     """
+    released = [one.counts_first for one in released]
     known, most_columns = dict(known or {}), most_columns or MOST_COLUMNS
     left_out: dict[str, str] = {}
     used = {codebook.index(name) for name in wanted}
@@ -127,7 +128,7 @@ def programme(
             f"{sorted(names - set(known))} make too many kinds of records to be asked about together; "
             "give some of them as keys, or band them in the codebook"
         )
-    kept.sort(key=list(released).index)
+    kept.sort(key=released.index)
     unknown = tuple(name for name in codebook.names if name in names and name not in known)
     built = _build(codebook, kept, n_records, known, sorted(names & set(known)), unknown, rules, left_out)
     return replace(built, released=tuple(released))
@@ -285,4 +286,4 @@ def _constrain(rows: Rows, one: Released, seen: Seen, n_records: int) -> str:
         else:
             found = constrain_model(rows, part, low, high, seen, n_records, one.name, first)
         reason, first = found or reason, first + part.n_numbers
-    return reason
+    return f"some of {reason}" if reason == NOT_LINEAR and len(one.parts) > 1 else reason

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,10 +33,8 @@ class Curves:
             return np.asarray(self._numbers(totals[None, :])[0], dtype=float)
 
     def jacobian(self, totals: Array, information: Array) -> Array:
-        """Their derivatives (k, m), exactly; 0 for numbers that follow from others, which are drawn to instead."""
-        slopes = self.slopes(totals)
-        slopes[self._follow] = 0.0
-        return slopes
+        """Their derivatives (k, m), exactly."""
+        return self.slopes(totals)
 
     def slopes(self, totals: Array) -> Array:
         """Derivatives (k, m) of all numbers in the totals (m,); 0 where a number is not defined."""
@@ -49,17 +46,6 @@ class Curves:
                 of_test.append(_slopes_of_test(events, risk).reshape(2, -1))
         found = np.concatenate([of_curves.reshape(-1, len(totals)), *of_test])
         return np.where(np.isfinite(found), found, 0.0)
-
-    @cached_property
-    def _follow(self) -> NDArray[np.bool_]:
-        """Numbers (k,) that events and numbers at risk at every time determine, where these are published.
-
-        They are printed to more digits than the counts, so they would be met first, by counts that are not the
-        published ones.
-        """
-        whole = {"at risk", "events"} <= set(self.columns) and np.isin(self.support, self.at).all()
-        follow = [whole and column not in ("at risk", "events") for column in self.columns]
-        return np.array(follow * (self.n_groups * len(self.at)) + [whole] * (2 * self.test))
 
     def says(self, low: Array, high: Array) -> None:
         """Nothing: these are no estimates of a regression."""

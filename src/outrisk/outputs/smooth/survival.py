@@ -19,9 +19,10 @@ from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, Common, Entry, Level, Subset, joint_for, support_frame
 from outrisk.outputs.smooth import derivatives as smooth
+from outrisk.outputs.smooth.curve_counts import counts_first
 from outrisk.outputs.smooth.kaplan_meier import Curves
 from outrisk.problem.blocks import Joint, Model, Term
-from outrisk.problem.released import ModelPart
+from outrisk.problem.released import ModelPart, Released
 
 Statistic = Literal["survival", "standard error", "at risk", "events", "log-rank"]
 _COUNTS = ("at risk", "events")
@@ -68,10 +69,11 @@ class Survival(Common):
                 f"make {n_totals:,} totals; at most {MAX_TOTALS:,} are possible: band '{self.time}'"
             )
         _ = self.happened, self.decimals
-        self._subset.masks()
+        self.subset.masks()
 
     @cached_property
-    def _subset(self) -> Subset:
+    def subset(self) -> Subset:
+        """The records it was computed on."""
         return Subset(self.codebook, self.where, self.name)
 
     @property
@@ -147,7 +149,7 @@ class Survival(Common):
 
     def refit(self, data: Microdata, start: Array | None = None) -> Array:
         """The numbers by statsmodels' SurvfuncRight and survdiff on the decoded records, shape (k,)."""
-        frame = self._subset.select(data.frame())[self.variables].dropna()
+        frame = self.subset.select(data.frame())[self.variables].dropna()
         if frame.empty:
             raise OutputError(f"output '{self.name}': no records to compute it on; see 'where' and missing values")
         time = frame[self.time].to_numpy(dtype=float)
@@ -174,6 +176,10 @@ class Survival(Common):
 
     def parts(self, values: Array) -> tuple[ModelPart, ...]:
         """Events and censored records at every time of every group: totals (2, groups, times), flat."""
+        return (self.of_columns(tuple(self.columns), self.decimals),)
+
+    def of_columns(self, columns: tuple[Statistic, ...], decimals: NDArray[np.int64]) -> ModelPart:
+        """The part of some statistics of the curves, and of the test, which are printed to so many `decimals` (k,)."""
         joint, rows = self._table()
         model = Model(
             family="none",
@@ -181,11 +187,14 @@ class Survival(Common):
             place=joint,
             response=np.zeros(joint.size),
             extra=(Term(joint, np.arange(rows.shape[1]), rows),),
-            masks=self._subset.masks(),
+            masks=self.subset.masks(),
         )
         test = "log-rank" in self.statistics
-        curves = Curves(len(self.groups), self.support, self.at, tuple(self.columns), test, self.decimals)
-        return (ModelPart(model, curves, len(values)),)
+        return ModelPart(model, Curves(len(self.groups), self.support, self.at, columns, test, decimals), len(decimals))
+
+    def counts_first(self, low: Array, high: Array) -> Released | None:
+        """Its numbers of records as counts in tables, and then the others (see curve_counts.py)."""
+        return counts_first(self, low, high)
 
     def _table(self) -> tuple[Joint, Array]:
         """The column that each combination of the variables counts in; none for one with a missing value."""
