@@ -13,6 +13,7 @@ from outrisk.evolve.loop import evolve
 from outrisk.evolve.settings import preset
 from outrisk.evolve.start import STARTS, calibrated, from_released
 from outrisk.microdata import Microdata, from_frame, infer_codebook
+from outrisk.problem.refit import refit_all
 
 LOGIT = {"kind": "logit", "formula": "ill ~ age + C(town)", "event": 1, "release": ["coefficients", "standard_errors"]}
 OLS = {"kind": "ols", "formula": "age ~ C(town)", "release": ["coefficients", "standard_errors", "r2"]}
@@ -90,9 +91,9 @@ def test_survival_curves_of_few_people_are_closed_in_on_and_reproduced_better(mo
     curve = {"kind": "survival", "time": "age", "event": "ill", "by": "sex", "times": list(range(10, 80, 5))}
     problem = problem_of(people(300), curve)
     found = []
-    for few in (2_000, 0):
-        monkeypatch.setattr(module, "FEW", few)
-        assert closes(problem) == bool(few)
+    for records in (1_000_000, 0):
+        monkeypatch.setattr(module, "RECORDS", records)
+        assert closes(problem) == bool(records)
         *_, last = evolve(problem, preset("fast", generations=40), np.random.default_rng(2))
         found.append(last.errors.matched)
     assert found[0] > found[1] + 2
@@ -173,6 +174,51 @@ def test_numbers_printed_coarsely_give_way_to_each_other(seed, monkeypatch):
     found = pool.calibrated()
     monkeypatch.setattr(module, "CLOSE", 1.0)  # all that half a digit allows, as in other steps
     assert pool._left(found, True) < 0.6 * pool._left(pool.calibrated(), True)
+
+
+def followed(n):
+    """People in two arms, followed up to 60 months."""
+    frame, rng = people(n), np.random.default_rng(3)
+    frame["arm"] = rng.integers(0, 2, n)
+    until = rng.exponential(np.exp(4.0 + 0.4 * frame["arm"] - 0.02 * (frame["age"] - 40)))
+    left = rng.uniform(1, 90, n)
+    frame["months"] = np.clip(np.ceil(np.minimum(until, left)), 1, 60).astype(int)
+    frame["died"] = ((until <= left) & (until <= 60)).astype(int)
+    return from_frame(frame, infer_codebook(frame)[0])
+
+
+TABLE_ONE = (
+    {"kind": "frequencies", "by": ["town", "arm"], "show": "column_percentages"},
+    MEANS | {"by": ["arm"], "statistics": ["mean", "sd", "count"], "decimals": 1},
+)
+CURVES = {"kind": "survival", "time": "months", "event": "died", "by": "arm"}
+
+
+@pytest.mark.parametrize("n", [300, 6_000])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_curves_beside_table_one_are_reproduced(n, seed):
+    """Events and numbers at risk were drawn to little by little beside survival, and a count or two stayed off."""
+    statistics = ["survival", "standard error", "at risk", "events", "log-rank"]
+    some = published(followed(n), *TABLE_ONE, CURVES | {"times": [12, 24, 36, 48, 60], "statistics": statistics})
+    every = published(followed(n), *TABLE_ONE, CURVES | {"statistics": ["survival", "at risk", "events"]})
+    for problem in (some, every):
+        assert problem.searched.counts is not None and problem.searched is not problem
+        *_, last = evolve(problem, preset("fast"), np.random.default_rng(seed))
+        assert last.near and last.number < 150
+        refits = refit_all(problem.released, problem.codebook, last.codes)
+        assert all((refit.matched | refit.near).all() for refit in refits)
+    assert last.stop == "matched"
+
+
+def test_what_is_linear_is_met_before_curves_are_asked_for():
+    """At the weights of a pool of uniform times a curve is nowhere near what it is to first order."""
+    statistics = ["survival", "at risk", "events", "log-rank"]
+    problem = published(followed(6_000), *TABLE_ONE, CURVES | {"times": [12, 60], "statistics": statistics}).searched
+    pool = module.pool_of(problem, from_released(problem), problem.n_records, np.random.default_rng(1))
+    weights, _ = pool.linear
+    asked = pool.asked(weights, False)
+    assert not asked.dense[:, 1:].size  # but for the number of records
+    assert (np.abs(asked.missing) < np.maximum(asked.slack, 0.05 * asked.spread(weights))).all()
 
 
 @pytest.mark.parametrize("seed", [1, 2])

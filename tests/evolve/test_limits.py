@@ -52,7 +52,7 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "small.CHAINS", "small.STEPS", "small.LEAST_STEPS", "small.EVERY",
     # where a step of the arithmetic holds, and what is worth its time
     "calibrated.WITHIN", "linear_map.WITHIN", "calibrated.RECORDS", "calibrated.NUMBERS",
-    "calibrated.OF_MODELS", "calibrated.MANY", "calibrated.FEW", "closing.BRIEF", "closing.FEW",
+    "calibrated.OF_MODELS", "calibrated.MANY", "closing.BRIEF", "closing.FEW",
     "local_search.LEAST_VISITS",
     "local_search.MOST_VISITS", "closing.EACH", "closing.KICKS", "closing.PATIENT", "closing.SEEN", "closing.SWEEPS",
     "closing.EARLY", "closing.LATE", "closing.FAR", "closing.HEAVY",

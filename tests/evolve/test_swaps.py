@@ -21,6 +21,7 @@ from outrisk.evolve.swaps import (
     _transfers,
     aimed,
     bound_by,
+    coarse,
     draw_swaps,
     drawn_alike,
     within,
@@ -93,6 +94,37 @@ def test_any_of_the_swaps_leave_kept_totals_and_rules_alone(draw, seed):
     codes[found.record[which]] = found.after[which]
     assert (codes != data.codes).any() and np.array_equal(problem.totals(codes)[kept], totals[kept])
     assert not breaks_rule(problem.rules, codes).any()
+
+
+CURVES = {"kind": "survival", "time": "AGE", "event": "LTILL", "event_value": 1, "by": "SEX", "times": [10, 40, 70]}
+BARS = {"kind": "histogram", "value": "AGE", "breaks": [0, 30, 60, 100], "by": ["TENURE"]}
+
+
+@pytest.mark.parametrize("entry", [CURVES | {"statistics": ["at risk", "events", "survival"]}, BARS])
+def test_values_that_share_a_cell_take_the_place_of_each_other(entry):
+    """Ages between published times, or in one bar; and of two who exchange ages one may have had the event and the
+    other not, which no swap between records alike in what tables count would do.
+    """
+    problem, data = made([entry])
+    problem, rng = problem.searched, np.random.default_rng(1)
+    totals, counted = problem.totals(data.codes), problem.slices[0][1]
+    kept = np.zeros(len(totals), np.bool_)
+    kept[counted] = True
+    assert coarse(problem, kept)[named(problem, "AGE", "SEX", "MSTATUS")].tolist() == [True, False, False]
+    age, other = named(problem, "AGE", "TENURE" if entry is BARS else "LTILL")
+    alone = unlike = 0
+    for _ in range(40):
+        found = draw_swaps(problem, data.codes, rng.permutation(len(data)), kept, ~kept, rng)
+        codes = data.codes.copy()
+        codes[found.record] = found.after
+        assert np.array_equal(problem.totals(codes)[kept], totals[kept])
+        moved = found.after[:, age] != data.codes[found.record, age]
+        first, width = np.unique(found.of, return_index=True)[1], np.bincount(found.of)
+        one, two = first[width == 1], first[width == 2]
+        alone += moved[one].sum()
+        before = data.codes[found.record, other]
+        unlike += (moved[two] & (before[two] != before[two + 1]) & (found.after[two, other] == before[two])).sum()
+    assert alone > 500 and unlike > 50
 
 
 def test_tables_bind_their_variables_to_each_other_alone():

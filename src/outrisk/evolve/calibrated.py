@@ -34,7 +34,6 @@ from outrisk.problem.influence import ModelRecords, TallyRecords, records_of_mod
 from outrisk.problem.released import ModelPart, TallyPart
 
 RECORDS, NUMBERS, OF_MODELS = 1_000_000, 2_000, 600  # at most, for its time: of regressions it grows by their square
-FEW = 1_000_000  # people up to which survival curves are closed in on
 MANY = 500  # numbers beyond which steps are taken in one way (294 of 315 of `groups` at their digits so), and records
 # are drawn with an eye to regressions alone
 STEPS = 40  # to all numbers, at most
@@ -56,12 +55,11 @@ def pull_apart(problem: Problem) -> bool:
 
 
 def closes(problem: Problem) -> bool:
-    """Whether numbers are closed in on: those of regressions, more than the coefficients of one, of weighted tables,
-    or of few people those of other models (survival curves, correlations); no output has a slow path, and numbers and
-    records are as many as it was measured to gain with.
+    """Whether numbers are closed in on: those of regressions, more than the coefficients of one, of survival curves and
+    correlations, or of weighted tables; no output has a slow path, and numbers and records are as many as it was
+    measured to gain with.
     """
-    few = problem.n_records <= FEW
-    models = any(isinstance(part, ModelPart) and (part.model.n_score or few) for part in problem.parts)
+    models = any(isinstance(part, ModelPart) for part in problem.parts)
     weighted = any(block.weight for part in problem.parts for block in part.blocks if isinstance(part, TallyPart))
     slow = any(output.output.effort for output in problem.released)
     sized = problem.n_records <= RECORDS and int(problem.known.sum()) <= NUMBERS

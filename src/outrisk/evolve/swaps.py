@@ -119,11 +119,10 @@ def draw_swaps(
         moved[rng.choice(plan.active, min(int(rng.integers(1, 3)), choices), replace=False)] = True
         free = who[~used[who]]
         one = int(np.flatnonzero(moved)[0])
-        if partly[one] and rng.random() < 0.5:
-            pairs, new = _changes(codes, free, one, numeric, plan.sizes, TRIED * min(quota, left), rng)
-            pairs, new = _keeping(problem, codes, kept, pairs, new, min(quota, left))
-        elif several[one] and rng.random() < 0.5:
-            pairs, new = _in_cells(problem, codes, free, one, numeric, tags, TRIED * min(quota, left), rng)
+        if (partly[one] or several[one]) and rng.random() < 0.5:
+            alone = partly[one] or not numeric[one] or rng.random() < 1 / 3
+            draw = _changes if alone else _unlike
+            pairs, new = draw(codes, free, one, numeric, plan.sizes, TRIED * min(quota, left), rng)
             pairs, new = _keeping(problem, codes, kept, pairs, new, min(quota, left))
         elif numeric[one] and not counted[one] and rng.random() < 0.25:
             same = bound[one] | (rng.random(len(tags)) < rng.random())
@@ -309,33 +308,31 @@ def coarse(problem: Problem, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
             several = set[int]()
             if block.cell is not None:
                 cells = block.cell.reshape([int(problem.plan.sizes[j]) for j in block.place.variables])
-                several = {j for at, j in enumerate(block.place.variables) if (np.diff(cells, axis=at) == 0).any()}
+                counted = np.where(cells < 0, np.nan, cells)
+                several = {j for at, j in enumerate(block.place.variables) if (np.diff(counted, axis=at) == 0.0).any()}
             every[sorted(variables(block) - several)] = True
     return some & ~every
 
 
-def _in_cells(
-    problem: Problem,
+def _unlike(
     codes: Codes,
     free: NDArray[np.int64],
     variable: int,
     numeric: NDArray[np.bool_],
-    tags: list[NDArray[np.int64]],
+    sizes: NDArray[np.int64],
     most: int,
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.int64], Codes]:
-    """At most so many changes of one record or two, (M, 1 or 2), in a variable of which a cell has several values, and
-    what they become: to another value; an amount from one to the other; or exchanged, of any two.
+    """At most so many pairs (M, 2) of any records, and what they become (2 M, variables) as one gives an amount of a
+    variable to the other, or they exchange what they have in it.
     """
-    way, sizes = rng.integers(3), problem.plan.sizes
-    if way == 0 or not numeric[variable]:
-        return _changes(codes, free, variable, numeric, sizes, most, rng)
-    same = rng.random(len(tags)) < rng.random()
+    tags = [rng.integers(0, 1 << 62, size) for size in sizes]
+    same = rng.random(len(sizes)) < rng.random()
     same[variable] = False
     two = _neighbours(codes, free, same, numeric, tags, rng)
-    if way == 1:
+    if rng.random() < 0.5:
         return _transfers(codes, *two, variable, int(sizes[variable]), most, rng)
-    return _exchanges(codes, *two, np.arange(len(tags)) == variable, most, rng)
+    return _exchanges(codes, *two, np.arange(len(sizes)) == variable, most, rng)
 
 
 def _neighbours(

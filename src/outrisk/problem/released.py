@@ -184,6 +184,13 @@ class Released:
         """The same with counts of records in parts of their own, and so perhaps in another order."""
         return self.output.counts_first(self.low, self.high) or self
 
+    @cached_property
+    def implied_first(self) -> Released:
+        """The same with counts of records that are implied, too: in whole numbers they say more, and in a search they
+        would be in its way.
+        """
+        return self.output.counts_first(self.low, self.high, True) or self
+
     def distance(self, numbers: Array) -> Array:
         """Signed distance (k,) of recomputed numbers from where they should lie; NaN where they are undefined."""
         return np.asarray(np.where(self.known, numbers - np.clip(numbers, self.low, self.high), 0.0))

@@ -109,7 +109,7 @@ def programme(
     `most_columns` (`MOST_COLUMNS`) kinds of records is left out. ProveError where that holds for the wanted variables
     alone.
     """
-    released = [one.counts_first for one in released]
+    released = [one.implied_first for one in released]
     known, most_columns = dict(known or {}), most_columns or MOST_COLUMNS
     left_out: dict[str, str] = {}
     used = {codebook.index(name) for name in wanted}

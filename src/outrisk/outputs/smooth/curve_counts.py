@@ -8,8 +8,8 @@ is a cell of a table; in which group a record is, when its time was, and whether
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, Common, joint_for, support_frame
 from outrisk.problem.blocks import Tally
 from outrisk.problem.counts import Counts
-from outrisk.problem.released import Part, Released, TallyPart
+from outrisk.problem.released import ROUNDING, Part, Released, TallyPart, half_digit
 
 if TYPE_CHECKING:
     from outrisk.outputs.smooth.survival import Survival
@@ -71,11 +71,14 @@ class CountsFirst(Common):
         return self.at(self.curves.refit(data))
 
 
-def counts_first(curves: Survival, low: Array, high: Array) -> Released | None:
-    """What was released from low to high (k,) with numbers of records first, in a part of their own; the others are
-    left out where numbers at every time determine them. None where there are no numbers of records, or one at risk was
-    rounded.
+def counts_first(curves: Survival, low: Array, high: Array, implied: bool) -> Released | None:
+    """What was released from low to high (k,) with numbers of records first, in a part of their own, `implied` ones
+    too; the others are left out where numbers at every time determine them. None where there are no numbers of records,
+    or one at risk was rounded.
     """
+    printed = np.arange(len(low))
+    if implied and "events" not in curves.columns and {"survival", "at risk"} <= set(curves.columns):
+        curves, low, high, printed = _with_events(curves, low, high)
     at_risk, events = (_places(curves, statistic) for statistic in _COUNTS)
     exact, unknown = low == high, np.isinf(low) & np.isinf(high)
     if not at_risk.size + events.size or not (exact | unknown)[at_risk].all():
@@ -93,7 +96,59 @@ def counts_first(curves: Survival, low: Array, high: Array) -> Released | None:
         of, less = (*of, others), (*less, np.full(len(others), -1))
     places = np.concatenate(of), np.concatenate(less)
     output = CountsFirst(curves.codebook, curves.name, curves, parts, *places, importance=curves.importance)
-    return Released(output, output.at(low), output.at(high), parts, output.of)
+    return Released(output, output.at(low), output.at(high), parts, printed[output.of])
+
+
+def _with_events(curves: Survival, low: Array, high: Array) -> tuple[Survival, Array, Array, NDArray[np.int64]]:
+    """Curves with events too, in the ranges that survival and numbers at risk leave them, which were released; and from
+    which of the numbers that were each follows.
+    """
+    survival, at_risk = (_places(curves, statistic) for statistic in ("survival", "at risk"))
+    half = half_digit(curves.decimals[survival]) * ROUNDING
+    ends = [
+        _events_between(curves.support, curves.at, low[own], high[own], low[risk], high[risk], within)
+        for own, risk, within in zip(survival, at_risk, half, strict=True)
+    ]
+    n_curve, width = survival.size * len(curves.columns), len(curves.columns)
+
+    def beside(numbers: NDArray[Any], more: Any) -> NDArray[Any]:
+        cells = np.column_stack([numbers[:n_curve].reshape(-1, width), np.ravel(more)])
+        return np.concatenate([cells.ravel(), numbers[n_curve:]])
+
+    test = tuple(name for name in curves.statistics if name == "log-rank")
+    more = replace(curves, statistics=(*curves.columns, "events", *test))
+    least, most = (np.array([each[end] for each in ends]) for end in (0, 1))
+    return more, beside(low, least), beside(high, most), beside(np.arange(len(low)), survival)
+
+
+def _events_between(
+    support: Array, at: Array, low: Array, high: Array, least: Array, most: Array, half: Array
+) -> tuple[Array, Array]:
+    """Fewest and most events of one group up to each time (times,), since the one before, where survival prints from
+    low to high (times,), to within `half`, and from `least` to `most` (times,) are at risk.
+
+    Survival falls from time to time by factors 1 - d / n of d events among n at risk. All of these n are at least as
+    many as are at risk at the end, and at most as many as were at the beginning; after d_1 of n_1 no more than n_1 -
+    d_1 are at risk, so that the product of the factors is at most 1 - d / n_1. At a time that alone lies in between, n
+    is the number at risk.
+    """
+    fewest = np.maximum.accumulate(np.where(np.isfinite(least), least, 0.0)[::-1])[::-1]
+    before = np.concatenate([[np.inf], np.minimum.accumulate(most)[:-1]])
+    possible = np.searchsorted(support, at, side="right") - np.concatenate(
+        [[0], np.searchsorted(support, at, side="right")[:-1]]
+    )
+    one = (possible == 1) & np.isin(at, support)
+    upper, lower = np.clip(high + half, 0.0, 1.0), np.clip(low - half, 0.0, 1.0)
+    start_upper, start_lower = (np.concatenate([[1.0], each[:-1]]) for each in (upper, lower))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        largest = np.where(start_lower > 0.0, np.minimum(upper / start_lower, 1.0), 1.0)
+        smallest = np.where(start_upper > 0.0, lower / start_upper, 0.0)
+    among = np.where(one, np.minimum(most, before), before)
+    found = np.ceil(fewest * (1.0 - largest) - 1e-9)
+    bound = np.where(
+        np.isfinite(among), np.floor(np.where(np.isfinite(among), among, 0.0) * (1.0 - smallest) + 1e-9), np.inf
+    )
+    return np.maximum(found, 0.0), np.where(possible == 0, 0.0, bound)
 
 
 def _places(curves: Survival, statistic: str) -> NDArray[np.int64]:

@@ -192,9 +192,9 @@ class Survival(Common):
         test = "log-rank" in self.statistics
         return ModelPart(model, Curves(len(self.groups), self.support, self.at, columns, test, decimals), len(decimals))
 
-    def counts_first(self, low: Array, high: Array) -> Released | None:
+    def counts_first(self, low: Array, high: Array, implied: bool = False) -> Released | None:
         """Its numbers of records as counts in tables, and then the others (see curve_counts.py)."""
-        return counts_first(self, low, high)
+        return counts_first(self, low, high, implied)
 
     def _table(self) -> tuple[Joint, Array]:
         """The column that each combination of the variables counts in; none for one with a missing value."""
