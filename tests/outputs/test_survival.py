@@ -134,6 +134,43 @@ def test_counts_first_are_the_numbers_in_another_order(seed, by, times, statisti
     assert len(found.labels) == len(found.low) == len(found.decimals) == sum(part.n_numbers for part in found.parts)
 
 
+@settings(max_examples=400, deadline=None)
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from([(), ("arm",)]),
+    st.sampled_from([(), (0.0, 2, 4, 9), (1, 3), (5,), (2.5, 3, 8)]),
+    st.integers(0, 3),
+)
+def test_events_lie_where_survival_and_numbers_at_risk_leave_them(seed, by, times, places):
+    data, rng = random_records(CODEBOOK, seed), np.random.default_rng(seed)
+    names = list(rng.permutation(["survival", "at risk", "log-rank"][: 2 + bool(by)]))
+    output = Survival(CODEBOOK, "s", "months", "died", by, times, tuple(names), places={"survival": places})
+    numbers = refit_of(output, data)
+    low, high = output.publish(numbers)
+    gone = rng.random(len(low)) < rng.choice([0.0, 0.3])
+    low, high = np.where(gone, -np.inf, low), np.where(gone, np.inf, high)
+    found = output.counts_first(low, high, implied=True)
+    actual = found.output.refit(data)
+    events = np.array([label.endswith(": events") for label in found.labels])
+    assert events.sum() == len(output.at) * len(output.groups)
+    assert (found.low[events] <= actual[events]).all() and (actual[events] <= found.high[events]).all()
+    assert all(output.labels[at].endswith(": survival") for at in found.of[events])
+
+
+def test_events_at_a_time_of_its_own_follow_from_survival_and_numbers_at_risk():
+    data = records([0, 1, 0, 0], [1, 0, 0, 0], [1, 1, 0, 0], [3, 1, 0, 0], [0, 2, 0, 0], [5, 1, 0, 0])
+    output = Survival(CODEBOOK, "s", "months", "died", (), (), ("survival", "at risk"))
+    found = output.counts_first(*output.publish(output.refit(data)), implied=True)
+    assert found.low[-5:].tolist() == found.high[-5:].tolist() == [1, 1, 0, 1, 0]
+    assert len(found.parts) == 1  # what follows determines the curve again
+    wide = Survival(CODEBOOK, "s", "months", "died", (), (1, 5), ("survival", "at risk"))
+    found = wide.counts_first(*wide.publish(wide.refit(data)), implied=True)
+    events = [at for at, label in enumerate(found.labels) if "events" in label]
+    assert found.low[events].tolist() == [1, 1]  # the last falls to 0 from one at risk at least, four at most
+    assert found.high[events].tolist() == [1, 4]
+    assert output.counts_first(*output.publish(output.refit(data))).labels[-1].endswith(": survival")
+
+
 def test_curves_that_counts_at_every_time_determine_are_left_out():
     data = random_records(CODEBOOK, 4)
     every = Survival(CODEBOOK, "s", "months", "died", ("arm",), (), ALL)

@@ -81,6 +81,7 @@ def test_claims_are_those_of_an_enumeration(name, seed):
 
 CURVES = {
     "counts at every time": ((), ("survival", "at risk", "events")),
+    "no events, but survival": ((), ("survival", "at risk")),
     "events up to a few": ((2.0,), ("events",)),
     "at risk and events": ((2.0, 5.0), ("at risk", "events", "log-rank")),
 }
