@@ -81,15 +81,16 @@ def counts_first(curves: Survival, low: Array, high: Array, implied: bool) -> Re
         curves, low, high, printed = _with_events(curves, low, high)
     at_risk, events = (_places(curves, statistic) for statistic in _COUNTS)
     exact, unknown = low == high, np.isinf(low) & np.isinf(high)
-    if not at_risk.size + events.size or not (exact | unknown)[at_risk].all():
+    told = exact[at_risk].any()
+    if not (told or events.size) or not (exact | unknown)[at_risk].all():
         return None
-    tables = [_between(curves, at_risk, exact)] if at_risk.size else []
+    tables = [_between(curves, at_risk, exact)] if told else []
     tables += [_events(curves, events)] if events.size else []
     blocks, of, less = zip(*tables, strict=True)
     n_counts = sum(block.size for block in blocks)
     parts: tuple[Part, ...] = (TallyPart(blocks, Counts(np.arange(n_counts)), n_counts),)
     others = np.setdiff1d(np.arange(len(low)), np.concatenate([at_risk.ravel(), events.ravel()]))
-    every = at_risk.size and events.size and np.isin(curves.support, curves.at).all()
+    every = told and events.size and np.isin(curves.support, curves.at).all()
     if len(others) and not (every and exact[at_risk].all() and exact[events].all()):
         columns = tuple(name for name in curves.columns if name not in _COUNTS)
         parts = (*parts, curves.of_columns(columns, curves.decimals[others]))
@@ -134,9 +135,7 @@ def _events_between(
     """
     fewest = np.maximum.accumulate(np.where(np.isfinite(least), least, 0.0)[::-1])[::-1]
     before = np.concatenate([[np.inf], np.minimum.accumulate(most)[:-1]])
-    possible = np.searchsorted(support, at, side="right") - np.concatenate(
-        [[0], np.searchsorted(support, at, side="right")[:-1]]
-    )
+    possible = np.diff(np.searchsorted(support, at, side="right"), prepend=0)
     one = (possible == 1) & np.isin(at, support)
     upper, lower = np.clip(high + half, 0.0, 1.0), np.clip(low - half, 0.0, 1.0)
     start_upper, start_lower = (np.concatenate([[1.0], each[:-1]]) for each in (upper, lower))
@@ -144,11 +143,9 @@ def _events_between(
         largest = np.where(start_lower > 0.0, np.minimum(upper / start_lower, 1.0), 1.0)
         smallest = np.where(start_upper > 0.0, lower / start_upper, 0.0)
     among = np.where(one, np.minimum(most, before), before)
-    found = np.ceil(fewest * (1.0 - largest) - 1e-9)
-    bound = np.where(
-        np.isfinite(among), np.floor(np.where(np.isfinite(among), among, 0.0) * (1.0 - smallest) + 1e-9), np.inf
-    )
-    return np.maximum(found, 0.0), np.where(possible == 0, 0.0, bound)
+    with np.errstate(invalid="ignore"):
+        bound = np.where(np.isfinite(among), np.floor(among * (1.0 - smallest) + 1e-9), np.inf)
+    return np.ceil(fewest * (1.0 - largest) - 1e-9), np.where(possible == 0, 0.0, bound)
 
 
 def _places(curves: Survival, statistic: str) -> NDArray[np.int64]:
