@@ -95,8 +95,8 @@ def test_numbers_of_records_in_survival_curves_prove_as_tables_do(name, seed):
     times, statistics = CURVES[name]
     output = Survival(CODEBOOK, "s", "pay", "ill", ("sex",), times, statistics, "1")
     of = programme(CODEBOOK, [release(output, data)], len(data), known(data, ("sex", "pay")), ["ill"])
-    some = "some of its numbers are not linear in the records"
-    assert dict(of.left_out) == ({"s": some} if "log-rank" in statistics else {})
+    some = "its numbers are not linear in the records, but for numbers of records"
+    assert dict(of.left_out) == ({} if "events" in statistics and "log-rank" not in statistics else {"s": some})
     claims = certain_values(of, "ill")
     assert claims.value.tolist() == enumerated([output], [release(output, data)], data, "ill").tolist()
 

@@ -58,5 +58,5 @@ def load_compiled(problem: Problem, settings: Settings) -> bool:
     """
     if not has_compiled(problem, settings):
         return False
-    problem.totals(np.zeros((1, len(problem.codebook.sizes)), np.uint16))
+    problem.searched.totals(np.zeros((1, len(problem.codebook.sizes)), np.uint16))
     return True

@@ -49,11 +49,16 @@ class Problem:
         """The parts of all outputs, in order."""
         return [part for output in self.released for part in output.parts]
 
-    @cached_property
+    @property
     def searched(self) -> Problem:
-        """The same problem as local searches take it, with counts of records in parts of their own."""
-        found = tuple(output.counts_first for output in self.released)
-        return self if found == self.released else replace(self, released=found)
+        """The same problem as local searches take it (see `Released.searched`)."""
+        return self._searched or self
+
+    @cached_property
+    def _searched(self) -> Problem | None:
+        """None: itself, which would keep it for ever."""
+        found = tuple(output.searched for output in self.released)
+        return None if found == self.released else replace(self, released=found)
 
     @cached_property
     def counts(self) -> Problem | None:

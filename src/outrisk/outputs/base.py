@@ -120,7 +120,7 @@ class Common:
         """It says nothing about numbers of records."""
         return ()
 
-    def counts_first(self, low: Array, high: Array, implied: bool = False) -> Released | None:
+    def counts_first(self, low: Array, high: Array, proves: bool = False) -> Released | None:
         """Its parts tell all counts as they are."""
         return None
 

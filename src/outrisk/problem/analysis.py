@@ -43,8 +43,8 @@ class Analysis(Protocol):
     same for several sets of records of one codebook, one after the other, and the error in its place. `check` raises
     OutputError where published ranges (k,) cannot come from it. `parts` recompute the numbers from totals, published at
     some values (k,). `counts` are all that they say about numbers of records. `counts_first`: the same as a `Released`
-    whose parts have counts of records by themselves, and also those (`implied`) that other numbers leave a range; None
-    where `parts` do. `effort`: what a slow path has taken so far, by name; empty for most; `add_effort` adds to it what
+    whose parts have counts of records by themselves, as a search takes them or, if it `proves`, a proof; None where
+    `parts` do. `effort`: what a slow path has taken so far, by name; empty for most; `add_effort` adds to it what more
     it has taken in another process.
     """
 
@@ -76,4 +76,4 @@ class Analysis(Protocol):
     def check(self, low: Array, high: Array) -> None: ...  # noqa: D102
     def parts(self, values: Array) -> tuple[Any, ...]: ...  # noqa: D102
     def counts(self, low: Array, high: Array) -> Iterable[RecordCounts]: ...  # noqa: D102
-    def counts_first(self, low: Array, high: Array, implied: bool = False) -> Any: ...  # noqa: D102
+    def counts_first(self, low: Array, high: Array, proves: bool = False) -> Any: ...  # noqa: D102

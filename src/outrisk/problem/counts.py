@@ -93,4 +93,4 @@ def counts_alone(output: Released) -> Released | None:
         return None
     some = np.concatenate(which)
     analysis: Any = _Counted(output.name, output.kind, output.importance, output.decimals[some])
-    return replace(output, output=analysis, low=output.low[some], high=output.high[some], parts=tuple(parts))
+    return replace(output, output=analysis, low=output.low[some], high=output.high[some], parts=tuple(parts), of=None)

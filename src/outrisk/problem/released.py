@@ -101,7 +101,8 @@ class TallyPart:
 class ModelPart:
     """Consecutive published numbers of an output that follow from a model; `errors`: those that are standard errors.
     estimates: of a regression, what its numbers between low and high (k,) say, at totals and an information as `Smooth`
-    takes them. at: the part with the totals at other coefficients (K,) than those published.
+    takes them. at: the part with the totals at other coefficients (K,) than those published. follow: whether all of its
+    numbers follow from those of other parts.
     """
 
     model: Model
@@ -110,6 +111,7 @@ class ModelPart:
     errors: tuple[int, ...] = ()
     estimates: Callable[[Array, Array, Array, Array], Estimates] | None = None
     at: Callable[[Array], ModelPart] | None = None
+    follow: bool = False
 
     @property
     def blocks(self) -> tuple[Model, ...]:
@@ -179,15 +181,17 @@ class Released:
         """Numbers (k,) of which more was released than whether they are 0: no suppressed cell, no undefined mean."""
         return np.isfinite(self.high) | (np.isfinite(self.low) & (self.low > 1))
 
-    @cached_property
-    def counts_first(self) -> Released:
-        """The same with counts of records in parts of their own, and so perhaps in another order."""
+    @property
+    def searched(self) -> Released:
+        """The same as a search takes it, with counts of records in parts of their own, and so perhaps in another
+        order, and without numbers that follow from these.
+        """
         return self.output.counts_first(self.low, self.high) or self
 
-    @cached_property
-    def implied_first(self) -> Released:
-        """The same with counts of records that are implied, too: in whole numbers they say more, and in a search they
-        would be in its way.
+    @property
+    def proving(self) -> Released:
+        """The same as proofs take it, with counts of records in parts of their own, and those too that are implied: in
+        whole numbers they say more, but in a search they are in its way.
         """
         return self.output.counts_first(self.low, self.high, True) or self
 

@@ -158,7 +158,7 @@ def _linear(released: Sequence[Released]) -> list[Released]:
     """Those of which all numbers are counts, sums, shares or means: others take integer programmes of their own."""
     return [
         one
-        for one in (each.implied_first for each in released)
+        for one in (each.proving for each in released)
         if all(
             isinstance(part, TallyPart) and all(formula.kind in ("total", "ratio") for formula in part.formulas)
             for part in one.parts

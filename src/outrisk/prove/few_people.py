@@ -127,7 +127,7 @@ def few_people(
     codebook: Codebook, released: Sequence[Released], n_records: int, rules: Sequence[Mask] = ()
 ) -> FewPeople | None:
     """The released numbers for the search; None where there are too many people or kinds, or other outputs."""
-    released = [one.implied_first for one in released]
+    released = [one.proving for one in released]
     used = sorted({j for one in released for block in one.blocks for j in variables(block)})
     size = float(np.prod([float(codebook.sizes[j]) for j in used]))
     parts = [part for one in released for part in one.parts]

@@ -64,7 +64,7 @@ def _infeasible(of: Programme, until: float) -> Programme | None:
     """A programme that no numbers of people fit, or no whole ones: without regressions then, where these are many."""
     if infeasible(of, False, until):
         return of
-    models = {one.name for one in of.released if any(isinstance(part, ModelPart) for part in one.parts)}
+    models = {one.name for one in of.released if any(isinstance(p, ModelPart) and p.model.n_score for p in one.parts)}
     dense = np.array([name in models for name in of.origin], np.bool_)
     whole = of.some(~dense) if of.matrix[np.flatnonzero(dense)].nnz > _DENSE else of
     return whole if infeasible(whole, True, until) else None

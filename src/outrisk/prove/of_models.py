@@ -83,7 +83,7 @@ def constrain_model(
     """Add the constraints of numbers between `low` and `high` (k,); why some are not among them, '' where all are."""
     says, model = part.map.says(low, high), part.model
     if says is None or model.family == "none":
-        return NOT_LINEAR
+        return "" if part.follow else NOT_LINEAR
     if not np.isfinite(says.coefficients).all() or (says.coefficients[:, 0] > says.coefficients[:, 1]).any():
         return "not all of its coefficients are known"
     cases = _cases(model, says, seen)

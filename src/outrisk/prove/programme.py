@@ -109,7 +109,7 @@ def programme(
     `most_columns` (`MOST_COLUMNS`) kinds of records is left out. ProveError where that holds for the wanted variables
     alone.
     """
-    released = [one.implied_first for one in released]
+    released = [one.proving for one in released]
     known, most_columns = dict(known or {}), most_columns or MOST_COLUMNS
     left_out: dict[str, str] = {}
     used = {codebook.index(name) for name in wanted}
@@ -286,4 +286,4 @@ def _constrain(rows: Rows, one: Released, seen: Seen, n_records: int) -> str:
         else:
             found = constrain_model(rows, part, low, high, seen, n_records, one.name, first)
         reason, first = found or reason, first + part.n_numbers
-    return f"some of {reason}" if reason == NOT_LINEAR and len(one.parts) > 1 else reason
+    return f"{reason}, but for numbers of records" if reason == NOT_LINEAR and len(one.parts) > 1 else reason

@@ -8,6 +8,7 @@ is a cell of a table; in which group a record is, when its time was, and whether
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,25 +25,31 @@ from outrisk.problem.released import ROUNDING, Part, Released, TallyPart, half_d
 if TYPE_CHECKING:
     from outrisk.outputs.smooth.survival import Survival
 
+Counted = tuple[
+    Tally, NDArray[np.int64], NDArray[np.int64]
+]  # of each cell the number, and the one it is less by, or -1
 _COUNTS = ("at risk", "events")
 
 
 @dataclass(frozen=True)
 class CountsFirst(Common):
     """Survival curves with numbers of records first, `made` of these parts: each number is the one at `of` (k,), less
-    the one at `less` (k,) where that is not -1.
+    the one at `less` (k,) where that is not -1; whether events were `implied` and not released.
     """
 
     curves: Survival
     made: tuple[Part, ...]
     of: NDArray[np.int64]
     less: NDArray[np.int64]
+    implied: bool
     kind = "survival"
 
     @property
     def labels(self) -> list[str]:
         """What each number is of."""
         names = self.curves.labels
+        if self.implied:
+            names = [f"{name} by survival and at risk" if name.endswith("events") else name for name in names]
         return [
             names[of] if less < 0 else f"{names[of]}, but for those of {names[less]}"
             for of, less in zip(self.of, self.less, strict=True)
@@ -71,32 +78,36 @@ class CountsFirst(Common):
         return self.at(self.curves.refit(data))
 
 
-def counts_first(curves: Survival, low: Array, high: Array, implied: bool) -> Released | None:
-    """What was released from low to high (k,) with numbers of records first, in a part of their own, `implied` ones
-    too; the others are left out where numbers at every time determine them. None where there are no numbers of records,
-    or one at risk was rounded.
+def counts_first(curves: Survival, low: Array, high: Array, proves: bool) -> Released | None:
+    """What was released from low to high (k,) with numbers of records first, in parts of their own; None where there
+    are none, or one at risk was rounded. Of proofs (`proves`) each number at risk is one, as it was printed, and events
+    are told that survival implies; for a search they are what lies between two numbers at risk, and others are left out
+    that follow from these.
     """
-    printed = np.arange(len(low))
-    if implied and "events" not in curves.columns and {"survival", "at risk"} <= set(curves.columns):
+    printed, released = np.arange(len(low)), curves
+    if proves and "events" not in curves.columns and {"survival", "at risk"} <= set(curves.columns):
         curves, low, high, printed = _with_events(curves, low, high)
     at_risk, events = (_places(curves, statistic) for statistic in _COUNTS)
     exact, unknown = low == high, np.isinf(low) & np.isinf(high)
     told = exact[at_risk].any()
     if not (told or events.size) or not (exact | unknown)[at_risk].all():
         return None
-    tables = [_between(curves, at_risk, exact)] if told else []
+    tables = [*(_from_each if proves else _between)(curves, at_risk, exact)] if told else []
     tables += [_events(curves, events)] if events.size else []
     blocks, of, less = zip(*tables, strict=True)
     n_counts = sum(block.size for block in blocks)
     parts: tuple[Part, ...] = (TallyPart(blocks, Counts(np.arange(n_counts)), n_counts),)
     others = np.setdiff1d(np.arange(len(low)), np.concatenate([at_risk.ravel(), events.ravel()]))
-    every = told and events.size and np.isin(curves.support, curves.at).all()
-    if len(others) and not (every and exact[at_risk].all() and exact[events].all()):
+    every = told and curves is released and np.isin(curves.support, curves.at).all()
+    follow = bool(every and events.size and exact[at_risk].all() and exact[events].all())
+    if len(others) and (proves or not follow):
         columns = tuple(name for name in curves.columns if name not in _COUNTS)
-        parts = (*parts, curves.of_columns(columns, curves.decimals[others]))
+        parts = (*parts, replace(released.of_columns(columns, curves.decimals[others]), follow=follow))
         of, less = (*of, others), (*less, np.full(len(others), -1))
     places = np.concatenate(of), np.concatenate(less)
-    output = CountsFirst(curves.codebook, curves.name, curves, parts, *places, importance=curves.importance)
+    output = CountsFirst(
+        curves.codebook, curves.name, curves, parts, *places, curves is not released, importance=curves.importance
+    )
     return Released(output, output.at(low), output.at(high), parts, printed[output.of])
 
 
@@ -145,7 +156,7 @@ def _events_between(
     among = np.where(one, np.minimum(most, before), before)
     with np.errstate(invalid="ignore"):
         bound = np.where(np.isfinite(among), np.floor(among * (1.0 - smallest) + 1e-9), np.inf)
-    return np.ceil(fewest * (1.0 - largest) - 1e-9), np.where(possible == 0, 0.0, bound)
+    return np.maximum(np.ceil(fewest * (1.0 - largest) - 1e-9), 0.0), np.where(possible == 0, 0.0, bound)
 
 
 def _places(curves: Survival, statistic: str) -> NDArray[np.int64]:
@@ -156,12 +167,8 @@ def _places(curves: Survival, statistic: str) -> NDArray[np.int64]:
     return places.reshape(len(curves.groups), -1)
 
 
-def _between(
-    curves: Survival, places: NDArray[np.int64], exact: NDArray[np.bool_]
-) -> tuple[Tally, NDArray[np.int64], NDArray[np.int64]]:
-    """Records between the times at which it is known how many are at risk: the table, and of which numbers each of its
-    cells is the difference.
-    """
+def _between(curves: Survival, places: NDArray[np.int64], exact: NDArray[np.bool_]) -> Iterator[Counted]:
+    """Records between the times at which it is known how many are at risk, in one table."""
     cell = np.full((len(curves.groups), len(curves.support)), -1)
     of, less = list[NDArray[np.int64]](), list[NDArray[np.int64]]()
     size = 0
@@ -172,11 +179,21 @@ def _between(
         of.append(own[known])
         less.append(np.append(own[known][1:], -1)[: len(known)])
         size += len(known)
-    return _table(curves, cell, cell, size), np.concatenate(of), np.concatenate(less)
+    yield _table(curves, cell, cell, size), np.concatenate(of), np.concatenate(less)
 
 
-def _events(curves: Survival, places: NDArray[np.int64]) -> tuple[Tally, NDArray[np.int64], NDArray[np.int64]]:
-    """The same of events up to each time."""
+def _from_each(curves: Survival, places: NDArray[np.int64], exact: NDArray[np.bool_]) -> Iterator[Counted]:
+    """Records from each time on at which it is known how many are at risk, each in a table of its own."""
+    for own, time in zip(places.T, curves.at, strict=True):
+        known = exact[own]
+        cell = np.where(known, np.cumsum(known) - 1, -1)[:, None]
+        cell = np.where(curves.support >= time, cell, -1)
+        if known.any():
+            yield _table(curves, cell, cell, int(known.sum())), own[known], np.full(known.sum(), -1)
+
+
+def _events(curves: Survival, places: NDArray[np.int64]) -> Counted:
+    """Events up to each time."""
     upto = np.searchsorted(curves.at, curves.support)
     cell = np.arange(places.size).reshape(places.shape)[:, np.minimum(upto, places.shape[1] - 1)]
     cell = np.where(upto < places.shape[1], cell, -1)

@@ -180,7 +180,7 @@ class Survival(Common):
 
     def of_columns(self, columns: tuple[Statistic, ...], decimals: NDArray[np.int64]) -> ModelPart:
         """The part of some statistics of the curves, and of the test, which are printed to so many `decimals` (k,)."""
-        joint, rows = self._table()
+        joint, rows = self._table
         model = Model(
             family="none",
             coefficients=np.zeros((0, 0)),
@@ -192,10 +192,11 @@ class Survival(Common):
         test = "log-rank" in self.statistics
         return ModelPart(model, Curves(len(self.groups), self.support, self.at, columns, test, decimals), len(decimals))
 
-    def counts_first(self, low: Array, high: Array, implied: bool = False) -> Released | None:
+    def counts_first(self, low: Array, high: Array, proves: bool = False) -> Released | None:
         """Its numbers of records as counts in tables, and then the others (see curve_counts.py)."""
-        return counts_first(self, low, high, implied)
+        return counts_first(self, low, high, proves)
 
+    @cached_property
     def _table(self) -> tuple[Joint, Array]:
         """The column that each combination of the variables counts in; none for one with a missing value."""
         joint = joint_for(self.codebook, self.variables, self.name)
