@@ -9,6 +9,7 @@ from statsmodels.duration.survfunc import SurvfuncRight, survdiff
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
+from outrisk.outputs.base import released
 from outrisk.outputs.smooth.derivatives import derivatives
 from outrisk.outputs.smooth.kaplan_meier import Curves
 from outrisk.outputs.smooth.survival import Survival, SurvivalEntry
@@ -259,3 +260,17 @@ def test_no_records_to_compute_it_on():
     data = Microdata(CODEBOOK, np.array([[0, 2, 0, 0]], dtype=np.uint16))
     with pytest.raises(OutputError, match="no records to compute it on"):
         BY_ARM.refit(data)
+
+
+def test_curves_that_contradict_their_own_counts_are_refused():
+    data = records([0, 1, 0, 0], [1, 0, 0, 0], [1, 1, 0, 0], [3, 1, 0, 0])
+    output = Survival(CODEBOOK, "s", "months", "died", (), (), ("survival", "at risk", "events"))
+    low, _ = output.publish(output.refit(data))
+    assert released(output, low).low is not None
+    wrong = low.copy()
+    wrong[output.labels.index("months=2: survival")] += 0.002
+    with pytest.raises(OutputError, match=r"months=2: survival is 0.502; events and numbers at risk make it another"):
+        released(output, wrong)
+    wrong[output.labels.index("months=2: events")] = -np.inf  # not all are known
+    high = np.where(np.isfinite(wrong), wrong, np.inf)
+    assert released(output, wrong, high).high is not None

@@ -98,8 +98,7 @@ def counts_first(curves: Survival, low: Array, high: Array, proves: bool) -> Rel
     n_counts = sum(block.size for block in blocks)
     parts: tuple[Part, ...] = (TallyPart(blocks, Counts(np.arange(n_counts)), n_counts),)
     others = np.setdiff1d(np.arange(len(low)), np.concatenate([at_risk.ravel(), events.ravel()]))
-    every = told and curves is released and np.isin(curves.support, curves.at).all()
-    follow = bool(every and events.size and exact[at_risk].all() and exact[events].all())
+    follow = curves is released and determined(curves, low, high) is not None
     if len(others) and (proves or not follow):
         columns = tuple(name for name in curves.columns if name not in _COUNTS)
         parts = (*parts, replace(released.of_columns(columns, curves.decimals[others]), follow=follow))
@@ -109,6 +108,21 @@ def counts_first(curves: Survival, low: Array, high: Array, proves: bool) -> Rel
         curves.codebook, curves.name, curves, parts, *places, curves is not released, importance=curves.importance
     )
     return Released(output, output.at(low), output.at(high), parts, printed[output.of])
+
+
+def determined(curves: Survival, low: Array, high: Array) -> Array | None:
+    """All numbers (k,) as events and numbers at risk at every time have them, released from low to high (k,); None
+    where these were not all released.
+    """
+    at_risk, events = (_places(curves, statistic) for statistic in _COUNTS)
+    if not (at_risk.size and events.size and np.array_equal(curves.at, curves.support)):
+        return None
+    if not (low == high)[np.concatenate([at_risk.ravel(), events.ravel()])].all():
+        return None
+    left = low[at_risk] - np.column_stack([low[at_risk][:, 1:], np.zeros(len(at_risk))])
+    totals = np.stack([low[events], left - low[events]]).ravel()
+    (part,) = curves.parts(low)
+    return np.asarray(part.map.numbers(totals, np.zeros((0, 0))))
 
 
 def _with_events(curves: Survival, low: Array, high: Array) -> tuple[Survival, Array, Array, NDArray[np.int64]]:

@@ -19,10 +19,10 @@ from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, Common, Entry, Level, Subset, joint_for, support_frame
 from outrisk.outputs.smooth import derivatives as smooth
-from outrisk.outputs.smooth.curve_counts import counts_first
+from outrisk.outputs.smooth.curve_counts import counts_first, determined
 from outrisk.outputs.smooth.kaplan_meier import Curves
 from outrisk.problem.blocks import Joint, Model, Term
-from outrisk.problem.released import ModelPart, Released
+from outrisk.problem.released import ROUNDING, ModelPart, Released, half_digit
 
 Statistic = Literal["survival", "standard error", "at risk", "events", "log-rank"]
 _COUNTS = ("at risk", "events")
@@ -233,6 +233,12 @@ class Survival(Common):
             smooth.check_range(
                 self.name, self.labels, low, high, least, bound, f"{statistic} never rises with time; correct it"
             )
+        made = determined(self, low, high)
+        if made is not None:
+            within = half_digit(self.decimals) * ROUNDING
+            least, most = (np.where(np.isfinite(made), made + way * within, way * np.inf) for way in (-1.0, 1.0))
+            why = "events and numbers at risk make it another number; correct it, or these"
+            smooth.check_range(self.name, self.labels, low, high, least, most, why)
 
 
 def _log_rank(time: Array, status: Array, member: NDArray[np.int_]) -> Array:
