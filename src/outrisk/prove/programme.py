@@ -4,8 +4,8 @@ Unknown are counts x[g, u] of records of group g (the same values of all variabl
 values u of the others; and, where the register lacks people, counts of records of any kind for these. Counts, sums,
 shares and means are linear in them, between the ends that the printed digits leave; so are standard deviations beside
 their means, modes, and regressions by their score equations; quantiles are, with 0/1 variables for the records around
-them. Numbers that are not (correlations, curves) are left out and named: a claim that holds without a constraint holds
-with it.
+them. Numbers that are not (correlations, survival but for numbers of records) are left out and named: a claim that
+holds without a constraint holds with it.
 """
 
 from __future__ import annotations
