@@ -311,3 +311,42 @@ def test_what_is_too_large_to_be_bounded_is_said():
     tables = [Frequencies(book, "one", ("area", "x")), Frequencies(book, "two", ("ill", "x"))]
     (found,) = [each for each in look(tables, wide, APPETITE) if each.rule == "not bounded"]
     assert found.places == "area x ill x x" and "too many cells" in found.what
+
+
+FOLLOWED = Codebook(
+    (
+        Variable("arm", "categorical", ("a", "b"), missing=True),
+        Variable("months", "integer", (1, 2, 3, 5)),
+        Variable("died", "integer", (0, 1), missing=True),
+    )
+)
+
+
+@pytest.mark.parametrize("statistics", [("at risk", "events"), ("survival", "at risk"), ("survival", "events")])
+@pytest.mark.parametrize("seed", range(8))
+def test_curves_tell_who_died_as_the_table_of_the_same_numbers_does(statistics, seed):
+    """With numbers at risk and events, or survival that implies these, at every time; not without numbers at risk."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(12, 40))
+    codes = [rng.integers(0, size, n) for size in FOLLOWED.sizes]
+    data = Microdata(FOLLOWED, np.stack(codes, axis=1).astype(np.uint16))
+    curves = Survival(FOLLOWED, "t", "months", "died", ("arm",), (), statistics)
+    of_table = Frequencies(FOLLOWED, "t", ("arm", "months", "died"), "")
+    known = np.array([data.codes[:, at] < len(v.values) for at, v in enumerate(FOLLOWED.variables)]).all(axis=0)
+    complete = Microdata(FOLLOWED, data.codes[known])
+    expected = [f for f in same_answer(of_table, complete, APPETITE, "died") if f.about == "died"]
+    found = list(same_answer(curves, data, APPETITE, "died"))
+    if "at risk" not in statistics:
+        assert found == []
+        return
+    assert [(f.people, f.what, f.places) for f in found] == [(f.people, f.what, f.places) for f in expected]
+    assert expected and "Publish fewer times" in found[0].advice
+
+
+def test_curves_with_few_times_tell_what_is_alone_between_them():
+    data = Microdata(FOLLOWED, np.array([(0, 0, 1), (0, 1, 1), (0, 1, 1), (0, 2, 0), (0, 3, 1)] * 3, dtype=np.uint16))
+    some = Survival(FOLLOWED, "t", "months", "died", ("arm",), (2, 3, 5), ("at risk", "events"))
+    (found,) = same_answer(some, data, APPETITE, "died")
+    assert found.people == 6  # at 3 and 5; those of 2 may have died at 1
+    assert list(same_answer(replace(some, times=(3, 5)), data, APPETITE, "died"))[0].people == 3  # at 5 alone
+    assert list(same_answer(replace(some, times=(1, 5)), data, APPETITE, "died")) == []

@@ -47,7 +47,10 @@ class Verifier:
 
 
 def _is_linear(parts: tuple[TallyPart | ModelPart, ...]) -> bool:
-    """Whether the constraints are the numbers themselves: counts, shares, means, quantiles, modes."""
+    """Whether the constraints are the numbers themselves, or what these follow from: counts, shares, means, quantiles,
+    modes.
+    """
     return all(
-        isinstance(part, TallyPart) and all(each.kind != "deviation" for each in part.formulas) for part in parts
+        part.follow if isinstance(part, ModelPart) else all(each.kind != "deviation" for each in part.formulas)
+        for part in parts
     )

@@ -8,27 +8,32 @@ import numpy as np
 
 from outrisk.appetite import Appetite
 from outrisk.assess.look.finding import SHOWN, Found, named, people, plural
-from outrisk.assess.look.told import Flags, Told, told_by
+from outrisk.assess.look.told import Flags, Told, told_by, told_by_curves
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
+from outrisk.outputs.smooth.survival import Survival
 from outrisk.outputs.tables.frequencies import Frequencies
 
 
 def same_answer(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
     """For each variable of a table: the groups, by all its other variables, in which everybody has one value of it.
 
-    Whoever knows the other values of a person in the table learns this one for certain.
+    Whoever knows the other values of a person in the table learns this one for certain. So it is with the event of
+    survival curves (of two values) that tell how many had it at a time, and how many were last seen then.
     """
     if isinstance(output, Frequencies):
         yield from in_table(told_by(output, data), output.name, output.by, output.where)
+    elif isinstance(output, Survival) and len(data.codebook[output.event].values) == 2:
+        way_out = "Publish fewer times, so that people between two of them have and have not had the event."
+        yield from in_table(told_by_curves(output, data), output.name, [output.event], output.where, way_out)
 
 
-def in_table(told: Told, output: str, names: Sequence[str], where: str = "") -> Iterator[Found]:
-    """The findings of one table about some of its variables."""
+def in_table(told: Told, output: str, names: Sequence[str], where: str = "", way_out: str = "") -> Iterator[Found]:
+    """The findings of one table about some of its variables; `way_out` of them, by default that of a table."""
     for axis in (told.by.index(name) for name in names):
         alone = _alone(told, axis)
         if alone.any():
-            yield _finding(told, axis, alone, output, where)
+            yield _finding(told, axis, alone, output, where, way_out)
 
 
 def _alone(told: Told, axis: int) -> Flags:
@@ -43,7 +48,7 @@ def _alone(told: Told, axis: int) -> Flags:
     return np.asarray(alone)
 
 
-def _finding(told: Told, axis: int, alone: Flags, output: str, where: str) -> Found:
+def _finding(told: Told, axis: int, alone: Flags, output: str, where: str, way_out: str) -> Found:
     name, others = told.by[axis], [each for each in range(len(told.by)) if each != axis]
     number = int(told.counts[alone].sum())
     variable = told.codebook[name]
@@ -68,7 +73,7 @@ def _finding(told: Told, axis: int, alone: Flags, output: str, where: str) -> Fo
         f"{name} of {people(number)} is told for certain to anybody who knows {who}: "
         f"{plural(len(cells), 'group')} in which everybody has the same value ({values}).",
         named(places),
-        f"Merge groups until each holds more than one value of {name}, or leave {name} out of this table.",
+        way_out or f"Merge groups until each holds more than one value of {name}, or leave {name} out of this table.",
         name,
     )
 

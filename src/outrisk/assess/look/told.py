@@ -13,6 +13,7 @@ from outrisk.assess.look.finding import Rows, named
 from outrisk.codebook import Codebook
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Subset
+from outrisk.outputs.smooth.survival import Survival
 from outrisk.outputs.tables.cells import Cells
 from outrisk.outputs.tables.frequencies import Frequencies
 from outrisk.problem.blocks import Tally, level_in
@@ -93,6 +94,17 @@ def rows_in(tally: Tally, totals: Sequence[int] | NDArray[np.int64], data: Micro
     for mask in tally.masks:
         inside &= mask.include[level_in(mask.joint, data.codes)]
     return np.flatnonzero(inside)
+
+
+def told_by_curves(curves: Survival, data: Microdata) -> Told:
+    """What released survival curves tell about these records, by group, time and event."""
+    names = curves.variables
+    whole = Told.whole(data, names, complete(data, curves.where, curves.name, names))
+    shown = np.zeros(whole.counts.shape, dtype=np.bool_)
+    values = [len(data.codebook[name].values) for name in names[:-1]]
+    told = curves.told_apart(*curves.publish(curves.refit(data))).reshape(values)
+    shown[tuple(slice(size) for size in values)] = told[..., None]
+    return replace(whole, shown=shown, exact=shown)
 
 
 def told_by(table: Frequencies, data: Microdata) -> Told:

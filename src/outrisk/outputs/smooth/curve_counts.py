@@ -125,6 +125,22 @@ def determined(curves: Survival, low: Array, high: Array) -> Array | None:
     return np.asarray(part.map.numbers(totals, np.zeros((0, 0))))
 
 
+def told_apart(curves: Survival, low: Array, high: Array) -> NDArray[np.bool_]:
+    """Of which groups and times of the support (groups, times) numbers released from low to high (k,) tell how many
+    records had the event just then, and how many had a time without it.
+    """
+    if {"survival", "at risk"} <= set(curves.columns) and "events" not in curves.columns:
+        curves, low, high, _ = _with_events(curves, low, high)
+    at_risk, events = (_places(curves, statistic) for statistic in _COUNTS)
+    if not at_risk.size or not events.size:
+        return np.zeros((len(curves.groups), len(curves.support)), np.bool_)
+    at = np.minimum(np.searchsorted(curves.at, curves.support), len(curves.at) - 1)
+    published, exact = curves.at[at] == curves.support, low == high
+    at_risk, events = exact[at_risk][:, at] & published, exact[events][:, at] & published
+    after = np.column_stack([at_risk[:, 1:], np.ones(len(at_risk), np.bool_)])
+    return np.asarray(at_risk & after & events & np.append(True, published[:-1]))
+
+
 def _with_events(curves: Survival, low: Array, high: Array) -> tuple[Survival, Array, Array, NDArray[np.int64]]:
     """Curves with events too, in the ranges that survival and numbers at risk leave them, which were released; and from
     which of the numbers that were each follows.

@@ -19,7 +19,7 @@ from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, Common, Entry, Level, Subset, joint_for, support_frame
 from outrisk.outputs.smooth import derivatives as smooth
-from outrisk.outputs.smooth.curve_counts import counts_first, determined
+from outrisk.outputs.smooth.curve_counts import counts_first, determined, told_apart
 from outrisk.outputs.smooth.kaplan_meier import Curves
 from outrisk.problem.blocks import Joint, Model, Term
 from outrisk.problem.released import ROUNDING, ModelPart, Released, half_digit
@@ -195,6 +195,10 @@ class Survival(Common):
     def counts_first(self, low: Array, high: Array, proves: bool = False) -> Released | None:
         """Its numbers of records as counts in tables, and then the others (see curve_counts.py)."""
         return counts_first(self, low, high, proves)
+
+    def told_apart(self, low: Array, high: Array) -> NDArray[np.bool_]:
+        """Groups and times (groups, times) at which released numbers (k,) tell who had the event by group and time."""
+        return told_apart(self, low, high)
 
     @cached_property
     def _table(self) -> tuple[Joint, Array]:
