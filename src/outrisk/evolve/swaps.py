@@ -125,16 +125,13 @@ def draw_swaps(
             pairs, new = draw(codes, free, one, numeric, plan.sizes, TRIED * min(quota, left), rng)
             pairs, new = _keeping(problem, codes, kept, pairs, new, min(quota, left))
         elif numeric[one] and not counted[one] and rng.random() < 0.25:
-            same = bound[one] | (rng.random(len(tags)) < rng.random())
-            same[one] = False
-            two = _neighbours(codes, free, same, numeric, tags, rng)
+            two = _paired(codes, free, bound[one], np.arange(len(tags)) == one, numeric, tags, rng)
             pairs, new = _transfers(codes, *two, one, int(plan.sizes[one]), min(quota, left), rng)
         elif not counted[moved].any() and rng.random() < 0.5:
             pairs, new = _changes(codes, free, one, numeric, plan.sizes, min(quota, left), rng)
         else:
-            same = (bound, too)[rng.integers(2)][moved].any(axis=0)
-            same |= rng.random(len(tags)) < rng.random()
-            two = _neighbours(codes, free, same & ~moved, numeric, tags, rng)
+            same = np.asarray((bound, too)[rng.integers(2)][moved].any(axis=0))
+            two = _paired(codes, free, same, moved, numeric, tags, rng)
             pairs, new = _exchanges(codes, *two, moved, min(quota, left), rng)
         fine = ~breaks_rule(problem.rules, new).reshape(pairs.shape).any(axis=1) if problem.rules else slice(None)
         pairs, new = pairs[fine], new.reshape(*pairs.shape, codes.shape[1])[fine]
@@ -327,12 +324,25 @@ def _unlike(
     variable to the other, or they exchange what they have in it.
     """
     tags = [rng.integers(0, 1 << 62, size) for size in sizes]
-    same = rng.random(len(sizes)) < rng.random()
-    same[variable] = False
-    two = _neighbours(codes, free, same, numeric, tags, rng)
+    moved = np.arange(len(sizes)) == variable
+    two = _paired(codes, free, np.zeros(len(sizes), np.bool_), moved, numeric, tags, rng)
     if rng.random() < 0.5:
         return _transfers(codes, *two, variable, int(sizes[variable]), most, rng)
-    return _exchanges(codes, *two, np.arange(len(sizes)) == variable, most, rng)
+    return _exchanges(codes, *two, moved, most, rng)
+
+
+def _paired(
+    codes: Codes,
+    free: NDArray[np.int64],
+    same: NDArray[np.bool_],
+    moved: NDArray[np.bool_],
+    numeric: NDArray[np.bool_],
+    tags: list[NDArray[np.int64]],
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Neighbours that are the same in some variables, and in others by chance, but need not be in those moved."""
+    same = (same | (rng.random(len(tags)) < rng.random())) & ~moved
+    return _neighbours(codes, free, same, numeric, tags, rng)
 
 
 def _neighbours(
