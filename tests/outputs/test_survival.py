@@ -103,7 +103,9 @@ def test_derivatives_agree_with_complex_steps(seed):
     expected = derivatives(curves._numbers, totals.ravel())
     expected[np.abs(expected) > 1e7] = 0.0  # of a root at 0, where no one has had the event yet: no end
     some = slice(0, n - (groups > 1))  # p has none by complex steps
-    np.testing.assert_allclose(curves.slopes(totals.ravel())[some], expected[some], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        curves.jacobian(totals.ravel(), NO_INFORMATION)[some], expected[some], rtol=1e-9, atol=1e-12
+    )
 
 
 @settings(max_examples=150, deadline=None)

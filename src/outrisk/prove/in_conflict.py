@@ -53,9 +53,7 @@ def in_conflict(
         named = _named(of.released, one)
         for text, numbers in named.items():
             for output, number in numbers:
-                of_output = next(each.of for each in of.released if each.name == output)
-                at = number if of_output is None else int(of_output[number])
-                found[position[output]][at] = _others(named, text, output)
+                found[position[output]][number] = _others(named, text, output)
         of = _without(of, one)
     return found
 
@@ -71,8 +69,8 @@ def _infeasible(of: Programme, until: float) -> Programme | None:
 
 
 def _named(released: Sequence[Released], of: Contradiction) -> dict[str, list[tuple[str, int]]]:
-    """What contradicts each other, in words, each with its output and positions. The equations of a regression rest on
-    all of its coefficients, so that it is named as one.
+    """What contradicts each other, in words, each with its output and positions as published. The equations of a
+    regression rest on all of its coefficients, so that it is named as one.
     """
     found: dict[str, list[tuple[str, int]]] = {}
     for output, number, label, printed in of.numbers:
@@ -81,7 +79,7 @@ def _named(released: Sequence[Released], of: Contradiction) -> dict[str, list[tu
         if model:
             found[f"the coefficients of '{output}'"] = [(output, k) for k in model]
         elif number >= 0:
-            found[f"{label} = {printed} of '{output}'"] = [(output, number)]
+            found[f"{label} = {printed} of '{output}'"] = [(output, number if one.of is None else int(one.of[number]))]
     return found
 
 

@@ -127,7 +127,7 @@ def make_copies(
             if made is not None:
                 yield replace(made, data=Microdata(course.codebook, made.data.codes))
         return
-    _ = course.problem.plan
+    _ = course.problem.searched.plan
     with threadpool_limits(limits=1):  # linear algebra in one thread: the copies already fill the cores
         found = joblib.Parallel(n_jobs=min(workers, course.copies), prefer="threads", return_as="generator_unordered")(
             joblib.delayed(_make)(course, number, threads, halt, watcher) for number in numbers

@@ -158,7 +158,7 @@ def prepare(
         )
     settings, rules = file.evolve.settings(), study.rules(codebook)
     course = Course(codebook, released, n_records, rules, settings, file.evolve.seed, copies, original is not None)
-    _ = marked_codebook(codebook), course.problem.plan  # their faults show here
+    _ = marked_codebook(codebook), course.problem.searched.plan  # their faults show here
     if original is None:
         _refuse_contradictions(study, course)
     return Making(study, course, original, workers or os.cpu_count() or 1, directory)

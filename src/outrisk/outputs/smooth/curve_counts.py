@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, Common, joint_for, support_frame
+from outrisk.outputs.base import Array, Common, joint_for
 from outrisk.problem.blocks import Tally
 from outrisk.problem.counts import Counts
 from outrisk.problem.released import ROUNDING, Part, Released, TallyPart, half_digit
@@ -85,7 +84,7 @@ def counts_first(curves: Survival, low: Array, high: Array, proves: bool) -> Rel
     that follow from these.
     """
     printed, released = np.arange(len(low)), curves
-    if proves and "events" not in curves.columns and {"survival", "at risk"} <= set(curves.columns):
+    if proves:
         curves, low, high, printed = _with_events(curves, low, high)
     at_risk, events = (_places(curves, statistic) for statistic in _COUNTS)
     exact, unknown = low == high, np.isinf(low) & np.isinf(high)
@@ -98,7 +97,7 @@ def counts_first(curves: Survival, low: Array, high: Array, proves: bool) -> Rel
     n_counts = sum(block.size for block in blocks)
     parts: tuple[Part, ...] = (TallyPart(blocks, Counts(np.arange(n_counts)), n_counts),)
     others = np.setdiff1d(np.arange(len(low)), np.concatenate([at_risk.ravel(), events.ravel()]))
-    follow = curves is released and determined(curves, low, high) is not None
+    follow = curves is released and _follow(curves, exact)
     if len(others) and (proves or not follow):
         columns = tuple(name for name in curves.columns if name not in _COUNTS)
         parts = (*parts, replace(released.of_columns(columns, curves.decimals[others]), follow=follow))
@@ -114,23 +113,26 @@ def determined(curves: Survival, low: Array, high: Array) -> Array | None:
     """All numbers (k,) as events and numbers at risk at every time have them, released from low to high (k,); None
     where these were not all released.
     """
-    at_risk, events = (_places(curves, statistic) for statistic in _COUNTS)
-    if not (at_risk.size and events.size and np.array_equal(curves.at, curves.support)):
+    if not _follow(curves, low == high):
         return None
-    if not (low == high)[np.concatenate([at_risk.ravel(), events.ravel()])].all():
-        return None
-    left = low[at_risk] - np.column_stack([low[at_risk][:, 1:], np.zeros(len(at_risk))])
-    totals = np.stack([low[events], left - low[events]]).ravel()
+    at_risk, events = (low[_places(curves, statistic)] for statistic in _COUNTS)
+    left = at_risk - np.column_stack([at_risk[:, 1:], np.zeros(len(at_risk))])
     (part,) = curves.parts(low)
-    return np.asarray(part.map.numbers(totals, np.zeros((0, 0))))
+    return np.asarray(part.map.numbers(np.stack([events, left - events]).ravel(), np.zeros((0, 0))))
+
+
+def _follow(curves: Survival, exact: NDArray[np.bool_]) -> bool:
+    """Whether all numbers follow from events and numbers at risk at every time, as those are `exact` (k,)."""
+    at_risk, events = (_places(curves, statistic) for statistic in _COUNTS)
+    every = at_risk.size and events.size and np.array_equal(curves.at, curves.support)
+    return bool(every and exact[at_risk].all() and exact[events].all())
 
 
 def told_apart(curves: Survival, low: Array, high: Array) -> NDArray[np.bool_]:
     """Of which groups and times of the support (groups, times) numbers released from low to high (k,) tell how many
     records had the event just then, and how many had a time without it.
     """
-    if {"survival", "at risk"} <= set(curves.columns) and "events" not in curves.columns:
-        curves, low, high, _ = _with_events(curves, low, high)
+    curves, low, high, _ = _with_events(curves, low, high)
     at_risk, events = (_places(curves, statistic) for statistic in _COUNTS)
     if not at_risk.size or not events.size:
         return np.zeros((len(curves.groups), len(curves.support)), np.bool_)
@@ -142,9 +144,11 @@ def told_apart(curves: Survival, low: Array, high: Array) -> NDArray[np.bool_]:
 
 
 def _with_events(curves: Survival, low: Array, high: Array) -> tuple[Survival, Array, Array, NDArray[np.int64]]:
-    """Curves with events too, in the ranges that survival and numbers at risk leave them, which were released; and from
-    which of the numbers that were each follows.
+    """Curves with events too, in the ranges that survival and numbers at risk leave them, where these were released and
+    events were not; and from which of the numbers that were each follows.
     """
+    if "events" in curves.columns or not {"survival", "at risk"} <= set(curves.columns):
+        return curves, low, high, np.arange(len(low))
     survival, at_risk = (_places(curves, statistic) for statistic in ("survival", "at risk"))
     half = half_digit(curves.decimals[survival]) * ROUNDING
     ends = [
@@ -232,17 +236,10 @@ def _events(curves: Survival, places: NDArray[np.int64]) -> Counted:
 
 def _table(curves: Survival, of_events: NDArray[np.int64], of_others: NDArray[np.int64], size: int) -> Tally:
     """A table of records with the cells (groups, times) of those that had the event, and of the others."""
-    codebook = curves.codebook
-    alike = not codebook[curves.event].missing and np.array_equal(of_events, of_others)
-    joint = joint_for(codebook, curves.variables[: -1 if alike else None], curves.name)
-    frame = support_frame(codebook, joint)
-    known = np.flatnonzero(frame.notna().all(axis=1))
-    group = np.zeros(len(known), np.int64)
-    for name in curves.by:
-        values = pd.Index(codebook[name].values)
-        group = group * len(values) + values.get_indexer(pd.Index(frame[name].iloc[known]))
-    time = pd.Index(codebook[curves.time].values).get_indexer(pd.Index(frame[curves.time].iloc[known]))
-    found = np.full(joint.size, -1, np.int32)
-    happened = True if alike else (frame[curves.event].iloc[known] == curves.happened).to_numpy()
-    found[known] = np.where(happened, of_events[group, time], of_others[group, time])
-    return Tally(joint, size, found, masks=curves.subset.masks())
+    joint, place = curves.of_levels
+    cell = np.where(place < 0, -1, np.append(of_events, of_others)[place]).astype(np.int32)
+    event = curves.codebook[curves.event]
+    if not event.missing and np.array_equal(of_events, of_others):  # whoever had it
+        joint = joint_for(curves.codebook, curves.variables[:-1], curves.name)
+        cell = cell[:: event.size]
+    return Tally(joint, size, cell, masks=curves.masks)

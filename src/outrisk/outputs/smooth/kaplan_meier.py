@@ -33,11 +33,7 @@ class Curves:
             return np.asarray(self._numbers(totals[None, :])[0], dtype=float)
 
     def jacobian(self, totals: Array, information: Array) -> Array:
-        """Their derivatives (k, m), exactly."""
-        return self.slopes(totals)
-
-    def slopes(self, totals: Array) -> Array:
-        """Derivatives (k, m) of all numbers in the totals (m,); 0 where a number is not defined."""
+        """Their derivatives (k, m), exactly; 0 where a number is not defined."""
         events, censored = totals.reshape(2, self.n_groups, len(self.support))
         risk = np.cumsum((events + censored)[:, ::-1], axis=1)[:, ::-1]
         with np.errstate(all="ignore"):
@@ -52,7 +48,7 @@ class Curves:
 
     def precision(self, totals: Array, information: Array) -> Array:
         """Inverse sampling variances by the delta method, on the diagonal, shape (k, k)."""
-        return smooth.precision_of(self.slopes(totals), np.maximum(totals, 1.0), self.decimals)
+        return smooth.precision_of(self.jacobian(totals, information), np.maximum(totals, 1.0), self.decimals)
 
     def _slopes_of_curves(self, events: Array, risk: Array) -> Array:
         """By group, time and statistic, in events and censored records of each group and time, (groups, times,

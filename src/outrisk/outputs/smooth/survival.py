@@ -21,7 +21,7 @@ from outrisk.outputs.base import Array, Common, Entry, Level, Subset, joint_for,
 from outrisk.outputs.smooth import derivatives as smooth
 from outrisk.outputs.smooth.curve_counts import counts_first, determined, told_apart
 from outrisk.outputs.smooth.kaplan_meier import Curves
-from outrisk.problem.blocks import Joint, Model, Term
+from outrisk.problem.blocks import Joint, Mask, Model, Term
 from outrisk.problem.released import ROUNDING, ModelPart, Released, half_digit
 
 Statistic = Literal["survival", "standard error", "at risk", "events", "log-rank"]
@@ -69,7 +69,7 @@ class Survival(Common):
                 f"make {n_totals:,} totals; at most {MAX_TOTALS:,} are possible: band '{self.time}'"
             )
         _ = self.happened, self.decimals
-        self.subset.masks()
+        _ = self.masks
 
     @cached_property
     def subset(self) -> Subset:
@@ -180,14 +180,14 @@ class Survival(Common):
 
     def of_columns(self, columns: tuple[Statistic, ...], decimals: NDArray[np.int64]) -> ModelPart:
         """The part of some statistics of the curves, and of the test, which are printed to so many `decimals` (k,)."""
-        joint, rows = self._table
+        joint, rows = self._rows
         model = Model(
             family="none",
             coefficients=np.zeros((0, 0)),
             place=joint,
             response=np.zeros(joint.size),
             extra=(Term(joint, np.arange(rows.shape[1]), rows),),
-            masks=self.subset.masks(),
+            masks=self.masks,
         )
         test = "log-rank" in self.statistics
         return ModelPart(model, Curves(len(self.groups), self.support, self.at, columns, test, decimals), len(decimals))
@@ -201,19 +201,31 @@ class Survival(Common):
         return told_apart(self, low, high)
 
     @cached_property
-    def _table(self) -> tuple[Joint, Array]:
-        """The column that each combination of the variables counts in; none for one with a missing value."""
+    def masks(self) -> tuple[Mask, ...]:
+        """The records it was computed on, over the supports of their variables."""
+        return self.subset.masks()
+
+    @cached_property
+    def of_levels(self) -> tuple[Joint, NDArray[np.int64]]:
+        """Where each combination of the variables counts, of the totals (2, groups, times), flat: with the event, and
+        without; -1 for one with a missing value.
+        """
         joint = joint_for(self.codebook, self.variables, self.name)
         frame = support_frame(self.codebook, joint)
-        size = len(self.groups) * len(self.support)
-        cell = np.zeros(joint.size, dtype=np.int64)
+        place = np.zeros(joint.size, dtype=np.int64)
         for name in [*self.by, self.time]:
             values = pd.Index(self.codebook[name].values)
-            cell = cell * len(values) + values.get_indexer(pd.Index(frame[name]))
-        cell += np.where(frame[self.event] == self.happened, 0, size)
-        rows = np.zeros((joint.size, 2 * size))
-        known = np.flatnonzero(frame.notna().all(axis=1))
-        rows[known, cell[known]] = 1.0
+            place = place * len(values) + values.get_indexer(pd.Index(frame[name]))
+        place += np.where(frame[self.event] == self.happened, 0, len(self.groups) * len(self.support))
+        return joint, np.where(frame.notna().all(axis=1), place, -1)
+
+    @cached_property
+    def _rows(self) -> tuple[Joint, Array]:
+        """What each combination of the variables adds to each total."""
+        joint, place = self.of_levels
+        rows = np.zeros((joint.size, 2 * len(self.groups) * len(self.support)))
+        known = np.flatnonzero(place >= 0)
+        rows[known, place[known]] = 1.0
         return joint, rows
 
     def check(self, low: Array, high: Array) -> None:

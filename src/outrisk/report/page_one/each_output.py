@@ -37,12 +37,12 @@ def content(results: Results) -> dict[str, Any]:
     adding = [row for row in results.contributions if row.what in ("adds", "new outputs add")]
     place = place_of(results)
     together = [row for row in _at(results.contributions, place) if row.what in ("emerges", "new outputs add")]
-    room_for = len(rows) if len(rows) == _ROWS + 1 else _ROWS  # a line on one more would take as much
-    shown, told = rows[:room_for], {row.what: said(row) for row in together}
+    limit = len(rows) if len(rows) == _ROWS + 1 else _ROWS  # a line on one more would take as much
+    shown, told = rows[:limit], {row.what: said(row) for row in together}
     room = {name: most * _ROWS // max(1, len(shown)) for name, most in _WORDS.items()}
     return {
         "rows": [(row, _short(row, room)) for row in shown],
-        "left_out": _counted(rows[room_for:]),
+        "left_out": _counted(rows[limit:]),
         "decided": results.decision is not None,
         "adding": bool(adding),
         "place": place,
