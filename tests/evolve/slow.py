@@ -54,8 +54,24 @@ def block_totals(block, codes):
             if cell >= 0:
                 totals[cell] += weight * (1.0 if block.value is None else block.value[place])
             continue
-        totals += weight * model_contribution(block, row, block.response[place] if block.n_score else 0.0)
+        own = leaving(block, row, place) if block.clock else np.zeros(0)
+        rest = model_contribution(block, row, block.response[place] if block.n_score else 0.0)
+        totals += weight * np.concatenate([own, rest])
     return totals
+
+
+def leaving(block: Model, row, place):
+    """What a record adds to the totals of a Cox model but for its extra columns."""
+    x = np.zeros(block.coefficients.shape[1])
+    for term in block.terms:
+        x[term.columns] += term.rows[level(term.joint, row)]
+    event = float(block.response[place])
+    cell = np.arange(block.clock.cells) == block.clock.cell[level(block.clock.joint, row)]
+    moments = math.exp(block.coefficients[0] @ x) * np.array(
+        [1.0, *x, *(x[i] * x[j] for i in range(len(x)) for j in range(i + 1))]
+    )
+    found = [event * x, event * cell, np.outer(cell, moments).ravel()]
+    return np.concatenate([*found, event * found[2]] if block.clock.efron else found)
 
 
 def model_contribution(block: Model, row, y):

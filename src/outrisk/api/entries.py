@@ -15,7 +15,7 @@ from outrisk.outputs import REGISTRY, Frequencies, Regression
 from outrisk.outputs.base import Subset
 from outrisk.readers.crosstab import CrossTable, check_crosstab, read_crosstab
 from outrisk.readers.fitted import check_fit, is_fit, read_fit
-from outrisk.readers.fitted_hazards import check_hazards, is_hazards, read_hazards
+from outrisk.readers.fitted_hazards import is_hazards, read_hazards
 
 Source = object | None  # a fit or a cross table that is still to be checked
 
@@ -68,7 +68,7 @@ def _printed(entry: dict[str, Any], decimals: int | None) -> dict[str, Any]:
 
 
 def check_sources(study: Study, data: Microdata, sources: Sequence[Source]) -> None:
-    """OutRiskError unless each is of these records (see `check_fit`, `check_hazards`, `check_crosstab`)."""
+    """OutRiskError unless each is of these records (see `check_fit`, `check_crosstab`)."""
     for position, (source, entry) in enumerate(zip(sources, study.file.outputs, strict=True), start=1):
         if source is None:
             continue
@@ -77,5 +77,3 @@ def check_sources(study: Study, data: Microdata, sources: Sequence[Source]) -> N
                 check_crosstab(source, output, data, f"outputs {position}")
             elif isinstance(output, Regression):
                 check_fit(source, output, data, f"outputs {position}")
-            else:
-                check_hazards(source, output, data, f"outputs {position}")

@@ -228,11 +228,9 @@ class Pool:
         for number, ((part, _, which, _), seen) in enumerate(zip(self.problem.slices, self._seen, strict=True)):
             if not isinstance(part, ModelPart) or not isinstance(seen, ModelRecords) or part.estimates is None:
                 continue
-            within = part.model.information
-            information = np.zeros((0, 0)) if within else seen.information(weights * seen.weight)
             half, b = self.problem.tolerance[which], part.model.coefficients.ravel()
             low, high = self.problem.low[which] - half, self.problem.high[which] + half
-            says = part.estimates(seen.totals(weights), information, low, high)
+            says = part.estimates(*seen.summed(weights), low, high)
             values, least, most = (each[: len(b)] for each in (says.values, says.low, says.high))
             if np.isfinite(values).all():
                 found[number] = np.where(least <= most, np.clip(values, least, most), b)

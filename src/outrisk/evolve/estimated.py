@@ -68,9 +68,7 @@ def _around(problem: Problem, seen: Sequence[ModelRecords], weights: Array) -> t
     rows, found = [np.ones((len(weights), 1))], [np.array([[problem.n_records - weights.sum()], [0.5]])]
     for (part, _, which, _), each in zip(problem.slices, seen, strict=True):
         assert isinstance(part, ModelPart)
-        totals, half = each.totals(weights), problem.tolerance[which]
-        alone = part.model.n_score and not part.model.information
-        information = each.information(weights * each.weight) if alone else np.zeros((0, 0))
+        (totals, information), half = each.summed(weights), problem.tolerance[which]
         low, high = problem.low[which] - half, problem.high[which] + half
         if part.estimates is None:
             values, jacobian = part.map.numbers(totals, information), part.map.jacobian(totals, information)

@@ -171,7 +171,7 @@ class Problem:
         """Information of each part's model on a data set; (0, 0) where there is none, or it is among the totals."""
         return tuple(
             information_of(self.plan, self.plan.blocks[block], codes)
-            if isinstance(part, ModelPart) and part.model.n_score and not part.model.information
+            if isinstance(part, ModelPart) and part.model.apart
             else np.zeros((0, 0))
             for part, _, _, block in self.slices
         )

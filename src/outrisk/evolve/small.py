@@ -207,8 +207,7 @@ class Exact:
         at = sum(block.size for block, _ in tallies)
         for address, (part, _) in zip(self.plan.blocks[len(tallies) :], models, strict=True):
             here = totals[at : at + part.model.size]
-            within = part.model.n_score and not part.model.information
-            information = information_of(self.plan, address, codes) if within else np.zeros((0, 0))
+            information = information_of(self.plan, address, codes) if part.model.apart else np.zeros((0, 0))
             forms.append(np.ascontiguousarray(part.map.jacobian(here, information).T).ravel())
             numbers.append(part.map.numbers(here, information))
             at += part.model.size

@@ -59,9 +59,7 @@ def asked_at(problem: Problem, codes: Codes, seen: Sequence[ModelRecords], weigh
     rows, found = [np.ones((len(codes), 1))], [np.array([[problem.n_records - weights.sum()], [FINE], [0.5]])]
     for (part, _, which, block), each in zip(problem.slices, seen, strict=True):
         assert isinstance(part, ModelPart)
-        totals, half = each.totals(weights), problem.tolerance[which]
-        alone = part.model.n_score and not part.model.information
-        information = each.information(weights * each.weight) if alone else np.zeros((0, 0))
+        (totals, information), half = each.summed(weights), problem.tolerance[which]
         jacobian = part.map.jacobian(totals, information)
         bend = bend_of(problem, part, block, sample, totals, jacobian) * (problem.n_records / SEEN)
         jacobian[:, : bend.shape[1]] += bend

@@ -6,8 +6,9 @@ from outrisk.outputs.base import Common, Entry, Output, release, released
 from outrisk.outputs.conditions.rules import Rule, read_rules
 from outrisk.outputs.given import released_as_given
 from outrisk.outputs.plain_entry import entry_of
+from outrisk.outputs.regression.cox import Cox
 from outrisk.outputs.regression.regression import Regression
-from outrisk.outputs.regression.regression_entry import Logit, RegressionEntry, logit_from_terms
+from outrisk.outputs.regression.regression_entry import CoxEntry, Logit, RegressionEntry, logit_from_terms
 from outrisk.outputs.regression.release import Release
 from outrisk.outputs.smooth.correlations import Correlations, CorrelationsEntry
 from outrisk.outputs.smooth.custom import Custom, CustomEntry
@@ -35,6 +36,7 @@ def register(entry: type[Entry]) -> type[Entry]:
 
 for _entry in (
     RegressionEntry,
+    CoxEntry,
     FrequenciesEntry,
     UnivariateEntry,
     MagnitudesEntry,
@@ -52,6 +54,8 @@ __all__ = [
     "Common",
     "Correlations",
     "CorrelationsEntry",
+    "Cox",
+    "CoxEntry",
     "Custom",
     "CustomEntry",
     "Entry",

@@ -5,7 +5,8 @@ Two shapes of block cover every kind of output:
 - `Tally`: a record adds one number to one total: cell counts, sums by cell, weighted counts. Each total has a range
   that it should lie in, and the fitness adds up the squared distances outside it.
 - `Model`: a record adds several numbers: score, information and log-likelihood of a regression at its published
-  coefficients, or any other design columns. The published numbers are smooth functions of these totals.
+  coefficients, what makes the risk sets of a Cox model, or any other design columns. The published numbers are smooth
+  functions of these totals.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from outrisk.codebook import Codebook
 from outrisk.errors import EvolveError
 
 Array = NDArray[np.float64]
-Family = Literal["none", "ols", "logit", "probit", "poisson", "mnlogit"]
+Family = Literal["none", "ols", "logit", "probit", "poisson", "mnlogit", "cox"]
 MAX_JOINT = 4_000_000  # largest product of supports that one table of an output may span
 
 
@@ -106,6 +107,19 @@ class Tally:
 
 
 @dataclass(frozen=True, eq=False)
+class Clock:
+    """When records leave the risk sets of a Cox model: `cell[level]` (joint.size,) of `cells`, the strata one after the
+    other and in each its times in order. efron: records that leave together by an event do so in turn (Efron's
+    approximation); Breslow's, where all do so at once, needs no sums over them.
+    """
+
+    joint: Joint
+    cell: NDArray[np.int64]
+    cells: int
+    efron: bool
+
+
+@dataclass(frozen=True, eq=False)
 class Model:
     """Totals of a model, in this order: score, information, log-likelihood, extra columns.
 
@@ -118,6 +132,12 @@ class Model:
       log-likelihood ('ols': x x').
     - log-likelihood, if asked for (1); 'ols': the squared residual.
     - extra columns ('family' none has these alone): each record adds the rows of `extra`, as they are.
+
+    'cox', of one equation, with a `clock` and an event (y = 1) or none (0), has other totals before the extra columns:
+
+    - sums of x over the events (k), and the events of each cell of the clock.
+    - of each cell its moments: sums over its records of w = exp(eta), w x and w x x' (1, k, and k (k + 1) / 2: the
+      lower triangle by rows). With Efron's ties, then the same over its events.
 
     All of these times the weight.
     """
@@ -133,16 +153,35 @@ class Model:
     extra: tuple[Term, ...] = ()
     masks: tuple[Mask, ...] = ()
     weight: Weight | None = None
+    clock: Clock | None = None
 
     @cached_property
     def n_score(self) -> int:
-        """Number of coefficients, K = E k."""
-        return int(self.coefficients.size)
+        """Number of scores, one a coefficient: K = E k; none of a Cox model, whose scores are no sums over records."""
+        return 0 if self.clock else int(self.coefficients.size)
 
     @cached_property
     def n_information(self) -> int:
         """Number of information totals."""
         return self.n_score * (self.n_score + 1) // 2 if self.information else 0
+
+    @property
+    def apart(self) -> bool:
+        """Whether there is an information that is not among the totals."""
+        return self.n_score > 0 and not self.information
+
+    @cached_property
+    def n_moments(self) -> int:
+        """Number of moments of each cell of the clock."""
+        k = int(self.coefficients.shape[1])
+        return 1 + k + k * (k + 1) // 2
+
+    @cached_property
+    def n_leaving(self) -> int:
+        """Number of totals of a Cox model but the extra columns."""
+        if self.clock is None:
+            return 0
+        return int(self.coefficients.shape[1]) + self.clock.cells * (1 + (1 + self.clock.efron) * self.n_moments)
 
     @cached_property
     def n_extra(self) -> int:
@@ -152,7 +191,7 @@ class Model:
     @property
     def size(self) -> int:
         """Number of totals."""
-        return self.n_score + self.n_information + int(self.likelihood) + self.n_extra
+        return self.n_leaving + self.n_score + self.n_information + int(self.likelihood) + self.n_extra
 
 
 Block = Tally | Model
@@ -164,6 +203,7 @@ def joints(block: Block) -> list[Joint]:
     if isinstance(block, Model):
         found += [term.joint for term in (*block.terms, *block.extra)]
         found += [block.offset[0]] if block.offset else []
+        found += [block.clock.joint] if block.clock else []
     return found
 
 

@@ -40,13 +40,14 @@ class Formula:
 class ModelSays:
     """What printed numbers say about the estimates of a regression, each from a low to a high end.
 
-    coefficients (K, 2), standard_errors (K, 2). The others (2,): n records, log-likelihood, residual sd, R2 and
-    pseudo-R2 (McFadden's). An end is infinite where nothing is said. centred: R2 is about the mean.
+    coefficients (K, 2), standard_errors (K, 2). The others (2,): n records, events (of a Cox model), log-likelihood,
+    residual sd, R2 and pseudo-R2 (McFadden's). An end is infinite where nothing is said. centred: R2 is about the mean.
     """
 
     coefficients: Array
     standard_errors: Array
     n: Array
+    events: Array
     log_likelihood: Array
     residual_sd: Array
     r2: Array

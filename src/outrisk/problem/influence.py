@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit, gammaln, log_ndtr, logsumexp
 
-from outrisk.problem.blocks import Array, Mask, Model, Tally, Weight, level_in
+from outrisk.problem.blocks import Array, Clock, Mask, Model, Tally, Weight, level_in
 
 Records = NDArray[np.uint16]  # codes (n, variables)
 _SLIGHT = 1e-9  # what is left out of a number's dependence on the information, of the largest in it
@@ -100,6 +100,13 @@ class ModelRecords:
         rows, e = self.rows, range(self.residual.shape[1])
         return np.block([[rows.T @ (rows * (self.curvature[:, i, j] * times)[:, None]) for j in e] for i in e])
 
+    def summed(self, times: Array) -> tuple[Array, Array]:
+        """Totals (m,) of the records, each taken so many times (n,), and the information that is not among these as
+        `Smooth` takes it: (0, 0) where there is none.
+        """
+        apart = self.information(times * self.weight) if self.model.apart else np.zeros((0, 0))
+        return self.totals(times), apart
+
     def single(self) -> ModelRecords:
         """The same in single precision."""
         arrays: dict[str, Any] = {
@@ -160,6 +167,63 @@ class ModelRecords:
                     found[here] += (self.curvature[here, i, j, None] * one * other) @ add
 
 
+@dataclass(frozen=True, eq=False)
+class LeavingRecords(ModelRecords):
+    """Some records as a Cox model sees them: besides, w = exp(eta) times the weight (n,), event (n,) and cell (n,) of
+    each.
+    """
+
+    hazard: Array
+    event: Array
+    cell: NDArray[np.int64]
+
+    @cached_property
+    def _cells(self) -> list[NDArray[np.intp]]:
+        """Which records leave in each cell."""
+        order = np.argsort(self.cell, kind="stable")
+        return np.split(order, np.searchsorted(self.cell[order], np.arange(1, self._clock.cells)))
+
+    @property
+    def _clock(self) -> Clock:
+        assert self.model.clock is not None
+        return self.model.clock
+
+    def _moments(self, which: NDArray[np.intp]) -> Array:
+        """1, x and the lower triangle of x x' of some records (r,), times w, (r, moments)."""
+        rows = self.rows[which]
+        high, low = np.tril_indices(rows.shape[1])
+        return np.hstack([np.ones_like(rows[:, :1]), rows, rows[:, high] * rows[:, low]]) * self.hazard[which, None]
+
+    def totals(self, times: Array) -> Array:
+        """See `ModelRecords`."""
+        events = times * self.weight * self.event
+        moments = np.zeros((1 + self._clock.efron, self._clock.cells, self.model.n_moments))
+        for cell, which in enumerate(self._cells):
+            if len(which):
+                of_cell = self._moments(which)
+                moments[0, cell] = times[which] @ of_cell
+                moments[1:, cell] = (times * self.event)[which] @ of_cell
+        ends = np.bincount(self.cell, events, minlength=self._clock.cells)
+        return np.concatenate([events @ self.rows, ends, moments.ravel(), super().totals(times)])
+
+    def through(self, jacobian: Array, exact: bool = False) -> Array:
+        """See `ModelRecords`; always to all digits of the arrays."""
+        own, k = self.model.n_leaving, self.rows.shape[1]
+        ends = k + self._clock.cells
+        found, slopes = super().through(jacobian[:, own:]), jacobian[:, :own].astype(self.rows.dtype)
+        events = self.weight * self.event
+        found += events[:, None] * (self.rows @ slopes[:, :k].T + slopes[:, k + self.cell].T)
+        shape = (len(jacobian), 1 + self._clock.efron, self._clock.cells, self.model.n_moments)
+        of_cells = slopes[:, ends:].reshape(shape)
+        for cell, which in enumerate(self._cells):
+            if len(which):
+                of_cell = self._moments(which)
+                found[which] += of_cell @ of_cells[:, 0, cell].T
+                if self._clock.efron:
+                    found[which] += self.event[which, None] * (of_cell @ of_cells[:, 1, cell].T)
+        return found
+
+
 def _squares(forms: Array) -> Iterator[tuple[NDArray[np.intp], Array, Array]]:
     """Sums of squares that quadratic forms (q, K, K) are: in turn, of some of them (r,), a value (r,) and a vector (r,
     K). By columns, three times at most, while the largest element is nearly on the diagonal; by eigenvectors else.
@@ -199,10 +263,14 @@ def records_of_model(model: Model, codes: Records) -> ModelRecords:
     if model.offset:
         eta += model.offset[1][level_in(model.offset[0], codes)][:, None]
     weight = _times(model.masks, model.weight, codes)
+    nothing = (np.zeros((len(codes), 0)), np.zeros((len(codes), 0, 0)), np.zeros(len(codes)))
     if model.family == "none":
-        none = np.zeros((len(codes), 0))
-        return ModelRecords(model, none, none, np.zeros((len(codes), 0, 0)), np.zeros(len(codes)), levels, weight)
+        return ModelRecords(model, np.zeros((len(codes), 0)), *nothing, levels, weight)
     y = model.response[level_in(model.place, codes)]
+    if model.clock:
+        hazard = np.exp(np.minimum(eta[:, 0], _LARGEST)) * weight
+        cell = np.where(weight != 0.0, model.clock.cell[level_in(model.clock.joint, codes)], 0)
+        return LeavingRecords(model, rows, *nothing, levels, weight, hazard, y, cell)
     return ModelRecords(model, rows, *_derivatives(model.family, y, eta), levels, weight)
 
 

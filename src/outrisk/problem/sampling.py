@@ -70,10 +70,8 @@ def _of_model(part: ModelPart, codes: Records) -> Array:
     def chunks() -> Iterator[ModelRecords]:  # seen anew each time, as all of them take much memory
         return (records_of_model(part.model, codes[at : at + _CHUNK]) for at in range(0, len(codes), _CHUNK))
 
-    totals = np.sum([chunk.totals(np.ones(len(chunk.weight))) for chunk in chunks()], axis=0)
-    information = np.zeros((0, 0))
-    if part.model.n_score and not part.model.information:
-        information = np.sum([chunk.information(chunk.weight) for chunk in chunks()], axis=0)
+    sums = [chunk.summed(np.ones(len(chunk.weight))) for chunk in chunks()]
+    totals, information = (np.sum(each, axis=0) for each in zip(*sums, strict=True))
     jacobian = part.map.jacobian(totals, information)
     squares = np.sum([(chunk.through(jacobian) ** 2).sum(axis=0) for chunk in chunks()], axis=0)
     return np.where(squares > 0.0, np.sqrt(squares), np.nan)

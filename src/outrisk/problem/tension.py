@@ -94,9 +94,7 @@ def _of_tallies(part: TallyPart, codes: Records, low: Array, high: Array, number
 
 def _of_model(part: ModelPart, codes: Records, numbers: Positions) -> Array:
     records = records_of_model(part.model, codes)
-    within = part.model.n_score and not part.model.information
-    information = records.information(records.weight) if within else np.zeros((0, 0))
-    return records.through(part.map.jacobian(records.totals(np.ones(len(codes))), information)[numbers])
+    return records.through(part.map.jacobian(*records.summed(np.ones(len(codes))))[numbers])
 
 
 def compared(refits: Sequence[Refit], stop: str, conflicts: Conflicts | None = None) -> Iterator[Compared]:

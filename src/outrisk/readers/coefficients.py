@@ -13,13 +13,14 @@ class Coefficients:
     """A regression as a program prints it.
 
     rows: (name, texts by part of `BY_TERM`) of each coefficient. bases: names of reference levels that are listed.
-    single: texts of n, log_likelihood, pseudo_r2, r2. exponentiated: estimates and limits are exp(b); errors_of_ratios:
-    standard errors are those of exp(b), as Stata prints. significant: digits of numbers from 10,000 on (0: all).
-    own_digits: each number shows its own precision. exact: decimals that numbers at full precision are good for.
-    profiled: the confidence limits are not estimate +- a multiple of the standard error.
+    single: texts of n, events, log_likelihood, pseudo_r2, r2. exponentiated: estimates and limits are exp(b);
+    errors_of_ratios: standard errors are those of exp(b), as Stata prints. significant: digits of numbers from 10,000
+    on (0: all). own_digits: each number shows its own precision. exact: decimals that numbers at full precision are
+    good for. profiled: the confidence limits are not estimate +- a multiple of the standard error.
     kind, response: where the table says. last_reference: of counted contrasts (SPSS), the last level by default.
     robust: how the standard errors were computed, if not the plain way: they are then left out.
     outcomes, base: of a mnlogit, the outcome that each row's equation is of, and the base (see `equations_of`).
+    status, event, ties: of a Cox model, who has the event, the level of that which counts, and how ties are taken.
     """
 
     rows: tuple[tuple[str, Mapping[str, str]], ...]
@@ -39,3 +40,6 @@ class Coefficients:
     comma: bool = False
     outcomes: tuple[str, ...] = ()
     base: str = ""
+    status: str = ""
+    event: str = ""
+    ties: str = ""

@@ -13,10 +13,10 @@ from outrisk.codebook import MISSING
 from outrisk.errors import OutputError
 from outrisk.microdata import MISSING_VALUES, Microdata, coded, gaps_of
 from outrisk.outputs.base import Array
+from outrisk.outputs.regression.design import quoted
 from outrisk.outputs.tables.counted import TOTAL
 from outrisk.outputs.tables.frequencies import Frequencies
 from outrisk.problem.released import half_digit
-from outrisk.readers.fitted import quoted
 
 Normalize = Literal["all", "index", "columns"]
 _SHOW: dict[Normalize, str] = {"all": "proportions", "index": "row_percentages", "columns": "column_percentages"}

@@ -9,7 +9,7 @@ from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.outputs.base import Subset
 from outrisk.outputs.regression.regression import Regression
-from outrisk.outputs.regression.regression_entry import RegressionEntry
+from outrisk.outputs.regression.regression_entry import CoxEntry, RegressionEntry
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.equations import ALONE, equations_of, same_terms
 from outrisk.readers.printed_regression import parts_of, printed_decimals, with_values
@@ -28,6 +28,8 @@ def entry_of_coefficients(
         raise OutputError(f"{place}: there are no coefficients in it")
     if table.kind and table.kind != entry.kind:
         raise OutputError(f"{place}: the table is of a {table.kind}, the output says kind: {entry.kind}; correct it")
+    if isinstance(entry, CoxEntry):
+        entry = _of_table(table, entry)
     response = _response(table, entry, codebook, place)
     names = _variables(entry, codebook, response)
     terms = [read_term(name, codebook, names, place) for name, _ in table.rows]
@@ -48,6 +50,13 @@ def entry_of_coefficients(
         written = [(table.rows[row][0], terms[row]) for row in rows]
         order += [None if at is None else rows[at] for at in _order(built, written, codebook, names, place)]
     return with_values(table, model, built, order, place)
+
+
+def _of_table(table: Coefficients, entry: CoxEntry) -> CoxEntry:
+    """The entry with the status, its event and the ties of the table, where it does not say them itself."""
+    said = {name: getattr(table, name) for name in ("status", "event", "ties")}
+    new = {name: text for name, text in said.items() if text and name not in entry.model_fields_set}
+    return CoxEntry.model_validate(entry.model_dump(exclude_unset=True) | new)
 
 
 def _check_once(written: Sequence[tuple[str, Term]], place: str) -> None:
@@ -111,7 +120,8 @@ def _model(
         changes["exponentiate"] = True
     changes["decimals"] = printed_decimals(table, entry, changes["release"])
     if not entry.formula and not entry.terms:
-        changes |= {"formula": formula_of(response, terms, bases, codebook, place), "response": ""}
+        constant = () in terms or isinstance(entry, CoxEntry)  # whose constant is none of its coefficients
+        changes |= {"formula": formula_of(response, terms, bases, constant, codebook, place), "response": ""}
         return _changed(entry, changes)
     plain = entry.model_copy(
         update={"values": None, "release": ("coefficients",), "decimals": 4, "exponentiate": False}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from keyword import iskeyword
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from outrisk.errors import OutputError
 from outrisk.grammar import named_in
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array
+from outrisk.outputs.regression.design import quoted
 from outrisk.outputs.regression.regression import Regression
 
 _MODELS = {"Logit": "logit", "Probit": "probit", "Poisson": "poisson", "OLS": "ols", "WLS": "ols", "MNLogit": "mnlogit"}
@@ -48,7 +48,7 @@ def read_fit(fit: Any, records: pd.DataFrame, given: Mapping[str, Any], place: s
     weighted = not np.all(weights == 1.0)
     if getattr(model, "formula", None) is None or offset.any() or weighted:
         records = fitted_on(model, records, str(given.get("where", "")), place)
-    entry["formula"] = _formula(model, records, place)
+    entry["formula"] = formula_of_fit(model, records, place)
     if offset.any():
         entry["offset"] = _expression(offset, records, f"{place}: the offset of the fit is")
     if weighted:
@@ -151,7 +151,8 @@ def _kind(model: Any, place: str) -> str:
     )
 
 
-def _formula(model: Any, records: pd.DataFrame, place: str) -> str:
+def formula_of_fit(model: Any, records: pd.DataFrame, place: str) -> str:
+    """The formula that a model was given, as formulaic reads it; of arrays, one whose design has their columns."""
     formula = getattr(model, "formula", None)
     if formula is None:
         return _formula_of_arrays(model, records, place)
@@ -171,7 +172,7 @@ def _formula_of_arrays(model: Any, records: pd.DataFrame, place: str) -> str:
             f"{place}: the response of the fit is no column of the data, record by record; {_advice('')}; or fit it by "
             "a formula"
         )
-    terms, dummies = ["0"], dict[str, list[Any]]()
+    terms, dummies = ["1" if type(model).__name__ == "PHReg" else "0"], dict[str, list[Any]]()
     for values, name in zip(np.asarray(model.exog, dtype=float).T, model.exog_names, strict=True):
         column = column_of(values, str(name), records.drop(columns=response))
         if np.all(values == 1.0):
@@ -268,11 +269,6 @@ def _expression(values: Array, records: pd.DataFrame, what: str) -> str:
     if column is None:
         raise OutputError(f"{what} no column of the data, nor the logarithm of one; add it to them")
     return f"log({quoted(column)})"
-
-
-def quoted(name: str) -> str:
-    """A column's name as an expression has it."""
-    return name if name.isidentifier() and not iskeyword(name) else f"`{name}`"
 
 
 def _plain(value: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from outrisk.errors import OutputError
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.regression_entry import RegressionEntry
-from outrisk.outputs.regression.release import NUMBERS
+from outrisk.outputs.regression.release import COUNTS, NUMBERS
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.printed_number import Printed, as_given, decimals_of, is_undefined, read_printed
 
@@ -39,7 +39,7 @@ def printed_decimals(table: Coefficients, entry: RegressionEntry, parts: Sequenc
         return entry.decimals
     found = {}
     for part in parts:
-        if part == "n":
+        if part in COUNTS:
             continue
         sources = ("lower", "upper") if part == "confidence_limits" else (part,)
         texts = [texts.get(each, "") for _, texts in table.rows for each in sources] + [table.single.get(part, "")]
@@ -81,9 +81,9 @@ def _value(
             raise OutputError(f"{place}: no value for {label}; say with 'release' what is released")
         raise OutputError(f"{place}: the value of {label} is {text[:40]!r}, which is not a number")
     decimals = int(built.decimals[at])
-    if part == "n":
+    if part in COUNTS:
         if found.value % 1 or found.value < 1:
-            raise OutputError(f"{place}: the number of records is {text!r}; it is a whole number from 1")
+            raise OutputError(f"{place}: the {label} is {text!r}; it is a whole number from 1")
         return found.value
     if part == "standard_errors" and table.errors_of_ratios and row is not None:
         return _error_of_b(found, table, row)

@@ -1,4 +1,6 @@
-"""Coefficients out of R: `broom::tidy` and `coef(summary())` as CSV, of nnet::multinom too; a summary of lm or glm."""
+"""Coefficients out of R: `broom::tidy` and `coef(summary())` as CSV, of nnet::multinom too; a summary of lm or glm; a
+coxph of the package survival, printed or summarised.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from outrisk.errors import OutputError
-from outrisk.readers.coefficients import Coefficients
+from outrisk.readers.coefficients import BY_TERM, Coefficients
 from outrisk.readers.printed_number import read_printed
 from outrisk.readers.source import Source
 
@@ -25,6 +27,10 @@ _COLUMNS = {
     "conf.high": "upper",
 }
 _PRINTED = re.compile(r"\s*Estimate\s+Std\. Error\s+(z value|t value)\s+(Pr\(>\|[zt]\|\))")
+_HAZARDS = re.compile(r"\s*coef\s+exp\(coef\)\s+se\(coef\)\s+(robust se\s+)?z\s+(?:Pr\(>\|z\|\)|p)\s*$")
+_SURV = re.compile(
+    r"Surv\(\s*(?:time\s*=\s*)?([\w.]+)\s*,\s*(?:event\s*=\s*)?([\w.]+)\s*(?:==\s*[\"']?([^\"')]+?)[\"']?\s*)?\)"
+)
 _CLOSE = 0.02  # of a statistic, beside what estimate and standard error give
 _SKEW = 0.002  # of a standard error, by which limits lie unevenly about their estimate where no rounding does it
 _OF_MULTINOM = 3  # decimals: nnet stops its search within about 2e-4 of the maximum
@@ -32,11 +38,19 @@ _OF_MULTINOM = 3  # decimals: nnet stops its search within about 2e-4 of the max
 
 def recognises(source: Source) -> bool:
     """Whether it has a header with an estimate and a standard error, or is a matrix of outcomes by terms."""
-    return _printed(source) is not None or (bool(source.grid) and _is_header(source.grid[0])) or _is_matrix(source)
+    return (
+        any(_HAZARDS.match(line) for line in source.lines)
+        or _printed(source) is not None
+        or (bool(source.grid) and _is_header(source.grid[0]))
+        or _is_matrix(source)
+    )
 
 
 def read(source: Source, model: int | None = None) -> Coefficients:
     """Coefficients by term; estimates that are exp(b) are known by their statistics."""
+    hazards = [number for number, line in enumerate(source.lines) if _HAZARDS.match(line)]
+    if hazards:
+        return _of_coxph(source, hazards)
     at = _printed(source)
     if at is None and _is_matrix(source):
         return _matrix(source)
@@ -70,6 +84,39 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         comma=source.comma and at is None,
         kind="mnlogit" if outcomes else "",
         outcomes=outcomes,
+    )
+
+
+def _of_coxph(source: Source, heads: Sequence[int]) -> Coefficients:
+    """A coxph as R prints it; hazard ratios and their limits, which follow from the coefficients, are passed over."""
+    if len(heads) > 1:
+        raise OutputError(f"{source.name}: it has {len(heads)} tables of coefficients; give each output its own text")
+    head = _HAZARDS.match(source.lines[heads[0]])
+    assert head is not None
+    parts = ("coefficients", "exp", "standard_errors", *(("robust",) if head[1] else ()), "statistic", "p_values")
+    rows = [
+        (name, {part: text for part, text in texts.items() if part in BY_TERM})
+        for name, texts in _printed_rows(source.lines[heads[0] + 1 :], parts)
+    ]
+    if not rows:
+        raise OutputError(f"{source.name}: it has a header and no coefficients")
+    counts = re.search(r"\bn=\s*(\d+)(?:\s*,\s*number of events=\s*(\d+))?", source.text)
+    surv = _SURV.search(source.text)
+    ties = re.search(r"\b(?:ties|method)\s*=\s*[\"'](efron|breslow|exact)", source.text)
+    if ties and ties[1] == "exact":
+        raise OutputError(f"{source.name}: ties are taken exactly, which is not known; fit it by ties = 'efron'")
+    return Coefficients(
+        tuple(rows),
+        single={part: text for part, text in zip(("n", "events"), counts.groups(), strict=True) if text}
+        if counts
+        else {},
+        own_digits=True,
+        kind="cox",
+        response=surv[1] if surv else "",
+        robust="robust" if head[1] else "",
+        status=surv[2] if surv else "",
+        event=(surv[3] or "") if surv else "",
+        ties=ties[1] if ties else "efron",
     )
 
 
@@ -110,22 +157,20 @@ def _printed(source: Source) -> int | None:
     return next((number for number, line in enumerate(source.lines) if _PRINTED.match(line)), None)
 
 
-def _printed_rows(lines: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
+def _printed_rows(
+    lines: Sequence[str], parts: Sequence[str] = ("coefficients", "standard_errors", "statistic", "p_values")
+) -> list[tuple[str, dict[str, str]]]:
+    """Name and texts by part of the rows below a header."""
     rows = []
     for line in lines:
         text = re.sub(r"<\s+", "<", line).rstrip()
         if not text.strip() or text.startswith("---"):
             break
         text = re.sub(r"\s+(\*{1,3}|\.)$", "", text)
-        parts = text.rsplit(None, 4)
-        if len(parts) < 5:
+        name, *cells = text.rsplit(None, len(parts))
+        if len(cells) < len(parts):
             break
-        rows.append(
-            (
-                parts[0].strip(),
-                dict(zip(("coefficients", "standard_errors", "statistic", "p_values"), parts[1:], strict=True)),
-            )
-        )
+        rows.append((name.strip(), dict(zip(parts, cells, strict=True))))
     return rows
 
 

@@ -11,9 +11,10 @@ from outrisk.readers.source import Source
 
 _RULE = re.compile(r"^-{5,}\+-{10,}\s*$")
 _HEAD = re.compile(
-    r"\|\s*(?:Robust\s*)?(Coefficient|Coef\.|Odds ratio|IRR|RRR|exp\(b\))\s+(?:std\. err\.|Std\. Err\.)", re.I
+    r"\|\s*(?:Robust\s*)?(Coefficient|Coef\.|Odds ratio|IRR|RRR|Haz\. ratio|exp\(b\))\s+(?:std\. err\.|Std\. Err\.)",
+    re.I,
 )
-_RATIOS = ("odds ratio", "irr", "rrr", "exp(b)")
+_RATIOS = ("odds ratio", "irr", "rrr", "haz. ratio", "exp(b)")
 _KINDS = (
     (r"^\s*Logistic regression", "logit"),
     (r"^\s*Multinomial logistic regression", "mnlogit"),
@@ -21,9 +22,11 @@ _KINDS = (
     (r"^\s*Poisson regression", "poisson"),
     (r"^\s*Source \|\s+SS", "ols"),
     (r"^\s*Linear regression", "ols"),
+    (r"^\s*(?:Stratified )?Cox regression", "cox"),
 )
 _FACTS = {
-    "n": r"Number of obs\s*=\s*([\d,]+)",
+    "n": r"(?:Number of obs|No\. of subjects)\s*=\s*([\d,]+)",
+    "events": r"No\. of failures\s*=\s*([\d,]+)",
     "log_likelihood": r"^(?!Iteration).*Log (?:pseudo)?likelihood\s*=\s*(-?[\d.,]+)",
     "pseudo_r2": r"Pseudo R2\s*=\s*([\d.]+)",
     "r2": r"(?<!Adj )R-squared\s*=\s*([\d.]+)",
@@ -75,11 +78,23 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         own_digits=True,
         level=float(level[1]) / 100 if level else 0.95,
         kind=kind,
-        response=lines[heads[0]].partition("|")[0].strip(),
+        response="" if kind == "cox" else lines[heads[0]].partition("|")[0].strip(),
         robust="robust" if re.search(r"\bRobust\b", above) else "",
         outcomes=tuple(outcomes),
         base=base,
+        ties=_ties(text, source.name) if kind == "cox" else "",
     )
+
+
+def _ties(text: str, place: str) -> str:
+    """How a Cox regression takes ties; OutputError where it is a way that is not known."""
+    said = re.search(r"Cox regression (?:with|--) (.+?)(?: method for ties)?\s*$", text, re.M | re.I)
+    word = said[1].casefold() if said else "no ties"
+    if word not in ("breslow", "efron", "no ties"):
+        raise OutputError(
+            f"{place}: ties are taken by '{said[1] if said else word}', which is not known; fit it by efron"
+        )
+    return "breslow" if word == "no ties" else word
 
 
 def _rows_of_log(lines: Sequence[str], equations: bool) -> Iterator[tuple[str, str, list[str]]]:

@@ -17,26 +17,40 @@ _COLUMNS = {
     "std.err.": "standard_errors",
     "p>|z|": "p_values",
     "p>|t|": "p_values",
+    "log hr": "coefficients",
+    "log hr se": "standard_errors",
 }
 _SINGLE = {
     "no. observations": "n",
+    "sample size": "n",
+    "num. events": "events",
     "log-likelihood": "log_likelihood",
     "pseudo r-squ.": "pseudo_r2",
     "pseudo r-squared": "pseudo_r2",
     "r-squared": "r2",
 }
-_KINDS = {"logit": "logit", "probit": "probit", "ols": "ols", "poisson": "poisson", "mnlogit": "mnlogit"}
+_KINDS = {
+    "logit": "logit",
+    "probit": "probit",
+    "ols": "ols",
+    "poisson": "poisson",
+    "mnlogit": "mnlogit",
+    "ph reg": "cox",
+    "ph": "cox",
+}
 _FAMILIES = {"binomial": "logit", "gaussian": "ols", "poisson": "poisson"}
+_HAZARDS = re.compile(r"log HR\s+log HR SE\s+HR\s+t\s+P>\|t\|\s+\[0\.\d+\s+0\.\d+\]\s*$")  # limits are of HR
 _LABELS = r"Dep\. Variable|Dependent Variable|Model Family|Link Function|Model|No\. Observations|Covariance Type|"
+_LABELS += r"Sample size|Num\. events|Ties|"
 _PAIR = re.compile(rf"(?<!Adj\. )(?<!Df )\b({_LABELS}Log-Likelihood|Pseudo R-squ(?:\.|ared)|R-squared):\s+(\S+)")
 _LIMIT = re.compile(r"\[?(0\.\d+)\]?")
 
 
 def recognises(source: Source) -> bool:
-    """Whether the text has a table with `coef` and `std err`."""
-    return any(re.search(r"\bcoef\b\.?\W+std\s?\.?err\b", line, re.I) for line in source.lines) or any(
-        _header(row) for table in source.tables for row in table
-    )
+    """Whether the text has a table with `coef` and `std err`, or one of log hazard ratios."""
+    return any(
+        re.search(r"\bcoef\b\.?\W+std\s?\.?err\b", line, re.I) or _HAZARDS.search(line) for line in source.lines
+    ) or any(_header(row) for table in source.tables for row in table)
 
 
 def read(source: Source, model: int | None = None) -> Coefficients:
@@ -50,7 +64,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     header = [cell.strip().casefold() for cell in rows[at[0]]]
     limits = [number for number, cell in enumerate(header) if _LIMIT.fullmatch(cell)]
     names = {number: _COLUMNS[cell] for number, cell in enumerate(header) if cell in _COLUMNS}
-    if len(limits) == 2:
+    if len(limits) == 2 and "log hr" not in header:
         names |= dict(zip(limits, ("lower", "upper"), strict=True))
     found, outcomes = [], list[str]()
     for number, start in enumerate(at):
@@ -71,6 +85,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         response=facts.get("dep. variable", facts.get("dependent variable", "")),
         robust="" if robust == "nonrobust" else robust,
         outcomes=tuple(outcomes) if kind == "mnlogit" else (),
+        ties=facts.get("ties", "").casefold(),
     )
 
 
@@ -101,7 +116,7 @@ def _joined(row: list[str], width: int) -> list[str]:
 
 def _header(row: Sequence[str]) -> bool:
     cells = [cell.strip().casefold() for cell in row]
-    return bool({"coef", "coef."} & set(cells)) and bool({"std err", "std.err."} & set(cells))
+    return bool({"coef", "coef.", "log hr"} & set(cells)) and bool({"std err", "std.err.", "log hr se"} & set(cells))
 
 
 def _rows(source: Source) -> Iterator[list[str]]:
@@ -119,7 +134,11 @@ def _printed_rows(lines: Sequence[str]) -> Iterator[list[str]]:
     width = 0
     for line in lines:
         text = re.sub(r"[─━═-]{5,}|={5,}", "", line).rstrip()
-        if re.search(r"\bcoef\b\.?\s+std\s?\.?err", text, re.I):
+        if _HAZARDS.search(text):
+            cells = re.split(r"\s{2,}", re.sub(r"(?<=\S)\s+(?!HR|SE)", "  ", text.strip()))
+            width = len(cells)
+            yield ["", *cells]
+        elif re.search(r"\bcoef\b\.?\s+std\s?\.?err", text, re.I):
             before, coef, after = re.split(r"(?i)\b(coef\b\.?)", text, maxsplit=1)
             cells = re.split(r"\s{2,}", f"{coef}{re.sub(r'(?i)std err', 'std err', after.rstrip())}")
             width = len(cells)

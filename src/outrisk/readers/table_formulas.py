@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import keyword
 import re
 from collections.abc import Sequence
 
@@ -13,6 +12,7 @@ from formulaic.parser.types import Token
 
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
+from outrisk.outputs.regression.design import quoted
 from outrisk.readers.term_names import Term
 
 
@@ -26,9 +26,12 @@ def levels_in(terms: Sequence[Term]) -> dict[str, set[str]]:
     return found
 
 
-def formula_of(response: str, terms: Sequence[Term], bases: Sequence[Term], codebook: Codebook, place: str) -> str:
-    """The formula whose design has these terms; OutputError where they leave a reference level open."""
-    constant = () in terms
+def formula_of(
+    response: str, terms: Sequence[Term], bases: Sequence[Term], constant: bool, codebook: Codebook, place: str
+) -> str:
+    """The formula whose design has these terms, and perhaps a constant; OutputError where they leave a reference level
+    open.
+    """
     categories: dict[str, str] = {}
     listed = levels_in(bases)
     for name, present in levels_in(terms).items():
@@ -37,7 +40,7 @@ def formula_of(response: str, terms: Sequence[Term], bases: Sequence[Term], code
         if said:
             missing = said[:1]
         if len(missing) > 1 or (constant and not missing and (name, "") not in _mains(terms)):
-            what = f"none of {', '.join(missing)}" if missing else "every level, and a constant"
+            what = f"none of {', '.join(missing)}" if missing else "every level, and there is a constant"
             raise OutputError(
                 f"{place}: the table has {what} of {name}: which level is the reference, it does not say; give the "
                 f"output a formula with C({name}, Treatment(reference=...))"
@@ -59,11 +62,6 @@ def formula_of(response: str, terms: Sequence[Term], bases: Sequence[Term], code
 
 def _mains(terms: Sequence[Term]) -> set[tuple[str, str]]:
     return {term[0] for term in terms if len(term) == 1}
-
-
-def quoted(name: str) -> str:
-    """A variable's name in a formula, in backticks where it must be."""
-    return name if name.isidentifier() and not keyword.iskeyword(name) else f"`{name}`"
 
 
 def with_levels(formula: str, name: str, reference: str, without: Sequence[str], codebook: Codebook, place: str) -> str:

@@ -27,7 +27,13 @@ from outrisk.readers.survival_table import entry_of_survival_table
 from outrisk.readers.term_names import read_term
 
 _SUFFIXES = {"standard error": "standard_errors", "p-value": "p_values", "exp(b)": "coefficients"}
-_SINGLE = {"number of records": "n", "log-likelihood": "log_likelihood", "pseudo-R2": "pseudo_r2", "R2": "r2"}
+_SINGLE = {
+    "number of records": "n",
+    "number of events": "events",
+    "log-likelihood": "log_likelihood",
+    "pseudo-R2": "pseudo_r2",
+    "R2": "r2",
+}
 
 
 class Reader(Protocol):

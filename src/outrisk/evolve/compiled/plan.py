@@ -224,10 +224,11 @@ class _Flat:
         own = [FAMILIES[block.family], equations, columns]
         own += [len(terms), at, len(extras), at + sum(map(len, terms))]
         own += [block.n_score if block.information else -1, likelihood if block.likelihood else -1]
-        own += [likelihood + int(block.likelihood), response, self.n_forms, n_numbers, self.n_residuals, int(binned)]
-        own += self._whole(block, n_numbers)
-        entries = equations * design + 1 + sum(term[3] for term in extras)
-        entries += (equations * design) * (equations * design + 1) // 2 if block.information else 0
+        own += [block.size - block.n_extra, response, self.n_forms, n_numbers, self.n_residuals, int(binned)]
+        own += [*self._whole(block, n_numbers), self._clock(block)]
+        products = (equations * design) * (equations * design + 1) // 2
+        entries = equations * design + 1 + sum(term[3] for term in extras) + products * int(block.information)
+        entries += (1 + block.clock.efron) * (1 + design + products) if block.clock else 0
         self.most_design, self.most_entries = max(self.most_design, design + 1), max(self.most_entries, entries)
         self.most_equations = max(self.most_equations, equations)
         self.most_numbers = max(self.most_numbers, n_numbers)
@@ -244,6 +245,19 @@ class _Flat:
         at = self.n_profiles
         self.n_profiles += profiles * n_numbers
         return [self._joint(joint_over(together, self.sizes)), at]
+
+    def _clock(self, block: Model) -> int:
+        """Address of a model's clock; -1 where it has none."""
+        if block.clock is None:
+            return -1
+        laid = [
+            self._joint(block.clock.joint),
+            self._floats(block.clock.cell.astype(np.float64)),
+            block.clock.cells,
+            block.clock.efron,
+        ]
+        self.code += laid
+        return len(self.code) - len(laid)
 
     def _term(self, term: Term, coefficients: Array) -> list[int]:
         """Sparse design rows, padded with zeros to one width."""

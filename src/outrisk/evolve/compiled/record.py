@@ -10,6 +10,7 @@ import numpy as np
 from outrisk.evolve.compiled.kept_code import entry as entry
 from outrisk.evolve.compiled.layout import (
     CELL,
+    CLOCK,
     COLUMNS,
     EQUATIONS,
     EXTRA,
@@ -40,10 +41,12 @@ inline = inner(error_model="numpy", forceinline=True)  # a call for each record 
 # A plain False or 1 as an argument is a type of its own, for which a function is compiled again.
 NO, ONE = np.bool_(False), np.int64(1)
 
-NONE, OLS, LOGIT, PROBIT, POISSON = (FAMILIES[name] for name in ("none", "ols", "logit", "probit", "poisson"))
+NONE, OLS, LOGIT, PROBIT, POISSON, COX = (
+    FAMILIES[name] for name in ("none", "ols", "logit", "probit", "poisson", "cox")
+)
 SPREAD = np.uint64(0x9E3779B97F4A7C15)  # an odd multiplier that carries every bit to the highest ones
 _FAR = -30.0  # a normal tail beyond this is taken by its asymptote
-_LARGEST = 50.0  # of the exponent of a Poisson mean
+_LARGEST = 50.0  # of the exponent of a Poisson mean, or of a hazard
 _SQRT2, _LOG_SQRT_2PI = math.sqrt(2.0), 0.5 * math.log(2.0 * math.pi)
 
 
@@ -210,9 +213,8 @@ def design_of(code, floats, design_cols, design_vals, b, codes, i, eta, x_cols, 
 @inline
 def only_score(code, b):
     """Whether MODEL b has one equation and no other totals than its score: then score_of does, and much faster."""
-    return (
-        code[b + EQUATIONS] == 1 and code[b + INFORMATION] < 0 and code[b + LIKELIHOOD] < 0 and code[b + EXTRAS] == 0
-    )
+    alone = code[b + INFORMATION] < 0 and code[b + LIKELIHOOD] < 0 and code[b + EXTRAS] == 0 and code[b + CLOCK] < 0
+    return alone and code[b + EQUATIONS] == 1
 
 
 @inline
@@ -239,6 +241,46 @@ def score_of(code, floats, flags, design_cols, design_vals, b, codes, i, eta, re
     return share * residual[0], total
 
 
+@inline
+def moments_of(first, k, length, weight, x_cols, x_vals, cols, vals, filled):
+    """`weight` times 1, x and x x' of a design row with k columns, to totals from `first` on (see entries_of)."""
+    cols[filled], vals[filled] = first, weight
+    filled += 1
+    for a in range(length):
+        product = weight * x_vals[a]
+        cols[filled], vals[filled] = first + 1 + x_cols[a], product
+        filled += 1
+        for c in range(a + 1):
+            high = max(x_cols[a], x_cols[c])
+            cols[filled] = first + 1 + k + high * (high + 1) // 2 + min(x_cols[a], x_cols[c])
+            vals[filled] = product * x_vals[c]
+            filled += 1
+    return filled
+
+
+@jit
+def leaving_of(
+    code, floats, design_cols, design_vals, b, codes, i, share, eta, x_cols, x_vals, cols, vals, filled
+):
+    """What record i adds to the totals of Cox MODEL b, times `share` (see entries_of)."""
+    length = design_of(code, floats, design_cols, design_vals, b, codes, i, eta, x_cols, x_vals)
+    k, clock = code[b + COLUMNS], code[b + CLOCK]
+    event = share * floats[code[b + RESPONSE] + level_of(code, code[b + PLACE], codes, i)]
+    cell, cells = int(floats[code[clock + 1] + level_of(code, code[clock], codes, i)]), code[clock + 2]
+    for a in range(length):
+        cols[filled], vals[filled] = x_cols[a], event * x_vals[a]
+        filled += 1
+    cols[filled], vals[filled] = k + cell, event
+    filled += 1
+    weight, moments = math.exp(min(eta[0], _LARGEST)), 1 + k + k * (k + 1) // 2
+    first = k + cells + moments * cell
+    filled = moments_of(first, k, length, share * weight, x_cols, x_vals, cols, vals, filled)
+    if code[clock + 3]:
+        first += moments * cells
+        filled = moments_of(first, k, length, event * weight, x_cols, x_vals, cols, vals, filled)
+    return filled
+
+
 @jit
 def entries_of(
     code, floats, flags, design_cols, design_vals, b, codes, i, sign, eta, residual, curvature, x_cols, x_vals, cols,
@@ -250,7 +292,11 @@ def entries_of(
     share = sign * share_of(code, floats, flags, b, codes, i)
     if share == 0.0:
         return filled
-    if code[b + FAMILY] != NONE:
+    if code[b + FAMILY] == COX:
+        filled = leaving_of(
+            code, floats, design_cols, design_vals, b, codes, i, share, eta, x_cols, x_vals, cols, vals, filled,
+        )
+    elif code[b + FAMILY] != NONE:
         equations, k = code[b + EQUATIONS], code[b + COLUMNS]
         length = design_of(code, floats, design_cols, design_vals, b, codes, i, eta, x_cols, x_vals)
         y = floats[code[b + RESPONSE] + level_of(code, code[b + PLACE], codes, i)]

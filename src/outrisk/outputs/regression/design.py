@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -194,6 +195,13 @@ def read_number(codebook: Codebook, output: str, what: str, text: str) -> Side:
     if len(side.columns) != 1 or side.categories:
         raise OutputError(f"output '{output}': {what}: {text!r} is not a number for each record, as log(months) is")
     return side
+
+
+def quoted(name: str) -> str:
+    """A variable's name in a formula: in backticks where it must be, as formulaic then takes it for one elsewhere in
+    the formula too (`a` in 'contr.treatment').
+    """
+    return name if name.isidentifier() and not keyword.iskeyword(name) else f"`{name}`"
 
 
 def _parsed(codebook: Codebook, output: str, what: str, text: str, formula: str) -> Any:

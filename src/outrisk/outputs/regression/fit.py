@@ -47,7 +47,7 @@ class Sample:
 def fit_ols(sample: Sample, has_constant: bool) -> Summary | None:
     """A linear regression by statsmodels' OLS, or WLS with weights; None where the design is collinear."""
     weights = {} if sample.weights is None else {"weights": sample.weights}
-    with _of_one_size(sample.design) as (scaled, scale), np.errstate(all="ignore"):
+    with of_one_size(sample.design) as (scaled, scale), np.errstate(all="ignore"):
         if not scale.all() or np.linalg.eigvalsh(scaled.T @ scaled / len(scaled))[0] < _COLLINEAR:
             return None
         fit = (WLS if weights else OLS)(sample.response, scaled, hasconst=has_constant, **weights).fit()
@@ -65,7 +65,7 @@ def fit_likelihood(kind: Kind, sample: Sample, start: Array | None = None, null:
     observed information. `start` (K,) only sets where the iterations begin. The pseudo-R2 (McFadden's) is that of the
     same model with a constant alone, fitted if `null`.
     """
-    with _of_one_size(sample.design) as (scaled, scale):
+    with of_one_size(sample.design) as (scaled, scale):
         if not scale.all():
             return None
         scaled_sample = Sample(sample.response, scaled, sample.offset, sample.weights)
@@ -80,7 +80,7 @@ def fit_likelihood(kind: Kind, sample: Sample, start: Array | None = None, null:
             if parameters is None or not np.isfinite(parameters).all():
                 continue
             information = _information(model, parameters)
-            if _identified(scaled_sample, information):
+            if identified(scaled_sample, information):
                 covariance = np.linalg.inv(information)
                 likelihood = _log_likelihood(model, parameters)
                 pseudo = 1.0 - likelihood / null_log_likelihood(kind, sample) if null else np.nan
@@ -98,7 +98,7 @@ def null_log_likelihood(kind: Kind, sample: Sample) -> float:
 
 
 @contextmanager
-def _of_one_size(design: Array) -> Iterator[tuple[Array, Array]]:
+def of_one_size(design: Array) -> Iterator[tuple[Array, Array]]:
     """Columns of about one size, as statsmodels' stopping rule and ridge take them to be, and what they are divided by:
     0 for a column of zeros. In place, as a copy takes as much memory again; by powers of two, so that they are to the
     bit what they were in the end.
@@ -146,7 +146,7 @@ def _log_likelihood(model: Any, parameters: Array) -> float:
     return float(model.loglike(parameters, **({"scale": 1.0} if isinstance(model, GLM) else {})))
 
 
-def _identified(sample: Sample, information: Array) -> bool:
+def identified(sample: Sample, information: Array) -> bool:
     """Whether the records determine every coefficient: collinear or separated ones can pass for converged."""
     weights, X = sample.counts, sample.design
     values, vectors = np.linalg.eigh((X.T * weights) @ X / weights.sum())
@@ -183,12 +183,12 @@ def why_not(
         if absent:
             return f"{label} is separated: none of its {rows.sum():,} records has the outcome {absent[0]}; merge it"
         constant = y[rows].min() == y[rows].max() and (kind in ("logit", "probit") or y[rows].max() == 0)
-        if constant and kind in ("logit", "probit", "poisson"):
+        if constant and kind in ("logit", "probit", "poisson", "cox"):
             return (
                 f"{label} is separated: the response is {y[rows][0]:g} in all {rows.sum():,} of its records; "
                 "merge it with another level"
             )
-    with _of_one_size(design) as (scaled, _):
+    with of_one_size(design) as (scaled, _):
         rank = int((np.linalg.eigvalsh(scaled.T @ scaled / len(scaled)) > _COLLINEAR).sum())
     if rank < design.shape[1]:
         return f"its {design.shape[1]} columns are collinear (rank {rank}); drop a term, or centre a power of a number"

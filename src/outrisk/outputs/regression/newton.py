@@ -16,7 +16,7 @@ from outrisk.problem.algebra import invert
 from outrisk.problem.formulas import Estimates, ModelSays
 
 _EMPTY = 1e-3  # a column with less information than this share of one record's counts as without records
-_SINGLE = ("n", "log_likelihood", "residual_sd", "r2", "pseudo_r2")  # estimates of the model, not of a coefficient
+_SINGLE = ("n", "events", "log_likelihood", "residual_sd", "r2", "pseudo_r2")  # of the model, not of a coefficient
 _RIDGE = 1e-11  # least eigenvalue of the scaled information that is told from 0
 
 
@@ -134,7 +134,8 @@ class Newton:
             likelihood = value + gain / 2.0
             null, _ = self._null(totals)
             pseudo = 1.0 - likelihood / null if null != 0.0 else np.nan
-            return Summary(b, error, np.inf, n, likelihood, pseudo, np.nan, np.nan)
+            events = self._get(totals, "events")
+            return Summary(b, error, np.inf, n, likelihood, pseudo, np.nan, np.nan, events)
         rss, df = self._residual(totals, gain), n - self._n_coefficients
         total, _ = self._total(totals)
         with np.errstate(all="ignore"):
@@ -171,7 +172,8 @@ class Newton:
                 likelihood = value + gain / 2.0
                 null, change = self._null(totals)
                 pseudo = -(likelihood - fit.log_likelihood / np.float64(null) * change) / np.float64(null)
-                return Summary(coefficients, error, zero, n, likelihood, pseudo, zero, zero)
+                events = self._unit("events", m)
+                return Summary(coefficients, error, zero, n, likelihood, pseudo, zero, zero, events)
             rss, of_rss = self._residual(totals, float(totals[:K] @ step)), value - gain
             s, df, count = np.float64(fit.residual_sd), np.float64(fit.df), np.float64(fit.n)
             of_s = (of_rss / df - rss / df**2 * n) / (2.0 * s)
@@ -179,7 +181,7 @@ class Newton:
             likelihood = likelihood + self._unit("log_weight", m)
             total, of_total = self._total(totals)
             r2 = -(of_rss - rss / np.float64(total) * of_total) / np.float64(total)
-            return Summary(coefficients, error * s + np.outer(root, of_s), n, n, likelihood, zero, r2, of_s)
+            return Summary(coefficients, error * s + np.outer(root, of_s), n, n, likelihood, zero, r2, of_s, zero)
 
     def _unit(self, name: str, m: int) -> Array:
         unit = np.zeros(m)
@@ -232,9 +234,9 @@ def _estimates(kind: Kind, fit: Summary, inverse: Array) -> tuple[Array, Summary
     """Large-sample covariance of estimates, and the derivatives in them of all that a fit says.
 
     The estimates: K coefficients, K standard errors (for ols those of the design alone, free of s), n, then the
-    log-likelihood and pseudo-R2, or for ols s and R2. Standard errors a and b covary as if the design were normal:
-    se_a se_b r_ab^2 / 2n with r_ab the correlation of their coefficients (inverse Wishart distribution). n varies as a
-    count, the log-likelihood by its own size.
+    log-likelihood and pseudo-R2 (of a Cox model the number of events), or for ols s and R2. Standard errors a and b
+    covary as if the design were normal: se_a se_b r_ab^2 / 2n with r_ab the correlation of their coefficients (inverse
+    Wishart distribution). n and the number of events vary as counts, the log-likelihood by its own size.
     """
     K = len(fit.coefficients)
     n = max(float(np.nan_to_num(fit.n)), 1.0)
@@ -246,19 +248,20 @@ def _estimates(kind: Kind, fit: Summary, inverse: Array) -> tuple[Array, Summary
     covariance = np.zeros((2 * K + 3, 2 * K + 3))
     covariance[:K, :K] = inverse * dispersion**2
     covariance[K : 2 * K, K : 2 * K] = inverse**2 / np.outer(root, root) / (2.0 * n)
-    last = (
+    varies = (
         [s**2 / (2.0 * n), 4.0 * abs(r2) * (1.0 - r2) ** 2 / n]
         if kind == "ols"
-        else [abs(value), (1.0 - pseudo) ** 2 / n]
+        else [abs(value), max(float(fit.events), 1.0) if kind == "cox" else (1.0 - pseudo) ** 2 / n]
     )
-    covariance[range(2 * K, 2 * K + 3), range(2 * K, 2 * K + 3)] = [n, *last]
+    covariance[range(2 * K, 2 * K + 3), range(2 * K, 2 * K + 3)] = [n, *varies]
     unit, zero = np.eye(2 * K + 3), np.zeros(2 * K + 3)
     of_b, of_se, of_n, first, second = unit[:K], unit[K : 2 * K], unit[2 * K], unit[2 * K + 1], unit[2 * K + 2]
     if kind != "ols":
-        return covariance, Summary(of_b, of_se, zero, of_n, first, second, zero, zero)
+        last = (zero, zero, zero, second) if kind == "cox" else (second, zero, zero, zero)
+        return covariance, Summary(of_b, of_se, zero, of_n, first, *last)
     of_se = s * of_se + np.outer(root, first)
     likelihood = -n / s * first if s > 0 else zero
-    return covariance, Summary(of_b, of_se, zero, of_n, likelihood, zero, second, first)
+    return covariance, Summary(of_b, of_se, zero, of_n, likelihood, zero, second, first, zero)
 
 
 def inverse_of(information: Array, largest: Array) -> Array:

@@ -50,12 +50,16 @@ class Regression(Common):
     def __post_init__(self) -> None:
         self.release.checked(self.name, self.kind)
         for option, given, kinds in (
-            ("event", self.event, ("logit", "probit")),
+            ("event", self.event, ("logit", "probit", "cox")),
             ("base", self.base, ("mnlogit",)),
             ("offset", self.offset, ("poisson",)),
         ):
             if given and self.kind not in kinds:
                 raise OutputError(f"output '{self.name}': '{option}' goes with {' and '.join(kinds)}, not {self.kind}")
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """OutputError where there is no such model over the codebook."""
         _ = self._tables
 
     @cached_property
@@ -222,9 +226,7 @@ class Regression(Common):
 
     def _numbers(self, sample: Sample, frame: pd.DataFrame, start: Array | None) -> Array:
         """The numbers of a sample, of the records of a frame."""
-        K = len(self.coefficients)
-        begin = None if start is None else self.release.coefficients(np.asarray(start, dtype=float), K)
-        begin = begin if begin is not None and np.isfinite(begin).all() else None
+        begin = self.release.begin(start, len(self.coefficients))
         if self.kind == "ols":
             fit = fit_ols(sample, self._tables.has_constant)
         elif self._is_plain_wrong(sample):

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import keyword
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.outputs.base import Entry, Level
+from outrisk.outputs.regression.cox import Cox
+from outrisk.outputs.regression.design import quoted
+from outrisk.outputs.regression.hazards import Ties
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.release import DECIMALS, NUMBERS, Number, Release
+from outrisk.outputs.smooth import derivatives as smooth
+
+_SURV = re.compile(r"\s*Surv\(\s*(`[^`]+`|[\w.]+)\s*,\s*([\w.]+)\s*\)\s*~\s*(.+)", re.DOTALL)
 
 
 def _decimals(given: object) -> object:
@@ -90,7 +96,7 @@ def formula_of_terms(
                 raise OutputError(
                     f"output '{name}': '{term}' is numeric and has no reference; make it categorical in the codebook"
                 )
-            parts.append(_quoted(term))
+            parts.append(quoted(term))
             labels.append(term)
             continue
         base = str(reference.get(term, variable.values[0]))
@@ -98,22 +104,15 @@ def formula_of_terms(
             raise OutputError(
                 f"output '{name}': reference {base!r} is not a level of '{term}'; levels are {list(variable.values)}"
             )
-        parts.append(f"C({_quoted(term)}, contr.treatment(base={base!r}))")
+        parts.append(f"C({quoted(term)}, contr.treatment(base={base!r}))")
         labels += [f"{term}_{level}" for level in variable.values if level != base]
-    return f"{_quoted(response)} ~ " + " + ".join(parts), labels
-
-
-def _quoted(name: str) -> str:
-    """A variable's name in a formula: in backticks where it must be, as formulaic then takes it for one elsewhere in
-    the formula too (`a` in 'contr.treatment').
-    """
-    return name if name.isidentifier() and not keyword.iskeyword(name) else f"`{name}`"
+    return f"{quoted(response)} ~ " + " + ".join(parts), labels
 
 
 class RegressionEntry(Entry):
     """A regression in a study file: a formula, or response and terms; and what is released of it."""
 
-    positional = ("formula",)
+    positional: ClassVar[tuple[str, ...]] = ("formula",)
 
     kind: Literal["logit", "probit", "poisson", "ols", "mnlogit"]
     formula: str = ""
@@ -142,16 +141,58 @@ class RegressionEntry(Entry):
         formula, labels = self.formula, None
         if self.response:
             formula, labels = formula_of_terms(codebook, name, self.response, self.terms, self.reference)
-        built = Regression(
+        built = self._built(codebook, name, formula)
+        return [built if labels is None else labelled(built, labels[-len(built.columns) :])]
+
+    def _built(self, codebook: Codebook, name: str, formula: str) -> Regression:
+        release = Release(self.release, self.decimals, self.level, self.exponentiate)
+        options = (self.where, self.event, self.base, self.offset, self.weight)
+        return Regression(codebook, name, self.kind, formula, release, *options)
+
+
+class CoxEntry(RegressionEntry):
+    """A Cox model in a study file: a formula with the time as its response (or Surv(time, status)), or response and
+    terms; who has the event; and what is released of it.
+    """
+
+    positional: ClassVar[tuple[str, ...]] = ("formula", "status")
+
+    kind: Literal["cox"]  # type: ignore[assignment]
+    status: str = ""
+    strata: smooth.Names = ()
+    ties: Ties = "efron"
+    base: Literal[""] = Field(default="", exclude=True)
+    offset: Literal[""] = Field(default="", exclude=True)
+    weight: Literal[""] = Field(default="", exclude=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_surv(cls, given: Any) -> Any:
+        """Surv(time, status) on the left, as R writes it, is the time on the left and a status."""
+        formula = given.get("formula") if isinstance(given, dict) else None
+        found = _SURV.fullmatch(formula) if isinstance(formula, str) else None
+        if found is None:
+            return given
+        time, status, rest = found.groups()
+        if given.get("status", status) != status:
+            raise ValueError(f"status: {given['status']!r}, but the formula has Surv({time}, {status}); keep one")
+        return given | {"formula": f"{time} ~ {rest}", "status": status}
+
+    def _built(self, codebook: Codebook, name: str, formula: str) -> Regression:
+        if "status" not in self.model_fields_set:
+            raise OutputError(
+                f"output '{name}': say with 'status' which variable tells who had the event; '' if nobody is censored"
+            )
+        release = Release(self.release, self.decimals, self.level, self.exponentiate)
+        return Cox(
             codebook,
             name,
-            self.kind,
+            "cox",
             formula,
-            Release(self.release, self.decimals, self.level, self.exponentiate),
+            release,
             self.where,
             self.event,
-            self.base,
-            self.offset,
-            self.weight,
+            status=self.status,
+            strata=self.strata,
+            ties=self.ties,
         )
-        return [built if labels is None else labelled(built, labels)]

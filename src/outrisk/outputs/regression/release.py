@@ -16,13 +16,14 @@ from outrisk.outputs.base import Array
 from outrisk.problem.formulas import ModelSays
 from outrisk.problem.released import half_digit
 
-Kind = Literal["logit", "probit", "poisson", "ols", "mnlogit"]
+Kind = Literal["logit", "probit", "poisson", "ols", "mnlogit", "cox"]
 Number = Literal[
     "coefficients",
     "standard_errors",
     "confidence_limits",
     "p_values",
     "n",
+    "events",
     "log_likelihood",
     "pseudo_r2",
     "r2",
@@ -32,8 +33,10 @@ NUMBERS: tuple[Number, ...] = get_args(Number)
 DECIMALS = 4
 STEEPEST = 1e30  # of a derivative
 INFERENCE: tuple[Number, ...] = ("standard_errors", "confidence_limits", "p_values")
+COUNTS: tuple[Number, ...] = ("n", "events")
 _SINGLE: dict[Number, str] = {
     "n": "number of records",
+    "events": "number of events",
     "log_likelihood": "log-likelihood",
     "pseudo_r2": "pseudo-R2",
     "r2": "R2",
@@ -57,6 +60,7 @@ class Summary:
     pseudo_r2: float | Array
     r2: float | Array
     residual_sd: float | Array
+    events: float | Array = np.nan  # of a Cox model
 
 
 @dataclass(frozen=True)
@@ -64,8 +68,9 @@ class Release:
     """Parts of a regression that are released.
 
     `parts` name them (their order in the output is that of `NUMBERS`); `decimals` are the printed digits, one number
-    or one a part (4 where none is given; n has none). `level` is that of the confidence limits. With `exponentiate`
-    coefficients and limits are printed as exp(b): odds ratios, rate ratios; standard errors stay those of b.
+    or one a part (4 where none is given; numbers of records and events have none). `level` is that of the confidence
+    limits. With `exponentiate` coefficients and limits are printed as exp(b): odds ratios, rate ratios, hazard ratios;
+    standard errors stay those of b.
     """
 
     parts: tuple[Number, ...] = ("coefficients",)
@@ -75,13 +80,9 @@ class Release:
 
     def checked(self, output: str, kind: Kind) -> Release:
         """Itself; OutputError for parts that a regression of this kind does not have, or that contradict each other."""
-        refused = {
-            "logit": ("r2", "residual_sd"),
-            "probit": ("r2", "residual_sd"),
-            "poisson": ("r2", "residual_sd"),
-            "mnlogit": ("r2", "residual_sd"),
-            "ols": ("pseudo_r2",),
-        }[kind]
+        refused = {"ols": ("pseudo_r2", "events"), "cox": ("pseudo_r2", "r2", "residual_sd")}.get(
+            kind, ("r2", "residual_sd", "events")
+        )
         known = [part for part in NUMBERS if part not in refused]
         wrong = [part for part in self.parts if part not in known]
         if wrong:
@@ -129,7 +130,7 @@ class Release:
         found = []
         for part, place in self.layout(K):
             given = self.decimals.get(part, DECIMALS) if isinstance(self.decimals, Mapping) else self.decimals
-            found += [0 if part == "n" else given] * (place.stop - place.start)
+            found += [0 if part in COUNTS else given] * (place.stop - place.start)
         return np.array(found, dtype=np.int64)
 
     def coefficients(self, values: Array, K: int) -> Array:
@@ -139,6 +140,11 @@ class Release:
         if not self.exponentiate:
             return np.array(values[:K], dtype=float)
         return np.asarray(np.log(np.where(values[:K] > 0.0, values[:K], half_digit(self.digits(K))[:K] / 2.0)))
+
+    def begin(self, values: Array | None, K: int) -> Array | None:
+        """The coefficients b (K,) to begin with, where published numbers (k,) tell all of them."""
+        begin = None if values is None else self.coefficients(np.asarray(values, dtype=float), K)
+        return begin if begin is not None and np.isfinite(begin).all() else None
 
     def shown(self, coefficients: Array) -> Array:
         """Coefficients b, or limits of them, as they are printed: exp(b) with `exponentiate`."""
@@ -302,7 +308,7 @@ class Release:
                     (most < 0.0) | ((least > 1.0) & np.isfinite(least)),
                     "a p-value lies between 0 and 1: correct it",
                 )
-            elif part == "n":
+            elif part in COUNTS:
                 refuse(part, (most < 1.0) | ((least == most) & (least % 1 != 0)), "it is a whole number from 1")
             elif part in ("r2", "pseudo_r2"):
                 refuse(part, least > 1.0, "it is at most 1")

@@ -40,7 +40,7 @@ class Tables:
     @cached_property
     def has_constant(self) -> bool:
         """Whether the columns of some term add up to a constant, so that R2 is about the mean."""
-        return any(_spans_one(term.rows) for term in self.terms)
+        return any(spans_one(term.rows) for term in self.terms)
 
     def part(self, published: Array) -> ModelPart:
         """Totals at published numbers (k,), and the way back to these."""
@@ -147,6 +147,7 @@ class Tables:
         return spread_rows(Term(table[0], np.zeros(1, np.int64), table[1][:, None]), joint, self.codebook.sizes)[:, 0]
 
 
-def _spans_one(rows: Array) -> bool:
+def spans_one(rows: Array) -> bool:
+    """Whether columns (levels, k) add up to a constant."""
     ones = np.ones(len(rows))
     return bool(np.allclose(rows @ np.linalg.lstsq(rows, ones)[0], ones))

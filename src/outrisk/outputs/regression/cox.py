@@ -1,0 +1,240 @@
+"""Released Cox models: log hazard ratios, or hazard ratios, with what is printed beside them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import get_args
+
+import numpy as np
+import pandas as pd
+
+from outrisk.codebook import format_value
+from outrisk.errors import OutputError
+from outrisk.microdata import Microdata
+from outrisk.outputs.base import Array, joint_for, support_frame
+from outrisk.outputs.regression.design import Side, quoted, read_formula
+from outrisk.outputs.regression.hazards import Durations, Ties, fit_hazards, why_no_hazards
+from outrisk.outputs.regression.newton import Newton
+from outrisk.outputs.regression.regression import Regression
+from outrisk.outputs.regression.response import NumberResponse, Response
+from outrisk.outputs.regression.risk_sets import RiskSets
+from outrisk.outputs.regression.totals import spans_one
+from outrisk.problem.blocks import Clock, Joint, Model, Term
+from outrisk.problem.released import ModelPart
+
+MOST = 6_000_000  # totals times published numbers: what one search keeps of each takes 50 MB
+_CONSTANT = "Intercept"
+
+
+@dataclass(frozen=True)
+class Cox(Regression):
+    """A Cox model of a formula, whose response is the time until the event or the end of follow-up.
+
+    `status` is the variable that says who has the event, `event` its value that counts as one (1, or the last of two
+    levels); without one nobody is censored. `strata` are variables: records that differ in these are not compared. `ties`
+    between times are Efron's or Breslow's. Standard errors are model-based, from the information. There is no weight
+    and no late entry.
+    """
+
+    status: str = ""
+    strata: tuple[str, ...] = ()
+    ties: Ties = "efron"
+
+    def __post_init__(self) -> None:
+        if self.ties not in get_args(Ties):
+            raise OutputError(f"output '{self.name}': ties: {self.ties!r} is not one of {list(get_args(Ties))}")
+        for what, names in (("status", self._of_status), ("strata", self.strata)):
+            unknown = next((each for each in names if each not in self.codebook), None)
+            if unknown is not None:
+                raise OutputError(
+                    f"output '{self.name}': {what}: no variable '{unknown}'; variables are {self.codebook.names}"
+                )
+        super().__post_init__()
+
+    def _prepare(self) -> None:
+        self._check_time()
+        size, numbers = self._model.size, len(self.labels)
+        if size * numbers > MOST:
+            raise OutputError(
+                f"output '{self.name}': {len(self.columns):,} columns at {self._n_strata * len(self._times):,} times "
+                f"make {size:,} totals for {numbers:,} published numbers, which are too many; band '{self._time}'"
+            )
+
+    def _check_time(self) -> None:
+        """OutputError unless the response is a variable of times, which is nothing else in the model."""
+        if self._time not in self.codebook or not self.codebook[self._time].numeric:
+            raise OutputError(
+                f"output '{self.name}': the response '{self._time}' is no numeric variable; it is the time until the "
+                "event or the end of follow-up: derive one"
+            )
+        if self._times.min() < 0:
+            raise OutputError(
+                f"output '{self.name}': '{self._time}' takes the value {format_value(self._times.min())}; "
+                "times are 0 or more"
+            )
+        design = self._sides[1].variables
+        others = (self._time, *self._of_status, *self.strata)
+        twice = [each for each in others if each in design or others.count(each) > 1]
+        if twice:
+            raise OutputError(
+                f"output '{self.name}': '{twice[0]}' is in the model twice; time, status, strata and terms are "
+                "different variables"
+            )
+        if not self.columns:
+            raise OutputError(f"output '{self.name}': formula {self.formula!r} has no terms; a Cox model needs one")
+        if any(spans_one(term.rows) for term in self._terms):
+            raise OutputError(
+                f"output '{self.name}': formula {self.formula!r} has a constant among its columns, and a Cox model has "
+                "none; leave out '0 +' or '- 1'"
+            )
+
+    @property
+    def _of_status(self) -> tuple[str, ...]:
+        return (self.status,) if self.status else ()
+
+    @cached_property
+    def _sides(self) -> tuple[NumberResponse, Side]:
+        left, right = read_formula(self.codebook, self.name, self.formula)
+        return NumberResponse(left), right
+
+    @cached_property
+    def _event(self) -> Response | None:
+        """Who has the event; None: everybody."""
+        if not self.status:
+            return None
+        return Response(read_formula(self.codebook, self.name, f"{quoted(self.status)} ~ 1")[0], self.event)
+
+    @property
+    def _time(self) -> str:
+        return str(next(iter(self._sides[0].side.formula)))
+
+    @cached_property
+    def _times(self) -> Array:
+        """Every time that can occur."""
+        return np.array(self.codebook[self._time].values, dtype=np.float64)
+
+    @cached_property
+    def _n_strata(self) -> int:
+        return math.prod(len(self.codebook[name].values) for name in self.strata)
+
+    @cached_property
+    def variables(self) -> list[str]:
+        """Codebook variables of the analysis (without `where`), in codebook order."""
+        used = {*self._sides[1].variables, self._time, *self._of_status, *self.strata}
+        return [name for name in self.codebook.names if name in used]
+
+    @property
+    def columns(self) -> list[str]:
+        """Design columns as formulaic names them, but for the constant."""
+        return [name for name in self._sides[1].columns if name != _CONSTANT]
+
+    @property
+    def notes(self) -> str:
+        """The model in words."""
+        parts = [
+            super().notes,
+            self._event.notes if self._event else "nobody censored",
+            f"strata of {', '.join(self.strata)}" if self.strata else "",
+            f"ties as {self.ties.title()}'s",
+        ]
+        return "; ".join(part for part in parts if part)
+
+    @cached_property
+    def _terms(self) -> tuple[Term, ...]:
+        """Terms but for the constant. Columns that are nowhere 0 are taken from the middle of their range, which
+        changes no number, but keeps hazards in the range of numbers.
+        """
+        names = self._sides[1].columns
+        place = np.cumsum([name != _CONSTANT for name in names]) - 1
+        found = []
+        for term in self._sides[1].terms():
+            some = [at for at, column in enumerate(term.columns) if names[column] != _CONSTANT]
+            if some:
+                rows = term.rows[:, some]
+                low, high = rows.min(axis=0), rows.max(axis=0)
+                rows = rows - np.where(low * high > 0.0, (low + high) / 2.0, 0.0)
+                found.append(Term(term.joint, place[term.columns[some]], rows))
+        return tuple(found)
+
+    @cached_property
+    def _model(self) -> Model:
+        """At coefficients of 0."""
+        self._check_left_out(self._sides[1])
+        joint = joint_for(self.codebook, [*self.strata, self._time], self.name)
+        frame = support_frame(self.codebook, joint)
+        cell = np.zeros(joint.size, np.int64)
+        for name in [*self.strata, self._time]:
+            values = pd.Index(self.codebook[name].values)
+            cell = cell * len(values) + values.get_indexer(pd.Index(frame[name]))
+        cell[frame.isna().any(axis=1).to_numpy()] = -1
+        every = Term(Joint((), (), 1), np.zeros(1, np.int64), np.ones((1, 1)))
+        return Model(
+            "cox",
+            np.zeros((1, len(self.columns))),
+            *(self._event.table() if self._event else (Joint((), (), 1), np.ones(1))),
+            self._terms,
+            extra=(every,),
+            masks=self._subset.masks() + self._complete,
+            clock=Clock(joint, cell, self._n_strata * len(self._times), self.ties == "efron"),
+        )
+
+    @cached_property
+    def _largest(self) -> Array:
+        largest = np.zeros(len(self.columns))
+        for term in self._terms:
+            largest[term.columns] = np.maximum(np.abs(term.rows).max(axis=0), 1e-12)
+        return largest
+
+    def parts(self, values: Array) -> tuple[ModelPart, ...]:
+        """What makes the risk sets at its published coefficients, and the way back to its numbers."""
+        published = np.asarray(values, dtype=float)
+        return (self._part(published, self.release.coefficients(published, len(self.columns))),)
+
+    def _part(self, published: Array, coefficients: Array) -> ModelPart:
+        K = len(coefficients)
+        n = K * (K + 3) // 2 + 1  # after score, information and log-likelihood
+        extra = {"records": n, "events": n + 1}
+        newton = Newton("cox", coefficients, published, self.release, self._largest, extra, True, True)
+        way = RiskSets(newton, self._n_strata, len(self._times), self.ties == "efron")
+        errors = dict(self.release.layout(K)).get("standard_errors", slice(0, 0))
+
+        def at(others: Array) -> ModelPart:
+            return self._part(np.concatenate([self.release.shown(others), published[K:]]), others)
+
+        model = replace(self._model, coefficients=coefficients[None, :])
+        return ModelPart(model, way, len(published), tuple(range(errors.start, errors.stop)), way.estimates, at)
+
+    def sample(self, data: Microdata) -> tuple[Durations, pd.DataFrame]:
+        """Times, design, events and strata of the records that count, and these records."""
+        frame = self._subset.select(data.frame())[self.variables].dropna()
+        if frame.empty:
+            raise self._no_records
+        time, design = self._sides
+        some = [at for at, name in enumerate(design.columns) if name != _CONSTANT]
+        stratum = np.zeros(len(frame), np.int64)
+        for name in self.strata:
+            values = pd.Index(self.codebook[name].values)
+            stratum = stratum * len(values) + values.get_indexer(pd.Index(frame[name]))
+        event = self._event.of(frame) if self._event else np.ones(len(frame))
+        matrix = design.matrix(frame)[:, some]
+        return Durations(time.of(frame), matrix, np.zeros(len(frame)), event=event, stratum=stratum), frame
+
+    def _numbers(self, sample: Durations, frame: pd.DataFrame, start: Array | None) -> Array:  # type: ignore[override]
+        begin = self.release.begin(start, len(self.columns))
+        fit = fit_hazards(sample, self.ties, begin)
+        if fit is None:
+            reason = why_no_hazards(sample, self._column_labels, self._groups(frame))
+            raise OutputError(f"output '{self.name}': {reason}")
+        return self.release.numbers(fit)
+
+    def check(self, low: Array, high: Array) -> None:
+        """OutputError for numbers that no Cox model has, and for coefficients that were withheld."""
+        super().check(low, high)
+        untold = np.flatnonzero(np.isneginf(low[: len(self.columns)]) & np.isposinf(high[: len(self.columns)]))
+        if len(untold):
+            raise OutputError(
+                f"output '{self.name}': {self.labels[untold[0]]} is withheld; all coefficients of a Cox model are "
+                "needed: give its value, or leave the term out"
+            )
