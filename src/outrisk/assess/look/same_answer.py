@@ -8,9 +8,10 @@ import numpy as np
 
 from outrisk.appetite import Appetite
 from outrisk.assess.look.finding import SHOWN, Found, named, people, plural
-from outrisk.assess.look.told import Flags, Told, told_by, told_by_curves
+from outrisk.assess.look.told import Flags, Told, complete, told_by, told_by_curves
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
+from outrisk.outputs.regression.cox import Cox
 from outrisk.outputs.smooth.survival import Survival
 from outrisk.outputs.tables.frequencies import Frequencies
 
@@ -19,13 +20,18 @@ def same_answer(output: Output, data: Microdata, appetite: Appetite, target: str
     """For each variable of a table: the groups, by all its other variables, in which everybody has one value of it.
 
     Whoever knows the other values of a person in the table learns this one for certain. So it is with the event of
-    survival curves (of two values) that tell how many had it at a time, and how many were last seen then.
+    survival curves (of two values) that tell how many had it at a time, and how many were last seen then; and where a
+    Cox model is of nobody who had it not.
     """
     if isinstance(output, Frequencies):
         yield from in_table(told_by(output, data), output.name, output.by, output.where)
     elif isinstance(output, Survival) and len(data.codebook[output.event].values) == 2:
         way_out = "Publish fewer times, so that people between two of them have and have not had the event."
         yield from in_table(told_by_curves(output, data), output.name, [output.event], output.where, way_out)
+    elif isinstance(output, Cox) and {"n", "events"} <= set(output.release.parts) and output.status:
+        told = Told.whole(data, [output.status], complete(data, output.where, output.name, output.variables))
+        if len(data.codebook[output.status].values) == 2:
+            yield from in_table(told, output.name, [output.status], output.where, "Leave its numbers of people out.")
 
 
 def in_table(told: Told, output: str, names: Sequence[str], where: str = "", way_out: str = "") -> Iterator[Found]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import get_args
@@ -13,16 +14,20 @@ import pandas as pd
 from outrisk.codebook import format_value
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, joint_for, support_frame
+from outrisk.outputs.base import Array, joint_for, record_counts, support_frame
+from outrisk.outputs.counts_first import CountsFirst
 from outrisk.outputs.regression.design import Side, quoted, read_formula
 from outrisk.outputs.regression.hazards import Durations, Ties, fit_hazards, why_no_hazards
 from outrisk.outputs.regression.newton import Newton
 from outrisk.outputs.regression.regression import Regression
+from outrisk.outputs.regression.release import COUNTS
 from outrisk.outputs.regression.response import NumberResponse, Response
 from outrisk.outputs.regression.risk_sets import RiskSets
 from outrisk.outputs.regression.totals import spans_one
-from outrisk.problem.blocks import Clock, Joint, Model, Term
-from outrisk.problem.released import ModelPart
+from outrisk.problem.analysis import RecordCounts
+from outrisk.problem.blocks import Clock, Joint, Model, Tally, Term
+from outrisk.problem.counts import Counts, middle
+from outrisk.problem.released import ModelPart, Part, Released, TallyPart
 
 MOST = 6_000_000  # totals times published numbers: what one search keeps of each takes 50 MB
 _CONSTANT = "Intercept"
@@ -33,9 +38,9 @@ class Cox(Regression):
     """A Cox model of a formula, whose response is the time until the event or the end of follow-up.
 
     `status` is the variable that says who has the event, `event` its value that counts as one (1, or the last of two
-    levels); without one nobody is censored. `strata` are variables: records that differ in these are not compared. `ties`
-    between times are Efron's or Breslow's. Standard errors are model-based, from the information. There is no weight
-    and no late entry.
+    levels); without one nobody is censored. `strata` are variables: records that differ in these are not compared.
+    `ties` between times are Efron's or Breslow's. Standard errors are model-based, from the information. There is no
+    weight and no late entry.
     """
 
     status: str = ""
@@ -106,6 +111,11 @@ class Cox(Regression):
             return None
         return Response(read_formula(self.codebook, self.name, f"{quoted(self.status)} ~ 1")[0], self.event)
 
+    @cached_property
+    def _event_table(self) -> tuple[Joint, Array]:
+        """1 where a record has the event, over the support of the status."""
+        return self._event.table() if self._event else (Joint((), (), 1), np.ones(1))
+
     @property
     def _time(self) -> str:
         return str(next(iter(self._sides[0].side.formula)))
@@ -173,7 +183,7 @@ class Cox(Regression):
         return Model(
             "cox",
             np.zeros((1, len(self.columns))),
-            *(self._event.table() if self._event else (Joint((), (), 1), np.ones(1))),
+            *self._event_table,
             self._terms,
             extra=(every,),
             masks=self._subset.masks() + self._complete,
@@ -205,6 +215,44 @@ class Cox(Regression):
 
         model = replace(self._model, coefficients=coefficients[None, :])
         return ModelPart(model, way, len(published), tuple(range(errors.start, errors.stop)), way.estimates, at)
+
+    def counts(self, low: Array, high: Array) -> Iterable[RecordCounts]:
+        """The number of records, and of those with the event where the status has two levels."""
+        yield from record_counts(self.labels, "number of records", low, high)
+        labels = ["number of records", "number of events"]
+        if not all(label in self.labels for label in labels) or not self.status:
+            return
+        variable, (_, y) = self.codebook[self.status], self._event_table
+        if len(variable.values) == 2:
+            n, events = (self.labels.index(label) for label in labels)
+            nobody = np.zeros(variable.size - 2)
+            without = low[n] - high[events], high[n] - low[events]
+            ends = (np.where(y[:2] == 1.0, each[events], rest) for each, rest in zip((low, high), without, strict=True))
+            yield RecordCounts((self.status,), *(np.append(end, nobody) for end in ends))
+
+    def counts_first(self, low: Array, high: Array, proves: bool = False) -> Released | None:
+        """Its numbers of records and of events as counts in tables, and then the others; None where it has none."""
+        layout = dict(self.release.layout(len(self.columns)))
+        counts = [part for part in COUNTS if part in layout and np.isfinite(low[layout[part]]).all()]
+        if not counts:
+            return None
+        joint, y = self._event_table
+        everybody = Tally(Joint((), (), 1), 1, masks=self._model.masks)
+        events = Tally(joint, 1, np.where(y == 1.0, 0, -1).astype(np.int32), masks=self._model.masks)
+        blocks = tuple(everybody if part == "n" else events for part in counts)
+        of = np.array([layout[part].start for part in counts])
+        others = np.setdiff1d(np.arange(len(low)), of)
+        rest = replace(self, release=self.release.without(counts))
+        made: tuple[Part, ...] = (
+            TallyPart(blocks, Counts(np.arange(len(of))), len(of)),
+            *rest.parts(middle(low, high)[others]),
+        )
+        places = np.append(of, others)
+        names = tuple(self.labels[at] for at in places)
+        output = CountsFirst(
+            self.codebook, self.name, self, made, places, np.full(len(low), -1), names, importance=self.importance
+        )
+        return Released(output, output.at(low), output.at(high), made, places)
 
     def sample(self, data: Microdata) -> tuple[Durations, pd.DataFrame]:
         """Times, design, events and strata of the records that count, and these records."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, get_args
 
@@ -112,6 +112,13 @@ class Release:
                 found.append((part, slice(at, at + length)))
                 at += length
         return found
+
+    def without(self, parts: Collection[Number]) -> Release:
+        """The same without some of its parts."""
+        decimals = self.decimals
+        if isinstance(decimals, Mapping):
+            decimals = {part: digits for part, digits in decimals.items() if part not in parts}
+        return replace(self, parts=tuple(part for part in self.parts if part not in parts), decimals=decimals)
 
     def labels(self, names: Sequence[str]) -> list[str]:
         """One label a published number; `names` are those of the coefficients."""

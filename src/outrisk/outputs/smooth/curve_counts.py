@@ -9,14 +9,14 @@ is a cell of a table; in which group a record is, when its time was, and whether
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, Common, joint_for
+from outrisk.outputs.base import Array, joint_for
+from outrisk.outputs.counts_first import CountsFirst
 from outrisk.problem.blocks import Tally
 from outrisk.problem.counts import Counts
 from outrisk.problem.released import ROUNDING, Part, Released, TallyPart, half_digit
@@ -28,53 +28,6 @@ Counted = tuple[
     Tally, NDArray[np.int64], NDArray[np.int64]
 ]  # of each cell the number, and the one it is less by, or -1
 _COUNTS = ("at risk", "events")
-
-
-@dataclass(frozen=True)
-class CountsFirst(Common):
-    """Survival curves with numbers of records first, `made` of these parts: each number is the one at `of` (k,), less
-    the one at `less` (k,) where that is not -1; whether events were `implied` and not released.
-    """
-
-    curves: Survival
-    made: tuple[Part, ...]
-    of: NDArray[np.int64]
-    less: NDArray[np.int64]
-    implied: bool
-    kind = "survival"
-
-    @property
-    def labels(self) -> list[str]:
-        """What each number is of."""
-        names = self.curves.labels
-        if self.implied:
-            names = [f"{name} by survival and at risk" if name.endswith("events") else name for name in names]
-        return [
-            names[of] if less < 0 else f"{names[of]}, but for those of {names[less]}"
-            for of, less in zip(self.of, self.less, strict=True)
-        ]
-
-    @property
-    def decimals(self) -> NDArray[np.int64]:
-        """As they were printed."""
-        return self.curves.decimals[self.of]
-
-    @property
-    def where(self) -> str:
-        """The records it was computed on."""
-        return self.curves.where
-
-    def parts(self, values: Array) -> tuple[Part, ...]:
-        """Those of all values."""
-        return self.made
-
-    def at(self, numbers: Array) -> Array:
-        """These numbers (k,) of those of the curves."""
-        return np.asarray(numbers[self.of] - np.where(self.less < 0, 0.0, numbers[self.less]))
-
-    def refit(self, data: Microdata, start: Array | None = None) -> Array:
-        """As the refit of the curves has them."""
-        return self.at(self.curves.refit(data))
 
 
 def counts_first(curves: Survival, low: Array, high: Array, proves: bool) -> Released | None:
@@ -103,10 +56,20 @@ def counts_first(curves: Survival, low: Array, high: Array, proves: bool) -> Rel
         parts = (*parts, replace(released.of_columns(columns, curves.decimals[others]), follow=follow))
         of, less = (*of, others), (*less, np.full(len(others), -1))
     places = np.concatenate(of), np.concatenate(less)
-    output = CountsFirst(
-        curves.codebook, curves.name, curves, parts, *places, curves is not released, importance=curves.importance
-    )
+    names = _names(curves, curves is not released, *places)
+    output = CountsFirst(curves.codebook, curves.name, curves, parts, *places, names, importance=curves.importance)
     return Released(output, output.at(low), output.at(high), parts, printed[output.of])
+
+
+def _names(curves: Survival, implied: bool, of: NDArray[np.int64], less: NDArray[np.int64]) -> tuple[str, ...]:
+    """What each number is called; whether events were implied and not released."""
+    names = curves.labels
+    if implied:
+        names = [f"{name} by survival and at risk" if name.endswith("events") else name for name in names]
+    return tuple(
+        names[at] if without < 0 else f"{names[at]}, but for those of {names[without]}"
+        for at, without in zip(of, less, strict=True)
+    )
 
 
 def determined(curves: Survival, low: Array, high: Array) -> Array | None:
