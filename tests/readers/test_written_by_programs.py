@@ -19,6 +19,8 @@ LOGIT = {"kind": "logit", "formula": "affair ~ age + C(religion) + C(occ)"}
 COUNTS = {"kind": "frequencies", "by": ["occ", "religion"]}
 MNLOGIT = {"kind": "mnlogit", "formula": "religion ~ age + C(occ) + children"}
 CURVES = {"kind": "survival", "time": "yrs_married", "event": "affair", "by": ["religion"]}
+COX = {"kind": "cox"}
+HAZARDS = {"kind": "cox", "formula": "Surv(yrs_married, affair) ~ C(religion) + C(occ) + educ"}
 EDUCATION = {"kind": "magnitudes", "value": "educ", "by": ["occ"]}
 BY_R = {  # file, entry, how many numbers it holds
     "tidy": ("tidy.csv", LOGIT, 30),
@@ -36,6 +38,11 @@ BY_R = {  # file, entry, how many numbers it holds
     "multinom, a matrix": ("multinom_coef.csv", MNLOGIT, 24),
     "survfit": ("survfit_tidy.csv", CURVES, 112),  # with standard errors of the cumulative hazard
     "summary of survfit": ("survfit_summary.txt", CURVES, 112),
+    "coxph": ("coxph.txt", COX, 29),
+    "summary of coxph": ("coxph_summary.txt", HAZARDS, 29),
+    "tidy of coxph": ("coxph_tidy.csv", HAZARDS, 45),
+    "hazard ratios": ("coxph_ratios.csv", HAZARDS, 45),
+    "Breslow, strata": ("coxph_breslow.txt", COX, 8),
     "xtabs": ("xtabs.csv", COUNTS, 35),
     "xtabs, long": ("xtabs_long.csv", COUNTS, 24),
     "table, long": ("table_long.csv", COUNTS, 24),

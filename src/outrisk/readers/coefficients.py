@@ -20,7 +20,8 @@ class Coefficients:
     kind, response: where the table says. last_reference: of counted contrasts (SPSS), the last level by default.
     robust: how the standard errors were computed, if not the plain way: they are then left out.
     outcomes, base: of a mnlogit, the outcome that each row's equation is of, and the base (see `equations_of`).
-    status, event, ties: of a Cox model, who has the event, the level of that which counts, and how ties are taken.
+    status, event, strata, ties: of a Cox model, who has the event, the level of that which counts, variables whose
+    levels are not compared, and how ties are taken.
     """
 
     rows: tuple[tuple[str, Mapping[str, str]], ...]
@@ -42,4 +43,5 @@ class Coefficients:
     base: str = ""
     status: str = ""
     event: str = ""
+    strata: tuple[str, ...] = ()
     ties: str = ""

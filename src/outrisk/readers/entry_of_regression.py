@@ -53,9 +53,9 @@ def entry_of_coefficients(
 
 
 def _of_table(table: Coefficients, entry: CoxEntry) -> CoxEntry:
-    """The entry with the status, its event and the ties of the table, where it does not say them itself."""
-    said = {name: getattr(table, name) for name in ("status", "event", "ties")}
-    new = {name: text for name, text in said.items() if text and name not in entry.model_fields_set}
+    """The entry with the status, its event, strata and ties of the table, where it does not say them itself."""
+    said = {name: getattr(table, name) for name in ("status", "event", "strata", "ties")}
+    new = {name: each for name, each in said.items() if each and name not in entry.model_fields_set}
     return CoxEntry.model_validate(entry.model_dump(exclude_unset=True) | new)
 
 

@@ -102,6 +102,7 @@ def _of_coxph(source: Source, heads: Sequence[int]) -> Coefficients:
         raise OutputError(f"{source.name}: it has a header and no coefficients")
     counts = re.search(r"\bn=\s*(\d+)(?:\s*,\s*number of events=\s*(\d+))?", source.text)
     surv = _SURV.search(source.text)
+    strata = re.search(r"\+\s*strata\(([\w.,\s]+)\)", source.text)
     ties = re.search(r"\b(?:ties|method)\s*=\s*[\"'](efron|breslow|exact)", source.text)
     if ties and ties[1] == "exact":
         raise OutputError(f"{source.name}: ties are taken exactly, which is not known; fit it by ties = 'efron'")
@@ -116,6 +117,7 @@ def _of_coxph(source: Source, heads: Sequence[int]) -> Coefficients:
         robust="robust" if head[1] else "",
         status=surv[2] if surv else "",
         event=(surv[3] or "") if surv else "",
+        strata=tuple(re.findall(r"[\w.]+", strata[1])) if strata else (),
         ties=ties[1] if ties else "efron",
     )
 

@@ -40,7 +40,7 @@ _KINDS = {
 }
 _FAMILIES = {"binomial": "logit", "gaussian": "ols", "poisson": "poisson"}
 _HAZARDS = re.compile(r"log HR\s+log HR SE\s+HR\s+t\s+P>\|t\|\s+\[0\.\d+\s+0\.\d+\]\s*$")  # limits are of HR
-_LABELS = r"Dep\. Variable|Dependent Variable|Model Family|Link Function|Model|No\. Observations|Covariance Type|"
+_LABELS = r"Dep\. Variable|Dependent [Vv]ariable|Model Family|Link Function|Model|No\. Observations|Covariance Type|"
 _LABELS += r"Sample size|Num\. events|Ties|"
 _PAIR = re.compile(rf"(?<!Adj\. )(?<!Df )\b({_LABELS}Log-Likelihood|Pseudo R-squ(?:\.|ared)|R-squared):\s+(\S+)")
 _LIMIT = re.compile(r"\[?(0\.\d+)\]?")
