@@ -32,9 +32,8 @@ def page() -> str:
     parts = [HEAD, *map(function, FUNCTIONS), "## Results\n", *map(results, CLASSES)]
     parts.append(
         "## Outputs\n\nObjects for every kind of output, with the arguments of a [study file](files.md);\n"
-        "those before `*` may go without their name. Fitted models of statsmodels (of Cox's `PHReg`,\n"
-        "which is fitted afresh for every data set, to at most 2,000 combinations of values) and tables by\n"
-        "`pandas.crosstab` are taken as they are.\n"
+        "those before `*` may go without their name. Fitted models of statsmodels (Cox's `PHReg`, too)\n"
+        "and tables by `pandas.crosstab` are taken as they are.\n"
     )
     parts += [f"- `outrisk.{name}{arguments(getattr(outrisk, name))}`" for name in kinds()]
     parts += [f"- `outrisk.{name}(...)`: {one_line(getattr(outrisk, name))}" for name in ("Fitted", "Crosstab")]

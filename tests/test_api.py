@@ -471,7 +471,7 @@ def test_a_glm_of_a_known_family_is_that_regression(df):
 
 
 def test_a_model_of_any_other_kind_by_a_function_of_the_session(df, tmp_path):
-    """A Cox model, which has no additive form: its released numbers are those of the fit itself."""
+    """A model by a function, if only of a kind that is known: its released numbers are those of the fit itself."""
 
     def cox(frame):
         fit = PHReg(frame["age"] + 1, frame[["sex"]], status=frame["ill"], ties="breslow").fit()
@@ -501,7 +501,7 @@ def test_a_cox_model_is_read_from_its_fit(df, how):
         fit = PHReg.from_formula("weeks ~ age", df, status=died, **strata).fit()
     settings = QUICK | {"evolve": {"generations": 1}, "folds": [1]}
     result = outrisk.assess(df, fit, keys=["age", "sex"], target="area", **settings)
-    labels = [*fit.model.exog_names, *(f"SE of {name}" for name in fit.model.exog_names)]
+    labels = [*fit.model.exog_names, *(f"{name}: standard error" for name in fit.model.exog_names)]
     assert result.released["label"].tolist() == labels
     np.testing.assert_allclose(result.released["released"], [*fit.params, *fit.bse], atol=0.5e-4 + 1e-9)
     with pytest.raises(OutRiskError, match="outputs 1: "):

@@ -11,7 +11,7 @@ from outrisk.errors import OutputError
 from outrisk.evolve.problem import Problem
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import released
-from outrisk.outputs.regression.regression_entry import CoxEntry
+from outrisk.outputs.regression.cox_entry import CoxEntry
 from outrisk.problem.influence import records_of_model
 
 CODEBOOK = Codebook(

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from outrisk.errors import ConfigError, did_you_mean
-from outrisk.outputs import REGISTRY
+from outrisk.outputs import REGISTRY, Entry
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class OutputKind:
             [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in first]
             + [
                 inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
-                for name in sorted(names, key=lambda name: name not in model.__annotations__)
+                for name in sorted(names, key=lambda name: name in Entry.model_fields)
                 if name not in first
             ]
         )

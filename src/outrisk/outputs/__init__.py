@@ -7,8 +7,9 @@ from outrisk.outputs.conditions.rules import Rule, read_rules
 from outrisk.outputs.given import released_as_given
 from outrisk.outputs.plain_entry import entry_of
 from outrisk.outputs.regression.cox import Cox
+from outrisk.outputs.regression.cox_entry import CoxEntry
 from outrisk.outputs.regression.regression import Regression
-from outrisk.outputs.regression.regression_entry import CoxEntry, Logit, RegressionEntry, logit_from_terms
+from outrisk.outputs.regression.regression_entry import Logit, RegressionEntry, logit_from_terms
 from outrisk.outputs.regression.release import Release
 from outrisk.outputs.smooth.correlations import Correlations, CorrelationsEntry
 from outrisk.outputs.smooth.custom import Custom, CustomEntry

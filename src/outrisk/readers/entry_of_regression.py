@@ -8,8 +8,9 @@ from typing import Any
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.outputs.base import Subset
+from outrisk.outputs.regression.cox_entry import CoxEntry
 from outrisk.outputs.regression.regression import Regression
-from outrisk.outputs.regression.regression_entry import CoxEntry, RegressionEntry
+from outrisk.outputs.regression.regression_entry import FormulaEntry
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.equations import ALONE, equations_of, same_terms
 from outrisk.readers.printed_regression import parts_of, printed_decimals, with_values
@@ -17,9 +18,7 @@ from outrisk.readers.table_formulas import formula_of, levels_in, with_levels
 from outrisk.readers.term_names import Term, counted_level, in_words, is_short_for, read_term
 
 
-def entry_of_coefficients(
-    table: Coefficients, entry: RegressionEntry, codebook: Codebook, place: str
-) -> RegressionEntry:
+def entry_of_coefficients(table: Coefficients, entry: FormulaEntry, codebook: Codebook, place: str) -> FormulaEntry:
     """The entry with the values of the table, in the order of its labels; its reference levels are the table's.
 
     OutputError, with the names on both sides, where table and formula are not of one model.
@@ -68,7 +67,7 @@ def _check_once(written: Sequence[tuple[str, Term]], place: str) -> None:
         raise OutputError(f"{place}: {names} are all {in_words(twice)}; keep one")
 
 
-def _response(table: Coefficients, entry: RegressionEntry, codebook: Codebook, place: str) -> str:
+def _response(table: Coefficients, entry: FormulaEntry, codebook: Codebook, place: str) -> str:
     said = entry.response or (entry.formula.partition("~")[0].strip() if entry.formula else "")
     short = [name for name in codebook.names if is_short_for(table.response, name)]
     response = said or (short[0] if len(short) == 1 else table.response)
@@ -81,7 +80,7 @@ def _response(table: Coefficients, entry: RegressionEntry, codebook: Codebook, p
     return response
 
 
-def _variables(entry: RegressionEntry, codebook: Codebook, response: str) -> list[str]:
+def _variables(entry: FormulaEntry, codebook: Codebook, response: str) -> list[str]:
     """Variables that the names of a table can be of: those of the formula, if there is one."""
     if entry.terms:
         return list(entry.terms)
@@ -107,13 +106,13 @@ def _counted(terms: Sequence[Term], codebook: Codebook, table: Coefficients) -> 
 
 def _model(
     table: Coefficients,
-    entry: RegressionEntry,
+    entry: FormulaEntry,
     codebook: Codebook,
     response: str,
     terms: Sequence[Term],
     bases: Sequence[Term],
     place: str,
-) -> RegressionEntry:
+) -> FormulaEntry:
     """The entry with the formula of the table, or its own with the table's reference levels; with its parts."""
     changes: dict[str, Any] = {"values": None, "release": parts_of(table, entry, place), "level": table.level}
     if table.exponentiated:
@@ -160,7 +159,7 @@ def _model(
     return _changed(entry, changes | ({"formula": formula} if entry.formula else {}))
 
 
-def _changed(entry: RegressionEntry, changes: Mapping[str, Any]) -> RegressionEntry:
+def _changed(entry: FormulaEntry, changes: Mapping[str, Any]) -> FormulaEntry:
     return type(entry).model_validate({**entry.model_dump(), **changes})
 
 

@@ -8,13 +8,13 @@ from typing import Any
 
 from outrisk.errors import OutputError
 from outrisk.outputs.regression.regression import Regression
-from outrisk.outputs.regression.regression_entry import RegressionEntry
+from outrisk.outputs.regression.regression_entry import FormulaEntry
 from outrisk.outputs.regression.release import COUNTS, NUMBERS
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.printed_number import Printed, as_given, decimals_of, is_undefined, read_printed
 
 
-def parts_of(table: Coefficients, entry: RegressionEntry, place: str) -> list[str]:
+def parts_of(table: Coefficients, entry: FormulaEntry, place: str) -> list[str]:
     """What the table releases; where the study says it, that."""
     there = {part for _, texts in table.rows for part, text in texts.items() if text.strip()}
     there |= {"confidence_limits"} if {"lower", "upper"} <= there else set()
@@ -33,7 +33,7 @@ def parts_of(table: Coefficients, entry: RegressionEntry, place: str) -> list[st
     return parts
 
 
-def printed_decimals(table: Coefficients, entry: RegressionEntry, parts: Sequence[str]) -> Any:
+def printed_decimals(table: Coefficients, entry: FormulaEntry, parts: Sequence[str]) -> Any:
     """Decimals by part, as they are printed; where the study says them, those."""
     if "decimals" in entry.model_fields_set:
         return entry.decimals
@@ -48,8 +48,8 @@ def printed_decimals(table: Coefficients, entry: RegressionEntry, parts: Sequenc
 
 
 def with_values(
-    table: Coefficients, model: RegressionEntry, built: Regression, order: Sequence[int | None], place: str
-) -> RegressionEntry:
+    table: Coefficients, model: FormulaEntry, built: Regression, order: Sequence[int | None], place: str
+) -> FormulaEntry:
     """The entry with the numbers of the table; `order`: the row of each column of the design, None if it has none."""
     layout, values = built.release.layout(len(order)), list[Any]()
     for part, _ in layout:

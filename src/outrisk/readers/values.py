@@ -16,7 +16,7 @@ from outrisk.codebook import Codebook, format_value
 from outrisk.errors import OutputError
 from outrisk.outputs.base import Entry
 from outrisk.outputs.given import LABEL_COLUMNS, read_file_of_values
-from outrisk.outputs.regression.regression_entry import RegressionEntry
+from outrisk.outputs.regression.regression_entry import FormulaEntry
 from outrisk.outputs.smooth.survival import SurvivalEntry
 from outrisk.readers import esttab, r_output, spss_output, stata_log, statsmodels_summary
 from outrisk.readers.coefficients import Coefficients
@@ -80,11 +80,11 @@ def _resolved(entry: Entry, codebook: Codebook, position: int, folder: Path, pla
     source, model = source_of(entry.values, folder, place)
     place = f"{place} {source.name}" if "\n" not in entry.values else place
     if _by_label(source):
-        if isinstance(entry, RegressionEntry) and len(built := entry.build(codebook, position)) == 1:
+        if isinstance(entry, FormulaEntry) and len(built := entry.build(codebook, position)) == 1:
             cells = read_file_of_values(Path(source.name), built)[built[0].name]
             return [_of_mapping(entry, cells, codebook, place)]
         return [entry]
-    if isinstance(entry, RegressionEntry):
+    if isinstance(entry, FormulaEntry):
         return [entry_of_coefficients(read_coefficients(source, model, place), entry, codebook, place)]
     return entries_of_table(source, entry, codebook, place, model)
 
@@ -143,7 +143,7 @@ def _by_label(source: Source) -> bool:
 
 def _of_mapping(entry: Entry, cells: Mapping[str, Any], codebook: Codebook, place: str) -> Entry:
     """An entry whose values go by the names of another program, by its own labels; as it is where they do already."""
-    if not isinstance(entry, RegressionEntry):
+    if not isinstance(entry, FormulaEntry):
         return entry
     rows: dict[str, dict[str, str]] = {}
     single: dict[str, str] = {}

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field
 
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.outputs.base import Entry, Level
-from outrisk.outputs.regression.cox import Cox
 from outrisk.outputs.regression.design import quoted
-from outrisk.outputs.regression.hazards import Ties
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.release import DECIMALS, NUMBERS, Number, Release
-from outrisk.outputs.smooth import derivatives as smooth
-
-_SURV = re.compile(r"\s*Surv\(\s*(`[^`]+`|[\w.]+)\s*,\s*([\w.]+)\s*\)\s*~\s*(.+)", re.DOTALL)
 
 
 def _decimals(given: object) -> object:
@@ -109,20 +103,16 @@ def formula_of_terms(
     return f"{quoted(response)} ~ " + " + ".join(parts), labels
 
 
-class RegressionEntry(Entry):
-    """A regression in a study file: a formula, or response and terms; and what is released of it."""
+class FormulaEntry(Entry):
+    """What entries of regressions of every kind have in common."""
 
     positional: ClassVar[tuple[str, ...]] = ("formula",)
 
-    kind: Literal["logit", "probit", "poisson", "ols", "mnlogit"]
     formula: str = ""
     response: str = ""
     terms: tuple[str, ...] = ()
     reference: dict[str, Level] = Field(default_factory=dict)
     event: Level = ""
-    base: Level = ""
-    offset: str = ""
-    weight: str = ""
     release: tuple[Number, ...] = Field(default=("coefficients",), min_length=1)
     decimals: Decimals = DECIMALS
     level: float = 0.95
@@ -144,55 +134,23 @@ class RegressionEntry(Entry):
         built = self._built(codebook, name, formula)
         return [built if labels is None else labelled(built, labels[-len(built.columns) :])]
 
+    @property
+    def _released(self) -> Release:
+        return Release(self.release, self.decimals, self.level, self.exponentiate)
+
     def _built(self, codebook: Codebook, name: str, formula: str) -> Regression:
-        release = Release(self.release, self.decimals, self.level, self.exponentiate)
+        """The regression of a formula; its kind says."""
+        raise NotImplementedError
+
+
+class RegressionEntry(FormulaEntry):
+    """A regression in a study file: a formula, or response and terms; and what is released of it."""
+
+    kind: Literal["logit", "probit", "poisson", "ols", "mnlogit"]
+    base: Level = ""
+    offset: str = ""
+    weight: str = ""
+
+    def _built(self, codebook: Codebook, name: str, formula: str) -> Regression:
         options = (self.where, self.event, self.base, self.offset, self.weight)
-        return Regression(codebook, name, self.kind, formula, release, *options)
-
-
-class CoxEntry(RegressionEntry):
-    """A Cox model in a study file: a formula with the time as its response (or Surv(time, status)), or response and
-    terms; who has the event; and what is released of it.
-    """
-
-    positional: ClassVar[tuple[str, ...]] = ("formula", "status")
-
-    kind: Literal["cox"]  # type: ignore[assignment]
-    status: str = ""
-    strata: smooth.Names = ()
-    ties: Ties = "efron"
-    base: Literal[""] = Field(default="", exclude=True)
-    offset: Literal[""] = Field(default="", exclude=True)
-    weight: Literal[""] = Field(default="", exclude=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_surv(cls, given: Any) -> Any:
-        """Surv(time, status) on the left, as R writes it, is the time on the left and a status."""
-        formula = given.get("formula") if isinstance(given, dict) else None
-        found = _SURV.fullmatch(formula) if isinstance(formula, str) else None
-        if found is None:
-            return given
-        time, status, rest = found.groups()
-        if given.get("status", status) != status:
-            raise ValueError(f"status: {given['status']!r}, but the formula has Surv({time}, {status}); keep one")
-        return given | {"formula": f"{time} ~ {rest}", "status": status}
-
-    def _built(self, codebook: Codebook, name: str, formula: str) -> Regression:
-        if "status" not in self.model_fields_set:
-            raise OutputError(
-                f"output '{name}': say with 'status' which variable tells who had the event; '' if nobody is censored"
-            )
-        release = Release(self.release, self.decimals, self.level, self.exponentiate)
-        return Cox(
-            codebook,
-            name,
-            "cox",
-            formula,
-            release,
-            self.where,
-            self.event,
-            status=self.status,
-            strata=self.strata,
-            ties=self.ties,
-        )
+        return Regression(codebook, name, self.kind, formula, self._released, *options)
