@@ -143,6 +143,11 @@ ARMS = [
 OF_ARMS = {"kind": "survival", "time": "MONTHS", "event": "DIED", "by": "ARM"}
 TRIAL = [*ARMS, {**OF_ARMS, "times": [12, 24, 36, 48, 60],
                  "statistics": ["survival", "standard error", "at risk", "events", "log-rank"]}]  # fmt: skip
+HAZARDS = {"kind": "cox", "status": "DIED", "formula": "MONTHS ~ C(ARM) + AGE + C(SEX) + C(TENURE)"}
+RATIOS = {"release": ["coefficients", "confidence_limits", "p_values", "n", "events"], "exponentiate": True,
+          "decimals": {"coefficients": 2, "confidence_limits": 2, "p_values": 3}}  # fmt: skip
+COX = [*TRIAL, {**HAZARDS, **RATIOS, "name": "crude", "formula": "MONTHS ~ C(ARM)"}, {**HAZARDS, **RATIOS}]
+LOG_HAZARDS = [*ARMS, {**HAZARDS, "release": ["coefficients", "standard_errors", "log_likelihood"], "decimals": 4}]
 EVERY_MONTH = [*ARMS, {**OF_ARMS, "statistics": ["survival", "at risk", "events"]}]
 QUARTILES = [
     *TWO,
@@ -388,6 +393,8 @@ RELEASES = {
     },
     **{f"survival curves of {n:,}": partial(census, n=n, entries=SURVIVAL) for n in (400, 1_500, 8_000)},
     **{f"two arms of {n:,}": partial(followed, n=n, entries=TRIAL) for n in (300, 1_500, 8_000, 100_000)},
+    **{f"hazard ratios of {n:,}": partial(followed, n=n, entries=COX) for n in (300, 1_500, 8_000, 100_000)},
+    **{f"log hazards of {n:,}": partial(followed, n=n, entries=LOG_HAZARDS) for n in (300, 8_000, 100_000)},
     **{f"every month of {n:,}": partial(followed, n=n, entries=EVERY_MONTH) for n in (300, 8_000, 100_000)},
     **{
         f"a logit beside quartiles of {n:,}": partial(census, n=n, entries=BESIDE_QUARTILES)

@@ -13,7 +13,17 @@ from outrisk.assess.look.finding import everybody_of
 from outrisk.assess.look.same_answer import same_answer
 from outrisk.codebook import Codebook, Variable
 from outrisk.microdata import Microdata, from_frame
-from outrisk.outputs import Correlations, Frequencies, Histogram, Magnitudes, Quantiles, Regression, Survival
+from outrisk.outputs import (
+    Correlations,
+    Cox,
+    Frequencies,
+    Histogram,
+    Magnitudes,
+    Quantiles,
+    Regression,
+    Release,
+    Survival,
+)
 from outrisk.outputs.tables.protection import Protection
 
 APPETITE = Appetite()
@@ -351,3 +361,19 @@ def test_curves_with_few_times_tell_what_is_alone_between_them():
     (found,) = same_answer(replace(some, times=(3, 5)), data, APPETITE, "died")
     assert found.people == 3  # at 5 alone
     assert list(same_answer(replace(some, times=(1, 5)), data, APPETITE, "died")) == []
+
+
+@pytest.mark.parametrize("deaths", [0, 1, 2])
+def test_a_cox_model_of_nobody_who_survived(deaths):
+    """Its numbers of people and of events tell that all died; not where somebody did not, nor one of them alone."""
+    rng = np.random.default_rng(1)
+    rows = np.stack([rng.integers(0, 2, 30), rng.integers(0, 4, 30), np.ones(30, int)], axis=1)
+    rows[:deaths, 2] = 0
+    data = Microdata(FOLLOWED, rows.astype(np.uint16))
+    parts = ("coefficients", "n", "events")
+    model = Cox(FOLLOWED, "c", "cox", "months ~ C(arm)", Release(parts), status="died")
+    found = [f for f in look([model], data, APPETITE, target="died") if f.rule == "same answer"]
+    assert [f.people for f in found] == ([30] if deaths == 0 else [])
+    assert all(f.certain for f in found)
+    without = replace(model, release=Release(("coefficients", "n")))
+    assert not [f for f in look([without], data, APPETITE, target="died") if f.rule == "same answer"]

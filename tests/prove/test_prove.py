@@ -11,6 +11,8 @@ from outrisk.codebook import Codebook, Variable
 from outrisk.errors import ProveError
 from outrisk.microdata import Microdata, from_frame
 from outrisk.outputs import Frequencies, Magnitudes, Quantiles, release
+from outrisk.outputs.regression.cox import Cox
+from outrisk.outputs.regression.release import Release
 from outrisk.outputs.smooth.correlations import Correlations
 from outrisk.outputs.smooth.survival import Survival
 from outrisk.outputs.tables.protection import Protection
@@ -99,6 +101,20 @@ def test_numbers_of_records_in_survival_curves_prove_as_tables_do(name, seed):
     assert dict(of.left_out) == ({} if "events" in statistics and "log-rank" not in statistics else {"s": some})
     claims = certain_values(of, "ill")
     assert claims.value.tolist() == enumerated([output], [release(output, data)], data, "ill").tolist()
+
+
+@pytest.mark.parametrize("everybody", [False, True])
+def test_numbers_of_people_in_a_cox_model_are_counts(everybody):
+    data = records(3, 30)
+    codes = data.codes.copy()
+    ill = CODEBOOK.index("ill")
+    codes[:, ill] = 1 if everybody else codes[:, ill]
+    data = Microdata(CODEBOOK, codes)
+    model = Cox(CODEBOOK, "c", "cox", "pay ~ C(sex)", Release(("coefficients", "n", "events")), status="ill")
+    of = programme(CODEBOOK, [release(model, data)], len(data), known(data), ["ill"])
+    assert dict(of.left_out) == {"c": "its numbers are not linear in the records, but for numbers of records"}
+    claims = certain_values(of, "ill")
+    assert (claims.value >= 0).sum() == (len(data) if everybody else 0)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -144,7 +144,9 @@ def _beyond_settled(of: Programme, first: Settled, asking: _Asking, budget: Budg
 def _searched(of: Programme, asking: _Asking, budget: Budget, verifier: Verifier) -> Claims:
     """Claims by programmes alone: whose value is certain first, then whose values are ruled out."""
     run = _Search(of, asking, budget, verifier)
-    settled_first = run.has_seen_some() and asking.levels > 2
+    if verifier.active:
+        run.rule_out_by_constraints()
+    settled_first = bool(run.open.any()) and run.has_seen_some() and asking.levels > 2
     if settled_first:
         run.prove_groups()
         run.narrow(run.several)
@@ -212,6 +214,16 @@ class _Search:
                 return False
             self.see(self.people(found))
         return True
+
+    def rule_out_by_constraints(self) -> None:
+        """Rule out what the constraints do, before data sets are held against the outputs: those that fit the former
+        alone may be so many that nothing would be left for these claims.
+        """
+        tried, verifier, self.verifier = self.open.copy(), self.verifier, Verifier(None)
+        self.narrow(np.ones(len(self.of.sizes), dtype=np.bool_))
+        self.verifier, self.open = verifier, tried & ~self.ruled_out
+        self.open[self.open.sum(axis=1) == 1] = False  # as a data set fits
+        self.alike &= ~self.ruled_out
 
     def prove_groups(self) -> None:
         """Which groups have one value in every data set that fits: one question a group, not one a value."""
