@@ -217,6 +217,7 @@ def test_its_numbers_of_people_are_counts():
     numbers = model.map.numbers(block_totals(model.model, data.codes), NO_INFORMATION)
     np.testing.assert_allclose(numbers, apart.low[2:], atol=2e-6)
     np.testing.assert_allclose(apart.output.refit(data)[2:], apart.low[2:], atol=1e-6)
+    np.testing.assert_allclose(apart.output.refit(data, apart.low), apart.output.refit(data), rtol=1e-6)
     assert sorted(apart.of) == list(range(len(low)))
     records_of, by_status = output.counts(low, high)
     assert records_of.low == len(frame) and by_status.by == ("died",)

@@ -54,4 +54,8 @@ class CountsFirst(Common):
 
     def refit(self, data: Microdata, start: Array | None = None) -> Array:
         """As the refit of the whole has them."""
-        return self.at(self.whole.refit(data))
+        begin = None
+        if start is not None:
+            begin, plain = np.full(len(self.whole.labels), np.nan), self.less < 0
+            begin[self.of[plain]] = start[plain]
+        return self.at(self.whole.refit(data, begin))

@@ -23,7 +23,7 @@ _SLIGHT = 1e-9  # what is left out of a number's dependence on the information, 
 _PIVOT = 0.1  # share of its largest element that the largest on the diagonal of a form must be to be divided by
 _COLUMNS = 3  # columns divided by, at most, as errors grow with each
 _NOTHING = 1e-150  # what a number depends on the information by, at most, where it is left out: its square underflows
-_CHUNK = 1_000  # records that are looked at together
+_CHUNK, _BATCH = 1_000, 20_000  # records that are looked at together; those of a Cox model
 _LARGEST = 700.0  # of an exponent
 
 
@@ -178,49 +178,58 @@ class LeavingRecords(ModelRecords):
     cell: NDArray[np.int64]
 
     @cached_property
-    def _cells(self) -> list[NDArray[np.intp]]:
-        """Which records leave in each cell."""
-        order = np.argsort(self.cell, kind="stable")
-        return np.split(order, np.searchsorted(self.cell[order], np.arange(1, self._clock.cells)))
+    def _order(self) -> NDArray[np.intp]:
+        """The records in the order of their cells."""
+        return np.argsort(self.cell, kind="stable")
 
     @property
     def _clock(self) -> Clock:
         assert self.model.clock is not None
         return self.model.clock
 
-    def _moments(self, which: NDArray[np.intp]) -> Array:
-        """1, x and the lower triangle of x x' of some records (r,), times w, (r, moments)."""
-        rows = self.rows[which]
-        high, low = np.tril_indices(rows.shape[1])
-        return np.hstack([np.ones_like(rows[:, :1]), rows, rows[:, high] * rows[:, low]]) * self.hazard[which, None]
+    def _batches(self) -> Iterator[tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.intp], Array]]:
+        """Some records (r,) at a time, those of a cell together: the cells that there are (c,), where each begins (c,),
+        and 1, x and the lower triangle of x x' of each record, times w, (r, moments).
+        """
+        k = self.rows.shape[1]
+        high, low = np.tril_indices(k)
+        for begin in range(0, len(self._order), _BATCH):
+            which = self._order[begin : begin + _BATCH]
+            rows, cell = self.rows[which], self.cell[which]
+            moments = np.empty((len(rows), self.model.n_moments), rows.dtype)
+            moments[:, 0], moments[:, 1 : k + 1] = 1.0, rows
+            np.multiply(rows[:, high], rows[:, low], out=moments[:, k + 1 :])
+            moments *= self.hazard[which, None]
+            starts = np.flatnonzero(np.diff(cell, prepend=-1))
+            yield which, cell[starts], starts, moments
 
     def totals(self, times: Array) -> Array:
         """See `ModelRecords`."""
         events = times * self.weight * self.event
-        moments = np.zeros((1 + self._clock.efron, self._clock.cells, self.model.n_moments))
-        for cell, which in enumerate(self._cells):
-            if len(which):
-                of_cell = self._moments(which)
-                moments[0, cell] = times[which] @ of_cell
-                moments[1:, cell] = (times * self.event)[which] @ of_cell
+        found = np.zeros((1 + self._clock.efron, self._clock.cells, self.model.n_moments))
+        for which, cells, starts, moments in self._batches():
+            found[0, cells] += np.add.reduceat(times[which, None] * moments, starts, axis=0)
+            if self._clock.efron:
+                found[1, cells] += np.add.reduceat((times * self.event)[which, None] * moments, starts, axis=0)
         ends = np.bincount(self.cell, events, minlength=self._clock.cells)
-        return np.concatenate([events @ self.rows, ends, moments.ravel(), super().totals(times)])
+        return np.concatenate([events @ self.rows, ends, found.ravel(), super().totals(times)])
 
     def through(self, jacobian: Array, exact: bool = False) -> Array:
         """See `ModelRecords`; always to all digits of the arrays."""
-        own, k = self.model.n_leaving, self.rows.shape[1]
+        own, k, q = self.model.n_leaving, self.rows.shape[1], len(jacobian)
         ends = k + self._clock.cells
         found, slopes = super().through(jacobian[:, own:]), jacobian[:, :own].astype(self.rows.dtype)
         events = self.weight * self.event
         found += events[:, None] * (self.rows @ slopes[:, :k].T + slopes[:, k + self.cell].T)
-        shape = (len(jacobian), 1 + self._clock.efron, self._clock.cells, self.model.n_moments)
-        of_cells = slopes[:, ends:].reshape(shape)
-        for cell, which in enumerate(self._cells):
-            if len(which):
-                of_cell = self._moments(which)
-                found[which] += of_cell @ of_cells[:, 0, cell].T
-                if self._clock.efron:
-                    found[which] += self.event[which, None] * (of_cell @ of_cells[:, 1, cell].T)
+        cells, parts, size = self._clock.cells, 1 + self._clock.efron, self.model.n_moments
+        by_cell = slopes[:, ends:].reshape(q, parts, cells, size).transpose(2, 3, 1, 0).reshape(cells, size, parts * q)
+        for which, present, starts, moments in self._batches():
+            both = np.empty((len(which), parts * q), slopes.dtype)
+            for cell, begin, end in zip(present, starts, [*starts[1:], len(which)], strict=True):
+                np.matmul(moments[begin:end], by_cell[cell], out=both[begin:end])
+            found[which] += both[:, :q]
+            if self._clock.efron:
+                found[which] += self.event[which, None] * both[:, q:]
         return found
 
 

@@ -52,10 +52,10 @@ class Recount:
 
     The derivatives are taken once for a number of records, by differences of refits around counts that reproduce the
     published numbers as nearly as some steps allow, and serve all data sets. For an estimator defined by scores that
-    depend on one record (a regression, penalised or not) they are nearly right near the published numbers; for
-    others, such as an area below a survival curve, roughly, and the last digits may not be met. They depend on the published numbers and
-    the number of records alone, not on what was asked before, so that runs on several threads give what they give on
-    one. `fixed`: all data sets have the same number of records.
+    depend on one record (a regression, penalised or not) they are nearly right near the published numbers; for others,
+    such as an area below a survival curve, roughly, and the last digits may not be met. They depend on the published
+    numbers and the number of records alone, not on what was asked before, so that runs on several threads give what
+    they give on one. `fixed`: all data sets have the same number of records.
     """
 
     call: Callable[[pd.DataFrame], Sequence[float]]
