@@ -13,6 +13,8 @@ from outrisk.microdata import Microdata
 from outrisk.outputs.base import released
 from outrisk.outputs.regression.cox_entry import CoxEntry
 from outrisk.problem.influence import records_of_model
+from outrisk.problem.sampling import sampling_errors
+from outrisk.problem.untold import told_by
 
 CODEBOOK = Codebook(
     (
@@ -198,10 +200,18 @@ def test_why_there_is_no_fit(codes, words):
         cox().refit(Microdata(CODEBOOK, np.array(codes, dtype=np.uint16)))
 
 
-def test_what_is_withheld_is_refused():
-    low, high = np.array([-np.inf, 0.1, 0.2]), np.array([np.inf, 0.1, 0.2])
-    with pytest.raises(OutputError, match="age is withheld"):
-        released(cox(release=["coefficients"]), low, high)
+def test_a_withheld_coefficient_is_where_records_have_it():
+    """A paper prints the treatment's hazard ratio and says what it was adjusted for."""
+    data = records(7, 2_000)
+    output = cox("months ~ age + C(stage)", release=["coefficients", "standard_errors"], decimals=5)
+    low, high = output.publish(output.refit(data))
+    low[[1, 2]], high[[1, 2]] = -np.inf, np.inf
+    hidden = released(output, low, high)
+    part = told_by(hidden.parts[0], low, high, data.codes)
+    np.testing.assert_allclose(part.model.coefficients[0], output.refit(data)[:3], atol=1e-4)
+    assert np.isfinite(sampling_errors(hidden, data.codes)[[0, 3, 4, 5]]).all()
+    with pytest.raises(OutputError, match="no coefficient is known"):
+        released(output, np.full(6, -np.inf), np.full(6, np.inf))
 
 
 def test_its_numbers_of_people_are_counts():

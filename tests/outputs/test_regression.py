@@ -373,7 +373,7 @@ def test_a_study_file_entry():
         ({"kind": "logit", "decimals": {"n": 2}}, "decimals for 'n', which is not released"),
         ({"kind": "logit", "level": 95}, "level: 95 is not between 0 and 1"),
         ({"kind": "logit", "offset": "age"}, "'offset' goes with poisson, not logit"),
-        ({"kind": "poisson", "event": "yes"}, "'event' goes with logit and probit, not poisson"),
+        ({"kind": "poisson", "event": "yes"}, "'event' goes with logit, probit and cox, not poisson"),
         ({"kind": "ols", "base": "a"}, "'base' goes with mnlogit, not ols"),
         ({"kind": "logit", "weight": "area"}, r"weight: 'area' is not a numeric variable; these are \['visits'"),
         ({"kind": "logit", "weight": "wage"}, "weight: 'wage' is not a numeric variable"),

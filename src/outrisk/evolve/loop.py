@@ -38,10 +38,9 @@ def evolve(
     state: of a `Generation` of the same problem and settings; the evolution goes on with the generation after it, as it
     would have gone on then (the annealing of few records, a matter of seconds, has none and begins again).
     """
-    problem = once_told(problem, from_released)
     if isinstance(settings, GeneticSettings):
-        return genetic.evolve(problem, settings, rng, workers, state)
-    problem = problem.searched
+        return genetic.evolve(once_told(problem, from_released), settings, rng, workers, state)
+    problem = once_told(problem.searched, from_released)
     if problem.n_records <= settings.anneal:
         return small.search(problem, settings, rng)
     return local_search.search(problem, settings, rng, state)

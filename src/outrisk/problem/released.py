@@ -83,6 +83,15 @@ class Smooth(Protocol):
     def says(self, low: Array, high: Array) -> ModelSays | None: ...  # noqa: D102
 
 
+class Fitted(Protocol):
+    """What the map of a regression tells besides: what ranges of the published numbers (k,) say of its estimates, be
+    its score linear in the records or not; and score (K,) and information (K, K) at its coefficients.
+    """
+
+    def told(self, low: Array, high: Array) -> ModelSays: ...  # noqa: D102
+    def score(self, totals: Array, information: Array) -> tuple[Array, Array]: ...  # noqa: D102
+
+
 @dataclass(frozen=True, eq=False)
 class TallyPart:
     """Consecutive published numbers of an output that follow from tallies; their totals in the order of the blocks."""
@@ -101,8 +110,8 @@ class TallyPart:
 class ModelPart:
     """Consecutive published numbers of an output that follow from a model; `errors`: those that are standard errors.
     estimates: of a regression, what its numbers between low and high (k,) say, at totals and an information as `Smooth`
-    takes them. at: the part with the totals at other coefficients (K,) than those published. follow: whether all of its
-    numbers follow from those of other parts.
+    takes them. at: the part with the totals at other coefficients (K,) than those published. fitted: its map once more.
+    follow: whether all of its numbers follow from those of other parts.
     """
 
     model: Model
@@ -111,6 +120,7 @@ class ModelPart:
     errors: tuple[int, ...] = ()
     estimates: Callable[[Array, Array, Array, Array], Estimates] | None = None
     at: Callable[[Array], ModelPart] | None = None
+    fitted: Fitted | None = None
     follow: bool = False
 
     @property

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,11 +18,11 @@ def begun(part: ModelPart, low: Array, high: Array) -> tuple[ModelPart, NDArray[
     """A part whose numbers lie between low and high (k,), with coefficients that were not published in the middle of
     what their limits say, at 0 where nothing is said of them; and which are there.
     """
-    K, nowhere = part.model.n_score, np.zeros(0, np.intp)
+    K, nowhere = part.model.coefficients.size, np.zeros(0, np.intp)
     places = np.flatnonzero(~np.isfinite(low[:K]) & ~np.isfinite(high[:K]))
-    says = part.map.says(low, high) if len(places) else None
-    if says is None or part.at is None:
+    if not len(places) or part.fitted is None or part.at is None:
         return part, nowhere
+    says = part.fitted.told(low, high)
     b = part.model.coefficients.ravel().copy()
     with np.errstate(invalid="ignore"):
         middle = says.coefficients[places].sum(axis=1) / 2.0
@@ -37,16 +35,14 @@ def told_by(part: ModelPart, low: Array, high: Array, codes: Records) -> ModelPa
     records (n, variables), given all others.
     """
     part, places = begun(part, low, high)
-    if not len(places) or part.at is None:
-        return part
     codes, b = codes[:: -(-len(codes) // _RECORDS)], part.model.coefficients.ravel().copy()
-    for _ in range(_STEPS):
-        model = replace(part.model, coefficients=b.reshape(part.model.coefficients.shape))
-        seen = records_of_model(model, codes)
-        score = (seen.rows.T @ (seen.residual * seen.weight[:, None])).T.ravel()[places]
-        step = invert(seen.information(seen.weight)[np.ix_(places, places)]) @ score
+    for _ in range(_STEPS if len(places) else 0):
+        assert part.at is not None and part.fitted is not None
+        score, information = part.fitted.score(*records_of_model(part.model, codes).summed(np.ones(len(codes))))
+        step = invert(information[np.ix_(places, places)]) @ score[places]
         step = np.clip(np.nan_to_num(step), -_LEAP, _LEAP)
         b[places] += step
+        part = part.at(b)
         if np.abs(step).max() < _NOTHING:
             break
-    return part.at(b)
+    return part

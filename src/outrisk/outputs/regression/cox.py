@@ -214,7 +214,7 @@ class Cox(Regression):
             return self._part(np.concatenate([self.release.shown(others), published[K:]]), others)
 
         model = replace(self._model, coefficients=coefficients[None, :])
-        return ModelPart(model, way, len(published), tuple(range(errors.start, errors.stop)), way.estimates, at)
+        return ModelPart(model, way, len(published), tuple(range(errors.start, errors.stop)), way.estimates, at, way)
 
     def counts(self, low: Array, high: Array) -> Iterable[RecordCounts]:
         """The number of records, and of those with the event where the status has two levels."""
@@ -276,13 +276,3 @@ class Cox(Regression):
             reason = why_no_hazards(sample, self._column_labels, self._groups(frame))
             raise OutputError(f"output '{self.name}': {reason}")
         return self.release.numbers(fit)
-
-    def check(self, low: Array, high: Array) -> None:
-        """OutputError for numbers that no Cox model has, and for coefficients that were withheld."""
-        super().check(low, high)
-        untold = np.flatnonzero(np.isneginf(low[: len(self.columns)]) & np.isposinf(high[: len(self.columns)]))
-        if len(untold):
-            raise OutputError(
-                f"output '{self.name}': {self.labels[untold[0]]} is withheld; all coefficients of a Cox model are "
-                "needed: give its value, or leave the term out"
-            )

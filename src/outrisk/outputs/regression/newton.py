@@ -16,7 +16,7 @@ from outrisk.problem.algebra import invert
 from outrisk.problem.formulas import Estimates, ModelSays
 
 _EMPTY = 1e-3  # a column with less information than this share of one record's counts as without records
-_SINGLE = ("n", "events", "log_likelihood", "residual_sd", "r2", "pseudo_r2")  # of the model, not of a coefficient
+_SINGLE = ("n", "log_likelihood", "residual_sd", "r2", "pseudo_r2", "events")  # of the model, not of a coefficient
 _RIDGE = 1e-11  # least eigenvalue of the scaled information that is told from 0
 
 
@@ -74,6 +74,14 @@ class Newton:
     def says(self, low: Array, high: Array) -> ModelSays:
         """What numbers between `low` and `high` (k,) say of the estimates; limits narrow coefficients and errors."""
         return self.release.says(low, high, self._n_coefficients, self.centred)
+
+    def told(self, low: Array, high: Array) -> ModelSays:
+        """What numbers between `low` and `high` (k,) say of the estimates."""
+        return self.says(low, high)
+
+    def score(self, totals: Array, information: Array) -> tuple[Array, Array]:
+        """Score (K,) and information (K, K) at the coefficients."""
+        return totals[: self._n_coefficients], self._matrix(totals, information)
 
     def estimates(self, totals: Array, information: Array, low: Array, high: Array) -> Estimates:
         """The estimates, and what numbers between `low` and `high` (k,) say of them; limits narrow errors too."""

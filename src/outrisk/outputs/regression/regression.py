@@ -55,7 +55,8 @@ class Regression(Common):
             ("offset", self.offset, ("poisson",)),
         ):
             if given and self.kind not in kinds:
-                raise OutputError(f"output '{self.name}': '{option}' goes with {' and '.join(kinds)}, not {self.kind}")
+                some = " and ".join(filter(None, [", ".join(kinds[:-1]), kinds[-1]]))
+                raise OutputError(f"output '{self.name}': '{option}' goes with {some}, not {self.kind}")
         self._prepare()
 
     def _prepare(self) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from outrisk.outputs.regression.newton import Newton
 from outrisk.problem.blocks import Array
-from outrisk.problem.formulas import Estimates
+from outrisk.problem.formulas import Estimates, ModelSays
 
 _NOBODY = 1e-12  # of all hazards: where no more is at risk, nobody is
 
@@ -47,6 +47,14 @@ class RiskSets:
 
     def says(self, low: Array, high: Array) -> None:
         """Nothing that is linear in the records: at its coefficients a Cox model's score is no sum over them."""
+
+    def told(self, low: Array, high: Array) -> ModelSays:
+        """What numbers between `low` and `high` (k,) say of the estimates."""
+        return self.newton.told(low, high)
+
+    def score(self, totals: Array, information: Array) -> tuple[Array, Array]:
+        """Score (k,) and information (k, k) at the coefficients."""
+        return self.newton.score(self._reduced(totals), information)
 
     def estimates(self, totals: Array, information: Array, low: Array, high: Array) -> Estimates:
         """The estimates, and what numbers between `low` and `high` (k,) say of them."""

@@ -84,7 +84,9 @@ class Tables:
         )
         errors = dict(self.release.layout(len(coefficients))).get("standard_errors", slice(0, 0))
         at = partial(self._at, published)
-        return ModelPart(model, newton, len(published), tuple(range(errors.start, errors.stop)), newton.estimates, at)
+        return ModelPart(
+            model, newton, len(published), tuple(range(errors.start, errors.stop)), newton.estimates, at, newton
+        )
 
     @cached_property
     def _largest(self) -> Array:
