@@ -698,6 +698,7 @@ _ALSO_CALLED = {  # what other programs call a kind of output
     **dict.fromkeys(("mean", "means", "sum", "sums", "pivot", "pivottable", "aggregate"), "magnitudes"),
     **dict.fromkeys(("median", "medians", "percentiles"), "quantiles"),
     **dict.fromkeys(("kaplanmeier", "km", "survfunc", "survivalcurve"), "survival"),
+    **dict.fromkeys(("coxph", "phreg", "stcox", "coxregression", "proportionalhazards", "hazardratio"), "cox"),
     **dict.fromkeys(("hist", "bars"), "histogram"),
     **dict.fromkeys(("covariance", "covariances", "corr"), "correlations"),
 }

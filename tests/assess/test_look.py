@@ -14,6 +14,7 @@ from outrisk.assess.look.same_answer import same_answer
 from outrisk.codebook import Codebook, Variable
 from outrisk.microdata import Microdata, from_frame
 from outrisk.outputs import (
+    REGISTRY,
     Correlations,
     Cox,
     Frequencies,
@@ -377,3 +378,9 @@ def test_a_cox_model_of_nobody_who_survived(deaths):
     assert all(f.certain for f in found)
     without = replace(model, release=Release(("coefficients", "n")))
     assert not [f for f in look([without], data, APPETITE, target="died") if f.rule == "same answer"]
+
+
+def test_the_rules_know_how_to_read_every_kind_but_those_of_a_function():
+    from outrisk.assess.look import _SEEN
+
+    assert {"univariate", *_SEEN} == set(REGISTRY) - {"custom"}

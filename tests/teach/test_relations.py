@@ -1,7 +1,7 @@
 import numpy as np
 
 from outrisk.codebook import Codebook, Variable
-from outrisk.outputs import CorrelationsEntry, Frequencies, Logit, RegressionEntry, read_rules, released
+from outrisk.outputs import CorrelationsEntry, CoxEntry, Frequencies, Logit, RegressionEntry, read_rules, released
 from outrisk.teach.relations import relations
 
 CODEBOOK = Codebook(tuple(Variable(name, "integer", (0, 1, 2)) for name in "abcdefgh"))
@@ -56,3 +56,11 @@ def test_rules_tie_what_no_output_relates():
     assert found.ruled == (("a", "b"), ("c", "h"))
     assert found.absent == (("a", "c"), ("b", "c"))
     assert "h" in found.unseen
+
+
+def test_a_cox_model_relates_time_and_event_to_each_other_and_to_each_term():
+    entry = CoxEntry(kind="cox", formula="c ~ a + b", status="d", event="1", strata="e")
+    (output,) = entry.build(CODEBOOK, 1)
+    found = relations(CODEBOOK, [released(output, np.ones(len(output.labels)))])
+    assert {("a", "c"), ("a", "d"), ("b", "c"), ("b", "d"), ("c", "d")} <= set(found.direct)
+    assert found.partial == (("a", "b"),)

@@ -44,6 +44,7 @@ def _direct(explains: bool, block: Block) -> Iterator[tuple[int, int]]:
     if isinstance(block, Tally):
         yield from _pairs(response)
         return
+    response += block.clock.joint.variables if block.clock else ()
     joints = [*(term.joint for term in (*block.terms, *block.extra)), *([block.offset[0]] if block.offset else [])]
     if not explains:
         yield from _pairs((*response, *(j for joint in joints for j in joint.variables)))

@@ -33,7 +33,7 @@ RULES: tuple[Rule, ...] = (
 )
 _SEEN = frozenset(  # kinds whose numbers the rules know how to read
     {"frequencies", "magnitudes", "quantiles", "mode", "histogram", "correlations", "survival"}
-    | {"logit", "probit", "poisson", "ols", "mnlogit"}
+    | {"logit", "probit", "poisson", "ols", "mnlogit", "cox"}
 )
 
 
