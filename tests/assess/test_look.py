@@ -384,3 +384,22 @@ def test_the_rules_know_how_to_read_every_kind_but_those_of_a_function():
     from outrisk.assess.look import _SEEN
 
     assert {"univariate", *_SEEN} == set(REGISTRY) - {"custom"}
+
+
+def test_all_who_died_of_three_states():
+    codebook = Codebook(
+        (Variable("months", "integer", (1, 2, 3)), Variable("state", "categorical", ("well", "ill", "dead")))
+    )
+    codebook = Codebook((*codebook.variables, Variable("sex", "integer", (0, 1))))
+    rng = np.random.default_rng(2)
+    data = Microdata(
+        codebook, np.stack([rng.integers(0, 3, 20), np.full(20, 2), rng.integers(0, 2, 20)], 1).astype(np.uint16)
+    )
+    model = Cox(
+        codebook, "c", "cox", "months ~ sex", Release(("coefficients", "n", "events")), "", "dead", status="state"
+    )
+    (found,) = [f for f in look([model], data, APPETITE, target="state") if f.rule == "same answer"]
+    assert found.certain and found.people == 20
+    assert not [
+        f for f in look([model], data, APPETITE, target="state") if f.rule in ("saturated model", "not looked at")
+    ]

@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +14,7 @@ from outrisk.evolve.problem import Problem
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import released
 from outrisk.outputs.regression.cox_entry import CoxEntry
+from outrisk.outputs.regression.surv import read_surv
 from outrisk.problem.influence import records_of_model
 from outrisk.problem.sampling import sampling_errors
 from outrisk.problem.untold import told_by
@@ -164,8 +167,37 @@ def test_r_notation_is_read():
 
 
 @pytest.mark.parametrize(
+    ("formula", "expected"),
+    [
+        ("Surv(t, d) ~ x", ("t", "d", "", (), "x")),
+        ("survival::Surv( time = t, event = d ) ~ x + z", ("t", "d", "", (), "x + z")),
+        ("Surv(t, d == 1) ~ x", ("t", "d", "1", (), "x")),
+        ("Surv(t, d == 'not well') ~ x", ("t", "d", "not well", (), "x")),
+        ('Surv(`follow up`, `has died` == "yes") ~ x', ("`follow up`", "has died", "yes", (), "x")),
+        ("Surv(t, d) ~ strata(a) + x", ("t", "d", "", ("a",), "x")),
+        ("Surv(t, d) ~ x + strata(a, `b c`) + z + strata(e)", ("t", "d", "", ("a", "b c", "e"), "x + z")),
+        ("Surv(t, d) ~ x * C(z) + strata(a)", ("t", "d", "", ("a",), "x * C(z)")),
+        ("Surv(start, stop, d) ~ x", None),
+        ("t ~ x", None),
+    ],
+)
+def test_formulas_of_the_package_survival(formula, expected):
+    assert read_surv(formula) == expected
+
+
+def test_what_surv_says_is_the_entry():
+    output = cox("Surv(months, died == 1) ~ age + strata(arm)", status=None, release=["coefficients"])
+    assert (output.formula, output.status, output.event, output.strata) == ("months ~ age", "died", "1", ("arm",))
+    same = cox("Surv(months, died) ~ age + strata(arm)", strata="arm", release=["coefficients"])
+    np.testing.assert_allclose(same.refit(records(8)), output.refit(records(8)))
+
+
+@pytest.mark.parametrize(
     ("given", "words"),
     [
+        ({"formula": "Surv(months, age, died) ~ C(stage)"}, "Surv has a time and a status"),
+        ({"formula": "Surv(months, died) ~ age + strata(arm)", "strata": ["stage"]}, "strata: .* keep one"),
+        ({"status": "", "event": 1}, "'event' is a level of 'status'"),
         ({"status": None}, "say with 'status'"),
         ({"status": "alive"}, "status: no variable 'alive'"),
         ({"strata": ["site"]}, "strata: no variable 'site'"),
@@ -193,6 +225,7 @@ def test_what_cannot_be_is_refused(given, words):
         ([[0, 1, 0, 0, 0], [1, 1, 0, 1, 1], [2, 1, 0, 1, 2]], "stage = late has no records"),
         ([[0, 1, 0, 0, 0], [1, 1, 0, 1, 1], [2, 0, 0, 2, 2], [1, 0, 0, 2, 2]], "separated: there is no event in all 2"),
         ([[0, 2, 0, 0, 0]], "no records to fit it on"),
+        ([[0, 1, 0, 0, 1], [1, 1, 0, 1, 1], [2, 0, 0, 2, 1]], "age is 55 in all of these records; drop it"),
     ],
 )
 def test_why_there_is_no_fit(codes, words):
@@ -212,6 +245,25 @@ def test_a_withheld_coefficient_is_where_records_have_it():
     assert np.isfinite(sampling_errors(hidden, data.codes)[[0, 3, 4, 5]]).all()
     with pytest.raises(OutputError, match="no coefficient is known"):
         released(output, np.full(6, -np.inf), np.full(6, np.inf))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"events": 121}, "number of events is 121 among 120 records"),
+        ({"log_likelihood": 0.5}, "a partial one is at most 0"),
+        ({"events": 0}, "it is a whole number from 1"),
+    ],
+)
+def test_numbers_that_no_cox_model_has(change, words):
+    output = cox(release=["coefficients", "n", "events", "log_likelihood"])
+    said = {"n": 120, "events": 30, "log_likelihood": -99.0} | change
+    with pytest.raises(OutputError, match=words):
+        released(output, np.array([0.1, 0.2, 0.3, *said.values()]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        unknown = np.array([0.1, 0.2, 0.3, -np.inf, 20, -99.0])
+        assert released(output, unknown, np.where(np.isinf(unknown), np.inf, unknown)).known.sum() == 5
 
 
 def test_its_numbers_of_people_are_counts():

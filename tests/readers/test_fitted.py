@@ -155,6 +155,12 @@ def test_proportional_hazards_without_censoring_or_with_missing_values(make, tmp
     np.testing.assert_allclose(numbers, [*fit.params, *fit.bse], atol=1e-9)
 
 
+@pytest.mark.parametrize("strata", [DF["place"], DF["place"].astype("category").cat.codes, DF["area"]])
+def test_proportional_hazards_in_strata_of_any_type(strata, tmp_path):
+    fit = PHReg(DF["months"], DF[["age"]], status=DF["ill"], strata=strata).fit()
+    np.testing.assert_allclose(read(fit, tmp_path, DF)[1], [*fit.params, *fit.bse], atol=5e-5)
+
+
 @pytest.mark.parametrize(("levels", "said"), [((False, True), "False"), (("no", "yes"), "no"), ((0, 1), "0")])
 def test_a_fit_of_the_other_level(levels, said, tmp_path):
     frame = DF.assign(sick=np.where(DF["ill"] == 1, levels[1], levels[0]))

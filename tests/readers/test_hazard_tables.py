@@ -63,8 +63,8 @@ def test_a_summary_of_statsmodels(how):
     summary = fitted("efron").summary()
     text = summary.as_text() if how == "text" else summary.as_html()
     found = read(f"{text}\n", status="affair")
-    assert found.output.release.parts == ("coefficients", "standard_errors", "p_values", "n", "events")
-    assert found.output.ties == "efron" and found.recompute(data()).matched.all() and len(found.low) == 8
+    assert found.output.release.parts == ("coefficients", "standard_errors", "p_values", "events")
+    assert found.output.ties == "efron" and found.recompute(data()).matched.all() and len(found.low) == 7
 
 
 def test_the_event_may_be_a_level():
@@ -79,6 +79,7 @@ def test_the_event_may_be_a_level():
         ('"breslow"', '"exact"', "ties are taken exactly"),
         ("Surv(yrs_married, affair == 1)", "Surv(start, yrs_married, affair)", "does not say its response"),
         ("educ  0.057200", "rate  0.057200", "rate"),
+        ("data = data", "data = data, weights = children", "it is weighted"),
     ],
 )
 def test_what_r_prints_and_is_not_known(was, becomes, words):
@@ -86,6 +87,29 @@ def test_what_r_prints_and_is_not_known(was, becomes, words):
     assert was in text
     with pytest.raises(OutputError, match=words):
         read(text.replace(was, becomes))
+
+
+def test_all_strata_of_a_call_count():
+    text = (PRINTED / "coxph_breslow.txt").read_text(encoding="utf-8")
+    call = "educ + age + \n    strata(religion)"
+    assert call in text
+    found = read(text.replace(call, "strata(religion) + educ + \n    age + strata(occ)"))
+    assert found.output.strata == ("religion", "occ") and found.output.formula == "yrs_married ~ 1 + educ + age"
+
+
+def test_strata_of_other_programs_count_or_are_asked_for():
+    log = stata_log("Breslow", True).replace("Cox regression with Breslow", "Stratified Cox regr. -- Breslow")
+    given = {"response": "yrs_married", "status": "affair"}
+    with pytest.raises(OutputError, match="give the output its 'strata'"):
+        read(log, **given)
+    found = read(log + "                                                 Stratified by religion\n", **given)
+    assert found.output.strata == ("religion",) and found.output.ties == "breslow"
+    records = frame()
+    model = PHReg(records["yrs_married"], records[["age"]], status=records["affair"], strata=records["religion"])
+    text = model.fit().summary().as_text() + "\n"
+    with pytest.raises(OutputError, match="give the output its 'strata'"):
+        read(text, status="affair")
+    assert read(text, status="affair", strata="religion").recompute(data()).matched.all()
 
 
 def test_robust_errors_are_left_out():

@@ -24,7 +24,7 @@ _PIVOT = 0.1  # share of its largest element that the largest on the diagonal of
 _COLUMNS = 3  # columns divided by, at most, as errors grow with each
 _NOTHING = 1e-150  # what a number depends on the information by, at most, where it is left out: its square underflows
 _CHUNK, _BATCH = 1_000, 20_000  # records that are looked at together; those of a Cox model
-_LARGEST = 700.0  # of an exponent
+_LARGEST, _LARGEST_HAZARD = 700.0, 50.0  # of an exponent; of a Cox model's, as the compiled loops have it
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,7 +277,7 @@ def records_of_model(model: Model, codes: Records) -> ModelRecords:
         return ModelRecords(model, np.zeros((len(codes), 0)), *nothing, levels, weight)
     y = model.response[level_in(model.place, codes)]
     if model.clock:
-        hazard = np.exp(np.minimum(eta[:, 0], _LARGEST)) * weight
+        hazard = np.exp(np.minimum(eta[:, 0], _LARGEST_HAZARD)) * weight
         cell = np.where(weight != 0.0, model.clock.cell[level_in(model.clock.joint, codes)], 0)
         return LeavingRecords(model, rows, *nothing, levels, weight, hazard, y, cell)
     return ModelRecords(model, rows, *_derivatives(model.family, y, eta), levels, weight)

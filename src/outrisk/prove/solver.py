@@ -20,7 +20,7 @@ from outrisk.prove.programme import Programme
 ONE = 1.0 - 1e-4  # a number of people below this is 0
 _DIAGNOSIS = 60.0  # seconds in which to say which numbers contradict each other
 _ROWS = 5_000  # constraints beyond which a programme counts as more work than its entries
-_EXHAUSTED = 4  # of `milp`'s statuses: no branches are left to try
+_INFEASIBLE, _EXHAUSTED = 2, 4  # of `milp`'s statuses: nothing fits; no branches are left to try
 _MIXED = 600  # columns with counts as whole numbers where coefficients are not: means, percentages, regressions
 
 State = Literal["complete", "stopped early"]
@@ -78,19 +78,19 @@ class Solver:
             found = self.by_columns.maximise(worth, self.budget)
             if found.status != 1 or self.budget.over:
                 return self._fitting(found)
-        found = milp(
-            -worth,
-            constraints=self.rows,
-            bounds=Bounds(0.0, self.most),
-            integrality=self.integer,
-            options=self.budget.options(self.work),
-        )
+        found = self._milp(worth, self.budget.options(self.work))
+        if found.status == _INFEASIBLE and len(self.rows) > 1:  # which HiGHS may find where counts were ruled out
+            found = self._milp(worth, self.budget.options(self.work) | {"presolve": False})
         exhausted = self.whole and found.status == _EXHAUSTED and found.x is None
         self.budget.charge(self.work, found, exhausted)
         if exhausted and self.relaxes:
             self.integer[:] = 0
             return self.maximise(objective)
         return self._fitting(found)
+
+    def _milp(self, worth: Array, options: dict[str, float]) -> OptimizeResult:
+        bounds = Bounds(0.0, self.most)
+        return milp(-worth, constraints=self.rows, bounds=bounds, integrality=self.integer, options=options)
 
     @cached_property
     def by_columns(self) -> ByColumns | None:
@@ -101,7 +101,7 @@ class Solver:
         return ByColumns(self.rows[0], self.most, len(of.sizes), of.n_kinds, self.known)
 
     def _fitting(self, found: OptimizeResult) -> OptimizeResult:
-        if found.status == 2:
+        if found.status == _INFEASIBLE:
             raise ProveError(contradiction(self.of, _DIAGNOSIS).sentence)
         return found
 

@@ -21,7 +21,7 @@ class Coefficients:
     robust: how the standard errors were computed, if not the plain way: they are then left out.
     outcomes, base: of a mnlogit, the outcome that each row's equation is of, and the base (see `equations_of`).
     status, event, strata, ties: of a Cox model, who has the event, the level of that which counts, variables whose
-    levels are not compared, and how ties are taken.
+    levels are not compared, and how ties are taken. stratified: there are such variables, and it may not say which.
     """
 
     rows: tuple[tuple[str, Mapping[str, str]], ...]
@@ -44,4 +44,5 @@ class Coefficients:
     status: str = ""
     event: str = ""
     strata: tuple[str, ...] = ()
+    stratified: bool = False
     ties: str = ""

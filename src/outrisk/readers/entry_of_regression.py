@@ -28,7 +28,7 @@ def entry_of_coefficients(table: Coefficients, entry: FormulaEntry, codebook: Co
     if table.kind and table.kind != entry.kind:
         raise OutputError(f"{place}: the table is of a {table.kind}, the output says kind: {entry.kind}; correct it")
     if isinstance(entry, CoxEntry):
-        entry = _of_table(table, entry)
+        entry = _of_table(table, entry, place)
     response = _response(table, entry, codebook, place)
     names = _variables(entry, codebook, response)
     terms = [read_term(name, codebook, names, place) for name, _ in table.rows]
@@ -51,8 +51,10 @@ def entry_of_coefficients(table: Coefficients, entry: FormulaEntry, codebook: Co
     return with_values(table, model, built, order, place)
 
 
-def _of_table(table: Coefficients, entry: CoxEntry) -> CoxEntry:
+def _of_table(table: Coefficients, entry: CoxEntry, place: str) -> CoxEntry:
     """The entry with the status, its event, strata and ties of the table, where it does not say them itself."""
+    if table.stratified and not table.strata and "strata" not in entry.model_fields_set:
+        raise OutputError(f"{place}: the table is stratified and does not say by what; give the output its 'strata'")
     said = {name: getattr(table, name) for name in ("status", "event", "strata", "ties")}
     new = {name: each for name, each in said.items() if each and name not in entry.model_fields_set}
     return CoxEntry.model_validate(entry.model_dump(exclude_unset=True) | new)

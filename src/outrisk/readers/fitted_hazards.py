@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from outrisk.codebook import format_value
 from outrisk.errors import OutputError
@@ -33,12 +34,17 @@ def read_hazards(fit: Any, records: pd.DataFrame, given: Mapping[str, Any], plac
     entry: dict[str, Any] = {"kind": "cox", "formula": formula_of_fit(model, records, place), "ties": model.ties}
     entry |= {"status": ""} if np.all(status == 1.0) else _event(status, records, place)
     if model.strata is not None:
-        strata = np.asarray(model.strata, dtype=float)
-        column = column_of(strata, "", records)
-        if column is None:
-            raise OutputError(f"{place}: the strata of the fit are no column of the data; add them to it")
-        entry["strata"] = column
+        entry["strata"] = _strata(np.asarray(model.strata), records, place)
     return entry | {"release": ["coefficients", "standard_errors"]} | dict(given)
+
+
+def _strata(strata: NDArray[Any], records: pd.DataFrame, place: str) -> str:
+    """The column that sets the same records apart, whatever it calls them."""
+    codes = pd.factorize(strata)[0]
+    for column in map(str, records.columns):
+        if len(records) == len(codes) and np.array_equal(pd.factorize(records[column])[0], codes):
+            return column
+    raise OutputError(f"{place}: the strata of the fit are no column of the data; add them to it")
 
 
 def _event(status: Array, records: pd.DataFrame, place: str) -> dict[str, str]:

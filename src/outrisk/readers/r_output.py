@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 
 from outrisk.errors import OutputError
+from outrisk.outputs.regression.surv import read_surv
 from outrisk.readers.coefficients import BY_TERM, Coefficients
 from outrisk.readers.printed_number import read_printed
 from outrisk.readers.source import Source
@@ -28,9 +29,6 @@ _COLUMNS = {
 }
 _PRINTED = re.compile(r"\s*Estimate\s+Std\. Error\s+(z value|t value)\s+(Pr\(>\|[zt]\|\))")
 _HAZARDS = re.compile(r"\s*coef\s+exp\(coef\)\s+se\(coef\)\s+(robust se\s+)?z\s+(?:Pr\(>\|z\|\)|p)\s*$")
-_SURV = re.compile(
-    r"Surv\(\s*(?:time\s*=\s*)?([\w.]+)\s*,\s*(?:event\s*=\s*)?([\w.]+)\s*(?:==\s*[\"']?([^\"')]+?)[\"']?\s*)?\)"
-)
 _CLOSE = 0.02  # of a statistic, beside what estimate and standard error give
 _SKEW = 0.002  # of a standard error, by which limits lie unevenly about their estimate where no rounding does it
 _OF_MULTINOM = 3  # decimals: nnet stops its search within about 2e-4 of the maximum
@@ -101,8 +99,16 @@ def _of_coxph(source: Source, heads: Sequence[int]) -> Coefficients:
     if not rows:
         raise OutputError(f"{source.name}: it has a header and no coefficients")
     counts = re.search(r"\bn=\s*(\d+)(?:\s*,\s*number of events=\s*(\d+))?", source.text)
-    surv = _SURV.search(source.text)
-    strata = re.search(r"\+\s*strata\(([\w.,\s]+)\)", source.text)
+    call = re.search(
+        r"coxph\((?:formula\s*=\s*)?(.+?~.+?)(?:,\s*(?:data|weights|subset|ties|method|\w+)\s*=|\)\s*\n\s*\n)",
+        source.text,
+        re.S,
+    )
+    surv = read_surv(" ".join(call[1].split())) if call else None
+    if re.search(r"\bweights\s*=", source.text[: source.text.find("coef")]):
+        raise OutputError(
+            f"{source.name}: it is weighted, which is not known of a Cox model; release one without weights"
+        )
     ties = re.search(r"\b(?:ties|method)\s*=\s*[\"'](efron|breslow|exact)", source.text)
     if ties and ties[1] == "exact":
         raise OutputError(f"{source.name}: ties are taken exactly, which is not known; fit it by ties = 'efron'")
@@ -113,11 +119,11 @@ def _of_coxph(source: Source, heads: Sequence[int]) -> Coefficients:
         else {},
         own_digits=True,
         kind="cox",
-        response=surv[1] if surv else "",
+        response=surv.time.strip("`") if surv else "",
         robust="robust" if head[1] else "",
-        status=surv[2] if surv else "",
-        event=(surv[3] or "") if surv else "",
-        strata=tuple(re.findall(r"[\w.]+", strata[1])) if strata else (),
+        status=surv.status if surv else "",
+        event=surv.event if surv else "",
+        strata=surv.strata if surv else (),
         ties=ties[1] if ties else "efron",
     )
 

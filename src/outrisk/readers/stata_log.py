@@ -22,7 +22,7 @@ _KINDS = (
     (r"^\s*Poisson regression", "poisson"),
     (r"^\s*Source \|\s+SS", "ols"),
     (r"^\s*Linear regression", "ols"),
-    (r"^\s*(?:Stratified )?Cox regression", "cox"),
+    (r"^\s*(?:Stratified )?Cox regr(?:ession|\.)", "cox"),
 )
 _FACTS = {
     "n": r"(?:Number of obs|No\. of subjects)\s*=\s*([\d,]+)",
@@ -83,12 +83,20 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         outcomes=tuple(outcomes),
         base=base,
         ties=_ties(text, source.name) if kind == "cox" else "",
+        strata=_strata(text) if kind == "cox" else (),
+        stratified=bool(re.search(r"^\s*Stratified ", text, re.M)) and kind == "cox",
     )
+
+
+def _strata(text: str) -> tuple[str, ...]:
+    """The variables of the strata, where the log names them below or above its table."""
+    said = re.search(r"^\s*(?:Strata variables?:|Stratified by)\s+(.+?)\s*$", text, re.M)
+    return tuple(re.findall(r"\w+", said[1])) if said else ()
 
 
 def _ties(text: str, place: str) -> str:
     """How a Cox regression takes ties; OutputError where it is a way that is not known."""
-    said = re.search(r"Cox regression (?:with|--) (.+?)(?: method for ties)?\s*$", text, re.M | re.I)
+    said = re.search(r"Cox regr(?:ession|\.) (?:with|--) (.+?)(?: method for ties)?\s*$", text, re.M | re.I)
     word = said[1].casefold() if said else "no ties"
     if word not in ("breslow", "efron", "no ties"):
         raise OutputError(

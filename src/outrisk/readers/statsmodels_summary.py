@@ -22,7 +22,6 @@ _COLUMNS = {
 }
 _SINGLE = {
     "no. observations": "n",
-    "sample size": "n",
     "num. events": "events",
     "log-likelihood": "log_likelihood",
     "pseudo r-squ.": "pseudo_r2",
@@ -41,7 +40,7 @@ _KINDS = {
 _FAMILIES = {"binomial": "logit", "gaussian": "ols", "poisson": "poisson"}
 _HAZARDS = re.compile(r"log HR\s+log HR SE\s+HR\s+t\s+P>\|t\|\s+\[0\.\d+\s+0\.\d+\]\s*$")  # limits are of HR
 _LABELS = r"Dep\. Variable|Dependent [Vv]ariable|Model Family|Link Function|Model|No\. Observations|Covariance Type|"
-_LABELS += r"Sample size|Num\. events|Ties|"
+_LABELS += r"Num\. events|Num strata|Ties|"
 _PAIR = re.compile(rf"(?<!Adj\. )(?<!Df )\b({_LABELS}Log-Likelihood|Pseudo R-squ(?:\.|ared)|R-squared):\s+(\S+)")
 _LIMIT = re.compile(r"\[?(0\.\d+)\]?")
 
@@ -86,6 +85,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         robust="" if robust == "nonrobust" else robust,
         outcomes=tuple(outcomes) if kind == "mnlogit" else (),
         ties=facts.get("ties", "").casefold(),
+        stratified="num strata" in facts,
     )
 
 

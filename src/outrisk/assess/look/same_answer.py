@@ -30,8 +30,7 @@ def same_answer(output: Output, data: Microdata, appetite: Appetite, target: str
         yield from in_table(told_by_curves(output, data), output.name, [output.event], output.where, way_out)
     elif isinstance(output, Cox) and {"n", "events"} <= set(output.release.parts) and output.status:
         told = Told.whole(data, [output.status], complete(data, output.where, output.name, output.variables))
-        if len(data.codebook[output.status].values) == 2:
-            yield from in_table(told, output.name, [output.status], output.where, "Leave its numbers of people out.")
+        yield from in_table(told, output.name, [output.status], output.where, "Leave its numbers of people out.")
 
 
 def in_table(told: Told, output: str, names: Sequence[str], where: str = "", way_out: str = "") -> Iterator[Found]:

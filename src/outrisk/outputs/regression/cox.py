@@ -50,6 +50,8 @@ class Cox(Regression):
     def __post_init__(self) -> None:
         if self.ties not in get_args(Ties):
             raise OutputError(f"output '{self.name}': ties: {self.ties!r} is not one of {list(get_args(Ties))}")
+        if self.event and not self.status:
+            raise OutputError(f"output '{self.name}': 'event' is a level of 'status'; without one nobody is censored")
         for what, names in (("status", self._of_status), ("strata", self.strata)):
             unknown = next((each for each in names if each not in self.codebook), None)
             if unknown is not None:
@@ -276,3 +278,17 @@ class Cox(Regression):
             reason = why_no_hazards(sample, self._column_labels, self._groups(frame))
             raise OutputError(f"output '{self.name}': {reason}")
         return self.release.numbers(fit)
+
+    def check(self, low: Array, high: Array) -> None:
+        """OutputError for numbers that no Cox model has, such as more events than records."""
+        super().check(low, high)
+        places = {part: at.start for part, at in self.release.layout(len(self.columns))}
+        if {"n", "events"} <= set(places) and low[places["events"]] > high[places["n"]]:
+            raise OutputError(
+                f"output '{self.name}': number of events is {low[places['events']]:g} among "
+                f"{high[places['n']]:g} records; correct one of them"
+            )
+        if "log_likelihood" in places and low[places["log_likelihood"]] > 0.0:
+            raise OutputError(
+                f"output '{self.name}': log-likelihood is {low[places['log_likelihood']]:g}; a partial one is at most 0"
+            )

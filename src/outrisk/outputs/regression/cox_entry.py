@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, ClassVar, Literal
 
 from pydantic import model_validator
@@ -12,9 +11,8 @@ from outrisk.errors import OutputError
 from outrisk.outputs.regression.cox import Cox
 from outrisk.outputs.regression.hazards import Ties
 from outrisk.outputs.regression.regression_entry import FormulaEntry
+from outrisk.outputs.regression.surv import read_surv
 from outrisk.outputs.smooth import derivatives as smooth
-
-_SURV = re.compile(r"\s*Surv\(\s*(`[^`]+`|[\w.]+)\s*,\s*([\w.]+)\s*\)\s*~\s*(.+)", re.DOTALL)
 
 
 class CoxEntry(FormulaEntry):
@@ -32,17 +30,26 @@ class CoxEntry(FormulaEntry):
     @model_validator(mode="before")
     @classmethod
     def _of_surv(cls, given: Any) -> Any:
-        """Surv(time, status) on the left, as R writes it, is the time on the left and a status."""
+        """Surv(time, status) and strata(...), as R writes them, are the time on the left, a status and strata."""
         formula = given.get("formula") if isinstance(given, dict) else None
-        found = _SURV.fullmatch(formula) if isinstance(formula, str) else None
+        found = read_surv(formula) if isinstance(formula, str) else None
         if found is None:
             return given
-        time, status, rest = found.groups()
-        if given.get("status", status) != status:
-            raise ValueError(f"status: {given['status']!r}, but the formula has Surv({time}, {status}); keep one")
-        return given | {"formula": f"{time} ~ {rest}", "status": status}
+        said = {"status": found.status, "event": found.event, "strata": list(found.strata)}
+        said = {name: value for name, value in said.items() if value}
+        for name, value in said.items():
+            other = given.get(name, value)
+            other = [other] if name == "strata" and isinstance(other, str) else other
+            if (list(other) if isinstance(other, tuple) else other) != value:
+                raise ValueError(f"{name}: {given[name]!r}, but the formula {formula!r} has {value!r}; keep one")
+        return given | said | {"formula": f"{found.time} ~ {found.terms}"}
 
     def _built(self, codebook: Codebook, name: str, formula: str) -> Cox:
+        if "Surv(" in self.formula:
+            raise OutputError(
+                f"output '{name}': formula {self.formula!r} cannot be read; Surv has a time and a status, as in "
+                "Surv(months, died == 1)"
+            )
         if "status" not in self.model_fields_set:
             raise OutputError(
                 f"output '{name}': say with 'status' which variable tells who had the event; '' if nobody is censored"

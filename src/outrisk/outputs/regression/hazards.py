@@ -68,5 +68,8 @@ def why_no_hazards(sample: Durations, labels: Sequence[str], groups: Mapping[str
     """Why a fit finds nothing, and the way out; arguments as `why_not` takes them."""
     if not sample.event.any():
         return "none of these records has the event; a Cox model needs events"
+    for column, label in zip(sample.design.T, labels, strict=True):
+        if np.ptp(column) == 0.0 and column[0] not in (0.0, 1.0):  # a level without records is named below
+            return f"{label} is {column[0]:g} in all of these records; drop it"
     reason = why_not("cox", replace(sample, response=sample.event), labels, groups, ())
     return reason.replace("the response is 0", "there is no event")

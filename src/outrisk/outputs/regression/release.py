@@ -316,7 +316,8 @@ class Release:
                     "a p-value lies between 0 and 1: correct it",
                 )
             elif part in COUNTS:
-                refuse(part, (most < 1.0) | ((least == most) & (least % 1 != 0)), "it is a whole number from 1")
+                told = np.where(np.isfinite(least), least, 0.0)
+                refuse(part, (most < 1.0) | ((told == most) & (told % 1 != 0)), "it is a whole number from 1")
             elif part in ("r2", "pseudo_r2"):
                 refuse(part, least > 1.0, "it is at most 1")
             elif part == "residual_sd":
