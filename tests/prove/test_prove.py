@@ -19,6 +19,7 @@ from outrisk.outputs.tables.protection import Protection
 from outrisk.prove.budget import Budget
 from outrisk.prove.certain_claims import certain_records, certain_values
 from outrisk.prove.programme import programme
+from outrisk.prove.solver import Solver
 
 CODEBOOK = Codebook(
     (
@@ -212,3 +213,18 @@ def test_importance_does_not_matter():
         for one in (table, replace(table, importance=9.0))
     ]
     assert values[0] == values[1]
+
+
+def test_what_was_ruled_out_can_be_found_again():
+    """Counts that a refit refuses are ruled out one by one; where that takes too long, they are let in again."""
+    data = records(1, 6)
+    outputs = [Frequencies(CODEBOOK, "a", ("area",)), Frequencies(CODEBOOK, "i", ("ill",))]
+    of = programme(CODEBOOK, [release(one, data) for one in outputs], len(data), known(data), ["ill"])
+    solver, objective = Solver(of, Budget()), np.arange(of.n_counts, dtype=float)
+    before = solver.maximise(objective)
+    solver.exclude(before.x)
+    second = solver.maximise(objective)
+    assert not np.array_equal(np.round(second.x[: of.n_columns]), np.round(before.x[: of.n_columns]))
+    assert second.fun >= before.fun
+    solver.take_back()
+    assert solver.maximise(objective).fun == before.fun and len(solver.rows) == 1

@@ -50,7 +50,8 @@ class Solver:
         matrix, low, high, helpers = rows or (of.matrix, of.low, of.high, 0)
         self.rows = [LinearConstraint(matrix, low, high)]
         self.most = np.concatenate([of.most, np.ones(helpers)])
-        self.integer = np.ones(len(self.most), dtype=np.int64)
+        self.width = len(self.most)
+        self.integer = np.ones(self.width, dtype=np.int64)
         even = bool((of.matrix.data == np.round(of.matrix.data)).all())
         if len(self.most) > (of.integer if even or whole else min(of.integer, _MIXED)):
             self.integer[: of.n_columns] = 0
@@ -127,6 +128,11 @@ class Solver:
         some = sparse.csr_array((at, (np.zeros(k, np.int64), helper)), shape=(1, width + k))
         self._widen(k)
         self.rows += [LinearConstraint(above, 0.0, np.inf), LinearConstraint(some, 1.0, np.inf)]
+
+    def take_back(self) -> None:
+        """Let counts be found again that were ruled out: each makes all that follow slower."""
+        self.rows, self.most, self.integer = self.rows[:1], self.most[: self.width], self.integer[: self.width]
+        self._widen(0)
 
     def _widen(self, helpers: int) -> None:
         self.most = np.concatenate([self.most, np.ones(helpers)])

@@ -11,7 +11,7 @@ from outrisk.prove.programme import Programme
 from outrisk.prove.solver import Solver
 
 _PEOPLE = 60  # people up to whom outputs that are not linear are computed again
-_REFUSED = 300  # data sets that are ruled out one by one
+_REFUSED, _LEFT = 300, 0.95  # data sets that are ruled out one by one; share of the work that is left then, at least
 
 
 class Verifier:
@@ -22,7 +22,7 @@ class Verifier:
 
     def __init__(self, of: Programme | None) -> None:
         self.of = of
-        self.refused = 0
+        self.refused, self.work = 0, np.inf
         self.outputs = [] if of is None else [one for one in of.released if not _is_linear(one.parts)]
         self.active = (
             bool(self.outputs) and of is not None and of.sizes.sum() <= _PEOPLE and of.n_columns == of.n_counts
@@ -41,8 +41,11 @@ class Verifier:
             return False
         solver.exclude(x)
         self.refused += 1
-        if self.refused >= _REFUSED:
+        if self.refused == 1:
+            self.work = solver.budget.work
+        if self.refused >= _REFUSED or solver.budget.work < _LEFT * self.work:
             self.active = self.exact = False
+            solver.take_back()
         return True
 
 
