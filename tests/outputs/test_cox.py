@@ -188,6 +188,8 @@ def test_formulas_of_the_package_survival(formula, expected):
 def test_what_surv_says_is_the_entry():
     output = cox("Surv(months, died == 1) ~ age + strata(arm)", status=None, release=["coefficients"])
     assert (output.formula, output.status, output.event, output.strata) == ("months ~ age", "died", "1", ("arm",))
+    again = {"status": "died", "event": 1, "strata": ["arm"], "release": ["coefficients"]}
+    assert cox("Surv(months, died == 1) ~ age + strata(arm)", **again) == output
     same = cox("Surv(months, died) ~ age + strata(arm)", strata="arm", release=["coefficients"])
     np.testing.assert_allclose(same.refit(records(8)), output.refit(records(8)))
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import model_validator
 
-from outrisk.codebook import Codebook
+from outrisk.codebook import Codebook, format_value
 from outrisk.errors import OutputError
 from outrisk.outputs.regression.cox import Cox
 from outrisk.outputs.regression.hazards import Ties
@@ -35,13 +35,12 @@ class CoxEntry(FormulaEntry):
         found = read_surv(formula) if isinstance(formula, str) else None
         if found is None:
             return given
-        said = {"status": found.status, "event": found.event, "strata": list(found.strata)}
-        said = {name: value for name, value in said.items() if value}
-        for name, value in said.items():
-            other = given.get(name, value)
-            other = [other] if name == "strata" and isinstance(other, str) else other
-            if (list(other) if isinstance(other, tuple) else other) != value:
-                raise ValueError(f"{name}: {given[name]!r}, but the formula {formula!r} has {value!r}; keep one")
+        said = {name: each for name, each in found._asdict().items() if name in ("status", "event", "strata") and each}
+        for name in said.keys() & given.keys():
+            other = given[name]
+            written = tuple([other] if isinstance(other, str) else other) if name == "strata" else format_value(other)
+            if written != said[name]:
+                raise ValueError(f"{name}: {other!r}, but the formula {formula!r} has {said[name]!r}; keep one")
         return given | said | {"formula": f"{found.time} ~ {found.terms}"}
 
     def _built(self, codebook: Codebook, name: str, formula: str) -> Cox:
