@@ -403,3 +403,14 @@ def test_all_who_died_of_three_states():
     assert not [
         f for f in look([model], data, APPETITE, target="state") if f.rule in ("saturated model", "not looked at")
     ]
+
+
+def test_few_events_behind_a_cox_model():
+    """Not people but their events tell of hazards: three events of arm b, five in all."""
+    died = np.array([1] * 2 + [0] * 38 + [1] * 3 + [0] * 37)
+    codes = np.stack([np.repeat([0, 1], 40), np.arange(80) % 4, died], axis=1)
+    model = Cox(FOLLOWED, "c", "cox", "months ~ C(arm)", Release(("coefficients",)), status="died")
+    found = {f.rule: f for f in look([model], Microdata(FOLLOWED, codes.astype(np.uint16)), APPETITE, target="died")}
+    assert found["few people behind a coefficient"].people == 3
+    assert "fewer than 10 events" in found["few people behind a coefficient"].what
+    assert "4 residual degrees of freedom (5 events among 80 records, 1 column)" in found["degrees of freedom"].what

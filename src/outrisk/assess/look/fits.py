@@ -13,6 +13,8 @@ from outrisk.assess.look.told import complete
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
+from outrisk.outputs.regression.fit import Sample
+from outrisk.outputs.regression.hazards import Durations
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.smooth.correlations import Correlations
 from outrisk.outputs.smooth.survival import Survival
@@ -22,25 +24,27 @@ _FULL = 0.999  # leverage from which a fit passes through a record's own value
 
 def degrees_of_freedom(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
     """Regressions with few residual degrees of freedom, down to those that reproduce each group of records."""
-    rows, design = _design(output, data)
-    if design is None:
+    rows, sample = _sample(output, data)
+    if sample is None:
         return
-    n, k = design.shape
-    left = n - int(np.linalg.matrix_rank(design))
+    design, (n, k) = sample.design, sample.design.shape
+    told = int(sample.event.sum()) if isinstance(sample, Durations) else n
+    left = told - int(np.linalg.matrix_rank(design))
     if left < appetite.safe_dof_threshold:
+        of = f"{plural(told, 'event')} among {n:,} records" if isinstance(sample, Durations) else f"{n:,} records"
         yield Found.of(
             "degrees of freedom",
             False,
             output.name,
             k,
             rows,
-            f"{plural(left, 'residual degree')} of freedom ({n:,} records, {plural(k, 'column')}); at least "
+            f"{plural(left, 'residual degree')} of freedom ({of}, {plural(k, 'column')}); at least "
             f"{appetite.safe_dof_threshold} are asked for.",
             "",
             "Fit it on more records, or with fewer terms.",
         )
     kinds = len(np.unique(design, axis=0))
-    if kinds <= k < n and output.kind != "cox":  # which says nothing of when people had the event
+    if kinds <= k < n and not isinstance(sample, Durations):  # which says nothing of when people had the event
         yield Found.of(
             "saturated model",
             False,
@@ -55,14 +59,18 @@ def degrees_of_freedom(output: Output, data: Microdata, appetite: Appetite, targ
 
 
 def few_behind(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
-    """Coefficients of columns in which few records differ from all others, and records that decide a coefficient."""
-    rows, design = _design(output, data)
-    if design is None or not isinstance(output, Regression):
+    """Coefficients of columns in which few records differ from all others (of a Cox model few of those with the event),
+    and records that decide a coefficient.
+    """
+    rows, sample = _sample(output, data)
+    if sample is None or not isinstance(output, Regression):
         return
+    design = sample.design
+    counted, what = (sample.event == 1.0, "events") if isinstance(sample, Durations) else (True, "records")
     found, apart = [], np.zeros(len(design), dtype=np.bool_)
     for name, column in zip(output.columns, design.T, strict=True):
         values, counts = np.unique(column, return_counts=True)
-        differs = column != values[counts.argmax()]
+        differs = (column != values[counts.argmax()]) & counted
         number = int(differs.sum())
         if 0 < number < appetite.safe_threshold:
             found.append((number, (output.names or {}).get(name, name)))
@@ -77,7 +85,7 @@ def few_behind(output: Output, data: Microdata, appetite: Appetite, target: str)
             len(found),
             rows[apart],
             f"{plural(len(found), 'coefficient')} rest{'s' * (len(found) == 1)} on fewer than "
-            f"{appetite.safe_threshold} records that differ from all others in their column; the fewest is {least}.",
+            f"{appetite.safe_threshold} {what} that differ from all others in their column; the fewest is {least}.",
             named([f"{name}: {number:,}" for number, name in found]),
             "Merge these levels with others, or leave the records out.",
         )
@@ -97,15 +105,15 @@ def few_behind(output: Output, data: Microdata, appetite: Appetite, target: str)
         )
 
 
-def _design(output: Output, data: Microdata) -> tuple[Rows, NDArray[np.float64] | None]:
-    """A regression's records (n,) and their design (n, k); None for another kind, and where it has none."""
+def _sample(output: Output, data: Microdata) -> tuple[Rows, Sample | None]:
+    """A regression's records (n,) as it has them; None for another kind, and where it has none."""
     if not isinstance(output, Regression):
         return NOBODY, None
     try:
         sample, records = output.sample(data)
     except OutputError:
         return NOBODY, None
-    return records.index.to_numpy(), sample.design
+    return records.index.to_numpy(), sample
 
 
 def _leverage(design: NDArray[np.float64]) -> NDArray[np.float64]:
