@@ -1,4 +1,6 @@
+import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from outrisk.codebook import Codebook, Variable
 from outrisk.errors import OutputError
 from outrisk.evolve.problem import Problem
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import released
+from outrisk.outputs.base import release, released
 from outrisk.outputs.regression.cox_entry import CoxEntry
 from outrisk.outputs.regression.surv import read_surv
 from outrisk.problem.influence import records_of_model
@@ -155,6 +157,28 @@ def test_without_a_status_nobody_is_censored():
     assert "nobody censored" in everybody.notes
     part, totals = at_own_numbers(everybody, data)
     np.testing.assert_allclose(part.map.numbers(totals, NO_INFORMATION), everybody.refit(data), atol=1e-6)
+
+
+def test_it_goes_to_another_process_and_back():
+    data = records(10)
+    out = release(cox(strata="arm"), data)
+    back = pickle.loads(pickle.dumps(out.searched))
+    totals = block_totals(out.parts[0].model, data.codes)
+    part = back.parts[1].at(np.zeros(3))
+    again = block_totals(part.model, data.codes)
+    assert back.labels == out.searched.labels and len(totals) == len(again)
+    np.testing.assert_allclose(part.fitted.score(again, NO_INFORMATION)[0].shape, (3,))
+
+
+def test_of_one_and_two_two_is_the_event():
+    codebook = Codebook(tuple(replace(v, values=(1, 2)) if v.name == "died" else v for v in CODEBOOK.variables))
+    data = records(9)
+    entry = CoxEntry(kind="cox", formula="Surv(months, died) ~ age", decimals=6)
+    output = entry.build(codebook, 1)[0]
+    np.testing.assert_allclose(
+        output.refit(Microdata(codebook, data.codes)), entry.build(CODEBOOK, 1)[0].refit(data), rtol=1e-9
+    )
+    assert "event died = 2" in output.notes
 
 
 def test_r_notation_is_read():

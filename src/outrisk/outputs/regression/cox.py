@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import get_args
 
 import numpy as np
@@ -37,10 +37,10 @@ _CONSTANT = "Intercept"
 class Cox(Regression):
     """A Cox model of a formula, whose response is the time until the event or the end of follow-up.
 
-    `status` is the variable that says who has the event, `event` its value that counts as one (1, or the last of two
-    levels); without one nobody is censored. `strata` are variables: records that differ in these are not compared.
-    `ties` between times are Efron's or Breslow's. Standard errors are model-based, from the information. There is no
-    weight and no late entry.
+    `status` is the variable that says who has the event, `event` its value that counts as one (1, the 2 of 1 and 2, or
+    the last of two levels); without one nobody is censored. `strata` are variables: records that differ in these are
+    not compared. `ties` between times are Efron's or Breslow's. Standard errors are model-based, from the information.
+    There is no weight and no late entry.
     """
 
     status: str = ""
@@ -111,7 +111,9 @@ class Cox(Regression):
         """Who has the event; None: everybody."""
         if not self.status:
             return None
-        return Response(read_formula(self.codebook, self.name, f"{quoted(self.status)} ~ 1")[0], self.event)
+        one_and_two = self.codebook[self.status].values == (1, 2)  # as in R, where 2 is the event then
+        event = self.event or ("2" if one_and_two else "")
+        return Response(read_formula(self.codebook, self.name, f"{quoted(self.status)} ~ 1")[0], event)
 
     @cached_property
     def _event_table(self) -> tuple[Joint, Array]:
@@ -211,12 +213,13 @@ class Cox(Regression):
         newton = Newton("cox", coefficients, published, self.release, self._largest, extra, True, True)
         way = RiskSets(newton, self._n_strata, len(self._times), self.ties == "efron")
         errors = dict(self.release.layout(K)).get("standard_errors", slice(0, 0))
-
-        def at(others: Array) -> ModelPart:
-            return self._part(np.concatenate([self.release.shown(others), published[K:]]), others)
-
-        model = replace(self._model, coefficients=coefficients[None, :])
+        model, at = replace(self._model, coefficients=coefficients[None, :]), partial(self._at, published)
         return ModelPart(model, way, len(published), tuple(range(errors.start, errors.stop)), way.estimates, at, way)
+
+    def _at(self, published: Array, coefficients: Array) -> ModelPart:
+        """The same at coefficients (K,) that need not be those published."""
+        shown = self.release.shown(coefficients)
+        return self._part(np.concatenate([shown, published[len(coefficients) :]]), coefficients)
 
     def counts(self, low: Array, high: Array) -> Iterable[RecordCounts]:
         """The number of records, and of those with the event where the status has two levels."""
