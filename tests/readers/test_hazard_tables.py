@@ -67,6 +67,18 @@ def test_a_summary_of_statsmodels(how):
     assert found.output.ties == "efron" and found.recompute(data()).matched.all() and len(found.low) == 7
 
 
+def test_variables_in_the_equation_of_spss():
+    fit, records = fitted("breslow"), frame()
+    rows = [
+        f",{name},{b:.3f},{error:.3f},{(b / error) ** 2:.3f},1,{p:.3f},{np.exp(b):.3f}"
+        for name, b, error, p in zip(["educ", "age"], fit.params, fit.bse, fit.pvalues, strict=True)
+    ]
+    text = "\n".join([",,B,SE,Wald,df,Sig.,Exp(B)", *rows, ""])
+    found = read(text, response="yrs_married", status="affair")
+    assert found.output.ties == "breslow" and found.output.release.parts[:2] == ("coefficients", "standard_errors")
+    assert found.recompute(data()).matched.all() and len(records) == len(data())
+
+
 def test_the_event_may_be_a_level():
     text = (PRINTED / "coxph_breslow.txt").read_text(encoding="utf-8")
     found = read(text)

@@ -11,10 +11,12 @@ from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.printed_number import read_printed
 from outrisk.readers.source import Grid, Source
 from outrisk.readers.spss_tables import titled_tables
+from outrisk.readers.term_names import CONSTANTS
 
 _COLUMNS = {
     "b": "coefficients",
     "s.e.": "standard_errors",
+    "se": "standard_errors",
     "std. error": "standard_errors",
     "standardfehler": "standard_errors",
     "sig.": "p_values",
@@ -61,8 +63,11 @@ def _read(grid: Grid, source: Source) -> Coefficients:
         rows.append((name, {part: row[number] for part, number in places.items()}))
     if not rows:
         raise OutputError(f"{source.name}: it has a header and no coefficients")
-    kind = "logit" if "wald" in header and any(cell.startswith("exp(b") for cell in header) else ""
-    return Coefficients(tuple(rows), kind=kind, comma=source.comma)
+    ratios = "wald" in header and any(cell.startswith("exp(b") for cell in header)
+    constant = any(name.casefold() in {*CONSTANTS, "konstante"} for name, _ in rows)
+    # without a constant it may be of COXREG, whose table has the same columns, and which takes ties as Breslow does
+    kind, ties = ("logit", "") if ratios and constant else ("", "breslow" if ratios else "")
+    return Coefficients(tuple(rows), kind=kind, comma=source.comma, ties=ties)
 
 
 def _several(grid: Grid, at: int, places: dict[str, int], source: Source) -> Coefficients:
@@ -95,6 +100,6 @@ def _several(grid: Grid, at: int, places: dict[str, int], source: Source) -> Coe
 def _header(grid: Grid) -> int | None:
     def is_header(row: Sequence[str]) -> bool:
         cells = {cell.casefold() for cell in row}
-        return "b" in cells and bool({"s.e.", "std. error", "standardfehler"} & cells)
+        return "b" in cells and any(_COLUMNS.get(cell) == "standard_errors" for cell in cells)
 
     return next((number for number, row in enumerate(grid[:10]) if is_header(row)), None)
