@@ -289,9 +289,9 @@ def incomes(folder, n, entries):
     return problem_of(frame, entries, Codebook(tuple(found)))
 
 
-def followed(folder, n, entries):
+def followed(folder, n, entries, least=1):
     """People of the census in two arms, whose months until they died are drawn: nothing at hand has follow-up. Up to
-    60; hazards grow with age and are less by a third in one arm; some leave at any time.
+    60; hazards grow with age and are less by a third in one arm; some leave at any time from the `least` month on.
     """
     frame = pd.read_csv(folder / CENSUS)
     frame = frame[frame["YEAR"] == 2019][["SEX", "AGE", "MSTATUS", "TENURE"]]
@@ -299,7 +299,7 @@ def followed(folder, n, entries):
     rng = np.random.default_rng(1)
     frame["ARM"] = rng.integers(0, 2, n)
     hazards = np.exp(-4.2 + 0.02 * (frame["AGE"] - 40) - 0.4 * frame["ARM"])
-    until, left = rng.exponential(1 / hazards), rng.uniform(1, 90, n)
+    until, left = rng.exponential(1 / hazards), rng.uniform(least, 90, n)
     frame["MONTHS"] = np.clip(np.ceil(np.minimum(until, left)), 1, 60).astype(int)
     frame["DIED"] = ((until <= left) & (until <= 60)).astype(int)
     return problem_of(frame, entries)
@@ -393,6 +393,7 @@ RELEASES = {
     },
     **{f"survival curves of {n:,}": partial(census, n=n, entries=SURVIVAL) for n in (400, 1_500, 8_000)},
     **{f"two arms of {n:,}": partial(followed, n=n, entries=TRIAL) for n in (300, 1_500, 8_000, 100_000)},
+    **{f"two years at least of {n:,}": partial(followed, n=n, entries=TRIAL, least=24) for n in (300, 8_000, 100_000)},
     **{f"hazard ratios of {n:,}": partial(followed, n=n, entries=COX) for n in (300, 1_500, 8_000, 100_000)},
     **{f"log hazards of {n:,}": partial(followed, n=n, entries=LOG_HAZARDS) for n in (300, 8_000, 100_000)},
     **{f"every month of {n:,}": partial(followed, n=n, entries=EVERY_MONTH) for n in (300, 8_000, 100_000)},

@@ -67,7 +67,7 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "estimated.STEPS", "estimated.CLOSE", "estimated.MOST", "estimated.LOOSE", "estimated.LEAP", "estimated.FASTER",
     "estimated.SLOWER", "closing.HEAT", "closing.KICK", "closing.NEARER", "closing.LESS", "local_search.UNSURE",
     "freely.PATIENT",
-    "by_size.SIZES", "by_size.SMALLER", "by_size.IDLE", "by_size.PATIENT", "by_size.TRIES",
+    "by_kinds.EXCHANGES", "by_kinds.PAIRS", "by_size.SIZES", "by_size.SMALLER", "by_size.IDLE", "by_size.PATIENT", "by_size.TRIES",
     "by_size.TURNS", "by_size.SEEN", "by_size.PROPOSALS", "by_size.HEATS", "by_size.PACE", "by_size.LEAST",
     "by_size.COARSE", "by_size.PEOPLE", "by_size.EACH", "in_pairs.TRIES", "in_pairs.ALONE", "in_pairs.AGREE",
     "in_pairs.HELD",

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from outrisk.evolve.acceptance import Standing
 from outrisk.evolve.around import Equations, equations_at
 from outrisk.evolve.balance import balanced, shares_to
+from outrisk.evolve.by_kinds import exchanged_by_kinds
 from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.compiled import cube
 from outrisk.evolve.compiled.layout import Codes
@@ -266,6 +267,10 @@ class Closing:
         who = drawn_from(equations, asked, codes, kept, TUNING.swaps // 3, rng)
         alike, sorted_ = np.array_split(who, 2)
         found = self._swaps(codes, equations, linear, alike[:SEEN], sorted_[:SEEN], rng)
+        more = exchanged_by_kinds(equations, asked, codes, rng)
+        if more is not None:
+            free = more if kept is None else more.without(kept.record)
+            found = free.beside(found.without(free.record))
         return within(linear.problem, codes, kept.beside(found) if kept is not None else found, equations.room, rng)
 
     def _swaps(
