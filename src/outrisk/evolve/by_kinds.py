@@ -23,7 +23,7 @@ from outrisk.problem.influence import records_of_tally
 from outrisk.problem.released import ModelPart
 
 EXCHANGES = 500  # drawn at most
-PAIRS = 6_000_000  # of kinds that are looked at, at most
+RESTS, PAIRS = 300, 6_000_000  # pairs of kinds but for the value, and with it, that are looked at in a round, at most
 
 
 def exchanged_by_kinds(equations: Equations, asked: Array, codes: Codes, rng: np.random.Generator) -> Edits | None:
@@ -86,11 +86,14 @@ def _pairs(
     kind with each rest and value.
     """
     values = cells.shape[1]
-    rests = [rest for rest in range(len(cells)) if number[cells[rest]].any()]
+    rests = np.flatnonzero(number[cells].any(axis=1))
     pairs, weights = [np.zeros((0, 2), np.int64)], [np.zeros(0)]
-    if len(rests) * (len(rests) - 1) // 2 * values**2 > PAIRS:
-        return pairs[0]
-    for one, other in combinations(rests, 2):
+    most = min(RESTS, PAIRS // values**2)
+    if len(rests) * (len(rests) - 1) // 2 <= most:
+        two = np.array(list(combinations(rests, 2)), np.int64).reshape(-1, 2)
+    else:
+        two = rng.choice(rests, (most, 2))
+    for one, other in two[two[:, 0] != two[:, 1]]:
         of_one, of_other = (gain[cells[rest]] for rest in (one, other))
         tag_one, tag_other = (tags[cells[rest]] for rest in (one, other))
         gains = (of_one[None, :] - of_one[:, None]) - (of_other[None, :] - of_other[:, None])
