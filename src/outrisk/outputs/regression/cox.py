@@ -149,7 +149,7 @@ class Cox(Regression):
         """The model in words."""
         parts = [
             super().notes,
-            self._event.notes if self._event else "nobody censored",
+            (self._event.notes or f"event {self.status} = 1") if self._event else "nobody censored",
             f"strata of {', '.join(self.strata)}" if self.strata else "",
             f"ties as {self.ties.title()}'s",
         ]
