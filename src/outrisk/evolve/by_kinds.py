@@ -31,7 +31,7 @@ def exchanged_by_kinds(equations: Equations, asked: Array, codes: Codes, rng: np
     one of the numbers nearer that are `asked` to change by so much (q,); None where there is no such number.
     """
     problem, sizes = equations.problem, equations.problem.codebook.sizes
-    found = [(model, records, which) for model, records, which in _models(equations) if asked[which].any()]
+    found = list(_models(equations, asked))
     if not found:
         return None
     share = np.array([float(asked[which] @ asked[which]) for _, _, which in found])
@@ -54,14 +54,18 @@ def exchanged_by_kinds(equations: Equations, asked: Array, codes: Codes, rng: np
     return _made(equations, codes, level, chosen, j, rng)
 
 
-def _models(equations: Equations) -> Iterator[tuple[Model, Codes, slice]]:
-    """Models without coefficients that tell few kinds of records apart: a record of each, and their numbers."""
+def _models(equations: Equations, asked: Array) -> Iterator[tuple[Model, Codes, slice]]:
+    """Models without coefficients that tell few kinds of records apart and of which some number is asked to change: a
+    record of each kind, and their numbers.
+    """
     problem, end = equations.problem, 0
     parts = ((part, block) for part, _, _, block in problem.slices if isinstance(part, ModelPart))
     for (part, block), slopes in zip(parts, equations.slopes, strict=True):
         which, end = slice(end, end + len(slopes)), end + len(slopes)
-        records = kinds_of(problem.plan, problem.plan.blocks[block]) if part.model.family == "none" else None
-        if records is not None and len(slopes):
+        if part.model.family != "none" or not asked[which].any():
+            continue
+        records = kinds_of(problem.plan, problem.plan.blocks[block])
+        if records is not None:
             yield part.model, records, which
 
 

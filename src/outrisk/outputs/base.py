@@ -308,6 +308,17 @@ def joint_for(codebook: Codebook, names: Sequence[str], output: str) -> Joint:
         raise OutputError(f"output '{output}': {error}") from None
 
 
+def places_in(codebook: Codebook, names: Sequence[str], frame: pd.DataFrame) -> NDArray[np.int64]:
+    """Where each decoded record without missing values is among all combinations of the values of some variables, (n,);
+    the last variable runs fastest.
+    """
+    place = np.zeros(len(frame), dtype=np.int64)
+    for name in names:
+        values = pd.Index(codebook[name].values)
+        place = place * len(values) + values.get_indexer(pd.Index(frame[name]))
+    return place
+
+
 def support_frame(codebook: Codebook, joint: Joint) -> pd.DataFrame:
     """Every combination of a joint's variables as a decoded data frame, in the joint's order."""
     sizes = [codebook.sizes[j] for j in joint.variables]

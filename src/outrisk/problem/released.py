@@ -85,11 +85,13 @@ class Smooth(Protocol):
 
 class Fitted(Protocol):
     """What the map of a regression tells besides: what ranges of the published numbers (k,) say of its estimates, be
-    its score linear in the records or not; and score (K,) and information (K, K) at its coefficients.
+    its score linear in the records or not; score (K,) and information (K, K) at its coefficients; and the estimates, at
+    totals and an information as `Smooth` takes them, with what numbers between low and high (k,) say of them.
     """
 
     def told(self, low: Array, high: Array) -> ModelSays: ...  # noqa: D102
     def score(self, totals: Array, information: Array) -> tuple[Array, Array]: ...  # noqa: D102
+    def estimates(self, totals: Array, information: Array, low: Array, high: Array) -> Estimates: ...  # noqa: D102
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,24 +111,27 @@ class TallyPart:
 @dataclass(frozen=True, eq=False)
 class ModelPart:
     """Consecutive published numbers of an output that follow from a model; `errors`: those that are standard errors.
-    estimates: of a regression, what its numbers between low and high (k,) say, at totals and an information as `Smooth`
-    takes them. at: the part with the totals at other coefficients (K,) than those published. fitted: its map once more.
-    follow: whether all of its numbers follow from those of other parts.
+    fitted: of a regression, its map once more. at: the part with the totals at other coefficients (K,) than those
+    published. follow: whether all of its numbers follow from those of other parts.
     """
 
     model: Model
     map: Smooth
     n_numbers: int
     errors: tuple[int, ...] = ()
-    estimates: Callable[[Array, Array, Array, Array], Estimates] | None = None
-    at: Callable[[Array], ModelPart] | None = None
     fitted: Fitted | None = None
+    at: Callable[[Array], ModelPart] | None = None
     follow: bool = False
 
     @property
     def blocks(self) -> tuple[Model, ...]:
         """The model."""
         return (self.model,)
+
+    @property
+    def estimates(self) -> Callable[[Array, Array, Array, Array], Estimates] | None:
+        """See `Fitted`; None where it is no regression."""
+        return self.fitted.estimates if self.fitted else None
 
 
 Part = TallyPart | ModelPart

@@ -14,7 +14,7 @@ import pandas as pd
 from outrisk.codebook import format_value
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, joint_for, record_counts, support_frame
+from outrisk.outputs.base import Array, joint_for, places_in, record_counts, support_frame
 from outrisk.outputs.counts_first import CountsFirst
 from outrisk.outputs.regression.design import Side, quoted, read_formula
 from outrisk.outputs.regression.hazards import Durations, Ties, fit_hazards, why_no_hazards
@@ -23,7 +23,7 @@ from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.release import COUNTS
 from outrisk.outputs.regression.response import NumberResponse, Response
 from outrisk.outputs.regression.risk_sets import RiskSets
-from outrisk.outputs.regression.totals import spans_one
+from outrisk.outputs.regression.totals import largest_of, spans_one
 from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.blocks import Clock, Joint, Model, Tally, Term
 from outrisk.problem.counts import Counts, middle
@@ -142,7 +142,12 @@ class Cox(Regression):
     @property
     def columns(self) -> list[str]:
         """Design columns as formulaic names them, but for the constant."""
-        return [name for name in self._sides[1].columns if name != _CONSTANT]
+        return [self._sides[1].columns[at] for at in self._kept]
+
+    @cached_property
+    def _kept(self) -> list[int]:
+        """Where the columns of the formula are but for the constant."""
+        return [at for at, name in enumerate(self._sides[1].columns) if name != _CONSTANT]
 
     @property
     def notes(self) -> str:
@@ -160,16 +165,14 @@ class Cox(Regression):
         """Terms but for the constant. Columns that are nowhere 0 are taken from the middle of their range, which
         changes no number, but keeps hazards in the range of numbers.
         """
-        names = self._sides[1].columns
-        place = np.cumsum([name != _CONSTANT for name in names]) - 1
         found = []
         for term in self._sides[1].terms():
-            some = [at for at, column in enumerate(term.columns) if names[column] != _CONSTANT]
-            if some:
+            some = np.isin(term.columns, self._kept)
+            if some.any():
                 rows = term.rows[:, some]
                 low, high = rows.min(axis=0), rows.max(axis=0)
                 rows = rows - np.where(low * high > 0.0, (low + high) / 2.0, 0.0)
-                found.append(Term(term.joint, place[term.columns[some]], rows))
+                found.append(Term(term.joint, np.searchsorted(self._kept, term.columns[some]), rows))
         return tuple(found)
 
     @cached_property
@@ -178,10 +181,7 @@ class Cox(Regression):
         self._check_left_out(self._sides[1])
         joint = joint_for(self.codebook, [*self.strata, self._time], self.name)
         frame = support_frame(self.codebook, joint)
-        cell = np.zeros(joint.size, np.int64)
-        for name in [*self.strata, self._time]:
-            values = pd.Index(self.codebook[name].values)
-            cell = cell * len(values) + values.get_indexer(pd.Index(frame[name]))
+        cell = places_in(self.codebook, [*self.strata, self._time], frame)
         cell[frame.isna().any(axis=1).to_numpy()] = -1
         every = Term(Joint((), (), 1), np.zeros(1, np.int64), np.ones((1, 1)))
         return Model(
@@ -196,10 +196,7 @@ class Cox(Regression):
 
     @cached_property
     def _largest(self) -> Array:
-        largest = np.zeros(len(self.columns))
-        for term in self._terms:
-            largest[term.columns] = np.maximum(np.abs(term.rows).max(axis=0), 1e-12)
-        return largest
+        return largest_of(self._terms)
 
     def parts(self, values: Array) -> tuple[ModelPart, ...]:
         """What makes the risk sets at its published coefficients, and the way back to its numbers."""
@@ -212,14 +209,12 @@ class Cox(Regression):
         extra = {"records": n, "events": n + 1}
         newton = Newton("cox", coefficients, published, self.release, self._largest, extra, True, True)
         way = RiskSets(newton, self._n_strata, len(self._times), self.ties == "efron")
-        errors = dict(self.release.layout(K)).get("standard_errors", slice(0, 0))
         model, at = replace(self._model, coefficients=coefficients[None, :]), partial(self._at, published)
-        return ModelPart(model, way, len(published), tuple(range(errors.start, errors.stop)), way.estimates, at, way)
+        return ModelPart(model, way, len(published), self.release.errors(K), way, at)
 
     def _at(self, published: Array, coefficients: Array) -> ModelPart:
         """The same at coefficients (K,) that need not be those published."""
-        shown = self.release.shown(coefficients)
-        return self._part(np.concatenate([shown, published[len(coefficients) :]]), coefficients)
+        return self._part(self.release.beside(coefficients, published), coefficients)
 
     def counts(self, low: Array, high: Array) -> Iterable[RecordCounts]:
         """The number of records, and of those with the event where the status has two levels."""
@@ -265,13 +260,9 @@ class Cox(Regression):
         if frame.empty:
             raise self._no_records
         time, design = self._sides
-        some = [at for at, name in enumerate(design.columns) if name != _CONSTANT]
-        stratum = np.zeros(len(frame), np.int64)
-        for name in self.strata:
-            values = pd.Index(self.codebook[name].values)
-            stratum = stratum * len(values) + values.get_indexer(pd.Index(frame[name]))
+        stratum = places_in(self.codebook, self.strata, frame)
         event = self._event.of(frame) if self._event else np.ones(len(frame))
-        matrix = design.matrix(frame)[:, some]
+        matrix = design.matrix(frame)[:, self._kept]
         return Durations(time.of(frame), matrix, np.zeros(len(frame)), event=event, stratum=stratum), frame
 
     def _numbers(self, sample: Durations, frame: pd.DataFrame, start: Array | None) -> Array:  # type: ignore[override]

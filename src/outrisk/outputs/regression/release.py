@@ -153,6 +153,15 @@ class Release:
         begin = None if values is None else self.coefficients(np.asarray(values, dtype=float), K)
         return begin if begin is not None and np.isfinite(begin).all() else None
 
+    def errors(self, K: int) -> tuple[int, ...]:
+        """Which of the published numbers are standard errors of K coefficients."""
+        place = dict(self.layout(K)).get("standard_errors", slice(0, 0))
+        return tuple(range(place.start, place.stop))
+
+    def beside(self, coefficients: Array, published: Array) -> Array:
+        """Published numbers (k,) with these coefficients b (K,) in the place of their own."""
+        return np.concatenate([self.shown(coefficients), published[len(coefficients) :]])
+
     def shown(self, coefficients: Array) -> Array:
         """Coefficients b, or limits of them, as they are printed: exp(b) with `exponentiate`."""
         with np.errstate(over="ignore"):

@@ -48,9 +48,7 @@ class Tables:
 
     def _at(self, published: Array, coefficients: Array) -> ModelPart:
         """The same at coefficients (K,) that need not be those published."""
-        return self._of(
-            np.concatenate([self.release.shown(coefficients), published[len(coefficients) :]]), coefficients
-        )
+        return self._of(self.release.beside(coefficients, published), coefficients)
 
     def _of(self, published: Array, coefficients: Array) -> ModelPart:
         released = set(self.release.parts)
@@ -82,19 +80,12 @@ class Tables:
             self.kind != "ols" or self.has_constant,
             self._shift,
         )
-        errors = dict(self.release.layout(len(coefficients))).get("standard_errors", slice(0, 0))
         at = partial(self._at, published)
-        return ModelPart(
-            model, newton, len(published), tuple(range(errors.start, errors.stop)), newton.estimates, at, newton
-        )
+        return ModelPart(model, newton, len(published), self.release.errors(len(coefficients)), newton, at)
 
     @cached_property
     def _largest(self) -> Array:
-        """The largest size of each design column, (k,)."""
-        largest = np.zeros(sum(len(term.columns) for term in self.terms))
-        for term in self.terms:
-            largest[term.columns] = np.maximum(np.abs(term.rows).max(axis=0), 1e-12)
-        return largest
+        return largest_of(self.terms)
 
     @cached_property
     def _shift(self) -> float:
@@ -147,6 +138,14 @@ class Tables:
     def _spread(self, table: Table, joint: Joint) -> Array:
         """A table's numbers at every combination of more variables."""
         return spread_rows(Term(table[0], np.zeros(1, np.int64), table[1][:, None]), joint, self.codebook.sizes)[:, 0]
+
+
+def largest_of(terms: Sequence[Term]) -> Array:
+    """The largest size of each design column of some terms, (k,)."""
+    largest = np.zeros(sum(len(term.columns) for term in terms))
+    for term in terms:
+        largest[term.columns] = np.maximum(np.abs(term.rows).max(axis=0), 1e-12)
+    return largest
 
 
 def spans_one(rows: Array) -> bool:

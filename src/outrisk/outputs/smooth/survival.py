@@ -9,7 +9,6 @@ from itertools import product
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
 from statsmodels.duration.survfunc import SurvfuncRight, survdiff
@@ -17,7 +16,7 @@ from statsmodels.duration.survfunc import SurvfuncRight, survdiff
 from outrisk.codebook import Codebook, format_value
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, Common, Entry, Level, Subset, joint_for, support_frame
+from outrisk.outputs.base import Array, Common, Entry, Level, Subset, joint_for, places_in, support_frame
 from outrisk.outputs.smooth import derivatives as smooth
 from outrisk.outputs.smooth.curve_counts import counts_first, determined, told_apart
 from outrisk.outputs.smooth.kaplan_meier import Curves
@@ -212,10 +211,7 @@ class Survival(Common):
         """
         joint = joint_for(self.codebook, self.variables, self.name)
         frame = support_frame(self.codebook, joint)
-        place = np.zeros(joint.size, dtype=np.int64)
-        for name in [*self.by, self.time]:
-            values = pd.Index(self.codebook[name].values)
-            place = place * len(values) + values.get_indexer(pd.Index(frame[name]))
+        place = places_in(self.codebook, [*self.by, self.time], frame)
         place += np.where(frame[self.event] == self.happened, 0, len(self.groups) * len(self.support))
         return joint, np.where(frame.notna().all(axis=1), place, -1)
 
