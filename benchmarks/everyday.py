@@ -174,6 +174,24 @@ ODDS_BESIDE = [
      "decimals": {"coefficients": 2, "confidence_limits": 2, "p_values": 3},
      "release": ["coefficients", "confidence_limits", "p_values", "n"]},
 ]  # fmt: skip
+_ILL = [
+    {"kind": "ols", "formula": "LTILL ~ AGE + C(SEX)", "release": [*WITH_ERRORS, "r2", "n"]},
+    {"kind": "ols", "formula": "LTILL ~ AGE + I(AGE**2) + C(SEX) + C(MSTATUS) + C(ETHGROUP)",
+     "release": [*WITH_ERRORS, "r2", "n"]},
+    {"kind": "logit", "formula": "LTILL ~ AGE + C(SEX) + C(MSTATUS)", "event": 1,
+     "release": [*WITH_ERRORS, "p_values", "n"], "decimals": 3},
+]  # fmt: skip
+_BEFORE = [
+    {"kind": "univariate", "variables": ["SEX", "MSTATUS", "ETHGROUP", "TENURE"]},
+    {"kind": "magnitudes", "value": "AGE", "by": ["LTILL"], "statistics": ["mean", "sd", "count"], "decimals": 1},
+]  # fmt: skip
+ROBUST = [*_BEFORE, *({**each, "covariance": "robust"} for each in _ILL)]
+CLUSTERED = [*_BEFORE, *({**each, "cluster": "AREA"} for each in _ILL)]
+BY_SURVEY = [
+    *WEIGHTED,
+    {"kind": "logit", "formula": "DPHY ~ C(AGE) + C(SEX) + C(OWN_RENT)", "event": 1, "weight": "PWGTP",
+     "covariance": "robust", "release": [*WITH_ERRORS, "confidence_limits"], "decimals": 3},
+]  # fmt: skip
 ONE = [
     {"kind": "ols", "formula": "AGE ~ C(SEX) + C(LTILL) + TENURE", "decimals": 2, "release": [*WITH_ERRORS, "r2"]},
 ]
@@ -413,6 +431,9 @@ RELEASES = {
     **{f"capital gains of {n:,}": partial(incomes, n=n, entries=GAINS) for n in (400, 3_000)},
     **{f"a page of {n:,}": partial(adult, n=n, names=OF_PAGE, entries=PAGE) for n in (150, 400, 4_000, 8_000, 100_000)},
     **{f"weighted percentages of {n:,}": partial(survey, n=n, entries=WEIGHTED) for n in (400, 3_000, 8_000, 100_000)},
+    **{f"robust errors of {n:,}": partial(census, n=n, entries=ROBUST) for n in (300, 1_500, 8_000, 25_000)},
+    **{f"clustered errors of {n:,}": partial(census, n=n, entries=CLUSTERED) for n in (300, 1_500, 8_000, 25_000)},
+    **{f"a survey's logit of {n:,}": partial(survey, n=n, entries=BY_SURVEY) for n in (400, 3_000, 8_000, 100_000)},
     "census 2,000": partial(census, n=2_000, entries=EVERYDAY),
     "census 3,000": partial(census, n=3_000, entries=EVERYDAY),
     "fair regressions": fair,

@@ -124,11 +124,13 @@ def random_model(rng, sizes, family=None):
         rng.integers(0, outcomes, place.size).astype(float),
         some_terms(rng, sizes, k),
         (offset, rng.normal(0, 0.2, offset.size)) if rng.random() < 0.3 else None,
-        bool(rng.random() < 0.5),
-        bool(rng.random() < 0.5),
-        extra if rng.random() < 0.5 else (),
-        masks,
-        weight,
+        information=bool(rng.random() < 0.5),
+        likelihood=bool(rng.random() < 0.5),
+        extra=extra if rng.random() < 0.5 else (),
+        masks=masks,
+        weight=weight,
+        robust=(robust := bool(rng.random() < 0.5)),
+        clusters=some_joint(rng, sizes, 1) if robust and rng.random() < 0.5 else None,
     )
 
 

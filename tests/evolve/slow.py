@@ -55,7 +55,7 @@ def block_totals(block, codes):
                 totals[cell] += weight * (1.0 if block.value is None else block.value[place])
             continue
         own = leaving(block, row, place) if block.clock else np.zeros(0)
-        rest = model_contribution(block, row, block.response[place] if block.n_score else 0.0)
+        rest = model_contribution(block, row, block.response[place] if block.n_score else 0.0, weight)
         totals += weight * np.concatenate([own, rest])
     return totals
 
@@ -74,7 +74,8 @@ def leaving(block: Model, row, place):
     return np.concatenate([*found, event * found[2]] if block.clock.efron else found)
 
 
-def model_contribution(block: Model, row, y):
+def model_contribution(block: Model, row, y, weight=1.0):
+    """What a record adds to the totals of a model, for each time that it counts."""
     parts = []
     if block.n_score:
         x = np.zeros(block.coefficients.shape[1])
@@ -87,6 +88,12 @@ def model_contribution(block: Model, row, y):
         parts.append(np.kron(residual, x))
         if block.information:
             parts.append(np.kron(curvature, np.outer(x, x))[np.tril_indices(block.n_score)])
+        if block.clusters:
+            mine = np.arange(block.clusters.size) == level(block.clusters, row)
+            parts.append(np.kron(mine, np.kron(residual, x)))
+        elif block.robust:
+            score = weight * np.kron(residual, x)
+            parts.append(np.outer(score, score)[np.tril_indices(block.n_score)] / weight)
         if block.likelihood:
             parts.append([likelihood])
     extra = np.zeros(block.n_extra)

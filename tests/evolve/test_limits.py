@@ -58,7 +58,7 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "closing.EARLY", "closing.LATE", "closing.FAR", "closing.HEAVY",
     "swaps.NUMERIC", "swaps.TRIED", "swaps.AIMED", "shaped.GROUPS", "shaped.CELLS", "shaped.TURNS", "schedule.STILL",
     "moves.SWEEPS", "moves.SEEN", "moves.TIMES",
-    "resolved.BACK", "resolved.COARSE", "resolved.MOST", "resolved.RECORDS", "resolved.ROUNDS", "resolved.STEP",
+    "resolved.BACK", "resolved.MOST", "resolved.RECORDS", "resolved.ROUNDS", "resolved.STEP",
     "resolved.WIDEST", "resolved.UNTOLD", "resolved.AGAIN",
     # regressions alone: steps and what ends them; how far one may go; how many changes are drawn
     "tilted.STEPS", "tilted.INNER", "tilted.WAIT", "tilted.GAIN", "tilted.HASTE", "tilted.FAR", "tilted.BACK",
@@ -74,7 +74,7 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "in_pairs.HELD",
     # a pool drawn anew: how far equations are weighed, records of small cells
     "calibrated.ANEW", "calibrated.LOOSE", "calibrated.PINNED", "asked.FOLLOWS", "redrawn.LEAST", "redrawn.OWN",
-    "redrawn.FELT", "around._NOISE", "closing.LARGE",
+    "redrawn.FELT", "around._NOISE", "closing.LARGE", "closing.OTHERS",
     "candidate.FEW",  # of how many records those changed are counted alone
 }  # fmt: skip
 

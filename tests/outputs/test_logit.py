@@ -9,6 +9,7 @@ from outrisk.errors import OutputError
 from outrisk.microdata import from_frame
 from outrisk.outputs import Logit, RegressionEntry, logit_from_terms, release
 from outrisk.outputs.regression import fit
+from outrisk.outputs.regression.sandwich import Covariance
 
 CODEBOOK = Codebook(
     (
@@ -253,5 +254,5 @@ def test_a_fit_leaves_its_design_to_the_bit_as_it_was(kind):
         X = np.column_stack([design, *more])
         before, response = X.copy(), (X[:, 2] + np.random.default_rng(2).normal(0.0, 1e5, 300) > 0).astype(float)
         sample = fit.Sample(response, X, np.zeros(300))
-        found = fit.fit_ols(sample, True) if kind == "ols" else fit.fit_likelihood("logit", sample)
+        found = fit.fit_ols(sample, True, Covariance()) if kind == "ols" else fit.fit_likelihood("logit", sample)
         assert (found is None) == (X.shape[1] == 4) and np.array_equal(X, before)

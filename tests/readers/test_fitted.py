@@ -245,7 +245,28 @@ def test_numbers_that_a_refit_does_not_give(tmp_path):
     penalised = smf.logit(FORMULA, DF).fit_regularized(alpha=5.0, disp=0)
     with pytest.raises(OutputError, match=r"in the fit and .* by a refit on the data"):
         read(penalised, tmp_path)
-    robust = smf.ols("age ~ months", DF).fit(cov_type="HC1")
-    _ = read(robust, tmp_path)  # the coefficients are the same
-    with pytest.raises(OutputError, match=r"standard error is .* in the fit and .* by a refit on the data"):
-        read(Fitted(robust, release=["coefficients", "standard_errors"]), tmp_path)
+
+
+def test_robust_standard_errors_of_a_fit(tmp_path):
+    with_errors = {"release": ["coefficients", "standard_errors", "p_values"]}
+    for kind, formula, said, meant in (
+        ("ols", "age ~ months", {"cov_type": "HC1"}, ("HC1", "", "normal")),
+        ("ols", "age ~ months", {"cov_type": "HC0", "use_t": True}, ("HC0", "", "")),
+        ("logit", FORMULA, {"cov_type": "HC1"}, ("HC0", "", "")),  # as statsmodels has it
+        ("logit", FORMULA, {"cov_type": "cluster", "cov_kwds": {"groups": DF["area"]}}, ("CR1S", "area", "")),
+    ):
+        fit = getattr(smf, kind)(formula, DF).fit(**said, **({} if kind == "ols" else {"disp": 0}))
+        entry, _ = read(Fitted(fit, **with_errors), tmp_path)
+        assert tuple(entry.get(each, "") for each in ("covariance", "cluster", "distribution")) == meant
+        _ = read(fit, tmp_path)  # the coefficients alone are the same
+
+
+def test_standard_errors_of_a_fit_that_are_not_known(tmp_path):
+    fit = smf.ols("age ~ months", DF).fit(cov_type="HC3")
+    _ = read(fit, tmp_path)
+    with pytest.raises(OutputError, match="standard errors of the type HC3 are not known; known are nonrobust, HC0"):
+        read(Fitted(fit, release=["coefficients", "standard_errors"]), tmp_path)
+    groups = np.arange(len(DF)) // 7
+    fit = smf.ols("age ~ months", DF).fit(cov_type="cluster", cov_kwds={"groups": groups})
+    with pytest.raises(OutputError, match="the clusters of the fit are no column of the data; add them as one"):
+        read(Fitted(fit, release=["coefficients", "standard_errors"]), tmp_path)

@@ -177,7 +177,62 @@ def test_another_kind_or_robust_errors_are_told(tmp_path):
     text = (PRINTED / "statsmodels.txt").read_text().replace("nonrobust", "      HC1")
     (tmp_path / "robust.txt").write_text(text)
     released, _ = given({"kind": "logit", "formula": FORMULA, "values": str(tmp_path / "robust.txt")})
-    assert set(released.output.release.parts) == FULL - {"standard_errors", "confidence_limits", "p_values"}
+    assert set(released.output.release.parts) == FULL
+    assert released.output.covariance.estimator == "HC0"  # of others than ols statsmodels corrects nothing
+    for covariance in ("      HC3", "  cluster"):
+        text = (PRINTED / "statsmodels.txt").read_text().replace("nonrobust", covariance)
+        (tmp_path / "robust.txt").write_text(text)
+        entry = {"kind": "logit", "formula": FORMULA, "values": str(tmp_path / "robust.txt")}
+        released, _ = given(entry)
+        assert set(released.output.release.parts) == FULL - {"standard_errors", "confidence_limits", "p_values"}
+        released, _ = given(entry | {"cluster": "occ"})
+        assert set(released.output.release.parts) == FULL
+        assert released.output.covariance.estimator == ("CR1S" if covariance == "  cluster" else "")
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "expected"),
+    [
+        ("               Robust", "", ("robust", "")),
+        ("               Robust", "(Std. err. adjusted for 6 clusters in occ)", ("robust", "occ")),
+        ("               Robust", "(Std. err. adjusted for 700 clusters in ward)", None),
+        ("           Linearized", "", None),
+        ("            Bootstrap", "", None),
+    ],
+)
+def test_robust_errors_of_stata(above, below, expected, tmp_path):
+    """In the form of its logs, as they are known."""
+    lines = (PRINTED / "stata_base1.log").read_text().splitlines()
+    at = next(number for number, line in enumerate(lines) if "| Coef" in line)
+    head = f"             |{above}"
+    (tmp_path / "robust.log").write_text("\n".join([*lines[: at - 1], below, lines[at - 1], head, *lines[at:]]))
+    entry = {"kind": "logit", "formula": FORMULA, "values": str(tmp_path / "robust.log")}
+    released, _ = given(entry)
+    parts = set(released.output.release.parts)
+    if expected is None:
+        assert not parts & {"standard_errors", "confidence_limits", "p_values"}
+    else:
+        covariance = released.output.covariance
+        assert (covariance.estimator, covariance.cluster) == expected
+        assert "standard_errors" in parts
+    released, _ = given(entry | {"covariance": "HC0"})
+    assert "standard_errors" in released.output.release.parts
+
+
+def test_a_test_of_coefficients_does_not_say_how_its_errors_were_computed():
+    """R's coeftest: they are left out, unless the study says it."""
+    entry = {"kind": "logit", "formula": "affair ~ age + C(religion) + C(occ)", "values": "coeftest.txt"}
+    released, _ = given(entry)
+    assert released.output.release.parts == ("coefficients",)
+    released, _ = given(entry | {"covariance": "HC0"})
+    assert released.output.release.parts == ("coefficients", "standard_errors", "p_values")
+
+
+def test_a_survey_says_its_weight():
+    released, _ = given({"kind": "logit", "formula": "affair ~ C(religion) + age", "values": "svyglm.txt"})
+    output = released.output
+    assert output.weight == "educ"
+    assert (output.covariance.estimator, output.covariance.distribution) == ("CR1", "t")
 
 
 def test_trailing_zeros_that_a_csv_lost(tmp_path):

@@ -16,6 +16,7 @@ from outrisk.errors import OutputError
 
 PROGRAMS = PRINTED.with_name("programs")
 LOGIT = {"kind": "logit", "formula": "affair ~ age + C(religion) + C(occ)"}
+LINEAR = {"kind": "ols", "formula": "affairs ~ C(religion) + age"}
 COUNTS = {"kind": "frequencies", "by": ["occ", "religion"]}
 MNLOGIT = {"kind": "mnlogit", "formula": "religion ~ age + C(occ) + children"}
 CURVES = {"kind": "survival", "time": "yrs_married", "event": "affair", "by": ["religion"]}
@@ -30,10 +31,14 @@ BY_R = {  # file, entry, how many numbers it holds
         LOGIT | {"release": ["coefficients", "standard_errors", "p_values"]},
         30,
     ),
-    "limits of lm": ("tidy_lm.csv", {"kind": "ols", "formula": "affairs ~ C(religion) + age"}, 25),
+    "limits of lm": ("tidy_lm.csv", LINEAR, 25),
     "coef(summary())": ("coef_summary.csv", LOGIT, 30),
     "write.table": ("coef_summary.txt", LOGIT, 30),
     "summary": ("r_summary.txt", LOGIT, 30),
+    "robust": ("coeftest.txt", LOGIT | {"covariance": "HC0"}, 30),
+    "robust, of lm": ("coeftest_lm.txt", LINEAR | {"covariance": "HC1"}, 15),
+    "by clusters": ("coeftest_clusters.txt", LINEAR | {"cluster": "occ"}, 15),
+    "of a survey": ("svyglm.txt", {"kind": "logit", "formula": "affair ~ C(religion) + age"}, 15),
     "multinom": ("multinom_tidy.csv", MNLOGIT, 72),
     "multinom, a matrix": ("multinom_coef.csv", MNLOGIT, 24),
     "survfit": ("survfit_tidy.csv", CURVES, 112),  # with standard errors of the cumulative hazard

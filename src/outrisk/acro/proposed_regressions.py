@@ -39,8 +39,9 @@ def of_regression(session: Session, result: Result, prefix: str) -> Proposed:
             )
     entry["values"] = f"{prefix}{result.files[at]}"
     robust = facts.get("covariance type", "nonrobust")
-    if robust != "nonrobust":
-        notes.append(f"standard errors are {robust}: they, limits and p-values are left out")
+    if table.robust and (table.clustered or not table.covariance):
+        way = "; give the output its 'cluster' to have them in" if table.clustered else ""
+        notes.append(f"standard errors are {robust}: they, limits and p-values are left out{way}")
     n = read_printed(facts.get("no. observations", table.single.get("n", "")))
     blanks = () if response or command.formula else (f"{BLANK} response: the table does not say it",)
     return Proposed(

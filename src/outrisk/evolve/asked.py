@@ -22,21 +22,22 @@ from outrisk.problem.released import TallyPart
 
 STEPS = 12  # of Newton's method, at most
 GAIN, STUCK = 1.0, 0.05  # of the convex function, and share of a step, below which it ends
-COARSE = 0.3  # of a sampling error, from which half a digit is coarse
+COARSE = 0.1  # of a sampling error, from which half a last printed digit is coarse
 FOLLOWS = 1e-6  # of the variance of an equation that is left, given others, if it follows from them
 
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """Equations of the weights: influence of each record, dense (N, d), and then sparse (N, s); what is missing,
-    and what may be (d + s,); which are standard errors away from their digits; which are of tables of counts alone;
-    whether any number rests on coefficients (a p-value does).
+    """Equations of the weights: influence of each record, dense (N, d), and then sparse (N, s); what is missing, what
+    may be, and how far the middle of its digits is from where each is to lie (d + s,); which are standard errors away
+    from their digits; which are of tables of counts alone; whether any number rests on coefficients (a p-value does).
     """
 
     dense: Array | NDArray[np.float32]
     thin: sparse.csr_matrix
     missing: Array
     slack: Array
+    aside: Array
     firm: NDArray[np.bool_]
     counts: NDArray[np.bool_]
     rests: bool
@@ -44,15 +45,15 @@ class Asked:
     @classmethod
     def of_all(
         cls,
-        dense: list[tuple[Array, Array, Array, NDArray[np.bool_]]],
+        dense: list[tuple[Array, Array, Array, Array, NDArray[np.bool_]]],
         thin: list[tuple[sparse.csr_matrix, Array, Array, NDArray[np.bool_]]],
         weights: Array,
         n_records: int,
         precision: DTypeLike = np.float64,
         rests: bool = False,
     ) -> Asked:
-        """Of these equations, each list with influence, what is missing and what may be, and which are firm, or counts,
-        and that all records add up to their number.
+        """Of these equations, each list with influence, what is missing and what may be (of the dense, how far the
+        middle of their digits is), and which are firm, or counts, and that all records add up to their number.
         """
         n_dense, n_thin = (sum(len(each[1]) for each in some) for some in (dense, thin))
         every = np.ones((len(weights), 1), precision), np.array([n_records - weights.sum()]), np.array([0.5])
@@ -61,7 +62,8 @@ class Asked:
             sparse.hstack([sparse.csr_matrix((len(weights), 0)), *(each[0] for each in thin)], format="csr"),
             np.concatenate([every[1], *(each[1] for each in (*dense, *thin))]),
             np.concatenate([every[2], *(each[2] for each in (*dense, *thin))]),
-            np.concatenate([np.zeros(1, np.bool_), *(each[3] for each in dense), np.zeros(n_thin, np.bool_)]),
+            np.concatenate([np.zeros(1), *(each[3] for each in dense), np.zeros(n_thin)]),
+            np.concatenate([np.zeros(1, np.bool_), *(each[4] for each in dense), np.zeros(n_thin, np.bool_)]),
             np.concatenate([np.zeros(1 + n_dense, np.bool_), *(each[3] for each in thin)]),
             rests,
         )
@@ -84,7 +86,7 @@ class Asked:
     def outside(self, spread: Array) -> bool:
         """Whether a number is away from digits that are coarse beside its sampling error."""
         told = (self.slack > COARSE * spread) & (spread > FELT * self.slack)
-        return bool((told & (np.abs(self.missing) > self.slack)).any())
+        return bool((told & (np.abs(self.missing + self.aside) > self.slack)).any())
 
     def left(self, spread: Array) -> float:
         """Sum of squares of what is missed, in what closing in begins with, at this spread (d + s,)."""
@@ -132,6 +134,7 @@ class Asked:
             self.thin[:, thin].tocsr(),
             self.missing[which],
             self.slack[which],
+            self.aside[which],
             self.firm[which],
             self.counts[which],
             self.rests,

@@ -22,13 +22,20 @@ SWEEPS = 300  # of annealing over the last items
 
 
 def balanced(
-    rows: Array, shares: Array, asked: Array, order: NDArray[np.int64], polish: int, rng: np.random.Generator
+    rows: Array,
+    shares: Array,
+    asked: Array,
+    order: NDArray[np.int64],
+    polish: int,
+    rng: np.random.Generator,
+    others: int | None = None,
 ) -> tuple[NDArray[np.bool_], Array]:
     """Take items with the chances `shares` (M,), so that rows (M, d) add up to nearly what they do on the average, and
     then nearly to `asked` (d,).
 
     order (M,): items of which the last are those that chance decides on, at most d; polish: sweeps of annealing over
-    all of them at the end. Returns which are taken (M,), and by how much their sum is off (d,).
+    all of them at the end, or over those taken and so many `others`. Returns which are taken (M,), and by how much
+    their sum is off (d,).
     """
     now = shares.copy()
     cube.fly(rows, now, order, rng)
@@ -39,7 +46,12 @@ def balanced(
     some, few = taken[left], np.ascontiguousarray(rows[left])
     cube.land(few, some, off, float((few**2).sum() / max(len(few), 1)), SWEEPS, rng)
     taken[left] = some
-    if polish:
+    if polish and others is not None and others < len(rows) - taken.sum():
+        some = np.concatenate([np.flatnonzero(taken), rng.permutation(np.flatnonzero(~taken))[:others]])
+        now_taken = taken[some]
+        cube.land(np.ascontiguousarray(rows[some]), now_taken, off, float(off @ off) / len(off), polish, rng)
+        taken[some] = now_taken
+    elif polish:
         cube.land(rows, taken, off, float(off @ off) / len(off), polish, rng)
     return taken, off
 

@@ -321,7 +321,7 @@ class Pool:
         """The equations at these weights; `every`: those too that are not linear in them; `free`: as coefficients may
         change, too. Single precision is enough for a step, but not for what records add up to at six digits.
         """
-        dense: list[tuple[Array, Array, Array, NDArray[np.bool_]]] = []
+        dense: list[tuple[Array, Array, Array, Array, NDArray[np.bool_]]] = []
         thin: list[tuple[sparse.csr_matrix, Array, Array, NDArray[np.bool_]]] = []
         rests = False
         for (part, _, which, _), seen, member in zip(self.problem.slices, self._seen, self._members, strict=True):
@@ -341,18 +341,21 @@ class Pool:
         every: bool,
         precision: DTypeLike,
         free: bool,
-    ) -> tuple[list[tuple[Array, Array, Array, NDArray[np.bool_]]], bool]:
+    ) -> tuple[list[tuple[Array, Array, Array, Array, NDArray[np.bool_]]], bool]:
         """The scores, which the coefficients are met by; then all other numbers, and whether one rests on them."""
         totals, half = seen.totals(weights), self.problem.tolerance[which]
         says = part.map.says(self.problem.low[which], self.problem.high[which])
         K = part.model.n_score if says is not None else 0  # correlations have columns of their own as score
         information = seen.information(weights * seen.weight) if part.model.n_score else np.zeros((0, 0))
         found = []
-        if K:
+        if says is not None and K:
             score = seen.residual[:, :, None] * seen.rows[:, None, :] * seen.weight[:, None, None]
             inverse = invert(information)
             influence = (score.reshape(len(weights), K) @ inverse).astype(precision, copy=False)
-            found.append((influence, -totals[:K] @ inverse, half[:K], np.zeros(K, np.bool_)))
+            aside = np.nan_to_num(
+                says.coefficients.mean(axis=1) - part.model.coefficients.ravel(), posinf=0.0, neginf=0.0
+            )
+            found.append((influence, -totals[:K] @ inverse, half[:K], aside, np.zeros(K, np.bool_)))
             if not free:
                 totals[:K] = 0.0
         if not every:
@@ -369,9 +372,11 @@ class Pool:
         with np.errstate(invalid="ignore", divide="ignore"):
             errors = list(part.errors)
             positive = np.maximum(aim, WITHIN * half)  # it may print as 0
-            missing[errors] = (numbers / 2.0 * (1.0 - (numbers / positive) ** 2))[errors]
+            if part.model.clusters is None:  # those of clusters grow as the scores of these, not as 1 / root of weights
+                missing[errors] = (numbers / 2.0 * (1.0 - (numbers / positive) ** 2))[errors]
             firm[errors] = (np.abs(aim - numbers) > 2.0 * TUNING.half * half)[errors]
         use = self.problem.known[which] & np.isfinite(missing) & (jacobian != 0.0).any(axis=1)
         use[:K] = False
-        found.append((seen.through(jacobian[use]).astype(precision, copy=False), missing[use], half[use], firm[use]))
+        rows = seen.through(jacobian[use]).astype(precision, copy=False)
+        found.append((rows, missing[use], half[use], np.zeros(use.sum()), firm[use]))
         return found, rests

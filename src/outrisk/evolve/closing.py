@@ -32,6 +32,7 @@ from outrisk.evolve.tuning import TUNING
 from outrisk.evolve.weights import pressed
 from outrisk.problem.blocks import Array
 from outrisk.problem.refit import NEAR
+from outrisk.problem.released import ModelPart
 
 SWEEPS = 100  # of annealing over all swaps, at the end of a round
 SEEN = 40_000  # records of which it is asked how they bear on a number, or that swaps of either kind are drawn among
@@ -44,6 +45,7 @@ FAR, HEAVY = 20, 30.0  # numbers far, up to which there is emphasis on them; wha
 BRIEF, LARGE, FEW = 250, 10_000, 2  # numbers of regressions, and people, beyond which rounds are few (mixed); how many
 EACH = 8  # records for each swap that is kept, at least
 LESS = 0.9  # of how far inside its digits a number was to be brought, each round that it is far
+OTHERS = 3  # times the numbers, of the swaps not made by their shares that may be made after all
 HEAT = 0.1  # of the mean square of what is missed, that annealing begins with where numbers may be off
 
 
@@ -235,7 +237,8 @@ class Closing:
         rows = np.ascontiguousarray(rows[some])
         narrow = np.ascontiguousarray(rows / wide)
         shares = shares_to(narrow, asked, TUNING.share, self.slack)
-        taken, off = balanced(narrow, shares, asked, np.argsort(-size[some]), 0 if loose else SWEEPS, rng)
+        polish, others = 0 if loose else SWEEPS, OTHERS * len(asked) if _bends(linear) else None
+        taken, off = balanced(narrow, shares, asked, np.argsort(-size[some]), polish, rng, others)
         if loose:
             off = taken @ rows - missing
             left = np.maximum(np.abs(off) - free, 0.0)
@@ -319,6 +322,11 @@ class Closing:
     def stood(self, waited: int, times: int) -> bool:
         """Whether the nearest data set has stood so many times STILL, since it began."""
         return min(self.rounds, waited) >= times * STILL * TUNING.stuck
+
+
+def _bends(linear: Linear) -> bool:
+    """Whether numbers change with squares of totals, so that few changes at once do: standard errors by clusters do."""
+    return any(isinstance(part, ModelPart) and part.model.clusters is not None for part in linear.problem.parts)
 
 
 def _squares(values: Array) -> float:

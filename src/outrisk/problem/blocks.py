@@ -121,7 +121,7 @@ class Clock:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Totals of a model, in this order: score, information, log-likelihood, extra columns.
+    """Totals of a model, in this order: score, information, meat, log-likelihood, extra columns.
 
     With x the design row of a record (`terms`, k columns in all), eta_e = x'coefficients[e] + offset for each of E
     equations and y its `response[level]` at a level of `place`:
@@ -130,6 +130,8 @@ class Model:
       in eta. 'mnlogit' has y = 0 for the reference outcome and e + 1 for the outcome of equation e.
     - information, if asked for (K (K + 1) / 2 with K = E k; lower triangle by rows): minus the second derivative of the
       log-likelihood ('ols': x x').
+    - meat of robust standard errors, if asked for: sums of s s' over the records, s being the score of one (as the
+      information); with `clusters` the scores of each (C K), as s is then the sum of a cluster's.
     - log-likelihood, if asked for (1); 'ols': the squared residual.
     - extra columns ('family' none has these alone): each record adds the rows of `extra`, as they are.
 
@@ -139,7 +141,7 @@ class Model:
     - of each cell its moments: sums over its records of w = exp(eta), w x and w x x' (1, k, and k (k + 1) / 2: the
       lower triangle by rows). With Efron's ties, then the same over its events.
 
-    All of these times the weight.
+    All of these times the weight, the meat of single records times its square.
     """
 
     family: Family
@@ -149,6 +151,8 @@ class Model:
     terms: tuple[Term, ...] = ()
     offset: tuple[Joint, Array] | None = None
     information: bool = False
+    robust: bool = False
+    clusters: Joint | None = None
     likelihood: bool = False
     extra: tuple[Term, ...] = ()
     masks: tuple[Mask, ...] = ()
@@ -164,6 +168,13 @@ class Model:
     def n_information(self) -> int:
         """Number of information totals."""
         return self.n_score * (self.n_score + 1) // 2 if self.information else 0
+
+    @cached_property
+    def n_meat(self) -> int:
+        """Number of totals of the meat."""
+        if not self.robust:
+            return 0
+        return self.clusters.size * self.n_score if self.clusters else self.n_score * (self.n_score + 1) // 2
 
     @property
     def apart(self) -> bool:
@@ -191,7 +202,8 @@ class Model:
     @property
     def size(self) -> int:
         """Number of totals."""
-        return self.n_leaving + self.n_score + self.n_information + int(self.likelihood) + self.n_extra
+        likelihood = int(self.likelihood)
+        return self.n_leaving + self.n_score + self.n_information + self.n_meat + likelihood + self.n_extra
 
 
 Block = Tally | Model
@@ -204,6 +216,7 @@ def joints(block: Block) -> list[Joint]:
         found += [term.joint for term in (*block.terms, *block.extra)]
         found += [block.offset[0]] if block.offset else []
         found += [block.clock.joint] if block.clock else []
+        found += [block.clusters] if block.clusters else []
     return found
 
 

@@ -7,8 +7,9 @@ errors (sampling.py) and calibrated starts (evolve/calibrated.py) are made of it
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,8 @@ class ModelRecords:
 
     rows (n, k): design. residual (n, E), curvature (n, E, E), likelihood (n,): first and minus second derivative of the
     log-likelihood in the linear predictors, and the log-likelihood itself (ols: 1 and the squared residual). levels (n,
-    extra terms): at which row of each extra term a record is. weight (n,): 0 outside the model's subset.
+    extra terms): at which row of each extra term a record is. weight (n,): 0 outside the model's subset. cluster (n,):
+    of robust standard errors by clusters, else None.
     """
 
     model: Model
@@ -77,6 +79,7 @@ class ModelRecords:
     likelihood: Array
     levels: NDArray[np.int64]
     weight: Array
+    cluster: NDArray[np.int64] | None = field(default=None, kw_only=True)
 
     @cached_property
     def _triangle(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -88,6 +91,8 @@ class ModelRecords:
         found = [(self.rows.T @ (self.residual * times[:, None])).T.ravel()]
         if self.model.information:
             found.append(self.information(times)[self._triangle])
+        if self.model.robust:
+            found.append(self._meat(times))
         if self.model.likelihood:
             found.append(np.array([self.likelihood @ times]))
         extra = np.zeros(self.model.n_extra)
@@ -97,8 +102,27 @@ class ModelRecords:
 
     def information(self, times: Array) -> Array:
         """Information (K, K) of the records, each taken so many times (n,), times the weights."""
+        return self._products(self.curvature, times)
+
+    def _products(self, curvature: Array, times: Array) -> Array:
+        """Sums (K, K) of x x' times a curvature (n, E, E), each record taken so many times (n,)."""
         rows, e = self.rows, range(self.residual.shape[1])
-        return np.block([[rows.T @ (rows * (self.curvature[:, i, j] * times)[:, None]) for j in e] for i in e])
+        return np.block([[rows.T @ (rows * (curvature[:, i, j] * times)[:, None]) for j in e] for i in e])
+
+    @cached_property
+    def _squared(self) -> Array:
+        """What the meat has in the place of the curvature, (n, E, E), for one of the two weights."""
+        return self.residual[:, :, None] * self.residual[:, None, :] * self.weight[:, None, None]
+
+    def _meat(self, times: Array) -> Array:
+        """The meat of the records (its totals), each taken so many times (n,), times the weights."""
+        if self.cluster is None:
+            return self._products(self._squared, times)[self._triangle]
+        assert self.model.clusters is not None
+        members = sparse.csr_matrix(
+            (times, (self.cluster, np.arange(len(times)))), (self.model.clusters.size, len(times))
+        )
+        return np.hstack([members @ (self.rows * each[:, None]) for each in self.residual.T]).ravel()
 
     def summed(self, times: Array) -> tuple[Array, Array]:
         """Totals (m,) of the records, each taken so many times (n,), and the information that is not among these as
@@ -110,9 +134,9 @@ class ModelRecords:
     def single(self) -> ModelRecords:
         """The same in single precision."""
         arrays: dict[str, Any] = {
-            name: each.astype(np.float32)
-            for name, each in vars(self).items()
-            if isinstance(each, np.ndarray) and each.dtype == np.float64
+            each.name: getattr(self, each.name).astype(np.float32)
+            for each in fields(self)
+            if getattr(getattr(self, each.name), "dtype", None) == np.float64
         }
         return replace(self, **arrays)
 
@@ -126,8 +150,14 @@ class ModelRecords:
         for e in range(self.residual.shape[1]):
             found += self.residual[:, e : e + 1] * (self.rows @ jacobian[:, e * k : (e + 1) * k].T)
         at = K + self.model.n_information
+        add = self._add_products if exact else self._add_curved
         if self.model.information:
-            (self._add_products if exact else self._add_curved)(found, all_digits[:, K:at])
+            add(found, self.curvature, all_digits[:, K:at])
+        meat, at = slice(at, at + self.model.n_meat), at + self.model.n_meat
+        if self.cluster is not None:
+            self._add_clustered(found, jacobian[:, meat])
+        elif self.model.robust:
+            add(found, self._squared, all_digits[:, meat])
         if self.model.likelihood:
             found += np.outer(self.likelihood, jacobian[:, at])
             at += 1
@@ -137,16 +167,27 @@ class ModelRecords:
             found += (term.rows @ slopes)[level] if few else term.rows[level] @ slopes
         return found * self.weight[:, None]
 
-    def _add_products(self, found: Array, jacobian: Array) -> None:
-        """Add to `found` what comes by the information, product by product."""
+    def _add_clustered(self, found: Array, jacobian: Array) -> None:
+        """Add to `found` what comes by the scores of clusters."""
+        assert self.cluster is not None and self.model.clusters is not None
+        slopes = jacobian.reshape(len(jacobian), self.model.clusters.size, self.residual.shape[1], self.rows.shape[1])
+        order = np.argsort(self.cluster, kind="stable")
+        ends = np.searchsorted(self.cluster[order], np.arange(self.model.clusters.size + 1))
+        for at, (begin, end) in enumerate(pairwise(ends.tolist())):
+            here = order[begin:end]
+            for e, residual in enumerate(self.residual[here].T):
+                found[here] += residual[:, None] * (self.rows[here] @ slopes[:, at, e].T)
+
+    def _add_products(self, found: Array, curvature: Array, jacobian: Array) -> None:
+        """Add to `found` what comes by products x x' times a curvature (n, E, E), product by product."""
         (low, row), (high, column) = (divmod(each, self.rows.shape[1]) for each in self._triangle)
         for start in range(0, len(found), _CHUNK):
             here = slice(start, start + _CHUNK)
             rows = self.rows[here]
-            found[here] += (self.curvature[here, low, high] * rows[:, row] * rows[:, column]) @ jacobian.T
+            found[here] += (curvature[here, low, high] * rows[:, row] * rows[:, column]) @ jacobian.T
 
-    def _add_curved(self, found: Array, jacobian: Array) -> None:
-        """Add to `found` what comes by the information: a quadratic form of each number, mostly of rank one or two."""
+    def _add_curved(self, found: Array, curvature: Array, jacobian: Array) -> None:
+        """Add to `found` what comes by the same: a quadratic form of each number, mostly of rank one or two."""
         size, k = self.model.n_score, self.rows.shape[1]
         low, high = self._triangle
         some = np.flatnonzero(np.abs(jacobian).max(axis=1) > _NOTHING)
@@ -164,7 +205,7 @@ class ModelRecords:
             along = [self.rows[here] @ vectors[:, at : at + k].T for at in range(0, size, k)]  # of each equation
             for i, one in enumerate(along):
                 for j, other in enumerate(along):
-                    found[here] += (self.curvature[here, i, j, None] * one * other) @ add
+                    found[here] += (curvature[here, i, j, None] * one * other) @ add
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,7 +321,8 @@ def records_of_model(model: Model, codes: Records) -> ModelRecords:
         hazard = np.exp(np.minimum(eta[:, 0], _LARGEST_HAZARD)) * weight
         cell = np.where(weight != 0.0, model.clock.cell[level_in(model.clock.joint, codes)], 0)
         return LeavingRecords(model, rows, *nothing, levels, weight, hazard, y, cell)
-    return ModelRecords(model, rows, *_derivatives(model.family, y, eta), levels, weight)
+    cluster = level_in(model.clusters, codes) if model.clusters else None
+    return ModelRecords(model, rows, *_derivatives(model.family, y, eta), levels, weight, cluster=cluster)
 
 
 def _times(masks: tuple[Mask, ...], weight: Weight | None, codes: Records) -> Array:

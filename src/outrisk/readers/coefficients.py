@@ -18,7 +18,9 @@ class Coefficients:
     on (0: all). own_digits: each number shows its own precision. exact: decimals that numbers at full precision are
     good for. profiled: the confidence limits are not estimate +- a multiple of the standard error.
     kind, response: where the table says. last_reference: of counted contrasts (SPSS), the last level by default.
-    robust: how the standard errors were computed, if not the plain way: they are then left out.
+    robust: how the standard errors were computed, if not the plain way; covariance: the same as a study says it, ''
+    where that is not known, and they are left out; clustered, cluster: whether by clusters, and of which variable.
+    distribution: of p-values and limits, where it is not that of the kind. weight: the variable that weighs.
     outcomes, base: of a mnlogit, the outcome that each row's equation is of, and the base (see `equations_of`).
     status, event, strata, ties: of a Cox model, who has the event, the level of that which counts, variables whose
     levels are not compared, and how ties are taken. stratified: there are such variables, and it may not say which.
@@ -38,6 +40,11 @@ class Coefficients:
     response: str = ""
     last_reference: bool = True
     robust: str = ""
+    covariance: str = ""
+    clustered: bool = False
+    cluster: str = ""
+    distribution: str = ""
+    weight: str = ""
     comma: bool = False
     outcomes: tuple[str, ...] = ()
     base: str = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from outrisk.codebook import Codebook
@@ -10,7 +11,8 @@ from outrisk.errors import OutputError
 from outrisk.outputs.base import Subset
 from outrisk.outputs.regression.cox_entry import CoxEntry
 from outrisk.outputs.regression.regression import Regression
-from outrisk.outputs.regression.regression_entry import FormulaEntry
+from outrisk.outputs.regression.regression_entry import FormulaEntry, RegressionEntry
+from outrisk.outputs.regression.release import INFERENCE
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.equations import ALONE, equations_of, same_terms
 from outrisk.readers.printed_regression import parts_of, printed_decimals, with_values
@@ -29,6 +31,8 @@ def entry_of_coefficients(table: Coefficients, entry: FormulaEntry, codebook: Co
         raise OutputError(f"{place}: the table is of a {table.kind}, the output says kind: {entry.kind}; correct it")
     if isinstance(entry, CoxEntry):
         entry = _of_table(table, entry, place)
+    elif isinstance(entry, RegressionEntry):
+        entry, table = _with_errors(table, entry, codebook, place)
     response = _response(table, entry, codebook, place)
     names = _variables(entry, codebook, response)
     terms = [read_term(name, codebook, names, place) for name, _ in table.rows]
@@ -60,6 +64,38 @@ def _of_table(table: Coefficients, entry: CoxEntry, place: str) -> CoxEntry:
     return CoxEntry.model_validate(entry.model_dump(exclude_unset=True) | new)
 
 
+def _with_errors(
+    table: Coefficients, entry: RegressionEntry, codebook: Codebook, place: str
+) -> tuple[RegressionEntry, Coefficients]:
+    """The entry with the weight of the table, and with how its standard errors were computed where the study does not
+    say that; and the table, without a covariance where it is not known: it is then without standard errors.
+    """
+    said, new = entry.model_fields_set, dict[str, Any]()
+    if table.weight and "weight" not in said and table.weight in codebook:
+        new["weight"] = table.weight
+    if {"covariance", "cluster"} & said:
+        table = replace(table, robust="", covariance=table.covariance if "covariance" not in said else "")
+    elif table.clustered and table.cluster not in codebook:
+        table = replace(table, covariance="")
+    parts = table if "release" not in said else replace(table, robust="", covariance="")
+    if set(INFERENCE) & set(parts_of(parts, entry, place)):
+        if table.covariance:
+            new |= {"covariance": table.covariance} | ({"cluster": table.cluster} if table.cluster else {})
+        if table.distribution and "distribution" not in said:
+            new["distribution"] = table.distribution
+    return RegressionEntry.model_validate(entry.model_dump(exclude_unset=True) | new), table
+
+
+def _bare(entry: FormulaEntry) -> FormulaEntry:
+    """The entry with its coefficients alone, as they are."""
+    found = entry.model_copy(
+        update={"values": None, "release": ("coefficients",), "decimals": 4, "exponentiate": False}
+    )
+    if isinstance(found, RegressionEntry):
+        return found.model_copy(update={"covariance": "", "cluster": "", "distribution": ""})
+    return found
+
+
 def _check_once(written: Sequence[tuple[str, Term]], place: str) -> None:
     """OutputError where two rows of an equation are of one term."""
     terms = [term for _, term in written]
@@ -88,8 +124,7 @@ def _variables(entry: FormulaEntry, codebook: Codebook, response: str) -> list[s
         return list(entry.terms)
     names = [name for name in codebook.names if name != response]
     if entry.formula:
-        bare = entry.model_copy(update={"values": None, "release": ("coefficients",), "decimals": 4})
-        used = bare.build(codebook, 1)[0].variables
+        used = _bare(entry).build(codebook, 1)[0].variables
         return [name for name in names if name in used]
     return names
 
@@ -124,10 +159,7 @@ def _model(
         constant = () in terms or isinstance(entry, CoxEntry)  # whose constant is none of its coefficients
         changes |= {"formula": formula_of(response, terms, bases, constant, codebook, place), "response": ""}
         return _changed(entry, changes)
-    plain = entry.model_copy(
-        update={"values": None, "release": ("coefficients",), "decimals": 4, "exponentiate": False}
-    )
-    current = plain.build(codebook, 1)[0].references
+    current = _bare(entry).build(codebook, 1)[0].references
     formula = entry.formula
     for name, present in levels_in(terms).items():
         if name not in current or not current[name]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from outrisk.codebook import format_value
 from outrisk.errors import OutputError
@@ -16,6 +17,8 @@ from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array
 from outrisk.outputs.regression.design import quoted
 from outrisk.outputs.regression.regression import Regression
+from outrisk.outputs.regression.release import INFERENCE
+from outrisk.readers.statsmodels_summary import covariance_of
 
 _MODELS = {"Logit": "logit", "Probit": "probit", "Poisson": "poisson", "OLS": "ols", "WLS": "ols", "MNLogit": "mnlogit"}
 _FAMILIES = {
@@ -46,7 +49,9 @@ def read_fit(fit: Any, records: pd.DataFrame, given: Mapping[str, Any], place: s
     for name in ("freq_weights", "var_weights") if glm else ("weights",):
         weights = weights * _numbers(model, name, otherwise=1.0)
     weighted = not np.all(weights == 1.0)
-    if getattr(model, "formula", None) is None or offset.any() or weighted:
+    inference = set(INFERENCE) & set(given.get("release", ()))
+    errors = _errors_of(fit, entry["kind"], given, place) if inference else {}
+    if getattr(model, "formula", None) is None or offset.any() or weighted or "cluster" in errors:
         records = fitted_on(model, records, str(given.get("where", "")), place)
     entry["formula"] = formula_of_fit(model, records, place)
     if offset.any():
@@ -56,7 +61,41 @@ def read_fit(fit: Any, records: pd.DataFrame, given: Mapping[str, Any], place: s
         if column is None:
             raise OutputError(f"{place}: the weights of the fit are no column of the data; add them as one")
         entry["weight"] = column
-    return entry | dict(given)
+    if "cluster" in errors:
+        errors["cluster"] = _cluster_of(errors["cluster"], records, place)
+    return entry | errors | dict(given)
+
+
+def _errors_of(fit: Any, kind: str, given: Mapping[str, Any], place: str) -> dict[str, Any]:
+    """How the standard errors of a fit were computed, as an entry says it; of clusters, the cluster of each record."""
+    if "covariance" in given or "cluster" in given:
+        return {}
+    said, keywords = str(getattr(fit, "cov_type", "nonrobust")), getattr(fit, "cov_kwds", None) or {}
+    found: dict[str, Any] = {}
+    if said.casefold() != "nonrobust":
+        covariance = covariance_of(said, kind)
+        if not covariance:
+            raise OutputError(
+                f"{place}: standard errors of the type {said} are not known; known are nonrobust, HC0, HC1, cluster; "
+                "fit it with one of them, or release its coefficients alone"
+            )
+        found["covariance"] = covariance
+        if said == "cluster":
+            found["cluster"] = np.asarray(keywords["groups"])
+            found["covariance"] = "CR1S" if keywords.get("use_correction", True) else "CR0"
+    by_t = bool(getattr(fit, "use_t", kind == "ols"))
+    if by_t != (kind == "ols"):
+        found["distribution"] = "t" if by_t else "normal"
+    return found
+
+
+def _cluster_of(groups: NDArray[Any], records: pd.DataFrame, place: str) -> str:
+    """The column of the records that tells the same groups apart."""
+    codes = pd.factorize(groups.ravel())[0]
+    for column in records.columns:
+        if len(codes) == len(records) and np.array_equal(pd.factorize(records[column])[0], codes):
+            return str(column)
+    raise OutputError(f"{place}: the clusters of the fit are no column of the data; add them as one")
 
 
 def fitted_on(model: Any, records: pd.DataFrame, where: str, place: str) -> pd.DataFrame:
@@ -125,7 +164,7 @@ def _check_numbers(fit: Any, output: Regression, data: Microdata, places: list[i
             raise OutputError(
                 f"{place}: {output.labels[at.start + first]} is {numbers[first]:.{digits}f} in the fit and "
                 f"{refit[at][first]:.{digits}f} by a refit on the data; fit it again until it converges, without "
-                "penalties, and with the default standard errors"
+                "penalties, and with standard errors as the output says: the default ones, or its covariance"
             )
 
 

@@ -21,7 +21,7 @@ def parts_of(table: Coefficients, entry: FormulaEntry, place: str) -> list[str]:
     there |= {part for part, text in table.single.items() if text.strip()}
     if "release" in entry.model_fields_set:
         return list(entry.release)
-    if table.robust:
+    if table.robust and not table.covariance:
         there -= {"standard_errors", "confidence_limits", "p_values"}
     parts: list[str] = [part for part in NUMBERS if part in there]
     if table.profiled and "confidence_limits" in parts:

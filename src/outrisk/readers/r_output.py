@@ -71,6 +71,8 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     if not rows:
         raise OutputError(f"{source.name}: it has a header and no coefficients")
     ratios = _are_ratios(rows, source.comma and at is None)
+    survey = _of_survey(source.text)
+    other = re.search(r"^[tz] test of coefficients:", source.text, re.M) if at is not None else None
     kept = [(name, {part: text for part, text in texts.items() if part != "statistic"}) for name, texts in rows]
     return Coefficients(
         tuple(kept),
@@ -80,6 +82,10 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         profiled=_are_profiled(rows, ratios, source.comma and at is None),
         own_digits=at is not None,
         comma=source.comma and at is None,
+        robust="svyglm" if survey else "coeftest" if other else "",
+        covariance="CR1" if survey and survey[0] == "1" else "",
+        distribution="t" if survey else "",
+        weight=survey[1] if survey else "",
         kind="mnlogit" if outcomes else "",
         outcomes=outcomes,
     )
@@ -126,6 +132,20 @@ def _of_coxph(source: Source, heads: Sequence[int]) -> Coefficients:
         strata=surv.strata if surv else (),
         ties=ties[1] if ties else "efron",
     )
+
+
+def _of_survey(text: str) -> tuple[str, str] | None:
+    """Clusters ('1' for none) and weight of a svyglm of the package survey, '' where they are not simple; None for
+    another fit.
+    """
+    call = re.search(r"Survey design:\s*\n\s*svydesign\((.*)\)", text)
+    if not call:
+        return None
+    said = dict(re.findall(r"(\w+)\s*=\s*~\s*([^,]+)", call[1]))
+    simple = set(said) <= {"ids", "id", "weights"} and "strata" not in call[1] and "fpc" not in call[1]
+    clusters = (said.get("ids") or said.get("id") or "").strip()
+    weight = (said.get("weights") or "").strip()
+    return (clusters if simple else "", weight if weight.isidentifier() else "")
 
 
 def _is_matrix(source: Source) -> bool:

@@ -69,6 +69,8 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         if found:
             single[fact] = found[-1]
     above = "\n".join(lines[max(0, heads[0] - 2) : heads[0] + 1])
+    robust = re.search(r"\b(Robust|Linearized|Bootstrap|Jackknife|OPG)\b", above)
+    clusters = re.search(r"adjusted for\s+[\d,]+\s+clusters\s+in\s+(\w+)", text)
     return Coefficients(
         tuple(rows),
         tuple(bases),
@@ -79,7 +81,10 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         level=float(level[1]) / 100 if level else 0.95,
         kind=kind,
         response="" if kind == "cox" else lines[heads[0]].partition("|")[0].strip(),
-        robust="robust" if re.search(r"\bRobust\b", above) else "",
+        robust=robust[1].casefold() if robust else "",
+        covariance="robust" if robust and robust[1] == "Robust" else "",
+        clustered=clusters is not None,
+        cluster=clusters[1] if clusters else "",
         outcomes=tuple(outcomes),
         base=base,
         ties=_ties(text, source.name) if kind == "cox" else "",

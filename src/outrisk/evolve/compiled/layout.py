@@ -11,8 +11,9 @@ For a MODEL: family, number of equations, number of columns, number and address 
 extra terms, position among its totals of the information (-1: none), of the log-likelihood (-1: none) and of the extra
 columns, offset of the response in `floats`, offset of its form (see problem.py), number of published numbers, offset of
 its residuals, whether its score is summed by levels (see sums.py), address of a joint over all its variables (-1: too
-large a one), offset of its profiles (see linear_map.py) and address of its clock: of a Cox model address of its joint,
-offset in `floats` of the cell at each level, number of cells, and whether events have moments of their own.
+large a one), offset of its profiles (see linear_map.py), address of its clock: of a Cox model address of its joint,
+offset in `floats` of the cell at each level, number of cells, and whether events have moments of their own; position of
+the meat among its totals (-1: none) and address of the joint of its clusters (-1: each record is one).
 
 A term: address of its joint, offset in `floats` of its part of the linear predictor (equation after equation), first
 design entry, entries a level, first bin (see sums.py), number of levels. Every level of a term has the same number of
@@ -37,7 +38,7 @@ CELL, VALUE, SHAPE = range(HEADER, HEADER + 3)
 GENERAL, MAPPED, BARE = range(3)
 FAMILY, EQUATIONS, COLUMNS, TERMS, TERM_AT, EXTRAS, EXTRA_AT = range(HEADER, HEADER + 7)
 INFORMATION, LIKELIHOOD, EXTRA, RESPONSE, FORM, NUMBERS, RESIDUAL, BINNED = range(HEADER + 7, HEADER + 15)
-WHOLE, PROFILE, CLOCK = range(HEADER + 15, HEADER + 18)
+WHOLE, PROFILE, CLOCK, MEAT, CLUSTERS = range(HEADER + 15, HEADER + 20)
 TERM = 6  # integers a term
 FAMILIES = {"none": 0, "ols": 1, "logit": 2, "probit": 3, "poisson": 4, "mnlogit": 5, "cox": 6}
 

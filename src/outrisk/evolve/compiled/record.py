@@ -11,6 +11,7 @@ from outrisk.evolve.compiled.kept_code import entry as entry
 from outrisk.evolve.compiled.layout import (
     CELL,
     CLOCK,
+    CLUSTERS,
     COLUMNS,
     EQUATIONS,
     EXTRA,
@@ -23,6 +24,7 @@ from outrisk.evolve.compiled.layout import (
     LIKELIHOOD,
     MASK_AT,
     MASKS,
+    MEAT,
     PLACE,
     RESPONSE,
     TERM,
@@ -282,6 +284,36 @@ def leaving_of(
 
 
 @jit
+def products_of(first, equations, k, length, share, curvature, x_cols, x_vals, cols, vals, filled):
+    """`share` times x x' of a design row with k columns, and times the curvature of each two equations, to totals from
+    `first` on (see entries_of).
+    """
+    for e in range(equations):
+        for f in range(e + 1):
+            for a in range(length):
+                row = e * k + x_cols[a]
+                product = share * curvature[e, f] * x_vals[a]
+                for c in range(a + 1 if e == f else length):
+                    column = f * k + x_cols[c]
+                    high = max(row, column)
+                    cols[filled] = first + high * (high + 1) // 2 + min(row, column)
+                    vals[filled] = product * x_vals[c]
+                    filled += 1
+    return filled
+
+
+@jit
+def scores_of(first, equations, k, length, share, residual, x_cols, x_vals, cols, vals, filled):
+    """The score of a record, times `share`, to totals from `first` on (see entries_of)."""
+    for e in range(equations):
+        for a in range(length):
+            cols[filled] = first + e * k + x_cols[a]
+            vals[filled] = share * residual[e] * x_vals[a]
+            filled += 1
+    return filled
+
+
+@jit
 def entries_of(
     code, floats, flags, design_cols, design_vals, b, codes, i, sign, eta, residual, curvature, x_cols, x_vals, cols,
     vals, filled,
@@ -301,23 +333,21 @@ def entries_of(
         length = design_of(code, floats, design_cols, design_vals, b, codes, i, eta, x_cols, x_vals)
         y = floats[code[b + RESPONSE] + level_of(code, code[b + PLACE], codes, i)]
         value = derivatives(code[b + FAMILY], y, eta, residual, curvature, equations, code[b + LIKELIHOOD] >= 0)
-        for e in range(equations):
-            for a in range(length):
-                cols[filled] = e * k + x_cols[a]
-                vals[filled] = share * residual[e] * x_vals[a]
-                filled += 1
+        filled = scores_of(np.int64(0), equations, k, length, share, residual, x_cols, x_vals, cols, vals, filled)
         if code[b + INFORMATION] >= 0:
+            filled = products_of(
+                code[b + INFORMATION], equations, k, length, share, curvature, x_cols, x_vals, cols, vals, filled,
+            )
+        if code[b + CLUSTERS] >= 0:
+            first = code[b + MEAT] + equations * k * level_of(code, code[b + CLUSTERS], codes, i)
+            filled = scores_of(first, equations, k, length, share, residual, x_cols, x_vals, cols, vals, filled)
+        elif code[b + MEAT] >= 0:
             for e in range(equations):
                 for f in range(e + 1):
-                    for a in range(length):
-                        row = e * k + x_cols[a]
-                        product = share * curvature[e, f] * x_vals[a]
-                        for c in range(a + 1 if e == f else length):
-                            column = f * k + x_cols[c]
-                            high = max(row, column)
-                            cols[filled] = code[b + INFORMATION] + high * (high + 1) // 2 + min(row, column)
-                            vals[filled] = product * x_vals[c]
-                            filled += 1
+                    curvature[e, f] = abs(share) * residual[e] * residual[f]
+            filled = products_of(
+                code[b + MEAT], equations, k, length, share, curvature, x_cols, x_vals, cols, vals, filled,
+            )
         if code[b + LIKELIHOOD] >= 0:
             cols[filled] = code[b + LIKELIHOOD]
             vals[filled] = share * value

@@ -17,6 +17,7 @@ from statsmodels.tools.sm_exceptions import PerfectSeparationError
 
 from outrisk.outputs.base import Array
 from outrisk.outputs.regression.release import Kind, Summary
+from outrisk.outputs.regression.sandwich import OF_THE_MODEL, Covariance, meat_of
 from outrisk.outputs.regression.weighted_mnlogit import WeightedMNLogit
 
 _COLLINEAR = 1e-12  # least eigenvalue of the scaled cross-product of the design
@@ -26,17 +27,21 @@ _SEPARATED = 1e-8  # least information per record in any direction; one event in
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Complete records of a regression: response (n,), design (n, k), offset (n,), weights (n,) or None for none."""
+    """Complete records of a regression: response (n,), design (n, k), offset (n,), weights (n,) and the cluster of each
+    (n,), or None for none.
+    """
 
     response: Array
     design: Array
     offset: Array
     weights: Array | None = None
+    clusters: NDArray[np.int64] | None = None
 
     def part(self, begin: int, end: int) -> Sample:
         """The records from one position to another."""
         weights = None if self.weights is None else self.weights[begin:end]
-        return Sample(self.response[begin:end], self.design[begin:end], self.offset[begin:end], weights)
+        clusters = None if self.clusters is None else self.clusters[begin:end]
+        return Sample(self.response[begin:end], self.design[begin:end], self.offset[begin:end], weights, clusters)
 
     @property
     def counts(self) -> Array:
@@ -44,7 +49,7 @@ class Sample:
         return np.ones(len(self.response)) if self.weights is None else self.weights
 
 
-def fit_ols(sample: Sample, has_constant: bool) -> Summary | None:
+def fit_ols(sample: Sample, has_constant: bool, covariance: Covariance) -> Summary | None:
     """A linear regression by statsmodels' OLS, or WLS with weights; None where the design is collinear."""
     weights = {} if sample.weights is None else {"weights": sample.weights}
     with of_one_size(sample.design) as (scaled, scale), np.errstate(all="ignore"):
@@ -55,15 +60,40 @@ def fit_ols(sample: Sample, has_constant: bool) -> Summary | None:
         total = fit.centered_tss if has_constant else fit.uncentered_tss
         r2 = float(fit.rsquared) if total > 0 else np.nan
         error, s = (np.asarray(fit.bse), np.sqrt(fit.mse_resid)) if df > 0 else (np.full(len(scale), np.nan), np.nan)
+        groups = None
+        if covariance:
+            scores = scaled * (sample.response - scaled @ fit.params)[:, None] * sample.counts[:, None]
+            information = (scaled.T * sample.counts) @ scaled
+            inverse = np.asarray(np.linalg.inv(information))
+            error, groups = _robust_errors(covariance, scores, inverse, sample.clusters)
+        if covariance.distribution:
+            df = covariance.df(fit.nobs, groups, len(scale))[0]
         return Summary(fit.params / scale, error / scale, df, fit.nobs, float(fit.llf), np.nan, r2, float(s))
 
 
-def fit_likelihood(kind: Kind, sample: Sample, start: Array | None = None, null: bool = False) -> Summary | None:
+def _robust_errors(
+    covariance: Covariance, scores: Array, inverse: Array, clusters: NDArray[np.int64] | None
+) -> tuple[Array, float | None]:
+    """Robust standard errors (K,) from the scores (n, K) of records, times their weights, and the inverse of the
+    information; and the number of clusters.
+    """
+    meat, groups = meat_of(scores, clusters)
+    factor, _ = covariance.factor(float(len(scores)), groups, len(inverse))
+    return np.sqrt(np.maximum(factor * np.diag(inverse @ meat @ inverse), 0.0)), groups
+
+
+def fit_likelihood(
+    kind: Kind,
+    sample: Sample,
+    start: Array | None = None,
+    null: bool = False,
+    covariance: Covariance = OF_THE_MODEL,
+) -> Summary | None:
     """A logit, probit, Poisson or multinomial logit by statsmodels; None where it is undefined or not found.
 
     Coefficients are those of all equations, one equation after the other, shape (K,); standard errors come from the
-    observed information. `start` (K,) only sets where the iterations begin. The pseudo-R2 (McFadden's) is that of the
-    same model with a constant alone, fitted if `null`.
+    observed information, or as `covariance` says. `start` (K,) only sets where the iterations begin. The pseudo-R2
+    (McFadden's) is that of the same model with a constant alone, fitted if `null`.
     """
     with of_one_size(sample.design) as (scaled, scale):
         if not scale.all():
@@ -81,12 +111,15 @@ def fit_likelihood(kind: Kind, sample: Sample, start: Array | None = None, null:
                 continue
             information = _information(model, parameters)
             if identified(scaled_sample, information):
-                covariance = np.linalg.inv(information)
+                inverse = np.asarray(np.linalg.inv(information))
                 likelihood = _log_likelihood(model, parameters)
                 pseudo = 1.0 - likelihood / null_log_likelihood(kind, sample) if null else np.nan
-                error = np.sqrt(np.diag(covariance)) / scale
-                n = float(len(scaled))
-                return Summary(parameters / scale, error, np.inf, n, likelihood, pseudo, np.nan, np.nan)
+                error, groups, n = np.sqrt(np.diag(inverse)), None, float(len(scaled))
+                if covariance:
+                    scores = _scores(kind, scaled_sample, parameters)
+                    error, groups = _robust_errors(covariance, scores, inverse, sample.clusters)
+                df = covariance.df(n, groups, len(parameters))[0]
+                return Summary(parameters / scale, error / scale, df, n, likelihood, pseudo, np.nan, np.nan)
     return None
 
 
@@ -134,6 +167,14 @@ def _maximise(kind: Kind, sample: Sample, begin: Array | None) -> tuple[Any, Arr
     fit = model.fit(disp=0, maxiter=100, start_params=begin, skip_hessian=True, warn_convergence=False)
     parameters = np.asarray(fit.params, dtype=float).ravel(order="F")
     return model, parameters if fit.mle_retvals["converged"] else None
+
+
+def _scores(kind: Kind, sample: Sample, parameters: Array) -> Array:
+    """The scores (n, K) of the records, times their weights, one equation after the other."""
+    model = {"logit": Logit, "probit": Probit, "mnlogit": MNLogit, "poisson": Poisson}[kind]
+    offset = {"offset": sample.offset} if kind == "poisson" else {}
+    scores = model(sample.response, sample.design, check_rank=False, **offset).score_obs(parameters)
+    return np.asarray(scores) * sample.counts[:, None]
 
 
 def _information(model: Any, parameters: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,11 +12,13 @@ from scipy.special import xlogy
 
 from outrisk.outputs.base import Array
 from outrisk.outputs.regression.release import Kind, Release, Summary
+from outrisk.outputs.regression.sandwich import OF_THE_MODEL, Covariance, Sandwich
 from outrisk.problem.algebra import invert
 from outrisk.problem.formulas import Estimates, ModelSays
 
 _EMPTY = 1e-3  # a column with less information than this share of one record's counts as without records
 _SINGLE = ("n", "log_likelihood", "residual_sd", "r2", "pseudo_r2", "events")  # of the model, not of a coefficient
+_STUDENT = Covariance(distribution="t")
 _RIDGE = 1e-11  # least eigenvalue of the scaled information that is told from 0
 
 
@@ -27,7 +29,8 @@ class Newton:
     `largest` (K,) is the largest size of each design column. `extra` gives the position of named extra totals among all
     totals: 'records', 'weight' (the sum of weights), and what the kind's R2 needs (see `Regression._extras`). `centred`
     says whether R2 is about the mean, `shift` what was taken off the response in 'y' and 'yy'. `information` and
-    `likelihood` say whether the model carries them.
+    `likelihood` say whether the model carries them, `covariance` how that of the coefficients was estimated, by a
+    `sandwich` where not by the model.
     """
 
     kind: Kind
@@ -40,6 +43,8 @@ class Newton:
     likelihood: bool
     centred: bool = True
     shift: float = 0.0
+    covariance: Covariance = OF_THE_MODEL
+    sandwich: Sandwich | None = None
 
     def numbers(self, totals: Array, information: Array) -> Array:
         """Published numbers (k,)."""
@@ -62,7 +67,15 @@ class Newton:
             return matrix / max(variance, 1e-12) if np.isfinite(variance) else matrix
         inverse = self._inverse(totals, information)
         fit = self._summary(totals, inverse)
-        covariance, slopes = _estimates(self.kind, fit, inverse)
+        if self.sandwich is None:
+            covariance, slopes = _estimates(self.kind, fit, inverse)
+        else:
+            # the sandwich of few clusters is singular: correlations are those of the model
+            with np.errstate(all="ignore"):
+                scale = fit.standard_errors / np.sqrt(np.maximum(np.diag(inverse), 1e-300))
+            scale = np.where(np.isfinite(scale) & (scale > 0.0), scale, 1.0)
+            groups = self.sandwich.groups(totals) or max(float(np.nan_to_num(fit.n)), 1.0)
+            covariance, slopes = _estimates(self.kind, fit, inverse * np.outer(scale, scale), groups)
         change = self.release.jacobian(fit, slopes, self.published)
         found = change @ covariance @ change.T
         found[np.diag_indices_from(found)] += self.release.noise(fit)
@@ -72,12 +85,22 @@ class Newton:
         return np.asarray((precision + precision.T) / 2.0 / np.outer(scale, scale))
 
     def says(self, low: Array, high: Array) -> ModelSays:
-        """What numbers between `low` and `high` (k,) say of the estimates; limits narrow coefficients and errors."""
-        return self.release.says(low, high, self._n_coefficients, self.centred)
+        """What numbers between `low` and `high` (k,) say of the estimates as the model has them, that is, of standard
+        errors by the information alone; limits narrow coefficients.
+        """
+        says = self.release.says(low, high, self._n_coefficients, self.centred)
+        if self.sandwich is None:
+            return says
+        return replace(says, standard_errors=np.tile([-np.inf, np.inf], (self._n_coefficients, 1)))
 
     def told(self, low: Array, high: Array) -> ModelSays:
         """What numbers between `low` and `high` (k,) say of the estimates."""
         return self.says(low, high)
+
+    def _robust(self, totals: Array, inverse: Array) -> Array:
+        """The covariance (K, K) of the coefficients by the sandwich."""
+        assert self.sandwich is not None
+        return self.sandwich.of(totals, inverse, self._get(totals, "records"))
 
     def score(self, totals: Array, information: Array) -> tuple[Array, Array]:
         """Score (K,) and information (K, K) at the coefficients."""
@@ -86,7 +109,8 @@ class Newton:
     def estimates(self, totals: Array, information: Array, low: Array, high: Array) -> Estimates:
         """The estimates, and what numbers between `low` and `high` (k,) say of them; limits narrow errors too."""
         K, inverse = self._n_coefficients, self._inverse(totals, information)
-        fit, slopes, says = self._summary(totals, inverse), self._slopes(totals, inverse), self.says(low, high)
+        fit, slopes = self._summary(totals, inverse), self._slopes(totals, inverse)
+        says = self.release.says(low, high, K, self.centred)
         errors, of_limits = says.standard_errors, self.release.of_limits(low, high, K, float(fit.df))
         ranges = [
             says.coefficients,
@@ -122,7 +146,8 @@ class Newton:
 
     @property
     def _likelihood_at(self) -> int:
-        return self._n_coefficients + (len(self._triangle[0]) if self.information else 0)
+        meat = self.sandwich.size if self.sandwich else 0
+        return self._n_coefficients + (len(self._triangle[0]) if self.information else 0) + meat
 
     def _get(self, totals: Array, name: str) -> float:
         return float(totals[self.extra[name]]) if name in self.extra else np.nan
@@ -136,14 +161,15 @@ class Newton:
         gain = float(totals[: self._n_coefficients] @ step)
         value = float(totals[self._likelihood_at]) if self.likelihood else np.nan
         n = self._get(totals, "records")
-        error = np.sqrt(np.maximum(np.diag(inverse), 0.0))
+        covariance = inverse if self.sandwich is None else self._robust(totals, inverse)
+        error = np.sqrt(np.maximum(np.diag(covariance), 0.0))
         b = self.values + step
         if self.kind != "ols":
             likelihood = value + gain / 2.0
             null, _ = self._null(totals)
             pseudo = 1.0 - likelihood / null if null != 0.0 else np.nan
             events = self._get(totals, "events")
-            return Summary(b, error, np.inf, n, likelihood, pseudo, np.nan, np.nan, events)
+            return Summary(b, error, self._df(totals, n)[0], n, likelihood, pseudo, np.nan, np.nan, events)
         rss, df = self._residual(totals, gain), n - self._n_coefficients
         total, _ = self._total(totals)
         with np.errstate(all="ignore"):
@@ -151,7 +177,15 @@ class Newton:
             likelihood = -n / 2 * (np.log(2 * np.pi * rss / n) + 1) if rss > 0 and n > 0 else np.nan
         likelihood += self._get(totals, "log_weight") if "log_weight" in self.extra else 0.0
         r2 = 1.0 - rss / total if total > 0 else np.nan
-        return Summary(b, error * s, df if df > 0 else np.nan, n, likelihood, np.nan, r2, s)
+        error = error * s if self.sandwich is None else error
+        return Summary(b, error, self._df(totals, n)[0], n, likelihood, np.nan, r2, s)
+
+    def _df(self, totals: Array, n: float) -> tuple[float, float]:
+        """Degrees of freedom of p-values and limits, and their derivative in the number of records."""
+        covariance, groups = self.covariance, self.sandwich.groups(totals) if self.sandwich else None
+        if self.kind == "ols" and not covariance.distribution:
+            covariance = _STUDENT
+        return covariance.df(n, groups, self._n_coefficients)
 
     def _slopes(self, totals: Array, inverse: Array) -> Summary:
         """Derivatives of the summary in all totals."""
@@ -172,24 +206,34 @@ class Newton:
         if self.likelihood:
             value[self._likelihood_at] = 1.0
         n = self._unit("records", m)
-        root = np.sqrt(np.maximum(np.diag(inverse), 1e-300))
-        error = diagonal / (2.0 * root[:, None])
         zero = np.zeros(m)
+        covariance = inverse if self.sandwich is None else self._robust(totals, inverse)
+        if self.sandwich is not None:
+            of_information, of_meat, of_n = self.sandwich.slopes(totals, inverse, self._get(totals, "records"))
+            diagonal[:, K : K + of_information.shape[1]] = of_information
+            diagonal[:, self.sandwich.place] = of_meat
+            diagonal += np.outer(of_n, n)
+        root = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+        error = diagonal / (2.0 * root[:, None])
         with np.errstate(all="ignore"):
             if self.kind != "ols":
                 likelihood = value + gain / 2.0
                 null, change = self._null(totals)
                 pseudo = -(likelihood - fit.log_likelihood / np.float64(null) * change) / np.float64(null)
                 events = self._unit("events", m)
-                return Summary(coefficients, error, zero, n, likelihood, pseudo, zero, zero, events)
+                of_df = self._df(totals, float(fit.n))[1] * n
+                return Summary(coefficients, error, of_df, n, likelihood, pseudo, zero, zero, events)
             rss, of_rss = self._residual(totals, float(totals[:K] @ step)), value - gain
-            s, df, count = np.float64(fit.residual_sd), np.float64(fit.df), np.float64(fit.n)
+            s, count = np.float64(fit.residual_sd), np.float64(fit.n)
+            df = count - K
             of_s = (of_rss / df - rss / df**2 * n) / (2.0 * s)
             likelihood = -n / 2 * (np.log(2 * np.pi * rss / count) + 1) - count / 2 * (of_rss / rss - n / count)
             likelihood = likelihood + self._unit("log_weight", m)
             total, of_total = self._total(totals)
             r2 = -(of_rss - rss / np.float64(total) * of_total) / np.float64(total)
-            return Summary(coefficients, error * s + np.outer(root, of_s), n, n, likelihood, zero, r2, of_s, zero)
+            error = error * s + np.outer(root, of_s) if self.sandwich is None else error
+            of_df = self._df(totals, float(count))[1] * n
+            return Summary(coefficients, error, of_df, n, likelihood, zero, r2, of_s, zero)
 
     def _unit(self, name: str, m: int) -> Array:
         unit = np.zeros(m)
@@ -238,8 +282,9 @@ class Newton:
         return yy - y**2 / weight, change
 
 
-def _estimates(kind: Kind, fit: Summary, inverse: Array) -> tuple[Array, Summary]:
-    """Large-sample covariance of estimates, and the derivatives in them of all that a fit says.
+def _estimates(kind: Kind, fit: Summary, inverse: Array, groups: float = 0.0) -> tuple[Array, Summary]:
+    """Large-sample covariance of estimates, and the derivatives in them of all that a fit says. `inverse` (K, K): that
+    of the information or, of robust standard errors, the covariance of the coefficients, of so many `groups`.
 
     The estimates: K coefficients, K standard errors (for ols those of the design alone, free of s), n, then the
     log-likelihood and pseudo-R2 (of a Cox model the number of events), or for ols s and R2. Standard errors a and b
@@ -252,10 +297,10 @@ def _estimates(kind: Kind, fit: Summary, inverse: Array) -> tuple[Array, Summary
         float(np.nan_to_num(number)) for number in (fit.residual_sd, fit.r2, fit.pseudo_r2, fit.log_likelihood)
     )
     root = np.sqrt(np.maximum(np.diag(inverse), 1e-300))
-    dispersion = s if kind == "ols" else 1.0
+    dispersion = s if kind == "ols" and not groups else 1.0
     covariance = np.zeros((2 * K + 3, 2 * K + 3))
     covariance[:K, :K] = inverse * dispersion**2
-    covariance[K : 2 * K, K : 2 * K] = inverse**2 / np.outer(root, root) / (2.0 * n)
+    covariance[K : 2 * K, K : 2 * K] = inverse**2 / np.outer(root, root) / (2.0 * (groups or n))
     varies = (
         [s**2 / (2.0 * n), 4.0 * abs(r2) * (1.0 - r2) ** 2 / n]
         if kind == "ols"
@@ -267,7 +312,7 @@ def _estimates(kind: Kind, fit: Summary, inverse: Array) -> tuple[Array, Summary
     if kind != "ols":
         last = (zero, zero, zero, second) if kind == "cox" else (second, zero, zero, zero)
         return covariance, Summary(of_b, of_se, zero, of_n, first, *last)
-    of_se = s * of_se + np.outer(root, first)
+    of_se = of_se if groups else s * of_se + np.outer(root, first)
     likelihood = -n / s * first if s > 0 else zero
     return covariance, Summary(of_b, of_se, zero, of_n, likelihood, zero, second, first, zero)
 

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from outrisk.codebook import format_value
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, Common, Subset, joint_for, record_counts
+from outrisk.outputs.base import Array, Common, Subset, joint_for, places_in, record_counts
 from outrisk.outputs.regression.design import Side, read_formula, read_number
 from outrisk.outputs.regression.fit import Sample, fit_likelihood, fit_ols, why_not
-from outrisk.outputs.regression.release import Kind, Release
+from outrisk.outputs.regression.release import INFERENCE, Kind, Release
 from outrisk.outputs.regression.response import NumberResponse, OutcomeResponse, Response
+from outrisk.outputs.regression.sandwich import OF_THE_MODEL, Covariance
 from outrisk.outputs.regression.totals import Tables
 from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.blocks import Mask, Weight
@@ -46,9 +47,11 @@ class Regression(Common):
     offset: str = ""
     weight: str = ""
     names: Mapping[str, str] | None = None
+    covariance: Covariance = OF_THE_MODEL
 
     def __post_init__(self) -> None:
         self.release.checked(self.name, self.kind)
+        _ = self._covariance
         for option, given, kinds in (
             ("event", self.event, ("logit", "probit", "cox")),
             ("base", self.base, ("mnlogit",)),
@@ -62,6 +65,16 @@ class Regression(Common):
     def _prepare(self) -> None:
         """OutputError where there is no such model over the codebook."""
         _ = self._tables
+
+    @cached_property
+    def _covariance(self) -> Covariance:
+        inference = bool(set(INFERENCE) & set(self.release.parts))
+        found = self.covariance.checked(self.name, self.kind == "ols", inference)
+        if found.cluster and found.cluster not in self.codebook:
+            raise OutputError(
+                f"output '{self.name}': cluster: no variable '{found.cluster}'; variables are {self.codebook.names}"
+            )
+        return found
 
     @cached_property
     def _subset(self) -> Subset:
@@ -99,6 +112,7 @@ class Regression(Common):
             offset,
             self._weight,
             self._subset.masks() + self._complete,
+            self._covariance,
         )
 
     def _check_left_out(self, design: Side) -> None:
@@ -146,7 +160,8 @@ class Regression(Common):
         """Codebook variables of the analysis (without `where`), in codebook order."""
         response, design = self._sides
         offset = self._offset.variables if self._offset else []
-        used = {*response.side.variables, *design.variables, *offset, *([self.weight] if self.weight else [])}
+        others = [each for each in (self.weight, self.covariance.cluster) if each]
+        used = {*response.side.variables, *design.variables, *offset, *others}
         return [name for name in self.codebook.names if name in used]
 
     @property
@@ -192,6 +207,7 @@ class Regression(Common):
             f"reference {reference}" if reference else "",
             f"offset {self.offset}" if self.offset else "",
             f"weighted by {self.weight}" if self.weight else "",
+            self._covariance.notes,
             "coefficients as exp(b)" if self.release.exponentiate else "",
             f"where {self.where}" if self.where else "",
         ]
@@ -229,11 +245,11 @@ class Regression(Common):
         """The numbers of a sample, of the records of a frame."""
         begin = self.release.begin(start, len(self.coefficients))
         if self.kind == "ols":
-            fit = fit_ols(sample, self._tables.has_constant)
+            fit = fit_ols(sample, self._tables.has_constant, self._covariance)
         elif self._is_plain_wrong(sample):
             fit = None
         else:
-            fit = fit_likelihood(self.kind, sample, begin, null="pseudo_r2" in self.release.parts)
+            fit = fit_likelihood(self.kind, sample, begin, "pseudo_r2" in self.release.parts, self._covariance)
         if fit is None:
             reason = why_not(self.kind, sample, self._column_labels, self._groups(frame), self.outcomes)
             raise OutputError(f"output '{self.name}': {reason}")
@@ -262,7 +278,9 @@ class Regression(Common):
         response, design = self._sides
         offset = self._offset.matrix(frame)[:, 0] if self._offset else np.zeros(len(frame))
         weights = frame[self.weight].to_numpy(dtype=float) if self.weight else None
-        return Sample(response.of(frame), design.matrix(frame), offset, weights), frame
+        cluster = self.covariance.cluster
+        clusters = places_in(self.codebook, [cluster], frame) if cluster else None
+        return Sample(response.of(frame), design.matrix(frame), offset, weights, clusters), frame
 
     @property
     def _no_records(self) -> OutputError:

@@ -14,6 +14,7 @@ from outrisk.outputs.base import Entry, Level
 from outrisk.outputs.regression.design import quoted
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.release import DECIMALS, NUMBERS, Number, Release
+from outrisk.outputs.regression.sandwich import Covariance, Distribution, Estimator
 
 
 def _decimals(given: object) -> object:
@@ -150,7 +151,11 @@ class RegressionEntry(FormulaEntry):
     base: Level = ""
     offset: str = ""
     weight: str = ""
+    covariance: Estimator | Literal[""] = ""
+    cluster: str = ""
+    distribution: Distribution | Literal[""] = ""
 
     def _built(self, codebook: Codebook, name: str, formula: str) -> Regression:
         options = (self.where, self.event, self.base, self.offset, self.weight)
-        return Regression(codebook, name, self.kind, formula, self._released, *options)
+        covariance = Covariance(self.covariance, self.cluster, self.distribution)
+        return Regression(codebook, name, self.kind, formula, self._released, *options, covariance=covariance)

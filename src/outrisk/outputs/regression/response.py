@@ -103,24 +103,50 @@ class Response:
 
 @dataclass(frozen=True)
 class NumberResponse:
-    """The left side of a formula as one number; with `counts`, whole and not negative."""
+    """The left side of a formula as one number; with `counts`, whole and not negative. A category whose levels are all
+    numbers, as 0 and 1 of a linear probability model, is these.
+    """
 
     side: Side
     counts: bool = False
     notes = ""
 
+    @cached_property
+    def name(self) -> str:
+        """The left side as written; a plain variable without its backticks."""
+        return str(next(iter(self.side.formula)))
+
+    @cached_property
+    def _levels(self) -> dict[str, float] | None:
+        """The numbers that the levels of a category are; None for another response, or where some level is none."""
+        codebook = self.side.codebook
+        if self.name not in codebook or codebook[self.name].numeric:
+            return None
+        try:
+            found = {level: float(level) for level in codebook[self.name].values}
+        except ValueError:
+            return None
+        return found if np.isfinite(list(found.values())).all() else None
+
     def of(self, frame: pd.DataFrame) -> Array:
         """The number for each of some decoded records without missing values, shape (n,)."""
+        if self._levels is not None:
+            return self._number(frame[self.name].astype(str).map(self._levels).to_numpy(dtype=np.float64)[:, None])
         return self._number(self.side.matrix(frame))
 
     def table(self) -> tuple[Joint, Array]:
-        """The number at every combination of its variables, shape (joint.size,)."""
+        """The number at every combination of its variables, shape (joint.size,); a missing level reads as another."""
+        if self._levels is not None:
+            joint = joint_for(self.side.codebook, [self.name], self.side.output)
+            numbers = list(self._levels.values())
+            numbers += numbers[:1] * (joint.size - len(numbers))
+            return joint, self._number(np.array(numbers)[:, None])
         joint, values = self.side.table(self.side.variables)
         return joint, self._number(values)
 
     def _number(self, values: Array) -> Array:
-        name, output, codebook = str(next(iter(self.side.formula))), self.side.output, self.side.codebook
-        if values.shape[1] != 1 or (name in codebook and not codebook[name].numeric):
+        name, output, codebook = self.name, self.side.output, self.side.codebook
+        if values.shape[1] != 1 or (self._levels is None and name in codebook and not codebook[name].numeric):
             raise OutputError(
                 f"output '{output}': the response '{name}' is a category, not a number; derive a numeric variable"
             )

@@ -13,6 +13,7 @@ from outrisk.codebook import Codebook
 from outrisk.outputs.base import joint_for
 from outrisk.outputs.regression.newton import Newton
 from outrisk.outputs.regression.release import INFERENCE, Kind, Release
+from outrisk.outputs.regression.sandwich import OF_THE_MODEL, Covariance, Sandwich
 from outrisk.problem.blocks import Array, Joint, Mask, Model, Term, Weight, spread_rows
 from outrisk.problem.released import ModelPart
 
@@ -36,6 +37,7 @@ class Tables:
     offset: Table | None = None
     weight: Weight | None = None
     masks: tuple[Mask, ...] = ()
+    covariance: Covariance = OF_THE_MODEL
 
     @cached_property
     def has_constant(self) -> bool:
@@ -52,7 +54,10 @@ class Tables:
 
     def _of(self, published: Array, coefficients: Array) -> ModelPart:
         released = set(self.release.parts)
-        extras = self._extras()
+        extras, cluster = self._extras(), self._cluster
+        last = (
+            Term(cluster, np.arange(len(extras), len(extras) + cluster.size), np.eye(cluster.size)) if cluster else None
+        )
         model = Model(
             self.kind,
             coefficients.reshape(self.equations, -1),
@@ -60,14 +65,19 @@ class Tables:
             self.terms,
             offset=self.offset,
             information=bool(released & set(INFERENCE)),
+            robust=bool(self.covariance),
+            clusters=cluster,
             likelihood=self.kind == "ols" or bool(released & {"log_likelihood", "pseudo_r2"}),
-            extra=tuple(
-                Term(joint, np.array([at]), values[:, None]) for at, (joint, values) in enumerate(extras.values())
+            extra=(
+                *(Term(joint, np.array([at]), values[:, None]) for at, (joint, values) in enumerate(extras.values())),
+                *([last] if last else []),
             ),
             masks=self.masks,
             weight=self.weight,
         )
-        first = model.size - len(extras)
+        first, K = model.size - model.n_extra, len(coefficients)
+        n_clusters = cluster.size if cluster else 0
+        sandwich = Sandwich(self.covariance, K, K + model.n_information, n_clusters, first + len(extras))
         newton = Newton(
             self.kind,
             coefficients,
@@ -79,9 +89,16 @@ class Tables:
             model.likelihood,
             self.kind != "ols" or self.has_constant,
             self._shift,
+            self.covariance,
+            sandwich if self.covariance else None,
         )
         at = partial(self._at, published)
-        return ModelPart(model, newton, len(published), self.release.errors(len(coefficients)), newton, at)
+        return ModelPart(model, newton, len(published), self.release.errors(K), newton, at)
+
+    @property
+    def _cluster(self) -> Joint | None:
+        name = self.covariance.cluster
+        return joint_for(self.codebook, [name], self.output) if name else None
 
     @cached_property
     def _largest(self) -> Array:

@@ -1,0 +1,162 @@
+"""Robust standard errors: the sandwich of Huber (1967) and White (1980), by clusters that of Liang and Zeger (1986)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outrisk.errors import OutputError
+from outrisk.outputs.base import Array
+
+Estimator = Literal["robust", "HC0", "HC1", "CR0", "CR1", "CR1S"]
+Distribution = Literal["t", "normal"]
+ESTIMATORS: tuple[str, ...] = get_args(Estimator)
+
+
+@dataclass(frozen=True)
+class Covariance:
+    """How the covariance of the coefficients was estimated, where not by the model ('' for that).
+
+    With S the sum over clusters (each record is one, without a `cluster`) of s s', s being the sum of the cluster's
+    scores times their weights, and A the information, it is c A^-1 S A^-1. Of n records, G clusters and K coefficients:
+    HC0, CR0: c = 1. CR1: G / (G - 1). CR1S, and HC1 of records: (n - 1) / (n - K) times that (the names are those of
+    MacKinnon and White 1985 and of R's clubSandwich). robust: what Stata takes, HC1 or CR1S for ols and CR1 for others.
+    `distribution` of p-values and limits: '' is t for ols and normal for others; t has n - K degrees of freedom, or
+    G - 1 with a `cluster`.
+    """
+
+    estimator: Estimator | Literal[""] = ""
+    cluster: str = ""
+    distribution: Distribution | Literal[""] = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.estimator)
+
+    def checked(self, output: str, ols: bool, inference: bool) -> Covariance:
+        """Itself as it is meant, without 'robust'; OutputError for what contradicts itself, or goes with nothing."""
+        given = "cluster" if self.cluster else "covariance" if self.estimator else "distribution"
+        if not (self.estimator or self.cluster or self.distribution):
+            return self
+        if not inference:
+            raise OutputError(
+                f"output '{output}': '{given}' goes with standard errors, limits or p-values, and none is released"
+            )
+        estimator = self.estimator or ("robust" if self.cluster else "")
+        if self.cluster and estimator.startswith("HC"):
+            raise OutputError(
+                f"output '{output}': covariance: {estimator} has no clusters; with 'cluster' it is CR0, CR1 or CR1S"
+            )
+        if estimator == "robust":
+            estimator = "CR1S" if ols else "CR1"
+        return Covariance(estimator, self.cluster, self.distribution or ("t" if ols else "normal"))
+
+    @property
+    def notes(self) -> str:
+        """In words; nothing for the model's own."""
+        parts = [
+            f"robust standard errors ({self.estimator})" if self.estimator else "",
+            f"clustered by {self.cluster}" if self.cluster else "",
+            f"{self.distribution} distribution" if self.distribution else "",
+        ]
+        return ", ".join(part for part in parts if part)
+
+    def factor(self, n: float, groups: float | None, K: int) -> tuple[float, float]:
+        """c for n records in so many clusters (None: each is one), and its derivative in n; NaN where undefined."""
+        if self.estimator in ("HC0", "CR0"):
+            return 1.0, 0.0
+        both = self.estimator in ("HC1", "CR1S")
+        if groups is None:
+            left = n - (K if both else 1)
+            return (n / left, -(n - left) / left**2) if left > 0 else (np.nan, 0.0)
+        if groups < 2 or (both and n <= K):
+            return np.nan, 0.0
+        more = groups / (groups - 1.0)
+        return (more * (n - 1.0) / (n - K), more * (1.0 - K) / (n - K) ** 2) if both else (more, 0.0)
+
+    def df(self, n: float, groups: float | None, K: int) -> tuple[float, float]:
+        """Degrees of freedom of p-values and limits, and their derivative in n; NaN where there are none."""
+        if self.distribution != "t":
+            return np.inf, 0.0
+        found, slope = (n - K, 1.0) if groups is None else (groups - 1.0, 0.0)
+        return (found, slope) if found > 0 else (np.nan, 0.0)
+
+
+OF_THE_MODEL = Covariance()
+
+
+@dataclass(frozen=True, eq=False)
+class Sandwich:
+    """The covariance of K coefficients from totals: of the meat from `first` on, the lower triangle by rows or, with
+    `clusters`, the scores of each; whose numbers of records (weighted) are the totals from `counts` on.
+    """
+
+    covariance: Covariance
+    K: int
+    first: int
+    clusters: int = 0
+    counts: int = 0
+
+    @cached_property
+    def _triangle(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        return np.tril_indices(self.K)
+
+    @property
+    def size(self) -> int:
+        """Number of totals of the meat."""
+        return self.clusters * self.K if self.clusters else len(self._triangle[0])
+
+    @property
+    def place(self) -> slice:
+        """Where these stand among all totals."""
+        return slice(self.first, self.first + self.size)
+
+    def groups(self, totals: Array) -> float | None:
+        """Number of clusters that have records; None where each record is one."""
+        if not self.clusters:
+            return None
+        sizes = totals[self.counts : self.counts + self.clusters]
+        return float((sizes > 1e-9 * sizes.max(initial=0.0)).sum())
+
+    def of(self, totals: Array, inverse: Array, n: float) -> Array:
+        """The covariance (K, K), where the inverse of the information and the number of records are these."""
+        return self.covariance.factor(n, self.groups(totals), self.K)[0] * (inverse @ self._meat(totals) @ inverse)
+
+    def slopes(self, totals: Array, inverse: Array, n: float) -> tuple[Array, Array, Array]:
+        """Derivatives of its diagonal: in the information (K, r) and in the meat (K, p), of their totals each, and in
+        the number of records (K,).
+        """
+        rows, columns = self._triangle
+        twice = np.where(rows == columns, 1.0, 2.0)  # totals off the diagonal stand in the matrix twice
+        factor, change = self.covariance.factor(n, self.groups(totals), self.K)
+        plain = inverse @ self._meat(totals) @ inverse
+        of_information = -factor * twice * (inverse[:, rows] * plain[:, columns] + inverse[:, columns] * plain[:, rows])
+        if self.clusters:
+            scores = totals[self.place].reshape(self.clusters, self.K) @ inverse
+            of_meat = (2.0 * factor * scores.T[:, :, None] * inverse[:, None, :]).reshape(self.K, -1)
+        else:
+            of_meat = factor * twice * inverse[:, rows] * inverse[:, columns]
+        return of_information, of_meat, change * np.diag(plain)
+
+    def _meat(self, totals: Array) -> Array:
+        found = totals[self.place]
+        if self.clusters:
+            scores = found.reshape(self.clusters, self.K)
+            return np.asarray(scores.T @ scores)
+        rows, columns = self._triangle
+        matrix = np.zeros((self.K, self.K))
+        matrix[rows, columns] = matrix[columns, rows] = found
+        return matrix
+
+
+def meat_of(scores: Array, clusters: NDArray[np.int64] | None) -> tuple[Array, float | None]:
+    """The meat (K, K) of the scores (n, K) of records, times their weights, and how many clusters they are in."""
+    if clusters is None:
+        return np.asarray(scores.T @ scores), None
+    _, cell = np.unique(clusters, return_inverse=True)
+    sums = np.zeros((int(cell.max()) + 1, scores.shape[1]))
+    np.add.at(sums, cell, scores)
+    return np.asarray(sums.T @ sums), float(len(sums))
