@@ -187,6 +187,12 @@ _BEFORE = [
 ]  # fmt: skip
 ROBUST = [*_BEFORE, *({**each, "covariance": "robust"} for each in _ILL)]
 CLUSTERED = [*_BEFORE, *({**each, "cluster": "AREA"} for each in _ILL)]
+PROBABILITIES = [
+    *_BEFORE,
+    *({**each, "release": [*WITH_ERRORS, "p_values", "r2", "n"]} for each in _ILL[:2]),
+    {"kind": "logit", "formula": "LTILL ~ AGE + C(SEX) + C(MSTATUS)", "event": 1, "exponentiate": True, "decimals": 2,
+     "release": ["coefficients", "confidence_limits", "p_values", "n"]},
+]  # fmt: skip
 BY_SURVEY = [
     *WEIGHTED,
     {"kind": "logit", "formula": "DPHY ~ C(AGE) + C(SEX) + C(OWN_RENT)", "event": 1, "weight": "PWGTP",
@@ -433,6 +439,10 @@ RELEASES = {
     **{f"weighted percentages of {n:,}": partial(survey, n=n, entries=WEIGHTED) for n in (400, 3_000, 8_000, 100_000)},
     **{f"robust errors of {n:,}": partial(census, n=n, entries=ROBUST) for n in (300, 1_500, 8_000, 25_000)},
     **{f"clustered errors of {n:,}": partial(census, n=n, entries=CLUSTERED) for n in (300, 1_500, 8_000, 25_000)},
+    **{
+        f"probabilities and odds of {n:,}": partial(census, n=n, entries=PROBABILITIES)
+        for n in (300, 1_500, 8_000, 25_000)
+    },
     **{f"a survey's logit of {n:,}": partial(survey, n=n, entries=BY_SURVEY) for n in (400, 3_000, 8_000, 100_000)},
     "census 2,000": partial(census, n=2_000, entries=EVERYDAY),
     "census 3,000": partial(census, n=3_000, entries=EVERYDAY),

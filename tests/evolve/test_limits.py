@@ -49,6 +49,7 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "settled_shares._LOOSE", "settled_shares._INSIDE", "agreeing_shares._FIRM", "agreeing_shares._NODES",
     "calibrated.STEPS", "calibrated.WAIT", "calibrated.FALLING", "asked.STEPS", "asked.GAIN", "asked.STUCK",
     "calibrated.MUCH", "calibrated.LESS", "calibrated.CLOSE", "asked.COARSE",
+    "calibrated.BADLY", "calibrated.HELD", "calibrated.MOST_HELD",
     "small.CHAINS", "small.STEPS", "small.LEAST_STEPS", "small.EVERY",
     # where a step of the arithmetic holds, and what is worth its time
     "calibrated.WITHIN", "linear_map.WITHIN", "calibrated.RECORDS", "calibrated.NUMBERS",
@@ -74,7 +75,7 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "in_pairs.HELD",
     # a pool drawn anew: how far equations are weighed, records of small cells
     "calibrated.ANEW", "calibrated.LOOSE", "calibrated.PINNED", "asked.FOLLOWS", "redrawn.LEAST", "redrawn.OWN",
-    "redrawn.FELT", "around._NOISE", "closing.LARGE", "closing.OTHERS",
+    "redrawn.FELT", "around._NOISE", "closing.LARGE", "closing.OTHERS", "statistics.LEAST",
     "candidate.FEW",  # of how many records those changed are counted alone
 }  # fmt: skip
 

@@ -142,7 +142,7 @@ def test_the_jacobian_is_that_of_the_numbers_and_of_records(kind, seed, weight, 
 
 
 def test_a_category_of_numbers_is_a_response_of_an_ols():
-    """A linear probability model, as economists write it of a variable of 0 and 1 that the codebook has as a category."""
+    """A linear probability model, as economists write it, of a 0 and 1 that the codebook has as a category."""
     book = Codebook((*CODEBOOK.variables, Variable("well", "categorical", ("0", "1"), missing=True)))
     data = random_data(6, 200)
     rng = np.random.default_rng(1)

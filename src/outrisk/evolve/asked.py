@@ -140,6 +140,20 @@ class Asked:
             self.rests,
         )
 
+    def beside(self, rows: sparse.csr_matrix, slack: Array) -> Asked:
+        """These, and others of which nothing is missing: influence (N, h), what may be (h,)."""
+        nothing, no = np.zeros(len(slack)), np.zeros(len(slack), np.bool_)
+        return Asked(
+            self.dense,
+            sparse.hstack([self.thin, rows], format="csr"),
+            np.concatenate([self.missing, nothing]),
+            np.concatenate([self.slack, slack]),
+            np.concatenate([self.aside, nothing]),
+            np.concatenate([self.firm, no]),
+            np.concatenate([self.counts, no]),
+            self.rests,
+        )
+
     def _covariance(self, weights: Array, precision: DTypeLike) -> Array:
         """Covariance (d + s, d + s) of what the records add up to, over samples."""
         root = np.sqrt(weights).astype(precision)[:, None]

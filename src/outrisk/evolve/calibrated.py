@@ -22,9 +22,10 @@ from scipy import sparse
 from outrisk.evolve.asked import Asked, beyond, equations_of_tallies, nearest
 from outrisk.evolve.balance import balanced
 from outrisk.evolve.compiled.layout import Codes
-from outrisk.evolve.estimated import LEAP, estimated, short
+from outrisk.evolve.estimated import FASTER, LEAP, SLOWER, estimated, short
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.redrawn import drawn_anew
+from outrisk.evolve.statistics import of_p_values
 from outrisk.evolve.tilted import FELT, INSIDE, Around, asked_at, taken_of, tilted
 from outrisk.evolve.told_counts import tables_of
 from outrisk.evolve.tuning import TUNING
@@ -44,6 +45,9 @@ PINNED = 0.5  # how near a count is brought as a pool is drawn from that was dra
 OPEN = 5.0  # times its sampling variance that what equations do not say of a count is left open
 ANEW, LOOSE = (0.3, 0.1), 0.03  # standard deviations over samples that equations of a pool may miss that another is
 # drawn from; that numbers of that one may
+BADLY = 100.0  # sum of squares that is missed where standard errors by clusters need careful steps
+MOST_HELD = 1_500  # scores of clusters, up to which these are taken
+HELD = 0.3  # of their root mean square, by how much scores of clusters may change in a step
 CLOSE = 0.1  # of half a digit, that numbers may miss in steps which bring them closer
 WITHIN = 0.5  # half digits that a standard error which prints as 0 is taken to be
 
@@ -245,9 +249,22 @@ class Pool:
         """Meet all numbers, to first order at each step, as near as it goes; `free`: with coefficients that may change,
         `firmly`: with standard errors that are off held to their digits, `close`: of half a digit, what may be missed.
         """
+        found, left = self._in_steps(weights, free, firmly, close)
+        if left > BADLY and self._n_held <= MOST_HELD and not self._many:
+            other, less = self._in_steps(weights, free, firmly, close, careful=True)
+            found = other if less < left else found
+        return found
+
+    def _in_steps(
+        self, weights: Array, free: bool, firmly: bool, close: float, careful: bool = False
+    ) -> tuple[Array, float]:
+        """The weights of `_near`, and the sum of squares of what is missed; `careful`: in steps that leave the scores
+        of clusters nearly as they are, and are shorter where one does no good.
+        """
         best, least, last, waited = weights, np.inf, np.inf, 0
         told, equations = np.zeros(0, np.int64), 0
-        for _ in range(STEPS):
+        stride, move = TUNING.stride, np.zeros(len(weights))
+        for _ in range(STEPS * (1 + careful)):
             asked = self.asked(weights, True, np.float32, free)
             spread = asked.spread(weights)
             left = asked.left(spread)
@@ -256,12 +273,20 @@ class Pool:
             last = left
             if left < least:
                 best, least = weights, left
-            if waited >= WAIT:
+            if waited >= WAIT * (1 + careful):
                 break
+            if careful and left > least:
+                stride *= SLOWER
+                weights = best * np.exp(short(best, move, stride) * move)
+                continue
+            stride = min(TUNING.stride, FASTER * stride)
             if self.anew:  # of many numbers most follow from others
                 if len(spread) != equations:
                     told, equations = asked.telling(weights, spread), len(spread)
                 asked, spread = asked.some(told), spread[told]
+            if careful and self._n_held:
+                asked = asked.beside(*self._held(weights))
+                spread = asked.spread(weights)
             loose = (LOOSE if self.anew else TUNING.loose) * spread
             slack = np.maximum(close * np.where(asked.firm & firmly, 0.0, asked.slack), loose)
             missing = np.where(spread > FELT * asked.slack, asked.missing, 0.0)
@@ -269,8 +294,32 @@ class Pool:
             if not np.isfinite(move).all():
                 break
             move = np.clip(move, -LEAP, LEAP)
-            weights = weights * np.exp(short(weights, move, TUNING.stride) * move)
-        return best
+            weights = weights * np.exp(short(weights, move, stride) * move)
+        return best, least
+
+    @cached_property
+    def _n_held(self) -> int:
+        """How many scores of clusters there are."""
+        clustered = [seen.model for seen in self._models if seen.model.clusters is not None]
+        return sum(model.n_meat for model in clustered)
+
+    def _held(self, weights: Array) -> tuple[sparse.csr_matrix, Array]:
+        """What each record adds to the scores of each cluster, in what they make of each coefficient, (N, h), and by
+        how much these may change in a step (h,).
+        """
+        rows, slack = list[sparse.csr_matrix](), list[Array]()
+        for seen in self._models:
+            clusters, every = seen.model.clusters, np.arange(len(weights))
+            if clusters is None or seen.cluster is None:
+                continue
+            inverse = invert(seen.information(weights * seen.weight))
+            scores = seen.residual[:, :, None] * seen.rows[:, None, :] * seen.weight[:, None, None]
+            influence = scores.reshape(len(weights), -1) @ inverse
+            for each in influence.T:
+                rows.append(sparse.csr_matrix((each, (every, seen.cluster)), shape=(len(weights), clusters.size)))
+                size = np.asarray(rows[-1].T @ weights)
+                slack.append(np.full(clusters.size, HELD * np.sqrt(size @ size / clusters.size)))
+        return sparse.hstack(rows, format="csr"), np.concatenate(slack)
 
     def taken(self, weights: Array, shares: Array, rng: np.random.Generator) -> NDArray[np.bool_]:
         """Which records (N,) are taken of these shares, so that all numbers stay nearly as they are to first order."""
@@ -366,16 +415,23 @@ class Pool:
         rests = bool(jacobian[K:, :K].any())
         if not free:
             jacobian[:, :K] = 0.0
-        aim = np.clip(numbers, self.problem.low[which], self.problem.high[which])
-        missing = aim - numbers
+        low, high = self.problem.low[which], self.problem.high[which]
+        aim = np.clip(numbers, low, high)
         firm = np.zeros(len(numbers), np.bool_)
         with np.errstate(invalid="ignore", divide="ignore"):
+            if part.p_values:
+                at = list(part.p_values)
+                half = half.copy()
+                numbers[at], slopes, aim[at], half[at] = of_p_values(numbers[at], (low - half)[at], (high + half)[at])
+                jacobian[at] *= slopes[:, None]
+            missing = aim - numbers
             errors = list(part.errors)
             positive = np.maximum(aim, WITHIN * half)  # it may print as 0
             if part.model.clusters is None:  # those of clusters grow as the scores of these, not as 1 / root of weights
                 missing[errors] = (numbers / 2.0 * (1.0 - (numbers / positive) ** 2))[errors]
             firm[errors] = (np.abs(aim - numbers) > 2.0 * TUNING.half * half)[errors]
         use = self.problem.known[which] & np.isfinite(missing) & (jacobian != 0.0).any(axis=1)
+        use &= np.isfinite(jacobian).all(axis=1)
         use[:K] = False
         rows = seen.through(jacobian[use]).astype(precision, copy=False)
         found.append((rows, missing[use], half[use], np.zeros(use.sum()), firm[use]))

@@ -32,7 +32,6 @@ from outrisk.evolve.tuning import TUNING
 from outrisk.evolve.weights import pressed
 from outrisk.problem.blocks import Array
 from outrisk.problem.refit import NEAR
-from outrisk.problem.released import ModelPart
 
 SWEEPS = 100  # of annealing over all swaps, at the end of a round
 SEEN = 40_000  # records of which it is asked how they bear on a number, or that swaps of either kind are drawn among
@@ -237,7 +236,7 @@ class Closing:
         rows = np.ascontiguousarray(rows[some])
         narrow = np.ascontiguousarray(rows / wide)
         shares = shares_to(narrow, asked, TUNING.share, self.slack)
-        polish, others = 0 if loose else SWEEPS, OTHERS * len(asked) if _bends(linear) else None
+        polish, others = 0 if loose else SWEEPS, OTHERS * len(asked) if linear.problem.bends else None
         taken, off = balanced(narrow, shares, asked, np.argsort(-size[some]), polish, rng, others)
         if loose:
             off = taken @ rows - missing
@@ -322,11 +321,6 @@ class Closing:
     def stood(self, waited: int, times: int) -> bool:
         """Whether the nearest data set has stood so many times STILL, since it began."""
         return min(self.rounds, waited) >= times * STILL * TUNING.stuck
-
-
-def _bends(linear: Linear) -> bool:
-    """Whether numbers change with squares of totals, so that few changes at once do: standard errors by clusters do."""
-    return any(isinstance(part, ModelPart) and part.model.clusters is not None for part in linear.problem.parts)
 
 
 def _squares(values: Array) -> float:

@@ -73,6 +73,13 @@ class Problem:
         return any(isinstance(part, ModelPart) or not made_of_counts(part) for part in self.parts)
 
     @cached_property
+    def bends(self) -> bool:
+        """Whether numbers change with squares of totals, as standard errors by clusters do with their scores: steps to
+        first order must be short.
+        """
+        return any(isinstance(part, ModelPart) and part.model.clusters is not None for part in self.parts)
+
+    @cached_property
     def plan(self) -> Plan:
         """The flat form of all blocks."""
         blocks = [(block, part.n_numbers) for part in self.parts for block in part.blocks]

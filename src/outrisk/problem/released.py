@@ -110,7 +110,7 @@ class TallyPart:
 
 @dataclass(frozen=True, eq=False)
 class ModelPart:
-    """Consecutive published numbers of an output that follow from a model; `errors`: those that are standard errors.
+    """Consecutive published numbers of an output that follow from a model; `errors`, `p_values`: those that are these.
     fitted: of a regression, its map once more. at: the part with the totals at other coefficients (K,) than those
     published. follow: whether all of its numbers follow from those of other parts.
     """
@@ -119,6 +119,7 @@ class ModelPart:
     map: Smooth
     n_numbers: int
     errors: tuple[int, ...] = ()
+    p_values: tuple[int, ...] = ()
     fitted: Fitted | None = None
     at: Callable[[Array], ModelPart] | None = None
     follow: bool = False

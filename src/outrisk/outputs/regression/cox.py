@@ -210,7 +210,8 @@ class Cox(Regression):
         newton = Newton("cox", coefficients, published, self.release, self._largest, extra, True, True)
         way = RiskSets(newton, self._n_strata, len(self._times), self.ties == "efron")
         model, at = replace(self._model, coefficients=coefficients[None, :]), partial(self._at, published)
-        return ModelPart(model, way, len(published), self.release.errors(K), way, at)
+        errors, p_values = (self.release.places(part, K) for part in ("standard_errors", "p_values"))
+        return ModelPart(model, way, len(published), errors, p_values, way, at)
 
     def _at(self, published: Array, coefficients: Array) -> ModelPart:
         """The same at coefficients (K,) that need not be those published."""

@@ -153,9 +153,9 @@ class Release:
         begin = None if values is None else self.coefficients(np.asarray(values, dtype=float), K)
         return begin if begin is not None and np.isfinite(begin).all() else None
 
-    def errors(self, K: int) -> tuple[int, ...]:
-        """Which of the published numbers are standard errors of K coefficients."""
-        place = dict(self.layout(K)).get("standard_errors", slice(0, 0))
+    def places(self, part: Number, K: int) -> tuple[int, ...]:
+        """Which of the published numbers of K coefficients are of a part."""
+        place = dict(self.layout(K)).get(part, slice(0, 0))
         return tuple(range(place.start, place.stop))
 
     def beside(self, coefficients: Array, published: Array) -> Array:

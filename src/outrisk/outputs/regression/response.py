@@ -131,7 +131,8 @@ class NumberResponse:
     def of(self, frame: pd.DataFrame) -> Array:
         """The number for each of some decoded records without missing values, shape (n,)."""
         if self._levels is not None:
-            return self._number(frame[self.name].astype(str).map(self._levels).to_numpy(dtype=np.float64)[:, None])
+            numbers = [self._levels[level] for level in frame[self.name]]
+            return self._number(np.array(numbers, dtype=np.float64).reshape(-1, 1))
         return self._number(self.side.matrix(frame))
 
     def table(self) -> tuple[Joint, Array]:
@@ -140,7 +141,7 @@ class NumberResponse:
             joint = joint_for(self.side.codebook, [self.name], self.side.output)
             numbers = list(self._levels.values())
             numbers += numbers[:1] * (joint.size - len(numbers))
-            return joint, self._number(np.array(numbers)[:, None])
+            return joint, self._number(np.array(numbers, dtype=np.float64)[:, None])
         joint, values = self.side.table(self.side.variables)
         return joint, self._number(values)
 

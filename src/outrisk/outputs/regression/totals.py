@@ -93,7 +93,8 @@ class Tables:
             sandwich if self.covariance else None,
         )
         at = partial(self._at, published)
-        return ModelPart(model, newton, len(published), self.release.errors(K), newton, at)
+        errors, p_values = (self.release.places(part, K) for part in ("standard_errors", "p_values"))
+        return ModelPart(model, newton, len(published), errors, p_values, newton, at)
 
     @property
     def _cluster(self) -> Joint | None:
