@@ -75,7 +75,7 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "in_pairs.HELD",
     # a pool drawn anew: how far equations are weighed, records of small cells
     "calibrated.ANEW", "calibrated.LOOSE", "calibrated.PINNED", "asked.FOLLOWS", "redrawn.LEAST", "redrawn.OWN",
-    "redrawn.FELT", "around._NOISE", "closing.LARGE", "closing.OTHERS", "statistics.LEAST",
+    "redrawn.FELT", "around._NOISE", "closing.LARGE", "closing.OTHERS", "statistics.LEAST", "statistics.FREE",
     "candidate.FEW",  # of how many records those changed are counted alone
 }  # fmt: skip
 

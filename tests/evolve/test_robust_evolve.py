@@ -12,7 +12,7 @@ from outrisk.evolve.asked import Asked
 from outrisk.evolve.calibrated import HELD, Pool
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.settings import preset
-from outrisk.evolve.statistics import LEAST, of_p_values
+from outrisk.evolve.statistics import FREE, LEAST, of_p_values
 from outrisk.microdata import from_frame, infer_codebook
 from outrisk.problem.algebra import invert
 
@@ -54,6 +54,7 @@ def test_statistics_of_p_values():
     np.testing.assert_allclose(2 * norm.sf(aim[:2] - half[:2]), high[:2])
     np.testing.assert_allclose(2 * norm.sf(aim[:2] + half[:2]), low[:2])
     assert aim[2] == now[2]  # a p-value of 0.0000 says that the statistic is large, and no more
+    assert half[2] == FREE
     assert aim[3] == pytest.approx(norm.isf(0.5e-4) + LEAST)
     assert half[3] == LEAST
 

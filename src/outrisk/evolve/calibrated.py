@@ -45,7 +45,7 @@ PINNED = 0.5  # how near a count is brought as a pool is drawn from that was dra
 OPEN = 5.0  # times its sampling variance that what equations do not say of a count is left open
 ANEW, LOOSE = (0.3, 0.1), 0.03  # standard deviations over samples that equations of a pool may miss that another is
 # drawn from; that numbers of that one may
-BADLY = 100.0  # sum of squares that is missed where standard errors by clusters need careful steps
+BADLY = 1_000.0  # sum of squares that is missed where standard errors by clusters need careful steps
 MOST_HELD = 1_500  # scores of clusters, up to which these are taken
 HELD = 0.3  # of their root mean square, by how much scores of clusters may change in a step
 CLOSE = 0.1  # of half a digit, that numbers may miss in steps which bring them closer
@@ -251,21 +251,21 @@ class Pool:
         """
         found, left = self._in_steps(weights, free, firmly, close)
         if left > BADLY and self._n_held <= MOST_HELD and not self._many:
-            other, less = self._in_steps(weights, free, firmly, close, careful=True)
-            found = other if less < left else found
+            other, _ = self._in_steps(weights, free, firmly, close, careful=True)
+            found = other if self._left(other, free) < left else found
         return found
 
     def _in_steps(
         self, weights: Array, free: bool, firmly: bool, close: float, careful: bool = False
     ) -> tuple[Array, float]:
-        """The weights of `_near`, and the sum of squares of what is missed; `careful`: in steps that leave the scores
-        of clusters nearly as they are, and are shorter where one does no good.
+        """The weights of `_near`, and the sum of squares of what is missed; `careful`: in steps that take p-values by
+        their statistics, leave the scores of clusters nearly as they are, and are shorter where one does no good.
         """
         best, least, last, waited = weights, np.inf, np.inf, 0
         told, equations = np.zeros(0, np.int64), 0
         stride, move = TUNING.stride, np.zeros(len(weights))
         for _ in range(STEPS * (1 + careful)):
-            asked = self.asked(weights, True, np.float32, free)
+            asked = self.asked(weights, True, np.float32, free, careful)
             spread = asked.spread(weights)
             left = asked.left(spread)
             falls = left < FALLING * max(least, last)
@@ -366,16 +366,24 @@ class Pool:
             for seen in self._seen
         ]
 
-    def asked(self, weights: Array, every: bool, precision: DTypeLike = np.float64, free: bool = False) -> Asked:
+    def asked(
+        self,
+        weights: Array,
+        every: bool,
+        precision: DTypeLike = np.float64,
+        free: bool = False,
+        by_statistic: bool = False,
+    ) -> Asked:
         """The equations at these weights; `every`: those too that are not linear in them; `free`: as coefficients may
-        change, too. Single precision is enough for a step, but not for what records add up to at six digits.
+        change, too; `by_statistic`: p-values by the statistics that have them. Single precision is enough for a step,
+        but not for what records add up to at six digits.
         """
         dense: list[tuple[Array, Array, Array, Array, NDArray[np.bool_]]] = []
         thin: list[tuple[sparse.csr_matrix, Array, Array, NDArray[np.bool_]]] = []
         rests = False
         for (part, _, which, _), seen, member in zip(self.problem.slices, self._seen, self._members, strict=True):
             if isinstance(part, ModelPart) and isinstance(seen, ModelRecords):
-                found, own = self._of_model(part, which, seen, weights, every, precision, free)
+                found, own = self._of_model(part, which, seen, weights, every, precision, free, by_statistic)
                 dense, rests = dense + found, rests or own
             elif isinstance(part, TallyPart):
                 thin.append(equations_of_tallies(self.problem, part, which, member, weights, self.anew))
@@ -390,6 +398,7 @@ class Pool:
         every: bool,
         precision: DTypeLike,
         free: bool,
+        by_statistic: bool,
     ) -> tuple[list[tuple[Array, Array, Array, Array, NDArray[np.bool_]]], bool]:
         """The scores, which the coefficients are met by; then all other numbers, and whether one rests on them."""
         totals, half = seen.totals(weights), self.problem.tolerance[which]
@@ -419,7 +428,7 @@ class Pool:
         aim = np.clip(numbers, low, high)
         firm = np.zeros(len(numbers), np.bool_)
         with np.errstate(invalid="ignore", divide="ignore"):
-            if part.p_values:
+            if part.p_values and by_statistic:
                 at = list(part.p_values)
                 half = half.copy()
                 numbers[at], slopes, aim[at], half[at] = of_p_values(numbers[at], (low - half)[at], (high + half)[at])

@@ -9,7 +9,8 @@ from scipy.stats import norm
 
 from outrisk.problem.blocks import Array
 
-LEAST = 0.1  # standard errors that a statistic may be beyond the end of an open range
+LEAST = 0.1  # standard errors that a statistic is to be beyond the end of an open range
+FREE = 1e3  # standard errors that it may move by once it is
 
 
 def of_p_values(p: Array, low: Array, high: Array) -> tuple[Array, Array, Array, Array]:
@@ -21,6 +22,6 @@ def of_p_values(p: Array, low: Array, high: Array) -> tuple[Array, Array, Array,
     with np.errstate(all="ignore"):
         now, most, least = (norm.isf(np.clip(each, 0.0, 2.0) / 2.0) for each in (p, low, high))
         slopes = -0.5 / norm.pdf(now)
-    open_ = ~np.isfinite(most)
-    aim = np.where(open_, np.maximum(now, least + LEAST), (least + most) / 2.0)
-    return now, slopes, aim, np.where(open_, np.maximum(now - least, LEAST), (most - least) / 2.0)
+    free = ~np.isfinite(most)
+    aim = np.where(free, np.maximum(now, least + LEAST), (least + most) / 2.0)
+    return now, slopes, aim, np.where(free, np.where(now < aim, LEAST, FREE), (most - least) / 2.0)
