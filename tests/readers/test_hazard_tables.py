@@ -130,6 +130,12 @@ def test_robust_errors_are_left_out():
     text = text.replace("0.010320   5.543", "0.010320 0.0120   5.543").replace("0.005881 -36", "0.005881 0.0060 -36")
     assert read(text).output.release.parts == ("coefficients", "n", "events")
 
+    lines = stata_log("Efron", False).splitlines()
+    at = next(number for number, line in enumerate(lines) if "std. err." in line.casefold())
+    robust = "\n".join([*lines[:at], "             |               Robust", *lines[at:]])
+    parts = read(robust, response="yrs_married", status="affair").output.release.parts
+    assert not {"standard_errors", "confidence_limits", "p_values"} & set(parts)
+
 
 def test_other_ties_of_stata_are_refused():
     with pytest.raises(OutputError, match="exact partial"):

@@ -185,9 +185,9 @@ def test_another_kind_or_robust_errors_are_told(tmp_path):
         entry = {"kind": "logit", "formula": FORMULA, "values": str(tmp_path / "robust.txt")}
         released, _ = given(entry)
         assert set(released.output.release.parts) == FULL - {"standard_errors", "confidence_limits", "p_values"}
-        released, _ = given(entry | {"cluster": "occ"})
-        assert set(released.output.release.parts) == FULL
-        assert released.output.covariance.estimator == ("CR1S" if covariance == "  cluster" else "")
+    released, _ = given(entry | {"cluster": "occ"})
+    assert set(released.output.release.parts) == FULL
+    assert (released.output.covariance.estimator, released.output.covariance.cluster) == ("CR1S", "occ")
 
 
 @pytest.mark.parametrize(
@@ -211,12 +211,72 @@ def test_robust_errors_of_stata(above, below, expected, tmp_path):
     parts = set(released.output.release.parts)
     if expected is None:
         assert not parts & {"standard_errors", "confidence_limits", "p_values"}
+        with pytest.raises(OutputError, match="how these are computed is not known; give the output its 'covariance'"):
+            given(entry | {"release": ["coefficients", "standard_errors"]})
     else:
         covariance = released.output.covariance
         assert (covariance.estimator, covariance.cluster) == expected
         assert "standard_errors" in parts
-    released, _ = given(entry | {"covariance": "HC0"})
-    assert "standard_errors" in released.output.release.parts
+
+
+LOG = (PRINTED / "stata_base1.log").read_text()
+ROBUST = LOG.replace(
+    "                      affair |", "                             |    Robust\n                      affair |"
+)
+CLUSTERS = "(Std. err. adjusted for 6 clusters in occ)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "entry", "message"),
+    [
+        (LOG, {"covariance": "HC1"}, "those of the model, and the output has a 'covariance'"),
+        (LOG, {"cluster": "occ"}, "those of the model, and the output has a 'cluster'"),
+        (ROBUST, {"cluster": "occ"}, "the standard errors of the table are not by clusters; take 'cluster' out"),
+        (ROBUST, {"covariance": "HC0"}, "are robust, the output says covariance: HC0; correct it"),
+        (CLUSTERS + ROBUST, {"cluster": "educ"}, "clustered by 'occ', the output says cluster: educ"),
+        (
+            CLUSTERS.replace("occ", "ward") + ROBUST,
+            {"covariance": "CR1"},
+            "by clusters of 'ward', which is no variable",
+        ),
+        ("(Std. err. adjusted for multiway clustering)\n" + ROBUST, {"covariance": "CR1"}, "are by clusters; give the"),
+    ],
+)
+def test_what_is_said_of_standard_errors_and_printed_must_agree(text, entry, message):
+    assert "Robust" in ROBUST
+    with pytest.raises(OutputError, match=message):
+        given({"kind": "logit", "formula": FORMULA, "values": text, **entry})
+
+
+def test_clusters_of_a_log_stand_beside_what_a_study_says_of_them():
+    released, _ = given({"kind": "logit", "formula": FORMULA, "values": CLUSTERS + ROBUST, "covariance": "robust"})
+    assert (released.output.covariance.estimator, released.output.covariance.cluster) == ("robust", "occ")
+    renamed = CLUSTERS.replace("occ", "job") + ROBUST
+    released, _ = given({"kind": "logit", "formula": FORMULA, "values": renamed, "cluster": "occ"})
+    assert released.output.covariance.cluster == "occ"
+
+
+@pytest.mark.parametrize(
+    ("design", "entry", "expected"),
+    [
+        ("ids = ~1, weights = ~educ,\n    data = data", {}, ("CR1", "educ")),
+        ("ids = ~1, strata = ~occ, weights = ~educ,\n    data = data", {}, ("", "educ")),
+        ("ids = ~occ, weights = ~educ, data = data", {}, ("", "educ")),
+        ("ids = ~1, weights = data$educ, data = data", {"weight": "educ"}, ("CR1", "educ")),
+        ("ids = ~1, weights = data$educ, data = data", {}, "weighted, by what it does not say simply; give the output"),
+        ("ids = ~1, weights = ~pw, data = data", {}, "weighted, by 'pw', which is no variable; give the output its"),
+    ],
+)
+def test_the_design_of_a_survey_is_known_or_refused(design, entry, expected):
+    text = (PRINTED / "svyglm.txt").read_text().replace("ids = ~1, weights = ~educ, data = data", design)
+    entry = {"kind": "logit", "formula": "affair ~ C(religion) + age", "values": text, **entry}
+    if isinstance(expected, str):
+        with pytest.raises(OutputError, match=expected):
+            given(entry)
+        return
+    released, _ = given(entry)
+    assert (released.output.covariance.estimator, released.output.weight) == expected
+    assert ("standard_errors" in released.output.release.parts) == bool(expected[0])
 
 
 def test_a_test_of_coefficients_does_not_say_how_its_errors_were_computed():

@@ -101,6 +101,8 @@ def constrain_model(
 def _left_out(cases: _Cases) -> str:
     """Numbers that add nothing linear here."""
     says, missing = cases.says, []
+    if cases.model.robust:
+        missing.append("robust standard errors")
     if np.isfinite(says.standard_errors).any() and not (cases.model.family == "ols" and cases.sizes is not None):
         known = cases.sizes is not None and cases.model.family != "probit"  # they are those of the design alone
         missing += [] if known else ["standard errors"]

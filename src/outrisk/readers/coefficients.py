@@ -18,9 +18,10 @@ class Coefficients:
     on (0: all). own_digits: each number shows its own precision. exact: decimals that numbers at full precision are
     good for. profiled: the confidence limits are not estimate +- a multiple of the standard error.
     kind, response: where the table says. last_reference: of counted contrasts (SPSS), the last level by default.
-    robust: how the standard errors were computed, if not the plain way; covariance: the same as a study says it, ''
-    where that is not known, and they are left out; clustered, cluster: whether by clusters, and of which variable.
-    distribution: of p-values and limits, where it is not that of the kind. weight: the variable that weighs.
+    robust: how the standard errors were computed, 'nonrobust' where the table says so, '' where it says nothing;
+    covariance: the same as a study says it, '' where that is not known; clustered, cluster: whether by clusters, and
+    of which variable. distribution: of p-values and limits, where it is not that of the kind. weighted, weight:
+    whether records are, and by which variable.
     outcomes, base: of a mnlogit, the outcome that each row's equation is of, and the base (see `equations_of`).
     status, event, strata, ties: of a Cox model, who has the event, the level of that which counts, variables whose
     levels are not compared, and how ties are taken. stratified: there are such variables, and it may not say which.
@@ -44,6 +45,7 @@ class Coefficients:
     clustered: bool = False
     cluster: str = ""
     distribution: str = ""
+    weighted: bool = False
     weight: str = ""
     comma: bool = False
     outcomes: tuple[str, ...] = ()

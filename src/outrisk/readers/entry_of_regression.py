@@ -68,22 +68,56 @@ def _with_errors(
     table: Coefficients, entry: RegressionEntry, codebook: Codebook, place: str
 ) -> tuple[RegressionEntry, Coefficients]:
     """The entry with the weight of the table, and with how its standard errors were computed where the study does not
-    say that; and the table, without a covariance where it is not known: it is then without standard errors.
+    say that; and the table, without a covariance where it is not known. OutputError where the two contradict.
     """
     said, new = entry.model_fields_set, dict[str, Any]()
-    if table.weight and "weight" not in said and table.weight in codebook:
+    if table.weighted and "weight" not in said:
+        if table.weight not in codebook:
+            what = f"by '{table.weight}', which is no variable" if table.weight else "by what it does not say simply"
+            raise OutputError(f"{place}: the table is weighted, {what}; give the output its 'weight'")
         new["weight"] = table.weight
-    if {"covariance", "cluster"} & said:
-        table = replace(table, robust="", covariance=table.covariance if "covariance" not in said else "")
-    elif table.clustered and table.cluster not in codebook:
-        table = replace(table, covariance="")
-    parts = table if "release" not in said else replace(table, robust="", covariance="")
-    if set(INFERENCE) & set(parts_of(parts, entry, place)):
-        if table.covariance:
-            new |= {"covariance": table.covariance} | ({"cluster": table.cluster} if table.cluster else {})
+    cluster = entry.cluster if "cluster" in said else table.cluster if table.cluster in codebook else ""
+    covariance = _agreed(table, entry, cluster, codebook, place)
+    table = replace(table, covariance=covariance)
+    if set(INFERENCE) & set(parts_of(table, entry, place)):
+        if covariance:
+            new |= {"covariance": covariance} | ({"cluster": cluster} if cluster else {})
         if table.distribution and "distribution" not in said:
             new["distribution"] = table.distribution
     return RegressionEntry.model_validate(entry.model_dump(exclude_unset=True) | new), table
+
+
+def _agreed(table: Coefficients, entry: RegressionEntry, cluster: str, codebook: Codebook, place: str) -> str:
+    """The covariance of table and study, which are of one `cluster`; '' where it is not known. OutputError where they
+    differ.
+    """
+    told, own = entry.covariance, {"covariance", "cluster"} & entry.model_fields_set
+    if own and table.robust == "nonrobust":
+        raise OutputError(
+            f"{place}: the standard errors of the table are those of the model, and the output has a "
+            f"'{sorted(own)[-1]}'; correct it"
+        )
+    if table.cluster in codebook and cluster != table.cluster:
+        raise OutputError(
+            f"{place}: the standard errors of the table are clustered by '{table.cluster}', the output says cluster: "
+            f"{cluster or 'none'}; correct it"
+        )
+    if table.clustered and not cluster:
+        if told:
+            of = f" of '{table.cluster}', which is no variable" if table.cluster else ""
+            raise OutputError(f"{place}: its standard errors are by clusters{of}; give the output its 'cluster'")
+        return ""
+    if own and "cluster" in own and table.robust and not table.clustered and table.covariance:
+        raise OutputError(f"{place}: the standard errors of the table are not by clusters; take 'cluster' out")
+    if not told:
+        return table.covariance or ("robust" if own else "")
+    same = {"robust": "CR1S" if entry.kind == "ols" else "CR1", "HC0": "CR0", "HC1": "CR1S"}
+    if table.covariance and same.get(told, told) != same.get(table.covariance, table.covariance):
+        raise OutputError(
+            f"{place}: the standard errors of the table are {table.covariance}, the output says covariance: {told}; "
+            "correct it"
+        )
+    return told
 
 
 def _bare(entry: FormulaEntry) -> FormulaEntry:

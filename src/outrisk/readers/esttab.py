@@ -74,7 +74,6 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         response="" if " " in response else response,
         own_digits=True,
         robust="robust" if "robust standard errors in" in notes else "",
-        covariance="robust" if "robust standard errors in" in notes else "",
         comma=source.comma,
         outcomes=outcomes,
         base=base,

@@ -50,7 +50,7 @@ def read_fit(fit: Any, records: pd.DataFrame, given: Mapping[str, Any], place: s
         weights = weights * _numbers(model, name, otherwise=1.0)
     weighted = not np.all(weights == 1.0)
     inference = set(INFERENCE) & set(given.get("release", ()))
-    errors = _errors_of(fit, entry["kind"], given, place) if inference else {}
+    errors = _errors_of(fit, entry["kind"], place) if inference else {}
     if getattr(model, "formula", None) is None or offset.any() or weighted or "cluster" in errors:
         records = fitted_on(model, records, str(given.get("where", "")), place)
     entry["formula"] = formula_of_fit(model, records, place)
@@ -61,19 +61,17 @@ def read_fit(fit: Any, records: pd.DataFrame, given: Mapping[str, Any], place: s
         if column is None:
             raise OutputError(f"{place}: the weights of the fit are no column of the data; add them as one")
         entry["weight"] = column
-    if "cluster" in errors:
+    if "cluster" in errors and "cluster" not in given:
         errors["cluster"] = _cluster_of(errors["cluster"], records, place)
     return entry | errors | dict(given)
 
 
-def _errors_of(fit: Any, kind: str, given: Mapping[str, Any], place: str) -> dict[str, Any]:
+def _errors_of(fit: Any, kind: str, place: str) -> dict[str, Any]:
     """How the standard errors of a fit were computed, as an entry says it; of clusters, the cluster of each record."""
-    if "covariance" in given or "cluster" in given:
-        return {}
     said, keywords = str(getattr(fit, "cov_type", "nonrobust")), getattr(fit, "cov_kwds", None) or {}
     found: dict[str, Any] = {}
     if said.casefold() != "nonrobust":
-        covariance = covariance_of(said, kind)
+        covariance = covariance_of(said, type(fit.model).__name__ in ("OLS", "WLS"))
         if not covariance:
             raise OutputError(
                 f"{place}: standard errors of the type {said} are not known; known are nonrobust, HC0, HC1, cluster; "
@@ -146,10 +144,12 @@ def check_fit(fit: Any, output: Regression, data: Microdata, place: str) -> None
 
 
 def _check_numbers(fit: Any, output: Regression, data: Microdata, places: list[int], place: str) -> None:
-    """The coefficients, and standard errors where they are released, to a fraction of their last printed digit."""
+    """The coefficients, and standard errors and p-values where they are released, to a fraction of their last printed
+    digit.
+    """
     K = len(output.coefficients)
     refit, decimals, layout = output.refit(data), output.decimals, dict(output.release.layout(K))
-    found = {"coefficients": fit.params, "standard_errors": fit.bse}
+    found = {"coefficients": fit.params, "standard_errors": fit.bse, "p_values": fit.pvalues}
     for part, at in layout.items():
         if part not in found:
             continue

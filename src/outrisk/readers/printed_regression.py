@@ -9,7 +9,7 @@ from typing import Any
 from outrisk.errors import OutputError
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.regression_entry import FormulaEntry
-from outrisk.outputs.regression.release import COUNTS, NUMBERS
+from outrisk.outputs.regression.release import COUNTS, INFERENCE, NUMBERS
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.printed_number import Printed, as_given, decimals_of, is_undefined, read_printed
 
@@ -19,9 +19,20 @@ def parts_of(table: Coefficients, entry: FormulaEntry, place: str) -> list[str]:
     there = {part for _, texts in table.rows for part, text in texts.items() if text.strip()}
     there |= {"confidence_limits"} if {"lower", "upper"} <= there else set()
     there |= {part for part, text in table.single.items() if text.strip()}
+    unknown = table.robust not in ("", "nonrobust") and (entry.kind == "cox" or not table.covariance)
     if "release" in entry.model_fields_set:
+        if unknown and set(INFERENCE) & set(entry.release):
+            way = (
+                ""
+                if entry.kind == "cox"
+                else "give the output its 'covariance', and its 'cluster' if there is one, or "
+            )
+            raise OutputError(
+                f"{place}: its standard errors are {table.robust}{' by clusters' if table.clustered else ''}, and how "
+                f"these are computed is not known; {way}release neither them nor limits and p-values"
+            )
         return list(entry.release)
-    if table.robust and not table.covariance:
+    if unknown:
         there -= {"standard_errors", "confidence_limits", "p_values"}
     parts: list[str] = [part for part in NUMBERS if part in there]
     if table.profiled and "confidence_limits" in parts:

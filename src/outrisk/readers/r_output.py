@@ -82,9 +82,10 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         profiled=_are_profiled(rows, ratios, source.comma and at is None),
         own_digits=at is not None,
         comma=source.comma and at is None,
-        robust="svyglm" if survey else "coeftest" if other else "",
-        covariance="CR1" if survey and survey[0] == "1" else "",
+        robust="design-based" if survey else "those of a coeftest" if other else "",
+        covariance="CR1" if survey and survey[0] else "",
         distribution="t" if survey else "",
+        weighted=survey is not None,
         weight=survey[1] if survey else "",
         kind="mnlogit" if outcomes else "",
         outcomes=outcomes,
@@ -134,18 +135,18 @@ def _of_coxph(source: Source, heads: Sequence[int]) -> Coefficients:
     )
 
 
-def _of_survey(text: str) -> tuple[str, str] | None:
-    """Clusters ('1' for none) and weight of a svyglm of the package survey, '' where they are not simple; None for
-    another fit.
+def _of_survey(text: str) -> tuple[bool, str] | None:
+    """Of a svyglm of the package survey, whether its design has weights alone, and the variable that weighs ('' where
+    it is not told simply); None for another fit.
     """
-    call = re.search(r"Survey design:\s*\n\s*svydesign\((.*)\)", text)
-    if not call:
+    if "Survey design:" not in text and not re.search(r"\bsvyglm\(", text):
         return None
-    said = dict(re.findall(r"(\w+)\s*=\s*~\s*([^,]+)", call[1]))
-    simple = set(said) <= {"ids", "id", "weights"} and "strata" not in call[1] and "fpc" not in call[1]
-    clusters = (said.get("ids") or said.get("id") or "").strip()
-    weight = (said.get("weights") or "").strip()
-    return (clusters if simple else "", weight if weight.isidentifier() else "")
+    call = re.search(r"Survey design:\s*(?:survey::)?svydesign\(((?:[^()]|\([^()]*\))*)\)\s*\n", text)
+    arguments = re.split(r",\s*(?![^()]*\))", call[1]) if call else []
+    said = {name.strip(): value.strip() for name, _, value in (each.partition("=") for each in arguments)}
+    weight = re.fullmatch(r"~\s*([A-Za-z_.][\w.]*)", said.get("weights", ""))
+    alone = {said.get("ids"), said.get("id")} <= {None, "~1", "~0"} and set(said) <= {"ids", "id", "weights", "data"}
+    return (bool(said) and alone, weight[1] if weight else "")
 
 
 def _is_matrix(source: Source) -> bool:

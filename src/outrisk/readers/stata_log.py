@@ -68,9 +68,8 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         found = re.findall(pattern, text, re.M)
         if found:
             single[fact] = found[-1]
-    above = "\n".join(lines[max(0, heads[0] - 2) : heads[0] + 1])
-    robust = re.search(r"\b(Robust|Linearized|Bootstrap|Jackknife|OPG)\b", above)
-    clusters = re.search(r"adjusted for\s+[\d,]+\s+clusters\s+in\s+(\w+)", text)
+    robust = _errors(lines, heads[0])
+    clusters = re.findall(r"adjusted for\s+(?:[\d,]+\s+clusters\s+in|clustering\s+on)\s+(\w+)", text)
     return Coefficients(
         tuple(rows),
         tuple(bases),
@@ -81,16 +80,23 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         level=float(level[1]) / 100 if level else 0.95,
         kind=kind,
         response="" if kind == "cox" else lines[heads[0]].partition("|")[0].strip(),
-        robust=robust[1].casefold() if robust else "",
-        covariance="robust" if robust and robust[1] == "Robust" else "",
-        clustered=clusters is not None,
-        cluster=clusters[1] if clusters else "",
+        robust=robust,
+        covariance="robust" if robust == "robust" else "",
+        clustered="adjusted for" in text,
+        cluster=clusters[0] if len(clusters) == 1 else "",
         outcomes=tuple(outcomes),
         base=base,
         ties=_ties(text, source.name) if kind == "cox" else "",
         strata=_strata(text) if kind == "cox" else (),
         stratified=bool(re.search(r"^\s*Stratified ", text, re.M)) and kind == "cox",
     )
+
+
+def _errors(lines: Sequence[str], head: int) -> str:
+    """How standard errors were computed: what stands above them in the log, 'nonrobust' for nothing, or OIM."""
+    above = lines[head - 1].partition("|")[2].strip().casefold() if head else ""
+    above = above or ("robust" if re.search(r"\bRobust\b", lines[head]) else "")
+    return "nonrobust" if above in ("", "oim") else above
 
 
 def _strata(text: str) -> tuple[str, ...]:

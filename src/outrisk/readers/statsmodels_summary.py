@@ -74,7 +74,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         outcomes += [outcome] * len(equation)
     level = 1 - 2 * float(_LIMIT.fullmatch(header[limits[0]])[1]) if len(limits) == 2 else 0.95  # type: ignore[index]
     single = {_SINGLE[name]: text for name, text in facts.items() if name in _SINGLE}
-    robust = facts.get("covariance type", "nonrobust").casefold()
+    robust, linear = facts.get("covariance type", "").casefold(), kind in ("ols", "wls")
     kind = _FAMILIES.get(facts.get("model family", "").casefold(), _KINDS.get(kind, ""))
     return Coefficients(
         tuple(found),
@@ -83,8 +83,8 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         significant=3,
         kind=kind,
         response=facts.get("dep. variable", facts.get("dependent variable", "")),
-        robust="" if robust == "nonrobust" else robust,
-        covariance=covariance_of(robust, kind),
+        robust=robust,
+        covariance=covariance_of(robust, linear),
         clustered=robust == "cluster",
         distribution="normal" if kind == "ols" and "p>|z|" in header else "",
         outcomes=tuple(outcomes) if kind == "mnlogit" else (),
@@ -93,9 +93,11 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     )
 
 
-def covariance_of(of_statsmodels: str, kind: str) -> str:
-    """The covariance of a study that statsmodels' is; '' where there is none. Of others than ols its HC1 is HC0."""
-    known = {"hc0": "HC0", "hc1": "HC1" if kind == "ols" else "HC0", "cluster": "CR1S"}
+def covariance_of(of_statsmodels: str, linear: bool) -> str:
+    """The covariance of a study that statsmodels' is; '' where there is none. Of others than OLS and WLS, `linear`, its
+    HC1 is HC0.
+    """
+    known = {"hc0": "HC0", "hc1": "HC1" if linear else "HC0", "cluster": "CR1S"}
     return known.get(of_statsmodels.casefold(), "")
 
 
