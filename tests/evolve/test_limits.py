@@ -48,7 +48,7 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "subset_shares._GAP", "subset_shares._INFEASIBLE",
     "settled_shares._LOOSE", "settled_shares._INSIDE", "agreeing_shares._FIRM", "agreeing_shares._NODES",
     "calibrated.STEPS", "calibrated.WAIT", "calibrated.FALLING", "asked.STEPS", "asked.GAIN", "asked.STUCK",
-    "calibrated.MUCH", "calibrated.LESS", "calibrated.CLOSE", "asked.COARSE",
+    "calibrated.MUCH", "calibrated.LESS", "calibrated.CLOSE", "calibrated.COARSE",
     "calibrated.BADLY", "calibrated.HELD", "calibrated.MOST_HELD",
     "small.CHAINS", "small.STEPS", "small.LEAST_STEPS", "small.EVERY",
     # where a step of the arithmetic holds, and what is worth its time
@@ -59,7 +59,7 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "closing.EARLY", "closing.LATE", "closing.FAR", "closing.HEAVY",
     "swaps.NUMERIC", "swaps.TRIED", "swaps.AIMED", "shaped.GROUPS", "shaped.CELLS", "shaped.TURNS", "schedule.STILL",
     "moves.SWEEPS", "moves.SEEN", "moves.TIMES",
-    "resolved.BACK", "resolved.MOST", "resolved.RECORDS", "resolved.ROUNDS", "resolved.STEP",
+    "resolved.BACK", "resolved.COARSE", "resolved.MOST", "resolved.RECORDS", "resolved.ROUNDS", "resolved.STEP",
     "resolved.WIDEST", "resolved.UNTOLD", "resolved.AGAIN",
     # regressions alone: steps and what ends them; how far one may go; how many changes are drawn
     "tilted.STEPS", "tilted.INNER", "tilted.WAIT", "tilted.GAIN", "tilted.HASTE", "tilted.FAR", "tilted.BACK",

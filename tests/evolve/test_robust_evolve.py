@@ -78,7 +78,7 @@ def test_a_coefficient_taken_near_an_end_of_its_digits_may_be_outside_of_them():
 
     def outside(aside):
         asked = Asked(rows, none, np.array([0.0003]), np.array([0.0005]), np.array([aside]), no, no, False)
-        return asked.outside(np.array([0.002]))
+        return asked.outside(np.array([0.002]), 0.1)
 
     assert not outside(0.0)
     assert outside(0.0005)

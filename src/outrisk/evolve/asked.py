@@ -22,7 +22,6 @@ from outrisk.problem.released import TallyPart
 
 STEPS = 12  # of Newton's method, at most
 GAIN, STUCK = 1.0, 0.05  # of the convex function, and share of a step, below which it ends
-COARSE = 0.1  # of a sampling error, from which half a last printed digit is coarse
 FOLLOWS = 1e-6  # of the variance of an equation that is left, given others, if it follows from them
 
 
@@ -83,9 +82,9 @@ class Asked:
         """Whether a standard error is away from digits that are coarser than its sampling error."""
         return bool((self.firm & (self.slack > spread)).any())
 
-    def outside(self, spread: Array) -> bool:
-        """Whether a number is away from digits that are coarse beside its sampling error."""
-        told = (self.slack > COARSE * spread) & (spread > FELT * self.slack)
+    def outside(self, spread: Array, coarse: float) -> bool:
+        """Whether a number is away from digits of which half are more than so much of its sampling error."""
+        told = (self.slack > coarse * spread) & (spread > FELT * self.slack)
         return bool((told & (np.abs(self.missing + self.aside) > self.slack)).any())
 
     def left(self, spread: Array) -> float:

@@ -47,6 +47,7 @@ ANEW, LOOSE = (0.3, 0.1), 0.03  # standard deviations over samples that equation
 # drawn from; that numbers of that one may
 BADLY = 1_000.0  # sum of squares that is missed where standard errors by clusters need careful steps
 MOST_HELD = 1_500  # scores of clusters, up to which these are taken
+COARSE = (0.3, 0.1)  # of a sampling error, from which half a digit is coarse; beside standard errors by clusters
 HELD = 0.3  # of their root mean square, by how much scores of clusters may change in a step
 CLOSE = 0.1  # of half a digit, that numbers may miss in steps which bring them closer
 WITHIN = 0.5  # half digits that a standard error which prints as 0 is taken to be
@@ -194,7 +195,7 @@ class Pool:
         `asked`: the equations at the given weights.
         """
         spread = asked.spread(weights)
-        if not asked.outside(spread):
+        if not asked.outside(spread, COARSE[self.problem.bends]):
             return []
         other = self._near(weights, free, firmly, CLOSE)
         return [other] if self._left(other, free) < LESS * asked.left(spread) else []

@@ -24,7 +24,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy.optimize import lsq_linear
 
-from outrisk.evolve.asked import COARSE
 from outrisk.evolve.calibrated import MANY, Pool, alone, applies
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.problem import Problem
@@ -35,6 +34,7 @@ from outrisk.problem.influence import ModelRecords, records_of_model
 from outrisk.problem.released import ModelPart, Released
 from outrisk.problem.untold import begun, told_by
 
+COARSE = 0.1  # sampling errors of a coefficient, in half its last printed digit, from which it is coarse
 MOST = 12  # coefficients that are moved: the coarsest
 WIDEST = 4.0  # of an exp(b) that prints as 0: how far below the most that it can be its logarithm is looked for
 RECORDS = 20_000  # of the pool, at most
