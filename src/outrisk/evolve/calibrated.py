@@ -251,7 +251,8 @@ class Pool:
         `firmly`: with standard errors that are off held to their digits, `close`: of half a digit, what may be missed.
         """
         found, left = self._in_steps(weights, free, firmly, close)
-        if left > BADLY and self._n_held <= MOST_HELD and not self._many:
+        few, many = self.problem.n_records <= TUNING.anew, self._many or self._n_held > MOST_HELD
+        if left > BADLY and not few and not many:
             other, _ = self._in_steps(weights, free, firmly, close, careful=True)
             found = other if self._left(other, free) < left else found
         return found
