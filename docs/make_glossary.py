@@ -76,6 +76,7 @@ SHORT = {
     "YAML": "a text format for people, of studies and codebooks",
     "k-anonymity": "each record shares its keys with at least k - 1 others",
     "l-diversity": "each class of equal keys holds at least l values of the target",
+    "WLS": "weighted least squares, a linear regression",
 }  # fmt: skip
 
 

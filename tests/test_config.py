@@ -156,7 +156,7 @@ LOGIT = {"kind": "logit", "formula": "a ~ b"}
         ),
         (
             {"outputs": [LOGIT, {**LOGIT, "form": 1}]},
-            r"\[outputs 2\] has unknown keys \['form'\]; known: \['base', 'decimals'",
+            r"\[outputs 2\] has unknown keys \['form'\]; known: \['base', 'cluster', 'covariance'",
         ),
         ({"outputs": [{"kind": "frequencies", "bi": 1}]}, r"\[outputs 1\] has unknown keys \['bi'\]; known: \['by'"),
         *(({key: None}, f"'{key}' is missing; add it") for key in BASE),
