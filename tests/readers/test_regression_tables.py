@@ -239,6 +239,11 @@ CLUSTERS = "(Std. err. adjusted for 6 clusters in occ)\n"
             {"covariance": "CR1"},
             "by clusters of 'ward', which is no variable",
         ),
+        (
+            "(sum of wgt is 81,234)\n" + LOG,
+            {},
+            "weighted, by what it does not say simply; give the output its 'weight'",
+        ),
         ("(Std. err. adjusted for multiway clustering)\n" + ROBUST, {"covariance": "CR1"}, "are by clusters; give the"),
     ],
 )
@@ -246,6 +251,12 @@ def test_what_is_said_of_standard_errors_and_printed_must_agree(text, entry, mes
     assert "Robust" in ROBUST
     with pytest.raises(OutputError, match=message):
         given({"kind": "logit", "formula": FORMULA, "values": text, **entry})
+
+
+def test_a_log_that_is_weighted_takes_the_weight_of_the_study():
+    text = "(sum of wgt is 81,234)\n" + ROBUST
+    released, _ = given({"kind": "logit", "formula": FORMULA, "values": text, "weight": "educ"})
+    assert (released.output.weight, released.output.covariance.estimator) == ("educ", "robust")
 
 
 def test_clusters_of_a_log_stand_beside_what_a_study_says_of_them():

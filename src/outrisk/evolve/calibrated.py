@@ -45,8 +45,8 @@ PINNED = 0.5  # how near a count is brought as a pool is drawn from that was dra
 OPEN = 5.0  # times its sampling variance that what equations do not say of a count is left open
 ANEW, LOOSE = (0.3, 0.1), 0.03  # standard deviations over samples that equations of a pool may miss that another is
 # drawn from; that numbers of that one may
-BADLY = 1_000.0  # sum of squares that is missed where standard errors by clusters need careful steps
-MOST_HELD = 1_500  # scores of clusters, up to which these are taken
+BADLY = 1_000.0  # sum of squares that is missed, from which careful steps are taken
+MOST_HELD = 1_500  # scores of clusters, up to which they are
 COARSE = (0.3, 0.1)  # of a sampling error, from which half a digit is coarse; beside standard errors by clusters
 HELD = 0.3  # of their root mean square, by how much scores of clusters may change in a step
 CLOSE = 0.1  # of half a digit, that numbers may miss in steps which bring them closer

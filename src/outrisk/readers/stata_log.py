@@ -84,6 +84,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         covariance="robust" if robust == "robust" else "",
         clustered="adjusted for" in text,
         cluster=clusters[0] if len(clusters) == 1 else "",
+        weighted=bool(re.search(r"\(sum of wgt is|Population size\s*=", text)),
         outcomes=tuple(outcomes),
         base=base,
         ties=_ties(text, source.name) if kind == "cox" else "",
