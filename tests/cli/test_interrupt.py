@@ -5,9 +5,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from threading import Event
 
 import pytest
 from command import outrisk, write_study
+
+from outrisk.cli.interrupt import halting, undisturbed
 
 COMMAND = [shutil.which("outrisk", path=Path(sys.executable).parent) or "outrisk", "assess"]
 LONG = {"study": {"runs": 400, "folds": [1]}, "evolve": {"generations": 300, "patience": 0}}
@@ -58,10 +61,34 @@ def test_what_is_done_is_kept(tmp_path, capsys, workers):
 
 @pytest.mark.parametrize("delay", [0.7, 1.5])
 def test_before_any_run_nothing_is_left(tmp_path, delay):
+    """Nor more than the directory of a study whose first run had begun, on a fast machine."""
     path = write_study(tmp_path, {**LONG, "evolve": {"preset": "paper", "generations": 1_000_000, "population": 100}})
     process = started(tmp_path, path)
     time.sleep(delay)
     seconds, said = stopped(process)
     assert seconds < 2
-    assert said == "outrisk: stopped; nothing was written\n"
-    assert not list((tmp_path / "runs").glob("*")) + list((tmp_path / "runs").glob(".*"))
+    left = [each.name for each in (tmp_path / "runs").glob("*")] + [*(tmp_path / "runs").glob(".*")]
+    if left:
+        assert said == (
+            "outrisk: stopped; 0 of 400 runs are kept in runs/small, and the same command goes on with them\n"
+        )
+        assert left == ["small"]
+        assert json.loads((tmp_path / "runs" / "small" / "manifest.json").read_text())["runs_done"] == 0
+    else:
+        assert said == "outrisk: stopped; nothing was written\n"
+
+
+def test_a_signal_that_comes_too_early_is_not_lost():
+    """While a directory is begun, say: it halted nothing, and the study went on as if nobody had asked."""
+    halt = Event()
+    with undisturbed() as missed:
+        signal.raise_signal(signal.SIGINT)
+        assert missed.is_set()
+        with halting(halt, missed):
+            assert halt.is_set()
+    late = Event()
+    with undisturbed() as missed:
+        with halting(late, missed):
+            assert not late.is_set()
+        signal.raise_signal(signal.SIGINT)
+    assert not late.is_set()

@@ -32,9 +32,9 @@ def run_study(
     more = (time_limit, run_time_limit, backend, address, released)
     run = studies.prepare_study(path, out, force, workers, seed, trust, *more)
     halt = Event()
-    with undisturbed(), run:
+    with undisturbed() as missed, run:
         console = Console(stderr=True, quiet=quiet)
-        with halting(halt):
+        with halting(halt, missed):
             studies.carry_out(run, halt, console)
         if not run.done and not run.keeps:
             raise KeyboardInterrupt

@@ -13,10 +13,11 @@ GRACE = 0.8  # seconds the runs have to notice that they are halted
 
 
 @contextmanager
-def halting(halt: Event) -> Iterator[None]:
+def halting(halt: Event, missed: Event) -> Iterator[None]:
     """In this block the first Ctrl-C sets `halt`; a second one, or `GRACE` seconds, ends the block.
 
-    To be used inside `undisturbed`, so that no late signal goes astray.
+    To be used inside `undisturbed`, so that no late signal goes astray; `missed`: an early one, which counts as one in
+    this block.
     """
     timer = Timer(GRACE, interrupt_main)
     timer.daemon = True
@@ -29,6 +30,8 @@ def halting(halt: Event) -> Iterator[None]:
 
     before = signal.signal(signal.SIGINT, stop)
     try:
+        if missed.is_set():
+            stop(signal.SIGINT, None)
         yield
     except KeyboardInterrupt:
         if not halt.is_set():
@@ -39,11 +42,12 @@ def halting(halt: Event) -> Iterator[None]:
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
-    """In this block, which must be short, Ctrl-C does nothing."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+def undisturbed() -> Iterator[Event]:
+    """In this block, which must be short, Ctrl-C does nothing but set the event."""
+    missed = Event()
+    before = signal.signal(signal.SIGINT, lambda number, frame: missed.set())
     try:
-        yield
+        yield missed
     finally:
         signal.signal(signal.SIGINT, before)
 

@@ -26,8 +26,8 @@ def make_teaching_data(
     """Evolve the copies, write them, check what was written, and render the page; returns the exit code."""
     making = lessons.prepare_teaching(path, records, copies, out, force, workers, seed, trust, more)
     halt = Event()
-    with undisturbed(), making:
-        with halting(halt):
+    with undisturbed() as missed, making:
+        with halting(halt, missed):
             lessons.make(making, halt, Console(stderr=True, quiet=quiet))
         if len(making.copies) < copies:
             raise KeyboardInterrupt
