@@ -46,13 +46,13 @@ def balanced(
     some, few = taken[left], np.ascontiguousarray(rows[left])
     cube.land(few, some, off, float((few**2).sum() / max(len(few), 1)), SWEEPS, rng)
     taken[left] = some
-    if polish and others is not None and others < len(rows) - taken.sum():
-        some = np.concatenate([np.flatnonzero(taken), rng.permutation(np.flatnonzero(~taken))[:others]])
-        now_taken = taken[some]
-        cube.land(np.ascontiguousarray(rows[some]), now_taken, off, float(off @ off) / len(off), polish, rng)
-        taken[some] = now_taken
-    elif polish:
-        cube.land(rows, taken, off, float(off @ off) / len(off), polish, rng)
+    if polish:
+        which: slice | NDArray[np.int64] = slice(None)
+        if others is not None and others < len(rows) - taken.sum():
+            which = np.concatenate([np.flatnonzero(taken), rng.permutation(np.flatnonzero(~taken))[:others]])
+        some = taken[which]
+        cube.land(np.ascontiguousarray(rows[which]), some, off, float(off @ off) / len(off), polish, rng)
+        taken[which] = some
     return taken, off
 
 

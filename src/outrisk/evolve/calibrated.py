@@ -315,9 +315,7 @@ class Pool:
             if clusters is None or seen.cluster is None:
                 continue
             inverse = invert(seen.information(weights * seen.weight))
-            scores = seen.residual[:, :, None] * seen.rows[:, None, :] * seen.weight[:, None, None]
-            influence = scores.reshape(len(weights), -1) @ inverse
-            for each in influence.T:
+            for each in (seen.scores @ inverse).T:
                 rows.append(sparse.csr_matrix((each, (every, seen.cluster)), shape=(len(weights), clusters.size)))
                 size = np.asarray(rows[-1].T @ weights)
                 slack.append(np.full(clusters.size, HELD * np.sqrt(size @ size / clusters.size)))
@@ -409,9 +407,8 @@ class Pool:
         information = seen.information(weights * seen.weight) if part.model.n_score else np.zeros((0, 0))
         found = []
         if says is not None and K:
-            score = seen.residual[:, :, None] * seen.rows[:, None, :] * seen.weight[:, None, None]
             inverse = invert(information)
-            influence = (score.reshape(len(weights), K) @ inverse).astype(precision, copy=False)
+            influence = (seen.scores @ inverse).astype(precision, copy=False)
             aside = np.nan_to_num(
                 says.coefficients.mean(axis=1) - part.model.coefficients.ravel(), posinf=0.0, neginf=0.0
             )

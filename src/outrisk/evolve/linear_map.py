@@ -18,7 +18,7 @@ from outrisk.evolve.number_errors import Errors, errors_of
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.tuning import TUNING
 from outrisk.evolve.weights import Fitness, Weights, of_model, of_tally
-from outrisk.problem.algebra import invert
+from outrisk.problem.algebra import invert, symmetric
 from outrisk.problem.blocks import Array
 from outrisk.problem.counts import made_of_counts
 from outrisk.problem.released import Bounds, ModelPart, TallyPart
@@ -198,12 +198,10 @@ def bend_of(problem: Problem, part: ModelPart, block: int, codes: Codes, totals:
     model, size = part.model, part.model.n_score
     if not model.information or model.family in ("none", "ols"):
         return np.zeros((part.n_numbers, 0))
-    rows, columns = np.tril_indices(size)
-    matrix = np.zeros((size, size))
-    matrix[rows, columns] = matrix[columns, rows] = totals[size : size + len(rows)]
-    inverse = invert(matrix)
+    information = slice(size, size + model.n_information)
+    inverse = invert(symmetric(totals[information], size))
     if not totals[:size] @ inverse @ totals[:size] < WITHIN * size:
         return np.zeros((part.n_numbers, 0))
     bends = bends_of(problem.plan, problem.plan.blocks[block], codes, -(-len(codes) // SEEN))
-    bend = jacobian[:, size : size + len(rows)] @ bends @ inverse
+    bend = jacobian[:, information] @ bends @ inverse
     return np.where(np.isfinite(bend).all(axis=1, keepdims=True), bend, 0.0)

@@ -1,4 +1,4 @@
-"""Inverses and roots of information matrices."""
+"""Information matrices: whole from their triangles, inverses and roots."""
 
 from __future__ import annotations
 
@@ -6,6 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+
+
+def symmetric(triangle: Array, size: int) -> Array:
+    """The symmetric matrix (size, size) of which this is the lower triangle, by rows."""
+    rows, columns = np.tril_indices(size)
+    matrix = np.zeros((size, size))
+    matrix[rows, columns] = matrix[columns, rows] = triangle
+    return matrix
 
 
 def root_of(precision: Array) -> Array:

@@ -124,6 +124,12 @@ class ModelRecords:
         )
         return np.hstack([members @ (self.rows * each[:, None]) for each in self.residual.T]).ravel()
 
+    @property
+    def scores(self) -> Array:
+        """The score (n, K) of each record, times its weight, one equation after the other."""
+        found = self.residual[:, :, None] * self.rows[:, None, :] * self.weight[:, None, None]
+        return found.reshape(len(found), -1)
+
     def summed(self, times: Array) -> tuple[Array, Array]:
         """Totals (m,) of the records, each taken so many times (n,), and the information that is not among these as
         `Smooth` takes it: (0, 0) where there is none.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from outrisk.outputs.regression.sandwich import Estimator
+
 BY_TERM = ("coefficients", "standard_errors", "p_values", "lower", "upper")
 
 
@@ -41,7 +43,7 @@ class Coefficients:
     response: str = ""
     last_reference: bool = True
     robust: str = ""
-    covariance: str = ""
+    covariance: Estimator = ""
     clustered: bool = False
     cluster: str = ""
     distribution: str = ""

@@ -13,6 +13,7 @@ from outrisk.outputs.regression.cox_entry import CoxEntry
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.regression_entry import FormulaEntry, RegressionEntry
 from outrisk.outputs.regression.release import INFERENCE
+from outrisk.outputs.regression.sandwich import Estimator, meant
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.equations import ALONE, equations_of, same_terms
 from outrisk.readers.printed_regression import parts_of, printed_decimals, with_values
@@ -87,7 +88,7 @@ def _with_errors(
     return RegressionEntry.model_validate(entry.model_dump(exclude_unset=True) | new), table
 
 
-def _agreed(table: Coefficients, entry: RegressionEntry, cluster: str, codebook: Codebook, place: str) -> str:
+def _agreed(table: Coefficients, entry: RegressionEntry, cluster: str, codebook: Codebook, place: str) -> Estimator:
     """The covariance of table and study, which are of one `cluster`; '' where it is not known. OutputError where they
     differ.
     """
@@ -107,12 +108,13 @@ def _agreed(table: Coefficients, entry: RegressionEntry, cluster: str, codebook:
             of = f" of '{table.cluster}', which is no variable" if table.cluster else ""
             raise OutputError(f"{place}: its standard errors are by clusters{of}; give the output its 'cluster'")
         return ""
-    if own and "cluster" in own and table.robust and not table.clustered and table.covariance:
+    if "cluster" in own and table.robust and not table.clustered and table.covariance:
         raise OutputError(f"{place}: the standard errors of the table are not by clusters; take 'cluster' out")
     if not told:
         return table.covariance or ("robust" if own else "")
-    same = {"robust": "CR1S" if entry.kind == "ols" else "CR1", "HC0": "CR0", "HC1": "CR1S"}
-    if table.covariance and same.get(told, told) != same.get(table.covariance, table.covariance):
+    of_records = {"HC0": "CR0", "HC1": "CR1S"}  # each of which is a cluster
+    two = [meant(each, entry.kind == "ols") for each in (told, table.covariance)]
+    if table.covariance and len({of_records.get(each, each) for each in two}) > 1:
         raise OutputError(
             f"{place}: the standard errors of the table are {table.covariance}, the output says covariance: {told}; "
             "correct it"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from outrisk.errors import OutputError
+from outrisk.outputs.regression.sandwich import Estimator
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.source import Source
 
@@ -93,11 +94,11 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     )
 
 
-def covariance_of(of_statsmodels: str, linear: bool) -> str:
+def covariance_of(of_statsmodels: str, linear: bool) -> Estimator:
     """The covariance of a study that statsmodels' is; '' where there is none. Of others than OLS and WLS, `linear`, its
     HC1 is HC0.
     """
-    known = {"hc0": "HC0", "hc1": "HC1" if linear else "HC0", "cluster": "CR1S"}
+    known: dict[str, Estimator] = {"hc0": "HC0", "hc1": "HC1" if linear else "HC0", "cluster": "CR1S"}
     return known.get(of_statsmodels.casefold(), "")
 
 

@@ -122,7 +122,7 @@ class Cox(Regression):
 
     @property
     def _time(self) -> str:
-        return str(next(iter(self._sides[0].side.formula)))
+        return self._sides[0].side.name
 
     @cached_property
     def _times(self) -> Array:

@@ -37,6 +37,11 @@ class Side:
     output: str
     formula: SimpleFormula
 
+    @property
+    def name(self) -> str:
+        """Its first term as written: of a left side the response, a plain variable without its backticks."""
+        return str(next(iter(self.formula)))
+
     @cached_property
     def variables(self) -> list[str]:
         """Codebook variables it names, in codebook order."""

@@ -13,7 +13,7 @@ from scipy.special import xlogy
 from outrisk.outputs.base import Array
 from outrisk.outputs.regression.release import Kind, Release, Summary
 from outrisk.outputs.regression.sandwich import OF_THE_MODEL, Covariance, Sandwich
-from outrisk.problem.algebra import invert
+from outrisk.problem.algebra import invert, symmetric
 from outrisk.problem.formulas import Estimates, ModelSays
 
 _EMPTY = 1e-3  # a column with less information than this share of one record's counts as without records
@@ -97,10 +97,11 @@ class Newton:
         """What numbers between `low` and `high` (k,) say of the estimates."""
         return self.says(low, high)
 
-    def _robust(self, totals: Array, inverse: Array) -> Array:
-        """The covariance (K, K) of the coefficients by the sandwich."""
-        assert self.sandwich is not None
-        return self.sandwich.of(totals, inverse, self._get(totals, "records"))
+    def _variance(self, totals: Array, inverse: Array) -> Array:
+        """That of the coefficients (K,): by the sandwich or, of ols in residual variances, by the information."""
+        if self.sandwich is None:
+            return np.diag(inverse)
+        return np.diag(self.sandwich.of(totals, inverse, self._get(totals, "records")))
 
     def score(self, totals: Array, information: Array) -> tuple[Array, Array]:
         """Score (K,) and information (K, K) at the coefficients."""
@@ -136,10 +137,8 @@ class Newton:
         """The information (K, K), of the totals where the model carries it."""
         if not self.information:
             return information
-        K, (rows, columns) = self._n_coefficients, self._triangle
-        matrix = np.zeros((K, K))
-        matrix[rows, columns] = matrix[columns, rows] = totals[K : K + len(rows)]
-        return matrix
+        K = self._n_coefficients
+        return symmetric(totals[K : K + len(self._triangle[0])], K)
 
     def _inverse(self, totals: Array, information: Array) -> Array:
         return inverse_of(self._matrix(totals, information), self.largest)
@@ -161,8 +160,7 @@ class Newton:
         gain = float(totals[: self._n_coefficients] @ step)
         value = float(totals[self._likelihood_at]) if self.likelihood else np.nan
         n = self._get(totals, "records")
-        covariance = inverse if self.sandwich is None else self._robust(totals, inverse)
-        error = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+        error = np.sqrt(np.maximum(self._variance(totals, inverse), 0.0))
         b = self.values + step
         if self.kind != "ols":
             likelihood = value + gain / 2.0
@@ -207,13 +205,12 @@ class Newton:
             value[self._likelihood_at] = 1.0
         n = self._unit("records", m)
         zero = np.zeros(m)
-        covariance = inverse if self.sandwich is None else self._robust(totals, inverse)
         if self.sandwich is not None:
             of_information, of_meat, of_n = self.sandwich.slopes(totals, inverse, self._get(totals, "records"))
             diagonal[:, K : K + of_information.shape[1]] = of_information
             diagonal[:, self.sandwich.place] = of_meat
             diagonal += np.outer(of_n, n)
-        root = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+        root = np.sqrt(np.maximum(self._variance(totals, inverse), 1e-300))
         error = diagonal / (2.0 * root[:, None])
         with np.errstate(all="ignore"):
             if self.kind != "ols":

@@ -151,9 +151,9 @@ class RegressionEntry(FormulaEntry):
     base: Level = ""
     offset: str = ""
     weight: str = ""
-    covariance: Estimator | Literal[""] = ""
+    covariance: Estimator = ""
     cluster: str = ""
-    distribution: Distribution | Literal[""] = ""
+    distribution: Distribution = ""
 
     def _built(self, codebook: Codebook, name: str, formula: str) -> Regression:
         options = (self.where, self.event, self.base, self.offset, self.weight)

@@ -31,7 +31,7 @@ class Response:
     @cached_property
     def name(self) -> str:
         """The left side as written; a plain variable without its backticks."""
-        return str(next(iter(self.side.formula)))
+        return self.side.name
 
     @cached_property
     def levels(self) -> tuple[str, ...]:
@@ -112,18 +112,13 @@ class NumberResponse:
     notes = ""
 
     @cached_property
-    def name(self) -> str:
-        """The left side as written; a plain variable without its backticks."""
-        return str(next(iter(self.side.formula)))
-
-    @cached_property
     def _levels(self) -> dict[str, float] | None:
         """The numbers that the levels of a category are; None for another response, or where some level is none."""
         codebook = self.side.codebook
-        if self.name not in codebook or codebook[self.name].numeric:
+        if self.side.name not in codebook or codebook[self.side.name].numeric:
             return None
         try:
-            found = {level: float(level) for level in codebook[self.name].values}
+            found = {level: float(level) for level in codebook[self.side.name].values}
         except ValueError:
             return None
         return found if np.isfinite(list(found.values())).all() else None
@@ -131,14 +126,14 @@ class NumberResponse:
     def of(self, frame: pd.DataFrame) -> Array:
         """The number for each of some decoded records without missing values, shape (n,)."""
         if self._levels is not None:
-            numbers = [self._levels[level] for level in frame[self.name]]
+            numbers = [self._levels[level] for level in frame[self.side.name]]
             return self._number(np.array(numbers, dtype=np.float64).reshape(-1, 1))
         return self._number(self.side.matrix(frame))
 
     def table(self) -> tuple[Joint, Array]:
         """The number at every combination of its variables, shape (joint.size,); a missing level reads as another."""
         if self._levels is not None:
-            joint = joint_for(self.side.codebook, [self.name], self.side.output)
+            joint = joint_for(self.side.codebook, [self.side.name], self.side.output)
             numbers = list(self._levels.values())
             numbers += numbers[:1] * (joint.size - len(numbers))
             return joint, self._number(np.array(numbers, dtype=np.float64)[:, None])
@@ -146,7 +141,7 @@ class NumberResponse:
         return joint, self._number(values)
 
     def _number(self, values: Array) -> Array:
-        name, output, codebook = self.name, self.side.output, self.side.codebook
+        name, output, codebook = self.side.name, self.side.output, self.side.codebook
         if values.shape[1] != 1 or (self._levels is None and name in codebook and not codebook[name].numeric):
             raise OutputError(
                 f"output '{output}': the response '{name}' is a category, not a number; derive a numeric variable"
@@ -172,7 +167,7 @@ class OutcomeResponse:
     @cached_property
     def name(self) -> str:
         """The variable."""
-        name = str(next(iter(self.side.formula)))
+        name = self.side.name
         if name not in self.side.codebook:
             raise OutputError(
                 f"output '{self.side.output}': the response '{name}' of a mnlogit must be a variable; derive one"

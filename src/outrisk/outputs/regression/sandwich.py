@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.errors import OutputError
 from outrisk.outputs.base import Array
+from outrisk.problem.algebra import symmetric
 
-Estimator = Literal["robust", "HC0", "HC1", "CR0", "CR1", "CR1S"]
-Distribution = Literal["t", "normal"]
-ESTIMATORS: tuple[str, ...] = get_args(Estimator)
+Estimator = Literal["", "robust", "HC0", "HC1", "CR0", "CR1", "CR1S"]
+Distribution = Literal["", "t", "normal"]
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Covariance:
     G - 1 with a `cluster`.
     """
 
-    estimator: Estimator | Literal[""] = ""
+    estimator: Estimator = ""
     cluster: str = ""
-    distribution: Distribution | Literal[""] = ""
+    distribution: Distribution = ""
 
     def __bool__(self) -> bool:
         return bool(self.estimator)
@@ -45,13 +45,11 @@ class Covariance:
             raise OutputError(
                 f"output '{output}': '{given}' goes with standard errors, limits or p-values, and none is released"
             )
-        estimator = self.estimator or ("robust" if self.cluster else "")
+        estimator = meant(self.estimator or ("robust" if self.cluster else ""), ols)
         if self.cluster and estimator.startswith("HC"):
             raise OutputError(
                 f"output '{output}': covariance: {estimator} has no clusters; with 'cluster' it is CR0, CR1 or CR1S"
             )
-        if estimator == "robust":
-            estimator = "CR1S" if ols else "CR1"
         return Covariance(estimator, self.cluster, self.distribution or ("t" if ols else "normal"))
 
     @property
@@ -146,10 +144,12 @@ class Sandwich:
         if self.clusters:
             scores = found.reshape(self.clusters, self.K)
             return np.asarray(scores.T @ scores)
-        rows, columns = self._triangle
-        matrix = np.zeros((self.K, self.K))
-        matrix[rows, columns] = matrix[columns, rows] = found
-        return matrix
+        return symmetric(found, self.K)
+
+
+def meant(estimator: Estimator, ols: bool) -> Estimator:
+    """The estimator that 'robust' is; any other as it is."""
+    return estimator if estimator != "robust" else "CR1S" if ols else "CR1"
 
 
 def meat_of(scores: Array, clusters: NDArray[np.int64] | None) -> tuple[Array, float | None]:
