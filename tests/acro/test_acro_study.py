@@ -1,5 +1,6 @@
 """`outrisk init --acro`: every output of a folder assessed, or said why not; what is open settled by the data."""
 
+import csv
 import json
 import re
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.formula.api as smf
 import yaml
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "readers"))
@@ -97,6 +99,33 @@ def test_numbers_that_a_grid_moves_are_computed_by_the_study(tmp_path, capsys):
     assert 1e-3 < np.abs(apart).max() < 1.0  # of some 2,000 records a cell, each rounded by 0.001 at most
     _, said, _ = outrisk(capsys, "check", study)
     assert "differ" not in said
+
+
+def test_robust_errors_of_a_session_are_known_or_left_out(tmp_path, capsys, fair_csv):
+    """The head of a regression says it, in a file of its own; that of the coefficients does not."""
+    files, results = {}, {}
+    for name, covariance in (("plain", "nonrobust"), ("white", "HC1"), ("leverage", "HC3"), ("grouped", "cluster")):
+        groups = {"groups": frame()["religion"]} if covariance == "cluster" else {}
+        fit = smf.ols("affairs ~ age + educ", frame()).fit(cov_type=covariance, cov_kwds=groups or None)
+        head, table = (list(csv.reader(each.as_csv().splitlines())) for each in fit.summary().tables[:2])
+        for at, rows in enumerate((head[1:], table)):
+            files[f"{name}_{at}.csv"] = "\n".join(",".join(cell.strip() for cell in row) for row in rows) + "\n"
+        command = "session.olsr(formula='affairs ~ age + educ', data=df)"
+        results[name] = entry("olsr", command, [f"{name}_0.csv", f"{name}_1.csv"], "regression", properties={"dof": 9})
+    folder, study = write_folder(tmp_path / "session", files, results), tmp_path / "study.yaml"
+    code, _, err = outrisk(capsys, "init", "--acro", folder, "--data", fair_csv, "--out", study, *ROLES)
+    assert code == 0, err
+    read = read_study(study)
+    original = load_study_data(read).original
+    given = read.given(original.codebook)
+    for name, estimator, distribution in (("plain", "", ""), ("white", "HC1", "normal")):
+        output = given[name].output
+        assert (output.covariance.estimator, output.covariance.distribution) == (estimator, distribution)
+        assert "standard_errors" in output.release.parts
+        assert given[name].recompute(original).matched.all()
+    for name in ("leverage", "grouped"):
+        assert given[name].output.release.parts == ("coefficients",)
+        assert "they, limits and p-values are left out" in covered(study)[name][1]
 
 
 def test_without_data_what_is_open_is_blank_and_said(tmp_path, capsys):

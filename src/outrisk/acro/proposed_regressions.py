@@ -10,6 +10,7 @@ from outrisk.acro.session import Result, Session
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.printed_number import read_printed
 from outrisk.readers.source import Source
+from outrisk.readers.statsmodels_summary import covariance_of
 from outrisk.readers.values import READERS
 
 _KINDS = {"logit": "logit", "logitr": "logit", "probit": "probit", "probitr": "probit", "ols": "ols", "olsr": "ols"}
@@ -39,9 +40,14 @@ def of_regression(session: Session, result: Result, prefix: str) -> Proposed:
             )
     entry["values"] = f"{prefix}{result.files[at]}"
     robust = facts.get("covariance type", "nonrobust")
-    if table.robust and (table.clustered or not table.covariance):
-        way = "; give the output its 'cluster' to have them in" if table.clustered else ""
-        notes.append(f"standard errors are {robust}: they, limits and p-values are left out{way}")
+    if robust != "nonrobust":
+        linear = facts.get("model", "").casefold() in ("ols", "wls")
+        covariance = covariance_of(robust, linear) if robust != "cluster" else ""
+        if covariance:
+            entry["covariance"] = covariance
+        else:  # the file of coefficients does not say it
+            entry["release"] = ["coefficients"]
+            notes.append(f"standard errors are {robust}: they, limits and p-values are left out")
     n = read_printed(facts.get("no. observations", table.single.get("n", "")))
     blanks = () if response or command.formula else (f"{BLANK} response: the table does not say it",)
     return Proposed(

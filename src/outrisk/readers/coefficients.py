@@ -22,7 +22,7 @@ class Coefficients:
     kind, response: where the table says. last_reference: of counted contrasts (SPSS), the last level by default.
     robust: how the standard errors were computed, 'nonrobust' where the table says so, '' where it says nothing;
     covariance: the same as a study says it, '' where that is not known; clustered, cluster: whether by clusters, and
-    of which variable. distribution: of p-values and limits, where it is not that of the kind. weighted, weight:
+    of which variable. distribution: of p-values and limits, where it says so. weighted, weight:
     whether records are, and by which variable.
     outcomes, base: of a mnlogit, the outcome that each row's equation is of, and the base (see `equations_of`).
     status, event, strata, ties: of a Cox model, who has the event, the level of that which counts, variables whose

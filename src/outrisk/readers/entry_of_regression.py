@@ -83,7 +83,8 @@ def _with_errors(
     if set(INFERENCE) & set(parts_of(table, entry, place)):
         if covariance:
             new |= {"covariance": covariance} | ({"cluster": cluster} if cluster else {})
-        if table.distribution and "distribution" not in said:
+        usual = "t" if entry.kind == "ols" else "normal"
+        if table.distribution not in ("", usual) and "distribution" not in said:
             new["distribution"] = table.distribution
     return RegressionEntry.model_validate(entry.model_dump(exclude_unset=True) | new), table
 

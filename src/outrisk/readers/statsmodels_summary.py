@@ -87,7 +87,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         robust=robust,
         covariance=covariance_of(robust, linear),
         clustered=robust == "cluster",
-        distribution="normal" if kind == "ols" and "p>|z|" in header else "",
+        distribution="normal" if "p>|z|" in header else "t" if "p>|t|" in header else "",
         outcomes=tuple(outcomes) if kind == "mnlogit" else (),
         ties=facts.get("ties", "").casefold(),
         stratified="num strata" in facts,
