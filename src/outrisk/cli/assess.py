@@ -40,9 +40,10 @@ def run_study(
             raise KeyboardInterrupt
         place, rendered = studies.write_study(run, _unless_broken, console)
     if not rendered:
+        done = f"{len(run.done)} of {len(run.jobs)} runs are" if run.done else "no run has ended; what was begun is"
         sys.stderr.write(
-            f"outrisk: stopped; {len(run.done)} of {len(run.jobs)} runs are kept in {place}, and the same command "
-            f"{'without --force ' if force else ''}goes on with them\n"
+            f"outrisk: stopped; {done} kept in {place}, and the same command {'without --force ' if force else ''}"
+            f"goes on with {'them' if run.done else 'it'}\n"
         )
         return STOPPED
     if not quiet:

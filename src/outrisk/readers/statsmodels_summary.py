@@ -77,6 +77,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     single = {_SINGLE[name]: text for name, text in facts.items() if name in _SINGLE}
     robust, linear = facts.get("covariance type", "").casefold(), kind in ("ols", "wls")
     kind = _FAMILIES.get(facts.get("model family", "").casefold(), _KINDS.get(kind, ""))
+    always_t = kind == "mnlogit" and "coef." in header  # the heading of its summary2, whatever p-values are by
     return Coefficients(
         tuple(found),
         single=single,
@@ -87,7 +88,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         robust=robust,
         covariance=covariance_of(robust, linear),
         clustered=robust == "cluster",
-        distribution="normal" if "p>|z|" in header else "t" if "p>|t|" in header else "",
+        distribution="normal" if "p>|z|" in header else "t" if "p>|t|" in header and not always_t else "",
         outcomes=tuple(outcomes) if kind == "mnlogit" else (),
         ties=facts.get("ties", "").casefold(),
         stratified="num strata" in facts,
