@@ -63,6 +63,6 @@ def test_a_curve_at_the_end_of_what_counts_allow_is_met():
     data = patients(4_000, 20)
     problem = problem_of(data)
     for last in evolve(problem, preset("fast"), np.random.default_rng(1)):
-        if last.near or last.number >= 100:
+        if last.near or last.number >= 400:
             break
     assert last.near

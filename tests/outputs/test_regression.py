@@ -496,3 +496,17 @@ def test_several_sets_of_records_are_refitted_as_one_by_one(kind, options):
     for at in (0, 2, 3):
         np.testing.assert_array_equal(found[at], output.refit(many[at]))
     assert [type(one) for one in output.refits([nobody])] == [OutputError]
+
+
+@pytest.mark.filterwarnings("ignore::statsmodels.tools.sm_exceptions.PerfectSeparationWarning")
+@pytest.mark.parametrize("kind", ["logit", "probit"])
+def test_weighted_fits_of_few_people_have_numbers_or_a_reason(kind):
+    """Of some the information is not finite where the iterations end."""
+    output = Regression(CODEBOOK, "few", kind, "ill ~ months + C(age)", weight="times")
+    found = []
+    for seed in range(60):
+        try:
+            found.append(np.isfinite(output.refit(random_data(seed, 15))).all())
+        except OutputError:
+            found.append(None)
+    assert True in found and None in found and False not in found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -42,6 +43,8 @@ class ModelSays:
 
     coefficients (K, 2), standard_errors (K, 2). The others (2,): n records, events (of a Cox model), log-likelihood,
     residual sd, R2 and pseudo-R2 (McFadden's). An end is infinite where nothing is said. centred: R2 is about the mean.
+    errors: the standard errors (K, 2) at so many records, which limits narrow; `robust` ones of single records (not by
+    clusters), where these are multiplied, squared, by the factor at so many records.
     """
 
     coefficients: Array
@@ -53,6 +56,8 @@ class ModelSays:
     r2: Array
     pseudo_r2: Array
     centred: bool
+    errors: Callable[[float], Array] | None = None
+    robust: Callable[[float], float] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -207,7 +207,8 @@ class Released:
     @property
     def proving(self) -> Released:
         """The same as proofs take it, with counts of records in parts of their own, and those too that are implied: in
-        whole numbers they say more, but in a search they are in its way.
+        whole numbers they say more, but in a search they are in its way. Without numbers that would make more kinds of
+        records than they are of use: standard errors by clusters.
         """
         return self.output.counts_first(self.low, self.high, True) or self
 

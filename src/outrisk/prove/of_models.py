@@ -27,6 +27,7 @@ NOT_LINEAR = "its numbers are not linear in the records"
 _STOP = 1e-8  # how far, in a coefficient times the size of its column, iterations may stop from the estimate
 _ARITHMETIC = 1e-10  # share of a sum that arithmetic may take from it
 _MOST_DENSE = 4_000_000  # entries of the constraints that mix all scores
+_MOST_ROBUST = 40  # people up to whom robust standard errors are worth their time: of 30 they proved a half, of 60 none
 _AT_ONCE = 1 << 20  # products of two columns of a design that are worked out at once
 Ends = tuple[Array, Array]
 
@@ -70,6 +71,27 @@ class _Cases:
         """How far each may be from that, (c, E)."""
         return np.asarray(np.abs(self.x) @ self.half.T)
 
+    @cached_property
+    def information(self) -> Ends:
+        """The information (K, K) anywhere in the box, where the design is known: its middle, and how far it may be from
+        that, entry by entry.
+        """
+        assert self.sizes is not None
+        (E, k), c = self.centre.shape, len(self.at)
+        weight = self.weight * self.sizes
+        least, most = _curvature(self)
+        lows, highs = np.zeros((2, E, k, E, k))
+        some = max(1, _AT_ONCE // k**2)
+        for at in (slice(start, start + some) for start in range(0, c, some)):
+            positive, negative = _products(self.x[at])
+            for e in range(E):
+                for f in range(E):
+                    below, above = weight[at] * least[at, e, f], weight[at] * most[at, e, f]
+                    lows[e, :, f] += (below @ positive + above @ negative).reshape(k, k)
+                    highs[e, :, f] += (above @ positive + below @ negative).reshape(k, k)
+        K = E * k
+        return ((highs + lows) / 2.0).reshape(K, K), ((highs - lows) / 2.0).reshape(K, K)
+
     def row(self, value: Array) -> sparse.csr_array:
         """One row, or several (rows, c), over all kinds seen."""
         matrix = sparse.csr_array(np.atleast_2d(value))
@@ -95,13 +117,13 @@ def constrain_model(
     _likelihood(rows, cases, n, origin, first)
     if model.family == "ols":
         _squares(rows, cases, n, origin, first)
-    return _left_out(cases)
+    return _left_out(cases, _robust(rows, cases, n, origin, first + cases.centre.size))
 
 
-def _left_out(cases: _Cases) -> str:
-    """Numbers that add nothing linear here."""
+def _left_out(cases: _Cases, robust: bool) -> str:
+    """Numbers that add nothing linear here; `robust`: robust standard errors do."""
     says, missing = cases.says, []
-    if cases.model.robust:
+    if cases.model.robust and not robust:
         missing.append("robust standard errors")
     if np.isfinite(says.standard_errors).any() and not (cases.model.family == "ols" and cases.sizes is not None):
         known = cases.sizes is not None and cases.model.family != "probit"  # they are those of the design alone
@@ -235,19 +257,7 @@ def _known_scores(rows: Rows, cases: _Cases, origin: str, first: int) -> None:
     """The score at the middle of the box is H times how far that is from the estimates; H by its entries."""
     assert cases.sizes is not None
     (E, k), c = cases.centre.shape, len(cases.at)
-    weight = cases.weight * cases.sizes
-    least, most = _curvature(cases)
-    lows, highs = np.zeros((2, E, k, E, k))
-    some = max(1, _AT_ONCE // k**2)
-    for at in (slice(start, start + some) for start in range(0, c, some)):
-        positive, negative = _products(cases.x[at])
-        for e in range(E):
-            for f in range(E):
-                below, above = weight[at] * least[at, e, f], weight[at] * most[at, e, f]
-                lows[e, :, f] += (below @ positive + above @ negative).reshape(k, k)
-                highs[e, :, f] += (above @ positive + below @ negative).reshape(k, k)
-    K = E * k
-    middle, room = ((highs + lows) / 2.0).reshape(K, K), ((highs - lows) / 2.0).reshape(K, K)
+    (middle, room), K = cases.information, E * k
     half = cases.half.ravel()
     far = (np.abs(middle) + room) @ half
     score = (_residuals(cases, cases.eta) * cases.weight[:, None]).T[:, None, :] * cases.x.T  # (E, k, c)
@@ -266,6 +276,48 @@ def _known_scores(rows: Rows, cases: _Cases, origin: str, first: int) -> None:
         mixed = inverse @ score
         slack = _ARITHMETIC * (np.abs(mixed) @ _people(cases)) + np.abs(inverse) @ slack
         rows.add(cases.row(mixed), -far - slack, far + slack, origin, numbers)
+
+
+def _robust(rows: Rows, cases: _Cases, n: float, origin: str, number: int) -> bool:
+    """Robust standard errors by the definition: of coefficient j the sum over the records of (h_j's)^2 times a factor,
+    h_j being row j of the inverse information and s the record's score; whether there are such rows.
+
+    Where the information is A = M + D with |D| <= R, and P = |M^-1| R has its eigenvalues below 1, the inverse of A is
+    within (I - P)^-1 P |M^-1| of M^-1, entry by entry (Neumann's series).
+    """
+    says = cases.says
+    (E, k), K = cases.centre.shape, cases.centre.size
+    if (
+        says.robust is None
+        or says.errors is None
+        or cases.sizes is None
+        or not n > 0
+        or K * len(cases.at) > _MOST_DENSE
+    ):
+        return False
+    factor, squares = says.robust(n), np.maximum(says.errors(n), 0.0) ** 2
+    middle, room = cases.information
+    if not np.isfinite(factor) or np.linalg.matrix_rank(middle, hermitian=True) < K:
+        return False
+    inverse = np.linalg.inv(middle)
+    spread = np.abs(inverse) @ room
+    if np.abs(np.linalg.eigvals(spread)).max() >= 1.0:
+        return False
+    unsure = np.linalg.solve(np.eye(K) - spread, spread @ np.abs(inverse)) + _ARITHMETIC * np.abs(inverse).max()
+    ends = _residual_ends(cases)
+    for j in range(K):
+        h = (cases.x @ inverse[j].reshape(E, k).T, np.abs(cases.x) @ unsure[j].reshape(E, k).T)  # (c, E) both
+        corners = np.stack([end * (h[0] + side * h[1]) for end in ends for side in (-1.0, 1.0)])
+        below, above = corners.min(axis=0).sum(axis=1), corners.max(axis=0).sum(axis=1)
+        least = np.where((below < 0.0) & (above > 0.0), 0.0, np.minimum(below**2, above**2))
+        each = factor * cases.weight**2
+        most = each * np.maximum(below**2, above**2)
+        slack = _ARITHMETIC * (most @ _people(cases))
+        if np.isfinite(squares[j, 1]):
+            rows.add(cases.row(each * least), -np.inf, squares[j, 1] + slack, origin, number + j)
+        if squares[j, 0] > 0.0:
+            rows.add(cases.row(most), squares[j, 0] - slack, np.inf, origin, number + j)
+    return True
 
 
 def _products(x: Array) -> Ends:
@@ -355,7 +407,8 @@ def _residual_squares(cases: _Cases, n: float, K: int) -> tuple[float, float]:
     if cases.sizes is not None:
         weight = cases.weight * cases.sizes
         root = np.sqrt(np.diag(np.linalg.pinv((cases.x.T * weight) @ cases.x, hermitian=True)))
-        sds += [ends / each for ends, each in zip(says.standard_errors, root, strict=True) if each > 1e-12]
+        errors = says.standard_errors if cases.model.robust or says.errors is None else says.errors(n)
+        sds += [ends / each for ends, each in zip(errors, root, strict=True) if each > 1e-12]
     low = max(max(float(ends[0]), 0.0) for ends in sds) ** 2 * (n - K) * (1 - 1e-7)
     high = min(float(ends[1]) for ends in sds) ** 2 * (n - K) * (1 + 1e-7)
     likelihood = says.log_likelihood

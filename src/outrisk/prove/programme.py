@@ -37,8 +37,9 @@ class Programme:
     not known; kinds (U, unknown): their codes in each kind. Column g U + u is the number of people of group g and kind
     u; then come kinds of people outside the register, then 0/1 helpers. codes (kinds of records, variables): what each
     column of records is, -1 for a variable that the column leaves open. origin, number (rows,): the output of each
-    constraint, and which of its numbers it comes from (-1: none). released: all outputs. left_out: outputs of which
-    numbers are not among the constraints, with the reason. integer: columns up to which counts are taken as whole in
+    constraint, and which of its numbers it comes from (-1: none). released: all outputs, of which those `shortened` are
+    without some numbers (see `Released.proving`). left_out: outputs of which numbers are not among the constraints,
+    with the reason. integer: columns up to which counts are taken as whole in
     the programme, not only in what follows from it.
     """
 
@@ -56,6 +57,7 @@ class Programme:
     number: NDArray[np.int64]
     released: tuple[Released, ...]
     left_out: Mapping[str, str]
+    shortened: tuple[str, ...] = ()
     integer: int = 20_000
 
     def some(self, kept: NDArray[np.bool_]) -> Programme:
@@ -109,7 +111,7 @@ def programme(
     `most_columns` (`MOST_COLUMNS`) kinds of records is left out. ProveError where that holds for the wanted variables
     alone.
     """
-    released = [one.proving for one in released]
+    published, released = released, [one.proving for one in released]
     known, most_columns = dict(known or {}), most_columns or MOST_COLUMNS
     left_out: dict[str, str] = {}
     used = {codebook.index(name) for name in wanted}
@@ -131,7 +133,11 @@ def programme(
     kept.sort(key=released.index)
     unknown = tuple(name for name in codebook.names if name in names and name not in known)
     built = _build(codebook, kept, n_records, known, sorted(names & set(known)), unknown, rules, left_out)
-    return replace(built, released=tuple(released))
+    shortened = [one.name for one, whole in zip(released, published, strict=True) if len(one.low) < len(whole.low)]
+    for name in shortened:
+        more = left_out.get(name, "coefficients are used")
+        left_out[name] = f"{more}, standard errors by clusters are not"
+    return replace(built, released=tuple(released), shortened=tuple(shortened))
 
 
 def _named(released: Released) -> set[int]:

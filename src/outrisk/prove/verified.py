@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from outrisk.microdata import Microdata
-from outrisk.problem.blocks import Array
+from outrisk.problem.blocks import Array, variables
 from outrisk.problem.released import ModelPart, TallyPart
 from outrisk.prove.programme import Programme
 from outrisk.prove.solver import Solver
@@ -17,17 +17,20 @@ _REFUSED, _LEFT = 300, 0.95  # data sets that are ruled out one by one; share of
 class Verifier:
     """Computes outputs again whose constraints are wider than their numbers; exact: as far as it came, all were.
 
-    Without a programme it takes every data set.
+    Not those of variables that the programme leaves open. Without a programme it takes every data set.
     """
 
     def __init__(self, of: Programme | None) -> None:
         self.of = of
         self.refused, self.work = 0, np.inf
-        self.outputs = [] if of is None else [one for one in of.released if not _is_linear(one.parts)]
+        wide = [] if of is None else [one for one in of.released if not _is_linear(one.parts)]
+        told = set() if of is None else set(np.flatnonzero((of.codes >= 0).all(axis=0)).tolist())
+        self.outputs = [one for one in wide if all(variables(block) <= told for block in one.blocks)]
         self.active = (
             bool(self.outputs) and of is not None and of.sizes.sum() <= _PEOPLE and of.n_columns == of.n_counts
         )
-        self.exact = self.active or not self.outputs
+        whole = of is None or not of.shortened
+        self.exact = (self.active or not wide) and whole and len(self.outputs) == len(wide)
 
     def refuses(self, solver: Solver, x: Array) -> bool:
         """Whether the counts are no data set that fits; then the solver does not find them again."""

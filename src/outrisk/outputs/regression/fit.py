@@ -109,7 +109,8 @@ def fit_likelihood(
                 continue
             if parameters is None or not np.isfinite(parameters).all():
                 continue
-            information = _information(model, parameters)
+            with np.errstate(all="ignore"):
+                information = _information(model, parameters)
             if identified(scaled_sample, information):
                 inverse = np.asarray(np.linalg.inv(information))
                 likelihood = _log_likelihood(model, parameters)
@@ -189,6 +190,8 @@ def _log_likelihood(model: Any, parameters: Array) -> float:
 
 def identified(sample: Sample, information: Array) -> bool:
     """Whether the records determine every coefficient: collinear or separated ones can pass for converged."""
+    if not np.isfinite(information).all():  # of a separated model with weights
+        return False
     weights, X = sample.counts, sample.design
     values, vectors = np.linalg.eigh((X.T * weights) @ X / weights.sum())
     if values[0] < _COLLINEAR:

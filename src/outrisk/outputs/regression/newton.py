@@ -88,10 +88,23 @@ class Newton:
         """What numbers between `low` and `high` (k,) say of the estimates as the model has them, that is, of standard
         errors by the information alone; limits narrow coefficients.
         """
-        says = self.release.says(low, high, self._n_coefficients, self.centred)
-        if self.sandwich is None:
-            return says
-        return replace(says, standard_errors=np.tile([-np.inf, np.inf], (self._n_coefficients, 1)))
+        K, sandwich = self._n_coefficients, self.sandwich
+        says = self.release.says(low, high, K, self.centred)
+        if sandwich is not None:
+            says = replace(says, standard_errors=np.tile([-np.inf, np.inf], (K, 1)))
+            if sandwich.clusters:
+                return says
+            says = replace(says, robust=lambda n: sandwich.covariance.factor(n, None, K)[0])
+        return replace(says, errors=lambda n: self._errors(low, high, self._df(None, n)[0]))
+
+    def _errors(self, low: Array, high: Array, df: float) -> Array:
+        """What numbers between `low` and `high` (k,) say of the standard errors (K, 2), of whatever estimator; limits,
+        of so many degrees of freedom, narrow them.
+        """
+        K = self._n_coefficients
+        errors = self.release.says(low, high, K, self.centred).standard_errors
+        of_limits = self.release.of_limits(low, high, K, df)
+        return np.stack([np.fmax(errors[:, 0], of_limits[:, 0]), np.fmin(errors[:, 1], of_limits[:, 1])], axis=1)
 
     def told(self, low: Array, high: Array) -> ModelSays:
         """What numbers between `low` and `high` (k,) say of the estimates."""
@@ -112,10 +125,9 @@ class Newton:
         K, inverse = self._n_coefficients, self._inverse(totals, information)
         fit, slopes = self._summary(totals, inverse), self._slopes(totals, inverse)
         says = self.release.says(low, high, K, self.centred)
-        errors, of_limits = says.standard_errors, self.release.of_limits(low, high, K, float(fit.df))
         ranges = [
             says.coefficients,
-            np.stack([np.fmax(errors[:, 0], of_limits[:, 0]), np.fmin(errors[:, 1], of_limits[:, 1])], axis=1),
+            self._errors(low, high, float(fit.df)),
             *(getattr(says, name)[None] for name in _SINGLE),
         ]
         values, jacobian = (
@@ -178,9 +190,12 @@ class Newton:
         error = error * s if self.sandwich is None else error
         return Summary(b, error, self._df(totals, n)[0], n, likelihood, np.nan, r2, s)
 
-    def _df(self, totals: Array, n: float) -> tuple[float, float]:
-        """Degrees of freedom of p-values and limits, and their derivative in the number of records."""
-        covariance, groups = self.covariance, self.sandwich.groups(totals) if self.sandwich else None
+    def _df(self, totals: Array | None, n: float) -> tuple[float, float]:
+        """Degrees of freedom of p-values and limits, and their derivative in the number of records; without totals
+        where there are no clusters.
+        """
+        covariance = self.covariance
+        groups = None if self.sandwich is None or totals is None else self.sandwich.groups(totals)
         if self.kind == "ols" and not covariance.distribution:
             covariance = _STUDENT
         return covariance.df(n, groups, self._n_coefficients)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -23,7 +23,8 @@ from outrisk.outputs.regression.sandwich import OF_THE_MODEL, Covariance
 from outrisk.outputs.regression.totals import Tables
 from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.blocks import Mask, Weight
-from outrisk.problem.released import ModelPart
+from outrisk.problem.counts import middle
+from outrisk.problem.released import ModelPart, Released
 
 
 @dataclass(frozen=True)
@@ -307,6 +308,19 @@ class Regression(Common):
     def counts(self, low: Array, high: Array) -> Iterable[RecordCounts]:
         """The number of records; with weights, what they add up to is not that."""
         return () if self.weight else record_counts(self.labels, "number of records", low, high)
+
+    def counts_first(self, low: Array, high: Array, proves: bool = False) -> Released | None:
+        """For a proof, without standard errors by clusters, and so without these, which would multiply the kinds of
+        records.
+        """
+        cluster = self._covariance.cluster
+        if not (proves and cluster) or self.codebook[cluster].missing:
+            return None
+        release = self.release.without(INFERENCE)
+        layout = self.release.layout(len(self.coefficients))
+        kept = np.concatenate([np.arange(len(low))[place] for part, place in layout if part in release.parts])
+        rest = replace(self, release=release, covariance=OF_THE_MODEL)
+        return Released(rest, low[kept], high[kept], rest.parts(middle(low[kept], high[kept])), kept)
 
     def parts(self, values: Array) -> tuple[ModelPart, ...]:
         """Totals of the regression at its published coefficients, and the way back to its numbers."""
