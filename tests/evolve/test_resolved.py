@@ -11,10 +11,11 @@ from pydantic import TypeAdapter
 
 from outrisk.codebook import Codebook, Variable
 from outrisk.config import OutputEntry
+from outrisk.evolve import resolved as resolving
 from outrisk.evolve.calibrated import Pool
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.resolved import once_resolved, resolved
+from outrisk.evolve.resolved import PULLS, once_resolved, resolved
 from outrisk.evolve.settings import preset
 from outrisk.evolve.start import from_released
 from outrisk.microdata import Microdata
@@ -158,3 +159,46 @@ def test_all_numbers_are_reproduced():
     *_, last = evolve(problem, preset("fast"), np.random.default_rng(1))
     assert last.stop == "matched"
     assert all(each.recompute(Microdata(CODEBOOK, last.codes)).matched.all() for each in problem.released)
+
+
+def test_odds_ratios_may_change_by_half_a_digit_in_their_own_units():
+    """In a calibrated start; of an odds of 0.04 that is an eighth of it, not 0.005."""
+    data = data_of(1)
+    fit = {"kind": "logit", "formula": "ill ~ age + C(area)", "event": 1, "exponentiate": True, "decimals": 2}
+    problem = problem_of(data, tables=[fit, *TABLES])
+    _, part, *_ = problem.parts
+    pool = Pool.of(problem, data.codes)
+    _, _, which, _ = problem.slices[1]
+    printed = problem.low[which]
+    half = (np.log(printed + 0.005) - np.log(printed - 0.005)) / 2
+    np.testing.assert_allclose(pool._half_of(part, which), half, rtol=2e-3)
+    assert half.max() > 4 * 0.005 and half.min() < 0.005
+    for free, slack in ((False, np.minimum(half, 0.005)), (True, half)):
+        asked = pool.asked(pool.start, True, free=free)
+        assert all(np.isclose(asked.slack, each, rtol=2e-3).any() for each in slack), free
+    weak = Pool.of(problem, data.codes, 0.1).asked(pool.start, True, free=True)
+    assert all(np.isclose(weak.slack, 10 * each, rtol=2e-3).any() for each in half)
+
+
+@pytest.mark.parametrize(
+    ("lefts", "mets", "tried", "taken"),
+    [
+        ([2.0], [], [1.0], 0),  # the first estimates do
+        ([9.0, 9.0, 9.0], [5.0, 1.2], [1.0, 0.1], 1),  # the second are good enough
+        ([9.0, 9.0, 9.0], [5.0, 3.0, 4.0], [1.0, 0.1, 0.01], 1),  # the best of all
+        ([9.0, 9.0, 9.0], [np.nan, np.inf, 4.0], [1.0, 0.1, 0.01], 2),
+    ],
+)
+def test_of_several_estimates_the_best_are_taken(monkeypatch, lefts, mets, tried, taken):
+    problem = problem_of(data_of(1))
+    numbers = int(problem.known.sum())
+    found, seen, scores = [replace(problem) for _ in PULLS], [], iter(mets)
+
+    def estimated(problem, codes, pull):
+        seen.append(pull)
+        return found[len(seen) - 1], lefts[len(seen) - 1] * numbers
+
+    monkeypatch.setattr(resolving, "_estimated", estimated)
+    monkeypatch.setattr(Pool, "met", lambda self: (None, False, next(scores) * numbers))
+    assert resolving._best_estimated(problem, data_of(1).codes) is found[taken]
+    assert seen == tried

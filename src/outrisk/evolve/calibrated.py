@@ -143,17 +143,20 @@ def _may_be(problem: Problem, codes: Codes) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Records (N, variables) to be weighted, from these weights (N,) on; whether they were drawn anew."""
+    """Records (N, variables) to be weighted, from these weights (N,) on; whether they were drawn anew; how much their
+    coefficients, where they may change, are drawn to where they are.
+    """
 
     problem: Problem
     codes: Codes
     start: Array
     anew: bool = False
+    pull: float = 1.0
 
     @classmethod
-    def of(cls, problem: Problem, codes: Codes) -> Pool:
+    def of(cls, problem: Problem, codes: Codes, pull: float = 1.0) -> Pool:
         """Of these records, all alike."""
-        return cls(problem, codes, np.full(len(codes), problem.n_records / len(codes)))
+        return cls(problem, codes, np.full(len(codes), problem.n_records / len(codes)), pull=pull)
 
     def calibrated(self) -> Array:
         """Weights (N,) that add up to nearly the number of records.
@@ -169,26 +172,31 @@ class Pool:
         kept. None of this for few records, nor regressions alone, where it was measured to lead away from all else; nor
         for many numbers, where it takes long.
         """
-        n = self.problem.n_records
-        weights, _ = self.linear
         if alone(self.problem):
-            return tilted(self.problem, self.codes, self._models, estimated(self.problem, self._models, weights))
-        weights = self._near(weights, free=self.anew)
+            return tilted(self.problem, self.codes, self._models, estimated(self.problem, self._models, self.linear[0]))
         if self._many:
+            return self._near(self.linear[0], free=self.anew)
+        weights, free, _ = self.met()
+        if self.problem.n_records <= TUNING.anew:
             return weights
-        asked, free = self.asked(weights, True, np.float32), False
-        if asked.rests and (left := self._left(weights, True)) > MUCH:
-            other = self._near(weights, True)
-            if self._left(other, True) < LESS * left:
-                weights, free = other, True
-                asked = self.asked(weights, True, np.float32, free)
-        if n <= TUNING.anew:
-            return weights
+        asked = self.asked(weights, True, np.float32, free)
         found = [weights, *self._closer(weights, asked, free)]
         if asked.coarse(asked.spread(weights)):
             firm = self._near(weights, free, firmly=True)
             found += [firm, *self._closer(firm, self.asked(firm, True, np.float32, free), free, firmly=True)]
         return min(found, key=lambda each: self._left(each, free)) if len(found) > 1 else weights
+
+    def met(self) -> tuple[Array, bool, float]:
+        """Weights (N,) that meet all numbers as near as steps go, whether coefficients were let go for it, and the sum
+        of squares of what is missed.
+        """
+        weights = self._near(self.linear[0], free=self.anew)
+        left = self._left(weights, True)
+        if left > MUCH and self.asked(weights, True, np.float32).rests:
+            other = self._near(weights, True)
+            if (less := self._left(other, True)) < LESS * left:
+                return other, True, less
+        return weights, False, left
 
     def _closer(self, weights: Array, asked: Asked, free: bool, firmly: bool = False) -> list[Array]:
         """Weights that come closer to coarse digits; none where none of these is missed, or it does little good.
@@ -225,9 +233,9 @@ class Pool:
         asked = self.asked(weights, False)
         return asked.far(asked.spread(weights))
 
-    def estimates(self) -> dict[int, Array]:
+    def estimates(self) -> tuple[dict[int, Array], float]:
         """Of each part that is a regression, by position, the coefficients (K,) that weights have which meet all
-        numbers, as near as it goes: within the digits of all of its numbers.
+        numbers, as near as it goes: within the digits of all of its numbers. And the sum of squares of what is missed.
         """
         weights, found = self._near(self.linear[0], free=True), dict[int, Array]()
         for number, ((part, _, which, _), seen) in enumerate(zip(self.problem.slices, self._seen, strict=True)):
@@ -239,7 +247,7 @@ class Pool:
             values, least, most = (each[: len(b)] for each in (says.values, says.low, says.high))
             if np.isfinite(values).all():
                 found[number] = np.where(least <= most, np.clip(values, least, most), b)
-        return found
+        return found, self._left(weights, True)
 
     @cached_property
     def linear(self) -> tuple[Array, bool]:
@@ -412,7 +420,9 @@ class Pool:
             aside = np.nan_to_num(
                 says.coefficients.mean(axis=1) - part.model.coefficients.ravel(), posinf=0.0, neginf=0.0
             )
-            found.append((influence, -totals[:K] @ inverse, half[:K], aside, np.zeros(K, np.bool_)))
+            own = self._half_of(part, which)
+            own = own / self.pull if free else np.minimum(own, half[:K])
+            found.append((influence, -totals[:K] @ inverse, own, aside, np.zeros(K, np.bool_)))
             if not free:
                 totals[:K] = 0.0
         if not every:
@@ -444,3 +454,13 @@ class Pool:
         rows = seen.through(jacobian[use]).astype(precision, copy=False)
         found.append((rows, missing[use], half[use], np.zeros(use.sum()), firm[use]))
         return found, rests
+
+    def _half_of(self, part: ModelPart, which: slice) -> Array:
+        """Half of what coefficients b may be (K,): of b, where exp(b) is printed, and as limits narrow it; half a digit
+        where that says nothing.
+        """
+        half, K = self.problem.tolerance[which], part.model.n_score
+        says = part.map.says(self.problem.low[which] - half, self.problem.high[which] + half)
+        assert says is not None
+        found = (says.coefficients[:, 1] - says.coefficients[:, 0]) / 2.0
+        return np.where(np.isfinite(found) & (found > 0.0), found, half[:K])

@@ -7,7 +7,8 @@ published coefficients, and scores that add up to nothing at -0.0007 contradict 
 pool meet the scores and the tables best (calibrated.py): what these miss is nearly linear in the coefficients, so that
 a few least squares find it (Gauss and Newton). Where weights miss much wherever coefficients are, as a variable stands
 in no table and the pool knows nothing of it, they begin in the middle of their digits instead, and are taken where
-weights have them that meet all numbers, limits and p-values too.
+weights have them that meet all numbers, limits and p-values too. Where these weights miss much, steps that hold
+coefficients less to where they were may miss less: the estimates are taken at which all numbers are met best.
 
 One that was not published, such as the constant beside a paper's odds ratios, is first taken where it is most likely in
 records that are drawn as all else says.
@@ -40,6 +41,9 @@ WIDEST = 4.0  # of an exp(b) that prints as 0: how far below the most that it ca
 RECORDS = 20_000  # of the pool, at most
 ROUNDS, STEP = 5, 0.5  # of least squares; half digits, or sampling errors if these are less, to see what a move does
 UNTOLD, AGAIN = 0.1, 3  # mean square that weights miss, from which they tell nothing; estimates then taken in turn
+PULLS = (1.0, 0.1, 0.01)  # how much coefficients are drawn to where they are, in the estimates that are tried
+UNMET, MET = 5.0, 1.5  # mean square that numbers miss: with the first estimates, up to which no others are tried (those
+# that came near had up to 4, the other "probabilities and odds" 9 to 63), and at others, up to which these are taken
 BACK = 0.3  # weight of the middle of its digits, for what nothing else says
 _Kept = WeakKeyDictionary[Problem, Problem | None]  # None: itself, which would keep it for ever
 _FOUND, _TOLD = _Kept(), _Kept()
@@ -110,10 +114,33 @@ def resolved(problem: Problem, draw: Draw) -> Problem:
         found, moved, missed = other, moved + step, left
     if missed @ missed < UNTOLD * len(missed):
         return found
-    found = _moved(problem, coarse, np.zeros(len(coarse)))
+    return _best_estimated(_moved(problem, coarse, np.zeros(len(coarse))), codes)
+
+
+def _best_estimated(problem: Problem, codes: Codes) -> Problem:
+    """The problem at the first estimates, if little is missed with them, or at those of which least is."""
+    best, least, numbers = problem, np.inf, int(problem.known.sum())
+    for pull in PULLS:
+        found, left = _estimated(problem, codes, pull)
+        if pull == 1.0 and left <= UNMET * numbers:
+            return found
+        _, _, left = Pool.of(found, codes).met()
+        if left < least:
+            best, least = found, left
+        if left <= MET * numbers:
+            break
+    return best
+
+
+def _estimated(problem: Problem, codes: Codes, pull: float) -> tuple[Problem, float]:
+    """The problem at coefficients as a pool has them that meets all numbers as near as it goes, in turn; and the sum of
+    squares of what that misses.
+    """
+    left = np.inf
     for _ in range(AGAIN):
-        found = _at(found, Pool.of(found, codes).estimates())
-    return found
+        coefficients, left = Pool.of(problem, codes, pull).estimates()
+        problem = _at(problem, coefficients)
+    return problem, left
 
 
 def _coarse(problem: Problem, codes: Codes) -> Iterator[_Coarse]:
