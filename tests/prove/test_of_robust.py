@@ -126,6 +126,40 @@ def test_claims_with_robust_errors_are_those_of_an_enumeration(seed):
     assert claims.value.tolist() == only.tolist() or clustered
 
 
+@pytest.mark.parametrize("parts", [("coefficients", "standard_errors"), ("coefficients", "confidence_limits")])
+@pytest.mark.parametrize("right", ["year * area", "year + I(year**2)"])
+def test_columns_of_sizes_far_apart_refuse_no_data(parts, right):
+    """A generalised inverse of their products takes the small ones for nothing: residuals would be in the billions."""
+    book = Codebook((Variable("year", "integer", tuple(range(2000, 2021))), *WIDE.variables))
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        data = Microdata(book, np.stack([rng.integers(0, size, 60) for size in book.sizes], axis=1).astype(np.uint16))
+        one = release(Regression(book, "ols", "ols", f"pay ~ {right}", Release((*parts, "n"), 5)), data)
+        known = {name: data.codes[:, book.index(name)].astype(np.int64) for name in ("year", "area")}
+        of = programme(book, [one], 60, known, ["pay"])
+        sums = of.matrix @ counts_of(of, data)
+        slack = 1e-9 * (1.0 + np.abs(sums))
+        assert (sums >= of.low - slack).all() and (sums <= of.high + slack).all(), seed
+
+
+def test_a_table_that_is_left_out_makes_claims_not_sharp():
+    data = Microdata(WIDE, np.random.default_rng(1).integers(0, 2, (12, 6)).astype(np.uint16))
+    tables = [Frequencies(WIDE, "narrow", ("area", "ill")), Frequencies(WIDE, "wide", ("area", "age", "w", "ill"))]
+    known = {"area": data.codes[:, 0].astype(np.int64)}
+    released = [release(table, data) for table in tables]
+    of = programme(WIDE, released, 12, known, ["ill"], most_columns=25)
+    assert of.left_out == {"wide": "its variables make too many kinds of records"}
+    assert not certain_values(of, "ill").sharp
+    assert certain_values(programme(WIDE, released[:1], 12, known, ["ill"]), "ill").sharp
+
+
+def test_beyond_forty_people_robust_errors_are_named_as_left_out():
+    data, target, one = released_of(MODELS[2], Covariance("HC1"), PARTS, 4, 41, 1)
+    known = {name: data.codes[:, WIDE.index(name)].astype(np.int64) for name in ("area", "age")}
+    of = programme(WIDE, [one], 41, known, [target])
+    assert of.left_out == {"ols": "coefficients are used, robust standard errors are not"}
+
+
 def test_an_output_of_a_variable_that_the_programme_leaves_open_refuses_nothing():
     """Computed again with the variable's first value it would refuse the data themselves."""
     rng = np.random.default_rng(5)

@@ -12,7 +12,7 @@ is drawn anew (redrawn.py).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -45,6 +45,8 @@ PINNED = 0.5  # how near a count is brought as a pool is drawn from that was dra
 OPEN = 5.0  # times its sampling variance that what equations do not say of a count is left open
 ANEW, LOOSE = (0.3, 0.1), 0.03  # standard deviations over samples that equations of a pool may miss that another is
 # drawn from; that numbers of that one may
+FROM_ENDS = 0.1  # of what a coefficient may be, that it is estimated away from the ends of that
+MET = 1.5  # mean square of what numbers miss, up to which they are met
 BADLY = 1_000.0  # sum of squares that is missed, from which careful steps are taken
 MOST_HELD = 1_500  # scores of clusters, up to which they are
 COARSE = (0.3, 0.1)  # of a sampling error, from which half a digit is coarse; beside standard errors by clusters
@@ -143,18 +145,19 @@ def _may_be(problem: Problem, codes: Codes) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Records (N, variables) to be weighted, from these weights (N,) on; whether they were drawn anew; how much their
-    coefficients, where they may change, are drawn to where they are.
+    """Records (N, variables) to be weighted, from these weights (N,) on; whether they were drawn anew. pull: how much
+    coefficients that may change are drawn to where they are, in shares of what they may be; None: by half a digit,
+    also of an odds ratio.
     """
 
     problem: Problem
     codes: Codes
     start: Array
     anew: bool = False
-    pull: float = 1.0
+    pull: float | None = None
 
     @classmethod
-    def of(cls, problem: Problem, codes: Codes, pull: float = 1.0) -> Pool:
+    def of(cls, problem: Problem, codes: Codes, pull: float | None = None) -> Pool:
         """Of these records, all alike."""
         return cls(problem, codes, np.full(len(codes), problem.n_records / len(codes)), pull=pull)
 
@@ -169,16 +172,21 @@ class Pool:
         nothing: where one stays so, all steps are taken once more with it held to its digits. Digits of others that are
         coarse may contradict each other in their middles, as those of a coefficient and of means that it follows from:
         where one stays outside, all steps are taken once more with little that may be missed. What misses least is
-        kept. None of this for few records, nor regressions alone, where it was measured to lead away from all else; nor
-        for many numbers, where it takes long.
+        kept. Where much is missed, coefficients are let go by what they may be in their own units, too: an odds of 0.04
+        by an eighth of it. None of this for few records, nor regressions alone, where it was measured to lead away from
+        all else; nor for many numbers, where it takes long.
         """
         if alone(self.problem):
             return tilted(self.problem, self.codes, self._models, estimated(self.problem, self._models, self.linear[0]))
         if self._many:
             return self._near(self.linear[0], free=self.anew)
-        weights, free, _ = self.met()
+        weights, free, left = self.met()
         if self.problem.n_records <= TUNING.anew:
             return weights
+        if self.pull is None and left > MET * int(self.problem.known.sum()):
+            other = replace(self, pull=1.0)
+            if other.missed(other.met()[0]) < other.missed(weights):
+                return other.calibrated()
         asked = self.asked(weights, True, np.float32, free)
         found = [weights, *self._closer(weights, asked, free)]
         if asked.coarse(asked.spread(weights)):
@@ -207,6 +215,10 @@ class Pool:
             return []
         other = self._near(weights, free, firmly, CLOSE)
         return [other] if self._left(other, free) < LESS * asked.left(spread) else []
+
+    def missed(self, weights: Array) -> float:
+        """Sum of squares of what all numbers miss at these weights, as coefficients may change, too."""
+        return self._left(weights, True)
 
     def _left(self, weights: Array, free: bool) -> float:
         """Sum of squares of what all numbers miss at these weights."""
@@ -246,7 +258,8 @@ class Pool:
             says = part.estimates(*seen.summed(weights), low, high)
             values, least, most = (each[: len(b)] for each in (says.values, says.low, says.high))
             if np.isfinite(values).all():
-                found[number] = np.where(least <= most, np.clip(values, least, most), b)
+                inside = np.where(np.isfinite(most - least), FROM_ENDS * (most - least), 0.0)
+                found[number] = np.where(least <= most, np.clip(values, least + inside, most - inside), b)
         return found, self._left(weights, True)
 
     @cached_property
@@ -420,8 +433,7 @@ class Pool:
             aside = np.nan_to_num(
                 says.coefficients.mean(axis=1) - part.model.coefficients.ravel(), posinf=0.0, neginf=0.0
             )
-            own = self._half_of(part, which)
-            own = own / self.pull if free else np.minimum(own, half[:K])
+            own = half[:K] if self.pull is None or not free else self._half_of(part, which) / self.pull
             found.append((influence, -totals[:K] @ inverse, own, aside, np.zeros(K, np.bool_)))
             if not free:
                 totals[:K] = 0.0

@@ -25,7 +25,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy.optimize import lsq_linear
 
-from outrisk.evolve.calibrated import MANY, Pool, alone, applies
+from outrisk.evolve.calibrated import MANY, MET, Pool, alone, applies
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settled_shares import of_told_sizes
@@ -41,9 +41,9 @@ WIDEST = 4.0  # of an exp(b) that prints as 0: how far below the most that it ca
 RECORDS = 20_000  # of the pool, at most
 ROUNDS, STEP = 5, 0.5  # of least squares; half digits, or sampling errors if these are less, to see what a move does
 UNTOLD, AGAIN = 0.1, 3  # mean square that weights miss, from which they tell nothing; estimates then taken in turn
-PULLS = (1.0, 0.1, 0.01)  # how much coefficients are drawn to where they are, in the estimates that are tried
-UNMET, MET = 5.0, 1.5  # mean square that numbers miss: with the first estimates, up to which no others are tried (those
-# that came near had up to 4, the other "probabilities and odds" 9 to 63), and at others, up to which these are taken
+PULLS = (1.0, 0.1, 0.01)  # how much coefficients are drawn to where they are, in other estimates that are tried
+UNMET, LOST = 5.0, 100.0  # mean square that numbers miss with estimates, up to which, and beyond which, no others are
+# tried (what came near had up to 4, "probabilities and odds" 9 to 75, "robust errors" of 300 and 1,500 at least 170)
 BACK = 0.3  # weight of the middle of its digits, for what nothing else says
 _Kept = WeakKeyDictionary[Problem, Problem | None]  # None: itself, which would keep it for ever
 _FOUND, _TOLD = _Kept(), _Kept()
@@ -118,21 +118,22 @@ def resolved(problem: Problem, draw: Draw) -> Problem:
 
 
 def _best_estimated(problem: Problem, codes: Codes) -> Problem:
-    """The problem at the first estimates, if little is missed with them, or at those of which least is."""
-    best, least, numbers = problem, np.inf, int(problem.known.sum())
-    for pull in PULLS:
+    """The problem at the first estimates, if little is missed with them, or far too much; or at those of which a pool
+    that is calibrated misses least.
+    """
+    tried, numbers = list[tuple[float, Problem]](), int(problem.known.sum())
+    for pull in (None, *PULLS):
         found, left = _estimated(problem, codes, pull)
-        if pull == 1.0 and left <= UNMET * numbers:
+        if (pull in (None, 1.0) and left <= UNMET * numbers) or (pull is None and left > LOST * numbers):
             return found
         _, _, left = Pool.of(found, codes).met()
-        if left < least:
-            best, least = found, left
+        tried.append((left if np.isfinite(left) else np.inf, found))
         if left <= MET * numbers:
             break
-    return best
+    return min(tried, key=lambda each: each[0])[1]
 
 
-def _estimated(problem: Problem, codes: Codes, pull: float) -> tuple[Problem, float]:
+def _estimated(problem: Problem, codes: Codes, pull: float | None) -> tuple[Problem, float]:
     """The problem at coefficients as a pool has them that meets all numbers as near as it goes, in turn; and the sum of
     squares of what that misses.
     """

@@ -26,8 +26,9 @@ from outrisk.prove.constraints import Rows, Seen, included, level_of, weights
 NOT_LINEAR = "its numbers are not linear in the records"
 _STOP = 1e-8  # how far, in a coefficient times the size of its column, iterations may stop from the estimate
 _ARITHMETIC = 1e-10  # share of a sum that arithmetic may take from it
+_WORST = 1e10  # condition of an information (of columns of one size) up to which it is inverted
 _MOST_DENSE = 4_000_000  # entries of the constraints that mix all scores
-_MOST_ROBUST = 40  # people up to whom robust standard errors are worth their time: of 30 they proved a half, of 60 none
+_MOST_ROBUST = 40  # people up to whom robust standard errors are worth their time: of 30 they proved half, of 60 none
 _AT_ONCE = 1 << 20  # products of two columns of a design that are worked out at once
 Ends = tuple[Array, Array]
 
@@ -282,25 +283,20 @@ def _robust(rows: Rows, cases: _Cases, n: float, origin: str, number: int) -> bo
     """Robust standard errors by the definition: of coefficient j the sum over the records of (h_j's)^2 times a factor,
     h_j being row j of the inverse information and s the record's score; whether there are such rows.
 
-    Where the information is A = M + D with |D| <= R, and P = |M^-1| R has its eigenvalues below 1, the inverse of A is
-    within (I - P)^-1 P |M^-1| of M^-1, entry by entry (Neumann's series).
+    Where the information is A = M + D with |D| <= R, B nearly the inverse of M, and P = |B| R + |I - B M| has its
+    eigenvalues below 1, the inverse of A is within (I - P)^-1 P |B| of B, entry by entry (Neumann's series).
     """
     says = cases.says
     (E, k), K = cases.centre.shape, cases.centre.size
-    if (
-        says.robust is None
-        or says.errors is None
-        or cases.sizes is None
-        or not n > 0
-        or K * len(cases.at) > _MOST_DENSE
-    ):
+    if says.robust is None or says.errors is None or cases.sizes is None or not 0 < n <= _MOST_ROBUST:
         return False
     factor, squares = says.robust(n), np.maximum(says.errors(n), 0.0) ** 2
     middle, room = cases.information
-    if not np.isfinite(factor) or np.linalg.matrix_rank(middle, hermitian=True) < K:
+    size = np.sqrt(np.maximum(np.diag(middle), 0.0))
+    if not np.isfinite(factor) or not size.all() or np.linalg.cond(middle / np.outer(size, size)) > _WORST:
         return False
-    inverse = np.linalg.inv(middle)
-    spread = np.abs(inverse) @ room
+    inverse = np.linalg.inv(middle / np.outer(size, size)) / np.outer(size, size)
+    spread = np.abs(inverse) @ room + np.abs(np.eye(K) - inverse @ middle)
     if np.abs(np.linalg.eigvals(spread)).max() >= 1.0:
         return False
     unsure = np.linalg.solve(np.eye(K) - spread, spread @ np.abs(inverse)) + _ARITHMETIC * np.abs(inverse).max()
@@ -405,10 +401,8 @@ def _residual_squares(cases: _Cases, n: float, K: int) -> tuple[float, float]:
         return -np.inf, np.inf
     sds = [says.residual_sd]
     if cases.sizes is not None:
-        weight = cases.weight * cases.sizes
-        root = np.sqrt(np.diag(np.linalg.pinv((cases.x.T * weight) @ cases.x, hermitian=True)))
         errors = says.standard_errors if cases.model.robust or says.errors is None else says.errors(n)
-        sds += [ends / each for ends, each in zip(errors, root, strict=True) if each > 1e-12]
+        sds += [ends / each for ends, each in zip(errors, _roots(cases), strict=True) if np.isfinite(each)]
     low = max(max(float(ends[0]), 0.0) for ends in sds) ** 2 * (n - K) * (1 - 1e-7)
     high = min(float(ends[1]) for ends in sds) ** 2 * (n - K) * (1 + 1e-7)
     likelihood = says.log_likelihood
@@ -416,3 +410,14 @@ def _residual_squares(cases: _Cases, n: float, K: int) -> tuple[float, float]:
         ends = n / (2.0 * np.pi) * np.exp(-2.0 * likelihood[::-1] / n - 1.0)
         low, high = max(low, float(ends[0]) * (1 - 1e-9)), min(high, float(ends[1]) * (1 + 1e-9))
     return (low if low > 0 else -np.inf), high
+
+
+def _roots(cases: _Cases) -> Array:
+    """Standard errors of an ols with a residual sd of 1 (K,), of a known design; NaN where that is nearly collinear."""
+    assert cases.sizes is not None
+    x = cases.x * np.sqrt(cases.weight * cases.sizes)[:, None]
+    size = np.sqrt((x**2).sum(axis=0))
+    if len(x) < len(size) or not size.all() or np.linalg.cond(x / size) ** 2 > _WORST:
+        return np.full(len(size), np.nan)
+    triangle = np.linalg.qr(x / size, mode="r")
+    return np.asarray(np.sqrt((np.linalg.inv(triangle) ** 2).sum(axis=1)) / size)

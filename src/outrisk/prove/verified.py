@@ -15,22 +15,22 @@ _REFUSED, _LEFT = 300, 0.95  # data sets that are ruled out one by one; share of
 
 
 class Verifier:
-    """Computes outputs again whose constraints are wider than their numbers; exact: as far as it came, all were.
-
-    Not those of variables that the programme leaves open. Without a programme it takes every data set.
+    """Computes outputs again whose constraints are wider than their numbers; exact: as far as it came, all were, and
+    none has variables that the programme leaves open. Without a programme it takes every data set.
     """
 
     def __init__(self, of: Programme | None) -> None:
         self.of = of
         self.refused, self.work = 0, np.inf
-        wide = [] if of is None else [one for one in of.released if not _is_linear(one.parts)]
-        told = set() if of is None else set(np.flatnonzero((of.codes >= 0).all(axis=0)).tolist())
-        self.outputs = [one for one in wide if all(variables(block) <= told for block in one.blocks)]
+        released = () if of is None else of.released
+        told = set() if of is None else set(np.flatnonzero((of.codes[: of.n_counts] >= 0).all(axis=0)).tolist())
+        here = [one for one in released if all(variables(block) <= told for block in one.blocks)]
+        self.outputs = [one for one in here if not _is_linear(one.parts)]
         self.active = (
             bool(self.outputs) and of is not None and of.sizes.sum() <= _PEOPLE and of.n_columns == of.n_counts
         )
-        whole = of is None or not of.shortened
-        self.exact = (self.active or not wide) and whole and len(self.outputs) == len(wide)
+        whole = len(here) == len(released) and not (of is not None and of.shortened)
+        self.exact = whole and (self.active or not self.outputs)
 
     def refuses(self, solver: Solver, x: Array) -> bool:
         """Whether the counts are no data set that fits; then the solver does not find them again."""

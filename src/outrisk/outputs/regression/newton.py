@@ -90,20 +90,19 @@ class Newton:
         """
         K, sandwich = self._n_coefficients, self.sandwich
         says = self.release.says(low, high, K, self.centred)
+        own = says.standard_errors
         if sandwich is not None:
             says = replace(says, standard_errors=np.tile([-np.inf, np.inf], (K, 1)))
             if sandwich.clusters:
                 return says
             says = replace(says, robust=lambda n: sandwich.covariance.factor(n, None, K)[0])
-        return replace(says, errors=lambda n: self._errors(low, high, self._df(None, n)[0]))
+        return replace(says, errors=lambda n: self._errors(own, low, high, self._df(None, n)[0]))
 
-    def _errors(self, low: Array, high: Array, df: float) -> Array:
-        """What numbers between `low` and `high` (k,) say of the standard errors (K, 2), of whatever estimator; limits,
-        of so many degrees of freedom, narrow them.
+    def _errors(self, errors: Array, low: Array, high: Array, df: float) -> Array:
+        """What is said of standard errors (K, 2), as limits between `low` and `high` (k,) of so many degrees of freedom
+        narrow it.
         """
-        K = self._n_coefficients
-        errors = self.release.says(low, high, K, self.centred).standard_errors
-        of_limits = self.release.of_limits(low, high, K, df)
+        of_limits = self.release.of_limits(low, high, self._n_coefficients, df)
         return np.stack([np.fmax(errors[:, 0], of_limits[:, 0]), np.fmin(errors[:, 1], of_limits[:, 1])], axis=1)
 
     def told(self, low: Array, high: Array) -> ModelSays:
@@ -127,7 +126,7 @@ class Newton:
         says = self.release.says(low, high, K, self.centred)
         ranges = [
             says.coefficients,
-            self._errors(low, high, float(fit.df)),
+            self._errors(says.standard_errors, low, high, float(fit.df)),
             *(getattr(says, name)[None] for name in _SINGLE),
         ]
         values, jacobian = (
