@@ -39,8 +39,8 @@ class Programme:
     column of records is, -1 for a variable that the column leaves open. origin, number (rows,): the output of each
     constraint, and which of its numbers it comes from (-1: none). released: all outputs, of which those `shortened` are
     without some numbers (see `Released.proving`). left_out: outputs of which numbers are not among the constraints,
-    with the reason. integer: columns up to which counts are taken as whole in
-    the programme, not only in what follows from it.
+    with the reason. integer: columns up to which counts are taken as whole in the programme, not only in what follows
+    from it.
     """
 
     codebook: Codebook
