@@ -60,7 +60,7 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "swaps.NUMERIC", "swaps.TRIED", "swaps.AIMED", "shaped.GROUPS", "shaped.CELLS", "shaped.TURNS", "schedule.STILL",
     "moves.SWEEPS", "moves.SEEN", "moves.TIMES",
     "resolved.BACK", "resolved.COARSE", "resolved.MOST", "resolved.RECORDS", "resolved.ROUNDS", "resolved.STEP",
-    "resolved.WIDEST", "resolved.LOST", "resolved.PULLS", "resolved.UNMET", "resolved.UNTOLD", "resolved.AGAIN",
+    "resolved.WIDEST", "resolved.PULLS", "resolved.UNMET", "resolved.UNTOLD", "resolved.AGAIN",
     "calibrated.FROM_ENDS", "calibrated.MET",
     # regressions alone: steps and what ends them; how far one may go; how many changes are drawn
     "tilted.STEPS", "tilted.INNER", "tilted.WAIT", "tilted.GAIN", "tilted.HASTE", "tilted.FAR", "tilted.BACK",

@@ -184,7 +184,6 @@ def test_odds_ratios_may_change_by_half_a_digit_in_their_own_units():
     ("lefts", "mets", "tried", "taken"),
     [
         ([2.0], [], [None], 0),  # the first estimates do
-        ([200.0], [], [None], 0),  # nothing will do
         ([9.0, 4.0], [9.0], [None, 1.0], 1),  # the second do
         ([9.0] * 4, [5.0, 1.2], [None, 1.0], 1),  # the second are good enough
         ([9.0] * 4, [5.0, 3.0, 4.0, 3.5], [None, 1.0, 0.1, 0.01], 1),  # the best of all
@@ -201,6 +200,17 @@ def test_of_several_estimates_the_best_are_taken(monkeypatch, lefts, mets, tried
         return found[len(seen) - 1], lefts[len(seen) - 1] * numbers
 
     monkeypatch.setattr(resolving, "_estimated", estimated)
+    monkeypatch.setattr(Pool, "in_other_units", True)
     monkeypatch.setattr(Pool, "met", lambda self: (None, False, next(scores) * numbers))
     assert resolving._best_estimated(problem, data_of(1).codes) is found[taken]
     assert seen == tried
+    monkeypatch.setattr(Pool, "in_other_units", False)
+    seen.clear()
+    assert resolving._best_estimated(problem, data_of(1).codes) is found[0] and seen == [None]
+
+
+def test_coefficients_in_other_units_are_odds_ratios():
+    data = data_of(1)
+    assert not Pool.of(problem_of(data), data.codes).in_other_units
+    fit = {"kind": "logit", "formula": FORMULA, "event": 1, "exponentiate": True, "decimals": 2}
+    assert Pool.of(problem_of(data, tables=[fit, *TABLES]), data.codes).in_other_units

@@ -183,7 +183,7 @@ class Pool:
         weights, free, left = self.met()
         if self.problem.n_records <= TUNING.anew:
             return weights
-        if self.pull is None and left > MET * int(self.problem.known.sum()):
+        if self.pull is None and left > MET * int(self.problem.known.sum()) and self.in_other_units:
             other = replace(self, pull=1.0)
             if other.missed(other.met()[0]) < other.missed(weights):
                 return other.calibrated()
@@ -273,7 +273,8 @@ class Pool:
         """
         found, left = self._in_steps(weights, free, firmly, close)
         few, many = self.problem.n_records <= TUNING.anew, self._many or self._n_held > MOST_HELD
-        if left > BADLY and not few and not many:
+        astray = free and self.pull is None  # where careful steps lead, held to half digits in other units
+        if left > BADLY and not few and not many and not astray:
             other, _ = self._in_steps(weights, free, firmly, close, careful=True)
             found = other if self._left(other, free) < left else found
         return found
@@ -466,6 +467,17 @@ class Pool:
         rows = seen.through(jacobian[use]).astype(precision, copy=False)
         found.append((rows, missing[use], half[use], np.zeros(use.sum()), firm[use]))
         return found, rests
+
+    @property
+    def in_other_units(self) -> bool:
+        """Whether half of what some coefficient may be is not half a digit."""
+        models = [
+            (part, which) for part, _, which, _ in self.problem.slices if isinstance(part, ModelPart) and part.estimates
+        ]
+        return not all(
+            np.allclose(self._half_of(part, which), self.problem.tolerance[which][: part.model.n_score], rtol=0.01)
+            for part, which in models
+        )
 
     def _half_of(self, part: ModelPart, which: slice) -> Array:
         """Half of what coefficients b may be (K,): of b, where exp(b) is printed, and as limits narrow it; half a digit

@@ -42,8 +42,10 @@ RECORDS = 20_000  # of the pool, at most
 ROUNDS, STEP = 5, 0.5  # of least squares; half digits, or sampling errors if these are less, to see what a move does
 UNTOLD, AGAIN = 0.1, 3  # mean square that weights miss, from which they tell nothing; estimates then taken in turn
 PULLS = (1.0, 0.1, 0.01)  # how much coefficients are drawn to where they are, in other estimates that are tried
-UNMET, LOST = 5.0, 100.0  # mean square that numbers miss with estimates, up to which, and beyond which, no others are
-# tried (what came near had up to 4, "probabilities and odds" 9 to 75, "robust errors" of 300 and 1,500 at least 170)
+UNMET = (
+    5.0  # mean square that numbers miss with estimates, up to which no others are tried (what came near had up to 4,
+)
+# "probabilities and odds" 9 to 75)
 BACK = 0.3  # weight of the middle of its digits, for what nothing else says
 _Kept = WeakKeyDictionary[Problem, Problem | None]  # None: itself, which would keep it for ever
 _FOUND, _TOLD = _Kept(), _Kept()
@@ -118,13 +120,15 @@ def resolved(problem: Problem, draw: Draw) -> Problem:
 
 
 def _best_estimated(problem: Problem, codes: Codes) -> Problem:
-    """The problem at the first estimates, if little is missed with them, or far too much; or at those of which a pool
-    that is calibrated misses least.
+    """The problem at the first estimates, if little is missed with them or no coefficient is printed in other units; or
+    at those of which a pool that is calibrated misses least.
     """
     tried, numbers = list[tuple[float, Problem]](), int(problem.known.sum())
     for pull in (None, *PULLS):
         found, left = _estimated(problem, codes, pull)
-        if (pull in (None, 1.0) and left <= UNMET * numbers) or (pull is None and left > LOST * numbers):
+        if pull in (None, 1.0) and left <= UNMET * numbers:
+            return found
+        if pull is None and not Pool.of(found, codes).in_other_units:
             return found
         _, _, left = Pool.of(found, codes).met()
         tried.append((left if np.isfinite(left) else np.inf, found))
