@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 from outrisk.codebook import Codebook, Variable
+from outrisk.evolve import calibrated
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
+from outrisk.evolve.start import from_released
 from outrisk.microdata import Microdata
-from outrisk.outputs import CoxEntry, Frequencies, release
+from outrisk.outputs import CoxEntry, Frequencies, RegressionEntry, release
 
 CODEBOOK = Codebook(
     (
@@ -72,3 +74,16 @@ def test_a_run_gives_the_same_bytes_again():
         return [generation.codes.copy() for _, generation in zip(range(10), found, strict=False)][-1]
 
     assert np.array_equal(ten(), ten())
+
+
+def test_hazard_ratios_beside_odds_ratios_are_calibrated(monkeypatch):
+    """However much is missed: a Cox model, whose scores are no sums over records, has no coefficients in other units."""
+    monkeypatch.setattr(calibrated, "MET", 0.0)
+    odds = {"formula": "died ~ arm + age", "event": 1, "exponentiate": True, "decimals": 1}
+    (logit,) = RegressionEntry(kind="logit", **odds).build(CODEBOOK, 2)
+    data = patients(1_500)
+    for outputs, other in (([TABLE, cox()], False), ([TABLE, cox(), logit], True)):
+        problem = Problem(CODEBOOK, 1_500, tuple(release(output, data) for output in outputs)).searched
+        pool = calibrated.Pool.of(problem, from_released(problem)(1_500, np.random.default_rng(0)))
+        assert pool.in_other_units == other
+        assert np.isfinite(pool.calibrated()).all()

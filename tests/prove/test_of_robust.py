@@ -153,6 +153,21 @@ def test_a_table_that_is_left_out_makes_claims_not_sharp():
     assert certain_values(programme(WIDE, released[:1], 12, known, ["ill"]), "ill").sharp
 
 
+def test_a_clustered_output_that_is_left_out_has_that_reason_alone():
+    data = Microdata(WIDE, np.random.default_rng(1).integers(0, 3, (30, 6)).astype(np.uint16) % [3, 3, 3, 2, 3, 3])
+    some, by_job = Release(("coefficients", "standard_errors"), 4), Covariance("CR1", "job")
+    released = [
+        release(Regression(WIDE, name, "ols", formula, some, covariance=by_job), data)
+        for name, formula in (("narrow", "pay ~ area"), ("wide", "pay ~ area + age + w"))
+    ]
+    known = {"area": data.codes[:, 0].astype(np.int64)}
+    of = programme(WIDE, released, 30, known, ["pay"], most_columns=100)
+    assert of.left_out == {
+        "narrow": "coefficients are used, standard errors by clusters are not",
+        "wide": "its variables make too many kinds of records",
+    }
+
+
 def test_beyond_forty_people_robust_errors_are_named_as_left_out():
     data, target, one = released_of(MODELS[2], Covariance("HC1"), PARTS, 4, 41, 1)
     known = {name: data.codes[:, WIDE.index(name)].astype(np.int64) for name in ("area", "age")}

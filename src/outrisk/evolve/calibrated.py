@@ -183,10 +183,15 @@ class Pool:
         weights, free, left = self.met()
         if self.problem.n_records <= TUNING.anew:
             return weights
-        if self.pull is None and left > MET * int(self.problem.known.sum()) and self.in_other_units:
-            other = replace(self, pull=1.0)
-            if other.missed(other.met()[0]) < other.missed(weights):
-                return other.calibrated()
+        if left > MET * int(self.problem.known.sum()) and self.in_other_units:
+            pool = replace(self, pull=1.0)
+            other, let_go, less = pool.met()
+            if less < pool._left(weights, True):
+                return pool._closest(other, let_go)
+        return self._closest(weights, free)
+
+    def _closest(self, weights: Array, free: bool) -> Array:
+        """These weights, or others from there that come closer to digits that are coarse, or standard errors."""
         asked = self.asked(weights, True, np.float32, free)
         found = [weights, *self._closer(weights, asked, free)]
         if asked.coarse(asked.spread(weights)):
@@ -215,10 +220,6 @@ class Pool:
             return []
         other = self._near(weights, free, firmly, CLOSE)
         return [other] if self._left(other, free) < LESS * asked.left(spread) else []
-
-    def missed(self, weights: Array) -> float:
-        """Sum of squares of what all numbers miss at these weights, as coefficients may change, too."""
-        return self._left(weights, True)
 
     def _left(self, weights: Array, free: bool) -> float:
         """Sum of squares of what all numbers miss at these weights."""
@@ -273,8 +274,10 @@ class Pool:
         """
         found, left = self._in_steps(weights, free, firmly, close)
         few, many = self.problem.n_records <= TUNING.anew, self._many or self._n_held > MOST_HELD
-        astray = free and self.pull is None  # where careful steps lead, held to half digits in other units
-        if left > BADLY and not few and not many and not astray:
+        held = (
+            not free or self.pull is not None
+        )  # let go by half digits, careful steps lead astray (census at 2 decimals)
+        if left > BADLY and held and not few and not many:
             other, _ = self._in_steps(weights, free, firmly, close, careful=True)
             found = other if self._left(other, free) < left else found
         return found
@@ -471,12 +474,10 @@ class Pool:
     @property
     def in_other_units(self) -> bool:
         """Whether half of what some coefficient may be is not half a digit."""
-        models = [
-            (part, which) for part, _, which, _ in self.problem.slices if isinstance(part, ModelPart) and part.estimates
-        ]
         return not all(
             np.allclose(self._half_of(part, which), self.problem.tolerance[which][: part.model.n_score], rtol=0.01)
-            for part, which in models
+            for part, _, which, _ in self.problem.slices
+            if isinstance(part, ModelPart)
         )
 
     def _half_of(self, part: ModelPart, which: slice) -> Array:
@@ -485,6 +486,7 @@ class Pool:
         """
         half, K = self.problem.tolerance[which], part.model.n_score
         says = part.map.says(self.problem.low[which] - half, self.problem.high[which] + half)
-        assert says is not None
+        if says is None or not K:  # of correlations and Cox models, whose scores are no sums over records
+            return half[:K]
         found = (says.coefficients[:, 1] - says.coefficients[:, 0]) / 2.0
         return np.where(np.isfinite(found) & (found > 0.0), found, half[:K])

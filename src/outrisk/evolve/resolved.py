@@ -42,10 +42,8 @@ RECORDS = 20_000  # of the pool, at most
 ROUNDS, STEP = 5, 0.5  # of least squares; half digits, or sampling errors if these are less, to see what a move does
 UNTOLD, AGAIN = 0.1, 3  # mean square that weights miss, from which they tell nothing; estimates then taken in turn
 PULLS = (1.0, 0.1, 0.01)  # how much coefficients are drawn to where they are, in other estimates that are tried
-UNMET = (
-    5.0  # mean square that numbers miss with estimates, up to which no others are tried (what came near had up to 4,
-)
-# "probabilities and odds" 9 to 75)
+UNMET = 5.0  # mean square that numbers miss with estimates, up to which no others are tried (up to 4 where runs came
+# near by them; "probabilities and odds" 9 to 75)
 BACK = 0.3  # weight of the middle of its digits, for what nothing else says
 _Kept = WeakKeyDictionary[Problem, Problem | None]  # None: itself, which would keep it for ever
 _FOUND, _TOLD = _Kept(), _Kept()

@@ -134,7 +134,7 @@ def programme(
     unknown = tuple(name for name in codebook.names if name in names and name not in known)
     built = _build(codebook, kept, n_records, known, sorted(names & set(known)), unknown, rules, left_out)
     shortened = [one.name for one, whole in zip(released, published, strict=True) if len(one.low) < len(whole.low)]
-    for name in shortened:
+    for name in (one.name for one in kept if one.name in shortened):
         more = left_out.get(name, "coefficients are used")
         left_out[name] = f"{more}, standard errors by clusters are not"
     return replace(built, released=tuple(released), shortened=tuple(shortened))

@@ -6,7 +6,7 @@ import numpy as np
 
 from outrisk.microdata import Microdata
 from outrisk.problem.blocks import Array, variables
-from outrisk.problem.released import ModelPart, TallyPart
+from outrisk.problem.released import ModelPart, Released, TallyPart
 from outrisk.prove.programme import Programme
 from outrisk.prove.solver import Solver
 
@@ -20,16 +20,15 @@ class Verifier:
     """
 
     def __init__(self, of: Programme | None) -> None:
-        self.of = of
+        self.of, self.outputs, self.active, self.exact = of, list[Released](), False, True
         self.refused, self.work = 0, np.inf
-        released = () if of is None else of.released
-        told = set() if of is None else set(np.flatnonzero((of.codes[: of.n_counts] >= 0).all(axis=0)).tolist())
-        here = [one for one in released if all(variables(block) <= told for block in one.blocks)]
+        if of is None:
+            return
+        told = set(np.flatnonzero((of.codes[: of.n_counts] >= 0).all(axis=0)).tolist())
+        here = [one for one in of.released if all(variables(block) <= told for block in one.blocks)]
         self.outputs = [one for one in here if not _is_linear(one.parts)]
-        self.active = (
-            bool(self.outputs) and of is not None and of.sizes.sum() <= _PEOPLE and of.n_columns == of.n_counts
-        )
-        whole = len(here) == len(released) and not (of is not None and of.shortened)
+        self.active = bool(self.outputs) and of.sizes.sum() <= _PEOPLE and of.n_columns == of.n_counts
+        whole = len(here) == len(of.released) and not of.shortened
         self.exact = whole and (self.active or not self.outputs)
 
     def refuses(self, solver: Solver, x: Array) -> bool:
