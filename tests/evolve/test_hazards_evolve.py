@@ -77,7 +77,7 @@ def test_a_run_gives_the_same_bytes_again():
 
 
 def test_hazard_ratios_beside_odds_ratios_are_calibrated(monkeypatch):
-    """However much is missed: a Cox model, whose scores are no sums over records, has no coefficients in other units."""
+    """A Cox model, whose scores are no sums over records, has no coefficients in other units."""
     monkeypatch.setattr(calibrated, "MET", 0.0)
     odds = {"formula": "died ~ arm + age", "event": 1, "exponentiate": True, "decimals": 1}
     (logit,) = RegressionEntry(kind="logit", **odds).build(CODEBOOK, 2)
