@@ -37,6 +37,7 @@ from outrisk.evolve.settings import preset
 from outrisk.load import load_study_data
 from outrisk.microdata import Microdata, from_frame, infer_codebook
 from outrisk.outputs import release
+from outrisk.outputs.conditions.derived import derived_in
 from outrisk.records.provenance import peak_memory_mb
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -193,6 +194,16 @@ PROBABILITIES = [
     {"kind": "logit", "formula": "LTILL ~ AGE + C(SEX) + C(MSTATUS)", "event": 1, "exponentiate": True, "decimals": 2,
      "release": ["coefficients", "confidence_limits", "p_values", "n"]},
 ]  # fmt: skip
+BANDS = [
+    {"kind": "univariate", "variables": ["BAND", "SEX", "MSTATUS"]},
+    {"kind": "magnitudes", "value": "AGE", "by": ["LTILL"], "statistics": ["mean", "sd", "count"], "decimals": 1},
+    {"kind": "frequencies", "by": ["BAND", "LTILL"], "show": "row_percentages"},
+    {"kind": "frequencies", "by": ["BAND", "TENURE"], "show": "row_percentages", "where": "SEX == 2"},
+    {"kind": "frequencies", "by": ["BAND", "ETHGROUP"]},
+    {"kind": "logit", "formula": "LTILL ~ AGE + C(SEX)", "event": 1, "release": [*WITH_ERRORS, "n"], "decimals": 3},
+    {"kind": "logit", "formula": "TENURE ~ C(BAND) + C(SEX)", "event": 1, "decimals": 2,
+     "exponentiate": True, "release": ["coefficients", "confidence_limits", "p_values", "n"]},
+]  # fmt: skip
 BY_SURVEY = [
     *WEIGHTED,
     {"kind": "logit", "formula": "DPHY ~ C(AGE) + C(SEX) + C(OWN_RENT)", "event": 1, "weight": "PWGTP",
@@ -261,13 +272,16 @@ def many():
     return [*tables, *fits, *sums]
 
 
-def problem_of(frame, entries, codebook=None):
-    """What is asked: the released outputs of these records, and their codebook, by default as they are."""
+def problem_of(frame, entries, codebook=None, derive=None):
+    """What is asked: the released outputs of these records, and their codebook, by default as they are; and what is
+    derived in them.
+    """
     codebook = codebook or infer_codebook(frame.reset_index(drop=True))[0]
     data = from_frame(frame.reset_index(drop=True), codebook)
     adapter = TypeAdapter(OutputEntry)
     outputs = [o for at, entry in enumerate(entries, 1) for o in adapter.validate_python(entry).build(codebook, at)]
-    return Problem(codebook, len(data), tuple(release(output, data) for output in outputs))
+    rules = tuple(ways[0].mask for ways in derived_in(codebook, derive or {}).values())
+    return Problem(codebook, len(data), tuple(release(output, data) for output in outputs), rules)
 
 
 def census(folder, n, entries):
@@ -275,6 +289,14 @@ def census(folder, n, entries):
     frame = frame[frame["YEAR"] == 2019].drop(columns="YEAR")
     frame["ETHGROUP"] = frame["ETHGROUP"].replace({5: 4, 6: 5, 7: 6})  # 32 people had 5
     return problem_of(frame if n is None else frame.sample(n, random_state=1), entries)
+
+
+def banded(folder, n, entries):
+    """People of the census with an age band beside their age, which follows from it."""
+    frame = pd.read_csv(folder / CENSUS)
+    frame = frame[frame["YEAR"] == 2019].drop(columns="YEAR").sample(n, replace=n > 25_000, random_state=1)
+    frame["ETHGROUP"] = frame["ETHGROUP"].replace({5: 4, 6: 5, 7: 6})
+    return problem_of(frame.assign(BAND=frame["AGE"] // 20), entries, derive={"BAND": "AGE // 20"})
 
 
 def adults(folder, n, names):
@@ -443,6 +465,7 @@ RELEASES = {
         f"probabilities and odds of {n:,}": partial(census, n=n, entries=PROBABILITIES)
         for n in (300, 1_500, 8_000, 25_000)
     },
+    **{f"age bands of {n:,}": partial(banded, n=n, entries=BANDS) for n in (300, 1_500, 8_000, 25_000, 200_000)},
     **{f"a survey's logit of {n:,}": partial(survey, n=n, entries=BY_SURVEY) for n in (400, 3_000, 8_000, 100_000)},
     "census 2,000": partial(census, n=2_000, entries=EVERYDAY),
     "census 3,000": partial(census, n=3_000, entries=EVERYDAY),

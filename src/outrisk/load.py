@@ -17,6 +17,8 @@ from outrisk.config import DataSection, Study
 from outrisk.errors import ConfigError, DataError, ExpressionError
 from outrisk.expressions import Expression, read_expression
 from outrisk.microdata import FEW, Microdata, from_frame, infer_codebook, typed, unlisted
+from outrisk.outputs.conditions.derived import derived_in
+from outrisk.outputs.conditions.rules import Rule
 from outrisk.propose.inferred import infer
 from outrisk.tabular import read_table
 from outrisk.tabular.recoded import with_gaps, with_years
@@ -49,6 +51,24 @@ def load_study_data(study: Study) -> StudyData:
     if file.holdout:
         missing["holdout"] = file.holdout.missing_values
     return encode_frames(frames, codebook, missing, named_by(study))
+
+
+def public_rules(study: Study, *records: Microdata | None) -> tuple[Rule, ...]:
+    """What is known of all records: the rules of a study, and what its derived columns follow from, where they do so in
+    all of these records (an age band may come from ages that the codebook rounds).
+    """
+    there = [each for each in records if each is not None]
+    section, found, apart = study.file.data, study.rules(there[0].codebook), list[str]()
+    for name, ways in derived_in(there[0].codebook, section.derive, section.missing_values).items() if section else ():
+        fits = [rule for rule in ways if not any(rule.broken(each) for each in there)]
+        found = (*found, *fits[:1])
+        apart += [] if fits else [name]
+    if apart:
+        _LOG.warning(
+            "%s: not what the codebook's values of other variables give; taken as a variable of its own",
+            ", ".join(apart),
+        )
+    return found
 
 
 def encode_frames(

@@ -23,7 +23,7 @@ from outrisk.assess.look.not_printed import tables_of
 from outrisk.codebook import Codebook
 from outrisk.config import Study, read_study
 from outrisk.errors import ConfigError
-from outrisk.load import load_study_data
+from outrisk.load import load_study_data, public_rules
 from outrisk.microdata import Microdata
 from outrisk.outputs import release
 from outrisk.problem.blocks import Mask
@@ -191,7 +191,7 @@ def prove_study(
 def _values(study: Study, data: Microdata, asked: Asked) -> Proof:
     file, codebook, started = study.file, data.codebook, time.perf_counter()
     check_register(study, codebook)
-    rules = [rule.mask for rule in study.rules(codebook)]
+    rules = [rule.mask for rule in public_rules(study, data)]
     known, some = asked.people(len(data), file.register_.share)
     outputs, given = study.outputs(codebook), study.given(codebook)
     numbers = {output.name: given.get(output.name) or release(output, data) for output in outputs}

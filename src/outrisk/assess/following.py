@@ -25,6 +25,7 @@ from outrisk.evolve.settings import Settings
 from outrisk.microdata import Codes, Microdata
 from outrisk.outputs.base import Output, release
 from outrisk.problem.blocks import Mask
+from outrisk.problem.determined import determined, whole
 from outrisk.records.provenance import seed_of
 from outrisk.risk.coding.bands import Bands
 from outrisk.risk.coding.classes import combined_code
@@ -235,7 +236,9 @@ def _chosen(flagged: Sequence[_Class], tried: Sequence[_Class], hits: Sequence[_
 
 
 def _changed(question: Question, chosen: Sequence[_Class], rng: np.random.Generator) -> tuple[Microdata, list[int]]:
-    """The records with another value of the target for each class, drawn as they occur elsewhere; these as compared."""
+    """The records with another value of the target for each class, drawn as they occur elsewhere, and of what follows
+    from it; these as compared.
+    """
     codebook = question.original.codebook
     at = codebook.index(question.target)
     codes, band = question.original.codes.copy(), np.arange(codebook.sizes[at])
@@ -251,7 +254,8 @@ def _changed(question: Question, chosen: Sequence[_Class], rng: np.random.Genera
         chosen_value = int(rng.choice(len(others), p=others / others.sum()))
         codes[each.rows, at] = chosen_value
         new.append(int(band[chosen_value]))
-    return Microdata(codebook, codes), new
+    follow = [one for one in determined(question.rules, codebook.sizes) if one.variable != at]
+    return Microdata(codebook, whole(codes, follow)), new
 
 
 def _claimed(question: Question, each: _Class, value: int, runs: Sequence[Microdata]) -> bool:

@@ -56,7 +56,7 @@ from outrisk.errors import ConfigError, RiskError
 from outrisk.evolve.ahead import compile_ahead
 from outrisk.evolve.schedule import tightens
 from outrisk.evolve.settings import LocalSearchSettings
-from outrisk.load import StudyData
+from outrisk.load import StudyData, public_rules
 from outrisk.microdata import Microdata, write_table
 from outrisk.outputs.base import Output, release
 from outrisk.problem.refit import Refit
@@ -547,7 +547,7 @@ def assessment_of(study: Study, data: StudyData) -> Assessment:
         settings=file.evolve.settings(),
         runs={level: file.study.runs_at(level) for level in sorted(file.study.folds)},
         seed=file.evolve.seed,
-        rules=tuple(rule.mask for rule in study.rules(codebook)),
+        rules=tuple(rule.mask for rule in public_rules(study, data.original, data.holdout)),
         suite=_suite(study),
         given=study.given(codebook),
         n_earlier=len(study.outputs_of_earlier(codebook)),

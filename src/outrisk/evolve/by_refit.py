@@ -36,7 +36,7 @@ class ByRefit:
 
 def by_refit(problem: Problem, candidate: Candidate) -> ByRefit:
     """Refit all outputs on a candidate."""
-    refits = refit_all(problem.released, problem.codebook, candidate.codes)
+    refits = refit_all(problem.released, problem.codebook, problem.whole(candidate.codes))
     numbers = np.concatenate([refit.numbers for refit in refits])
     far = np.concatenate([refit.released.distance(refit.numbers) for refit in refits])
     linear = linearise(problem, candidate.codes, candidate.totals, "precision")

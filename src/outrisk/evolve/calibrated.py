@@ -26,6 +26,7 @@ from outrisk.evolve.estimated import FASTER, LEAP, SLOWER, estimated, short
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.redrawn import drawn_anew
 from outrisk.evolve.statistics import of_p_values
+from outrisk.evolve.ties import agreeing
 from outrisk.evolve.tilted import FELT, INSIDE, Around, asked_at, taken_of, tilted
 from outrisk.evolve.told_counts import tables_of
 from outrisk.evolve.tuning import TUNING
@@ -127,6 +128,7 @@ def pool_of(
         asked = asked.some(asked.telling(pool.start, asked.spread(pool.start)))
         weights, _ = nearest(asked, pool.start, loose)
         codes = drawn_anew(pool.codes, weights, table, len(pool.codes), problem.codebook.sizes, rng)
+        codes = agreeing(problem, codes, rng)
         codes = codes[_may_be(problem, codes)]
         cell = level_in(joint_over(table.variables, problem.codebook.sizes), codes)
         people = table.counts.ravel() / np.maximum(np.bincount(cell, minlength=table.counts.size), 1)

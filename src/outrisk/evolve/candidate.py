@@ -58,12 +58,12 @@ class Candidate:
 
 def draw_candidate(problem: Problem, draw: Draw, rng: np.random.Generator) -> Candidate:
     """A candidate as drawn; records that break a rule are drawn again. EvolveError if some still do in the end."""
-    codes = draw(problem.n_records, rng)
+    codes = problem.whole(draw(problem.n_records, rng))
     rows = np.flatnonzero(breaks_rule(problem.rules, codes))
     for _ in range(_REDRAWS):
         if not len(rows):
             return Candidate(codes, problem.totals(codes))
-        codes[rows] = draw(len(rows), rng)
+        codes[rows] = problem.whole(draw(len(rows), rng))
         rows = rows[breaks_rule(problem.rules, codes[rows])]
     raise EvolveError(
         f"{len(rows):,} of {problem.n_records:,} records still break a rule after being drawn {_REDRAWS} times: "

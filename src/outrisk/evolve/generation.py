@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.number_errors import Errors
 from outrisk.evolve.state import State
+from outrisk.problem.determined import Determined, whole
 
 Stop = Literal["", "matched", "near", "budget", "stalled"]
 
@@ -21,6 +22,7 @@ class Generation:
     """State after a generation: the best candidate (do not change it), its errors, why the run stops if it does.
 
     state: what another search can go on from, asked for before the next generation is; None where there is none.
+    determined: variables of its records that follow from others.
     near: whether a refit has had all numbers of this data set at their digits or within 1 % of their sampling error.
     """
 
@@ -32,8 +34,9 @@ class Generation:
     stop: Stop
     state: Callable[[], State] | None = None
     near: bool = False
+    determined: tuple[Determined, ...] = ()
 
     @property
     def codes(self) -> NDArray[np.uint16]:
         """A copy of the best candidate's codes, shape (n_records, n_variables)."""
-        return self.best.codes.astype(np.uint16)
+        return whole(self.best.codes.astype(np.uint16), self.determined)

@@ -61,8 +61,8 @@ class _Evolution:
     def __init__(
         self, problem: Problem, settings: GeneticSettings, rng: np.random.Generator, state: State | None
     ) -> None:
-        self.problem, self.settings, self.rng = problem, settings, rng
-        self.toolbox = make_toolbox(problem, settings, rng)
+        self.problem, self.settings, self.rng = problem.tied, settings, rng
+        self.toolbox = make_toolbox(self.problem, settings, rng)
         self.rngs = rng.spawn(settings.population // 2)  # one a pair, so that pairs may breed in any order
         self.population: list[Candidate] = [] if state else self.toolbox.population(n=settings.population)
         self.spare: list[Candidate] = []
@@ -145,7 +145,7 @@ def step(
 def make_toolbox(problem: Problem, settings: GeneticSettings, rng: np.random.Generator) -> base.Toolbox:
     """The operators, registered in a DEAP toolbox."""
     toolbox = base.Toolbox()
-    toolbox.register("candidate", draw_candidate, problem, STARTS[settings.start](problem), rng)
+    toolbox.register("candidate", draw_candidate, problem, STARTS[settings.start](problem.free), rng)
     toolbox.register("population", tools.initRepeat, list, toolbox.candidate)
     toolbox.register(
         "linearise",

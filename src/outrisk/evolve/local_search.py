@@ -37,6 +37,7 @@ from outrisk.evolve.settled_shares import aiming, open_shares, settled_to_agree,
 from outrisk.evolve.start import STARTS, from_released
 from outrisk.evolve.state import State, restore, state_of
 from outrisk.evolve.subset_shares import agreed_in_subsets, shares_of_subsets
+from outrisk.evolve.ties import agreeing
 from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array
 from outrisk.problem.released import ModelPart
@@ -66,10 +67,11 @@ class _Search:
         self.sizes: list[Array] = []
         self.candidate = state.candidate if state else self._drawn()
         self.spare = deepcopy(self.candidate)
-        self.schedule = Schedule(problem, settings)
+        searched = problem.tied
+        self.schedule = Schedule(searched, settings)
         self.standstill, self.nearest = Standstill(), Nearest()
-        self.settled = Settled(problem)
-        self.closing: Closing = closing_of(problem)
+        self.settled = Settled(searched)
+        self.closing: Closing = closing_of(searched)
         if state:
             restore(self, state)
         self.problem = self._aimed(problem)
@@ -117,22 +119,26 @@ class _Search:
         """A start, the first one or `again`; and how large the groups of shares are to be, of tables alone several of
         which are of shares, and of percentages of subsets.
         """
-        problem, self.sizes = self.problem, []
+        problem, self.sizes = self.problem.free, []
         told = self.settings.start in ("released", "calibrated")
         if told and not problem.sums and open_shares(problem) > 1:
             problem, self.sizes = settled_to_agree(problem, self.rng)
         drawn = draw_candidate(problem, STARTS[self.settings.start](problem), self.rng)
-        agreed = problem if self.sizes else self.problem
+        agreed = problem if self.sizes else self.problem.free
         if not told:
             return drawn
         of_subsets, codes = agreed_in_subsets(agreed, drawn.codes, self.rng, again)
         if of_subsets:
-            self.sizes = [*(self.sizes or open_shares(self.problem) * [np.zeros(0)]), *of_subsets]
-        return drawn if codes is drawn.codes else Candidate(codes, problem.totals(codes))
+            self.sizes = [*(self.sizes or open_shares(agreed) * [np.zeros(0)]), *of_subsets]
+        if codes is drawn.codes:
+            return drawn
+        codes = agreeing(problem, codes, self.rng)
+        return Candidate(codes, problem.totals(codes))
 
     def _aimed(self, problem: Problem) -> Problem:
-        """The problem with groups of shares that are to be as large as drawn."""
-        return aiming(problem, [*shares_of_all(problem), *shares_of_subsets(problem)], self.sizes)
+        """What is searched: the problem with groups of shares that are to be as large as drawn."""
+        problem = problem.free
+        return aiming(problem, [*shares_of_all(problem), *shares_of_subsets(problem)], self.sizes).tied
 
     @property
     def _stands(self) -> bool:

@@ -15,6 +15,7 @@ from outrisk.evolve.compiled.plan import build_plan, kinds_of
 from outrisk.evolve.compiled.sums import information_of, totals_of
 from outrisk.problem.blocks import Array, Mask, Tally
 from outrisk.problem.counts import counts_alone, made_of_counts
+from outrisk.problem.determined import Determined, tied, whole
 from outrisk.problem.influence import ModelRecords, records_of_model, records_of_tally
 from outrisk.problem.released import ROUNDING, ModelPart, Part, Released, TallyPart
 from outrisk.problem.sampling import sampling_errors
@@ -27,6 +28,7 @@ class Problem:
     """Codebook, number of records, released outputs, and rules: combinations of values that no record may have.
 
     kinds_a_record: how many kinds of records there may be for each record in a model that still gets a table of them.
+    determined: variables that stand in no output, as others tell them (see `tied`); `untied`: the problem before that.
     """
 
     codebook: Codebook
@@ -34,6 +36,8 @@ class Problem:
     released: tuple[Released, ...]
     rules: tuple[Mask, ...] = ()
     kinds_a_record: int = 12
+    determined: tuple[Determined, ...] = ()
+    untied: Problem | None = None
 
     def __post_init__(self) -> None:
         if self.n_records < 1:
@@ -59,6 +63,31 @@ class Problem:
         """None: itself, which would keep it for ever."""
         found = tuple(output.searched for output in self.released)
         return None if found == self.released else replace(self, released=found)
+
+    @property
+    def tied(self) -> Problem:
+        """The same problem as a search takes it: what outputs say of variables that rules tell from others they say of
+        these, which alone change. A start draws the former, too, as tables have them.
+        """
+        return self._tied or self
+
+    @cached_property
+    def _tied(self) -> Problem | None:
+        if self.untied is not None or not self.rules:
+            return None
+        released, rules, determined = tied(self.released, self.rules, self.codebook.sizes)
+        if not determined:
+            return None
+        return replace(self, released=released, rules=rules, determined=determined, untied=self)
+
+    @property
+    def free(self) -> Problem:
+        """The same problem as a start takes it, with those variables as variables of their own."""
+        return self.untied or self
+
+    def whole(self, codes: Codes) -> Codes:
+        """Records (n, variables) with the values of the determined variables that follow from the others."""
+        return whole(codes, self.tied.determined)
 
     @cached_property
     def counts(self) -> Problem | None:

@@ -56,8 +56,8 @@ def search(problem: Problem, settings: LocalSearchSettings, rng: np.random.Gener
     Distances are by turns in typical changes, where there is a slope, which models need, and in half last digits, where
     all numbers weigh alike and few data sets are left: neither is best for all pages of statistics.
     """
+    draw, problem = STARTS[settings.start](problem), problem.tied
     exact = Exact(problem)
-    draw = STARTS[settings.start](problem)
     best: tuple[Candidate, Errors] | None = None
     chains = min(CHAINS[exact.modelled], settings.generations)
     for number in range(chains + 1):

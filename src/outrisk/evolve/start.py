@@ -17,6 +17,7 @@ from outrisk.evolve.order_statistics import with_quantiles
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settled_shares import open_shares, settled
 from outrisk.evolve.shaped import Shape, shapes
+from outrisk.evolve.ties import agreeing
 from outrisk.evolve.told_counts import Table, tables_of
 from outrisk.problem.blocks import Array, Model, joint_over, level_in
 from outrisk.problem.released import ModelPart
@@ -41,7 +42,11 @@ class Link:
 
 def uniform(problem: Problem) -> Draw:
     """Every level of every variable equally likely, variables and records independent."""
-    return partial(_independent, problem.codebook.sizes)
+    return partial(_agreeing, problem, partial(_independent, problem.codebook.sizes))
+
+
+def _agreeing(problem: Problem, draw: Draw, n: int, rng: np.random.Generator) -> Codes:
+    return agreeing(problem, draw(n, rng), rng)
 
 
 def _independent(sizes: Sequence[int], n: int, rng: np.random.Generator) -> Codes:
@@ -59,7 +64,7 @@ def univariate(problem: Problem) -> Draw:
     for table in tables_of(settled(problem, np.random.default_rng(0))):  # of one variable, none is left to chance
         if len(table.variables) == 1:
             chances[table.variables[0]] = table.counts / table.counts.sum()
-    return partial(_by_chance, [np.cumsum(chance) for chance in chances])
+    return partial(_agreeing, problem, partial(_by_chance, [np.cumsum(chance) for chance in chances]))
 
 
 def _by_chance(steps: Sequence[Array], n: int, rng: np.random.Generator) -> Codes:
@@ -89,9 +94,9 @@ def _exactly(problem: Problem, draw: Draw, n: int, rng: np.random.Generator) -> 
     best = draw(n, rng)
     if n != problem.n_records:
         return best
-    best = _with_quantiles(problem, best, draw, rng)
-    with_moments(problem, best, rng)
-    return best
+    best = _with_quantiles(problem.tied, best, draw, rng)
+    with_moments(problem.tied, best, rng)
+    return problem.whole(best)
 
 
 def _with_quantiles(problem: Problem, best: Codes, draw: Draw, rng: np.random.Generator) -> Codes:
@@ -121,25 +126,27 @@ def _from_tables(problem: Problem, pairs: bool = False) -> Draw:
     order = links(tables, sizes, pairs)
     shaped = list(shapes(problem, tables, lambda: _along(order, sizes, problem.n_records, np.random.default_rng(0))))
     counted |= {each.variable for each in shaped}
-    return partial(_in_turn, order, shaped, list(_responses(problem, counted)), sizes)
+    return partial(_in_turn, problem, order, shaped, list(_responses(problem, counted)))
 
 
 def _in_turn(
+    problem: Problem,
     order: list[Link],
     shaped: list[Shape],
     responses: list[tuple[Model, NDArray[np.int64]]],
-    sizes: Sequence[int],
     n: int,
     rng: np.random.Generator,
 ) -> Codes:
+    sizes = problem.codebook.sizes
     codes = _along(order, sizes, n, rng)
     for shape in shaped:
         group = _drawn(codes, shape.given, shape.chances, sizes, rng)
         first, last = shape.edges[group], shape.edges[group + 1]
         codes[:, shape.variable] = first + ((last - first) * rng.random(n)).astype(np.int64)
+    codes = agreeing(problem, codes, rng)
     for model, levels in responses:
         _respond(model, levels, codes, rng)
-    return codes
+    return problem.whole(codes)
 
 
 def _responses(problem: Problem, counted: set[int]) -> Iterator[tuple[Model, NDArray[np.int64]]]:

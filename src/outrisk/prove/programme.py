@@ -21,6 +21,7 @@ from scipy import sparse
 from outrisk.codebook import Codebook
 from outrisk.errors import ProveError
 from outrisk.problem.blocks import Array, Mask, variables
+from outrisk.problem.determined import determined
 from outrisk.problem.released import ROUNDING, Released, TallyPart
 from outrisk.prove.constraints import Codes, Columns, Rows, Seen, level_of
 from outrisk.prove.of_models import NOT_LINEAR, constrain_model
@@ -112,7 +113,7 @@ def programme(
     alone.
     """
     published, released = released, [one.proving for one in released]
-    known, most_columns = dict(known or {}), most_columns or MOST_COLUMNS
+    known, most_columns = _and_determined(codebook, known or {}, rules, wanted), most_columns or MOST_COLUMNS
     left_out: dict[str, str] = {}
     used = {codebook.index(name) for name in wanted}
     kept: list[Released] = []
@@ -138,6 +139,22 @@ def programme(
         more = left_out.get(name, "coefficients are used")
         left_out[name] = f"{more}, standard errors by clusters are not"
     return replace(built, released=tuple(released), shortened=tuple(shortened))
+
+
+def _and_determined(
+    codebook: Codebook, known: Mapping[str, Codes], rules: Sequence[Mask], wanted: Sequence[str]
+) -> dict[str, Codes]:
+    """Codes (m,) of what is known of everybody, and of what that says of other variables by rules, but those wanted."""
+    found, names = dict(known), codebook.names
+    for one in determined(rules, codebook.sizes):
+        name, of = names[one.variable], [names[j] for j in one.of.variables]
+        if name not in (*known, *wanted) and set(of) <= set(known):
+            codes = np.zeros((len(known[of[0]]), len(names)), np.int64)
+            codes[:, list(one.of.variables)] = np.column_stack([known[each] for each in of])
+            code = one.code[level_of(one.of, codes)]
+            if (code >= 0).all():
+                found[name] = code
+    return found
 
 
 def _named(released: Released) -> set[int]:

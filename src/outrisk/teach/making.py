@@ -17,6 +17,7 @@ from outrisk import __version__
 from outrisk.codebook import Codebook, codebook_to_dict
 from outrisk.config import Study
 from outrisk.errors import ConfigError
+from outrisk.load import public_rules
 from outrisk.microdata import Microdata
 from outrisk.outputs import release
 from outrisk.outputs.conflicts import conflicts
@@ -156,7 +157,8 @@ def prepare(
         raise ConfigError(
             f"{study.path}: 'records' is missing; add how many the results rest on (--records, in Python records=)"
         )
-    settings, rules = file.evolve.settings(), study.rules(codebook)
+    settings = file.evolve.settings()
+    rules = study.rules(codebook) if original is None else public_rules(study, original)
     course = Course(codebook, released, n_records, rules, settings, file.evolve.seed, copies, original is not None)
     _ = marked_codebook(codebook), course.problem.searched.plan  # their faults show here
     if original is None:
