@@ -11,6 +11,8 @@ import numpy as np
 from outrisk.evolve.compiled.climb import _penalty
 from outrisk.evolve.compiled.layout import (
     BARE,
+    CLOCK,
+    CLUSTERS,
     EXTRA_AT,
     EXTRAS,
     FIRST,
@@ -59,6 +61,10 @@ def _see(code, b, seen):
             _mark(code, code[code[b + TERM_AT] + TERM * m], seen)
         for m in range(code[b + EXTRAS]):
             _mark(code, code[code[b + EXTRA_AT] + TERM * m], seen)
+        if code[b + CLOCK] >= 0:
+            _mark(code, code[code[b + CLOCK]], seen)
+        if code[b + CLUSTERS] >= 0:
+            _mark(code, code[b + CLUSTERS], seen)
 
 
 @jit
