@@ -32,7 +32,7 @@ ALLOWED = {
     "reconstruct": {*BASE, "problem", "prove", "reconstruct"},
     "prove": {*BASE, "microdata", "problem", "prove"},
     "config": {*BASE, "expressions", "appetite", "microdata", "problem", "outputs", "evolve", "readers", "tabular"},
-    "load": {*BASE, "expressions", "microdata", "config", "datasets", "propose", "tabular"},
+    "load": {*BASE, "expressions", "microdata", "problem", "outputs", "config", "datasets", "propose", "tabular"},
     "assess": {
         *BASE,
         "appetite",
@@ -61,6 +61,7 @@ ALLOWED = {
         "evolve",
         "records",
         "config",
+        "load",
         "tabular",
         "teach",
         "whole_files",

@@ -310,13 +310,15 @@ def _important(output: Output, importance: float) -> Output:
 class Study:
     """A study file with the place it was read from; `trust`: whether code of the study's own may be run.
 
-    earlier: studies whose outputs are already released; theirs come before its own, under their names.
+    earlier: studies whose outputs are already released; theirs come before its own, under their names. within: which of
+    the records of the study that they were released before its outputs are of ('' for all).
     """
 
     file: StudyFile
     path: Path
     trust: bool = False
     earlier: tuple[Study, ...] = ()
+    within: str = ""
 
     @property
     def folder(self) -> Path:
@@ -427,7 +429,7 @@ class Study:
         """
         self.refuse_code()
         built = [
-            (entry, entry.build(codebook, position))
+            (entry, self._of_subset(entry).build(codebook, position))
             for position, written in enumerate(self.file.outputs, start=1)
             for entry in resolve(written, codebook, position, self.folder)
         ]
@@ -442,6 +444,12 @@ class Study:
             for entry, outputs in built
             if entry.values is not None or not given
         ]
+
+    def _of_subset(self, entry: OutputEntry) -> OutputEntry:
+        if not self.within:
+            return entry
+        where = f"({self.within}) and ({entry.where})" if entry.where else self.within
+        return entry.model_copy(update={"where": where})
 
     def rules(self, codebook: Codebook) -> tuple[Rule, ...]:
         """The plausibility rules."""
@@ -560,7 +568,7 @@ def study_of(document: object, path: Path, trust: bool = False) -> Study:
     blank = _blank(document, "")
     if blank:
         raise ConfigError(f"{path}: [{blank}] is still {_BLANK}: it could not be known; fill it in, or take it out")
-    study = Study(file, path, trust, _earlier(file, path, trust))
+    study = Study(file, path, trust, tuple(_beside(file, path, each) for each in _earlier(file, path, trust)))
     study.refuse_code()
     return study
 
@@ -580,6 +588,18 @@ def _earlier(file: StudyFile, path: Path, trust: bool) -> tuple[Study, ...]:
             found[known] = study_of(document, place, trust)
             waiting += [place.parent / str(name) for name in (before if isinstance(before, list) else [])]
     return tuple(found.values())
+
+
+def _beside(file: StudyFile, path: Path, earlier: Study) -> Study:
+    """An earlier study, of some of the records where it has `where` and the same source as a study that has none."""
+    one, other = file.data, earlier.file.data
+    if one is None or other is None or one.where or not other.where:
+        return earlier
+    here, there = (
+        (each.path and (place.parent / each.path).resolve(), each.package, each.dataset, each.options)
+        for place, each in ((path, one), (earlier.path, other))
+    )
+    return replace(earlier, within=other.where) if here == there else earlier
 
 
 def read_codebook(path: Path) -> Codebook:

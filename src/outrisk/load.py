@@ -4,26 +4,40 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from outrisk import datasets
-from outrisk.codebook import Codebook
+from outrisk.codebook import Codebook, Variable
 from outrisk.config import DataSection, Study
-from outrisk.errors import ConfigError, DataError, ExpressionError
+from outrisk.errors import ConfigError, DataError, ExpressionError, OutRiskError
 from outrisk.expressions import Expression, read_expression
 from outrisk.microdata import FEW, Microdata, from_frame, infer_codebook, typed, unlisted
+from outrisk.outputs.base import joint_for, release, support_frame
 from outrisk.outputs.conditions.derived import derived_in
-from outrisk.outputs.conditions.rules import Rule
+from outrisk.outputs.conditions.rules import Rule, rules_that_fit
+from outrisk.problem.blocks import variables
 from outrisk.propose.inferred import infer
 from outrisk.tabular import read_table
 from outrisk.tabular.recoded import with_gaps, with_years
 
 _LOG = logging.getLogger("outrisk")
+
+
+@dataclass(frozen=True, eq=False)
+class Earlier:
+    """A study whose outputs are already released: its codebook, its records if it has data of its own, and the
+    variables that its outputs use.
+    """
+
+    study: Study
+    codebook: Codebook
+    records: Microdata | None
+    used: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +47,7 @@ class StudyData:
     original: Microdata
     holdout: Microdata | None
     guesses: dict[str, str]
+    earlier: tuple[Earlier, ...] = ()
 
 
 def load_study_data(study: Study) -> StudyData:
@@ -50,25 +65,56 @@ def load_study_data(study: Study) -> StudyData:
     missing = {"data": file.data.missing_values}
     if file.holdout:
         missing["holdout"] = file.holdout.missing_values
-    return encode_frames(frames, codebook, missing, named_by(study))
+    return encode_frames(frames, codebook, missing, named_by(study), study)
+
+
+def _earlier_of(study: Study) -> Iterator[Earlier]:
+    """What is already released, but for what is of the same session."""
+    for each in study.earlier:
+        if each.path == study.path:
+            continue
+        try:
+            if each.file.data is not None:
+                records = load_study_data(replace(each, within="")).original
+                codebook, given = records.codebook, each.given(records.codebook)
+                released = [given.get(output.name) or release(output, records) for output in each.outputs(codebook)]
+            else:
+                named = each.codebook()
+                assert named is not None  # a study without data names one
+                records, codebook, released = None, named, each.released(named)
+        except OutRiskError as error:
+            raise ConfigError(f"{each.path}, already released: {error}") from None
+        used = {codebook.names[j] for one in released for block in one.blocks for j in variables(block)}
+        yield Earlier(each, codebook, records, tuple(name for name in codebook.names if name in used))
 
 
 def public_rules(study: Study, *records: Microdata | None) -> tuple[Rule, ...]:
     """What is known of all records: the rules of a study, and what its derived columns follow from, where they do so in
-    all of these records (an age band may come from ages that the codebook rounds).
+    all of these records (an age band may come from ages that the codebook rounds); and those of studies already
+    released that hold here.
     """
     there = [each for each in records if each is not None]
-    section, found, apart = study.file.data, study.rules(there[0].codebook), list[str]()
-    for name, ways in derived_in(there[0].codebook, section.derive, section.missing_values).items() if section else ():
-        fits = [rule for rule in ways if not any(rule.broken(each) for each in there)]
-        found = (*found, *fits[:1])
-        apart += [] if fits else [name]
+    codebook, apart = there[0].codebook, list[str]()
+    found = list(study.rules(codebook))
+    for each in (study, *study.earlier):
+        section = each.file.data
+        derived = derived_in(codebook, section.derive, section.missing_values) if section else {}
+        for name, ways in derived.items():
+            fits = [rule for rule in ways if _holds(rule, there)]
+            found += fits[:1]
+            apart += [] if fits else [name]
+    for each in study.earlier:
+        found += [rule for rule in rules_that_fit(codebook, each.file.rules) if _holds(rule, there)]
     if apart:
         _LOG.warning(
             "%s: not what the codebook's values of other variables give; taken as a variable of its own",
-            ", ".join(apart),
+            ", ".join(dict.fromkeys(apart)),
         )
-    return found
+    return tuple(found)
+
+
+def _holds(rule: Rule, records: Sequence[Microdata]) -> bool:
+    return not any(rule.broken(each) for each in records)
 
 
 def encode_frames(
@@ -76,11 +122,13 @@ def encode_frames(
     codebook: Codebook | None,
     missing_values: Mapping[str, Sequence[str]],
     named: str = "",
+    study: Study | None = None,
 ) -> StudyData:
     """Encode the records of 'data' and, where there is one, 'holdout'; without a codebook it is inferred from both.
 
     It is written beside the results and counts as public: columns that tell of single people stay out of it, unless
-    the text `named` has their names (see `propose.inferred.infer`).
+    the text `named` has their names (see `propose.inferred.infer`). What is released before a `study` and uses other
+    variables has them as it describes them.
     """
     guesses: dict[str, str] = {}
     if codebook is None:
@@ -94,8 +142,51 @@ def encode_frames(
                 "'outrisk init' writes one that points at nobody",
                 ", ".join(inferred.left_out),
             )
+    earlier = tuple(_earlier_of(study)) if study is not None else ()
+    for each in earlier:
+        further = [_for_all(each, name, codebook) for name in each.used if name not in codebook]
+        codebook = Codebook((*codebook.variables, *further))
+        frames = {
+            what: _with_columns(frame, each, codebook, missing_values[what], what) for what, frame in frames.items()
+        }
     found = {name: from_frame(frame, codebook, missing_values[name], name) for name, frame in frames.items()}
-    return StudyData(found["data"], found.get("holdout"), guesses)
+    return StudyData(found["data"], found.get("holdout"), guesses, earlier)
+
+
+def _for_all(earlier: Earlier, name: str, codebook: Codebook) -> Variable:
+    """A variable of an earlier study; a whole number that it derives from numbers of this codebook has all values that
+    these can give, as it may have had some of the people alone.
+    """
+    variable, section = earlier.codebook[name], earlier.study.file.data
+    if section is None or name not in section.derive or variable.kind != "integer":
+        return variable
+    text = section.derive[name]
+    of = sorted(set(read_expression(text).columns.values()))
+    if not all(each in codebook and codebook[each].numeric for each in of):
+        return variable
+    frame = support_frame(codebook, joint_for(codebook, of, name))
+    found = pd.to_numeric(pd.Series(read_expression(text).evaluate(frame), index=frame.index)).dropna()
+    return replace(variable, values=tuple(sorted({*variable.values, *found[found % 1 == 0].astype(int).tolist()})))
+
+
+def _with_columns(
+    frame: pd.DataFrame, earlier: Earlier, codebook: Codebook, missing_values: Sequence[str], source: str
+) -> pd.DataFrame:
+    """Records with the columns that an earlier study uses, derived as it derives them where there are none."""
+    section = earlier.study.file.data
+    derive = section.derive if section else {}
+    for name in earlier.used:
+        if name in frame.columns:
+            continue
+        if name not in derive:
+            raise ConfigError(
+                f"{earlier.study.path}: what is already released does not fit: its outputs are on '{name}', and "
+                f"[{source}] has no such column; add it there"
+            )
+        readable = typed(frame, codebook, missing_values)
+        column = _evaluate(readable, derive[name], f"{earlier.study.path}: derive {name}", codebook, missing_values)
+        frame = frame.assign(**{name: column.astype("int64") if column.dtype == bool else column})
+    return frame
 
 
 def named_by(study: Study) -> str:

@@ -126,7 +126,7 @@ def test_what_a_new_output_adds_to_those_already_released(place):
         ({"data": {"path": "fewer.csv"}}, "it is of 100 records, and here there are 120: other people"),
         ({"data": {"path": "others.csv"}}, "records differ in age, ill: other people"),
         ({"outputs": [{"kind": "frequencies", "by": ["wealth", "ill"]}], "data": {"path": "rich.csv"},
-          "codebook": "rich.yaml"}, "does not fit new.yaml"),
+          "codebook": "rich.yaml"}, "on 'wealth', and [data] has no such column"),
     ],
 )  # fmt: skip
 def test_a_release_of_other_people_or_variables_is_refused(place, capsys, changes, said):

@@ -198,7 +198,7 @@ def study_of_session(
     if objects:
         earlier = _already_out_here(study, document, objects, data, exact, decimals)
         study, named = replace(study, earlier=(*study.earlier, earlier)), f"{named}{named_by(earlier)}"
-    return study, encode_frames(frames, codebook, dict.fromkeys(frames, MISSING_VALUES), named)
+    return study, encode_frames(frames, codebook, dict.fromkeys(frames, MISSING_VALUES), named, study)
 
 
 def _already_out_here(

@@ -592,8 +592,10 @@ def _inputs(study: Study, data: StudyData) -> list[Input]:
         here = str(each.file.model_dump(include={"outputs"})) if each.path == study.path else ""  # of the session
         digest = hashlib.sha256(here.encode()).hexdigest() if here else file_digest(each.path)
         inputs.append(Input("released", study.seen(each.path), digest))
-    if study.file.codebook:
-        inputs.append(Input("codebook", study.file.codebook, file_digest(study.folder / study.file.codebook)))
+    for each in (study, *study.earlier):
+        if each.file.codebook:
+            path = each.folder / each.file.codebook
+            inputs.append(Input("codebook", study.seen(path), file_digest(path)))
     for each in (study, *study.earlier):
         files = {"values": each.files_of_values, "function": each.files_of_functions}
         inputs += [Input(what, study.seen(path), file_digest(path)) for what, paths in files.items() for path in paths]

@@ -1,76 +1,85 @@
-"""Whether outputs that are already released are of the same variables and the same people as those that are new."""
+"""Whether outputs that are already released are of the same people, and the same values, as those that are new."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
 from outrisk.config import Study
-from outrisk.errors import ConfigError
-from outrisk.load import StudyData, load_study_data
+from outrisk.errors import ConfigError, OutRiskError
+from outrisk.load import Earlier, StudyData
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import release
-from outrisk.problem.blocks import variables
+from outrisk.outputs.base import Subset, release
 
 
 def check_earlier(study: Study, data: StudyData) -> None:
-    """ConfigError, naming the study and what does not fit, where an earlier one is of other variables or other people.
+    """ConfigError, naming the study and what does not fit, where an earlier one is of other values or other people.
 
     What counts are the variables that its outputs use. People are compared where the earlier study has data: how many
-    they are, and how often each combination of these variables occurs.
+    they are, and how often each combination of these variables occurs. It may be of some of the people here (see
+    `Study.within`), and its codebook may lack values that nobody of these has; then its numbers must be the same here.
     """
-    for earlier in study.earlier:
-        if earlier.path == study.path:  # of the same session, and so of these records
-            continue
-        if earlier.file.data is not None:
-            _compare(study, data.original, earlier, load_study_data(earlier).original)
-        elif earlier.file.records not in (None, len(data.original)):
-            raise _unlike(
-                study, earlier, f"it is of {earlier.file.records:,} records, and here there are {len(data.original):,}"
-            )
+    for earlier in data.earlier:
+        if earlier.records is not None:
+            for why in _unlike(data.original, earlier, earlier.records):
+                raise _error(study, earlier, why)
+        elif earlier.study.file.records not in (None, len(data.original)):
+            n = earlier.study.file.records
+            raise _error(study, earlier, f"it is of {n:,} records, and here there are {len(data.original):,}")
 
 
-def _compare(study: Study, new: Microdata, earlier: Study, old: Microdata) -> None:
-    for name in _used(earlier, old):
-        if name not in new.codebook.names:
-            known = ", ".join(new.codebook.names[:8])
-            raise _unlike(study, earlier, f"its outputs are on '{name}', which is no variable here ({known})")
-        one, other = old.codebook[name].labels, new.codebook[name].labels
-        if one != other:
-            strange = next(iter(sorted(set(one) ^ set(other))), "in another order")
-            raise _unlike(study, earlier, f"the values of '{name}' are not the same in both codebooks ({strange})")
-    if len(old) != len(new):
-        raise _unlike(study, earlier, f"it is of {len(old):,} records, and here there are {len(new):,}: other people")
-    names = _used(earlier, old)
-    apart = _apart(old, new, names)
+def _unlike(new: Microdata, earlier: Earlier, old: Microdata) -> Iterator[str]:
+    """What does not fit, in words."""
+    codebook, where, columns = new.codebook, earlier.study.within, list[np.ndarray]()
+    for name in earlier.used:
+        one, other = old.codebook[name].labels, codebook[name].labels
+        here, there = set(other), set(one)
+        strange = [label for label in one if label not in here]
+        if strange or one != [label for label in other if label in there]:
+            strange = strange or ["in another order"]
+            yield f"the values of '{name}' are not the same in both codebooks ({strange[0]})"
+            return
+        columns.append(np.array([other.index(label) for label in one])[old.codes[:, old.codebook.index(name)]])
+    some = new.take(Subset(codebook, where, "data").select(new.frame()).index.to_numpy()) if where else new
+    if len(old) != len(some):
+        of = f"where {where} " if where else ""
+        yield f"it is of {len(old):,} records, and {of}here there are {len(some):,}: other people"
+        return
+    here_too = some.codes[:, [codebook.index(name) for name in earlier.used]]
+    apart = _apart(np.column_stack(columns), here_too) if columns else 0
     if apart:
-        raise _unlike(study, earlier, f"{apart:,} of {len(new):,} records differ in {', '.join(names)}: other people")
+        yield f"{apart:,} of {len(old):,} records differ in {', '.join(earlier.used)}: other people"
+    elif where or any(old.codebook[name] != codebook[name] for name in earlier.used):
+        yield from _other_numbers(new, earlier, old)
 
 
-def _used(earlier: Study, data: Microdata) -> list[str]:
-    """The variables of the earlier outputs."""
-    names = data.codebook.names
-    found = {
-        names[at]
-        for output in earlier.outputs(data.codebook)
-        for block in release(output, data).blocks
-        for at in variables(block)
-    }
-    return [name for name in names if name in found]
-
-
-def _apart(old: Microdata, new: Microdata, names: Sequence[str]) -> int:
-    """Records without a counterpart of the same values in the other data, whatever the order."""
-    columns = [data.codes[:, [data.codebook.index(name) for name in names]].astype(np.int64) for data in (old, new)]
-    cells, place = np.unique(np.vstack(columns), axis=0, return_inverse=True)
-    side = np.repeat([1, -1], [len(old), len(new)])
+def _apart(one: np.ndarray, other: np.ndarray) -> int:
+    """Records without a counterpart of the same values among the others, whatever the order."""
+    cells, place = np.unique(np.vstack([one, other]), axis=0, return_inverse=True)
+    side = np.repeat([1, -1], [len(one), len(other)])
     gap = np.bincount(place.reshape(-1), weights=side, minlength=len(cells))
     return int(np.abs(gap).sum() / 2)
 
 
-def _unlike(study: Study, earlier: Study, why: str) -> ConfigError:
+def _other_numbers(new: Microdata, earlier: Earlier, old: Microdata) -> Iterator[str]:
+    """Where an output has another number here than it was released with."""
+    try:
+        there = earlier.study.outputs(old.codebook)
+        for was, now in zip(there, earlier.study.outputs(new.codebook), strict=True):
+            one, other = release(was, old), release(now, new)
+            places = {label: at for at, label in enumerate(other.labels)}
+            for at, label in enumerate(one.labels):
+                same = places.get(label)
+                if same is None or not (one.low[at] == other.low[same] and one.high[at] == other.high[same]):
+                    yield f"'{label}' of '{was.name}' is another number with the values of this codebook"
+                    return
+    except OutRiskError as error:
+        yield str(error)
+
+
+def _error(study: Study, earlier: Earlier, why: str) -> ConfigError:
     return ConfigError(
-        f"{earlier.path}: what is already released does not fit {study.path.name}: {why}; assess together what is of "
-        "the same variables and people"
+        f"{earlier.study.path}: what is already released does not fit {study.path.name}: {why}; assess together what "
+        "is of the same values and people"
     )

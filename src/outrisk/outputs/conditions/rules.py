@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -99,6 +100,15 @@ def read_rules(codebook: Codebook, texts: Sequence[str]) -> tuple[Rule, ...]:
             clash = rest
     names = " and ".join(f"{rule.position} ({rule.text})" for rule in clash)
     raise OutputError(f"[rules] no combination of values keeps {names}; relax one")
+
+
+def rules_that_fit(codebook: Codebook, texts: Sequence[str]) -> list[Rule]:
+    """Those of the rules of another study that are of variables and values of this codebook."""
+    found = list[Rule]()
+    for position, text in enumerate(texts, start=1):
+        with suppress(OutputError):
+            found.append(Rule(codebook, text, position))
+    return found
 
 
 def _possible(codebook: Codebook, rules: Sequence[Rule]) -> bool:
