@@ -13,11 +13,12 @@ from outrisk.api.studies import studies_at, study_of_session
 from outrisk.assess.contributions.earlier import check_earlier
 from outrisk.assess.look import Found, in_a_sentence, look
 from outrisk.assess.look.unlike_data import with_differences
+from outrisk.assess.look.untied import untied
 from outrisk.assess.study_run import check_roles
 from outrisk.codebook import Codebook
 from outrisk.config import Study, read_study
 from outrisk.errors import ConfigError
-from outrisk.load import StudyData, load_study_data
+from outrisk.load import StudyData, load_study_data, public_rules
 from outrisk.records.schema import Finding
 
 
@@ -100,6 +101,10 @@ def _look(study: Study, data: StudyData, inside: bool) -> tuple[str, list[Found]
     original = data.original
     outputs = study.outputs(original.codebook)
     refits = [released.recompute(original) for released in study.given(original.codebook).values()]
-    found = look(outputs, original, study.file.appetite, study.file.target, inside)
+    rules = [rule.mask for rule in public_rules(study, original, data.holdout)]
+    found = [
+        *look(outputs, original, study.file.appetite, study.file.target, inside),
+        *untied(outputs, original, rules),
+    ]
     findings = with_differences(found, refits, study.file.data.rounded if study.file.data else ())
     return in_a_sentence(findings, len(outputs)), findings

@@ -19,6 +19,8 @@ from outrisk.codebook import Codebook, codebook_to_dict
 from outrisk.config import DataSection
 from outrisk.errors import ConfigError
 from outrisk.load import recoded
+from outrisk.microdata import from_frame
+from outrisk.outputs.conditions.banded import banded_in
 from outrisk.propose.one_column import Rules
 from outrisk.propose.proposal import Ask, Proposal, Wishes, propose, rare_levels
 from outrisk.risk.coding.bands import bands_of
@@ -35,7 +37,7 @@ name: {name}
 
 # The released outputs.{outputs_check}
 outputs:
-{outputs}{example}
+{outputs}{example}{rules}
 # What an intruder may know about a person, and what they want to learn.{roles_check}
 keys: [{keys}]{key_reasons}
 {target}
@@ -57,6 +59,16 @@ _SAID = {
     "merge": "what the codebook does not list counts as this level",
     "known": "records with what the codebook does not list are left out",
 }
+
+
+def _rules_text(rules: Mapping[str, Sequence[str]]) -> str:
+    """The rules of a study, under what they say."""
+    if not rules:
+        return ""
+    lines = ["", "# What everybody knows of every record, so that no synthetic one is otherwise.", "rules:"]
+    for said, those in rules.items():
+        lines += [f"  # CHECK its limits: {said}", *(f"  - {_quote(rule)}" for rule in those)]
+    return "\n".join(lines) + "\n"
 
 
 def _within(codebook: Codebook, target: str) -> str:
@@ -112,10 +124,17 @@ class Starter:
         section = DataSection(path="data frame", **self.proposal.data_section())
         return recoded(self.records, section, self.codebook, "data")
 
+    @cached_property
+    def rules(self) -> dict[str, tuple[str, ...]]:
+        """What everybody knows of columns that are bands of a number, in these records."""
+        found = banded_in(from_frame(self.data, self.codebook))
+        return {f"'{each.name}' is the band of '{each.of}'": each.rules for each in found}
+
     @property
     def told(self) -> list[str]:
         """What a person should see, line by line."""
-        return _told(self.proposal, len(self.records))
+        tied = [f"In all records {said}; rules of the study say so" for said in self.rules]
+        return [*_told(self.proposal, len(self.records)), *tied]
 
     @property
     def codebook_text(self) -> str:
@@ -141,6 +160,7 @@ class Starter:
             outputs="".join(_entry_text(entry) for entry in proposal.outputs),
             outputs_check="" if proposal.given else " CHECK: replace these by what is to be released.",
             example="" if proposal.given else _EXAMPLE.format(first=first, target=target),
+            rules=_rules_text(self.rules),
             roles_check=" CHECK." if guessed or proposal.target_reason != "as you said" else "",
             keys=", ".join(_quote(key) for key in self.keys),
             key_reasons=f"   # {reasons}" if reasons else "",

@@ -33,6 +33,7 @@ from outrisk.assess.look import Found, in_a_sentence, look
 from outrisk.assess.look import differences as differencing
 from outrisk.assess.look.finding import NOBODY, Rows
 from outrisk.assess.look.unlike_data import shown, with_differences
+from outrisk.assess.look.untied import untied
 from outrisk.assess.recurrence import recurring_rows
 from outrisk.assess.run import Job, RunResult, Watcher
 from outrisk.assess.study import Assessment, in_order, plan_jobs
@@ -292,7 +293,11 @@ class StudyRun:
     def findings(self) -> list[Found]:
         """What the outputs say outright."""
         file = self.study.file
-        found = look(self.assessment.outputs, self.assessment.original, file.appetite, file.target)
+        of = self.assessment
+        found = [
+            *look(of.outputs, of.original, file.appetite, file.target),
+            *untied(of.outputs, of.original, of.rules),
+        ]
         return with_differences(found, self.beside_data, file.data.rounded if file.data else ())
 
     @cached_property

@@ -16,7 +16,8 @@ NOBODY: Rows = np.zeros(0, dtype=np.intp)
 NOT_SEEN = "not looked at"
 DIFFERS = "differs from the data"
 NOT_BOUNDED = "not bounded"
-_NO_RULE = (NOT_SEEN, DIFFERS, NOT_BOUNDED)
+UNTIED = "not tied"
+_NO_RULE = (NOT_SEEN, DIFFERS, NOT_BOUNDED, UNTIED)
 SHOWN = 8  # cells of an output that a finding names
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from outrisk.assess.look.contributions import DOMINANCE
-from outrisk.assess.look.finding import Found, everybody_of, people, plural
+from outrisk.assess.look.finding import UNTIED, Found, everybody_of, people, plural
 from outrisk.records.schema import (
     CANNOT_TELL,
     DISCLOSIVE,
@@ -43,7 +43,9 @@ class Facts:
 
 
 def sentence(facts: Facts) -> str:
-    """The verdict with its number; a second sentence where rules of the environment are broken besides."""
+    """The verdict with its number; a second sentence where rules of the environment are broken besides, and a third
+    where everybody knows more than the study says.
+    """
     said = {
         DISCLOSIVE: _disclosive,
         FOUND: _found,
@@ -51,10 +53,16 @@ def sentence(facts: Facts) -> str:
         NOT_FOUND: _not_found,
         CANNOT_TELL: _cannot_tell,
     }[facts.verdict](facts)
-    if not facts.broken:
-        return said
-    rules = ", ".join(dict.fromkeys(finding.rule for finding in facts.broken))
-    return f"{said} The direct look has {plural(len(facts.broken), 'further finding')} ({rules})."
+    if facts.broken:
+        rules = ", ".join(dict.fromkeys(finding.rule for finding in facts.broken))
+        said = f"{said} The direct look has {plural(len(facts.broken), 'further finding')} ({rules})."
+    if untied := _untied(facts):
+        said = f"{said} Risks may read lower than they are: {untied[0].what.partition(':')[0]}."
+    return said
+
+
+def _untied(facts: Facts) -> list[Found]:
+    return [finding for finding in facts.evidence.findings if finding.rule == UNTIED]
 
 
 def _disclosive(facts: Facts) -> str:
@@ -170,6 +178,7 @@ def reasons(facts: Facts) -> Iterator[str]:
             f"{_STANDS[limit.says]} {limit.margin:g}"
         )
     yield from _missed(facts.evidence.missed)
+    yield from (finding.what for finding in _untied(facts))
     for finding in facts.broken:
         yield f"{finding.output} ({finding.rule}): {finding.what}"
 
@@ -200,6 +209,7 @@ def _settle(facts: Facts) -> Iterator[str]:
     evidence = facts.evidence
     if facts.verdict == DISCLOSIVE:
         yield from dict.fromkeys(finding.advice for finding in facts.certain if finding.advice)
+    yield from (finding.advice for finding in _untied(facts))
     if {each.output for each in evidence.missed} - {each.output for each in _contrary(facts)}:
         yield "A longer search would settle what is not reproduced (study file, evolve: patience or generations)."
     if not evidence.levels:

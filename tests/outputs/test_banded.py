@@ -1,0 +1,133 @@
+"""Columns that are bands of a number: found in records, and said by rules that a person may state."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import outrisk
+from outrisk.cli.commands import run
+from outrisk.codebook import Codebook, Variable
+from outrisk.config import read_study
+from outrisk.load import load_study_data, public_rules
+from outrisk.microdata import Microdata, from_frame
+from outrisk.outputs import read_rules
+from outrisk.outputs.conditions.banded import banded_in
+from outrisk.problem.determined import determined
+
+GROUPS = ["0-15", "16-24", "25-44", "45-64", "65+"]
+
+
+def people(n=400, seed=1):
+    rng = np.random.default_rng(seed)
+    age = rng.integers(0, 95, n)
+    groups = pd.cut(age, [-1, 15, 24, 44, 64, 120], labels=GROUPS).astype(str)
+    return pd.DataFrame(
+        {"age": age, "group": groups, "sex": rng.choice(["f", "m"], n), "ill": rng.choice(["0", "1"], n)}
+    )
+
+
+def codebook(missing=False):
+    return Codebook(
+        (
+            Variable("age", "integer", tuple(range(110)), missing=missing),
+            Variable("group", "categorical", tuple(GROUPS), missing=missing),
+            Variable("sex", "categorical", ("f", "m")),
+            Variable("ill", "categorical", ("0", "1")),
+        )
+    )
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_groups_of_ages_and_rules_that_tell_them_from_ages(missing):
+    frame = people()
+    if missing:
+        frame.loc[:9, ["age", "group"]] = np.nan
+    data = from_frame(frame, codebook(missing))
+    (found,) = banded_in(data)
+    assert (found.name, found.of) == ("group", "age")
+    assert found.rules[1] == "group == '16-24' implies age >= 16 and age < 25"
+    assert len(found.rules) == 5 + 2 * missing
+    rules = read_rules(data.codebook, found.rules)
+    assert sum(rule.broken(data) for rule in rules) == 0
+    (one,) = determined([rule.mask for rule in rules], data.codebook.sizes)
+    assert data.codebook.names[one.variable] == "group"
+    expected = [*np.repeat([0, 1, 2, 3, 4], [16, 9, 20, 20, 45]), *([5] if missing else [])]
+    assert one.code.tolist() == expected
+
+
+def test_a_limit_that_nobody_is_at_is_a_round_number():
+    frame = people()
+    frame = frame[~frame["age"].between(58, 66)]
+    frame["group"] = np.where(frame["age"] > 60, "old", "young")
+    book = Codebook((codebook()["age"], Variable("group", "categorical", ("young", "old"))))
+    (found,) = banded_in(from_frame(frame, book))
+    assert found.rules == ("group == 'young' implies age < 60", "group == 'old' implies age >= 60")
+
+
+def shifted(frame):
+    return frame.assign(group=frame["group"].where(frame.index != frame["age"].idxmax(), "0-15"))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        shifted,  # one record in another group
+        lambda frame: frame.assign(group=np.where(frame["age"] % 2, "0-15", "16-24")),  # no band
+        lambda frame: frame.assign(group=np.where(frame["age"] == frame["age"].max(), "65+", "0-15")),  # one old person
+        lambda frame: frame.assign(group="65+"),
+        lambda frame: frame.assign(age=frame["group"].map(dict(zip(GROUPS, [5, 20, 30, 50, 70], strict=True)))),
+    ],
+)  # fmt: skip
+def test_what_is_no_band(changed):
+    assert list(banded_in(from_frame(changed(people()), codebook()))) == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000))
+def test_rules_hold_in_the_records_they_come_from(seed):
+    rng = np.random.default_rng(seed)
+    steps = sorted(set(rng.integers(1, 40, rng.integers(1, 6)).tolist()))
+    number = Variable("the number", "numeric", tuple(float(each) for each in np.arange(40) * rng.choice([0.5, 1, 5])))
+    band = Variable("band", "integer", tuple(range(len(steps) + 1)))
+    codes = rng.integers(0, 40, int(rng.integers(5, 200)))
+    data = Microdata(
+        Codebook((number, band)), np.column_stack([codes, np.searchsorted(steps, codes, "right")]).astype(np.uint16)
+    )
+    for found in banded_in(data):
+        rules = read_rules(data.codebook, found.rules)
+        assert sum(rule.broken(data) for rule in rules) == 0 and found.of == "the number"
+        (one,) = determined([rule.mask for rule in rules], data.codebook.sizes)
+        assert (one.code[codes] == data.codes[:, 1]).all()
+
+
+def test_init_says_so_and_a_study_without_is_told(tmp_path, capsys):
+    people().to_csv(tmp_path / "d.csv", index=False)
+    study, told = tmp_path / "d.yaml", ["--keys", "age", "sex", "--target", "ill", "--table", "group,ill"]
+    assert run(["init", str(tmp_path / "d.csv"), *told]) == 0
+    assert "In all records 'group' is the band of 'age'" in capsys.readouterr().out
+    read = read_study(study)
+    data = load_study_data(read).original
+    (one,) = determined([rule.mask for rule in public_rules(read, data)], data.codebook.sizes)
+    assert data.codebook.names[one.variable] == "group"
+    assert run(["check", str(study)]) == 0
+    assert "band of" not in capsys.readouterr().out
+    content = yaml.safe_load(study.read_text())
+    rules = content.pop("rules")
+    study.write_text(yaml.safe_dump(content | {"study": {"runs": 2, "folds": [2]}, "privacy": {"metrics": []}}))
+    assert run(["check", str(study)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "(not tied) In all records 'group' is the band of 'age', and no rule of the study says so" in said
+    assert all(rule in said for rule in rules)
+    assert run(["assess", str(study), "--out", str(tmp_path / "out"), "--quiet"]) == 0
+    assert "Risks may read lower than they are: In all records" in (tmp_path / "out" / "decision.md").read_text()
+
+
+def test_a_band_that_no_output_uses_is_no_matter():
+    frame = people()
+    found = outrisk.check(frame, [{"kind": "frequencies", "by": ["sex", "ill"]}], keys=["age"], target="ill").findings
+    assert "not tied" not in set(found["rule"])
+    found = outrisk.check(frame, [{"kind": "frequencies", "by": ["group", "ill"]}], keys=["age"], target="ill").findings
+    assert "not tied" in set(found["rule"])
