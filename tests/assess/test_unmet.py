@@ -36,7 +36,9 @@ def test_the_worst_run_of_each_number_and_what_cannot_be_first():
 def test_a_longer_search_is_no_advice_for_what_no_data_set_has():
     missed = (SimpleNamespace(output="o"),)
     for reason, said in (("conflict", "no data set has it"), ("stood_still", "A longer search")):
-        evidence = SimpleNamespace(missed=missed, levels=(), unmet=unmet([row("a", 1.0, reason=reason, detail="x")]))
+        evidence = SimpleNamespace(
+            missed=missed, levels=(), findings=(), unmet=unmet([row("a", 1.0, reason=reason, detail="x")])
+        )
         advice = list(settle(SimpleNamespace(evidence=evidence, verdict="not reproduced")))
         assert sum(said in each for each in advice) == 1
         assert any("longer search" in each for each in advice) == (reason != "conflict")
