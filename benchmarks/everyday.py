@@ -280,7 +280,7 @@ def problem_of(frame, entries, codebook=None, derive=None):
     data = from_frame(frame.reset_index(drop=True), codebook)
     adapter = TypeAdapter(OutputEntry)
     outputs = [o for at, entry in enumerate(entries, 1) for o in adapter.validate_python(entry).build(codebook, at)]
-    rules = tuple(ways[0].mask for ways in derived_in(codebook, derive or {}).values())
+    rules = tuple(rule.mask for rule in derived_in(codebook, derive or {}).values())
     return Problem(codebook, len(data), tuple(release(output, data) for output in outputs), rules)
 
 

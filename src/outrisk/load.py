@@ -16,7 +16,7 @@ from outrisk.codebook import Codebook, Variable
 from outrisk.config import DataSection, Study
 from outrisk.errors import ConfigError, DataError, ExpressionError, OutRiskError
 from outrisk.expressions import Expression, read_expression
-from outrisk.microdata import FEW, Microdata, from_frame, infer_codebook, typed, unlisted
+from outrisk.microdata import FEW, Microdata, encode, from_frame, infer_codebook, typed, unlisted
 from outrisk.outputs.base import joint_for, release, support_frame
 from outrisk.outputs.conditions.derived import derived_in
 from outrisk.outputs.conditions.rules import Rule, rules_that_fit
@@ -99,12 +99,11 @@ def public_rules(study: Study, *records: Microdata | None) -> tuple[Rule, ...]:
     for each in (study, *study.earlier):
         section = each.file.data
         derived = derived_in(codebook, section.derive, section.missing_values) if section else {}
-        for name, ways in derived.items():
-            fits = [rule for rule in ways if _holds(rule, there)]
-            found += fits[:1]
-            apart += [] if fits else [name]
+        found += [rule for rule in derived.values() if rule is not None and _holds(rule, there)]
+        apart += [name for name, rule in derived.items() if rule is None or not _holds(rule, there)]
     for each in study.earlier:
-        found += [rule for rule in rules_that_fit(codebook, each.file.rules) if _holds(rule, there)]
+        if not each.within:  # else they were said of some of the people
+            found += [rule for rule in rules_that_fit(codebook, each.file.rules) if _holds(rule, there)]
     if apart:
         _LOG.warning(
             "%s: not what the codebook's values of other variables give; taken as a variable of its own",
@@ -155,7 +154,7 @@ def encode_frames(
 
 def _for_all(earlier: Earlier, name: str, codebook: Codebook) -> Variable:
     """A variable of an earlier study; a whole number that it derives from numbers of this codebook has all values that
-    these can give, as it may have had some of the people alone.
+    these can give, or none where they may be missing, as it may have had some of the people alone.
     """
     variable, section = earlier.codebook[name], earlier.study.file.data
     if section is None or name not in section.derive or variable.kind != "integer":
@@ -166,7 +165,8 @@ def _for_all(earlier: Earlier, name: str, codebook: Codebook) -> Variable:
         return variable
     frame = support_frame(codebook, joint_for(codebook, of, name))
     found = pd.to_numeric(pd.Series(read_expression(text).evaluate(frame), index=frame.index)).dropna()
-    return replace(variable, values=tuple(sorted({*variable.values, *found[found % 1 == 0].astype(int).tolist()})))
+    values = tuple(sorted({*variable.values, *found[found % 1 == 0].astype(int).tolist()}))
+    return replace(variable, values=values, missing=variable.missing or any(codebook[each].missing for each in of))
 
 
 def _with_columns(
@@ -186,6 +186,11 @@ def _with_columns(
         readable = typed(frame, codebook, missing_values)
         column = _evaluate(readable, derive[name], f"{earlier.study.path}: derive {name}", codebook, missing_values)
         frame = frame.assign(**{name: column.astype("int64") if column.dtype == bool else column})
+    try:
+        for name in earlier.used:
+            encode(codebook[name], frame[name], missing_values, source)
+    except DataError as error:
+        raise ConfigError(f"{earlier.study.path}, already released, is of other values: {error}") from None
     return frame
 
 

@@ -131,3 +131,34 @@ def test_a_band_that_no_output_uses_is_no_matter():
     assert "not tied" not in set(found["rule"])
     found = outrisk.check(frame, [{"kind": "frequencies", "by": ["group", "ill"]}], keys=["age"], target="ill").findings
     assert "not tied" in set(found["rule"])
+
+
+@pytest.mark.parametrize(
+    ("levels", "tied"),
+    [(["20s", "30s", "40s", "50s"], True), (["50s", "20s", "30s", "40s"], True), (["20s", "50s", "40s", "30s"], False)],
+)
+def test_a_group_that_nobody_is_in(levels, tied):
+    """It lies beside or between others where these are in order; else a person says of which ages it is."""
+    rng = np.random.default_rng(1)
+    age = rng.integers(20, 50, 200)
+    book = Codebook((Variable("age", "integer", tuple(range(20, 60))), Variable("group", "categorical", tuple(levels))))
+    (found,) = banded_in(from_frame(pd.DataFrame({"age": age, "group": [f"{each // 10}0s" for each in age]}), book))
+    rules = [rule.mask for rule in read_rules(book, found.rules)]
+    assert found.rest == (() if tied else ("50s",))
+    assert len(determined(rules, book.sizes)) == tied
+    if not tied:
+        more = ["group == '40s' implies age >= 40 and age < 50", "group == '50s' implies age >= 50"]
+        rules = [rule.mask for rule in read_rules(book, [*found.rules[:-1], *more])]
+    (one,) = determined(rules, book.sizes)
+    assert [levels[code] for code in one.code[:30]] == [f"{each // 10}0s" for each in range(20, 50)]
+
+
+def test_a_whole_number_that_is_the_first_age_of_its_group():
+    rng = np.random.default_rng(1)
+    age = rng.integers(20, 50, 200)
+    book = Codebook(
+        (Variable("age", "integer", tuple(range(20, 50))), Variable("group", "integer", tuple(range(20, 41))))
+    )
+    (found,) = banded_in(from_frame(pd.DataFrame({"age": age, "group": age // 10 * 10}), book))
+    (one,) = determined([rule.mask for rule in read_rules(book, found.rules)], book.sizes)
+    assert (one.code[np.arange(30)] == np.arange(30) // 10 * 10).all()

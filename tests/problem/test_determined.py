@@ -29,7 +29,7 @@ CODEBOOK = Codebook(
     )
 )
 DERIVE = {"band": "age // 10", "north": "area in ['a', 'b']", "old north": "(band >= 2) and (north == '1')"}
-RULES = tuple(ways[0].mask for ways in derived_in(CODEBOOK, DERIVE).values())
+RULES = tuple(rule.mask for rule in derived_in(CODEBOOK, DERIVE).values())
 ENTRIES = [
     {"kind": "frequencies", "by": ["band", "north", "ill"], "margins": True},
     {"kind": "frequencies", "by": ["band", "ill"], "show": "row_percentages", "where": "north == '1' and age > 4"},

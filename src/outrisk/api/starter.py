@@ -128,7 +128,11 @@ class Starter:
     def rules(self) -> dict[str, tuple[str, ...]]:
         """What everybody knows of columns that are bands of a number, in these records."""
         found = banded_in(from_frame(self.data, self.codebook))
-        return {f"'{each.name}' is the band of '{each.of}'": each.rules for each in found}
+        rest = "; say likewise of which values "
+        return {
+            f"'{each.name}' is the band of '{each.of}'{rest + ', '.join(each.rest) if each.rest else ''}": each.rules
+            for each in found
+        }
 
     @property
     def told(self) -> list[str]:

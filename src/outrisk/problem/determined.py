@@ -23,6 +23,7 @@ from outrisk.problem.blocks import (
     joint_over,
     joints,
     level_in,
+    levels_over,
 )
 from outrisk.problem.released import ModelPart, Part, Released, TallyPart
 
@@ -39,13 +40,15 @@ class Determined:
 
 
 def determined(rules: Sequence[Mask], sizes: Sequence[int]) -> list[Determined]:
-    """The variables that rules leave one value, given others, where one rule or several of the same variables say so;
-    of two that determine each other the one with fewer values, or else the later.
+    """The variables that rules leave one value, given others, where one rule says so or those among the same variables
+    do; of two that determine each other the one with fewer values, or else the later.
     """
     found = dict[int, Determined]()
     for variables in dict.fromkeys(rule.joint.variables for rule in rules):
-        same = [rule for rule in rules if rule.joint.variables == variables]
-        allowed = np.logical_and.reduce([rule.include for rule in same]).reshape([sizes[j] for j in variables])
+        joint = joint_over(variables, sizes)
+        among = [rule for rule in rules if set(rule.joint.variables) <= set(variables)]
+        allowed = np.logical_and.reduce([rule.include[levels_over(rule.joint, joint, sizes)] for rule in among])
+        allowed = allowed.reshape([sizes[j] for j in variables])
         for j in sorted(variables, key=lambda j: (sizes[j], -j)):
             of = tuple(other for other in variables if other != j)
             by_value = np.moveaxis(allowed, variables.index(j), -1).reshape(-1, sizes[j])

@@ -124,7 +124,12 @@ def programme(
             continue
         used |= _named(one)
         kept.append(one)
-    used |= {j for rule in rules for j in rule.joint.variables if {*rule.joint.variables} <= used}
+    given = {codebook.index(name) for name in known}
+    for rule in rules:  # of what outputs have, and what is known
+        with_its = used | {*rule.joint.variables}
+        wider = {codebook.variables[j].name for j in with_its}
+        if with_its - given <= used and _columns(codebook, wider, known, n_records) <= most_columns:
+            used = with_its
     names = {codebook.variables[j].name for j in used}
     if _columns(codebook, names, known, n_records) > most_columns:
         raise ProveError(

@@ -34,13 +34,13 @@ def _unlike(new: Microdata, earlier: Earlier, old: Microdata) -> Iterator[str]:
     codebook, where, columns = new.codebook, earlier.study.within, list[np.ndarray]()
     for name in earlier.used:
         one, other = old.codebook[name].labels, codebook[name].labels
-        here, there = set(other), set(one)
+        here, there = {label: at for at, label in enumerate(other)}, set(one)
         strange = [label for label in one if label not in here]
         if strange or one != [label for label in other if label in there]:
             strange = strange or ["in another order"]
             yield f"the values of '{name}' are not the same in both codebooks ({strange[0]})"
             return
-        columns.append(np.array([other.index(label) for label in one])[old.codes[:, old.codebook.index(name)]])
+        columns.append(np.array([here[label] for label in one])[old.codes[:, old.codebook.index(name)]])
     some = new.take(Subset(codebook, where, "data").select(new.frame()).index.to_numpy()) if where else new
     if len(old) != len(some):
         of = f"where {where} " if where else ""

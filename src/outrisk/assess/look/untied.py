@@ -32,7 +32,8 @@ def untied(outputs: Sequence[Output], original: Microdata, rules: Sequence[Mask]
             )
             more = ", ..." if len(each.rules) > _SHOWN else ""
             said = ", ".join(map(_quoted, each.rules[:_SHOWN]))
-            advice = f"If everybody knows it, add to the study: rules: [{said}{more}]."
+            rest = f", and say likewise of which '{each.of}' {', '.join(each.rest)} are" if each.rest else ""
+            advice = f"If everybody knows it, add to the study: rules: [{said}{more}]{rest}."
             yield Found(UNTIED, False, first, 0, 0, what, "", advice)
 
 
