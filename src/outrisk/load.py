@@ -106,7 +106,7 @@ def public_rules(study: Study, *records: Microdata | None) -> tuple[Rule, ...]:
             found += [rule for rule in rules_that_fit(codebook, each.file.rules) if _holds(rule, there)]
     if apart:
         _LOG.warning(
-            "%s: not what the codebook's values of other variables give; taken as a variable of its own",
+            "%s: does not follow from other variables by the values of the codebook; taken as a variable of its own",
             ", ".join(dict.fromkeys(apart)),
         )
     return tuple(found)

@@ -96,7 +96,7 @@ def test_rules_of_a_study_and_records_that_have_other_values(tmp_path, caplog):
     with caplog.at_level(logging.WARNING, "outrisk"):
         assert [rule.place for rule in public_rules(asked, data, other)] == ["[rules 1]"]
     assert caplog.messages == [
-        "band: not what the codebook's values of other variables give; taken as a variable of its own"
+        "band: does not follow from other variables by the values of the codebook; taken as a variable of its own"
     ]
 
 

@@ -96,7 +96,7 @@ def test_what_several_rules_of_the_same_variables_say_together():
     joint = joint_over((0, 1), (4, 2))
     young = Mask(joint, np.array([level // 2 < 2 or level % 2 == 1 for level in range(8)]))  # 2 and 3 imply 1
     old = Mask(joint, np.array([level // 2 >= 2 or level % 2 == 0 for level in range(8)]))  # 0 and 1 imply 0
-    assert determined([young], (4, 2)) == determined([old], (4, 2)) == []
+    assert determined([young], (4, 2)) == determined([old], (4, 2)) == ()
     assert [each.code.tolist() for each in determined([young, old], (4, 2))] == [[0, 0, 1, 1]]
 
 

@@ -6,13 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.problem.blocks import (
-    MAX_JOINT,
     Array,
     Block,
     Joint,
@@ -27,6 +26,8 @@ from outrisk.problem.blocks import (
 )
 from outrisk.problem.released import ModelPart, Part, Released, TallyPart
 
+LARGEST = 1 << 24  # combinations of the values of variables that a table of others may be told by
+
 
 @dataclass(frozen=True, eq=False)
 class Determined:
@@ -39,15 +40,20 @@ class Determined:
     code: NDArray[np.int64]
 
 
-def determined(rules: Sequence[Mask], sizes: Sequence[int]) -> list[Determined]:
+def determined(rules: Sequence[Mask], sizes: Sequence[int]) -> Sequence[Determined]:
     """The variables that rules leave one value, given others, where one rule says so or those among the same variables
     do; of two that determine each other the one with fewer values, or else the later.
     """
+    return _determined(tuple(rules), tuple(sizes))
+
+
+@lru_cache(maxsize=8)
+def _determined(rules: tuple[Mask, ...], sizes: tuple[int, ...]) -> tuple[Determined, ...]:
     found = dict[int, Determined]()
     for variables in dict.fromkeys(rule.joint.variables for rule in rules):
         joint = joint_over(variables, sizes)
         among = [rule for rule in rules if set(rule.joint.variables) <= set(variables)]
-        allowed = np.logical_and.reduce([rule.include[levels_over(rule.joint, joint, sizes)] for rule in among])
+        allowed = np.logical_and.reduce([_spread(rule, joint, sizes) for rule in among])
         allowed = allowed.reshape([sizes[j] for j in variables])
         for j in sorted(variables, key=lambda j: (sizes[j], -j)):
             of = tuple(other for other in variables if other != j)
@@ -61,7 +67,13 @@ def determined(rules: Sequence[Mask], sizes: Sequence[int]) -> list[Determined]:
                 if all(other is not None and other.variable not in other.of.variables for other in others):
                     found = {other.variable: other for other in others if other is not None} | {j: one}
                     break
-    return list(found.values())
+    return tuple(found.values())
+
+
+def _spread(rule: Mask, joint: Joint, sizes: Sequence[int]) -> NDArray[np.bool_]:
+    """What a rule allows at each level of a joint with its variables."""
+    own = rule.joint.variables == joint.variables
+    return rule.include if own else rule.include[levels_over(rule.joint, joint, sizes)]
 
 
 def _in_terms_of_others(one: Determined, those: Sequence[Determined], sizes: Sequence[int]) -> Determined | None:
@@ -84,18 +96,24 @@ def _told(joint: Joint, those: Sequence[Determined], sizes: Sequence[int]) -> tu
         return joint, np.arange(joint.size)
     names = [v for j in joint.variables for v in (of[j].of.variables if j in of else (j,))]
     other = joint_over(list(dict.fromkeys(names)), sizes)
-    if other.size > MAX_JOINT:
+    if other.size > LARGEST:
         return None
-    codes = np.zeros((other.size, len(sizes)), np.uint16)
-    indices = np.indices([sizes[j] for j in other.variables]).reshape(len(other.variables), -1)
-    for j, code in zip(other.variables, indices, strict=True):
-        codes[:, j] = code
-    may_be = np.ones(other.size, np.bool_)
-    for j, each in of.items():
-        code = each.code[level_in(each.of, codes)]
-        may_be &= code >= 0
-        codes[:, j] = np.maximum(code, 0)
-    return other, np.where(may_be, level_in(joint, codes), -1)
+    level = np.zeros([sizes[j] for j in other.variables], np.int64)
+    may_be = np.ones((1,) * level.ndim, np.bool_)
+    for j, stride in zip(joint.variables, joint.strides, strict=True):
+        code = of[j].code if j in of else np.arange(sizes[j])
+        code = _along(code, of[j].of.variables if j in of else (j,), other.variables, sizes)
+        may_be = may_be & (code >= 0)
+        level += code * stride
+    return other, np.where(may_be, level, -1).ravel()
+
+
+def _along(
+    values: NDArray[np.int64], own: Sequence[int], variables: Sequence[int], sizes: Sequence[int]
+) -> NDArray[np.int64]:
+    """Values at each level of a joint of their own variables, with an axis for each of more variables."""
+    table = values.reshape([sizes[j] for j in own]).transpose([own.index(j) for j in variables if j in own])
+    return table.reshape([sizes[j] if j in own else 1 for j in variables])
 
 
 def whole(codes: NDArray[np.uint16], those: Iterable[Determined]) -> NDArray[np.uint16]:

@@ -17,8 +17,9 @@ from outrisk.expressions import read_expression
 from outrisk.microdata import MISSING_VALUES, Microdata, coded, numbers_of
 from outrisk.outputs.base import joint_for, support_frame
 from outrisk.outputs.conditions.rules import Rule
-from outrisk.problem.blocks import Mask
+from outrisk.problem.blocks import Mask, joint_over
 
+_LARGEST = 1 << 26  # combinations of values that a rule may be of, of a byte each
 _MOST = 4  # columns of an expression that are each tried as text and as numbers
 
 
@@ -42,18 +43,25 @@ class Derived(Rule):
     @cached_property
     def mask(self) -> Mask:
         """The combinations that it allows: of others, one value each, or none where the codebook has not the value."""
-        used = {*self._of, self.name}
-        names = [name for name in self.codebook.names if name in used]
-        joint = joint_for(self.codebook, names, self.place)
-        frame = support_frame(self.codebook, joint)
-        return Mask(joint, self._holds(frame))
+        codebook, own = self.codebook, self.codebook.index(self.name)
+        of = [name for name in codebook.names if name in self._of]
+        code, gaps = self._values(support_frame(codebook, joint_for(codebook, of, self.place)))
+        code = np.where(gaps, len(codebook[self.name].values), code)  # the missing level, if there is one
+        joint = joint_over(sorted([*map(codebook.index, of), own]), codebook.sizes)
+        if joint.size > _LARGEST:
+            raise OutputError(f"{self.place}: the values of {[*of, self.name]} multiply to {joint.size:,}")
+        allowed = code[:, None] == np.arange(codebook.sizes[own])
+        table = allowed.reshape([*(codebook.sizes[codebook.index(name)] for name in of), -1])
+        return Mask(joint, np.moveaxis(table, -1, joint.variables.index(own)).ravel())
 
-    @property
+    @cached_property
     def _of(self) -> set[str]:
         return set(read_expression(self.text).columns.values())
 
-    def _holds(self, frame: pd.DataFrame) -> np.ndarray:
-        """Whether each decoded record has the value, (n,)."""
+    def _values(self, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+        """The code that each decoded record has by the expression, -1 for what is not in the codebook, and whether it
+        is missing; (n,) each.
+        """
         read = read_expression(self.text)
         numbers = {name for name in self._of if self.codebook[name].numeric or name in self.coded}
         if stray := read.stray(lambda name, value: isinstance(value, str) != (name in numbers), numbers):
@@ -65,10 +73,7 @@ class Derived(Rule):
         if not isinstance(value, pd.Series) or len(value) != len(frame):
             raise OutputError(f"{self.place}: {self.text!r} does not give a value for each record")
         value = value.astype("int64") if value.dtype == bool else value
-        variable = self.codebook[self.name]
-        codes, gaps = coded(variable, value, self.missing_values)
-        own, own_gaps = coded(variable, frame[self.name], self.missing_values)
-        return np.asarray(np.where(gaps, own_gaps, (codes >= 0) & (codes == own)), dtype=bool)
+        return coded(self.codebook[self.name], value, self.missing_values)
 
     def _plain(self, column: pd.Series) -> pd.Series:
         if not isinstance(column.dtype, pd.CategoricalDtype):
@@ -78,7 +83,9 @@ class Derived(Rule):
 
     def broken(self, data: Microdata) -> int:
         """How many records have another value."""
-        return int((~self._holds(data.frame())).sum())
+        code, gaps = self._values(data.frame())
+        own = data.codes[:, self.codebook.index(self.name)]
+        return int((np.where(gaps, len(self.codebook[self.name].values), code) != own).sum())
 
 
 def derived_in(
