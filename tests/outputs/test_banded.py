@@ -122,7 +122,7 @@ def test_init_says_so_and_a_study_without_is_told(tmp_path, capsys):
     assert "(not tied) In all records 'group' is the band of 'age', and no rule of the study says so" in said
     assert all(rule in said for rule in rules)
     assert run(["assess", str(study), "--out", str(tmp_path / "out"), "--quiet"]) == 0
-    assert "Risks may read lower than they are: In all records" in (tmp_path / "out" / "decision.md").read_text()
+    assert "Risks may read lower than they are: in all records" in (tmp_path / "out" / "decision.md").read_text()
 
 
 def test_a_band_that_no_output_uses_is_no_matter():

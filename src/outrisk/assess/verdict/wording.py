@@ -57,7 +57,8 @@ def sentence(facts: Facts) -> str:
         rules = ", ".join(dict.fromkeys(finding.rule for finding in facts.broken))
         said = f"{said} The direct look has {plural(len(facts.broken), 'further finding')} ({rules})."
     if untied := _untied(facts):
-        said = f"{said} Risks may read lower than they are: {untied[0].what.partition(':')[0]}."
+        known = untied[0].what.partition(":")[0].replace("In", "in", 1)
+        said = f"{said} Risks may read lower than they are: {known}."
     return said
 
 
