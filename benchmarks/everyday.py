@@ -284,18 +284,21 @@ def problem_of(frame, entries, codebook=None, derive=None):
     return Problem(codebook, len(data), tuple(release(output, data) for output in outputs), rules)
 
 
-def census(folder, n, entries):
+def of_2019(folder, n):
+    """People of the census excerpt, all of them if n is None; drawn again where there are fewer."""
     frame = pd.read_csv(folder / CENSUS)
     frame = frame[frame["YEAR"] == 2019].drop(columns="YEAR")
     frame["ETHGROUP"] = frame["ETHGROUP"].replace({5: 4, 6: 5, 7: 6})  # 32 people had 5
-    return problem_of(frame if n is None else frame.sample(n, random_state=1), entries)
+    return frame if n is None else frame.sample(n, replace=n > len(frame), random_state=1)
+
+
+def census(folder, n, entries):
+    return problem_of(of_2019(folder, n), entries)
 
 
 def banded(folder, n, entries):
     """People of the census with an age band beside their age, which follows from it."""
-    frame = pd.read_csv(folder / CENSUS)
-    frame = frame[frame["YEAR"] == 2019].drop(columns="YEAR").sample(n, replace=n > 25_000, random_state=1)
-    frame["ETHGROUP"] = frame["ETHGROUP"].replace({5: 4, 6: 5, 7: 6})
+    frame = of_2019(folder, n)
     return problem_of(frame.assign(BAND=frame["AGE"] // 20), entries, derive={"BAND": "AGE // 20"})
 
 

@@ -99,8 +99,9 @@ def public_rules(study: Study, *records: Microdata | None) -> tuple[Rule, ...]:
     for each in (study, *study.earlier):
         section = each.file.data
         derived = derived_in(codebook, section.derive, section.missing_values) if section else {}
-        found += [rule for rule in derived.values() if rule is not None and _holds(rule, there)]
-        apart += [name for name, rule in derived.items() if rule is None or not _holds(rule, there)]
+        holds = {name: rule for name, rule in derived.items() if rule is not None and _holds(rule, there)}
+        found += holds.values()
+        apart += [name for name in derived if name not in holds]
     for each in study.earlier:
         if not each.within:  # else they were said of some of the people
             found += [rule for rule in rules_that_fit(codebook, each.file.rules) if _holds(rule, there)]
@@ -184,8 +185,8 @@ def _with_columns(
                 f"[{source}] has no such column; add it there"
             )
         readable = typed(frame, codebook, missing_values)
-        column = _evaluate(readable, derive[name], f"{earlier.study.path}: derive {name}", codebook, missing_values)
-        frame = frame.assign(**{name: column.astype("int64") if column.dtype == bool else column})
+        column = _derived(readable, derive[name], f"{earlier.study.path}: derive {name}", codebook, missing_values)
+        frame = frame.assign(**{name: column})
     try:
         for name in earlier.used:
             encode(codebook[name], frame[name], missing_values, source)
@@ -233,8 +234,7 @@ def _subset(frame: pd.DataFrame, section: DataSection, codebook: Codebook | None
     frame = frame.reset_index(drop=True)
     readable = readable.reset_index(drop=True)
     for name, expression in section.derive.items():
-        column = _evaluate(readable, expression, f"[{source}] derive {name}", codebook, section.missing_values)
-        column = column.astype("int64") if column.dtype == bool else column
+        column = _derived(readable, expression, f"[{source}] derive {name}", codebook, section.missing_values)
         frame, readable = frame.assign(**{name: column}), readable.assign(**{name: column})
     for key, names in (("drop", section.drop), ("columns", section.columns)):
         if len(set(names)) < len(names):
@@ -263,6 +263,14 @@ def _listed_only(frame: pd.DataFrame, section: DataSection, codebook: Codebook |
     if frame.empty:
         raise DataError(f"[{source}] known: no record has values of the codebook in all of {list(section.known)}")
     return frame
+
+
+def _derived(
+    frame: pd.DataFrame, expression: str, place: str, codebook: Codebook | None, missing_values: Sequence[str]
+) -> pd.Series:
+    """A new column: what is true or false is 1 or 0."""
+    column = _evaluate(frame, expression, place, codebook, missing_values)
+    return column.astype("int64") if column.dtype == bool else column
 
 
 def _evaluate(

@@ -96,7 +96,8 @@ class _Evolution:
                     self._refresh(best)
             stop: Stop = "matched" if errors.all_matched else "budget" if number == settings.generations else ""
             fitness, rate = statistics.compile(self.population), settings.mutation(number)
-            yield Generation(number, best, errors, rate, fitness, stop, partial(state_of, self, number))
+            state, determined = partial(state_of, self, number), self.problem.determined
+            yield Generation(number, best, errors, rate, fitness, stop, state, determined=determined)
             if stop:
                 return
 

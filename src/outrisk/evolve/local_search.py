@@ -111,7 +111,8 @@ class _Search:
             if not stop and self.schedule.phase != "counts" and not (self.schedule.phase == "closing" and self._stands):
                 self.linear = self._linearise()
             near = stop == "matched" or self.settled.sure is not None
-            yield Generation(number, best, of_best, 0.0, fitness, stop, partial(state_of, self, number), near)
+            state, determined = partial(state_of, self, number), self.problem.determined
+            yield Generation(number, best, of_best, 0.0, fitness, stop, state, near, determined)
             if stop:
                 return
 

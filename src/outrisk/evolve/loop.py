@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
@@ -39,14 +38,6 @@ def evolve(
     state: of a `Generation` of the same problem and settings; the evolution goes on with the generation after it, as it
     would have gone on then (the annealing of few records, a matter of seconds, has none and begins again).
     """
-    found = _searching(problem, settings, rng, workers, state)
-    determined = problem.searched.tied.determined
-    return (replace(each, determined=determined) for each in found) if determined else found
-
-
-def _searching(
-    problem: Problem, settings: Settings, rng: np.random.Generator, workers: int, state: State | None
-) -> Iterator[Generation]:
     if isinstance(settings, GeneticSettings):
         return genetic.evolve(once_told(problem, from_released), settings, rng, workers, state)
     problem = once_told(problem.searched, from_released)

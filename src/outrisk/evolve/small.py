@@ -71,7 +71,8 @@ def search(problem: Problem, settings: LocalSearchSettings, rng: np.random.Gener
         if best is None or errors.missed <= best[1].missed:
             best = candidate, errors
         stop: Stop = "matched" if best[1].all_matched else "" if number < chains else "stalled"
-        yield Generation(number, best[0], best[1], 0.0, {"best": best[1].missed, "mean": errors.missed}, stop)
+        fitness = {"best": best[1].missed, "mean": errors.missed}
+        yield Generation(number, best[0], best[1], 0.0, fitness, stop, determined=problem.determined)
         if stop:
             return
 

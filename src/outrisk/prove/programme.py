@@ -154,9 +154,8 @@ def _and_determined(
     for one in determined(rules, codebook.sizes):
         name, of = names[one.variable], [names[j] for j in one.of.variables]
         if name not in (*known, *wanted) and set(of) <= set(known):
-            codes = np.zeros((len(known[of[0]]), len(names)), np.int64)
-            codes[:, list(one.of.variables)] = np.column_stack([known[each] for each in of])
-            code = one.code[level_of(one.of, codes)]
+            strides = zip(of, one.of.strides, strict=True)
+            code = one.code[sum(known[each].astype(np.int64) * stride for each, stride in strides)]
             if (code >= 0).all():
                 found[name] = code
     return found
