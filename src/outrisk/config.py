@@ -80,6 +80,7 @@ class DataSection(_Section):
     In this order: `missing` (codes of a column that mean missing) and `years` (dates become their year), then rows
     `where`, then `derive` (new column: an expression), then `drop`, then `columns` (the only ones kept), at last what
     the codebook does not list: `merge` (it counts as this level of a column), `known` (its records are left out).
+    `person` and `household` are columns that say whose records are whose; they are no variables.
     """
 
     path: str = ""
@@ -97,6 +98,8 @@ class DataSection(_Section):
     columns: tuple[str, ...] = ()
     merge: dict[str, str] = Field(default_factory=dict)
     known: tuple[str, ...] = ()
+    person: str = ""
+    household: str = ""
     missing_values: tuple[str, ...] = MISSING_VALUES
 
     @model_validator(mode="after")
@@ -290,6 +293,8 @@ class StudyFile(_Section):
             return self
         if self.records is not None:
             raise ValueError("'records' goes with released values; the 'data' are counted")
+        if self.holdout is not None and (self.holdout.person or self.holdout.household):
+            raise ValueError("'person' and 'household' stand in 'data', and hold for the 'holdout', too")
         if "codebook" not in self.intruder or len(set(self.intruder)) < len(self.intruder):
             raise ValueError("[intruder] names 'codebook', which is always assessed, and perhaps 'register', each once")
         if "register" not in self.intruder and "register_" in self.model_fields_set:

@@ -16,6 +16,7 @@ from outrisk.codebook import Codebook, Variable
 from outrisk.config import DataSection, Study
 from outrisk.errors import ConfigError, DataError, ExpressionError, OutRiskError
 from outrisk.expressions import Expression, read_expression
+from outrisk.grammar import named_in
 from outrisk.microdata import FEW, Microdata, encode, from_frame, infer_codebook, typed, unlisted
 from outrisk.outputs.base import joint_for, release, support_frame
 from outrisk.outputs.conditions.derived import derived_in
@@ -24,6 +25,7 @@ from outrisk.problem.blocks import variables
 from outrisk.propose.inferred import infer
 from outrisk.tabular import read_table
 from outrisk.tabular.recoded import with_gaps, with_years
+from outrisk.whose import Alike, alike_by, whose_records
 
 _LOG = logging.getLogger("outrisk")
 
@@ -42,12 +44,15 @@ class Earlier:
 
 @dataclass(frozen=True, eq=False)
 class StudyData:
-    """Records of a study; `guesses` tell what was guessed where the codebook was inferred (else empty)."""
+    """Records of a study; `guesses` tell what was guessed where the codebook was inferred (else empty). `alike`: what
+    looks as if it told people or households apart, where the study does not say whose records are whose.
+    """
 
     original: Microdata
     holdout: Microdata | None
     guesses: dict[str, str]
     earlier: tuple[Earlier, ...] = ()
+    alike: Alike | None = None
 
 
 def load_study_data(study: Study) -> StudyData:
@@ -61,7 +66,8 @@ def load_study_data(study: Study) -> StudyData:
     codebook = study.codebook()
     frames = {"data": _prepare(file.data, study.folder, codebook, "data")}
     if file.holdout:
-        frames["holdout"] = _prepare(file.holdout, study.folder, codebook, "holdout")
+        whose = {"person": file.data.person, "household": file.data.household}
+        frames["holdout"] = _prepare(file.holdout.model_copy(update=whose), study.folder, codebook, "holdout")
     missing = {"data": file.data.missing_values}
     if file.holdout:
         missing["holdout"] = file.holdout.missing_values
@@ -131,7 +137,14 @@ def encode_frames(
     variables has them as it describes them.
     """
     guesses: dict[str, str] = {}
+    section = study.file.data if study is not None else None
+    person, household = (section.person, section.household) if section is not None else ("", "")
+    whose, alike = whose_records(frames, person, household, missing_values), None
+    if study is not None and not (person or household):
+        alike = alike_by(frames["data"], (*study.file.keys, study.file.target), missing_values["data"])
     if codebook is None:
+        no_variables = [name for name in (person, household) if name and not named_in(named, [name])]
+        frames = {name: frame.drop(columns=no_variables) for name, frame in frames.items()}
         both = pd.concat(frames.values(), ignore_index=True) if len(frames) > 1 else frames["data"]
         inferred = infer(both, named, missing_values["data"], "data")
         codebook, guesses = inferred.codebook, inferred.guesses
@@ -149,8 +162,11 @@ def encode_frames(
         frames = {
             what: _with_columns(frame, each, codebook, missing_values[what], what) for what, frame in frames.items()
         }
-    found = {name: from_frame(frame, codebook, missing_values[name], name) for name, frame in frames.items()}
-    return StudyData(found["data"], found.get("holdout"), guesses, earlier)
+    found = {
+        name: replace(from_frame(frame, codebook, missing_values[name], name), **vars(whose[name]))
+        for name, frame in frames.items()
+    }
+    return StudyData(found["data"], found.get("holdout"), guesses, earlier, alike)
 
 
 def _for_all(earlier: Earlier, name: str, codebook: Codebook) -> Variable:
@@ -242,8 +258,9 @@ def _subset(frame: pd.DataFrame, section: DataSection, codebook: Codebook | None
         absent = [name for name in names if name not in frame.columns]
         if absent:
             raise ConfigError(f"[{source}] {key}: no column '{absent[0]}'; columns are {list(frame.columns)}")
-    frame = frame.drop(columns=list(section.drop))
-    return frame[list(section.columns)] if section.columns else frame
+    whose = [name for name in (section.person, section.household) if name in frame.columns]
+    frame = frame.drop(columns=[name for name in section.drop if name not in whose])
+    return frame[list(dict.fromkeys([*section.columns, *whose]))] if section.columns else frame
 
 
 def _listed_only(frame: pd.DataFrame, section: DataSection, codebook: Codebook | None, source: str) -> pd.DataFrame:

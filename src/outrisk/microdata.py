@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,17 +25,44 @@ _WHOLE_SPAN = 1_000  # integers are proposed as a min-max range up to this span,
 
 @dataclass(frozen=True, eq=False)
 class Microdata:
-    """Records as codes: `codes[i, j]` is the position of record i's value in the support of variable j."""
+    """Records as codes: `codes[i, j]` is the position of record i's value in the support of variable j.
+
+    person: whose record each is, where a person may have several; together: whose records go together, as they are of
+    one person or household. Numbers without a meaning, which stand in no file; None: each record for itself.
+    """
 
     codebook: Codebook
     codes: Codes  # (n_records, n_variables)
+    person: NDArray[np.intp] | None = None  # (n_records,)
+    together: NDArray[np.intp] | None = None  # (n_records,)
 
     def __len__(self) -> int:
         return len(self.codes)
 
     def take(self, rows: NDArray[np.intp]) -> Microdata:
         """The records at these positions."""
-        return Microdata(self.codebook, self.codes[rows])
+        person, together = (None if each is None else each[rows] for each in (self.person, self.together))
+        return replace(self, codes=self.codes[rows], person=person, together=together)
+
+    def owners(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> NDArray[np.intp]:
+        """The people whose records these are, each once; where nothing says so, the records."""
+        return np.unique((np.arange(len(self)) if self.person is None else self.person)[rows])
+
+    @property
+    def apart(self) -> int:
+        """How many may be sampled apart from each other: people or households where these are known, else records."""
+        return len(self) if self.together is None else len(np.unique(self.together))
+
+    @property
+    def whose(self) -> str:
+        """Of how many people or households the records are, in words: `1,000 people`; empty where nothing says so."""
+        if self.together is None:
+            return ""
+        return f"{self.apart:,} households" if self.person is None else f"{self.people():,} people"
+
+    def people(self, rows: NDArray[np.intp] | NDArray[np.bool_] | None = None) -> int:
+        """How many people the records are of, or those at some positions."""
+        return len(self.owners(np.arange(len(self)) if rows is None else rows))
 
     def frame(self) -> pd.DataFrame:
         """Decode to a data frame: categoricals with every level of the codebook, numbers as numbers, missing as NaN.

@@ -17,7 +17,7 @@ def rows(coding, question):
     counts = cross(coding, question.keys, question.target)
     met = (counts.class_totals("synthetic") > 0).astype(float)
     row = Row(family="met", measure="met by somebody", keys=joined(question.keys), target=question.target)
-    return [of_scores(row, met, counts.counts)]
+    return [of_scores(row, met, counts)]
 
 
 def test_a_measure_of_ones_own(assessed, tmp_path, monkeypatch):

@@ -180,7 +180,7 @@ def test_a_measure_of_ones_own(monkeypatch):
         counts = cross(coding, question.keys, question.target)
         found = (counts.class_totals("synthetic") > 0).astype(float)  # somebody synthetic has the person's keys
         row = Row(family="own", measure="met", keys="+".join(question.keys), target=question.target)
-        return [of_scores(row, found, counts.counts)]
+        return [of_scores(row, found, counts)]
 
     register(Family("own", "People whose keys are met", rows, lambda question: ["met"]))
     (own,) = [row for row in measure(coded(), question(key_sets=())) if row.family == "own"]

@@ -12,6 +12,7 @@ from outrisk.api.checks_of_arguments import check_switch, section
 from outrisk.api.studies import studies_at, study_of_session
 from outrisk.assess.contributions.earlier import check_earlier
 from outrisk.assess.look import Found, in_a_sentence, look
+from outrisk.assess.look.several_records import several_records
 from outrisk.assess.look.unlike_data import with_differences
 from outrisk.assess.look.untied import untied
 from outrisk.assess.study_run import check_roles
@@ -41,6 +42,7 @@ def check(
     keys: Sequence[str],
     target: str,
     codebook: Codebook | None = None,
+    person: str = "",
     decimals: int | None = None,
     appetite: Mapping[str, float] | None = None,
     released: Sequence[object] = (),
@@ -51,7 +53,7 @@ def check(
     Parameters
     ----------
     data : the records (n, variables) behind the outputs.
-    outputs, keys, target, codebook, decimals : as of `outrisk.assess`.
+    outputs, keys, target, codebook, person, decimals : as of `outrisk.assess`.
     appetite : the environment's rules, by ACRO's names, such as {"safe_threshold": 10} (docs/direct-look.md).
     released : outputs, as `outputs`, and study files, or folders of them, that are already released: looked at with the
         new ones.
@@ -72,7 +74,7 @@ def check(
     check_switch(inside, "inside")
     settings = {"name": "study", "appetite": {} if appetite is None else section(appetite)}
     study, records = study_of_session(
-        "outrisk.check", {"data": data}, outputs, keys, target, codebook, decimals, settings, released
+        "outrisk.check", {"data": data}, outputs, keys, target, codebook, decimals, settings, released, person
     )
     sentence, found = _look(study, records, inside)
     return Checked(
@@ -105,6 +107,7 @@ def _look(study: Study, data: StudyData, inside: bool) -> tuple[str, list[Found]
     found = [
         *look(outputs, original, study.file.appetite, study.file.target, inside),
         *untied(outputs, original, rules),
+        *several_records(data.alike),
     ]
     findings = with_differences(found, refits, study.file.data.rounded if study.file.data else ())
     return in_a_sentence(findings, len(outputs)), findings

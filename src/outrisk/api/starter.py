@@ -19,13 +19,14 @@ from outrisk.codebook import Codebook, codebook_to_dict
 from outrisk.config import DataSection
 from outrisk.errors import ConfigError
 from outrisk.load import recoded
-from outrisk.microdata import from_frame
+from outrisk.microdata import MISSING_VALUES, from_frame
 from outrisk.outputs.conditions.banded import banded_in
 from outrisk.propose.one_column import Rules
 from outrisk.propose.proposal import Ask, Proposal, Wishes, propose, rare_levels
 from outrisk.risk.coding.bands import bands_of
 from outrisk.tabular import Table, Written, read_source
 from outrisk.whole_files import write_text
+from outrisk.whose import Alike, alike_by
 
 Rare = Literal["", "keep", "merge", "drop"]
 THRESHOLD = Appetite().safe_threshold
@@ -134,11 +135,21 @@ class Starter:
             for each in found
         }
 
+    @cached_property
+    def alike(self) -> Alike | None:
+        """What looks as if it told people or households apart."""
+        return alike_by(self.data, [*self.keys, self.target], MISSING_VALUES)
+
     @property
     def told(self) -> list[str]:
         """What a person should see, line by line."""
-        tied = [f"In all records {said}; rules of the study say so" for said in self.rules]
-        return [*_told(self.proposal, len(self.records)), *tied]
+        told = [f"In all records {said}; rules of the study say so" for said in self.rules]
+        if self.alike is not None:
+            told += [
+                f"Records with the same '{self.alike.name}' have the same {', '.join(self.alike.same)}: the study "
+                "takes them for those of one person"
+            ]
+        return [*_told(self.proposal, len(self.records)), *told]
 
     @property
     def codebook_text(self) -> str:
@@ -159,7 +170,7 @@ class Starter:
         return _STUDY.format(
             study=study,
             name="".join(c if c.isalnum() or c in "._-" else "-" for c in stem).lstrip("._-") or "study",
-            data=_data_text({"path": data} | _given(self.written), proposal.data_section()),
+            data=_data_text({"path": data} | _given(self.written), proposal.data_section(), self.alike),
             codebook=_quote(codebook),
             outputs="".join(_entry_text(entry) for entry in proposal.outputs),
             outputs_check="" if proposal.given else " CHECK: replace these by what is to be released.",
@@ -326,9 +337,9 @@ def _given(written: Written) -> dict[str, str]:
     }
 
 
-def _data_text(source: Mapping[str, str], recoding: Mapping[str, Any]) -> str:
-    """The section `data`, in one line where nothing is recoded."""
-    if not recoding:
+def _data_text(source: Mapping[str, str], recoding: Mapping[str, Any], alike: Alike | None) -> str:
+    """The section `data`, in one line where nothing is recoded and each record is for itself."""
+    if not recoding and alike is None:
         inside = ", ".join(f"{name}: {_quote(value)}" for name, value in source.items())
         return f"data: {{{inside}}}\n"
     lines = ["data:", *(f"  {name}: {_quote(value)}" for name, value in source.items())]
@@ -336,6 +347,9 @@ def _data_text(source: Mapping[str, str], recoding: Mapping[str, Any]) -> str:
         lines.append(f"  {name}:   # CHECK {_SAID[name]}")
         text = yaml.safe_dump(found, sort_keys=False, allow_unicode=True, width=110)
         lines += [f"    {line}" for line in text.splitlines()]
+    if alike is not None:
+        said = f"  person: {_quote(alike.name)}"
+        lines.append(f"{said:38} # CHECK: whose records are whose (household: ... if of people who live together)")
     return "\n".join(lines) + "\n"
 
 

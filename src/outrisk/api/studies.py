@@ -51,6 +51,8 @@ def assess(
     target: str,
     holdout: pd.DataFrame | None = None,
     codebook: Codebook | None = None,
+    person: str = "",
+    household: str = "",
     decimals: int | None = None,
     rules: Sequence[str] = (),
     key_sizes: Sequence[int] = (),
@@ -90,6 +92,8 @@ def assess(
         0.1 for a number of more than 100 values, and 0 else.
     holdout : records of the same population that were not used. Without them the halves of the data serve each other.
     codebook : the variables and their supports; without one it is inferred, and the result has it to be checked.
+    person, household : columns of the data (and holdout) that say whose records are whose, where people have several or
+        live together: halves are of people or households, and people are counted.
     decimals : printed digits after the point of outputs that do not say their own (counts have none).
     rules, key_sizes, tau, appetite, intruder, register, privacy, contributions, attacks, evolve, runs, folds : as in a
         study file (docs/files.md); `privacy` and `attacks` may be True, as of `outrisk.measure`: the metrics that are
@@ -148,7 +152,7 @@ def assess(
     settings |= {name: section(given) for name, given in sections.items() if given is not None}
     frames = {"data": data} | ({} if holdout is None else {"holdout": holdout})
     study, records = study_of_session(
-        "outrisk.assess", frames, outputs, keys, target, codebook, decimals, settings, released
+        "outrisk.assess", frames, outputs, keys, target, codebook, decimals, settings, released, person, household
     )
     directory = None if place is None else StudyDirectory(place, force)
     if directory is not None:
@@ -173,10 +177,12 @@ def study_of_session(
     decimals: int | None,
     settings: Mapping[str, Any],
     released: Sequence[object] = (),
+    person: str = "",
+    household: str = "",
 ) -> tuple[Study, StudyData]:
     """A study, and its records, of what a session gives: frames `data` and perhaps `holdout`; outputs checked.
 
-    `released`: outputs, or study files and folders of them, that are already out.
+    `released`: outputs, or study files and folders of them, that are already out. `person`, `household`: see `Whose`.
     """
     for what, frame in frames.items():
         check_frame(frame, what)
@@ -188,6 +194,7 @@ def study_of_session(
         **settings,
         **already_out(place, released),
         **{what: {"path": "data frame"} for what in frames},
+        "data": {"path": "data frame", "person": person, "household": household},
         "outputs": [entry for entry, _ in found],
         "keys": listed(keys),
         "target": target,

@@ -11,7 +11,7 @@ import numpy as np
 from outrisk.errors import ConfigError
 from outrisk.microdata import Microdata
 from outrisk.risk.coding.bands import Bands
-from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, Coding, code_microdata
+from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, Coding, Positions, code_microdata
 
 WHOLE, SWAPPED = "whole", "holdout"
 _LEAST = 0.8  # of the records of the data, for a holdout to be crossed with them
@@ -62,20 +62,21 @@ def make_folds(
 ) -> list[Fold]:
     """Every fold of every level (1, 2, 4, ...: powers of two), from one random order of the records.
 
-    The whole has the given holdout, if any. ConfigError where a fold would have fewer than 2 records.
+    Records that go together (of one person or household) are in one fold: nobody is in their own holdout. The whole has
+    the given holdout, if any. ConfigError where a fold would have fewer than 2 records, or fewer than 2 that may part.
     """
-    order = rng.permutation(len(original))
+    order, opens = _in_random_order(original, rng)
     folds = []
     for level in levels:
-        if len(original) // level < 2:
+        if len(opens) // level < 2:
+            what = "records" if original.together is None else "people or households"
             raise ConfigError(
-                f"[study] folds: {level} folds of {len(original):,} records "
-                "leave fewer than 2 records each; use fewer folds"
+                f"[study] folds: {level} folds of {len(opens):,} {what} leave fewer than 2 {what} each; use fewer folds"
             )
         if level == 1:
             folds.append(Fold(1, 0, WHOLE, original, holdout, "holdout file" if holdout else "", bands=bands))
             continue
-        parts = list(_halve(order, level, ""))
+        parts = [(name, order[start:end]) for name, start, end in _halves(0, len(order), opens, level, "")]
         for index, (name, rows) in enumerate(parts):
             sibling_name, sibling = parts[index ^ 1]
             records, beside = original.take(rows), original.take(sibling)
@@ -86,19 +87,35 @@ def make_folds(
 def swapped(whole: Fold, rng: np.random.Generator) -> Fold | None:
     """The whole with data and given holdout in each other's place; None where the holdout is too small for that.
 
-    Of a larger holdout as many records are drawn as the data have: the risk of a release depends on their number.
+    Of a larger holdout as many records are drawn as the data have (or nearly, where some go together): the risk of a
+    release depends on their number.
     """
     if whole.holdout is None or len(whole.holdout) < _LEAST * len(whole.original):
         return None
-    rows = rng.permutation(len(whole.holdout))[: len(whole.original)]
-    records = whole.holdout.take(np.sort(rows))
+    order, opens = _in_random_order(whole.holdout, rng)
+    ends = np.append(opens[1:], len(order))
+    end = int(ends[np.abs(ends - len(whole.original)).argmin()])
+    records = whole.holdout.take(np.sort(order[:end]))
     return Fold(1, 1, SWAPPED, records, whole.original, f"fold {WHOLE}", swapped=True, bands=whole.bands)
 
 
-def _halve(rows: np.ndarray, level: int, name: str) -> Iterator[tuple[str, np.ndarray]]:
+def _in_random_order(data: Microdata, rng: np.random.Generator) -> tuple[Positions, Positions]:
+    """Records at random, those that go together side by side, and the places where the order may be cut."""
+    if data.together is None:
+        return rng.permutation(len(data)), np.arange(len(data))
+    drawn = rng.permutation(int(data.together.max()) + 1)[data.together]
+    order = np.argsort(drawn, kind="stable")
+    return order, np.flatnonzero(np.diff(drawn[order], prepend=-1))
+
+
+def _halves(start: int, end: int, opens: Positions, level: int, name: str) -> Iterator[tuple[str, int, int]]:
+    """Names, first and last places of so many parts, each half cut where `opens` allows it, nearest to its middle."""
     if level == 1:
-        yield name, rows
+        yield name, start, end
         return
-    middle = len(rows) // 2
-    for number, half in (("1", rows[:middle]), ("2", rows[middle:])):
-        yield from _halve(half, level // 2, f"{name}.{number}" if name else number)
+    middle = (start + end) // 2
+    at = opens[(opens > start) & (opens < end)]
+    at = at[level - 1 : len(at) - level + 1]  # so that each part can have two
+    middle = int(at[np.abs(at - middle).argmin()])
+    for number, first, last in (("1", start, middle), ("2", middle, end)):
+        yield from _halves(first, last, opens, level // 2, f"{name}.{number}" if name else number)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from outrisk.microdata import Microdata
 from outrisk.records.schema import PeopleCount
-from outrisk.risk.intervals.closed import interval, sample
+from outrisk.risk.intervals.closed import Sample, interval, sample
 from outrisk.risk.intervals.paired import paired_interval
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ INFERENCES = ("certain", "most frequent")
 EVERYBODY, UNIQUE = "everybody", "unique on the keys"
 _MOST_VALUES = 5  # of the target that have a row of their own; of more, the rarest alone
 Flags = NDArray[np.bool_]
+Together = NDArray[np.intp] | None
 Right = Mapping[str, Flags]  # inference -> (n_records,)
 
 
@@ -77,6 +78,15 @@ class _Seen:
         """Both sides, of the people of a group."""
         return self.own[groups[0]], self.other[groups[1]]
 
+    def together(self, groups: tuple[Flags, Flags]) -> tuple[Together, Together]:
+        """Whose records go together on both sides, of the people of a group (see `Microdata`)."""
+        return _together(self.own_people, groups[0]), _together(self.other_people, groups[1])
+
+
+def _together(side: Sequence[Microdata], group: Flags) -> Together:
+    numbers = [each.together for each in side if each.together is not None]
+    return np.concatenate(numbers)[group] if numbers else None
+
 
 def people_rows(results: Sequence[RunResult]) -> Iterator[PeopleCount]:
     """A row for each level, inference and group of people: whose target is right in 90 % of the runs of a fold.
@@ -91,7 +101,8 @@ def people_rows(results: Sequence[RunResult]) -> Iterator[PeopleCount]:
         for inference in INFERENCES:
             seen = _seen(folds, inference)
             for group, members in _groups(seen, next(iter(folds.values()))[0]):
-                yield _row(level, inference, group, runs, *seen.rows(members), seen.paired)
+                sides, together = seen.rows(members), seen.together(members)
+                yield _row(level, inference, group, runs, *sides, seen.paired, together)
 
 
 def _seen(folds: Mapping[str, Sequence[RunResult]], inference: str) -> _Seen:
@@ -150,16 +161,23 @@ def _alone(codes: NDArray[np.uint16], like: Microdata, keys: Sequence[str]) -> F
 
 
 def _row(
-    level: int, inference: str, group: str, runs: int, original: Flags, holdout: Flags, paired: bool
+    level: int,
+    inference: str,
+    group: str,
+    runs: int,
+    original: Flags,
+    holdout: Flags,
+    paired: bool,
+    together: tuple[Together, Together],
 ) -> PeopleCount:
     nan = math.nan
     shares = [float(right.mean()) if len(right) else nan for right in (original, holdout)]
     difference, low, high = shares[0] - shares[1], nan, nan
     if len(original) and len(holdout):
         low, high = (
-            paired_interval(original, holdout)
+            paired_interval(original, holdout, together[0])
             if paired
-            else interval(*(sample(right.astype(float), np.ones(len(right))) for right in (original, holdout)))
+            else interval(_sample(original, together[0]), _sample(holdout, together[1]))
         )
     nobody = "nobody is in this group" if not len(original) else "nobody of the holdout is in this group"
     return PeopleCount(
@@ -181,3 +199,8 @@ def _row(
         beyond_high=high * len(original),
         reason="" if not math.isnan(difference) else nobody if group != EVERYBODY else "no holdout",
     )
+
+
+def _sample(right: Flags, together: Together) -> Sample:
+    members = None if together is None else (np.arange(len(right)), together)
+    return sample(right.astype(float), np.ones(len(right)), members=members)

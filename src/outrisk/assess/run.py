@@ -251,8 +251,10 @@ def _right(job: Job, measured: Microdata) -> dict[str, Right]:
 
 
 def groups_of(fold: Fold, most: int = 20) -> int:
-    """Jackknife groups that the smaller side of a fold can fill; 0 (no interval) where it has fewer than 2 records."""
-    smaller = min(len(fold.original), len(fold.holdout) if fold.holdout else most)
+    """Jackknife groups that the smaller side of a fold can fill with records, or with people or households where these
+    are known; 0 (no interval) where it has fewer than 2 of them.
+    """
+    smaller = min(fold.original.apart, fold.holdout.apart if fold.holdout else most)
     return min(most, smaller) if smaller >= 2 else 0
 
 

@@ -32,6 +32,7 @@ from outrisk.assess.kept import kept as kept_run
 from outrisk.assess.look import Found, in_a_sentence, look
 from outrisk.assess.look import differences as differencing
 from outrisk.assess.look.finding import NOBODY, Rows
+from outrisk.assess.look.several_records import several_records
 from outrisk.assess.look.unlike_data import shown, with_differences
 from outrisk.assess.look.untied import untied
 from outrisk.assess.recurrence import recurring_rows
@@ -297,6 +298,7 @@ class StudyRun:
         found = [
             *look(of.outputs, of.original, file.appetite, file.target),
             *untied(of.outputs, of.original, of.rules),
+            *several_records(self.data.alike),
         ]
         return with_differences(found, self.beside_data, file.data.rounded if file.data else ())
 
@@ -484,10 +486,10 @@ class StudyRun:
         directory.text("decision.md", log_entry(reached.decision, reached.people, day, made_by))
 
     def _proved(self) -> tuple[Rows, str]:
-        """Records whose target the intruder of the appetite can prove, and that in words."""
+        """Records (or people, see `look`) whose target the intruder of the appetite can prove, and that in words."""
         if self.study.file.appetite.intruder != "register" or "register" not in self.study.file.intruder:
             return NOBODY, ""
-        return self.certain.who, self.certain.summary.sentence
+        return self.assessment.original.owners(self.certain.who), self.certain.summary.sentence
 
     def write_synthetic(self, folder: Path) -> None:
         """Write the synthetic data of every run."""

@@ -128,7 +128,7 @@ def _sides(
     """People attacked on each side (those `listed` of the original), with the chances that every guesser gives them."""
     records = {ORIGINAL: fold.people} | ({HOLDOUT: fold.others} if fold.others is not None else {})
     every = {side: each.codes[:, columns].astype(np.int64) for side, each in records.items()}
-    groups = {side: dealt(len(each), groups_of(fold), seed) for side, each in every.items()}
+    groups = {side: dealt(len(each), groups_of(fold), seed, each.together) for side, each in records.items()}
     people = {side: listed if side == ORIGINAL else np.arange(len(each)) for side, each in records.items()}
     keys = {side: every[side][people[side]] for side in records}
     some = {side: _some(len(each), seed) for side, each in people.items()}

@@ -19,6 +19,7 @@ from outrisk.tabular.recoded import year_of
 OTHER = "Other"
 _FEW_CODES = 10  # different small integers that are taken as codes of categories
 _LARGEST_CODE = 20
+_OF_FEW = 0.1  # share of records with values of few people, from which what is called an identifier is one
 _FEW_VALUES = 20  # different numbers that may be listed as they are, if each is of enough people
 Use = Literal["", "number", "category"]  # how a formula takes a column
 
@@ -153,7 +154,8 @@ def _numbers(
     numbers = as_numbers(left, np.zeros(len(left), dtype=bool))
     values, counts = np.unique(numbers, return_counts=True)
     whole = bool(np.all(values == np.round(values)))
-    if whole and len(values) > n / 2 and names_identifier(base.name):
+    of_few = counts[counts < rules.threshold].sum() > _OF_FEW * len(numbers)
+    if whole and names_identifier(base.name) and (len(values) > n / 2 or of_few):
         return replace(base, why=f"an identifier by its name: {len(values):,} different values in {n:,} records")
     if use == "category" or (use != "number" and whole and not _counts_or_measures(values, levels)):
         return None
@@ -198,7 +200,7 @@ def _category(
     if len(order) > len(left) / 2 or share > 0.5:
         what = "an identifier" if names_identifier(base.name) else "an identifier, or free text"
         return replace(base, why=f"{len(order):,} different values in {len(left):,} records: {what}")
-    if names_identifier(base.name) and share > 0.1:
+    if names_identifier(base.name) and share > _OF_FEW:
         return replace(base, why="an identifier by its name, with values of few people")
     listed, unlisted, other = common, "", ""
     if rare:

@@ -64,7 +64,7 @@ def codebook_digest(data: Microdata) -> str:
 
 
 def records_digest(data: Microdata) -> str:
-    """SHA-256 of the values of records, however their codebook codes them."""
+    """SHA-256 of the values of records, however their codebook codes them, and of whose they are."""
     digest = hashlib.sha256()
     for name, codes in sorted(zip(data.codebook.names, data.codes.T, strict=True)):
         used, at = np.unique(codes, return_inverse=True)
@@ -72,6 +72,9 @@ def records_digest(data: Microdata) -> str:
         order = np.argsort(labels)
         digest.update(repr((name, labels[order].tolist())).encode())
         digest.update(np.argsort(order)[at].tobytes())
+    for name, numbers in (("person", data.person), ("together", data.together)):
+        if numbers is not None:
+            digest.update(name.encode() + numbers.astype(np.int64).tobytes())
     return digest.hexdigest()
 
 

@@ -166,17 +166,19 @@ class Finding:
 class Difference:
     """differencing.csv: the records of one output that another leaves out, whom a subtraction isolates.
 
-    larger, smaller: names of the outputs. records: how many they are in the original. cells: those of them that hold
-    anybody in the table of `variables` that the subtraction leaves (0 where the two have no table in common); below:
-    how many of these hold fewer than `threshold`, and people: how many records these hold; alike: of the records, those
-    in groups (by the other variables of the table) that all have one value of the target. small_cells: listed only
-    where that was asked for: a cell of one over many variables is a record. Fewer records, more cells below: riskier.
+    larger, smaller: names of the outputs. records: how many they are in the original; isolated: of how many people
+    (records, where nothing says whose they are; so in all that follows). cells: those of them that hold anybody in the
+    table of `variables` that the subtraction leaves (0 where the two have no table in common); below: how many of these
+    hold fewer than `threshold`, and people: how many these hold; alike: of the people, those in groups (by the other
+    variables of the table) that all have one value of the target. small_cells: listed only where that was asked for: a
+    cell of one over many variables is a record. Fewer people, more cells below: riskier.
     """
 
     larger: str
     smaller: str
     group: str
     records: int
+    isolated: int
     variables: str
     cells: int
     below: int
@@ -616,7 +618,8 @@ class Basis:
 
     crossed: whether the holdout's release was evolved, too; not_crossed: why that of a given holdout was not. runs: on
     each release. key_sets: how many were looked at. divided_anew: how often the data were divided into folds, and for
-    which outputs, if not once.
+    which outputs, if not once. original_of, holdout_of: of how many people or households the records are, in words,
+    where the study says whose they are.
     """
 
     level: int
@@ -628,6 +631,15 @@ class Basis:
     permutations: int
     not_crossed: str = ""
     divided_anew: str = ""
+    original_of: str = ""
+    holdout_of: str = ""
+
+    @property
+    def measured_on(self) -> str:
+        """In words: `3,183 people in the data and 3,183 who are not`."""
+        sides = zip((self.n_original, self.n_holdout), (self.original_of, self.holdout_of), strict=True)
+        data, others = (f"{n:,} records of {of}" if of else f"{n:,} people" for n, of in sides)
+        return f"{data} in the data and {others if self.holdout_of else f'{self.n_holdout:,}'} who are not"
 
 
 @dataclass(frozen=True)

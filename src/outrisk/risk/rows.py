@@ -10,12 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from outrisk.result_row import RISKIER, SHARE, Row
-from outrisk.risk.coding.classes import HOLDOUT, SIDES
+from outrisk.risk.coding.classes import HOLDOUT, SIDES, Equivalence
 from outrisk.risk.intervals.closed import Floats, interval, sample
 
 __all__ = [
@@ -57,22 +56,19 @@ def asdict(row: Row) -> dict[str, Any]:
     return {name: getattr(row, name) for name in COLUMNS}
 
 
-def of_scores(row: Row, scores: Floats, counts: Mapping[str, NDArray[Any]], counted: Floats | None = None) -> Row:
+def of_scores(row: Row, scores: Floats, of: Equivalence) -> Row:
     """The row with values and interval of a measure that is a mean of scores of the records attacked.
 
-    scores: of a record in each cell, in [0, 1], shape (n_cells,). counts: 'original' and perhaps 'holdout' -> records
-    in each cell. counted: 1 for the cells whose records count, by default all. The interval is that of Agresti and
-    Caffo (see `intervals.closed`).
+    scores: of a record in each cell, in [0, 1], shape (n_cells,). The interval is that of Agresti and Caffo (see
+    `intervals.closed`).
     """
-    counted = np.ones(len(scores)) if counted is None else counted
-    row = sized(row, counts)
-    own, other = (_share(scores, counts.get(side), counted) for side in SIDES)
+    row = sized(row, of.counts)
+    counts = {side: of.counts[side].astype(float) for side in SIDES if side in of.counts}
+    own, other = (float(counts[side] @ scores) / of.n_records(side) if side in counts else math.nan for side in SIDES)
     row = replace(row, original=own, holdout=other)
     if HOLDOUT not in counts:
         return replace(row, reason=row.reason or "no_holdout")
-    if math.isnan(own - other):
-        return replace(row, reason=row.reason or "no_match")
-    low, high = interval(*(sample(scores, counts[side].astype(float), counted) for side in SIDES))
+    low, high = interval(*(sample(scores, counts[side], members=of.members(side)) for side in SIDES))
     return replace(row, difference=own - other, low=low, high=high, method=AGRESTI_CAFFO)
 
 
@@ -80,11 +76,6 @@ def sized(row: Row, counts: Mapping[str, NDArray[Any]]) -> Row:
     """The row with the numbers of records attacked."""
     n_original, n_holdout = (int(counts[side].sum()) if side in counts else 0 for side in SIDES)
     return replace(row, n_original=n_original, n_holdout=n_holdout)
-
-
-def _share(scores: Floats, counts: NDArray[Any] | None, counted: Floats) -> float:
-    total = 0.0 if counts is None else float(counts @ counted)
-    return float(counts @ (scores * counted)) / total if counts is not None and total else math.nan
 
 
 def mean_row(rows: Sequence[Row]) -> Row:

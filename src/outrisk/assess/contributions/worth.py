@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from outrisk.assess.contributions.combinations import Combination, Subset
 from outrisk.result_row import NORMAL
 from outrisk.risk.by_person.crossed import Pairing, person_contrasts, widened
+from outrisk.risk.intervals.clustered import variance_of_mean
 
 Floats = NDArray[np.float64]
+Numbers = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,14 @@ class Worth:
     """Contrasts of people by a release, mean over its runs, at some places.
 
     people: for each pair of folds those of the original, (n_original, places), and of the holdout. by_run: the marginal
-    risk by each run, (runs, places), mean over pairs of folds. met: whether every run met all numbers.
+    risk by each run, (runs, places), mean over pairs of folds. met: whether every run met all numbers. together: for
+    each pair of folds, whose records go together on both sides (see `Microdata`).
     """
 
     people: tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...]
     by_run: Floats
     met: bool
+    together: tuple[tuple[Numbers | None, Numbers | None], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +62,8 @@ def worth_of(pairings: Sequence[Pairing], places: Sequence[Place], target: str, 
         people.append((_mean([mine for mine, _ in scored]), _mean([theirs for _, theirs in scored])))
         by_run.append([_risk(*run) for run in scored])
     least = min(map(len, by_run))
-    return Worth(tuple(people), np.mean([runs[:least] for runs in by_run], axis=0), met)
+    together = tuple((pairing.original.together, pairing.holdout.together) for pairing in pairings)
+    return Worth(tuple(people), np.mean([runs[:least] for runs in by_run], axis=0), met, together)
 
 
 def _mean(runs: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
@@ -111,7 +116,8 @@ def estimate(combination: Combination, worths: Mapping[Subset, Worth], between_r
         each = [[weight * of.people[pair][side].astype(np.float64) for weight, of in terms] for side in (0, 1)]
         sides = [np.sum(side, axis=0) for side in each]
         value += (sides[0].mean(axis=0) - sides[1].mean(axis=0)) / n_pairs
-        sampling += sum(side.var(axis=0, ddof=1) / len(side) for side in sides) / n_pairs**2
+        together = terms[0][1].together[pair]
+        sampling += sum(variance_of_mean(side, of) for side, of in zip(sides, together, strict=True)) / n_pairs**2
     runs = sum(weight**2 / len(worth.by_run) for weight, worth in terms) * np.nan_to_num(between_runs)
     with np.errstate(invalid="ignore"):  # no sampling error and no risk: nobody differs
         wider = np.nan_to_num(widened(value, np.sqrt(sampling)), nan=1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from outrisk.appetite import Appetite
 from outrisk.assess.look.contributions import dominance, equal_values, extremes, few_records
@@ -45,7 +46,8 @@ def look(
 
     Every rule goes over every output, then over pairs of outputs that can be subtracted, then over all tables together.
     Findings name cells of the outputs themselves; what only a subtraction shows is counted, and named with `inside`. An
-    output that no rule can read is a finding too. Whom a finding is about (`who`) stands in no file.
+    output that no rule can read is a finding too. Whom a finding is about (`who`) stands in no file. Where records say
+    whose they are (see `Microdata`), people are counted, and not records.
     """
     found = [finding for output in outputs for rule in RULES for finding in rule(output, original, appetite, target)]
     found += subtracted(outputs, original, appetite, target, inside)
@@ -55,4 +57,7 @@ def look(
         for output in outputs
         if output.kind not in _SEEN
     ]
+    if original.person is not None:
+        whom = [original.owners(finding.who) for finding in found]
+        found = [replace(each, people=len(who), who=who) for each, who in zip(found, whom, strict=True)]
     return sorted(found, key=lambda finding: (not finding.certain, finding.about != target, -finding.people))

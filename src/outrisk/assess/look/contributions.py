@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.appetite import Appetite
-from outrisk.assess.look.finding import NOBODY, Found, Rows, named, people, plural
+from outrisk.assess.look.finding import NOBODY, Found, Rows, counted, named, people, plural
 from outrisk.assess.look.told import cell_rows, rows_in
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
@@ -28,14 +28,15 @@ _KINDS = (Magnitudes, Quantiles, Mode)
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """One cell of a summary: its label and the values (n,) of its records, ascending; in their order their weights (n,)
-    and which records they are (n,).
+    """One cell of a summary: its label and the values (n,) of its records, ascending; in their order their weights
+    (n,), which records they are (n,), and the person of each (n,).
     """
 
     label: str
     values: Array
     weights: Array
     rows: Rows
+    owner: Rows
 
 
 def cells_of(output: Summary, data: Microdata) -> list[Cell]:
@@ -53,12 +54,13 @@ def cells_of(output: Summary, data: Microdata) -> list[Cell]:
         weights = np.array(codebook[cells.weight].values, dtype=np.float64)[kept.codes[:, codebook.index(cells.weight)]]
     codes = tuple(kept.codes[:, codebook.index(name)].astype(np.intp) for name in cells.by)
     place = np.ravel_multi_index(codes, cells.shape) if codes else np.zeros(len(kept), dtype=np.intp)
+    owner = rows if data.person is None else data.person[rows]
     order = np.lexsort((values, place))
-    place, values, weights, rows = place[order], values[order], weights[order], rows[order]
+    place, values, weights, rows, owner = place[order], values[order], weights[order], rows[order], owner[order]
     start = np.flatnonzero(np.r_[True, place[1:] != place[:-1]]) if len(place) else np.zeros(0, np.intp)
     labels = cells.labels
     found = [
-        Cell(labels[place[low]], values[low:high], weights[low:high], rows[low:high])
+        Cell(labels[place[low]], values[low:high], weights[low:high], rows[low:high], owner[low:high])
         for low, high in zip(start, [*start[1:], len(place)], strict=True)
     ]
     hidden = output.protection.hides(np.array([len(cell.values) for cell in found], dtype=np.float64))
@@ -73,8 +75,8 @@ def few_records(output: Output, data: Microdata, appetite: Appetite, target: str
         found = [(cell.label, cell.rows) for cell in cells_of(output, data)]
     else:
         return
-    few = [(label, rows) for label, rows in found if 0 < len(rows) < appetite.safe_threshold]
-    small = sorted((len(rows), label) for label, rows in few)
+    few = [(label, rows) for label, rows in found if 0 < data.people(rows) < appetite.safe_threshold]
+    small = sorted((data.people(rows), label) for label, rows in few)
     if small:
         yield Found.of(
             "small cells",
@@ -83,7 +85,7 @@ def few_records(output: Output, data: Microdata, appetite: Appetite, target: str
             len(small),
             np.concatenate([rows for _, rows in few]),
             f"{plural(len(small), 'cell')} of {len(found):,} rest{'s' * (len(small) == 1)} on fewer than "
-            f"{appetite.safe_threshold} records.",
+            f"{appetite.safe_threshold} {counted(data)}.",
             named([f"{label}: {number:,}" for number, label in small]),
             "Merge levels, or withhold these cells.",
         )
@@ -142,7 +144,7 @@ def _dominated(
         output.name,
         len(rows),
         np.concatenate(
-            [_largest(cell)[: 1 if "p %" in rules else _fewest(cell, appetite.safe_nk_k)] for cell, rules in rows]
+            [_largest(cell, 1 if "p %" in rules else _fewest(cell, appetite.safe_nk_k)) for cell, rules in rows]
         ),
         what,
         named([f"{cell.label}: {plural(len(cell.values), 'record')}, {' and '.join(rules)}" for cell, rules in rows]),
@@ -152,14 +154,22 @@ def _dominated(
     )
 
 
+def _by_person(cell: Cell) -> tuple[Array, Rows]:
+    """What each person contributes, without its sign, the largest first; and whose each record is in this order."""
+    _, owner = np.unique(cell.owner, return_inverse=True)
+    parts = np.abs(np.bincount(owner, weights=cell.values * cell.weights))
+    order = np.argsort(-parts, kind="stable")
+    return parts[order], np.argsort(order)[owner]
+
+
 def _contributions(cell: Cell) -> Array:
     """The largest first, without their signs."""
-    return np.sort(np.abs(cell.values * cell.weights))[::-1]
+    return _by_person(cell)[0]
 
 
-def _largest(cell: Cell) -> Rows:
-    """Which records contribute most, these first."""
-    return cell.rows[np.argsort(-np.abs(cell.values * cell.weights), kind="stable")]
+def _largest(cell: Cell, number: int) -> Rows:
+    """The records of the people who contribute most."""
+    return cell.rows[_by_person(cell)[1] < number]
 
 
 def _fewest(cell: Cell, share: float) -> int:
@@ -201,7 +211,7 @@ def extremes(output: Output, data: Microdata, appetite: Appetite, target: str) -
     for cell in cells_of(output, data):
         for probability, name, value in ((0.0, "least", cell.values[0]), (1.0, "largest", cell.values[-1])):
             has_it = cell.values == value
-            number = int(has_it.sum())
+            number = data.people(cell.rows[has_it])
             if probability in output.probabilities and number < appetite.safe_threshold:
                 found.append((number, f"{cell.label}: the {name} value is that of {people(number)}"))
                 who.append(cell.rows[has_it])
@@ -241,16 +251,17 @@ def equal_values(output: Output, data: Microdata, appetite: Appetite, target: st
     ]
     if found:
         found.sort(key=lambda cell: -len(cell.values))
-        number = sum(len(cell.values) for cell in found)
+        who = np.concatenate([cell.rows for cell in found])
+        number = data.people(who)
         yield Found.of(
             "same answer",
             True,
             output.name,
             len(found),
-            np.concatenate([cell.rows for cell in found]),
+            who,
             f"{output.value} of {people(number)} is told for certain: {plural(len(found), 'cell')} in which everybody "
             "has the same value.",
-            named([f"{cell.label}: {people(len(cell.values))}" for cell in found]),
+            named([f"{cell.label}: {people(data.people(cell.rows))}" for cell in found]),
             "Merge these cells with others, or withhold them.",
             output.value,
         )

@@ -34,8 +34,8 @@ def differences(
     """Every pair of outputs where the subset of the one contains that of the other; the smallest groups first.
 
     Besides, sums of two or three outputs on subsets apart from each other, which together leave fewer than `threshold`
-    records of a larger one. Of tables on the same subsets only the finest differenced ones are listed. `inside`: the
-    small cells are listed, for a reader inside the environment.
+    records of a larger one (or people, where the data say whose their records are). Of tables on the same subsets only
+    the finest differenced ones are listed. `inside`: the small cells are listed, for a reader inside the environment.
     """
     return [row for row, _ in _isolating(outputs, original, threshold, inside, target)]
 
@@ -53,11 +53,11 @@ def _isolating(
         for (larger, first), (smaller, second) in permutations(by_subset.items(), 2)
         for row in _between(larger, smaller, first, second, original, frame, threshold, inside, target)
     ]
-    for larger, parts in _nearly_whole(by_subset, original.codebook, frame, threshold):
+    for larger, parts in _nearly_whole(by_subset, original, frame, threshold):
         union = " or ".join(f"({where})" for where in parts)
         summed = [_Sum.of(some) for some in product(*(by_subset[where] for where in parts))]
         rows += _between(larger, union, by_subset[larger], summed, original, frame, threshold, inside, target)
-    return sorted(rows, key=lambda each: (each[0].records, -each[0].below))
+    return sorted(rows, key=lambda each: (each[0].isolated, -each[0].below))
 
 
 def subtracted(
@@ -65,7 +65,7 @@ def subtracted(
 ) -> Iterator[Found]:
     """Pairs of outputs whose difference isolates few people, or cells of few, or people who all have one answer."""
     for row, who in _isolating(outputs, data, appetite.safe_threshold, inside, target):
-        if not (0 < row.records < row.threshold or row.below or row.alike):
+        if not (0 < row.isolated < row.threshold or row.below or row.alike):
             continue
         cells = (
             f" Of the {plural(row.cells, 'occupied cell')} of their table by {row.variables.replace('+', ', ')}, "
@@ -117,10 +117,10 @@ class _Sum:
 
 
 def _nearly_whole(
-    by_subset: Mapping[str, Sequence[Output]], codebook: Codebook, frame: pd.DataFrame, threshold: int
+    by_subset: Mapping[str, Sequence[Output]], data: Microdata, frame: pd.DataFrame, threshold: int
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """A subset, and two or three others apart from each other that hold all but a few of its records."""
-    held = {where: _members(codebook, where, of[0].name, frame) for where, of in by_subset.items() if of[0].table}
+    held = {where: _members(data.codebook, where, of[0].name, frame) for where, of in by_subset.items() if of[0].table}
     for larger, whole in held.items():
         inside = [
             where
@@ -128,8 +128,8 @@ def _nearly_whole(
             if where and some.any() and not (some & ~whole).any() and (whole & ~some).any()
         ][:_MOST_SUBSETS]
         for parts in (some for number in (2, 3) for some in combinations(inside, number)):
-            left = int(whole.sum()) - sum(int(held[where].sum()) for where in parts)
-            if 0 < left < threshold and np.sum([held[where] for where in parts], axis=0).max() == 1:
+            times = np.sum([held[where] for where in parts], axis=0)
+            if times.max() == 1 and 0 < data.people(whole & (times == 0)) < threshold:
                 yield larger, parts
 
 
@@ -159,20 +159,23 @@ def _between(
     isolated = np.flatnonzero(one & ~other)
     for minuend, subtrahend, variables in _tables(first, second):
         cells = _cells(original, isolated, variables)
-        small = [(label, len(rows)) for label, rows in cells if len(rows) < threshold]
+        few_in = [(label, rows) for label, rows in cells if original.people(rows) < threshold]
+        small = [(label, original.people(rows)) for label, rows in few_in]
         alike = _alike(original, isolated, variables, target)
-        few = isolated if len(isolated) < threshold else _joined(rows for _, rows in cells if len(rows) < threshold)
+        number = original.people(isolated)
+        few = isolated if number < threshold else _joined(rows for _, rows in few_in)
         row = Difference(
             larger=minuend,
             smaller=subtrahend,
             group=group,
             records=len(isolated),
+            isolated=number,
             variables="+".join(variables),
             cells=len(cells),
             below=len(small),
             threshold=threshold,
-            people=sum(count for _, count in small),
-            alike=len(alike),
+            people=original.people(_joined(rows for _, rows in few_in)),
+            alike=original.people(alike),
             small_cells="; ".join(f"{label}: {count}" for label, count in small) if inside else "",
             note=note,
         )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from outrisk.microdata import Microdata
 from outrisk.records.schema import Finding
 
 Rows = NDArray[np.intp]  # positions of records in the data
@@ -17,13 +18,17 @@ NOT_SEEN = "not looked at"
 DIFFERS = "differs from the data"
 NOT_BOUNDED = "not bounded"
 UNTIED = "not tied"
-_NO_RULE = (NOT_SEEN, DIFFERS, NOT_BOUNDED, UNTIED)
+SEVERAL = "several records of one"
+NOT_SAID = (UNTIED, SEVERAL)  # what a study does not say, so that risks may read lower than they are
+_NO_RULE = (NOT_SEEN, DIFFERS, NOT_BOUNDED, *NOT_SAID)
 SHOWN = 8  # cells of an output that a finding names
 
 
 @dataclass(frozen=True)
 class Found(Finding):
-    """A finding with the records that it is about, each once. Who they are stays in the process: files have Finding."""
+    """A finding with the records that it is about, each once, or in the end the people by their numbers, where records
+    say whose they are. Who they are stays in the process: files have Finding.
+    """
 
     who: Rows = field(default_factory=NOBODY.copy, repr=False, compare=False)
 
@@ -46,7 +51,7 @@ class Found(Finding):
 
 
 def everybody_of(findings: Sequence[Found]) -> Rows:
-    """The records that any of the findings is about, each once."""
+    """The records, or people, that any of the findings is about, each once."""
     return np.unique(np.concatenate([NOBODY, *(finding.who for finding in findings)]))
 
 
@@ -54,6 +59,11 @@ def named(places: list[str]) -> str:
     """The first cells, and how many more there are."""
     more = f"; and {len(places) - SHOWN:,} more" if len(places) > SHOWN else ""
     return "; ".join(places[:SHOWN]) + more
+
+
+def counted(data: Microdata) -> str:
+    """What a threshold is a number of: people where the study says whose records are whose, else records."""
+    return "records" if data.person is None else "people"
 
 
 def people(number: int) -> str:
@@ -75,6 +85,9 @@ def in_a_sentence(findings: Sequence[Finding], n_outputs: int) -> str:
     differing = sum(finding.rule == DIFFERS for finding in findings)
     if differing:
         more = f" Released numbers of {plural(differing, 'output')} differ from what the data give.{more}"
+    unsaid = ", ".join(dict.fromkeys(finding.rule for finding in findings if finding.rule in NOT_SAID))
+    if unsaid:
+        more = f" The study does not say what it should ({unsaid}): risks may read lower than they are.{more}"
     broken = ""
     if breaking:
         rules = ", ".join(dict.fromkeys(finding.rule for finding in breaking))

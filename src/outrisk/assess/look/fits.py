@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.appetite import Appetite
-from outrisk.assess.look.finding import NOBODY, Found, Rows, named, plural
+from outrisk.assess.look.finding import NOBODY, Found, Rows, counted, named, plural
 from outrisk.assess.look.told import complete
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
@@ -66,12 +66,13 @@ def few_behind(output: Output, data: Microdata, appetite: Appetite, target: str)
     if sample is None or not isinstance(output, Regression):
         return
     design = sample.design
-    counted, what = (sample.event == 1.0, "events") if isinstance(sample, Durations) else (True, "records")
+    inside, what = (sample.event == 1.0, "events") if isinstance(sample, Durations) else (True, "records")
+    what = what if data.person is None else f"people{' with the event' * (what == 'events')}"
     found, apart = [], np.zeros(len(design), dtype=np.bool_)
     for name, column in zip(output.columns, design.T, strict=True):
         values, counts = np.unique(column, return_counts=True)
-        differs = (column != values[counts.argmax()]) & counted
-        number = int(differs.sum())
+        differs = (column != values[counts.argmax()]) & inside
+        number = data.people(rows[differs])
         if 0 < number < appetite.safe_threshold:
             found.append((number, (output.names or {}).get(name, name)))
             apart |= differs
@@ -141,8 +142,7 @@ def curves(output: Output, data: Microdata, appetite: Appetite, target: str) -> 
         before = -np.inf
         for at in output.at:
             happened = inside & event & (time > before) & (time <= at)
-            events = int(happened.sum())
-            risk = int((inside & (time >= at)).sum())
+            events, risk = (kept.people(of) for of in (happened, inside & (time >= at)))
             few = [number for number in (events, risk) if 0 < number < appetite.survival_safe_threshold]
             if few:
                 place = ", ".join([*words, f"{output.time}={at:g}"])
@@ -157,8 +157,8 @@ def curves(output: Output, data: Microdata, appetite: Appetite, target: str) -> 
             output.name,
             len(found),
             np.concatenate(who),
-            f"{plural(len(found), 'published time')} with fewer than {appetite.survival_safe_threshold} records at "
-            "risk, or fewer events since the time before.",
+            f"{plural(len(found), 'published time')} with fewer than {appetite.survival_safe_threshold} "
+            f"{counted(data)} at risk, or fewer events since the time before.",
             named(found),
             "Publish fewer times, and none beyond which few are at risk.",
         )

@@ -55,16 +55,16 @@ def _alone(told: Told, axis: int) -> Flags:
 
 def _finding(told: Told, axis: int, alone: Flags, output: str, where: str, way_out: str) -> Found:
     name, others = told.by[axis], [each for each in range(len(told.by)) if each != axis]
-    number = int(told.counts[alone].sum())
+    number = told.number(alone)
     variable = told.codebook[name]
-    held = np.where(alone, told.counts, 0).sum(axis=tuple(others))
+    held = np.where(alone, told.people, 0).sum(axis=tuple(others))
     cells = np.argwhere(alone)
-    cells = cells[np.argsort(-told.counts[alone], kind="stable")]
+    cells = cells[np.argsort(-told.people[alone], kind="stable")]
     labels = variable.labels
     common = [at for at in np.argsort(-held, kind="stable").tolist() if held[at]]
     values = ", ".join(f"{labels[at]}: {held[at]:,}" for at in common[:SHOWN]) + ", ..." * (len(common) > SHOWN)
     places = [
-        f"{told.label(cell, others)}: {people(int(told.counts[tuple(cell)]))}, all {name}={labels[cell[axis]]}"
+        f"{told.label(cell, others)}: {people(int(told.people[tuple(cell)]))}, all {name}={labels[cell[axis]]}"
         for cell in cells.tolist()
     ]
     who = " and ".join(", ".join(told.by[each] for each in others).rsplit(", ", 1)) or "that they are in the table"
@@ -97,7 +97,7 @@ def empty_cells(output: Output, data: Microdata, appetite: Appetite, target: str
     if not empty.any():
         return
     inside = np.broadcast_to(group, told.counts.shape)
-    number = int(group[empty.any(axis=axis, keepdims=True)].sum())
+    number = told.number(np.broadcast_to(empty.any(axis=axis, keepdims=True), empty.shape))
     order = np.argsort(inside[empty], kind="stable")
     labels = data.codebook[target].labels
     others = [each for each in range(len(told.by)) if each != axis]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from outrisk.appetite import Appetite
-from outrisk.assess.look.finding import Found, named, plural
+from outrisk.assess.look.finding import Found, counted, named, plural
 from outrisk.assess.look.told import Counts, Flags, Told, told_by
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
@@ -17,15 +17,15 @@ _PERCENT = {"proportions": 1.0, "row_percentages": 100.0, "column_percentages": 
 
 
 def small_cells(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
-    """Cells that hold somebody, but fewer than `safe_threshold` records, and are printed."""
+    """Cells that hold somebody, but fewer than `safe_threshold` records (or people), and are printed."""
     if not isinstance(output, Frequencies):
         return
     told = told_by(output, data)
     printed = told.exact if output.show == "counts" and not output.weight else told.shown
-    small = (told.counts > 0) & (told.counts < appetite.safe_threshold) & printed
+    small = (told.people > 0) & (told.people < appetite.safe_threshold) & printed
     if not small.any():
         return
-    alone = int((told.counts[small] == 1).sum())
+    alone = int((told.people[small] == 1).sum())
     one = f", {plural(alone, 'cell')} a single person" if alone else ""
     yield Found.of(
         "small cells",
@@ -34,7 +34,7 @@ def small_cells(output: Output, data: Microdata, appetite: Appetite, target: str
         int(small.sum()),
         told.who(small),
         f"{plural(int(small.sum()), 'cell')} of {told.counts.size:,} hold{'s' * (int(small.sum()) == 1)} fewer than "
-        f"{appetite.safe_threshold} records{one}{_as_shares(output, told)}.",
+        f"{appetite.safe_threshold} {counted(data)}{one}{_as_shares(output, told)}.",
         named(told.labels(small)),
         _advice(told, small, appetite.safe_threshold, output.margins),
     )
@@ -60,7 +60,7 @@ def _advice(told: Told, small: Flags, threshold: int, margins: bool) -> str:
     if len(told.by) > 1:
         left = []
         for axis, name in enumerate(told.by):
-            merged = told.counts.sum(axis=axis)
+            merged = told.people_over(axis)
             left.append((int(((merged > 0) & (merged < threshold)).sum()), name))
         fewest, name = min(left)
         of_small = f"{plural(fewest, 'small cell')} remain" + "s" * (fewest == 1)

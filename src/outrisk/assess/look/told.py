@@ -27,7 +27,7 @@ class Told:
     """Counts of records by variables, in their shape; shown: cells that a reader knows to hold somebody, or nobody.
 
     exact: the counts themselves are printed (not shares, and not rounded). rows: the records that are counted, of the
-    data; place: the cell of each.
+    data; place: the cell of each; owner: the person of each, where a person may have several.
     """
 
     codebook: Codebook
@@ -37,6 +37,7 @@ class Told:
     exact: Flags
     rows: Rows
     place: Rows
+    owner: Rows | None
 
     @classmethod
     def whole(cls, data: Microdata, by: Sequence[str], rows: Rows) -> Told:
@@ -46,7 +47,30 @@ class Told:
         place = np.ravel_multi_index(codes, shape) if by else np.zeros(len(rows), dtype=np.intp)
         counts = np.bincount(place, minlength=int(np.prod(shape))).reshape(shape).astype(np.int64)
         printed = np.ones(shape, dtype=np.bool_)
-        return cls(data.codebook, tuple(by), counts, printed, printed, rows, place)
+        owner = None if data.person is None else data.person[rows]
+        return cls(data.codebook, tuple(by), counts, printed, printed, rows, place, owner)
+
+    @cached_property
+    def people(self) -> Counts:
+        """The people in each cell, in the shape of the counts."""
+        return self.people_over()
+
+    def people_over(self, axis: int | None = None) -> Counts:
+        """The people in each cell, or in the cells of an axis together, which is then left out."""
+        shape = self.counts.shape
+        if self.owner is None:
+            return self.counts if axis is None else np.asarray(self.counts.sum(axis=axis))
+        left = [each for each in range(len(shape)) if each != axis]
+        codes = np.unravel_index(self.place, shape) if shape else ()
+        sizes = tuple(shape[each] for each in left)
+        place = np.ravel_multi_index([codes[each] for each in left], sizes) if left else np.zeros_like(self.rows)
+        once = np.unique(np.stack([place, self.owner]), axis=1)[0]
+        return np.bincount(once, minlength=int(np.prod(sizes))).reshape(sizes)
+
+    def number(self, cells: Flags) -> int:
+        """How many people the flagged cells hold together."""
+        inside = cells.ravel()[self.place]
+        return int(inside.sum()) if self.owner is None else len(np.unique(self.owner[inside]))
 
     def who(self, cells: Flags) -> Rows:
         """The records in the flagged cells."""
@@ -62,10 +86,10 @@ class Told:
         return ", ".join(f"{self.by[axis]}={self._levels[axis][cell[axis]]}" for axis in chosen) or "all records"
 
     def labels(self, cells: Flags) -> list[str]:
-        """The flagged cells in words, those of the fewest records first."""
+        """The flagged cells in words, those of the fewest people first."""
         found = np.argwhere(cells)
-        order = np.argsort(self.counts[cells], kind="stable")
-        return [f"{self.label(cell)}: {self.counts[tuple(cell)]:,}" for cell in found[order].tolist()]
+        order = np.argsort(self.people[cells], kind="stable")
+        return [f"{self.label(cell)}: {self.people[tuple(cell)]:,}" for cell in found[order].tolist()]
 
     def places(self, cells: Flags) -> str:
         """The flagged cells in words, without their counts."""

@@ -59,6 +59,11 @@ class LevelRisk:
         return len(self.pairings[0].holdout)
 
     @property
+    def whose(self) -> tuple[str, str]:
+        """Of how many people or households both are, in words (see `Microdata.whose`)."""
+        return self.pairings[0].original.whose, self.pairings[0].holdout.whose
+
+    @property
     def crossed(self) -> bool:
         """Whether both sides' releases were evolved."""
         return all(pair.crossed for pair in self.pairings)

@@ -212,4 +212,6 @@ def _basis(levels: Sequence[LevelRisk]) -> Basis | None:
         permutations=PERMUTATIONS,
         not_crossed=lead.not_crossed,
         divided_anew=lead.divided_anew,
+        original_of=lead.whose[0],
+        holdout_of=lead.whose[1],
     )

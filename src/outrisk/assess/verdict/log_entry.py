@@ -33,7 +33,7 @@ def _lines(decision: Decision, people: tuple[PeopleCount, ...], when: str, made_
         why = f"; the holdout is not crossed: {_text(basis.not_crossed)}" if basis.not_crossed else ""
         why += f"; {_text(basis.divided_anew)}" if basis.divided_anew else ""
         yield (
-            f"- Measured on {basis.n_original:,} people in the data and {basis.n_holdout:,} who are not, "
+            f"- Measured on {basis.measured_on}, "
             f"{basis.key_sets:,} key sets, {plural(basis.runs, 'run')}{', crossed' * basis.crossed}{why}"
         )
     for title, lines in (

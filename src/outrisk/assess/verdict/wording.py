@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from outrisk.assess.look.contributions import DOMINANCE
-from outrisk.assess.look.finding import UNTIED, Found, everybody_of, people, plural
+from outrisk.assess.look.finding import NOT_SAID, Found, everybody_of, people, plural
 from outrisk.records.schema import (
     CANNOT_TELL,
     DISCLOSIVE,
@@ -56,14 +56,15 @@ def sentence(facts: Facts) -> str:
     if facts.broken:
         rules = ", ".join(dict.fromkeys(finding.rule for finding in facts.broken))
         said = f"{said} The direct look has {plural(len(facts.broken), 'further finding')} ({rules})."
-    if untied := _untied(facts):
-        known = untied[0].what.partition(":")[0].replace("In", "in", 1)
-        said = f"{said} Risks may read lower than they are: {known}."
+    first = {finding.rule: finding.what.partition(":")[0] for finding in reversed(_not_said(facts))}
+    if first:
+        also = "; ".join(f"{what[0].lower()}{what[1:]}" for what in first.values())
+        said = f"{said} Risks may read lower than they are: {also}."
     return said
 
 
-def _untied(facts: Facts) -> list[Found]:
-    return [finding for finding in facts.evidence.findings if finding.rule == UNTIED]
+def _not_said(facts: Facts) -> list[Found]:
+    return [finding for finding in facts.evidence.findings if finding.rule in NOT_SAID]
 
 
 def _disclosive(facts: Facts) -> str:
@@ -179,7 +180,7 @@ def reasons(facts: Facts) -> Iterator[str]:
             f"{_STANDS[limit.says]} {limit.margin:g}"
         )
     yield from _missed(facts.evidence.missed)
-    yield from (finding.what for finding in _untied(facts))
+    yield from (finding.what for finding in _not_said(facts))
     for finding in facts.broken:
         yield f"{finding.output} ({finding.rule}): {finding.what}"
 
@@ -210,7 +211,7 @@ def _settle(facts: Facts) -> Iterator[str]:
     evidence = facts.evidence
     if facts.verdict == DISCLOSIVE:
         yield from dict.fromkeys(finding.advice for finding in facts.certain if finding.advice)
-    yield from (finding.advice for finding in _untied(facts))
+    yield from (finding.advice for finding in _not_said(facts))
     if {each.output for each in evidence.missed} - {each.output for each in _contrary(facts)}:
         yield "A longer search would settle what is not reproduced (study file, evolve: patience or generations)."
     if not evidence.levels:

@@ -99,9 +99,8 @@ def attack_coding(
         guesses[FR_NN] = Guess(near.guess, equivalence.n_records(SYNTHETIC))
     if ENSEMBLE in chosen:
         guesses[ENSEMBLE] = _vote({name: guesses[name] for name in MEMBERS})
-    counts = {side: equivalence.counts[side].astype(float) for side in SIDES if side in equivalence.counts}
     place = Row(family="attacks", measure="", keys=joined(keys), target=target, sets=1)
-    by_chance = of_scores(place, _blind(ZERO_RULE, equivalence), counts).original
+    by_chance = of_scores(place, _blind(ZERO_RULE, equivalence), equivalence).original
     rows = []
     for name in chosen:
         row = replace(place, measure=name, baseline=by_chance)
@@ -112,9 +111,9 @@ def attack_coding(
             guess = guesses[name]
             score = None if guess.targets is None else _right(guess.targets, equivalence)
         if score is None:
-            row = replace(sized(row, counts), reason="failed", detail=guess.reason)
+            row = replace(sized(row, equivalence.counts), reason="failed", detail=guess.reason)
         else:
-            row = replace(of_scores(row, score, counts), defined=1)
+            row = replace(of_scores(row, score, equivalence), defined=1)
         as_numbers = "keys as numbers" if encoding == ORDINAL and name in (*LEARNERS, ENSEMBLE) else ""
         row = replace(row, note="; ".join(filter(None, (as_numbers, guess.note))))
         rows.append((row, guess.n_trained))

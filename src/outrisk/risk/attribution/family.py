@@ -39,6 +39,7 @@ from outrisk.risk.attribution.marginals import (
 from outrisk.risk.attribution.nearest import Lookup, nearest_keys, same_keys
 from outrisk.risk.coding.classes import SIDES, SYNTHETIC, Coding, Counts, Equivalence, Positions, cross
 from outrisk.risk.coding.frames import code_tables
+from outrisk.risk.intervals.closed import Members
 from outrisk.risk.rows import Row
 
 TIES = ("counted", "shared", "first")
@@ -136,8 +137,9 @@ def cap_sets(
             for side in sides:
                 rows.append(_row(chosen, side, equivalence, scores, near, tau))
             if len(sides) > 1:
-                cells = {side: equivalence.records[side][everyone[side][0]] for side in sides}
-                means.add(len(chosen), scores, cells, {side: everyone[side][1] for side in sides})
+                cells = {side: equivalence.records[side][everyone[side].first] for side in sides}
+                weights = {side: everyone[side].weights for side in sides}
+                means.add(len(chosen), scores, cells, weights, {side: everyone[side].members for side in sides})
     return pd.DataFrame(rows), means
 
 
@@ -231,15 +233,21 @@ def _distances(in_class: Counts, near: Lookup) -> dict[str, object]:
     }
 
 
-def _distinct_records(
-    coding: Coding, keys: Sequence[str], target: str, sides: Sequence[str]
-) -> dict[str, tuple[Positions, Floats]]:
-    """For each side one record of each combination of keys and target, and how many records are like it.
+@dataclass(frozen=True, eq=False)
+class _Distinct:
+    """One record of each combination of keys and target, how many records are like it, and which (see `Sample`)."""
 
-    Records alike in all keys and the target score alike on every key set.
-    """
+    first: Positions
+    weights: Floats
+    members: Members | None
+
+
+def _distinct_records(coding: Coding, keys: Sequence[str], target: str, sides: Sequence[str]) -> dict[str, _Distinct]:
+    """The distinct records of each side: those alike in all keys and the target score alike on every key set."""
     equivalence, found = cross(coding, keys, target), {}
     for side in sides:
-        cells, first = np.unique(equivalence.records[side], return_index=True)
-        found[side] = (first, equivalence.counts[side][cells].astype(float))
+        cells, first, row = np.unique(equivalence.records[side], return_index=True, return_inverse=True)
+        together = coding.together.get(side)
+        members = None if together is None else (row, together)
+        found[side] = _Distinct(first, equivalence.counts[side][cells].astype(float), members)
     return found

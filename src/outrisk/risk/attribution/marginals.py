@@ -13,8 +13,8 @@ import pandas as pd
 from outrisk.reasons import sentence
 from outrisk.risk.attribution.definitions import Floats
 from outrisk.risk.attribution.over_key_sets import Scores, marginal, score_coding, some
-from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, SIDES, Coding, Counts, Positions
-from outrisk.risk.intervals.closed import RunningMeans, interval, sample
+from outrisk.risk.coding.classes import HOLDOUT, SIDES, Coding, Counts, Positions
+from outrisk.risk.intervals.closed import Members, RunningMeans, interval, sample
 from outrisk.risk.rows import AGRESTI_CAFFO, ALL, JACKKNIFE, Row
 
 TCAP_MEASURES = ("TCAP_undefined", "TCAP_zero")
@@ -49,15 +49,20 @@ class RecordMeans:
         self._means: dict[tuple[int, str], RunningMeans] = defaultdict(RunningMeans)
 
     def add(
-        self, size: int, scores: RecordScores, cells: Mapping[str, Positions], weights: Mapping[str, Floats]
+        self,
+        size: int,
+        scores: RecordScores,
+        cells: Mapping[str, Positions],
+        weights: Mapping[str, Floats],
+        members: Mapping[str, Members | None],
     ) -> None:
-        """Take in a key set, and for each side the cells and weights of its distinct records."""
+        """Take in a key set, and for each side the cells, weights and members of its distinct records."""
         self.measures = scores.measures
         counted = {side: scores.counted.take(cells[side], axis=1) for side in self.sides}
         used = np.all([each.any(axis=1) for each in counted.values()], axis=0)
         for side in self.sides:
             self._means[size, side].add(
-                sample(scores.score.take(cells[side], axis=1), weights[side], counted[side]), used
+                sample(scores.score.take(cells[side], axis=1), weights[side], counted[side], members[side]), used
             )
 
     def interval(self, measure: str, sizes: Sequence[int]) -> tuple[float, float]:
@@ -212,7 +217,7 @@ def tcap_scores(
     """Jackknife replicates of TCAP: of as many groups as asked for or as there are records; None without a holdout."""
     if HOLDOUT not in coding.lengths:
         return None
-    possible = min(groups, coding.lengths[ORIGINAL], coding.lengths[HOLDOUT])
+    possible = min(groups, *(coding.apart(side) for side in SIDES))
     return score_coding(coding, sets, target, tau, 0 if possible == 1 < groups else possible, seed)
 
 

@@ -98,7 +98,9 @@ def score_coding(
     """`score` on tables under one coding, 'synthetic', 'original' and perhaps 'holdout'."""
     check_tau(tau)
     sides = [side for side in SIDES if side in coding.lengths]
-    group_of = {side: _group_of(deal(coding.lengths[side], groups, seed, side)) for side in sides}
+    group_of = {
+        side: _group_of(deal(coding.lengths[side], groups, seed, side, coding.together.get(side))) for side in sides
+    }
     values = {(measure, side): np.full(len(sets), math.nan) for measure in MEASURES for side in sides}
     replicates = {at: np.full((len(sets), groups), math.nan) for at in values}
     weap = np.empty(len(sets))

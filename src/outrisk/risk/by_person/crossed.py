@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
 
 from outrisk.errors import RiskError
 from outrisk.microdata import Microdata
@@ -63,9 +64,9 @@ class Contrasts:
     """Marginal risk by measure and key set, arrays (n_measures, n_sets + 1): the last column is the mean over key sets.
 
     own, other: mean scores of people by releases they are in, and are not in; difference: own - other, the marginal
-    risk. standard_error: of sampling the people (the jackknife that leaves out a record at a time, which for a
-    difference of means has a closed form) and of the runs' chance beyond it; runs_share: the part of its square that
-    more runs would lessen.
+    risk. standard_error: of sampling the people (the jackknife that leaves out a record at a time, or all that go
+    together, which for a difference of means has a closed form) and of the runs' chance beyond it; runs_share: the part
+    of its square that more runs would lessen.
     null_error: the standard error under exchanged labels. permuted: differences with labels exchanged at random,
     (permutations, n_measures, n_sets + 1).
     """
@@ -136,7 +137,8 @@ def person_contrasts(
 class _Scored:
     """means: scores by run and side, (runs, 2, n_measures, n_sets + 1). contrast: by pattern, the own release less the
     other. both: variance of the difference that comes from people and runs together. members: people of each side by
-    pattern; pattern: everybody's.
+    pattern; pattern: everybody's. groups: of each side, how many records of each pattern (columns) go together (rows);
+    None: each is for itself.
     """
 
     means: Floats
@@ -144,6 +146,7 @@ class _Scored:
     both: Floats
     members: Floats
     pattern: Positions
+    groups: tuple[csr_array | None, csr_array | None]
 
 
 def _scored(pairing: Pairing, sets: Sequence[tuple[str, ...]], target: str, tau: float, n_mean: int | None) -> _Scored:
@@ -159,19 +162,19 @@ def _scored(pairing: Pairing, sets: Sequence[tuple[str, ...]], target: str, tau:
     contrast = np.zeros((len(patterns), *shape), dtype=np.float32)  # own release less the other's
     both = np.zeros(shape)
     over_sets = np.zeros((len(weights), len(patterns), shape[0]))
-    sizes = members.sum(axis=1, keepdims=True)
+    sizes, groups = members.sum(axis=1, keepdims=True), _groups(pairing, pattern, len(patterns))
     for k, keys in enumerate(sets):
         equivalence = cross(coding, keys, target)
         found = np.stack([_scores(equivalence, table, tau, amounts) for table in weights])
         means[..., k] = members @ found / sizes
         contrast[:, :, k] = np.tensordot(weight, found, axes=1)
-        both[:, k] = _people_by_runs(found, weight, members)
+        both[:, k] = _people_by_runs(found, weight, members, groups)
         if k < n_mean:
             over_sets += found / n_mean
     means[..., -1] = means[..., :n_mean].mean(axis=-1)
     contrast[..., -1] = contrast[..., :n_mean].mean(axis=-1)
-    both[:, -1] = _people_by_runs(over_sets, weight, members)
-    return _Scored(means, contrast, both, members, pattern)
+    both[:, -1] = _people_by_runs(over_sets, weight, members, groups)
+    return _Scored(means, contrast, both, members, pattern, groups)
 
 
 def _scores(equivalence: Equivalence, table: str, tau: float, amounts: Amounts | None) -> Floats:
@@ -179,7 +182,33 @@ def _scores(equivalence: Equivalence, table: str, tau: float, amounts: Amounts |
     return found if amounts is None else np.hstack([found, estimate_scores(equivalence, table, _PEOPLE, amounts)])
 
 
-def _people_by_runs(scores: Floats, weight: Floats, members: Floats) -> Floats:
+def _groups(pairing: Pairing, pattern: Positions, n_patterns: int) -> tuple[csr_array | None, csr_array | None]:
+    """How many records of each pattern go together, for each side."""
+    sides = zip((pairing.original, pairing.holdout), np.split(pattern, [len(pairing.original)]), strict=True)
+    mine, theirs = (None if side.together is None else _by_pattern(side.together, of, n_patterns) for side, of in sides)
+    return mine, theirs
+
+
+def _by_pattern(together: Positions, pattern: Positions, n_patterns: int) -> csr_array:
+    number = np.unique(together, return_inverse=True)[1]
+    return csr_array((np.ones(len(number)), (number, pattern)), shape=(int(number.max()) + 1, n_patterns))
+
+
+def _squares(values: Floats, members: Floats, group: csr_array | None) -> tuple[Floats, float]:
+    """Sums of squared deviations from the mean, (columns,), of records with the values (n_patterns, columns), or of
+    those that go together as one; and what makes a variance of them: that of the mean of n records times n.
+    """
+    n = members.sum()
+    mean = members @ values / n
+    if group is None:
+        return np.asarray(members @ values**2 - n * mean**2), float(n - 1)
+    apart = group.shape[0]
+    return np.asarray(np.square(group @ (values - mean)).sum(axis=0)), float(n * (apart - 1) / apart)
+
+
+def _people_by_runs(
+    scores: Floats, weight: Floats, members: Floats, groups: tuple[csr_array | None, csr_array | None]
+) -> Floats:
     """Variance of the difference from what runs score people differently by, (n_measures,).
 
     scores: (runs, n_patterns, n_measures). It is in the variance of sampling the people, and in that between runs, too.
@@ -190,10 +219,10 @@ def _people_by_runs(scores: Floats, weight: Floats, members: Floats) -> Floats:
         if len(runs) < 2:
             continue
         apart = runs - runs.mean(axis=0)
-        for side in members:
-            n = side.sum()
-            squares = side @ (apart**2).sum(axis=0) - n * ((side @ apart / n) ** 2).sum(axis=0)
-            variance += weight[of_side][0] ** 2 * len(runs) / (len(runs) - 1) * squares / (n - 1) / n
+        for side, group in zip(members, groups, strict=True):
+            found = [_squares(run, side, group) for run in apart]
+            squares, divisor = sum(each for each, _ in found), found[0][1]
+            variance += weight[of_side][0] ** 2 * len(runs) / (len(runs) - 1) * squares / divisor / side.sum()
     return variance
 
 
@@ -239,17 +268,25 @@ def _of_scores(pairing: Pairing, scored: _Scored, permutations: int, seed: int) 
         own, other = (own + theirs[:, 1].mean(axis=0)) / 2, (other + theirs[:, 0].mean(axis=0)) / 2
         by_run = [by_run[0] / 2, (theirs[:, 1] - theirs[:, 0]) / 2]
     of_runs = sum(np.var(runs, axis=0, ddof=1) / len(runs) if len(runs) > 1 else 0.0 for runs in by_run)
-    sampling = sum(_variance(contrast, side) / side.sum() for side in members)
+    sampling = sum(
+        _variance(contrast, side, group) / side.sum() for side, group in zip(members, scored.groups, strict=True)
+    )
     variance = sampling * widened(own - other, np.sqrt(sampling)) ** 2 + np.maximum(of_runs - scored.both, 0.0)
     everybody = members.sum(axis=0)
-    null = _variance(contrast, everybody) * (1 / members.sum(axis=1)).sum()
+    ours_together, theirs_together = scored.groups
+    if ours_together is None or theirs_together is None:
+        group, permuted = None, _permuted(contrast, members, permutations, seed)
+    else:
+        group = vstack([ours_together, theirs_together], format="csr")
+        permuted = _permuted_together(contrast, group, ours_together.shape[0], permutations, seed)
+    null = _variance(contrast, everybody, group) * (1 / members.sum(axis=1)).sum()
     return Contrasts(
         own=own,
         other=other,
         standard_error=np.sqrt(variance),
         runs_share=np.minimum(of_runs / variance, 1.0),
         null_error=np.sqrt(null),
-        permuted=_permuted(contrast, members, permutations, seed),
+        permuted=permuted,
         measures=pairing.measures,
     )
 
@@ -261,18 +298,18 @@ def widened(difference: Floats, error: Floats) -> Floats:
     return np.asarray(1 + _WIDER * np.clip((np.abs(difference) / error - _FROM) / (_TO - _FROM), 0.0, 1.0))
 
 
-def _variance(contrast: NDArray[np.float32], members: Floats) -> Floats:
-    """Variance over people, with two more of them above and below the mean (see `intervals.closed`), as far as anybody
-    is from 0, half a unit at most, and half a unit where nobody is from 0.
+def _variance(contrast: NDArray[np.float32], members: Floats, group: csr_array | None) -> Floats:
+    """Variance over people (see `_squares`), with two more of them above and below the mean (see `intervals.closed`),
+    as far as anybody is from 0, half a unit at most, and half a unit where nobody is from 0.
 
     So it is never 0: nobody told rightly among few people is not a risk of exactly 0.
     """
-    flat, n = contrast.reshape(len(contrast), -1).astype(float), members.sum()
+    flat = contrast.reshape(len(contrast), -1).astype(float)
     farthest = np.abs(flat).max(axis=0)
     reach = np.where(farthest > 0, np.minimum(farthest, _HALF), _HALF)
-    mean = members @ flat / n
-    squares = np.maximum(members @ flat**2 - n * mean**2, 0.0)
-    return np.asarray(((squares + 2 * reach**2) / (n - 1)).reshape(contrast.shape[1:]))
+    reach *= 1.0 if group is None else members.sum() / group.shape[0]
+    squares, divisor = _squares(flat, members, group)
+    return np.asarray(((np.maximum(squares, 0.0) + 2 * reach**2) / divisor).reshape(contrast.shape[1:]))
 
 
 def _permuted(contrast: NDArray[np.float32], members: Floats, permutations: int, seed: int) -> NDArray[np.float32]:
@@ -294,6 +331,23 @@ def _permuted(contrast: NDArray[np.float32], members: Floats, permutations: int,
             dealt[row] = np.add.reduceat(labels, starts)
         of_original = dealt @ flat
         found[drawn.start : drawn.stop] = of_original / n_original - (total - of_original) / n_holdout
+    return found.reshape(permutations, *contrast.shape[1:])
+
+
+def _permuted_together(
+    contrast: NDArray[np.float32], group: csr_array, n_original: int, permutations: int, seed: int
+) -> NDArray[np.float32]:
+    """As `_permuted`, with people or households dealt whole: as many of them to the original as it has."""
+    rng = np.random.default_rng(seed)
+    sums = np.asarray(group @ contrast.reshape(len(contrast), -1), dtype=np.float32)
+    records, total = np.asarray(group.sum(axis=1)), sums.sum(axis=0)
+    labels = np.zeros(len(sums), dtype=np.float32)
+    labels[:n_original] = 1
+    found = np.empty((permutations, sums.shape[1]), dtype=np.float32)
+    for start in range(0, permutations, _PERMUTED_AT_ONCE):
+        dealt = np.array([rng.permutation(labels) for _ in range(min(_PERMUTED_AT_ONCE, permutations - start))])
+        of_original, held = dealt @ sums, (dealt @ records)[:, None]
+        found[start : start + len(dealt)] = of_original / held - (total - of_original) / (records.sum() - held)
     return found.reshape(permutations, *contrast.shape[1:])
 
 

@@ -52,7 +52,7 @@ class Bands:
         at = data.codebook.index(self.name)
         codes = data.codes.copy()
         codes[:, at] = self.code[codes[:, at]]
-        return Microdata(self.codebook, codes)
+        return replace(data, codebook=self.codebook, codes=codes)
 
     def sums(self, chances: NDArray[np.float64]) -> NDArray[np.float64]:
         """Chances (n, bands) of the bands, from those of the values (n, levels)."""

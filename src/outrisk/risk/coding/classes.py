@@ -46,6 +46,7 @@ class Coding:
     lengths: Mapping[str, int]  # table -> number of records, in the order of the records
     missing: Mapping[str, int] = field(default_factory=dict)  # variable -> position of its missing level, if it has one
     values: Mapping[str, Floats] = field(default_factory=dict)  # numeric variable -> number of each level
+    together: Mapping[str, Positions] = field(default_factory=dict)  # table -> see `Microdata`; none: each for itself
     crossed: dict[tuple[str, ...], Equivalence] = field(default_factory=dict, init=False, repr=False)  # see `cross`
 
     def rows(self) -> dict[str, slice]:
@@ -55,6 +56,10 @@ class Coding:
             slices[table] = slice(start, start + length)
             start += length
         return slices
+
+    def apart(self, table: str) -> int:
+        """How many may be sampled apart from each other: people or households where these are known, else records."""
+        return len(np.unique(self.together[table])) if table in self.together else self.lengths[table]
 
     def only(self, names: Sequence[str]) -> Coding:
         """The same tables with these variables alone; nothing is copied."""
@@ -90,6 +95,7 @@ class Equivalence:
     counts: Mapping[str, Counts]  # table -> (n_cells,) records in the cell
     class_counts: Mapping[str, Counts]  # table -> (n_classes,) records in the class
     records: Mapping[str, Positions]  # table -> (n_records,) cell of each record
+    together: Mapping[str, Positions] = field(default_factory=dict)  # table -> (n_records,), see `Microdata`
     _totals: dict[str, Counts] = field(default_factory=dict, init=False, repr=False)
     _shares: dict[str, Floats] = field(default_factory=dict, init=False, repr=False)
 
@@ -109,6 +115,14 @@ class Equivalence:
     def n_records(self, table: str) -> int:
         """Number of records of a table."""
         return len(self.records[table])
+
+    def apart(self, table: str) -> int:
+        """As `Coding.apart`."""
+        return len(np.unique(self.together[table])) if table in self.together else self.n_records(table)
+
+    def members(self, table: str) -> tuple[Positions, Positions] | None:
+        """The cell of each record, and whom it goes together with; None where each is for itself."""
+        return (self.records[table], self.together[table]) if table in self.together else None
 
 
 def code_microdata(tables: Mapping[str, Microdata], names: Sequence[str]) -> Coding:
@@ -131,6 +145,7 @@ def code_microdata(tables: Mapping[str, Microdata], names: Sequence[str]) -> Cod
         lengths={table: len(data) for table, data in tables.items()},
         missing={name: len(codebook[name].labels) - 1 for name in names if codebook[name].missing},
         values={name: numbers_of(codebook[name]) for name in names if codebook[name].numeric},
+        together={table: data.together for table, data in tables.items() if data.together is not None},
     )
 
 
@@ -199,6 +214,7 @@ def _crossed(coding: Coding, names: Sequence[str], dense: bool | None) -> Equiva
         counts=counts,
         class_counts={table: np.add.reduceat(cell_counts, starts) for table, cell_counts in counts.items()},
         records={table: cells[at] for table, at in rows.items()},
+        together=coding.together,
     )
 
 

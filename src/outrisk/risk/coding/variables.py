@@ -10,7 +10,7 @@ import pandas as pd
 
 from outrisk.codebook import Codebook
 from outrisk.errors import RiskError
-from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, SYNTHETIC, Coding, check_table
+from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, SYNTHETIC, Coding, Positions, check_table
 from outrisk.risk.coding.levels import Groups, Levels, code_levels, make_groups
 
 
@@ -22,8 +22,9 @@ class Tables:
         names: Sequence[str],
         lengths: Mapping[str, int],
         code: Callable[[str, Groups | None], Levels],
+        together: Mapping[str, Positions] | None = None,
     ) -> None:
-        self.names, self.lengths = list(names), dict(lengths)
+        self.names, self.lengths, self.together = list(names), dict(lengths), together or {}
         self._code = code
         self._coded: dict[tuple[str, Groups | None], Levels] = {}
 
@@ -72,7 +73,7 @@ def from_coding(coding: Coding) -> Tables:
         j = coding.names.index(name)
         return Levels(coding.labels[j], coding.columns[j], coding.missing.get(name), name in coding.values)
 
-    return Tables(coding.names, coding.lengths, code)
+    return Tables(coding.names, coding.lengths, code, coding.together)
 
 
 def group_variables(

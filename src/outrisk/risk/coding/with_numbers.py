@@ -93,7 +93,8 @@ def from_coding(coding: Coding) -> Tables:
         columns.append(position[codes])
     numbers = {name: coding.values[name][codes] for name, codes in zip(coding.names, coding.columns, strict=True)
                if name in coding.values}  # fmt: skip
-    return _filled(Coding(coding.names, tuple(labels), tuple(columns), coding.lengths), numbers)
+    coded = Coding(coding.names, tuple(labels), tuple(columns), coding.lengths, together=coding.together)
+    return _filled(coded, numbers)
 
 
 def _filled(coding: Coding, values: dict[str, Floats]) -> Tables:

@@ -39,14 +39,25 @@ class Estimate:
     code: str = ""  # of `outrisk.reasons`: why value or interval is NaN
 
 
-def deal(n_records: int, groups: int, seed: int, side: str) -> list[Positions]:
-    """Records of each jackknife group: a random permutation cut into groups whose sizes differ by at most one."""
-    if groups < 0 or groups == 1 or groups > n_records:
-        raise RiskError(
-            f"{groups} jackknife groups on the {n_records:,} records of {side}: give 2 to {n_records:,}, or 0 for none"
-        )
+def deal(n_records: int, groups: int, seed: int, side: str, together: Positions | None = None) -> list[Positions]:
+    """Records of each jackknife group: a random permutation cut into groups whose sizes differ by at most one.
+
+    together (n_records,): records of one number are in one group, as they are of one person or household; the groups
+    are then of as many people or households (or one more).
+    """
+    if together is not None:
+        numbers, together = np.unique(together, return_inverse=True)
+    n, what = (n_records, "records") if together is None else (len(numbers), "people or households")
+    if groups < 0 or groups == 1 or groups > n:
+        raise RiskError(f"{groups} jackknife groups on the {n:,} {what} of {side}: give 2 to {n:,}, or 0 for none")
     rng = np.random.default_rng([seed, SIDES.index(side)])
-    return np.array_split(rng.permutation(n_records), groups) if groups else []
+    dealt = np.array_split(rng.permutation(n), groups) if groups else []
+    if together is None:
+        return dealt
+    group_of = np.empty(n, dtype=np.intp)
+    for group, numbers in enumerate(dealt):
+        group_of[numbers] = group
+    return [np.flatnonzero(group_of[together] == group) for group in range(groups)]
 
 
 def combine(estimates: Sequence[Estimate]) -> Estimate:

@@ -116,12 +116,16 @@ def reliability(chances: Floats, truth: Codes) -> list[Bin]:
     ]
 
 
-def dealt(people: int, groups: int, seed: int) -> Codes:
+def dealt(people: int, groups: int, seed: int, together: Codes | None = None) -> Codes:
     """The jackknife group (people,) of each record of a side, at random, in groups of one size (or one apart).
 
     The same records in the same order are in the same groups, whichever side they are on (`crossed`). Groups are not
-    balanced on anything else: that would make them more alike than samples of people are.
+    balanced on anything else: that would make them more alike than samples of people are. together (people,): records
+    of one number are in one group, as they are of one person or household.
     """
+    if together is not None:
+        number = np.unique(together, return_inverse=True)[1]
+        return dealt(int(number.max()) + 1, groups, seed)[number]
     group = np.empty(people, np.int64)
     group[np.random.default_rng(seed).permutation(people)] = np.arange(people) % max(groups, 1)
     return group

@@ -154,6 +154,7 @@ def measure_target(
         labels=tuple(each.labels for each in levels.values()),
         columns=tuple(each.codes for each in levels.values()),
         lengths=tables.lengths,
+        together=tables.together,
     )
     _check_target(coding, target, levels[target].missing)
     equivalence = cross(coding, ordered, target)

@@ -68,7 +68,7 @@ def margins(equivalence: Equivalence, claims: Mapping[Any, Claims], groups: int,
                 differences[measure].append(found)
                 row |= _interval(found)
                 if measure in scores and not math.isnan(found.value):
-                    row |= _closed_interval(scores[measure], [equivalence.counts[side] for side in SIDES])
+                    row |= _closed_interval(scores[measure], equivalence)
             else:
                 row["code"] = "no_holdout"
             rows.append(row)
@@ -143,12 +143,12 @@ def _replicates(
     equivalence: Equivalence, claims: Mapping[Any, Claims], sides: Sequence[str], groups: int, seed: int
 ) -> dict[tuple[Any, str, str], Floats]:
     """(synthesis, side, measure) -> the measure without each jackknife group in turn, (groups,)."""
-    groups = min(groups, *(equivalence.n_records(side) for side in sides))
+    groups = min(groups, *(equivalence.apart(side) for side in sides))
     groups = groups if groups >= 2 else 0
     found = {(name, side, measure): np.empty(groups) for name in claims for side in sides for measure in MEASURES}
     for side in sides:
         counts, records = equivalence.counts[side], equivalence.records[side]
-        for group, rows in enumerate(deal(len(records), groups, seed, side)):
+        for group, rows in enumerate(deal(len(records), groups, seed, side, equivalence.together.get(side))):
             left = counts - np.bincount(records[rows], minlength=len(counts))
             for name, claim in claims.items():
                 for measure, value in claim.attack(left).items():
@@ -172,8 +172,10 @@ def _interval(found: Estimate) -> dict[str, Any]:
     return row
 
 
-def _closed_interval(score: tuple[Floats, Floats], counts: Sequence[Counts]) -> dict[str, Any]:
-    low, high = interval(*(sample(score[0], each.astype(float), score[1]) for each in counts))
+def _closed_interval(score: tuple[Floats, Floats], of: Equivalence) -> dict[str, Any]:
+    low, high = interval(
+        *(sample(score[0], of.counts[side].astype(float), score[1], of.members(side)) for side in SIDES)
+    )
     return {"low": low, "high": high, "method": AGRESTI_CAFFO, "code": ""}
 
 
