@@ -1,9 +1,11 @@
 """What it matters whose records are whose: python benchmarks/several_records.py [--people N] [--seeds S]
 
-People of the census excerpt of 2019 (acs7.csv, below --data), each with one to six yearly records that differ in the
-year alone, as those of a panel do. Released: tenure by sex, ethnic group and age band, and a logit of it by age and sex
-with standard errors. Keys: age, sex, ethnic group; target: tenure. Each study once with records taken for people, once
-with `person` named. Printed: marginal risks (95 %) of two halves, and cells that the direct look finds small.
+People of the census excerpt of 2019 (acs7.csv, below --data). First each with one to six records that are equal, as
+those of a panel nearly are. Released: tenure by sex, ethnic group and age band, and a logit of it by age and sex with
+standard errors; keys: age, sex, ethnic group. Then households of one to five people with the same area, ethnic group
+and tenure, three in five as many. Released: tenure by area and ethnic group, and the
+logit; keys: age, ethnic group, area. Target: tenure. Each study once with records taken for people, once with `person`
+or `household` named. Printed: marginal risks (95 %) of two halves, and cells that the direct look finds small.
 """
 
 from __future__ import annotations
@@ -30,38 +32,63 @@ CODEBOOK = {
     "ETHGROUP": {"kind": "categorical", "levels": ["1", "2", "3", "4", "5", "6", "7"]},
     "TENURE": {"kind": "categorical", "levels": ["0", "1"]},
 }
+LOGIT = {
+    "kind": "logit", "formula": "TENURE ~ AGE + C(SEX)", "event": "1", "release": ["coefficients", "standard_errors"]
+}  # fmt: skip
 STUDY = {
     "codebook": "codebook.yaml",
-    "outputs": [
-        {"kind": "frequencies", "by": ["BAND", "SEX", "ETHGROUP", "TENURE"]},
-        {"kind": "logit", "formula": "TENURE ~ AGE + C(SEX)", "event": "1",
-         "release": ["coefficients", "standard_errors"]},
-    ],
-    "keys": ["AGE", "SEX", "ETHGROUP"],
     "target": "TENURE",
-    "key_sizes": [3],
     "privacy": {"metrics": []},
-    "attacks": {"classifiers": []},
     "study": {"runs": 5, "folds": [2]},
-}  # fmt: skip
-WAYS = {"records": {}, "person": {"person": "PERSON"}}
+}
 
 
-def study(folder: Path, name: str, data: dict[str, object], seed: int) -> None:
-    whose = {"path": "records.csv", "derive": {"BAND": "AGE // 5"}, **data}
+def study(folder: Path, name: str, content: dict[str, object], seed: int) -> None:
     path, started = folder / "study.yaml", time.perf_counter()
-    path.write_text(yaml.safe_dump({"name": "study", **STUDY, "data": whose, "evolve": {"seed": seed}}))
+    path.write_text(yaml.safe_dump({"name": "study", **STUDY, **content, "evolve": {"seed": seed}}))
     small = sum(each.cells for each in look_at_study(path)[1] if each.rule == "small cells")
     assert run(["assess", str(path), "--out", str(folder / "out"), "--quiet", "--force"]) == 0
     decision = json.loads((folder / "out" / "decision.json").read_text())
     (limit,) = [each for each in decision["limits"] if (each["measure"], each["over"]) == ("attribution", "all keys")]
     register = json.loads((folder / "out" / "register.json").read_text())["sentence"].partition("marginal risk of ")[2]
     print(
-        f"  {name:8} attribution {limit['original']:.3f} in the data, {limit['holdout']:.3f} not, "
+        f"  {name:18} attribution {limit['original']:.3f} in the data, {limit['holdout']:.3f} not, "
         f"{limit['difference']:+.3f} ({limit['low']:+.3f} to {limit['high']:+.3f}); register {register.rstrip('.')}; "
         f"{small} small cells; {time.perf_counter() - started:.0f} s",
         flush=True,
     )
+
+
+def both_ways(records: pd.DataFrame, word: str, table: list[str], keys: list[str], seed: int) -> None:
+    """A study that takes records for people, and one that says whose they are."""
+    content = {"outputs": [{"kind": "frequencies", "by": table}, LOGIT], "keys": keys, "key_sizes": [len(keys)]}
+    areas = {"AREA": {"kind": "categorical", "levels": sorted(set(records["AREA"]))}} if "AREA" in keys else {}
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        (folder / "codebook.yaml").write_text(yaml.safe_dump({"variables": CODEBOOK | areas}, sort_keys=False))
+        records.to_csv(folder / "records.csv", index=False)
+        data = {"path": "records.csv", "derive": {"BAND": "AGE // 5"}}
+        study(folder, "records", content | {"data": data}, seed)
+        study(folder, f"{word} named", content | {"data": data | {word: "WHOSE"}}, seed)
+
+
+def panel(everybody: pd.DataFrame, people: int, seed: int) -> pd.DataFrame:
+    """People with one to six equal records."""
+    some = everybody.sample(people, random_state=seed).assign(WHOSE=range(people))
+    return some.loc[some.index.repeat(np.random.default_rng(seed).integers(1, 7, people))]
+
+
+def households(everybody: pd.DataFrame, number: int, seed: int) -> pd.DataFrame:
+    """One to five people of an area, an ethnic group and a tenure, drawn with replacement."""
+    shared = ["AREA", "ETHGROUP", "TENURE"]
+    alike = dict(list(everybody.groupby(shared)))
+    sizes = np.random.default_rng(seed).integers(1, 6, number)
+    kinds = everybody.sample(number, random_state=seed)[shared].itertuples(index=False, name=None)
+    drawn = [
+        alike[kind].sample(size, replace=True, random_state=seed * number + at).assign(WHOSE=at)
+        for at, (kind, size) in enumerate(zip(kinds, sizes, strict=True))
+    ]
+    return pd.concat(drawn)
 
 
 def main() -> None:
@@ -72,19 +99,16 @@ def main() -> None:
     given = parser.parse_args()
     logging.getLogger("outrisk").setLevel(logging.ERROR)
     everybody = pd.read_csv(given.data / "census" / "acs_us" / "acs7.csv")
+    everybody = everybody[everybody["YEAR"] == 2019]
     for seed in range(1, given.seeds + 1):
-        people = everybody[everybody["YEAR"] == 2019].sample(given.people, random_state=seed).assign(
-            PERSON=range(given.people)
-        )  # fmt: skip
-        times = np.random.default_rng(seed).integers(1, 7, given.people)
-        records = people.loc[people.index.repeat(times)]
+        records = panel(everybody, given.people, seed)
         print(f"{given.people:,} people with {len(records):,} records, seed {seed}", flush=True)
-        for name, data in WAYS.items():
-            with tempfile.TemporaryDirectory() as place:
-                folder = Path(place)
-                (folder / "codebook.yaml").write_text(yaml.safe_dump({"variables": CODEBOOK}, sort_keys=False))
-                records.to_csv(folder / "records.csv", index=False)
-                study(folder, name, data, seed)
+        table, keys = ["BAND", "SEX", "ETHGROUP", "TENURE"], ["AGE", "SEX", "ETHGROUP"]
+        both_ways(records, "person", table, keys, seed)
+        number = given.people * 3 // 5
+        records = households(everybody, number, seed)
+        print(f"{number:,} households of {len(records):,} people, seed {seed}", flush=True)
+        both_ways(records, "household", ["AREA", "ETHGROUP", "TENURE"], ["AGE", "ETHGROUP", "AREA"], seed)
 
 
 if __name__ == "__main__":

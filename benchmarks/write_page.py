@@ -44,6 +44,7 @@ BENCHMARKS = {
     "ablation": Benchmark("--seeds 1 --sizes 300", "ten seeds and four sizes without options"),
     "planted": Benchmark("--draws 10", "forty draws without options"),
     "bands": Benchmark("", "`--seeds 5`", "census"),
+    "several_records": Benchmark("", "`--seeds 5`", "census"),
     "certain": Benchmark("", "`protected` and `null`", "census"),
     "amounts": Benchmark("--seeds 1", "five seeds without options; `--columns`"),
     "intruder": Benchmark("", "`logit`, `protected`, `null`, `reliable` and `recurring`", "census"),

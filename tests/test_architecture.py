@@ -63,6 +63,7 @@ ALLOWED = {
         "load",
         "side_by_side",
         "assess",
+        "whose",
     },
     "teach": {
         *BASE,
@@ -78,7 +79,6 @@ ALLOWED = {
         "tabular",
         "teach",
         "whole_files",
-        "whose",
         "side_by_side",
     },
     "report": {"errors", "reasons", "records", "report", "side_by_side", "whole_files"},

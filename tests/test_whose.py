@@ -207,6 +207,26 @@ def test_records_that_are_there_again_say_no_more(times):
     assert (contrasts(naive, sets, "ill", permutations=9).null_error < 0.8 * once.null_error).all()
 
 
+def test_limits_hold_where_a_release_tells_nothing_of_people_with_several_records():
+    """By synthetic data of others 0 is in the interval as often as it says, and was not with records for people."""
+    rng, draws = np.random.default_rng(11), 300
+    within = {True: 0, False: 0}
+    for seed in range(draws):
+        population = people_of(180, 1_000 + seed)
+        sides = []
+        for rows in np.split(np.arange(120), 2):
+            person = np.repeat(np.arange(60), rng.integers(1, 8, 60))
+            sides.append(Microdata(CODEBOOK, population.codes[rows][person], person, person))
+        for known in within:
+            data = [side if known else Microdata(CODEBOOK, side.codes) for side in sides]
+            made = population.take(np.arange(120, 180))
+            found = contrasts(Pairing(*data, [made]), [("area", "sex")], "ill", permutations=0)
+            low, high = found.interval()
+            within[known] += low[2, 0] <= 0 <= high[2, 0]
+    assert within[True] >= 0.91 * draws
+    assert within[False] < 0.85 * draws
+
+
 def test_worths_of_releases_go_by_people():
     own, other = people_of(40, 3), people_of(40, 4)
     runs = [people_of(40, 5)], [people_of(40, 6)]

@@ -164,6 +164,7 @@ class Level:
 
     level, n_keys, runs, n_original, n_holdout, crossed, judged = 2, 2, 5, 500, 500, True, ("attribution",)
     not_crossed = divided_anew = ""
+    whose = ("", "")
 
     def __init__(self, low, high):
         self.sets = looked_at(["a", "b"], "t", [], [])

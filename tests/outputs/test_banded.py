@@ -1,5 +1,7 @@
 """Columns that are bands of a number: found in records, and said by rules that a person may state."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import outrisk
+from outrisk.api.looking import look_at_study
 from outrisk.cli.commands import run
 from outrisk.codebook import Codebook, Variable
 from outrisk.config import read_study
@@ -78,7 +81,6 @@ def shifted(frame):
         lambda frame: frame.assign(group=np.where(frame["age"] % 2, "0-15", "16-24")),  # no band
         lambda frame: frame.assign(group=np.where(frame["age"] == frame["age"].max(), "65+", "0-15")),  # one old person
         lambda frame: frame.assign(group="65+"),
-        lambda frame: frame.assign(age=frame["group"].map(dict(zip(GROUPS, [5, 20, 30, 50, 70], strict=True)))),
     ],
 )  # fmt: skip
 def test_what_is_no_band(changed):
@@ -162,3 +164,97 @@ def test_a_whole_number_that_is_the_first_age_of_its_group():
     (found,) = banded_in(from_frame(pd.DataFrame({"age": age, "group": age // 10 * 10}), book))
     (one,) = determined([rule.mask for rule in read_rules(book, found.rules)], book.sizes)
     assert (one.code[np.arange(30)] == np.arange(30) // 10 * 10).all()
+
+
+AREAS = {"a1": "north", "a2": "north", "b1": "south", "b2": "south", "b3": "south", "c1": "west"}
+
+
+def of_areas(n=400, seed=0, levels=tuple(AREAS), missing=False):
+    """People of areas with their regions, and the codebook of both."""
+    rng = np.random.default_rng(seed)
+    area = pd.Series(rng.choice(list(AREAS), n))
+    frame = pd.DataFrame({"area": area, "region": area.map(AREAS), "ill": rng.choice(["no", "yes"], n)})
+    if missing:
+        frame.loc[rng.random(n) < 0.1, ["area", "region"]] = None
+    regions = Variable("region", "categorical", ("north", "south", "west"), missing)
+    return frame, Codebook(
+        (Variable("area", "categorical", levels, missing), regions, Variable("ill", "categorical", ("no", "yes")))
+    )
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_a_region_follows_from_its_areas(missing):
+    frame, book = of_areas(missing=missing)
+    data = from_frame(frame, book)
+    (found,) = banded_in(data)
+    assert (found.name, found.of, found.band, found.rest) == ("region", "area", False, ())
+    assert found.rules[0] == "region == 'north' implies area in ['a1', 'a2']"
+    rules = read_rules(book, found.rules)
+    assert not any(rule.broken(data) for rule in rules)
+    (one,) = determined([rule.mask for rule in rules], book.sizes)
+    assert (one.code[data.codes[:, 0]] == data.codes[:, 1]).all()
+
+
+def test_an_area_that_nobody_is_in_is_left_to_a_person():
+    frame, book = of_areas(levels=(*AREAS, "d1"))
+    (found,) = banded_in(from_frame(frame, book))
+    assert found.left == "say likewise of which 'region' d1 are"
+
+
+def test_a_code_follows_from_its_label_once():
+    frame, book = of_areas()
+    frame["code"] = frame["region"].map({"north": 3, "south": 1, "west": 2})
+    book = Codebook((*book.variables, Variable("code", "integer", (1, 2, 3))))
+    data = from_frame(frame, book)
+    found = list(banded_in(data))
+    assert {(each.name, each.of) for each in found} == {("region", "area"), ("code", "area")}
+    rules = [rule.mask for each in found for rule in read_rules(book, each.rules)]
+    assert {book.names[each.variable] for each in determined(rules, book.sizes)} == {"region", "code"}
+
+
+def test_a_study_that_says_so_is_told_no_more(tmp_path):
+    """Of two that follow from each other the one is named that rules then determine."""
+    frame, _ = of_areas()
+    frame = frame.assign(code=frame["region"].map({"north": 3, "south": 1, "west": 2})).drop(columns="area")
+    table = [{"kind": "frequencies", "by": ["region", "ill"]}]
+    (told,) = outrisk.check(frame, table, keys=["code"], target="ill").findings.to_dict("records")
+    assert "'code' follows from 'region'" in told["what"]
+    content = {"name": "x", "data": {"path": "x.csv"}, "outputs": table, "keys": ["code"], "target": "ill"}
+    content["rules"] = yaml.safe_load(told["advice"].partition("rules: ")[2].removesuffix("."))
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    (tmp_path / "x.yaml").write_text(yaml.safe_dump(content))
+    assert look_at_study(tmp_path / "x.yaml")[1] == []
+
+
+@pytest.mark.parametrize("n", [25, 400])
+def test_what_follows_by_chance_is_not_taken_for_it(n):
+    """Few people of each area, nearly all of one region: nothing that everybody must know."""
+    rng = np.random.default_rng(3)
+    area = np.arange(n) // 2
+    frame = pd.DataFrame({"area": area, "region": np.where(area == 3, "south", "north")})
+    levels = Variable("region", "categorical", ("north", "south"))
+    assert list(banded_in(from_frame(frame, Codebook((Variable("area", "integer", tuple(range(n))), levels))))) == []
+    frame, book = of_areas(n)
+    frame["region"] = rng.choice(["north", "south", "west"], n)
+    assert list(banded_in(from_frame(frame, book))) == []
+
+
+def test_people_with_several_records_are_counted_once():
+    frame, book = of_areas(12)
+    data = from_frame(frame, book)
+    rows = np.repeat(np.arange(12), 40)
+    assert list(banded_in(data.take(rows)))
+    assert list(banded_in(replace(data.take(rows), person=rows, together=rows))) == []
+
+
+def test_what_is_asked_about_counts_beside_outputs():
+    """A table by area tells of a region that is a key; one by neither tells of none."""
+    frame, _ = of_areas(400)
+    for by, keys, expected in [
+        (["area", "ill"], ["region"], True),
+        (["region", "ill"], ["area"], True),
+        (["area", "ill"], ["area"], False),
+        (["ill"], ["area", "region"], False),
+    ]:
+        found = outrisk.check(frame, [{"kind": "frequencies", "by": by}], keys=keys, target="ill").findings
+        assert ("not tied" in set(found["rule"])) == expected, (by, keys)

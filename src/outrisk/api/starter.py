@@ -127,13 +127,9 @@ class Starter:
 
     @cached_property
     def rules(self) -> dict[str, tuple[str, ...]]:
-        """What everybody knows of columns that are bands of a number, in these records."""
+        """What everybody knows of columns that follow from others, in these records."""
         found = banded_in(from_frame(self.data, self.codebook))
-        rest = "; say likewise of which values "
-        return {
-            f"'{each.name}' is the band of '{each.of}'{rest + ', '.join(each.rest) if each.rest else ''}": each.rules
-            for each in found
-        }
+        return {f"{each.said}{f'; {each.left}' if each.left else ''}": each.rules for each in found}
 
     @cached_property
     def alike(self) -> Alike | None:

@@ -1,4 +1,4 @@
-"""Bands of a number beside the number, of which no rule says that they are."""
+"""Variables that follow from another beside it, of which no rule says that they do."""
 
 from __future__ import annotations
 
@@ -14,25 +14,28 @@ from outrisk.problem.determined import determined
 _SHOWN = 20  # rules that the advice names
 
 
-def untied(outputs: Sequence[Output], original: Microdata, rules: Sequence[Mask]) -> Iterator[Found]:
-    """Variables of outputs that are bands of a number of the codebook in all records, where rules do not say so: what
-    outputs say of the one is not told of the other then, and risks may read lower than they are.
+def untied(
+    outputs: Sequence[Output], original: Microdata, rules: Sequence[Mask], asked: Sequence[str]
+) -> Iterator[Found]:
+    """Variables of the codebook that follow from another in all records, as bands of a number do, where rules do not
+    say so, and outputs, or outputs and those `asked` about (keys and target), are of both: what outputs say of the one
+    is not told of the other then, and risks may read lower than they are.
     """
     codebook = original.codebook
     told = {codebook.names[each.variable] for each in determined(rules, codebook.sizes)}
     found = [each for each in banded_in(original) if each.name not in told]
     used = [(output.name, _used(output, original)) for output in outputs] if found else []
+    known = set(asked).union(*(variables_of for _, variables_of in used))
     for each in found:
-        first = next((name for name, variables_of in used if each.name in variables_of), "")
-        if first:
+        first = next((name for name, variables_of in used if variables_of & {each.name, each.of}), "")
+        if first and {each.name, each.of} <= known:
             what = (
-                f"In all records '{each.name}' is the band of '{each.of}', and no rule of the study says so: synthetic "
-                f"data mix them, what outputs tell by '{each.name}' is not told of '{each.of}', and risks may read "
-                "lower than they are."
+                f"In all records {each.said}, and no rule of the study says so: synthetic data mix them, what outputs "
+                "tell by the one is not told of the other, and risks may read lower than they are."
             )
             more = ", ..." if len(each.rules) > _SHOWN else ""
             said = ", ".join(map(_quoted, each.rules[:_SHOWN]))
-            rest = f", and say likewise of which '{each.of}' {', '.join(each.rest)} are" if each.rest else ""
+            rest = f", and {each.left}" if each.left else ""
             advice = f"If everybody knows it, add to the study: rules: [{said}{more}]{rest}."
             yield Found(UNTIED, False, first, 0, 0, what, "", advice)
 

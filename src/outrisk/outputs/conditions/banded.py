@@ -1,4 +1,5 @@
-"""Columns that are bands of a number, as the age groups beside the ages that many files have; and rules that say so.
+"""Columns that follow from another, as the age groups beside the ages that many files have, and the regions beside
+areas; and rules that say so.
 
 Everybody knows of which ages an age group is, but data cannot say what everybody knows: a person states rules.
 """
@@ -7,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ from outrisk.codebook import Variable, format_value
 from outrisk.microdata import Microdata
 
 FEWEST = 5  # records, of more than one value of the number, that two bands at least have
+RECORDS = 5  # on average of each value of what another variable follows from
+BY_CHANCE = -25.0  # logarithm of the chance at which it is not taken for one
+_SHOWN = 20  # values that are named
 SOME = 1_000  # records that are looked at first
 ROUND = (100, 50, 20, 10, 5, 2)  # a limit between two bands is a multiple of the first of these that lies between them
 
@@ -24,24 +28,43 @@ ROUND = (100, 50, 20, 10, 5, 2)  # a limit between two bands is a multiple of th
 @dataclass(frozen=True)
 class Banded:
     """A variable that is, in all records, the band of a number, and the rules that would say so; ends that nobody has
-    are round numbers. rest: its values of which they say nothing, as nobody has them.
+    are round numbers. rest: its values of which they say nothing, as nobody has them. Or one that follows from another
+    of any kind; rest: values of the other that nobody has.
     """
 
     name: str
     of: str
     rules: tuple[str, ...]
     rest: tuple[str, ...]
+    band: bool = True
+
+    @property
+    def said(self) -> str:
+        """What holds in all records, in words."""
+        return f"'{self.name}' {'is the band of' if self.band else 'follows from'} '{self.of}'"
+
+    @property
+    def left(self) -> str:
+        """What the rules do not say, as a request; empty where they say all."""
+        if not self.rest:
+            return ""
+        values = ", ".join(self.rest[:_SHOWN]) + ", ..." * (len(self.rest) > _SHOWN)
+        return f"say likewise of which '{self.of if self.band else self.name}' {values} are"
 
 
 def banded_in(data: Microdata) -> Iterator[Banded]:
-    """The variables that are bands of the values of another in all records, of the fewest values first."""
-    codebook = data.codebook
-    numbers = [j for j, variable in enumerate(codebook.variables) if variable.numeric]
-    for j in sorted(range(len(codebook.variables)), key=lambda j: codebook.sizes[j]):
-        for of in sorted(numbers, key=lambda of: -codebook.sizes[of]):
-            if of != j and (found := _band_of(data, j, of)):
-                yield found
-                break
+    """The variables that are bands of the values of another, or else follow from it, in all records, of the fewest
+    values first. Of people with several records one counts.
+    """
+    if data.person is not None:
+        data = data.take(np.unique(data.person, return_index=True)[1])
+    sizes, variables = data.codebook.sizes, range(len(data.codebook.variables))
+    numbers = [j for j in variables if data.codebook.variables[j].numeric]
+    for j in sorted(variables, key=lambda j: sizes[j]):
+        bands = (_band_of(data, j, of) for of in sorted(numbers, key=lambda of: -sizes[of]) if of != j)
+        finer = [of for of in variables if (sizes[of], -of) > (sizes[j], -j)]  # as `determined` chooses
+        nests = (_nest_of(data, j, of) for of in sorted(finer, key=lambda of: -sizes[of]))
+        yield from islice(filter(None, chain(bands, nests)), 1)
 
 
 def _band_of(data: Microdata, j: int, of: int) -> Banded | None:
@@ -71,6 +94,33 @@ def _band_of(data: Microdata, j: int, of: int) -> Banded | None:
     rules = (*_of_bands(band, number, sequence, limits), *_of_gaps(band, number))
     rest = [] if _ordered(sequence) else sorted(set(range(len(band.values))) - set(sequence))
     return Banded(band.name, number.name, rules, tuple(format_value(band.values[code]) for code in rest))
+
+
+def _nest_of(data: Microdata, j: int, of: int) -> Banded | None:
+    """Variable j where it follows from another of as many values or more, and not by chance: if each record had its
+    value for itself, all with one value of the other would agree as often as the commonest value alone is drawn.
+    """
+    name, other = data.codebook.variables[j], data.codebook.variables[of]
+    if not _follows(data.codes[:SOME, j], data.codes[:SOME, of]):
+        return None
+    codes, values = data.codes[:, j].astype(np.int64), data.codes[:, of].astype(np.int64)
+    gone, lacking = codes == len(name.values), values == len(other.values)
+    if not np.array_equal(gone, lacking) or not _follows(codes, values):
+        return None
+    codes, values = codes[~gone], values[~gone]
+    seen, common = np.unique(values), np.bincount(codes, minlength=1).max(initial=0)
+    if len(np.unique(codes)) < 2 or len(values) < RECORDS * len(seen):
+        return None
+    if (len(values) - len(seen)) * np.log(common / len(values)) > BY_CHANCE:
+        return None
+    own, of_name = _name(name.name), _name(other.name)
+    rules = []
+    for code in np.unique(codes).tolist():
+        held = ", ".join(_written(other, each) for each in np.unique(values[codes == code]).tolist())
+        rules.append(f"{own} == {_written(name, code)} implies {of_name} in [{held}]")
+    rest = np.setdiff1d(np.arange(len(other.values)), seen).tolist()
+    unseen = tuple(format_value(other.values[each]) for each in rest)
+    return Banded(name.name, other.name, (*rules, *_of_gaps(name, other)), unseen, band=False)
 
 
 def _follows(codes: NDArray[Any], values: NDArray[Any]) -> bool:
