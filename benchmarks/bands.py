@@ -2,9 +2,10 @@
 
 People of the census excerpt of 2019 (acs7.csv, below --data). Released: tenure by age band, by age band and ethnic
 group, and a logit of it by age and sex with standard errors. Keys: age, sex, ethnic group. Then: tenure by area, by
-state (in which areas lie), by state, sex and ethnic group, and the logit. Keys: area, sex, ethnic group. Target: tenure. Each study once with the band or the state as a column that nothing is known of, once
-derived from the age, or told by rules. Printed: how many people's tenure is proved to somebody with a register of the
-keys, marginal risks (95 %) of two halves, seconds by the clock.
+state (in which areas lie), by state, sex and ethnic group, and the logit. Keys: area, sex, ethnic group. Target:
+tenure. Each study once with the band or the state as a column that nothing is known of, once derived from the age, or
+told by rules. Printed: how many people's tenure is proved to somebody with a register of the keys, marginal risks
+(95 %) of two halves, seconds by the clock.
 """
 
 from __future__ import annotations
