@@ -22,7 +22,7 @@ from outrisk.risk.intervals.closed import RunningMeans, interval, sample
 from outrisk.risk.intervals.clustered import variance_of_mean
 from outrisk.risk.intervals.jackknife import deal
 from outrisk.risk.intervals.paired import paired_interval
-from outrisk.risk.register.rightly import dealt
+from outrisk.risk.register.rightly import dealt, unique_rows
 from outrisk.whose import alike_by, whose_records
 
 MISSING = {"data": ("", "NA"), "holdout": ("", "NA")}
@@ -308,3 +308,9 @@ def test_the_direct_look_counts_people_not_records(seed):
         for found in (once, again)
     ]
     assert shown[0] and sorted(shown[1]) == sorted(shown[0])
+
+
+def test_people_who_are_alone_with_their_keys_may_have_several_records():
+    keys, owner = np.array([[0], [0], [1], [1], [2]]), np.array([3, 3, 4, 5, 6])
+    assert unique_rows(keys).tolist() == [False, False, False, False, True]
+    assert unique_rows(keys, owner).tolist() == [True, True, False, False, True]

@@ -15,6 +15,7 @@ from outrisk.microdata import Microdata
 from outrisk.records.schema import PeopleCount
 from outrisk.risk.intervals.closed import Sample, interval, sample
 from outrisk.risk.intervals.paired import paired_interval
+from outrisk.risk.register.rightly import unique_rows
 
 if TYPE_CHECKING:
     from outrisk.assess.folds import Fold
@@ -141,7 +142,10 @@ def _groups(seen: _Seen, result: RunResult) -> Iterator[tuple[str, tuple[Flags, 
     at, sides = codebook.index(job.target), (seen.own_people, seen.other_people)
     codes = [np.concatenate([*(part.codes for part in side), job.fold.original.codes[:0]]) for side in sides]
     yield EVERYBODY, _flags([np.ones(len(each), dtype=np.bool_) for each in codes])
-    yield UNIQUE, _flags([_alone(each, job.fold.original, job.keys) for each in codes])
+    yield (
+        UNIQUE,
+        _flags([_alone(each, side, job.fold.original, job.keys) for each, side in zip(codes, sides, strict=True)]),
+    )
     counts = np.bincount(codes[0][:, at], minlength=codebook.sizes[at])
     values = [value for value in np.argsort(counts, kind="stable").tolist() if counts[value]]
     labels = job.fold.bands.labels if job.fold.bands else codebook[job.target].labels
@@ -153,11 +157,12 @@ def _flags(sides: list[Flags]) -> tuple[Flags, Flags]:
     return sides[0], sides[1]
 
 
-def _alone(codes: NDArray[np.uint16], like: Microdata, keys: Sequence[str]) -> Flags:
+def _alone(codes: NDArray[np.uint16], side: Sequence[Microdata], like: Microdata, keys: Sequence[str]) -> Flags:
     if not len(codes):
         return np.zeros(0, dtype=np.bool_)
     classes = _classes(codes, like, keys)
-    return np.asarray(np.bincount(classes)[classes] == 1)
+    owners = [each.person for each in side if each.person is not None]
+    return unique_rows(classes[:, None], np.concatenate(owners) if owners else None)
 
 
 def _row(

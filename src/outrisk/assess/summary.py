@@ -72,6 +72,7 @@ def summarise(assessment: Assessment, jobs: Sequence[Job], results: Sequence[Run
     return Risk(
         target=assessment.target,
         learnt=assessment.learnt,
+        whose=assessment.original.whose,
         keys=tuple(assessment.keys),
         key_sizes=tuple(assessment.key_sizes),
         tau=assessment.tau,

@@ -517,6 +517,7 @@ class Risk:
     outright: str = ""  # what the outputs say outright, in a sentence
     terms: dict[str, str] = field(default_factory=dict)  # what measures of the suite measure, by name
     learnt: str = ""  # what the intruder wants to learn: the target, perhaps to within a share of its value
+    whose: str = ""  # of how many people or households the records are, in words, where the study says so
 
     @property
     def wanted(self) -> str:
@@ -637,9 +638,15 @@ class Basis:
     @property
     def measured_on(self) -> str:
         """In words: `3,183 people in the data and 3,183 who are not`."""
-        sides = zip((self.n_original, self.n_holdout), (self.original_of, self.holdout_of), strict=True)
-        data, others = (f"{n:,} records of {of}" if of else f"{n:,} people" for n, of in sides)
-        return f"{data} in the data and {others if self.holdout_of else f'{self.n_holdout:,}'} who are not"
+        return in_words((self.n_original, self.n_holdout), (self.original_of, self.holdout_of))
+
+
+def in_words(records: tuple[int, int], of: tuple[str, str]) -> str:
+    """Records on both sides, of so many people or households where that is known."""
+    data, others = (
+        f"{n:,} records of {whose}" if whose else f"{n:,} people" for n, whose in zip(records, of, strict=True)
+    )
+    return f"{data} in the data and {others if of[1] else others.removesuffix(' people')} who are not"
 
 
 @dataclass(frozen=True)

@@ -124,12 +124,12 @@ def assessed(results: Results) -> str:
     risk = results.risk
     numbers = formats.plural(sum(output.numbers for output in risk.outputs), "released number")
     kinds = formats.names(sorted({output.kind for output in risk.outputs}))
-    records = _records(results)
+    records, whose = _records(results), f" of {risk.whose}" if risk.whose else ""
     if not risk.outputs:
         return f"The study “{results.manifest.study}” was to assess released outputs; none has been assessed yet."
     return (
         f"The study “{results.manifest.study}” assesses {formats.plural(len(risk.outputs), 'output')} ({kinds}; "
-        f"{numbers}){f' computed from {records:,} records' if records else ''}. An intruder is taken to know "
+        f"{numbers}){f' computed from {records:,} records{whose}' if records else ''}. An intruder is taken to know "
         f"{formats.names(risk.keys)} of a person, and to want to learn {risk.wanted}."
     )
 

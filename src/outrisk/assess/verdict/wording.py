@@ -18,6 +18,7 @@ from outrisk.records.schema import (
     Limit,
     NotReproduced,
     Unmet,
+    in_words,
 )
 
 if TYPE_CHECKING:
@@ -236,8 +237,8 @@ def _settle(facts: Facts) -> Iterator[str]:
             yield "Fewer, larger folds (study: folds: [1, 2]) would narrow the limits."
         else:
             yield (
-                f"A holdout, or more people, would narrow the limits: they rest on {lead.n_original:,} people in the "
-                f"data and {lead.n_holdout:,} who are not."
+                "A holdout, or more people, would narrow the limits: they rest on "
+                f"{in_words((lead.n_original, lead.n_holdout), lead.whose)}."
             )
     if lead.level > 1 and facts.verdict == FOUND:
         yield "A holdout of people of the same population would say how much of this holds for all records together."

@@ -16,7 +16,9 @@ def content(results: Results) -> dict[str, Any] | None:
     rows = people_shown(results)
     if not rows:
         return None
-    return {"rows": rows[:_ROWS], "held": bool(rows[0].people_holdout), "target": results.risk.wanted}
+    counted = "Records" if results.risk.whose else "People"
+    held = bool(rows[0].people_holdout)
+    return {"rows": rows[:_ROWS], "held": held, "target": results.risk.wanted, "counted": counted}
 
 
 def people_shown(results: Results) -> list[PeopleCount]:

@@ -205,7 +205,9 @@ def _estimate(value: float, replicates: Floats, measure: str, people: int) -> Es
     return undefined(1, f"nobody is guessed with a chance of {CONFIDENT} or more", "nobody_confident")
 
 
-def unique_rows(keys: Codes) -> NDArray[np.bool_]:
-    """Rows (n,) whose combination of codes (n, k) no other row has."""
-    _, place, counts = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
-    return np.asarray(counts[place.reshape(-1)] == 1)
+def unique_rows(keys: Codes, owner: Codes | None = None) -> NDArray[np.bool_]:
+    """Rows (n,) whose combination of codes (n, k) no other row has; with `owner` (n,), the person of each, nobody else."""
+    place = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+    if owner is None:
+        return np.asarray(np.bincount(place)[place] == 1)
+    return np.asarray(np.bincount(np.unique(np.stack([place, owner]), axis=1)[0])[place] == 1)
