@@ -15,7 +15,7 @@ from outrisk.config import read_study
 from outrisk.errors import ConfigError, DataError
 from outrisk.load import load_study_data
 from outrisk.microdata import Microdata
-from outrisk.outputs import Frequencies, Histogram, Magnitudes, Quantiles, Survival
+from outrisk.outputs import Frequencies, Histogram, Magnitudes, Quantiles, Regression, Survival
 from outrisk.risk.attribution.over_key_sets import marginal, score
 from outrisk.risk.by_person.crossed import Pairing, contrasts
 from outrisk.risk.intervals.closed import RunningMeans, interval, sample
@@ -89,6 +89,12 @@ def test_what_cannot_be_is_refused(tmp_path):
         load_study_data(study(tmp_path, frame.assign(pid=frame["pid"].where(frame.index >= 7)), person="pid"))
     with pytest.raises(ConfigError, match=r"\[holdout\] person: 10 values of 'pid' are in the data, too"):
         load_study_data(study(tmp_path, frame, panel(first=50), person="pid"))
+    for other in (lambda pid: pid.astype(float), lambda pid: [f" {each:05} " for each in pid]):
+        same = panel(first=50).assign(pid=lambda of, other=other: other(of["pid"]))
+        with pytest.raises(ConfigError, match="10 values of 'pid' are in the data, too"):
+            load_study_data(study(tmp_path, frame, same, person="pid"))
+    with pytest.raises(ConfigError, match=r"\[data\] person, household: all records are of one"):
+        load_study_data(study(tmp_path, frame.assign(home=frame["visit"] % 2), person="pid", household="home"))
     with pytest.raises(ConfigError, match=r"\[data\] household: 'one' has one value in all records"):
         load_study_data(study(tmp_path, frame.assign(one=1), household="one"))
     given = study(tmp_path, frame, panel(first=60), person="pid").path
@@ -103,8 +109,26 @@ def test_records_that_look_like_those_of_one_person_are_found_by_what_they_share
     assert (found.name, found.values, found.records, found.same) == ("pid", 60, len(frame), asked)
     strange = frame.rename(columns={"pid": "x"}).drop(columns="home")
     assert alike_by(strange, asked, ()).name == "x"  # two or more variables alike, whatever the name
+    assert alike_by(strange, asked, (), known=["x"]) is None  # a variable of the codebook
     assert alike_by(strange, ("sex",), ()) is None
-    assert alike_by(strange.rename(columns={"x": "nhs_id"}), ("sex", "visit"), ()).name == "nhs_id"
+    for name in ("nhs_id", "SERIALNO", "hhid", "Patient", "pidp"):
+        assert alike_by(strange.rename(columns={"x": name}), ("sex", "visit"), (), known=[name]).name == name
+
+
+def test_answers_may_change_from_wave_to_wave():
+    frame = panel(400)
+    rng = np.random.default_rng(5)
+    for name, levels in (("area", 4), ("ill", 2)):
+        frame[name] = frame[name].where(rng.random(len(frame)) > 0.04, rng.integers(0, levels, len(frame)))
+    assert alike_by(frame.drop(columns="home"), ("area", "ill"), ()).name == "pid"
+
+
+def test_records_that_lack_it_are_counted():
+    frame = panel().drop(columns="home")
+    found = alike_by(
+        frame.assign(pid=frame["pid"].astype(object).where(frame.index > 4, " NA")), ("sex", "area"), ("NA",)
+    )
+    assert (found.name, found.gaps) == ("pid", 5)
 
 
 def test_nothing_is_found_where_records_share_no_more_than_by_chance():
@@ -113,6 +137,21 @@ def test_nothing_is_found_where_records_share_no_more_than_by_chance():
     frame = frame.assign(age=rng.integers(0, 80, 300), pay=rng.integers(0, 150, 300), pid=range(300))
     assert alike_by(frame, ("sex", "area", "ill"), ()) is None
     assert alike_by(frame.assign(sex=0, area=0), ("sex", "area", "ill"), ()) is None  # the same of everybody
+
+
+@pytest.mark.parametrize("n", [500, 1_500, 5_000])
+def test_what_groups_and_bands_are_of_is_nobody(n):
+    """Ages, incomes, codes of occupations and of areas: variables that follow from them are no sign of one person."""
+    rng = np.random.default_rng(n)
+    age, income, code = rng.integers(0, 95, n), rng.integers(0, 300, n) * 100, rng.integers(100, 400, n)
+    town = rng.integers(0, 100, n)
+    county = rng.integers(0, 12, 100)[town]
+    frame = pd.DataFrame({"age": age, "band": age // 10, "pensioner": age > 64, "income": income, "occupation": code})
+    frame = frame.assign(high=income // 5000, poor=income < 9000, group=code // 100, minor=code // 10)
+    frame = frame.assign(town=[f"t{each * 37 % 101}" for each in town], county=county, region=county // 4)
+    asked = ("band", "pensioner", "high", "poor", "group", "minor", "county", "region")
+    assert alike_by(frame, asked, ()) is None
+    assert alike_by(frame.assign(school_id=town), ("county", "region"), ()) is None or n < 1_500
 
 
 def test_a_study_that_does_not_say_so_is_told(tmp_path):
@@ -124,6 +163,34 @@ def test_a_study_that_does_not_say_so_is_told(tmp_path):
     assert "several records of one" in unsaid.sentence
     said = outrisk.check(frame, table, keys=["sex", "area"], target="ill", person="pid")
     assert "several records of one" not in set(said.findings["rule"])
+
+
+@pytest.mark.parametrize("name", ["by", "name", "show", "weight"])
+def test_an_identifier_called_like_a_word_of_the_study_is_no_variable(tmp_path, name):
+    frame = panel().drop(columns=["home", "visit"]).rename(columns={"pid": name})
+    assert name not in load_study_data(study(tmp_path, frame, person=name)).original.codebook
+
+
+def test_a_column_that_is_dropped_tells_all_the_same_and_so_do_ids_in_data_and_holdout(tmp_path):
+    frame = panel(200).drop(columns=["home", "visit"])
+    assert load_study_data(study(tmp_path, frame, drop=["pid"])).alike.name == "pid"
+    assert load_study_data(study(tmp_path, frame, columns=["sex", "area", "ill"])).alike.name == "pid"
+    once = frame.drop_duplicates("pid")
+    assert load_study_data(study(tmp_path, once)).alike is None
+    assert load_study_data(study(tmp_path, once, once)).alike.name == "pid"
+    others = panel(200, seed=9).drop(columns=["home", "visit"]).drop_duplicates("pid")
+    assert load_study_data(study(tmp_path, once, others)).alike is None  # numbered anew
+
+
+def test_a_study_that_is_released_says_whose_records_are_whose_for_the_next(tmp_path):
+    frame = panel(100).drop(columns=["home", "visit"])
+    old = study(tmp_path, frame, person="pid").path.rename(tmp_path / "old.yaml")
+    new = study(tmp_path, frame, drop=["pid"]).path
+    with pytest.raises(ConfigError, match=r"old.yaml, already released, says whose records are whose \(person: pid\)"):
+        load_study_data(read_study(new, released=[old]))
+    assert (
+        load_study_data(read_study(study(tmp_path, frame, person="pid").path, released=[old])).original.people() == 100
+    )
 
 
 def test_init_proposes_whose_records_are_whose():
@@ -314,3 +381,20 @@ def test_people_who_are_alone_with_their_keys_may_have_several_records():
     keys, owner = np.array([[0], [0], [1], [1], [2]]), np.array([3, 3, 4, 5, 6])
     assert unique_rows(keys).tolist() == [False, False, False, False, True]
     assert unique_rows(keys, owner).tolist() == [True, True, False, False, True]
+
+
+def test_one_person_with_several_records_is_told_of_for_certain():
+    """A cell of one person's records; a column of a regression that one person alone differs in."""
+    people = np.concatenate([np.arange(40), np.full(2, 40)])
+    area = np.where(people == 40, 2, people % 2)
+    codes = np.stack([area, people % 2, people % 2, people % 30], axis=1).astype(np.uint16)
+    codes[-1, 3] += 7
+    data = Microdata(CODEBOOK, codes, people, people)
+    found = look([Magnitudes(CODEBOOK, "pay", "pay", ("area",), ("mean",))], data, Appetite(), "ill")
+    assert any(each.certain and each.people == 1 and "with the records of one person" in each.what for each in found)
+    fit = Regression(CODEBOOK, "fit", "ols", "pay ~ C(sex) + C(area)")
+    (leverage,) = [each for each in look([fit], data, Appetite(), "ill") if each.rule == "leverage"]
+    assert leverage.certain and leverage.people == 1 and "1 person alone decides" in leverage.what
+    few = Microdata(CODEBOOK, np.repeat(codes[:6], 6, axis=0), np.repeat(np.arange(6), 6), np.repeat(np.arange(6), 6))
+    outputs = [Regression(CODEBOOK, "fit", "ols", "pay ~ C(sex)")]
+    assert {"degrees of freedom"} <= {each.rule for each in look(outputs, few, Appetite(), "ill")}

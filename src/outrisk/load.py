@@ -64,14 +64,16 @@ def load_study_data(study: Study) -> StudyData:
             f"or make teaching data from its released values: outrisk teach {study.path}"
         )
     codebook = study.codebook()
-    frames = {"data": _prepare(file.data, study.folder, codebook, "data")}
+    sections = {"data": file.data}
     if file.holdout:
         whose = {"person": file.data.person, "household": file.data.household}
-        frames["holdout"] = _prepare(file.holdout.model_copy(update=whose), study.folder, codebook, "holdout")
+        sections["holdout"] = file.holdout.model_copy(update=whose)
+    whole = {what: _read(section, study.folder, codebook, what) for what, section in sections.items()}
+    frames = {what: _columns_of(frame, sections[what], codebook, what) for what, frame in whole.items()}
     missing = {"data": file.data.missing_values}
     if file.holdout:
         missing["holdout"] = file.holdout.missing_values
-    return encode_frames(frames, codebook, missing, named_by(study), study)
+    return encode_frames(frames, codebook, missing, named_by(study), study, whole)
 
 
 def _earlier_of(study: Study) -> Iterator[Earlier]:
@@ -129,24 +131,23 @@ def encode_frames(
     missing_values: Mapping[str, Sequence[str]],
     named: str = "",
     study: Study | None = None,
+    whole: Mapping[str, pd.DataFrame] | None = None,
 ) -> StudyData:
     """Encode the records of 'data' and, where there is one, 'holdout'; without a codebook it is inferred from both.
 
     It is written beside the results and counts as public: columns that tell of single people stay out of it, unless
     the text `named` has their names (see `propose.inferred.infer`). What is released before a `study` and uses other
-    variables has them as it describes them.
+    variables has them as it describes them. `whole`: the records with all columns of the files.
     """
     guesses: dict[str, str] = {}
+    whole = frames if whole is None else whole
     section = study.file.data if study is not None else None
     person, household = (section.person, section.household) if section is not None else ("", "")
-    whose, alike = whose_records(frames, person, household, missing_values), None
-    if study is not None and not (person or household):
-        alike = alike_by(frames["data"], (*study.file.keys, study.file.target), missing_values["data"])
+    whose = whose_records(frames, person, household, missing_values)
     if codebook is None:
         no_variables = [name for name in (person, household) if name and not named_in(named, [name])]
         frames = {name: frame.drop(columns=no_variables) for name, frame in frames.items()}
-        both = pd.concat(frames.values(), ignore_index=True) if len(frames) > 1 else frames["data"]
-        inferred = infer(both, named, missing_values["data"], "data")
+        inferred = infer(_one_frame(frames), named, missing_values["data"], "data")
         codebook, guesses = inferred.codebook, inferred.guesses
         frames = {name: inferred.fitted(frame, missing_values[name]) for name, frame in frames.items()}
         if inferred.left_out:
@@ -155,8 +156,19 @@ def encode_frames(
                 "'outrisk init' writes one that points at nobody",
                 ", ".join(inferred.left_out),
             )
+    alike = None
+    if study is not None and not (person or household):
+        asked = (*study.file.keys, study.file.target)
+        alike = alike_by(_one_frame(whole), asked, missing_values["data"], codebook.names)
     earlier = tuple(_earlier_of(study)) if study is not None else ()
     for each in earlier:
+        before = each.study.file.data
+        if before is not None and (before.person or before.household) and not (person or household):
+            said = f"person: {before.person}" if before.person else f"household: {before.household}"
+            raise ConfigError(
+                f"{each.study.path}, already released, says whose records are whose ({said}), and this study does not; "
+                "add it to its 'data'"
+            )
         further = [_for_all(each, name, codebook) for name in each.used if name not in codebook]
         codebook = Codebook((*codebook.variables, *further))
         frames = {
@@ -167,6 +179,10 @@ def encode_frames(
         for name, frame in frames.items()
     }
     return StudyData(found["data"], found.get("holdout"), guesses, earlier, alike)
+
+
+def _one_frame(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    return pd.concat(frames.values(), ignore_index=True) if len(frames) > 1 else frames["data"]
 
 
 def _for_all(earlier: Earlier, name: str, codebook: Codebook) -> Variable:
@@ -212,8 +228,20 @@ def _with_columns(
 
 
 def named_by(study: Study) -> str:
-    """What a study says of columns, as text."""
-    return str(study.file.model_dump(include={"outputs", "rules", "keys", "target", "register"}))
+    """What a study says of columns, as text: all that is written in it but kinds and names."""
+    return " ".join(_texts(study.file.model_dump(include={"outputs", "rules", "keys", "target", "register_"})))
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, each in value.items():
+            if name not in ("kind", "name"):
+                yield from _texts(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _texts(each)
 
 
 def exactly(frame: pd.DataFrame, codebook: Codebook | None) -> Microdata:
@@ -221,22 +249,40 @@ def exactly(frame: pd.DataFrame, codebook: Codebook | None) -> Microdata:
     return from_frame(frame, codebook or infer_codebook(frame, few=FEW)[0])
 
 
-def _prepare(section: DataSection, folder: Path, codebook: Codebook | None, source: str) -> pd.DataFrame:
+def _read(section: DataSection, folder: Path, codebook: Codebook | None, source: str) -> pd.DataFrame:
+    """All columns of the rows of a section, with those that it derives."""
     frame = read_table(folder / section.path, section.written) if section.path else _load(section, source)
-    return recoded(frame, section, codebook, source)
+    return _rows_of(frame, section, codebook, source)
 
 
 def recoded(frame: pd.DataFrame, section: DataSection, codebook: Codebook | None, source: str) -> pd.DataFrame:
     """Records as a section of a study has them, in the order that `DataSection` says."""
+    return _columns_of(_rows_of(frame, section, codebook, source), section, codebook, source)
+
+
+def _rows_of(frame: pd.DataFrame, section: DataSection, codebook: Codebook | None, source: str) -> pd.DataFrame:
     frame = with_gaps(frame, section.missing, source)
     frame = with_years(frame, section.years, section.missing_values, source)
-    if section.where or section.derive or section.drop or section.columns:
-        frame = _subset(frame, section, codebook, source)
+    return _subset(frame, section, codebook, source) if section.where or section.derive else frame
+
+
+def _columns_of(frame: pd.DataFrame, section: DataSection, codebook: Codebook | None, source: str) -> pd.DataFrame:
+    """The columns that are wanted, with what says whose records are whose."""
+    for key, names in (("drop", section.drop), ("columns", section.columns)):
+        if len(set(names)) < len(names):
+            raise ConfigError(f"[{source}] {key}: {list(names)} names a column twice; name each once")
+        absent = [name for name in names if name not in frame.columns]
+        if absent:
+            raise ConfigError(f"[{source}] {key}: no column '{absent[0]}'; columns are {list(frame.columns)}")
+    whose = [name for name in (section.person, section.household) if name in frame.columns]
+    frame = frame.drop(columns=[name for name in section.drop if name not in whose])
+    frame = frame[list(dict.fromkeys([*section.columns, *whose]))] if section.columns else frame
+    frame = frame.reset_index(drop=True) if section.drop or section.columns else frame
     return _listed_only(frame, section, codebook, source) if section.merge or section.known else frame
 
 
 def _subset(frame: pd.DataFrame, section: DataSection, codebook: Codebook | None, source: str) -> pd.DataFrame:
-    """Rows by `where`, new columns by `derive`, then only the columns that are wanted."""
+    """Rows by `where`, new columns by `derive`."""
     readable = typed(frame, codebook, section.missing_values)
     if section.where:
         keep = _evaluate(readable, section.where, f"[{source}] where", codebook, section.missing_values)
@@ -252,15 +298,7 @@ def _subset(frame: pd.DataFrame, section: DataSection, codebook: Codebook | None
     for name, expression in section.derive.items():
         column = _derived(readable, expression, f"[{source}] derive {name}", codebook, section.missing_values)
         frame, readable = frame.assign(**{name: column}), readable.assign(**{name: column})
-    for key, names in (("drop", section.drop), ("columns", section.columns)):
-        if len(set(names)) < len(names):
-            raise ConfigError(f"[{source}] {key}: {list(names)} names a column twice; name each once")
-        absent = [name for name in names if name not in frame.columns]
-        if absent:
-            raise ConfigError(f"[{source}] {key}: no column '{absent[0]}'; columns are {list(frame.columns)}")
-    whose = [name for name in (section.person, section.household) if name in frame.columns]
-    frame = frame.drop(columns=[name for name in section.drop if name not in whose])
-    return frame[list(dict.fromkeys([*section.columns, *whose]))] if section.columns else frame
+    return frame
 
 
 def _listed_only(frame: pd.DataFrame, section: DataSection, codebook: Codebook | None, source: str) -> pd.DataFrame:

@@ -43,6 +43,7 @@ def check(
     target: str,
     codebook: Codebook | None = None,
     person: str = "",
+    household: str = "",
     decimals: int | None = None,
     appetite: Mapping[str, float] | None = None,
     released: Sequence[object] = (),
@@ -53,7 +54,7 @@ def check(
     Parameters
     ----------
     data : the records (n, variables) behind the outputs.
-    outputs, keys, target, codebook, person, decimals : as of `outrisk.assess`.
+    outputs, keys, target, codebook, person, household, decimals : as of `outrisk.assess`.
     appetite : the environment's rules, by ACRO's names, such as {"safe_threshold": 10} (docs/direct-look.md).
     released : outputs, as `outputs`, and study files, or folders of them, that are already released: looked at with the
         new ones.
@@ -74,7 +75,17 @@ def check(
     check_switch(inside, "inside")
     settings = {"name": "study", "appetite": {} if appetite is None else section(appetite)}
     study, records = study_of_session(
-        "outrisk.check", {"data": data}, outputs, keys, target, codebook, decimals, settings, released, person
+        "outrisk.check",
+        {"data": data},
+        outputs,
+        keys,
+        target,
+        codebook,
+        decimals,
+        settings,
+        released,
+        person,
+        household,
     )
     sentence, found = _look(study, records, inside)
     return Checked(

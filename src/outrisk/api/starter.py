@@ -134,7 +134,7 @@ class Starter:
     @cached_property
     def alike(self) -> Alike | None:
         """What looks as if it told people or households apart."""
-        return alike_by(self.data, [*self.keys, self.target], MISSING_VALUES)
+        return alike_by(self.data, [*self.keys, self.target], MISSING_VALUES, self.codebook.names)
 
     @property
     def told(self) -> list[str]:
@@ -344,8 +344,10 @@ def _data_text(source: Mapping[str, str], recoding: Mapping[str, Any], alike: Al
         text = yaml.safe_dump(found, sort_keys=False, allow_unicode=True, width=110)
         lines += [f"    {line}" for line in text.splitlines()]
     if alike is not None:
-        said = f"  person: {_quote(alike.name)}"
-        lines.append(f"{said:38} # CHECK: whose records are whose (household: ... if of people who live together)")
+        line, more = f"person: {_quote(alike.name)}", "household: ... if of people who live together"
+        if alike.gaps:  # which is refused
+            line, more = f"# {line}", f"{alike.gaps:,} records lack it; where: {alike.name}.notna()"
+        lines.append(f"  {line:36} # CHECK: whose records are whose ({more})")
     return "\n".join(lines) + "\n"
 
 

@@ -96,6 +96,8 @@ def swapped(whole: Fold, rng: np.random.Generator) -> Fold | None:
     ends = np.append(opens[1:], len(order))
     end = int(ends[np.abs(ends - len(whole.original)).argmin()])
     records = whole.holdout.take(np.sort(order[:end]))
+    if end < _LEAST * len(whole.original) or records.apart < 2:
+        return None
     return Fold(1, 1, SWAPPED, records, whole.original, f"fold {WHOLE}", swapped=True, bands=whole.bands)
 
 

@@ -142,10 +142,8 @@ def _groups(seen: _Seen, result: RunResult) -> Iterator[tuple[str, tuple[Flags, 
     at, sides = codebook.index(job.target), (seen.own_people, seen.other_people)
     codes = [np.concatenate([*(part.codes for part in side), job.fold.original.codes[:0]]) for side in sides]
     yield EVERYBODY, _flags([np.ones(len(each), dtype=np.bool_) for each in codes])
-    yield (
-        UNIQUE,
-        _flags([_alone(each, side, job.fold.original, job.keys) for each, side in zip(codes, sides, strict=True)]),
-    )
+    alone = zip(codes, sides, strict=True)
+    yield UNIQUE, _flags([_alone(each, side, job.fold.original, job.keys) for each, side in alone])
     counts = np.bincount(codes[0][:, at], minlength=codebook.sizes[at])
     values = [value for value in np.argsort(counts, kind="stable").tolist() if counts[value]]
     labels = job.fold.bands.labels if job.fold.bands else codebook[job.target].labels

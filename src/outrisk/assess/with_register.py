@@ -148,11 +148,11 @@ def _sides(
             if fold.bands is not None and side == ORIGINAL:
                 means = _expected(found.chances[some[side]], of.codebook.variables[target])
                 chances[f"{RECONSTRUCTION}, its mean"] = fold.bands.mean_first(chances[RECONSTRUCTION], means)
-            at = people[side][some[side]]
+            at, owner = people[side][some[side]], records[side].person
             sides[side] = Attacked(
                 chances | {name: each[part] for name, each in learnt.items()},
                 records[side].codes[at, target].astype(np.int64),
-                unique_rows(keys[side], _owner(records[side], people[side]))[some[side]],
+                unique_rows(keys[side], None if owner is None else owner[people[side]])[some[side]],
                 int(reconstructed.sum(axis=0).argmax()),
                 groups[side][at],
             )
@@ -171,10 +171,6 @@ def _some(people: int, seed: int) -> NDArray[np.int64]:
 
 
 # ---------------------------------------------------------------- rows of the files
-
-
-def _owner(data: Microdata, rows: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    return None if data.person is None else data.person[rows]
 
 
 def guessed_rows(folds: Sequence[FoldGuessed]) -> Iterator[Guessed]:

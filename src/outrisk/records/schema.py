@@ -643,9 +643,8 @@ class Basis:
 
 def in_words(records: tuple[int, int], of: tuple[str, str]) -> str:
     """Records on both sides, of so many people or households where that is known."""
-    data, others = (
-        f"{n:,} records of {whose}" if whose else f"{n:,} people" for n, whose in zip(records, of, strict=True)
-    )
+    sides = zip(records, of, strict=True)
+    data, others = (f"{n:,} records of {whose}" if whose else f"{n:,} people" for n, whose in sides)
     return f"{data} in the data and {others if of[1] else others.removesuffix(' people')} who are not"
 
 

@@ -157,7 +157,7 @@ def _dominated(
 def _by_person(cell: Cell) -> tuple[Array, Rows]:
     """What each person contributes, without its sign, the largest first; and whose each record is in this order."""
     _, owner = np.unique(cell.owner, return_inverse=True)
-    parts = np.abs(np.bincount(owner, weights=cell.values * cell.weights))
+    parts = np.bincount(owner, weights=np.abs(cell.values * cell.weights)).astype(np.float64)
     order = np.argsort(-parts, kind="stable")
     return parts[order], np.argsort(order)[owner]
 
@@ -234,8 +234,9 @@ def extremes(output: Output, data: Microdata, appetite: Appetite, target: str) -
 def equal_values(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
     """Cells of a summary in which all have the same value, where its numbers show it.
 
-    They do where one record makes the cell, where a standard deviation of 0 or equal least and largest values are
-    printed, and where a mean is at an end of the codebook's values.
+    They do where one record makes the cell (or the records of one person), where a standard deviation of 0 or equal
+    least and largest values are printed, and where a mean is at an end of the codebook's values. What all records of a
+    person come to is told where they make a cell.
     """
     if not isinstance(output, Magnitudes | Quantiles):
         return
@@ -244,11 +245,28 @@ def equal_values(output: Output, data: Microdata, appetite: Appetite, target: st
     ends = np.array(output.codebook[output.value].values, dtype=np.float64)[[0, -1]]
     spread = "sd" in output.statistics if isinstance(output, Magnitudes) else {0.0, 1.0} <= set(output.probabilities)
     mean = isinstance(output, Magnitudes) and bool({"mean", "sum"} & set(output.statistics))
+    cells = cells_of(output, data)
     found = [
         cell
-        for cell in cells_of(output, data)
-        if cell.values[0] == cell.values[-1] and (len(cell.values) == 1 or spread or (mean and cell.values[0] in ends))
+        for cell in cells
+        if cell.values[0] == cell.values[-1]
+        and (data.people(cell.rows) == 1 or spread or (mean and cell.values[0] in ends))
     ]
+    own = [cell for cell in cells if cell.values[0] != cell.values[-1] and data.people(cell.rows) == 1]
+    if own:
+        who = np.concatenate([cell.rows for cell in own])
+        yield Found.of(
+            "same answer",
+            True,
+            output.name,
+            len(own),
+            who,
+            f"What {output.value} of {people(data.people(who))} comes to is told for certain: "
+            f"{plural(len(own), 'cell')} with the records of one person.",
+            named([f"{cell.label}: {plural(len(cell.values), 'record')}" for cell in own]),
+            "Merge these cells with others, or withhold them.",
+            output.value,
+        )
     if found:
         found.sort(key=lambda cell: -len(cell.values))
         who = np.concatenate([cell.rows for cell in found])

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.appetite import Appetite
-from outrisk.assess.look.finding import NOBODY, Found, Rows, counted, named, plural
+from outrisk.assess.look.finding import NOBODY, Found, Rows, counted, named, people, plural
 from outrisk.assess.look.told import complete
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
@@ -28,10 +28,12 @@ def degrees_of_freedom(output: Output, data: Microdata, appetite: Appetite, targ
     if sample is None:
         return
     design, (n, k) = sample.design, sample.design.shape
-    told = int(sample.event.sum()) if isinstance(sample, Durations) else n
+    counting = sample.event == 1.0 if isinstance(sample, Durations) else np.ones(n, dtype=np.bool_)
+    told = data.people(rows[counting])
     left = told - int(np.linalg.matrix_rank(design))
     if left < appetite.safe_dof_threshold:
         of = f"{plural(told, 'event')} among {n:,} records" if isinstance(sample, Durations) else f"{n:,} records"
+        of += f" of {told:,} people" if data.person is not None else ""
         yield Found.of(
             "degrees of freedom",
             False,
@@ -90,8 +92,8 @@ def few_behind(output: Output, data: Microdata, appetite: Appetite, target: str)
             named([f"{name}: {number:,}" for number, name in found]),
             "Merge these levels with others, or leave the records out.",
         )
-    alone = rows[_leverage(design) > _FULL]
-    if full := len(alone):
+    alone = _alone(design, rows, data)
+    if full := data.people(alone):
         own = " A fitted value is then that person's own response, to be worked out from the coefficients."
         yield Found.of(
             "leverage",
@@ -99,10 +101,10 @@ def few_behind(output: Output, data: Microdata, appetite: Appetite, target: str)
             output.name,
             full,
             alone,
-            f"{plural(full, 'record')} alone decide{'s' * (full == 1)} a direction of the model (leverage above "
-            f"{_FULL:g}).{own * (output.kind == 'ols')}",
+            f"{plural(full, 'record') if data.person is None else people(full)} alone decide{'s' * (full == 1)} "
+            f"a direction of the model (leverage above {_FULL:g}).{own * (output.kind == 'ols')}",
             "",
-            "Leave out the column that only this record has.",
+            "Leave out the column that only this record (or person) has.",
         )
 
 
@@ -117,11 +119,21 @@ def _sample(output: Output, data: Microdata) -> tuple[Rows, Sample | None]:
     return records.index.to_numpy(), sample
 
 
-def _leverage(design: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Diagonal (n,) of the hat matrix."""
+def _alone(design: NDArray[np.float64], rows: Rows, data: Microdata) -> Rows:
+    """The records, or those of the people, who decide a direction of the fit: the hat matrix is 1 there, or the largest
+    eigenvalue of a person's block of it.
+    """
     scale = np.sqrt((design**2).sum(axis=0))
     scaled = design / np.where(scale > 0, scale, 1.0)
-    return np.asarray(((scaled @ np.linalg.pinv(scaled.T @ scaled, hermitian=True)) * scaled).sum(axis=1))
+    inverse = np.linalg.pinv(scaled.T @ scaled, hermitian=True)
+    leverage = np.asarray(((scaled @ inverse) * scaled).sum(axis=1))
+    if data.person is None:
+        return rows[leverage > _FULL]
+    _, owner = np.unique(data.person[rows], return_inverse=True)
+    likely = np.flatnonzero(np.bincount(owner, weights=leverage) > _FULL)  # the largest is at most their sum
+    blocks = ((each, scaled[owner == each]) for each in likely.tolist())
+    deciding = [each for each, own in blocks if np.linalg.eigvalsh(own @ inverse @ own.T)[-1] > _FULL]
+    return rows[np.isin(owner, deciding)]
 
 
 def curves(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
@@ -169,7 +181,7 @@ def few_in_correlation(output: Output, data: Microdata, appetite: Appetite, targ
     if not isinstance(output, Correlations):
         return
     rows = complete(data, output.where, output.name, output.variables)
-    n = len(rows)
+    n = data.people(rows)
     if n - 2 < appetite.safe_dof_threshold:
         yield Found.of(
             "degrees of freedom",
@@ -177,7 +189,7 @@ def few_in_correlation(output: Output, data: Microdata, appetite: Appetite, targ
             output.name,
             len(output.labels),
             rows,
-            f"{n:,} records leave {plural(max(n - 2, 0), 'degree')} of freedom to a correlation; at least "
+            f"{n:,} {counted(data)} leave {plural(max(n - 2, 0), 'degree')} of freedom to a correlation; at least "
             f"{appetite.safe_dof_threshold} are asked for.",
             "",
             "Compute it on more records.",

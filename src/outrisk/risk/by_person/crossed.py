@@ -220,9 +220,14 @@ def _people_by_runs(
             continue
         apart = runs - runs.mean(axis=0)
         for side, group in zip(members, groups, strict=True):
-            found = [_squares(run, side, group) for run in apart]
-            squares, divisor = sum(each for each, _ in found), found[0][1]
-            variance += weight[of_side][0] ** 2 * len(runs) / (len(runs) - 1) * squares / divisor / side.sum()
+            n = side.sum()
+            if group is None:
+                squares = side @ (apart**2).sum(axis=0) - n * ((side @ apart / n) ** 2).sum(axis=0)
+                divisor = n - 1
+            else:
+                found = [_squares(run, side, group) for run in apart]
+                squares, divisor = sum(each for each, _ in found), found[0][1]
+            variance += weight[of_side][0] ** 2 * len(runs) / (len(runs) - 1) * squares / divisor / n
     return variance
 
 

@@ -206,7 +206,7 @@ def _estimate(value: float, replicates: Floats, measure: str, people: int) -> Es
 
 
 def unique_rows(keys: Codes, owner: Codes | None = None) -> NDArray[np.bool_]:
-    """Rows (n,) whose combination of codes (n, k) no other row has; with `owner` (n,), the person of each, nobody else."""
+    """Rows (n,) whose combination of codes (n, k) no other row has, or, with the person of each (n,), nobody else."""
     place = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
     if owner is None:
         return np.asarray(np.bincount(place)[place] == 1)
