@@ -40,7 +40,7 @@ class CellBounds:
 
     small: a table that was not released is of interest where its cells hold fewer records, and somebody. outputs: those
     that say what is `recovered`, none of which can be spared (`irreducible`; else all that were used). sharp: no closer
-    bounds hold. left_out: outputs that were not used, with the reason.
+    bounds hold. left_out: outputs that were not used, with the reason. only (q,): cells of interest, where not all are.
     """
 
     table: Table
@@ -51,11 +51,13 @@ class CellBounds:
     irreducible: bool = True
     sharp: bool = True
     left_out: Mapping[str, str] = field(default_factory=dict)
+    only: Flags | None = None
 
     @property
     def _counts(self) -> Flags:
         """Cells (q,) of interest: withheld ones, and of other tables small ones."""
-        return np.asarray(bool(self.table.output) | ((self.high > 0) & (self.high < self.small)))
+        small = np.asarray(bool(self.table.output) | ((self.high > 0) & (self.high < self.small)))
+        return small if self.only is None else small & self.only
 
     @property
     def recovered(self) -> Flags:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from outrisk.appetite import Appetite
-from outrisk.assess.look.finding import NOT_BOUNDED, Found, Rows, named, plural
+from outrisk.assess.look.finding import NOT_BOUNDED, Found, Rows, counted, named, plural
 from outrisk.assess.look.small_cells import secondary
 from outrisk.assess.look.told import rows_in, told_by
 from outrisk.errors import ProveError
@@ -31,13 +32,15 @@ def not_printed(
     if not tables:
         return
     threshold = appetite.safe_threshold
+    records = threshold if data.person is None else threshold * int(np.bincount(data.person).max())
     try:
-        found = audit(data.codebook, [release(one, data) for one in tables], None, (), target, small=threshold)
+        found = audit(data.codebook, [release(one, data) for one in tables], None, (), target, small=records)
     except ProveError as error:
         yield Found(NOT_BOUNDED, False, "all tables", 0, 0, f"Cells were not bounded: {error}.")
         return
     by_name = {output.name: output for output in tables}
-    for bounds in found.tables:
+    for each in found.tables:
+        bounds = each if data.person is None or each.table.output else _of_few(each, data, threshold)
         if bounds.recovered.any() or bounds.narrowed.any():
             if bounds.table.output:
                 yield _withheld(bounds, by_name[bounds.table.output], data, inside)
@@ -47,6 +50,14 @@ def not_printed(
         names = [name for name, why in found.not_asked.items() if why == reason]
         what = f"Cells of {plural(len(names), 'table')} withheld or not released were not bounded: {reason}."
         yield Found(NOT_BOUNDED, False, "tables together", 0, 0, what, named(names))
+
+
+def _of_few(bounds: CellBounds, data: Microdata, threshold: int) -> CellBounds:
+    """The same of cells that hold fewer people than the threshold: of fewer records than so many people can have."""
+    only = np.zeros(len(bounds.low), dtype=np.bool_)
+    for cell in np.flatnonzero(bounds.recovered | bounds.narrowed).tolist():
+        only[cell] = data.people(rows_in(bounds.table.blocks[0], bounds.table.total[[cell]], data)) < threshold
+    return replace(bounds, only=only)
 
 
 def tables_of(outputs: Sequence[Output]) -> list[Output]:
@@ -88,7 +99,7 @@ def _secondary_advice(output: Output, data: Microdata) -> str:
 def _not_released(bounds: CellBounds, data: Microdata, threshold: int, inside: bool) -> Found:
     number, name = int(bounds.recovered.sum()), bounds.table.name
     follow = "follows" if number == 1 else "follow"
-    what = f"{plural(number, 'cell')} of fewer than {threshold} records {follow} exactly" if number else ""
+    what = f"{plural(number, 'cell')} of fewer than {threshold} {counted(data)} {follow} exactly" if number else ""
     return Found.of(
         "table not released",
         False,
