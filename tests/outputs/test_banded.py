@@ -258,3 +258,28 @@ def test_what_is_asked_about_counts_beside_outputs():
     ]:
         found = outrisk.check(frame, [{"kind": "frequencies", "by": by}], keys=keys, target="ill").findings
         assert ("not tied" in set(found["rule"])) == expected, (by, keys)
+
+
+@pytest.mark.parametrize("kind", ["magnitudes", "ols", "quantiles"])
+def test_a_number_that_follows_from_a_category_is_summed_as_ever(kind):
+    """Years of school beside the school: told by the school, and reproduced."""
+    rng = np.random.default_rng(2)
+    school = rng.choice(["none", "first", "second", "high"], 240, p=[0.1, 0.3, 0.4, 0.2])
+    years = {"none": 0, "first": 8, "second": 10, "high": 16}
+    frame = pd.DataFrame(
+        {"school": school, "years": [years[each] for each in school], "age": rng.integers(20, 60, 240)}
+    )
+    frame = frame.assign(ill=rng.integers(0, 2, 240))
+    output = {
+        "magnitudes": {"kind": "magnitudes", "value": "years", "by": ["ill"], "statistics": ["mean", "sd"]},
+        "ols": {"kind": "ols", "formula": "years ~ age + C(ill)", "release": ["coefficients", "standard_errors"]},
+        "quantiles": {"kind": "quantiles", "value": "years", "by": ["ill"]},
+    }[kind]
+    rules = [f"years == {number} implies school in ['{name}']" for name, number in years.items()]
+    table = {"kind": "frequencies", "by": ["school", "ill"]}
+    given = {"keys": ["age"], "target": "ill", "rules": rules, "runs": 1, "folds": [1], "privacy": False}
+    found = outrisk.assess(frame, [table, output], run_time_limit=20, quiet=True, **given)
+    (run,) = found._run.results
+    assert all(refit.near.all() for refit in run.refits)
+    synthetic = run.synthetic.frame()
+    assert (synthetic["school"].map(years).astype(int) == synthetic["years"]).all()

@@ -68,7 +68,7 @@ def _rules_text(rules: Mapping[str, Sequence[str]]) -> str:
         return ""
     lines = ["", "# What everybody knows of every record, so that no synthetic one is otherwise.", "rules:"]
     for said, those in rules.items():
-        lines += [f"  # CHECK its limits: {said}", *(f"  - {_quote(rule)}" for rule in those)]
+        lines += [f"  # CHECK: {said}", *(f"  - {_quote(rule)}" for rule in those)]
     return "\n".join(lines) + "\n"
 
 

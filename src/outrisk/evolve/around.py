@@ -203,7 +203,8 @@ def _exact(
         value = set(block.place.variables) - set(part.blocks[0].place.variables)
         if block.value is None or block.weight or len(value) != 1:
             continue
-        values = np.array(problem.codebook.variables[value.pop()].values, np.float64)
+        variable = problem.codebook.variables[value.pop()]  # a category, where a number follows from it
+        values = np.array(variable.values, np.float64) if variable.numeric else np.unique(block.value)
         step = np.diff(values).min(initial=np.inf) ** (1 + (own.start in squares))
         told = np.isfinite(bounds.low[own]) & np.isfinite(bounds.high[own])
         met = (here[own] >= bounds.low[own] - half[own]) & (here[own] <= bounds.high[own] + half[own])
