@@ -123,6 +123,12 @@ def test_answers_may_change_from_wave_to_wave():
     assert alike_by(frame.drop(columns="home"), ("area", "ill"), ()).name == "pid"
 
 
+def test_values_of_several_kinds_are_compared_as_text():
+    frame = panel().drop(columns="home")
+    mixed = [pd.Timestamp(2020, 1, 1) if each == 5 else (str(each) if each % 2 else each) for each in frame["pid"]]
+    assert alike_by(frame.assign(pid=pd.Series(mixed, dtype=object)), ("sex", "area"), ()).name == "pid"
+
+
 def test_records_that_lack_it_are_counted():
     frame = panel().drop(columns="home")
     found = alike_by(

@@ -42,8 +42,8 @@ def whose_records(
     """Whose the records of 'data' and perhaps 'holdout' are, by a column for people, one for households, or both.
 
     Records go together if they are of one person or one household, directly or over others (somebody may move).
-    ConfigError where a column is missing, where each record has a value of its own or all have one, and where people
-    or households of the holdout are in the data, too; DataError where a value is missing.
+    ConfigError where a column is missing, where all records are of one, and where people or households of the holdout
+    are in the data, too; DataError where a value is missing.
     """
     found: dict[str, Whose] = {}
     numbers = {
@@ -162,7 +162,10 @@ def names_person(name: str) -> bool:
 
 def _whole_or_text(column: pd.Series[Any], missing_values: Sequence[str]) -> Numbers:
     """Codes of whole numbers or texts in their order, -1 where one is missing; all -1 of other numbers."""
-    codes, values = pd.factorize(column, sort=True)
+    try:
+        codes, values = pd.factorize(column, sort=True)
+    except TypeError:  # values of several kinds, which have no order
+        codes, values = pd.factorize(as_text(column), sort=True)
     if values.dtype.kind == "f" and not (values == np.round(values)).all():
         return np.full(len(codes), -1)
     if values.dtype.kind == "O" and len(values) < len(codes):
