@@ -46,7 +46,9 @@ class Microdata:
 
     def owners(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> NDArray[np.intp]:
         """The people whose records these are, each once; where nothing says so, the records."""
-        return np.unique((np.arange(len(self)) if self.person is None else self.person)[rows])
+        if self.person is not None:
+            return np.unique(self.person[rows])
+        return np.flatnonzero(rows) if rows.dtype == np.bool_ else np.unique(rows)
 
     @property
     def apart(self) -> int:
@@ -62,7 +64,9 @@ class Microdata:
 
     def people(self, rows: NDArray[np.intp] | NDArray[np.bool_] | None = None) -> int:
         """How many people the records are of, or those at some positions."""
-        return len(self.owners(np.arange(len(self)) if rows is None else rows))
+        if rows is None:
+            return len(self) if self.person is None else len(np.unique(self.person))
+        return len(self.owners(rows))
 
     def frame(self) -> pd.DataFrame:
         """Decode to a data frame: categoricals with every level of the codebook, numbers as numbers, missing as NaN.

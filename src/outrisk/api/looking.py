@@ -117,7 +117,7 @@ def _look(study: Study, data: StudyData, inside: bool) -> tuple[str, list[Found]
     rules = [rule.mask for rule in public_rules(study, original, data.holdout)]
     found = [
         *look(outputs, original, study.file.appetite, study.file.target, inside),
-        *untied(outputs, original, rules, (*study.file.keys, study.file.target)),
+        *untied(outputs, original, rules, (*study.file.keys, study.file.target, *study.register_keys)),
         *several_records(data.alike),
     ]
     findings = with_differences(found, refits, study.file.data.rounded if study.file.data else ())

@@ -297,7 +297,7 @@ class StudyRun:
         of = self.assessment
         found = [
             *look(of.outputs, of.original, file.appetite, file.target),
-            *untied(of.outputs, of.original, of.rules, (*of.keys, of.target)),
+            *untied(of.outputs, of.original, of.rules, (*of.keys, of.target, *self.study.register_keys)),
             *several_records(self.data.alike),
         ]
         return with_differences(found, self.beside_data, file.data.rounded if file.data else ())
