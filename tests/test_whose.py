@@ -18,10 +18,13 @@ from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, Histogram, Magnitudes, Quantiles, Regression, Survival
 from outrisk.risk.attribution.over_key_sets import marginal, score
 from outrisk.risk.by_person.crossed import Pairing, contrasts
+from outrisk.risk.coding.classes import code_microdata
+from outrisk.risk.coding.with_numbers import from_coding
 from outrisk.risk.intervals.closed import RunningMeans, interval, sample
 from outrisk.risk.intervals.clustered import variance_of_mean
 from outrisk.risk.intervals.jackknife import deal
 from outrisk.risk.intervals.paired import paired_interval
+from outrisk.risk.privacy.metrics import measure_tables
 from outrisk.risk.register.rightly import dealt, unique_rows
 from outrisk.whose import alike_by, whose_records
 
@@ -399,3 +402,20 @@ def test_one_person_with_several_records_is_told_of_for_certain():
     few = Microdata(CODEBOOK, np.repeat(codes[:6], 6, axis=0), np.repeat(np.arange(6), 6), np.repeat(np.arange(6), 6))
     outputs = [Regression(CODEBOOK, "fit", "ols", "pay ~ C(sex)")]
     assert {"degrees of freedom"} <= {each.rule for each in look(outputs, few, Appetite(), "ill")}
+
+
+def test_intervals_of_privacy_metrics_go_by_people():
+    """Those of people with four equal records are about those of people with one."""
+    own, other, made = people_of(120, 3), people_of(120, 4), people_of(120, 5)
+    found = {}
+    for name, times in (("once", 1), ("people", 4), ("records", 4)):
+        sides = [repeated(side, times) for side in (own, other)]
+        sides = sides if name != "records" else [Microdata(CODEBOOK, side.codes) for side in sides]
+        coding = code_microdata({"original": sides[0], "holdout": sides[1]}, CODEBOOK.names).beside(made)
+        given = {"keys": ("area", "sex"), "target": "ill", "threads": 1}
+        frame = measure_tables(from_coding(coding), metrics=["GCAP", "CRP", "DVP", "MIR"], seed=1, **given)
+        found[name] = frame.set_index("metric")
+    width = {name: each["high"] - each["low"] for name, each in found.items()}
+    assert len(width["once"]) and (width["once"] > 0).all()
+    np.testing.assert_allclose(width["people"], width["once"], rtol=0.15)
+    assert (width["records"] < 0.7 * width["once"]).all()

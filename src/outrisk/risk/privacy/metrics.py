@@ -7,6 +7,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from outrisk.codebook import Codebook
 from outrisk.errors import RiskError, first_line
 from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, SYNTHETIC, check_keys
 from outrisk.risk.coding.with_numbers import RESAMPLE, Tables, read
+from outrisk.risk.intervals.clustered import variance_of_mean
 from outrisk.risk.intervals.scores import Score, joined, undefined
 from outrisk.risk.neighbours.exact import Pace, Positions, TimedOutError
 from outrisk.risk.privacy.columns import Encoding
@@ -316,7 +318,30 @@ def _attempt(
     except Exception as error:  # a failed measure is a row that says so, and the others go on
         kind = "" if isinstance(error, RiskError) else f"{type(error).__name__}: "
         return undefined(kind + first_line(error)), ERROR
-    return score, UNDEFINED if math.isnan(score.value) else OK
+    return of_people(context, attacked, score), UNDEFINED if math.isnan(score.value) else OK
+
+
+def of_people(context: Context, attacked: str, score: Score) -> Score:
+    """A score whose interval is for the sampling of people or households, where these are known (see `Microdata`).
+
+    It is made wider by the root of what the variance of the mean score by people is beside that by records, at least 1;
+    where all score alike, by how many records count as one, as Wilson's width then goes by their number. Where no
+    record has a score of its own, a note says that records are taken as independent.
+    """
+    together = context.tables.coding.together.get(attacked)
+    numbers = None if together is None else together[context.scored(attacked)]
+    if numbers is None or math.isnan(score.interval[0]) or len(np.unique(numbers)) == len(numbers):
+        return score
+    values = score.records.get(attacked)
+    if values is None or len(values) != len(numbers):
+        return replace(score, notes=(*score.notes, "the interval takes records of one person as independent"))
+    by_people, by_records = (float(variance_of_mean(values[:, None], of)[0]) for of in (numbers, None))
+    if by_records:
+        wider = math.sqrt(max(by_people / by_records, 1.0))
+    else:
+        wider = float(np.square(np.unique(numbers, return_counts=True)[1]).sum()) / len(numbers)
+    low, high = (float(np.clip(score.value + wider * (end - score.value), 0.0, 1.0)) for end in score.interval)
+    return replace(score, interval=(low, high))
 
 
 def _notes(context: Context, score: Score, others: Mapping[str, tuple[Score, str]]) -> list[str]:
