@@ -100,7 +100,7 @@ def certain_people(
     given = {name: codes[:, codebook.index(name)] for name in keys}
     of = programme(codebook, released, n, given, [target], rules)
     of = of if integer is None else replace(of, integer=integer)
-    facts = _Facts(tuple(keys), target, n, len(register), in_words(target, bands))
+    facts = _Facts(tuple(keys), target, n, len(register), in_words(target, bands), _counted(original))
     labels = tuple(codebook[target].labels) if bands is None else bands.labels
     if of.matrix.nnz > most_entries:
         summary = facts.skipped(of)
@@ -160,7 +160,14 @@ def certain_in_study(
     except ProveError as error:
         message = str(error)
         state = "no data set fits" if message.startswith("no data set fits") else "skipped"
-        facts = _Facts(tuple(keys), target, n, n if known is None else int(known.sum()), in_words(target, bands))
+        facts = _Facts(
+            tuple(keys),
+            target,
+            n,
+            n if known is None else int(known.sum()),
+            in_words(target, bands),
+            _counted(original),
+        )
         summary = Certain(
             state, f"{message[0].upper()}{message[1:]}.", facts.assumption, tuple(keys), target, n, facts.known
         )
@@ -173,6 +180,10 @@ def gigabytes(entries: int) -> float:
     return _BASE + entries * _BYTES / 1e9
 
 
+def _counted(data: Microdata) -> str:
+    return "people" if data.person is None else "records"
+
+
 @dataclass(frozen=True)
 class _Facts:
     keys: tuple[str, ...]
@@ -180,10 +191,12 @@ class _Facts:
     n: int
     known: int
     learnt: str  # the target in words
+    counted: str  # people, or records where people have several
 
     @property
     def assumption(self) -> str:
-        whom = "everybody in the data" if self.known == self.n else f"{self.known:,} of {self.n:,} people in the data"
+        some = f"{self.known:,} of {self.n:,} {self.counted} in the data"
+        whom = "everybody in the data" if self.known == self.n else some
         return f"an intruder who knows {', '.join(self.keys)} of {whom}, and nobody's {self.target}"
 
     def size(self, of: Programme, left: int) -> str:
@@ -238,7 +251,7 @@ class _Facts:
         more = "" if claims.sharp else " There may be more: not all that the numbers say was used."
         if claims.state == "stopped early":
             more = " It was stopped early: there may be more."
-        drawn = f"{asked:,} people asked about" if asked < self.n else f"{self.n:,} people"
+        drawn = f"{asked:,} {self.counted} asked about" if asked < self.n else f"{self.n:,} {self.counted}"
         if not values:
             return f"To {self.assumption}, the outputs prove {self.learnt} of none of {drawn}.{more}"
         told = ", ".join(f"{value}: {number:,}" for value, number in values.items())

@@ -159,7 +159,7 @@ def _of_the_whole(
             yield fold, problem
             continue
         other, crossing = swapped(fold, rng), None
-        why = f"it has {_many(fold.holdout)} and the data {_many(fold.original)}" if other is None else ""
+        why = f"it has {_many(fold.holdout, ' people')} and the data {_many(fold.original)}" if other is None else ""
         if other is not None:
             try:
                 crossing = other, _problem(assessment, other)
@@ -170,8 +170,8 @@ def _of_the_whole(
             yield crossing
 
 
-def _many(data: Microdata) -> str:
-    return f"{len(data):,} records of {data.whose}" if data.whose else f"{len(data):,} people"
+def _many(data: Microdata, word: str = "") -> str:
+    return f"{len(data):,} records of {data.whose}" if data.whose else f"{len(data):,}{word}"
 
 
 def _try_measures(assessment: Assessment, fold: Fold) -> None:

@@ -73,7 +73,8 @@ def people_level(people: tuple[PeopleCount, ...], decision: Decision) -> int:
 def _people(people: tuple[PeopleCount, ...], decision: Decision) -> Iterator[str]:
     if not people:
         return
-    yield from ("", "## People whose value is inferred rightly in at least 90 % of the runs", "")
+    whose = "Records" if decision.basis and decision.basis.original_of else "People"
+    yield from ("", f"## {whose} whose value is inferred rightly in at least 90 % of the runs", "")
     yield "| | in the data | not in the data | beyond that (95 % interval) |"
     yield "| --- | --- | --- | --- |"
     for row in (row for row in people if row.level == people_level(people, decision)):
