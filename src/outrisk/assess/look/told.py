@@ -64,7 +64,8 @@ class Told:
         codes = np.unravel_index(self.place, shape) if shape else ()
         sizes = tuple(shape[each] for each in left)
         place = np.ravel_multi_index([codes[each] for each in left], sizes) if left else np.zeros_like(self.rows)
-        once = np.unique(np.stack([place, self.owner]), axis=1)[0]
+        people = int(self.owner.max(initial=0)) + 1
+        once = np.unique(place.astype(np.int64) * people + self.owner) // people
         return np.bincount(once, minlength=int(np.prod(sizes))).reshape(sizes)
 
     def number(self, cells: Flags) -> int:

@@ -210,4 +210,6 @@ def unique_rows(keys: Codes, owner: Codes | None = None) -> NDArray[np.bool_]:
     place = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
     if owner is None:
         return np.asarray(np.bincount(place)[place] == 1)
-    return np.asarray(np.bincount(np.unique(np.stack([place, owner]), axis=1)[0])[place] == 1)
+    people = int(owner.max(initial=0)) + 1
+    once = np.unique(place.astype(np.int64) * people + owner) // people
+    return np.asarray(np.bincount(once)[place] == 1)
