@@ -36,10 +36,34 @@ LOGIT = {
 STUDY = {
     "codebook": "codebook.yaml",
     "target": "TENURE",
-    "key_sizes": [2, 3],
     "privacy": {"metrics": []},
     "study": {"runs": 5, "folds": [2]},
 }
+
+
+def written(
+    folder: Path, people: pd.DataFrame, variables: dict[str, object], content: dict[str, object], seed: int
+) -> Path:
+    """The files of a study of some people: the path of the study."""
+    (folder / "codebook.yaml").write_text(yaml.safe_dump({"variables": variables}, sort_keys=False))
+    people.to_csv(folder / "people.csv", index=False)
+    path, data = folder / "study.yaml", {"path": "people.csv", **content.get("data", {})}
+    path.write_text(yaml.safe_dump({"name": "study", **STUDY, **content, "data": data, "evolve": {"seed": seed}}))
+    return path
+
+
+def assessed(path: Path) -> tuple[str, int]:
+    """Marginal risks of a study in words, and how many outputs were not reproduced."""
+    folder = path.parent / "out"
+    assert run(["assess", str(path), "--out", str(folder), "--quiet", "--force"]) == 0
+    decision = json.loads((folder / "decision.json").read_text())
+    register = json.loads((folder / "register.json").read_text())["sentence"].partition("marginal risk of ")[2]
+    (limit,) = [each for each in decision["limits"] if (each["measure"], each["over"]) == ("attribution", "all keys")]
+    said = (
+        f"attribution {limit['original']:.3f} in the data, {limit['holdout']:.3f} not, {limit['difference']:+.3f} "
+        f"({limit['low']:+.3f} to {limit['high']:+.3f}); register {register.rstrip('.')}"
+    )
+    return said, len(decision["not_reproduced"])
 
 
 def study(
@@ -54,26 +78,14 @@ def study(
 ) -> None:
     """A study of some people, with further variables, carried out and told in a line."""
     outputs = [*({"kind": "frequencies", "by": by} for by in tables), LOGIT]
-    data = {"path": "people.csv", "derive": derive or {}}
-    content = {"name": "study", **STUDY, "data": data, "outputs": outputs, "keys": keys, "rules": rules or []}
+    content = {"outputs": outputs, "keys": keys, "key_sizes": [2, 3], "rules": rules or []}
     with tempfile.TemporaryDirectory() as place:
-        folder, started = Path(place), time.perf_counter()
-        path = folder / "study.yaml"
-        (folder / "codebook.yaml").write_text(yaml.safe_dump({"variables": CODEBOOK | further}, sort_keys=False))
-        people.to_csv(folder / "people.csv", index=False)
-        path.write_text(yaml.safe_dump(content | {"evolve": {"preset": "fast", "seed": seed}}))
+        started = time.perf_counter()
+        path = written(Path(place), people, CODEBOOK | further, content | {"data": {"derive": derive or {}}}, seed)
         proof = prove_study(path, Asked(1.0, tell=lambda _: None))
-        assert run(["assess", str(path), "--out", str(folder / "out"), "--quiet", "--force"]) == 0
-        decision = json.loads((folder / "out" / "decision.json").read_text())
-        register = json.loads((folder / "out" / "register.json").read_text())["sentence"]
-    (limit,) = [each for each in decision["limits"] if (each["measure"], each["over"]) == ("attribution", "all keys")]
-    print(
-        f"  {name:9} {len(proof.certain):3} proved; attribution {limit['original']:.3f} in the data, "
-        f"{limit['holdout']:.3f} not, {limit['difference']:+.3f} ({limit['low']:+.3f} to {limit['high']:+.3f}); "
-        f"register {register.partition('marginal risk of ')[2].rstrip('.')}; "
-        f"not reproduced: {len(decision['not_reproduced'])}; {time.perf_counter() - started:.0f} s",
-        flush=True,
-    )
+        said, missed = assessed(path)
+    seconds = time.perf_counter() - started
+    print(f"  {name:9} {len(proof.certain):3} proved; {said}; not reproduced: {missed}; {seconds:.0f} s", flush=True)
 
 
 def bands(everybody: pd.DataFrame, number: int, seed: int) -> None:

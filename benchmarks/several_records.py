@@ -11,7 +11,6 @@ or `household` named. Printed: marginal risks (95 %) of two halves, and cells th
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import tempfile
 import time
@@ -19,57 +18,25 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import yaml
+from bands import CODEBOOK, LOGIT, ROOT, assessed, written
 
 from outrisk.api.looking import look_at_study
-from outrisk.cli.commands import run
 
-ROOT = Path(__file__).resolve().parents[1]
-CODEBOOK = {
-    "AGE": {"kind": "integer", "min": 0, "max": 100},
-    "BAND": {"kind": "integer", "min": 0, "max": 20},
-    "SEX": {"kind": "categorical", "levels": ["1", "2"]},
-    "ETHGROUP": {"kind": "categorical", "levels": ["1", "2", "3", "4", "5", "6", "7"]},
-    "TENURE": {"kind": "categorical", "levels": ["0", "1"]},
-}
-LOGIT = {
-    "kind": "logit", "formula": "TENURE ~ AGE + C(SEX)", "event": "1", "release": ["coefficients", "standard_errors"]
-}  # fmt: skip
-STUDY = {
-    "codebook": "codebook.yaml",
-    "target": "TENURE",
-    "privacy": {"metrics": []},
-    "study": {"runs": 5, "folds": [2]},
-}
-
-
-def study(folder: Path, name: str, content: dict[str, object], seed: int) -> None:
-    path, started = folder / "study.yaml", time.perf_counter()
-    path.write_text(yaml.safe_dump({"name": "study", **STUDY, **content, "evolve": {"seed": seed}}))
-    small = sum(each.cells for each in look_at_study(path)[1] if each.rule == "small cells")
-    assert run(["assess", str(path), "--out", str(folder / "out"), "--quiet", "--force"]) == 0
-    decision = json.loads((folder / "out" / "decision.json").read_text())
-    (limit,) = [each for each in decision["limits"] if (each["measure"], each["over"]) == ("attribution", "all keys")]
-    register = json.loads((folder / "out" / "register.json").read_text())["sentence"].partition("marginal risk of ")[2]
-    print(
-        f"  {name:18} attribution {limit['original']:.3f} in the data, {limit['holdout']:.3f} not, "
-        f"{limit['difference']:+.3f} ({limit['low']:+.3f} to {limit['high']:+.3f}); register {register.rstrip('.')}; "
-        f"{small} small cells; {time.perf_counter() - started:.0f} s",
-        flush=True,
-    )
+VARIABLES = {"AGE": CODEBOOK["AGE"], "BAND": {"kind": "integer", "min": 0, "max": 20}, **CODEBOOK}
 
 
 def both_ways(records: pd.DataFrame, word: str, table: list[str], keys: list[str], seed: int) -> None:
     """A study that takes records for people, and one that says whose they are."""
     content = {"outputs": [{"kind": "frequencies", "by": table}, LOGIT], "keys": keys, "key_sizes": [len(keys)]}
     areas = {"AREA": {"kind": "categorical", "levels": sorted(set(records["AREA"]))}} if "AREA" in keys else {}
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        (folder / "codebook.yaml").write_text(yaml.safe_dump({"variables": CODEBOOK | areas}, sort_keys=False))
-        records.to_csv(folder / "records.csv", index=False)
-        data = {"path": "records.csv", "derive": {"BAND": "AGE // 5"}}
-        study(folder, "records", content | {"data": data}, seed)
-        study(folder, f"{word} named", content | {"data": data | {word: "WHOSE"}}, seed)
+    for name, whose in (("records", {}), (f"{word} named", {word: "WHOSE"})):
+        with tempfile.TemporaryDirectory() as place:
+            started = time.perf_counter()
+            data = {"derive": {"BAND": "AGE // 5"}, **whose}
+            path = written(Path(place), records, VARIABLES | areas, content | {"data": data}, seed)
+            small = sum(each.cells for each in look_at_study(path)[1] if each.rule == "small cells")
+            said, _ = assessed(path)
+        print(f"  {name:18} {said}; {small} small cells; {time.perf_counter() - started:.0f} s", flush=True)
 
 
 def panel(everybody: pd.DataFrame, people: int, seed: int) -> pd.DataFrame:

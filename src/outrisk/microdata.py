@@ -83,6 +83,13 @@ class Microdata:
         )
 
 
+def people_by(place: NDArray[np.intp], owner: NDArray[np.intp], places: int = 0) -> NDArray[np.intp]:
+    """How many people have records in each place, (places,) or as many as there are; place and owner (n_records,)."""
+    people = int(owner.max(initial=0)) + 1
+    once = np.unique(place.astype(np.int64) * people + owner) // people
+    return np.bincount(once, minlength=places)
+
+
 def decode(variable: Variable, codes: NDArray[Any]) -> pd.Categorical | NDArray[Any]:
     """Values that codes stand for: a Categorical, or an array of int64 (float64 where a value may be missing)."""
     if variable.kind == "categorical":

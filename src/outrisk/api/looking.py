@@ -11,10 +11,8 @@ import pandas as pd
 from outrisk.api.checks_of_arguments import check_switch, section
 from outrisk.api.studies import studies_at, study_of_session
 from outrisk.assess.contributions.earlier import check_earlier
-from outrisk.assess.look import Found, in_a_sentence, look
-from outrisk.assess.look.several_records import several_records
-from outrisk.assess.look.unlike_data import with_differences
-from outrisk.assess.look.untied import untied
+from outrisk.assess.look import Found, in_a_sentence
+from outrisk.assess.look.in_study import found_in_study
 from outrisk.assess.study_run import check_roles
 from outrisk.codebook import Codebook
 from outrisk.config import Study, read_study
@@ -115,10 +113,5 @@ def _look(study: Study, data: StudyData, inside: bool) -> tuple[str, list[Found]
     outputs = study.outputs(original.codebook)
     refits = [released.recompute(original) for released in study.given(original.codebook).values()]
     rules = [rule.mask for rule in public_rules(study, original, data.holdout)]
-    found = [
-        *look(outputs, original, study.file.appetite, study.file.target, inside),
-        *untied(outputs, original, rules, (*study.file.keys, study.file.target, *study.register_keys)),
-        *several_records(data.alike),
-    ]
-    findings = with_differences(found, refits, study.file.data.rounded if study.file.data else ())
+    findings = found_in_study(study, data, outputs, rules, refits, inside)
     return in_a_sentence(findings, len(outputs)), findings

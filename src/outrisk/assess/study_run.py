@@ -29,12 +29,11 @@ from outrisk.assess.contributions.subset_runs import Kept, SubsetJob, carry_out_
 from outrisk.assess.forecast import TRIED, Forecast, forecast
 from outrisk.assess.kept import keep as keep_run
 from outrisk.assess.kept import kept as kept_run
-from outrisk.assess.look import Found, in_a_sentence, look
+from outrisk.assess.look import Found, in_a_sentence
 from outrisk.assess.look import differences as differencing
 from outrisk.assess.look.finding import NOBODY, Rows
-from outrisk.assess.look.several_records import several_records
-from outrisk.assess.look.unlike_data import shown, with_differences
-from outrisk.assess.look.untied import untied
+from outrisk.assess.look.in_study import found_in_study
+from outrisk.assess.look.unlike_data import shown
 from outrisk.assess.recurrence import recurring_rows
 from outrisk.assess.run import Job, RunResult, Watcher
 from outrisk.assess.study import Assessment, in_order, plan_jobs
@@ -293,14 +292,8 @@ class StudyRun:
     @cached_property
     def findings(self) -> list[Found]:
         """What the outputs say outright."""
-        file = self.study.file
         of = self.assessment
-        found = [
-            *look(of.outputs, of.original, file.appetite, file.target),
-            *untied(of.outputs, of.original, of.rules, (*of.keys, of.target, *self.study.register_keys)),
-            *several_records(self.data.alike),
-        ]
-        return with_differences(found, self.beside_data, file.data.rounded if file.data else ())
+        return found_in_study(self.study, self.data, of.outputs, of.rules, self.beside_data)
 
     @cached_property
     def certain(self) -> CertainPeople:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from outrisk.assess.look.finding import Rows, named
 from outrisk.codebook import Codebook
-from outrisk.microdata import Microdata
+from outrisk.microdata import Microdata, people_by
 from outrisk.outputs.base import Subset
 from outrisk.outputs.smooth.survival import Survival
 from outrisk.outputs.tables.cells import Cells
@@ -64,9 +64,7 @@ class Told:
         codes = np.unravel_index(self.place, shape) if shape else ()
         sizes = tuple(shape[each] for each in left)
         place = np.ravel_multi_index([codes[each] for each in left], sizes) if left else np.zeros_like(self.rows)
-        people = int(self.owner.max(initial=0)) + 1
-        once = np.unique(place.astype(np.int64) * people + self.owner) // people
-        return np.bincount(once, minlength=int(np.prod(sizes))).reshape(sizes)
+        return people_by(place, self.owner, int(np.prod(sizes))).reshape(sizes)
 
     def number(self, cells: Flags) -> int:
         """How many people the flagged cells hold together."""

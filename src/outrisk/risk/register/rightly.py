@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from outrisk.microdata import people_by
 from outrisk.risk.attribution.definitions import Floats
 from outrisk.risk.coding.classes import HOLDOUT, ORIGINAL, SIDES
 from outrisk.risk.intervals.jackknife import NO_REPLICATES, Estimate, estimate, undefined
@@ -208,8 +209,4 @@ def _estimate(value: float, replicates: Floats, measure: str, people: int) -> Es
 def unique_rows(keys: Codes, owner: Codes | None = None) -> NDArray[np.bool_]:
     """Rows (n,) whose combination of codes (n, k) no other row has, or, with the person of each (n,), nobody else."""
     place = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
-    if owner is None:
-        return np.asarray(np.bincount(place)[place] == 1)
-    people = int(owner.max(initial=0)) + 1
-    once = np.unique(place.astype(np.int64) * people + owner) // people
-    return np.asarray(np.bincount(once)[place] == 1)
+    return np.asarray((np.bincount(place) if owner is None else people_by(place, owner))[place] == 1)

@@ -1,0 +1,35 @@
+"""All that a look finds in a study: in its outputs, in what it does not say, and beside its data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from outrisk.assess.look import Found, look
+from outrisk.assess.look.several_records import several_records
+from outrisk.assess.look.unlike_data import with_differences
+from outrisk.assess.look.untied import untied
+from outrisk.config import Study
+from outrisk.load import StudyData
+from outrisk.outputs.base import Output
+from outrisk.problem.blocks import Mask
+from outrisk.problem.refit import Refit
+
+
+def found_in_study(
+    study: Study,
+    data: StudyData,
+    outputs: Sequence[Output],
+    rules: Sequence[Mask],
+    refits: Sequence[Refit],
+    inside: bool = False,
+) -> list[Found]:
+    """The findings of `look` (with its `inside`), of what the study does not say, and of released numbers that differ
+    from the data, as `refits` compare them; what is certain comes first. rules: what is known of all records.
+    """
+    file = study.file
+    found = [
+        *look(outputs, data.original, file.appetite, file.target, inside),
+        *untied(outputs, data.original, rules, (*file.keys, file.target, *study.register_keys)),
+        *several_records(data.alike),
+    ]
+    return with_differences(found, refits, file.data.rounded if file.data else ())
