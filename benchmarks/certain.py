@@ -4,10 +4,13 @@
     python benchmarks/certain.py protected --people 500 --ways 3      # the same tables, protected in several ways
     python benchmarks/certain.py protected --people 1000 --ways 3 --bounds
     python benchmarks/certain.py null --draws 20 --people 1000        # tables of other people
+    python benchmarks/certain.py few --people 8000 48842 200000 [--whole]   # few tables of many people, of adult
 
 Released are all tables of the target (tenure) by every set of 1 to `ways` - 1 of six keys, ages in years. Seconds are
 of the processor. `--bounds`: counts are not whole numbers in the programmes, whose bounds are rounded: quicker, and
 perhaps some claims are missed. `null`: the tables are those of a third sample, the register is that of the original.
+`few`: tables of income, and a logit; keys are age, sex, race and education of all people, or of half. `--whole`: by
+programmes of all groups of people and all columns.
 """
 
 from __future__ import annotations
@@ -15,14 +18,18 @@ from __future__ import annotations
 import argparse
 import time
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
-from census import PROTECTIONS, TARGET, Census
+from census import PLACE, PROTECTIONS, TARGET, Census
+from everyday import adults
 
+import outrisk
 from outrisk.assess.certain_people import gigabytes
 from outrisk.errors import ProveError
 from outrisk.microdata import Microdata
 from outrisk.problem.released import Released
+from outrisk.prove import certain_claims, solver
 from outrisk.prove.certain_claims import certain_values
 from outrisk.records.provenance import peak_memory_mb
 
@@ -69,6 +76,30 @@ def protected(census: Census, arguments: argparse.Namespace) -> None:
         print(row(census, data, census.tables(data, ways, protection), f"{ways}-way, {name}", arguments), flush=True)
 
 
+def few(_: Census, arguments: argparse.Namespace) -> None:
+    """A row for each number of people, and share of them in the register."""
+    if arguments.whole:
+        certain_claims.ENTRIES = solver.WIDE = 10**12
+    keys = ["age", "sex", "race", "education"]
+    tables = [
+        {"kind": "frequencies", "by": [*by, "income"]} for by in (["education"], ["race", "education"], ["marital"])
+    ]
+    logit = {"kind": "logit", "formula": "income ~ age + C(sex) + C(race)", "event": ">50K", "decimals": 4}
+    releases = {
+        "four tables": [*tables, {"kind": "frequencies", "by": ["occupation", "sex", "income"]}],
+        "three tables, a logit": [*tables, logit | {"release": ["coefficients", "standard_errors"]}],
+    }
+    print("| people | released | in the register | seconds | what is said |\n| --- | --- | --- | --- | --- |")
+    for n in arguments.people:
+        data = adults(PLACE.parents[2], n, [*keys, "occupation", "marital", "income"])
+        for (what, outputs), share in product(releases.items(), (1.0, 0.5)):
+            started = time.process_time()
+            proof = outrisk.prove(data, outputs, keys=keys, target="income", known_for=share, sample=arguments.sample)
+            took = time.process_time() - started
+            said = proof.sentence.partition("the outputs prove ")[2]
+            print(f"| {n:,} | {what} | {share:.0%} | {took:.1f} | {said} |", flush=True)
+
+
 def null(census: Census, arguments: argparse.Namespace) -> None:
     """How often tables of other people are found to contradict the register, and by how many numbers it is said."""
     n, ways, found, seconds = arguments.people[0], arguments.ways[0], 0, 0.0
@@ -91,12 +122,13 @@ def null(census: Census, arguments: argparse.Namespace) -> None:
 def main() -> None:
     """Print what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    kinds = {each.__name__: each for each in (people, protected, null)}
+    kinds = {each.__name__: each for each in (people, protected, few, null)}
     parser.add_argument("what", choices=list(kinds), nargs="?", default="people")
     parser.add_argument("--people", type=int, nargs="+", default=[1000, 2000, 5000])
     parser.add_argument("--ways", type=int, nargs="+", default=[3, 4], help="most variables of a table")
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--bounds", action="store_true", help="bounds of linear programmes in place of whole numbers")
+    parser.add_argument("--whole", action="store_true", help="of `few`: programmes of all groups alone")
     parser.add_argument("--sample", type=int, help="ask about so many people only (default: all)")
     arguments = parser.parse_args()
     kinds[arguments.what](Census(), arguments)

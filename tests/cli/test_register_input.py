@@ -64,7 +64,7 @@ def test_a_solver_that_stops_early_proves_nothing_that_it_has_not_shown(tmp_path
 
 @pytest.mark.parametrize(
     ("limit", "said"),
-    [("_LONG", "this may take many minutes and about 0.3 GB"), ("_MUCH", "this takes about 0.3 GB")],
+    [("_LONG", "this may take minutes and about 0.3 GB"), ("_MUCH", "this takes about 0.3 GB")],
 )
 def test_a_programme_too_large_for_time_or_memory_is_told_before(tmp_path, capsys, monkeypatch, limit, said):
     """Before anything is solved; the ways out that are named then give the answers of all."""

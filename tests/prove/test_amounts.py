@@ -133,8 +133,14 @@ def test_column_generation_finds_what_all_columns_at_once_do(seed, monkeypatch):
         assert some.by_columns.here.sum() < of.matrix.shape[1]
 
 
-def test_few_kinds_of_records_are_solved_for_at_once_however_many_the_unknowns(monkeypatch):
+def test_few_kinds_of_records_beside_many_constraints_are_solved_for_at_once(monkeypatch):
     monkeypatch.setattr(solver, "MANY", 1)
+    of, _ = asked(records(1, 40, MANY[:50]), [means(records(1, 40, MANY[:50]), "area")])
+    rows, columns = of.matrix.shape
+    for wide, by in ((columns / rows, True), (columns / rows + 1, False)):
+        monkeypatch.setattr(solver, "WIDE", wide)
+        assert (Solver(replace(of, integer=0), Budget()).by_columns is not None) == by
+    monkeypatch.setattr(solver, "WIDE", 10**9)
     for kinds, by in ((by_columns.KINDS - 1, False), (by_columns.KINDS, True)):
         data = records(1, 40, MANY[:kinds])
         of, _ = asked(data, [means(data, "area")])

@@ -18,6 +18,7 @@ from outrisk.problem.blocks import Mask
 from outrisk.problem.released import Released
 from outrisk.prove.budget import Budget
 from outrisk.prove.certain_claims import Claims, certain_values
+from outrisk.prove.constraints import level_of
 from outrisk.prove.programme import Programme, programme
 from outrisk.prove.proofs import ProvingSet, smallest_proofs
 from outrisk.prove.settled import entries_left
@@ -27,7 +28,7 @@ from outrisk.risk.coding.classes import check_keys
 
 MOST_ENTRIES = 2_000_000  # entries of a programme's constraints that a study takes up by itself
 _INTEGER = 2_000  # columns up to which a study takes counts as whole: seconds; `outrisk prove` goes further
-_LONG = 100_000  # entries left to the search from which it takes minutes
+_LONG = 100_000  # entries left to the search from which it may take minutes
 _MUCH = 1.0  # gigabytes from which it is said how many
 _BASE, _BYTES = 0.25, 300.0  # gigabytes before, and bytes an entry takes with HiGHS's share (benchmarks/certain.py)
 
@@ -98,7 +99,11 @@ def certain_people(
     register = np.arange(n) if known is None else np.flatnonzero(known)
     codes = original.codes[register].astype(np.int64)
     given = {name: codes[:, codebook.index(name)] for name in keys}
-    of = programme(codebook, released, n, given, [target], rules)
+    every = original.codes.astype(np.int64) if rules else codes
+    true = [rule for rule in rules if not computed or rule.include[level_of(rule.joint, every)].all()]
+    of = programme(codebook, released, n, given, [target], true)
+    if len(true) < len(rules):
+        of = replace(of, left_out={**of.left_out, "rules": "those that records break say nothing"})
     of = of if integer is None else replace(of, integer=integer)
     facts = _Facts(tuple(keys), target, n, len(register), in_words(target, bands), _counted(original))
     labels = tuple(codebook[target].labels) if bands is None else bands.labels
@@ -208,7 +213,7 @@ class _Facts:
 
     def size(self, of: Programme, left: int) -> str:
         columns, rows, entries = of.matrix.shape[1], of.matrix.shape[0], of.matrix.nnz
-        time = "this may take many minutes and " if left > _LONG else "this takes "
+        time = "this may take minutes and " if left > _LONG else "this takes "
         return (
             f"{columns:,} unknowns, {rows:,} constraints, {entries:,} entries ({left:,} left once single numbers are "
             f"used): {time}about {gigabytes(entries):.1f} GB; --sample N (in Python sample=N) asks about N people "

@@ -16,6 +16,7 @@ from outrisk.problem.blocks import Array
 from outrisk.prove.budget import Budget
 
 MANY, KINDS = 10_000, 100  # columns, and kinds of records, from which it is quicker (benchmarks/amounts.py --columns)
+WIDE = 4  # columns for each constraint from which it is so with fewer kinds, too (benchmarks/certain.py few)
 _AT_ONCE = 3  # columns added of each group
 _FIRST = 5  # kinds of each group to begin with
 _NOTHING = 1e-7  # what HiGHS takes for 0: gains, and what constraints are broken by
@@ -26,10 +27,13 @@ Positions = NDArray[np.int64]
 class ByColumns:
     """Constraints of `rows`, and 0 <= x <= most, under many objectives; columns that were needed once are kept.
 
-    The first groups * kinds columns are counts of records, group by group. `known`: columns of a data set that fits.
+    The first groups * kinds columns are counts of records, group by group; then come those of people outside the
+    register, up to `records` columns, and helpers. `known`: columns of records in a data set that fits, or None.
     """
 
-    def __init__(self, rows: LinearConstraint, most: Array, groups: int, kinds: int, known: Positions) -> None:
+    def __init__(
+        self, rows: LinearConstraint, most: Array, groups: int, kinds: int, records: int, known: Positions | None
+    ) -> None:
         self.by_column, self.most = sparse.csc_array(rows.A), most
         low, high = np.asarray(rows.lb), np.asarray(rows.ub)
         self.equal = low == high
@@ -40,8 +44,10 @@ class ByColumns:
         counts = self.here[: groups * kinds].reshape(self.shape)
         counts[:] = False
         counts[:, np.unique(np.linspace(0, kinds - 1, _FIRST).astype(int))] = True
-        self.here[known] = True
-        self.fits = len(known) > 0  # whether the columns here have a solution
+        if known is not None:
+            self.here[groups * kinds : records] = False
+            self.here[known] = True
+        self.fits = known is not None  # whether the columns here have a solution
 
     def maximise(self, objective: Array, budget: Budget) -> OptimizeResult:
         """As `scipy.optimize.milp`: x of all columns and `status` 0; 2 where nothing fits; 1 where it gave up."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -181,8 +182,6 @@ class _Search:
         self.alike, self.ruled_out = self.open.copy(), np.zeros(shape, dtype=np.bool_)
         each = (np.ones(of.n_kinds), (np.arange(of.n_kinds), asking.code))
         self.to_level = sparse.csr_array(each, shape=(of.n_kinds, shape[1]))
-        if asking.fitting is not None:
-            self.solver.known = np.unique(of.groups * of.n_kinds + asking.fitting)
 
     @property
     def several(self) -> NDArray[np.bool_]:
@@ -207,30 +206,30 @@ class _Search:
         long = not self.solver.whole and self.of.matrix.nnz > 2 * ENTRIES
         if not long or self.verifier.active or not self.open.any():
             return False
-        x = self._one_that_fits()
+        x = self.fitting
+        if x is None:
+            x = _data_set(self.solver, self.verifier, self.counted(self.open.astype(np.float64)))
         if x is None:
             return False
         self.see(self.people(x))
         Nearby(self.of, x, self.asking.code, self.solver.budget, self.asking.seed).refute(lambda: self.open, self.see)
         return True
 
-    def _one_that_fits(self) -> Array | None:
-        """A data set that fits, (columns,): the one known, or one that refutes much; None where none is found."""
-        of, fitting = self.of, self.asking.fitting
-        if fitting is not None:
-            counts = np.bincount(of.groups * of.n_kinds + fitting, minlength=of.n_counts).astype(np.float64)
-            found = self.solver.completed(counts)
-            if found is not None:
-                return found
-        return _data_set(self.solver, self.verifier, self.counted(self.open.astype(np.float64)))
+    @cached_property
+    def fitting(self) -> Array | None:
+        """The data set that is known to fit, (columns,); None where there is none, or it does not."""
+        of, kinds = self.of, self.asking.fitting
+        if kinds is None:
+            return None
+        x = self.solver.completed(np.bincount(of.groups * of.n_kinds + kinds, minlength=of.n_counts).astype(np.float64))
+        self.solver.known = None if x is None else np.flatnonzero(x[: of.n_columns] > 0)
+        return x
 
     def has_seen_some(self) -> bool:
         """Take in the data set that is known to fit, or a few found; whether these were found."""
-        of, fitting = self.of, self.asking.fitting
-        if fitting is not None:
-            has = np.zeros(self.open.shape)
-            np.add.at(has, (of.groups, self.asking.code[fitting]), 1.0)
-            self.see(has)
+        of = self.of
+        if self.fitting is not None:
+            self.see(self.people(self.fitting))
             return True
         rng = np.random.default_rng(self.asking.seed)
         for _ in range(_PROBES):

@@ -69,7 +69,7 @@ class Nearby:
         for _ in range(_STEPS):
             near = self.about.T @ (small * (self.about @ near))
         near[seeds] = np.inf
-        order = np.argsort(-near * (1.0 + 1e-3 * self.rng.random(len(near))))
+        order = np.argsort(-near * (1.0 + 1e-3 * self.rng.random(len(near))), kind="stable")
         inside = order < self.groups
         parts = [part for part in (order[inside], order[~inside]) if len(part)]
         return np.concatenate([self._some(part, ENTRIES / len(parts)) for part in parts])

@@ -7,13 +7,14 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, milp
 
 from outrisk.errors import ProveError
 from outrisk.problem.blocks import Array
 from outrisk.prove.budget import Budget
-from outrisk.prove.by_columns import KINDS, MANY, ByColumns
+from outrisk.prove.by_columns import KINDS, MANY, WIDE, ByColumns
 from outrisk.prove.contradiction import contradiction
 from outrisk.prove.programme import Programme
 
@@ -56,7 +57,7 @@ class Solver:
         even = bool((of.matrix.data == np.round(of.matrix.data)).all())
         if len(self.most) > (of.integer if even or whole else min(of.integer, _MIXED)):
             self.integer[: of.n_columns] = 0
-        self.known = np.zeros(0, np.int64)  # columns of a data set that is known to fit; they only save time
+        self.known: NDArray[np.int64] | None = None  # columns of a data set that is known to fit; they only save time
 
     @property
     def work(self) -> int:
@@ -93,10 +94,12 @@ class Solver:
     def completed(self, counts: Array) -> Array | None:
         """All columns of a data set of which the counts of the register's groups are known; None where it fits not."""
         n = len(counts)
+        if (counts > self.most[:n]).any():
+            return None
         if n < len(self.most):
             rest = np.concatenate([counts, np.zeros(len(self.most) - n)])
             most = np.concatenate([counts, self.most[n:]])
-            found = self._milp(np.zeros(len(most)), self.budget.clock, Bounds(rest, most))
+            found = self._milp(np.zeros(len(most)), self.budget.options(self.work), Bounds(rest, most))
             self.budget.charge(self.work, found)
             return None if found.x is None else np.asarray(found.x)
         sums = self.of.matrix @ counts
@@ -109,11 +112,12 @@ class Solver:
 
     @cached_property
     def by_columns(self) -> ByColumns | None:
-        """For programmes of many columns, of many kinds of records, in which nothing is whole."""
-        of = self.of
-        if len(self.most) < MANY or of.n_kinds < KINDS or self.integer.any() or len(self.rows) > 1:
+        """For programmes of many columns, of many kinds of records or few constraints, in which nothing is whole."""
+        of, many = self.of, len(self.most)
+        wide = of.n_kinds >= KINDS or many >= WIDE * of.matrix.shape[0]
+        if many < MANY or not wide or self.integer.any() or len(self.rows) > 1:
             return None
-        return ByColumns(self.rows[0], self.most, len(of.sizes), of.n_kinds, self.known)
+        return ByColumns(self.rows[0], self.most, len(of.sizes), of.n_kinds, of.n_columns, self.known)
 
     def _fitting(self, found: OptimizeResult) -> OptimizeResult:
         if found.status == _INFEASIBLE:
