@@ -45,7 +45,7 @@ BENCHMARKS = {
     "planted": Benchmark("--draws 10", "forty draws without options"),
     "bands": Benchmark("", "`--seeds 5`", "census"),
     "several_records": Benchmark("", "`--seeds 5`", "census"),
-    "certain": Benchmark("", "`protected` and `null`", "census"),
+    "certain": Benchmark("", "`protected`, `null` and `few`", "census"),
     "amounts": Benchmark("--seeds 1", "five seeds without options; `--columns`"),
     "intruder": Benchmark("", "`logit`, `protected`, `null`, `reliable` and `recurring`", "census"),
     "disclosure": Benchmark("--rounds 3", "nine rounds without options"),

@@ -26,7 +26,7 @@ CODEBOOK = Codebook(
     )
 )
 KEYS = ("age", "area", "sex")
-ILL, PAY = (CODEBOOK.index(name) for name in ("ill", "pay"))
+ILL = CODEBOOK.index("ill")
 OUTPUTS = {
     "tables": [Frequencies(CODEBOOK, "a", ("area", "ill", "pay")), Frequencies(CODEBOOK, "b", ("age", "sex", "ill"))],
     "means": [Magnitudes(CODEBOOK, "m", "pay", ("area",), ("mean",)), Frequencies(CODEBOOK, "s", ("age", "ill"))],
@@ -48,10 +48,7 @@ def asked(data, outputs, share=1.0):
     m = round(share * len(data))
     known = {name: data.codes[:m, CODEBOOK.index(name)].astype(np.int64) for name in KEYS}
     of = programme(CODEBOOK, [release(one, data) for one in outputs], len(data), known, ["ill"])
-    codes = data.codes[:m].astype(np.int64)
-    at = [CODEBOOK.index(name) for name in of.unknown]
-    kind = np.ravel_multi_index(tuple(codes[:, at].T), tuple(CODEBOOK.sizes[j] for j in at))
-    return replace(of, integer=0), kind, codes[:, ILL]
+    return replace(of, integer=0), of.kind_of(data.codes[:m]), data.codes[:m, ILL]
 
 
 @pytest.fixture
@@ -61,9 +58,12 @@ def used(monkeypatch):
     plain = Nearby._most_claims
 
     def counted(self, free, outside, claims):
-        people = plain(self, free, outside, claims)
-        found.append(0 if people is None else int((claims & (people > 0.9999)).sum()))
-        return people
+        counts = plain(self, free, outside, claims)
+        people = np.zeros(claims.shape)
+        if counts is not None:
+            np.add.at(people.T, self.code, counts.reshape(len(free), -1).T)
+        found.append(int((claims & (people > 0.9999)).sum()))
+        return counts
 
     monkeypatch.setattr(Nearby, "_most_claims", counted)
     for module in (nearby, certain_claims):

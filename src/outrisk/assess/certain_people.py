@@ -14,11 +14,10 @@ from outrisk.codebook import Codebook
 from outrisk.config import Study
 from outrisk.errors import ConfigError, ProveError, RiskError
 from outrisk.microdata import Microdata
-from outrisk.problem.blocks import Mask
+from outrisk.problem.blocks import Mask, breaks_rule
 from outrisk.problem.released import Released
 from outrisk.prove.budget import Budget
 from outrisk.prove.certain_claims import Claims, certain_values
-from outrisk.prove.constraints import level_of
 from outrisk.prove.programme import Programme, programme
 from outrisk.prove.proofs import ProvingSet, smallest_proofs
 from outrisk.prove.settled import entries_left
@@ -99,8 +98,7 @@ def certain_people(
     register = np.arange(n) if known is None else np.flatnonzero(known)
     codes = original.codes[register].astype(np.int64)
     given = {name: codes[:, codebook.index(name)] for name in keys}
-    every = original.codes.astype(np.int64) if rules else codes
-    true = [rule for rule in rules if not computed or rule.include[level_of(rule.joint, every)].all()]
+    true = [rule for rule in rules if not (computed and breaks_rule([rule], original.codes).any())]
     of = programme(codebook, released, n, given, [target], true)
     if len(true) < len(rules):
         of = replace(of, left_out={**of.left_out, "rules": "those that records break say nothing"})
@@ -114,7 +112,7 @@ def certain_people(
     if left > _LONG or gigabytes(of.matrix.nnz) > _MUCH:
         tell(facts.size(of, left))
     of_register = None if asked is None else asked[register]
-    truth, kind = codes[:, codebook.index(target)], _kinds(of, codes) if computed else None
+    truth, kind = codes[:, codebook.index(target)], of.kind_of(codes) if computed else None
     budget = budget or Budget()
     proving, sets = budget.part(0.7), budget.part(0.3)
     of_code = None if bands is None else bands.code
@@ -183,13 +181,6 @@ def certain_in_study(
 def gigabytes(entries: int) -> float:
     """Memory that a process takes for a programme of so many entries, as measured."""
     return _BASE + entries * _BYTES / 1e9
-
-
-def _kinds(of: Programme, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The kind of record, of `Programme.kinds`, of records by their codes (m, variables), (m,)."""
-    at = [of.codebook.index(name) for name in of.unknown]
-    sizes = tuple(of.codebook[name].size for name in of.unknown)
-    return np.asarray(np.ravel_multi_index(tuple(codes[:, at].T), sizes))
 
 
 def _counted(data: Microdata) -> str:

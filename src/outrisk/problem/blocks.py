@@ -44,7 +44,7 @@ def joint_over(variables: Sequence[int], sizes: Sequence[int]) -> Joint:
     return Joint(tuple(variables), strides, math.prod(supports))
 
 
-def level_in(joint: Joint, codes: NDArray[np.uint8] | NDArray[np.uint16]) -> NDArray[np.int64]:
+def level_in(joint: Joint, codes: NDArray[np.integer]) -> NDArray[np.int64]:
     """Level (n,) of each record in a joint."""
     level = np.zeros(len(codes), dtype=np.int64)
     for j, stride in zip(joint.variables, joint.strides, strict=True):

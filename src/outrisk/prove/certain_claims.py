@@ -196,8 +196,9 @@ class _Search:
         """The objective that counts people with chosen values (G, L), in the columns of the programme."""
         return chosen[:, self.asking.code].ravel()
 
-    def see(self, people: Array, groups: Positions | slice = slice(None)) -> None:
-        """Take in a data set that fits: the people with each value in all groups, or in these, (groups, L)."""
+    def see(self, x: Array, groups: Positions | slice = slice(None)) -> None:
+        """Take in a data set that fits: x begins with the counts of all groups, or of these."""
+        people = self.people(x)
         self.open[groups] &= people < ONE
         self.alike[groups] &= people > self.of.sizes[groups, None] - ONE
 
@@ -211,7 +212,7 @@ class _Search:
             x = _data_set(self.solver, self.verifier, self.counted(self.open.astype(np.float64)))
         if x is None:
             return False
-        self.see(self.people(x))
+        self.see(x)
         Nearby(self.of, x, self.asking.code, self.solver.budget, self.asking.seed).refute(lambda: self.open, self.see)
         return True
 
@@ -221,22 +222,21 @@ class _Search:
         of, kinds = self.of, self.asking.fitting
         if kinds is None:
             return None
-        x = self.solver.completed(np.bincount(of.groups * of.n_kinds + kinds, minlength=of.n_counts).astype(np.float64))
-        self.solver.known = None if x is None else np.flatnonzero(x[: of.n_columns] > 0)
-        return x
+        counts = np.bincount(of.groups * of.n_kinds + kinds, minlength=of.n_counts)
+        return self.solver.completed(counts.astype(np.float64))
 
     def has_seen_some(self) -> bool:
         """Take in the data set that is known to fit, or a few found; whether these were found."""
         of = self.of
         if self.fitting is not None:
-            self.see(self.people(self.fitting))
+            self.see(self.fitting)
             return True
         rng = np.random.default_rng(self.asking.seed)
         for _ in range(_PROBES):
             found = _data_set(self.solver, self.verifier, rng.random(of.n_counts))
             if found is None:
                 return False
-            self.see(self.people(found))
+            self.see(found)
         return True
 
     def rule_out_by_constraints(self) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from outrisk.problem.blocks import Array, Joint, Model, Tally
+from outrisk.problem.blocks import Array, Model, Tally, level_in
 
 WHOLE = 1e-6  # what arithmetic may take from a whole number
 Codes = NDArray[np.int64]
@@ -120,19 +120,11 @@ class Seen:
         return sparse.csr_array((matrix.data, self.at[matrix.indices], matrix.indptr), shape=shape)
 
 
-def level_of(joint: Joint, codes: Codes) -> Codes:
-    """Level of each kind in a joint."""
-    level = np.zeros(len(codes), dtype=np.int64)
-    for j, stride in zip(joint.variables, joint.strides, strict=True):
-        level += codes[:, j] * stride
-    return level
-
-
 def included(block: Tally | Model, codes: Codes) -> NDArray[np.bool_]:
     """Whether a record of each kind is inside all masks of a block."""
     inside = np.ones(len(codes), dtype=np.bool_)
     for mask in block.masks:
-        inside &= mask.include[level_of(mask.joint, codes)]
+        inside &= mask.include[level_in(mask.joint, codes)]
     return inside
 
 
@@ -147,7 +139,7 @@ def totals_of(blocks: Sequence[Tally], seen: Seen) -> sparse.csr_array:
     """What a record of each kind adds to each total of the blocks, (totals, kinds)."""
     parts, codes = [], seen.codes
     for block in blocks:
-        level = level_of(block.place, codes)
+        level = level_in(block.place, codes)
         cell = level if block.cell is None else block.cell[level].astype(np.int64)
         value = np.ones(len(codes)) if block.value is None else np.asarray(block.value[level], dtype=np.float64)
         value = value * weights(block, codes)

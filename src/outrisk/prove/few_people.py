@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from outrisk.codebook import Codebook
-from outrisk.problem.blocks import Array, Mask, variables
+from outrisk.problem.blocks import Array, Mask, level_in, variables
 from outrisk.problem.formulas import Formula
 from outrisk.problem.released import ROUNDING, Released, TallyPart
-from outrisk.prove.constraints import Columns, Rows, Seen, level_of, totals_of
+from outrisk.prove.constraints import Columns, Rows, Seen, totals_of
 from outrisk.prove.of_tallies import constrain_formulas
 from outrisk.prove.people_search import Question, search
 
@@ -138,7 +138,7 @@ def few_people(
     codes[:, used] = kinds
     for rule in rules:
         if {*rule.joint.variables} <= set(used):
-            inside = rule.include[level_of(rule.joint, codes)]
+            inside = rule.include[level_in(rule.joint, codes)]
             kinds, codes = kinds[inside], codes[inside]
     columns = Columns(codes, np.zeros(len(codes), np.int64), np.full(len(codes), float(n_records)), len(codes))
     seen, rows, ranks = Seen(columns, np.arange(len(codes))), Rows(), list[_Rank]()

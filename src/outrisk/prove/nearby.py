@@ -45,9 +45,10 @@ class Nearby:
         self.about = sparse.csr_array(each, shape=(counts.shape[0], len(self.entries)))  # which constraints meet which
         self.about.sum_duplicates()
         self.about.data[:] = 1.0
+        self.small = 1.0 / np.maximum(np.diff(self.about.indptr), 1)
 
     def refute(self, open_: Callable[[], Claims], see: Callable[[Array, Positions], None]) -> None:
-        """Show data sets as long as they refute claims: `see` takes people with each value, and their groups.
+        """Show data sets as long as they refute claims: `see` takes the counts of some groups, and these.
 
         `open_` says which claims are left, given what was seen.
         """
@@ -55,9 +56,9 @@ class Nearby:
         while left and idle < _IDLE and not self.budget.over:
             places = self._around(np.flatnonzero(open_().any(axis=1)))
             free = places[places < self.groups]
-            people = self._most_claims(free, places[len(free) :], open_()[free])
-            if people is not None:
-                see(people, free)
+            counts = self._most_claims(free, places[len(free) :], open_()[free])
+            if counts is not None:
+                see(counts, free)
             before, left = left, int(open_().sum())
             idle = 0 if left < before else idle + 1
 
@@ -65,9 +66,8 @@ class Nearby:
         """Places to let go: half near some of these groups, in most small constraints with them, half any others."""
         near, seeds = np.zeros(len(self.entries)), self.rng.choice(groups, min(_SEEDS, len(groups)), replace=False)
         near[seeds] = 1.0
-        small = 1.0 / np.maximum(np.diff(self.about.indptr), 1)
         for _ in range(_STEPS):
-            near = self.about.T @ (small * (self.about @ near))
+            near = self.about.T @ (self.small * (self.about @ near))
         near[seeds] = np.inf
         order = np.argsort(-near * (1.0 + 1e-3 * self.rng.random(len(near))), kind="stable")
         inside = order < self.groups
@@ -83,9 +83,8 @@ class Nearby:
         return order[: max(int(np.searchsorted(np.cumsum(self.entries[order]), entries, side="right")), 1)]
 
     def _most_claims(self, free: Positions, outside: Positions, claims: Claims) -> Array | None:
-        """People with each value, (free, levels), where as many claims as can be are refuted by one person each."""
-        kinds, levels = self.of.n_kinds, claims.shape[1]
-        of_groups = (free[:, None] * kinds + np.arange(kinds)).ravel()
+        """Counts (free * kinds,) by which as many claims as can be are refuted by one person each."""
+        of_groups = (free[:, None] * self.of.n_kinds + np.arange(self.of.n_kinds)).ravel()
         columns = np.concatenate([of_groups, outside - self.groups + self.of.n_counts])
         part = sparse.csr_array(self.by_column[:, columns])
         rows = np.flatnonzero(np.diff(part.indptr))
@@ -105,8 +104,4 @@ class Nearby:
             options=self.budget.clock,
         )
         self.budget.charge(matrix.nnz // _QUICKER, found)
-        if found.x is None:
-            return None
-        people = np.zeros((len(free), levels))
-        np.add.at(people.T, self.code, found.x[: len(of_groups)].reshape(len(free), kinds).T)
-        return people
+        return None if found.x is None else np.asarray(found.x[: len(of_groups)])

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit, gammaln, log_ndtr
 
-from outrisk.problem.blocks import Array, Family, Model
+from outrisk.problem.blocks import Array, Family, Model, level_in
 from outrisk.problem.formulas import ModelSays
 from outrisk.problem.released import ModelPart
-from outrisk.prove.constraints import Rows, Seen, included, level_of, weights
+from outrisk.prove.constraints import Rows, Seen, included, weights
 
 NOT_LINEAR = "its numbers are not linear in the records"
 _STOP = 1e-8  # how far, in a coefficient times the size of its column, iterations may stop from the estimate
@@ -141,9 +141,9 @@ def _cases(model: Model, says: ModelSays, seen: Seen) -> _Cases:
     some = codes[at]
     x = np.zeros((len(at), model.coefficients.shape[1]))
     for term in model.terms:
-        x[:, term.columns] = term.rows[level_of(term.joint, some)]
-    offset = np.zeros(len(at)) if model.offset is None else model.offset[1][level_of(model.offset[0], some)]
-    y = model.response[level_of(model.place, some)]
+        x[:, term.columns] = term.rows[level_in(term.joint, some)]
+    offset = np.zeros(len(at)) if model.offset is None else model.offset[1][level_in(model.offset[0], some)]
+    y = model.response[level_in(model.place, some)]
     return _Cases(model, says, seen, at, x, y, weight[at], offset, _known_design(seen, at, x, offset, weight[at]))
 
 

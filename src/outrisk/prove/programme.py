@@ -20,10 +20,10 @@ from scipy import sparse
 
 from outrisk.codebook import Codebook
 from outrisk.errors import ProveError
-from outrisk.problem.blocks import Array, Mask, variables
+from outrisk.problem.blocks import Array, Mask, joint_over, level_in, variables
 from outrisk.problem.determined import determined
 from outrisk.problem.released import ROUNDING, Released, TallyPart
-from outrisk.prove.constraints import Codes, Columns, Rows, Seen, level_of
+from outrisk.prove.constraints import Codes, Columns, Rows, Seen
 from outrisk.prove.of_models import NOT_LINEAR, constrain_model
 from outrisk.prove.of_tallies import constrain_tallies
 
@@ -72,6 +72,16 @@ class Programme:
             origin=tuple(self.origin[k] for k in at.tolist()),
             number=self.number[at],
         )
+
+    def kind_of(self, codes: NDArray[np.integer]) -> NDArray[np.int64]:
+        """The kind, of `kinds`, of each record by its codes (m, variables), (m,)."""
+        return level_in(joint_over([self.codebook.index(name) for name in self.unknown], self.codebook.sizes), codes)
+
+    def broken(self, x: Array, within: float) -> NDArray[np.bool_]:
+        """Which constraints (rows,) counts x (columns,) break by more than `within`, relative to their ends."""
+        sums = self.matrix @ x
+        below, above = (within * (1.0 + np.abs(ends)) for ends in (self.low, self.high))
+        return np.asarray((sums < self.low - below) | (sums > self.high + above))
 
     @property
     def n_kinds(self) -> int:
@@ -296,7 +306,7 @@ def _apply_rules(
     """No records of kinds that a rule excludes, of those that have all its variables."""
     for rule in rules:
         has = (codes[:, list(rule.joint.variables)] >= 0).all(axis=1)
-        most[np.flatnonzero(has)[~rule.include[level_of(rule.joint, codes[has])]]] = 0.0
+        most[np.flatnonzero(has)[~rule.include[level_in(rule.joint, codes[has])]]] = 0.0
         if not has.any():
             left_out["rules"] = "a rule names variables that no output has"
 

@@ -94,9 +94,7 @@ class _Proofs:
         """Take a data set into the pool; the groups whose claims it refutes."""
         of = self.of
         amounts = (x[: of.n_counts].reshape(self.against.shape) * self.against).sum(axis=1)
-        sums = of.matrix @ x
-        wrong = (sums < of.low - 1e-6 * (1 + np.abs(of.low))) | (sums > of.high + 1e-6 * (1 + np.abs(of.high)))
-        broken = {of.origin[k] for k in np.flatnonzero(wrong).tolist()}
+        broken = {of.origin[k] for k in np.flatnonzero(of.broken(x, 1e-6)).tolist()}
         self.pool.broken.append(np.array([name in broken for name in self.names]))
         self.pool.refutes.append(amounts >= ONE)
         return np.asarray(amounts >= ONE)

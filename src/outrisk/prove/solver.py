@@ -22,7 +22,7 @@ ONE = 1.0 - 1e-4  # a number of people below this is 0
 _DIAGNOSIS = 60.0  # seconds in which to say which numbers contradict each other
 _ROWS = 5_000  # constraints beyond which a programme counts as more work than its entries
 _INFEASIBLE, _EXHAUSTED = 2, 4  # of `milp`'s statuses: nothing fits; no branches are left to try
-_FITS = 1e-7  # relative error of a sum
+_FITS = 1e-7  # by how much of its ends a constraint may be broken by what is known to fit
 _MIXED = 600  # columns with counts as whole numbers where coefficients are not: means, percentages, regressions
 
 State = Literal["complete", "stopped early"]
@@ -92,7 +92,9 @@ class Solver:
         return self._fitting(found)
 
     def completed(self, counts: Array) -> Array | None:
-        """All columns of a data set of which the counts of the register's groups are known; None where it fits not."""
+        """All columns of a data set of which the counts of the register's groups are known, which is then `known` to
+        fit; None where it fits not.
+        """
         n = len(counts)
         if (counts > self.most[:n]).any():
             return None
@@ -101,10 +103,12 @@ class Solver:
             most = np.concatenate([counts, self.most[n:]])
             found = self._milp(np.zeros(len(most)), self.budget.options(self.work), Bounds(rest, most))
             self.budget.charge(self.work, found)
-            return None if found.x is None else np.asarray(found.x)
-        sums = self.of.matrix @ counts
-        slack = _FITS * (1.0 + np.abs(sums))
-        return counts if ((sums > self.of.low - slack) & (sums < self.of.high + slack)).all() else None
+            x = None if found.x is None else np.asarray(found.x)
+        else:
+            x = None if self.of.broken(counts, _FITS).any() else counts
+        if x is not None:
+            self.known = np.flatnonzero(x[: self.of.n_columns] > 0)
+        return x
 
     def _milp(self, worth: Array, options: dict[str, float], bounds: Bounds | None = None) -> OptimizeResult:
         bounds = bounds or Bounds(0.0, self.most)
