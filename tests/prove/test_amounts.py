@@ -63,7 +63,7 @@ def test_claims_about_bands_are_those_of_an_enumeration(seed):
     of, released = asked(data, outputs)
     can = enumerated(outputs, released, data)
     banded = np.stack([can[:, band == BANDS].any(axis=1) for band in range(BANDS.max() + 1)], axis=1)
-    for fitting in (None, data.codes[:, 2].astype(np.int64)):
+    for fitting in (None, data.codes):
         claims = certain_values(of, "pay", fitting=fitting, bands=BANDS)
         assert claims.state == "complete" and claims.sharp
         assert (claims.possible == banded).all()

@@ -9,6 +9,7 @@ from outrisk.codebook import Codebook, Variable
 from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, Magnitudes, release
 from outrisk.outputs.tables.protection import Protection
+from outrisk.prove import cell_bounds
 from outrisk.prove.budget import Budget
 from outrisk.prove.cell_bounds import audit
 from outrisk.prove.programme import programme
@@ -161,3 +162,31 @@ def test_a_mean_of_many_more_records_than_are_counted():
 
 def test_people_of_whom_nothing_is_known_take_no_memory():
     assert programme(BOOK, [], 10**15).groups.shape == (10**15,)
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["", "of any number"])
+@pytest.mark.parametrize("seed", range(3))
+def test_outputs_of_many_variables_are_used_together(seed, known, monkeypatch):
+    book = Codebook(tuple(Variable(f"v{at}", "integer", (0, 1, 2)) for at in range(6)))
+    rng = np.random.default_rng(seed)
+    n = 12
+    codes = rng.integers(0, 3, (n, 6)) * (rng.random((n, 6)) < 0.6)
+    data = Microdata(book, codes.astype(np.uint16))
+    outputs = [
+        Frequencies(book, "w", ("v0", "v1"), protection=GUARDED),
+        *(Frequencies(book, f"t{at}", (f"v{at}", f"v{at + 1}")) for at in range(1, 5)),
+        Frequencies(book, "x", ("v0", "v3", "v4")),
+    ]
+    released = [release(one, data) for one in outputs]
+
+    def asked(kinds, together):
+        monkeypatch.setattr(cell_bounds, "MOST_KINDS", kinds)
+        if together:
+            monkeypatch.setattr(cell_bounds, "programme", lambda *some: programme(*some, crossed=True))
+        return audit(book, released, n if known else None, first="v0", every=True, budget=Budget(1e9))
+
+    few, crossed, all_ = asked(250, False), asked(250, True), asked(10**5, True)
+    assert len(few.tables) == len(all_.tables) > 3 and not any(each.left_out for each in few.tables)
+    assert any(each.left_out for each in crossed.tables)
+    for one, other in zip(few.tables, all_.tables, strict=True):
+        assert (one.low == other.low).all() and (one.high == other.high).all()

@@ -229,7 +229,7 @@ def _records(study: Study, asked: Asked) -> Proof:
     )
     if few and alone and len(data) == 1:
         return _only_one(few, data[0], codebook, asked.budget, started)
-    of = programme(codebook, released, n, rules=rules)
+    of = programme(codebook, released, n, rules=rules, crossed=True)
     found = certain_records(of, asked.budget)
     columns = {name: [codebook[name].labels[code] for code in found.kinds[:, at]] for at, name in enumerate(of.unknown)}
     certain = pd.DataFrame(columns).assign(number=found.number)

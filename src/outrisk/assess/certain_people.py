@@ -112,11 +112,11 @@ def certain_people(
     if left > _LONG or gigabytes(of.matrix.nnz) > _MUCH:
         tell(facts.size(of, left))
     of_register = None if asked is None else asked[register]
-    truth, kind = codes[:, codebook.index(target)], of.kind_of(codes) if computed else None
+    truth, fitting = codes[:, codebook.index(target)], codes if computed else None
     budget = budget or Budget()
     proving, sets = budget.part(0.7), budget.part(0.3)
     of_code = None if bands is None else bands.code
-    claims = certain_values(of, target, proving, seed, of_register, kind, of_code)
+    claims = certain_values(of, target, proving, seed, of_register, fitting, of_code)
     truth = truth if bands is None else bands.code[truth]
     wrong = int(((claims.value >= 0) & (claims.value != truth)).sum())
     if wrong and computed:

@@ -180,13 +180,14 @@ def _programme(
     names = about or [codebook.names[j] for j in used]
     if float(np.prod([float(codebook[name].size) for name in names])) > MOST_KINDS:
         return None
-    of = programme(codebook, released, 1 if n_records is None else n_records, {}, about, rules, MOST_KINDS)
+    n = 1 if n_records is None else n_records
+    of = programme(codebook, released, n, {}, about, rules, MOST_KINDS)
     return of if n_records is not None else _of_any_number(of)
 
 
 def _of_any_number(of: Programme) -> Programme:
     """The programme of any number of records: however many, nothing that does not hold of them is said."""
-    own = np.array([not origin for origin in of.origin])
+    own = np.array([not origin for origin in of.origin]) & (of.high > 0)  # the others tie tables to each other
     return replace(
         of,
         low=np.where(own, 0.0, of.low),
@@ -198,7 +199,7 @@ def _of_any_number(of: Programme) -> Programme:
 def _bounded(of: Programme, table: Table, small: float, every: bool, budget: Budget) -> CellBounds:
     n = len(of.codes)
     columns = Columns(of.codes, np.zeros(n, np.int64), of.most[:n], n)
-    rows = sparse.csr_array(totals_of(table.blocks, Seen(columns, np.arange(n)))[table.total])
+    rows = sparse.csr_array(totals_of(table.blocks, Seen(columns, np.arange(of.n_counts)))[table.total])
     found = _Range(of, rows, table.low, table.high, budget)
     above = np.inf if table.output or every else small
     if not every:

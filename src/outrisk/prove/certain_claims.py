@@ -15,7 +15,7 @@ from outrisk.problem.blocks import Array
 from outrisk.prove.budget import Budget
 from outrisk.prove.nearby import ENTRIES, Nearby
 from outrisk.prove.programme import Programme
-from outrisk.prove.settled import Settled, settled
+from outrisk.prove.settled import Settled, narrowed, settled
 from outrisk.prove.solver import ONE, Solver, State
 from outrisk.prove.verified import Verifier
 
@@ -59,13 +59,13 @@ class Claims:
 class _Asking:
     """What is asked: code (kinds,), the value or band of the target of each kind, below `levels`.
 
-    here (m,): the people asked about. fitting (m,): kinds of records in a data set that fits, if one is known.
+    here (m,): the people asked about. fitting (m, variables): codes of a data set that fits, if one is known.
     """
 
     code: Positions
     levels: int
     here: NDArray[np.bool_]
-    fitting: Positions | None
+    fitting: NDArray[np.integer] | None
     bands: Positions
     seed: int
 
@@ -96,19 +96,19 @@ def certain_values(
     budget: Budget | None = None,
     seed: int = 0,
     asked: NDArray[np.bool_] | None = None,
-    fitting: Positions | None = None,
+    fitting: NDArray[np.integer] | None = None,
     bands: Positions | None = None,
 ) -> Claims:
     """The people whose target is the same in every data set that fits, with its value (see `_proved`).
 
     `bands` (levels,): of each code of the target, the band that claims are about in its place (None: the code itself).
 
-    `asked` (m,): people who are asked about, all by default. `fitting` (m,): everybody's kind of record, of
-    `Programme.kinds`, in some data set that is known to fit; it only saves time. Sound: the released numbers being
-    those of the data, a claim is true of them. It is sharp, no claim is missed, where the programme is in whole numbers
-    (up to `Programme.integer` columns) and its outputs are linear; and in small studies (see `Verifier`) whatever they
-    are, as then a data set that refutes a claim is held against the outputs themselves. Nothing beyond the `budget` is
-    tried; ProveError where no data set fits.
+    `asked` (m,): people who are asked about, all by default. `fitting` (m, variables): everybody's codes in some data
+    set that is known to fit; it only saves time. Sound: the released numbers being those of the data, a claim is true
+    of them. It is sharp, no claim is missed, where the programme is in whole numbers (up to `Programme.integer`
+    columns) and its outputs are linear; and in small studies (see `Verifier`) whatever they are, as then a data set
+    that refutes a claim is held against the outputs themselves. Nothing beyond the `budget` is tried; ProveError where
+    no data set fits.
     """
     budget, verifier = budget or Budget(), Verifier(of)
     bands = np.arange(of.codebook[target].size) if bands is None else bands
@@ -117,6 +117,8 @@ def certain_values(
     asking = _Asking(code, int(bands.max()) + 1, here, fitting, bands, seed)
     alone = of.matrix.shape[1] == of.n_counts
     first = settled(of) if alone and not verifier.active else None
+    if of.further and not verifier.active:
+        of = narrowed(of) or of
     if first is not None:
         try:
             return _beyond_settled(of, first, asking, budget)
@@ -147,6 +149,8 @@ def _beyond_settled(of: Programme, first: Settled, asking: _Asking, budget: Budg
 def _searched(of: Programme, asking: _Asking, budget: Budget, verifier: Verifier) -> Claims:
     """Claims by programmes alone: whose value is certain first, then whose values are ruled out."""
     run = _Search(of, asking, budget, verifier)
+    if not run.open.any() and run.fitting is None:
+        run.solver.maximise(np.zeros(of.n_counts))  # whether any data set fits
     if verifier.active:
         run.rule_out_by_constraints()
     seen = run.refute_nearby()
@@ -163,7 +167,7 @@ def _searched(of: Programme, asking: _Asking, budget: Budget, verifier: Verifier
     possible = ~ruled_out[of.groups]
     left = possible.sum(axis=1)
     value = np.where((left == 1) & asking.here, possible.argmax(axis=1), -1)
-    sharp = run.solver.whole and (verifier.exact or not of.left_out)
+    sharp = run.solver.whole and verifier.exact
     state = state if settled_first else run.solver.state
     return Claims(value.astype(np.int64), possible, asking.here, state, sharp, budget.seconds, run.solver.solved)
 
@@ -179,9 +183,12 @@ class _Search:
         tried = np.zeros(shape[0], dtype=np.bool_)
         tried[of.groups[asking.here]] = True
         self.open = np.repeat(tried, shape[1]).reshape(shape)
-        self.alike, self.ruled_out = self.open.copy(), np.zeros(shape, dtype=np.bool_)
         each = (np.ones(of.n_kinds), (np.arange(of.n_kinds), asking.code))
         self.to_level = sparse.csr_array(each, shape=(of.n_kinds, shape[1]))
+        self.ruled_out = tried[:, None] & (self.people(of.most) == 0)
+        self.open &= ~self.ruled_out
+        self.open[self.open.sum(axis=1) == 1] = False  # as a data set fits
+        self.alike = self.open.copy()
 
     @property
     def several(self) -> NDArray[np.bool_]:
@@ -219,11 +226,8 @@ class _Search:
     @cached_property
     def fitting(self) -> Array | None:
         """The data set that is known to fit, (columns,); None where there is none, or it does not."""
-        of, kinds = self.of, self.asking.fitting
-        if kinds is None:
-            return None
-        counts = np.bincount(of.groups * of.n_kinds + kinds, minlength=of.n_counts)
-        return self.solver.completed(counts.astype(np.float64))
+        fitting = self.asking.fitting
+        return None if fitting is None else self.solver.completed(self.of.counted(fitting))
 
     def has_seen_some(self) -> bool:
         """Take in the data set that is known to fit, or a few found; whether these were found."""

@@ -113,6 +113,14 @@ class Seen:
         """Their codes."""
         return self.columns.codes[self.at]
 
+    def people(self, columns: Codes) -> int | None:
+        """How many people some columns are of, where these are all columns of some groups (people outside are one)."""
+        group, mine = self.columns.group[self.at] + 1, self.columns.group[columns] + 1
+        people, kinds = np.zeros(int(group.max()) + 1), np.bincount(group)
+        np.maximum.at(people, group, self.columns.most[self.at])
+        some = np.unique(mine)
+        return int(people[some].sum()) if len(mine) == kinds[some].sum() else None
+
     def wide(self, matrix: sparse.csr_array) -> sparse.csr_array:
         """A matrix over these columns as one over all."""
         matrix = sparse.csr_array(matrix)

@@ -12,22 +12,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from outrisk.codebook import Codebook
-from outrisk.errors import ProveError
-from outrisk.problem.blocks import Array, Mask, joint_over, level_in, variables
+from outrisk.problem.blocks import Array, Mask, joint_over, level_in
 from outrisk.problem.determined import determined
 from outrisk.problem.released import ROUNDING, Released, TallyPart
+from outrisk.prove.arranged import Arranged, Arranger
 from outrisk.prove.constraints import Codes, Columns, Rows, Seen
+from outrisk.prove.kinds_of_people import Further, kinds_of_people
 from outrisk.prove.of_models import NOT_LINEAR, constrain_model
 from outrisk.prove.of_tallies import constrain_tallies
 
 MOST_COLUMNS = 400_000  # kinds of records; a programme of that size takes about a gigabyte
+_CROSSED = 20_000  # kinds of records of all variables together up to which no other tables are looked for
+_SMALLER = 2  # times fewer kinds for which there are tables in the place of one
+
+
+@dataclass(frozen=True, eq=False)
+class Outside:
+    """People outside the register: so many, of kinds in `columns` of a programme, and in `further` tables."""
+
+    people: int
+    columns: slice
+    further: tuple[Further, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +47,12 @@ class Programme:
 
     groups (m,): the group of each person of the register. sizes (G,): people in each. unknown: names of the variables
     not known; kinds (U, unknown): their codes in each kind. Column g U + u is the number of people of group g and kind
-    u; then come kinds of people outside the register, then 0/1 helpers. codes (kinds of records, variables): what each
-    column of records is, -1 for a variable that the column leaves open. origin, number (rows,): the output of each
-    constraint, and which of its numbers it comes from (-1: none). released: all outputs, of which those `shortened` are
-    without some numbers (see `Released.proving`). left_out: outputs of which numbers are not among the constraints,
-    with the reason. integer: columns up to which counts are taken as whole in the programme, not only in what follows
-    from it.
+    u; then come `further` tables of the same people, kinds of people `outside` the register, and 0/1 helpers. codes
+    (kinds of records, variables): what each column of records is, -1 for a variable that the column leaves open.
+    origin, number (rows,): the output of each constraint, and which of its numbers it comes from (-1: none). released:
+    all outputs, of which those `shortened` are without some numbers (see `Released.proving`). left_out: outputs of
+    which numbers are not among the constraints, with the reason. integer: columns up to which counts are taken as whole
+    in the programme, not only in what follows from it.
     """
 
     codebook: Codebook
@@ -59,6 +70,8 @@ class Programme:
     released: tuple[Released, ...]
     left_out: Mapping[str, str]
     shortened: tuple[str, ...] = ()
+    further: tuple[Further, ...] = ()
+    outside: Outside | None = None
     integer: int = 20_000
 
     def some(self, kept: NDArray[np.bool_]) -> Programme:
@@ -77,6 +90,25 @@ class Programme:
         """The kind, of `kinds`, of each record by its codes (m, variables), (m,)."""
         return level_in(joint_over([self.codebook.index(name) for name in self.unknown], self.codebook.sizes), codes)
 
+    def counted(self, codes: NDArray[np.integer]) -> Array:
+        """Records of each kind in the tables of the register's people, (n_registered,), by the codes of all of them,
+        (m, variables), of which those that are known are taken from the register.
+        """
+        counts = np.zeros(self.n_registered)
+        counts[: self.n_counts] = np.bincount(self.groups * self.n_kinds + self.kind_of(codes), minlength=self.n_counts)
+        if self.further:
+            of_group = self.codes[self.groups * self.n_kinds]
+            known = [j for j in range(codes.shape[1]) if self.codebook.names[j] not in self.unknown]
+            codes = codes.astype(np.int64)
+            codes[:, known] = np.where(of_group[:, known] >= 0, of_group[:, known], codes[:, known])
+        for each in self.further:
+            kinds = self.codes[each.columns]
+            told = np.flatnonzero((kinds >= 0).all(axis=0))
+            _, row = np.unique(np.concatenate([kinds[:, told], codes[:, told]]), axis=0, return_inverse=True)
+            row = row.ravel()
+            counts[each.columns] = np.bincount(row[len(kinds) :], minlength=row.max() + 1)[row[: len(kinds)]]
+        return counts
+
     def broken(self, x: Array, within: float) -> NDArray[np.bool_]:
         """Which constraints (rows,) counts x (columns,) break by more than `within`, relative to their ends."""
         sums = self.matrix @ x
@@ -92,6 +124,16 @@ class Programme:
     def n_counts(self) -> int:
         """Columns that are counts of records of the register's groups; others stand behind."""
         return len(self.sizes) * len(self.kinds)
+
+    @property
+    def n_registered(self) -> int:
+        """Columns that are counts of the register's people, further tables of them included."""
+        return int(self.further[-1].columns.stop) if self.further else self.n_counts
+
+    @property
+    def further_tables(self) -> tuple[Further, ...]:
+        """Further tables of people in the register and outside."""
+        return *self.further, *(self.outside.further if self.outside else ())
 
     @property
     def n_columns(self) -> int:
@@ -114,46 +156,31 @@ def programme(
     wanted: Sequence[str] = (),
     rules: Sequence[Mask] = (),
     most_columns: int | None = None,
+    crossed: bool = False,
 ) -> Programme:
     """The programme of released numbers of n_records people.
 
     `known`: codes (m,) of the variables of a register, of everybody in it; m may be less than n_records. `wanted`:
     variables that are asked about, unknown or not in any output. An output whose variables would make more than
-    `most_columns` (`MOST_COLUMNS`) kinds of records is left out. ProveError where that holds for the wanted variables
-    alone.
+    `most_columns` (`MOST_COLUMNS`) kinds of records is left out. Variables that are not wanted may be in tables of
+    their own (see `Further`), where fewer outputs are left out so, or the programme is much smaller; but not if
+    `crossed`. ProveError where the wanted variables alone make too many kinds.
     """
     published, released = released, [one.proving for one in released]
-    known, most_columns = _and_determined(codebook, known or {}, rules, wanted), most_columns or MOST_COLUMNS
-    left_out: dict[str, str] = {}
-    used = {codebook.index(name) for name in wanted}
-    kept: list[Released] = []
-    for one in sorted(released, key=lambda one: len(_named(one) - used)):
-        names = {codebook.variables[j].name for j in _named(one) | used}
-        if _columns(codebook, names, known, n_records) > most_columns:
-            left_out[one.name] = "its variables make too many kinds of records"
-            continue
-        used |= _named(one)
-        kept.append(one)
-    given = {codebook.index(name) for name in known}
-    for rule in rules:  # of what outputs have, and what is known
-        with_its = used | {*rule.joint.variables}
-        wider = {codebook.variables[j].name for j in with_its}
-        if with_its - given <= used and _columns(codebook, wider, known, n_records) <= most_columns:
-            used = with_its
-    names = {codebook.variables[j].name for j in used}
-    if _columns(codebook, names, known, n_records) > most_columns:
-        raise ProveError(
-            f"{sorted(names - set(known))} make too many kinds of records to be asked about together; "
-            "give some of them as keys, or band them in the codebook"
-        )
-    kept.sort(key=released.index)
-    unknown = tuple(name for name in codebook.names if name in names and name not in known)
-    built = _build(codebook, kept, n_records, known, sorted(names & set(known)), unknown, rules, left_out)
+    known = _and_determined(codebook, known or {}, rules, wanted)
+    arranger = Arranger(codebook, known, wanted, most_columns or MOST_COLUMNS)
+    arranged = arranger.crossed(released, rules)
+    if not crossed and (arranged.left_out or arranged.columns > _CROSSED):
+        tables = arranger.apart(released, rules)
+        fewer = len(tables.left_out) < len(arranged.left_out)
+        arranged = tables if fewer or _SMALLER * tables.columns < arranged.columns else arranged
+    built = _build(codebook, arranged, n_records, known, rules)
+    left_out = dict(built.left_out)
     shortened = [one.name for one, whole in zip(released, published, strict=True) if len(one.low) < len(whole.low)]
-    for name in (one.name for one in kept if one.name in shortened):
+    for name in (one.name for one in arranged.kept if one.name in shortened):
         more = left_out.get(name, "coefficients are used")
         left_out[name] = f"{more}, standard errors by clusters are not"
-    return replace(built, released=tuple(released), shortened=tuple(shortened))
+    return replace(built, released=tuple(released), shortened=tuple(shortened), left_out=left_out)
 
 
 def _and_determined(
@@ -171,133 +198,58 @@ def _and_determined(
     return found
 
 
-def _named(released: Released) -> set[int]:
-    return {j for block in released.blocks for j in variables(block)}
-
-
-def _columns(codebook: Codebook, names: set[str], known: Mapping[str, Codes], n_records: int) -> float:
-    kinds = float(np.prod([codebook[name].size for name in names if name not in known]))
-    groups = min(float(np.prod([codebook[name].size for name in names if name in known])), float(n_records))
-    return kinds * groups
-
-
 def _build(
-    codebook: Codebook,
-    released: Sequence[Released],
-    n_records: int,
-    known: Mapping[str, Codes],
-    keys: Sequence[str],
-    unknown: tuple[str, ...],
-    rules: Sequence[Mask],
-    left_out: dict[str, str],
+    codebook: Codebook, arranged: Arranged, n_records: int, known: Mapping[str, Codes], rules: Sequence[Mask]
 ) -> Programme:
     m = len(next(iter(known.values()))) if known else n_records
-    if keys:
-        table = np.column_stack([known[name] for name in keys])
-        distinct, groups, sizes = np.unique(table, axis=0, return_inverse=True, return_counts=True)
-        groups, sizes = groups.ravel().astype(np.int64), sizes.astype(np.int64)
-    else:
-        distinct, sizes = np.zeros((1, 0), np.int64), np.array([m], np.int64)
-        groups = np.broadcast_to(np.int64(0), m)  # takes no memory, however many there are
-    kinds = _kinds(codebook, unknown)
-    codes = np.full((len(distinct) * len(kinds), len(codebook.variables)), -1, dtype=np.int64)
-    codes[:, [codebook.index(name) for name in keys]] = np.repeat(distinct, len(kinds), axis=0)
-    codes[:, [codebook.index(name) for name in unknown]] = np.tile(kinds, (len(distinct), 1))
-    group = np.repeat(np.arange(len(sizes)), len(kinds))
-    most = np.repeat(sizes, len(kinds)).astype(np.float64)
-    blocks = _others(codebook, released, n_records - m, {*keys, *unknown}, len(codes), left_out)
-    for block in blocks:
-        codes = np.vstack([codes, block.codes])
-        group = np.append(group, np.full(len(block.codes), -1))
-        most = np.append(most, np.full(len(block.codes), float(n_records - m)))
-    n_counts = len(sizes) * len(kinds)
+    left_out, kept = dict(arranged.left_out), list(arranged.kept)
+    own = kinds_of_people(codebook, arranged.tables, known, m, kept)
+    codes, group, most = own.codes, own.group, own.most
+    outside = None
+    if m < n_records:
+        others = Arranger(codebook, {}, (), MOST_COLUMNS - len(codes)).apart(kept, rules)
+        left_out = {**{name: f"{why} outside the register" for name, why in others.left_out.items()}, **left_out}
+        beyond = kinds_of_people(codebook, others.tables, {}, n_records - m, others.kept, len(codes))
+        outside = Outside(n_records - m, beyond.first_table, beyond.further)
+        codes, most = np.vstack([codes, beyond.codes]), np.append(most, beyond.most)
+        group = np.append(group, np.full(len(beyond.codes), -1))
+        kept = list(others.kept)
     _apply_rules(codebook, rules, codes, most, left_out)
     rows, columns = Rows(), Columns(codes, group, most, len(codes))
-    of_group = sparse.csr_array(
-        (np.ones(n_counts), np.arange(n_counts), np.arange(0, n_counts + 1, len(kinds))), shape=(len(sizes), len(codes))
-    )
-    rows.add(of_group, sizes, sizes, "")
-    seen = {name: Seen(columns, at) for name, at in _seen(blocks, released, n_counts).items()}
-    for at in {at.tobytes(): at for at in (each.at for each in seen.values())}.values():
-        if len(sizes) > 1 or len(at) > n_counts:  # says nothing new, but for those outside; quantiles ask for it
-            rows.one(at, 1.0, n_records, n_records, "", len(codes))
-    for one in released:
-        if one.name in seen:
-            reason = _constrain(rows, one, seen[one.name], n_records)
-            if reason:
-                left_out[one.name] = reason
+    G, n_counts = len(own.sizes), own.first_table.stop
+    of_group = (np.ones(n_counts), np.arange(n_counts), np.arange(0, n_counts + 1, len(own.kinds)))
+    rows.add(sparse.csr_array(of_group, shape=(G, len(codes))), own.sizes, own.sizes, "")
+    if outside is not None:
+        rows.one(
+            np.arange(outside.columns.start, outside.columns.stop), 1.0, n_records - m, n_records - m, "", len(codes)
+        )
+    for each in (*own.further, *(outside.further if outside else ())):
+        rows.add(each.tied(len(codes)), 0.0, 0.0, "")
+    for one in kept:
+        at = [own.of_output[one.name], *([beyond.of_output[one.name]] if outside else [])]
+        seen = Seen(columns, np.concatenate([np.arange(each.start, each.stop) for each in at]))
+        reason = _constrain(rows, one, seen, n_records)
+        if reason:
+            left_out[one.name] = "; ".join(filter(None, [left_out.get(one.name), reason]))
     matrix, low, high, origin, number = rows.stacked(columns.next)
-    most = np.concatenate([most, np.ones(columns.next - len(codes))])
     return Programme(
-        codebook, groups, sizes, unknown, kinds, codes, matrix, low, high, most, origin, number, (), left_out
+        codebook=codebook,
+        groups=own.groups,
+        sizes=own.sizes,
+        unknown=own.unknown,
+        kinds=own.kinds,
+        codes=codes,
+        matrix=matrix,
+        low=low,
+        high=high,
+        most=np.concatenate([most, np.ones(columns.next - len(codes))]),
+        origin=origin,
+        number=number,
+        released=(),
+        left_out=left_out,
+        further=own.further,
+        outside=outside,
     )
-
-
-def _kinds(codebook: Codebook, names: Sequence[str]) -> Codes:
-    """Every combination of codes of some variables, (kinds, variables); of none, one."""
-    kinds = list(product(*(range(codebook[name].size) for name in names)))
-    return np.array(kinds, dtype=np.int64).reshape(len(kinds), len(names))
-
-
-@dataclass(frozen=True, eq=False)
-class _Others:
-    """Kinds of people outside the register, as far as some outputs are concerned (all of them: no names)."""
-
-    outputs: tuple[str, ...]
-    codes: Codes
-
-
-def _others(
-    codebook: Codebook,
-    released: Sequence[Released],
-    number: int,
-    used: set[str],
-    taken: int,
-    left_out: dict[str, str],
-) -> list[_Others]:
-    """Kinds of people outside the register: of all variables, or, where these are too many, those of each output.
-
-    The second is weaker: outputs then need not agree on who these people are.
-    """
-    if not number:
-        return []
-    room = float(MOST_COLUMNS - taken)
-
-    def block(names: set[str], outputs: tuple[str, ...]) -> _Others:
-        ordered = [name for name in codebook.names if name in names]
-        kinds = _kinds(codebook, ordered)
-        codes = np.full((len(kinds), len(codebook.variables)), -1, dtype=np.int64)
-        codes[:, [codebook.index(name) for name in ordered]] = kinds
-        return _Others(outputs, codes)
-
-    def size(names: set[str]) -> float:
-        return float(np.prod([float(codebook[name].size) for name in names]))
-
-    if size(used) <= room:
-        return [block(used, ())]
-    blocks = []
-    for one in released:
-        names = {codebook.variables[j].name for j in _named(one)}
-        if size(names) > room:
-            left_out[one.name] = "its variables make too many kinds of people outside the register"
-            continue
-        room -= size(names)
-        blocks.append(block(names, (one.name,)))
-    return blocks
-
-
-def _seen(blocks: Sequence[_Others], released: Sequence[Released], n_counts: int) -> dict[str, Codes]:
-    """The columns that each output is about; none for one that is left out."""
-    own = np.arange(n_counts)
-    if not blocks:
-        return {one.name: own for one in released}
-    found: dict[str, Codes] = {}
-    first = n_counts
-    for block in blocks:
-        at = np.append(own, first + np.arange(len(block.codes)))
-        found |= dict.fromkeys(block.outputs or [one.name for one in released], at)
-        first += len(block.codes)
-    return found
 
 
 def _apply_rules(

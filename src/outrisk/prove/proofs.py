@@ -19,7 +19,7 @@ from outrisk.problem.blocks import Array
 from outrisk.prove.budget import Budget
 from outrisk.prove.certain_claims import Claims
 from outrisk.prove.programme import Programme
-from outrisk.prove.solver import ONE, Solver, only
+from outrisk.prove.solver import ONE, Solver, idle, only
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +61,8 @@ class _Proofs:
         self.claimed = self.value >= 0
         self.against = (self.code != self.value[:, None]).astype(float) * self.claimed[:, None]  # (G, U)
         self.pool = _Pool()
+        entries = np.array([float(only(of, [name]).matrix.nnz) for name in self.names])
+        self.cost = 1.0 + 0.9 * entries / max(entries.sum(), 1.0)  # of as many outputs those that take least time
 
     def proved(self, names: tuple[str, ...], groups: NDArray[np.int64]) -> NDArray[np.bool_] | None:
         """Which claims of groups these outputs prove; None where the budget does not do."""
@@ -78,7 +80,7 @@ class _Proofs:
                 continue
             if found.x is None:
                 return None
-            refuted = self._keep(found.x)
+            refuted = self._keep(found.x, names)
             left = some[~refuted[some]]
             if len(left) == len(some):
                 if len(some) == 1:
@@ -90,11 +92,12 @@ class _Proofs:
                 sets.append(left)
         return done
 
-    def _keep(self, x: Array) -> NDArray[np.bool_]:
-        """Take a data set into the pool; the groups whose claims it refutes."""
+    def _keep(self, x: Array, fits: tuple[str, ...]) -> NDArray[np.bool_]:
+        """Take a data set that fits some outputs into the pool; the groups whose claims it refutes."""
         of = self.of
         amounts = (x[: of.n_counts].reshape(self.against.shape) * self.against).sum(axis=1)
         broken = {of.origin[k] for k in np.flatnonzero(of.broken(x, 1e-6)).tolist()}
+        broken |= {name for each in idle(of, fits) for name in each.outputs}  # what it says of these, nobody asked
         self.pool.broken.append(np.array([name in broken for name in self.names]))
         self.pool.refutes.append(amounts >= ONE)
         return np.asarray(amounts >= ONE)
@@ -105,7 +108,7 @@ class _Proofs:
         if not len(conditions):
             return np.zeros(0, np.int64)
         found = milp(
-            np.ones(len(self.names)),
+            self.cost,
             constraints=LinearConstraint(sparse.csr_array(conditions.astype(float)), 1.0, np.inf),
             bounds=Bounds(0.0, 1.0),
             integrality=np.ones(len(self.names)),

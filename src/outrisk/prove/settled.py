@@ -81,6 +81,16 @@ def settled(of: Programme) -> Settled | None:
     return None if merged is None else Settled(merged, still, fixed)
 
 
+def narrowed(of: Programme) -> Programme | None:
+    """A programme of several tables with what its constraints settle by themselves, as the most of each count; as it
+    is with people outside the register or helpers; None where they contradict each other.
+    """
+    if of.matrix.shape[1] > of.n_registered:
+        return of
+    ends = _narrowed(of)
+    return None if ends is None else replace(of, most=ends[1])
+
+
 def entries_left(of: Programme) -> int:
     """Entries of the constraints that a search has to do with: those that are not settled one by one."""
     first = settled(of) if of.matrix.shape[1] == of.n_counts else None
@@ -130,19 +140,22 @@ def _narrowed(of: Programme) -> tuple[Array, Array] | None:
     least, most = np.zeros(of.matrix.shape[1]), np.floor(of.most)
     matrix = of.matrix.copy()
     matrix.eliminate_zeros()
-    plain = (matrix < 0).sum(axis=1) == 0
+    plain = ((matrix < 0).sum(axis=1) == 0) | np.array([not origin for origin in of.origin])
     matrix = sparse.csr_array(matrix[np.flatnonzero(plain)])
     low, high = of.low[plain], of.high[plain]
     row, column, value = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)), matrix.indices, matrix.data
-    places = _Places.of(of)
+    more, less = (sparse.csr_array((part, column, matrix.indptr), shape=matrix.shape) for part in _parts(value))
+    tables = [(slice(0, of.n_counts), of.sizes), *((each.columns, each.sizes) for each in of.further)]
+    places = [(at, each) for at, sizes in tables if (each := _Places.of(of, at, sizes)) is not None]
     for _ in range(_ROUNDS):
-        if places is not None and not places.narrow(most):
+        if not all(each.narrow(most[at]) for at, each in places):
             return None
-        below, above = matrix @ least, matrix @ most
+        below, above = more @ least + less @ most, more @ most + less @ least
         if (below > high + _WHOLE).any() or (above < low - _WHOLE).any():
             return None
-        up = np.floor(least[column] + (high - below)[row] / value + _WHOLE)
-        down = np.ceil(most[column] - (above - low)[row] / value - _WHOLE)
+        over, under = (high - below)[row] / np.abs(value), (above - low)[row] / np.abs(value)
+        up = np.floor(least[column] + np.where(value > 0, over, under) + _WHOLE)
+        down = np.ceil(most[column] - np.where(value > 0, under, over) - _WHOLE)
         before = float(most.sum() - least.sum())
         np.minimum.at(most, column, up)
         np.maximum.at(least, column, down)
@@ -151,6 +164,11 @@ def _narrowed(of: Programme) -> tuple[Array, Array] | None:
         if float(most.sum() - least.sum()) == before:
             break
     return least, most
+
+
+def _parts(value: Array) -> tuple[Array, Array]:
+    """Coefficients above 0, and those below."""
+    return np.maximum(value, 0.0), np.minimum(value, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,18 +188,22 @@ class _Places:
     sizes: NDArray[np.int64]
 
     @classmethod
-    def of(cls, of: Programme) -> _Places | None:
-        """Those of a programme; None where there are too many."""
-        rows = np.flatnonzero([bool(origin) for origin in of.origin])
-        matrix = sparse.csr_array(of.matrix[rows])
-        G, U = len(of.sizes), of.n_kinds
+    def of(cls, of: Programme, columns: slice, sizes: NDArray[np.int64]) -> _Places | None:
+        """Those of the constraints that are about a table of a programme, in `columns`; None where there are none,
+        or too many.
+        """
+        matrix = sparse.csr_array(sparse.csc_array(of.matrix)[:, columns])
+        about = (np.diff(matrix.indptr) > 0) & np.array([bool(origin) for origin in of.origin])
+        rows = np.flatnonzero(about)
+        matrix = sparse.csr_array(matrix[rows])
+        G, U = len(sizes), (columns.stop - columns.start) // len(sizes)
         row = np.repeat(np.arange(len(rows)), np.diff(matrix.indptr))
         pairs, at = np.unique(row * G + matrix.indices // U, return_inverse=True)
         if len(pairs) * U > _PLACES or not len(pairs):
             return None
         value = np.zeros((len(pairs), U))
         value[at, matrix.indices % U] = matrix.data
-        return cls(pairs // G, pairs % G, value, of.low[rows], of.high[rows], of.sizes)
+        return cls(pairs // G, pairs % G, value, of.low[rows], of.high[rows], sizes)
 
     def narrow(self, most: Array) -> bool:
         """Lower, in place, how many of each kind there are at most, (G U,); whether everybody has a kind left."""

@@ -16,6 +16,7 @@ from outrisk.problem.blocks import Array
 from outrisk.prove.budget import Budget
 from outrisk.prove.by_columns import KINDS, MANY, WIDE, ByColumns
 from outrisk.prove.contradiction import contradiction
+from outrisk.prove.kinds_of_people import Further
 from outrisk.prove.programme import Programme
 
 ONE = 1.0 - 1e-4  # a number of people below this is 0
@@ -92,8 +93,8 @@ class Solver:
         return self._fitting(found)
 
     def completed(self, counts: Array) -> Array | None:
-        """All columns of a data set of which the counts of the register's groups are known, which is then `known` to
-        fit; None where it fits not.
+        """All columns of a data set of which the first, the counts of the register's people, are known, which is then
+        `known` to fit; None where it fits not.
         """
         n = len(counts)
         if (counts > self.most[:n]).any():
@@ -166,6 +167,22 @@ class Solver:
 
 
 def only(of: Programme, outputs: Sequence[str]) -> Programme:
-    """The programme of some outputs, all else left as it is."""
-    chosen = {"", *outputs}
-    return of.some(np.array([origin in chosen for origin in of.origin], np.bool_))
+    """The programme of some outputs, all else left as it is; nothing ties further tables that none of them is about."""
+    kept = np.array([origin in {"", *outputs} for origin in of.origin], np.bool_)
+    if idle(of, outputs):
+        columns = sparse.csc_array(of.matrix)
+        for each in idle(of, outputs):
+            kept &= np.diff(sparse.csr_array(columns[:, each.columns]).indptr) == 0
+    return of.some(kept)
+
+
+def idle(of: Programme, outputs: Sequence[str]) -> list[Further]:
+    """Further tables that no output of these, and no rule, is about, nor a table behind them."""
+    needed, found = set[int](), list[Further]()
+    for each in reversed(of.further_tables):
+        ruled = bool((of.most[each.columns] == 0).any())
+        if ruled or each.columns.start in needed or not {*outputs}.isdisjoint(each.outputs):
+            needed.add(each.parent.start)
+        else:
+            found.append(each)
+    return found

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from outrisk.microdata import Microdata
-from outrisk.problem.blocks import Array, variables
+from outrisk.problem.blocks import Array
 from outrisk.problem.released import ModelPart, Released, TallyPart
+from outrisk.prove.arranged import named
 from outrisk.prove.programme import Programme
 from outrisk.prove.solver import Solver
 
@@ -24,9 +25,10 @@ class Verifier:
         self.refused, self.work = 0, np.inf
         if of is None:
             return
-        told = set(np.flatnonzero((of.codes[: of.n_counts] >= 0).all(axis=0)).tolist())
-        here = [one for one in of.released if all(variables(block) <= told for block in one.blocks)]
-        self.outputs = [one for one in here if not _is_linear(one.parts)]
+        parts = (slice(0, of.n_counts), *(each.columns for each in of.further))
+        told = [frozenset(np.flatnonzero((of.codes[part] >= 0).all(axis=0)).tolist()) for part in parts]
+        here = [one for one in of.released if any(named(one) <= each for each in told)]
+        self.outputs = [one for one in here if one.name in of.left_out or not _is_linear(one.parts)]
         self.active = bool(self.outputs) and of.sizes.sum() <= _PEOPLE and of.n_columns == of.n_counts
         whole = len(here) == len(of.released) and not of.shortened
         self.exact = whole and (self.active or not self.outputs)

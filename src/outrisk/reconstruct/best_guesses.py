@@ -12,14 +12,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import minimize
+from scipy.special import expit, logsumexp, softmax
 
 from outrisk.errors import ProveError
 from outrisk.problem.blocks import Array
+from outrisk.prove.kinds_of_people import Further
 from outrisk.prove.programme import Programme
-from outrisk.prove.settled import settled
+from outrisk.prove.settled import narrowed, settled
 
 SLACK = 0.05  # people by which a released number may be missed at the price of about one unit of entropy
 _STEPS = (150, 1_500)  # least and most steps of the search
@@ -53,11 +54,12 @@ def best_guesses(of: Programme, target: str, slack: float = SLACK) -> Guesses:
     Released numbers that are met within an interval count as met. A large programme gets fewer steps, so that the
     search ends within minutes, and after as many on any machine.
     """
-    alone = of.matrix.shape[1] == of.n_counts
-    first = settled(of) if alone else None
+    alone = of.matrix.shape[1] == of.n_registered
+    first = settled(of) if alone and not of.further else None
     if first is None:
-        share, found = _spread(of, slack)
-        found = replace(found, contradicted=found.contradicted or alone)
+        narrower = narrowed(of) if of.further else None
+        share, found = _spread(narrower or of, slack)
+        found = replace(found, contradicted=found.contradicted or (alone and narrower is None))
     else:
         share = first.counts / of.sizes[:, None]
         share[first.open], found = _spread(first.left, slack)
@@ -100,7 +102,9 @@ class _Dual:
     """The dual of the entropy under the constraints of a programme, with a quadratic `price` of missing them.
 
     A constraint with two different ends has a multiplier for each, of one sign; one whose ends agree has a free one.
-    People outside the register are one more group (or several, see `Programme`), whose keys are unknown too.
+    People outside the register are one more group, whose keys are unknown too. Of a further table (see `Further`) the
+    kinds of a sum pull together at the kinds of the table before it that are in the same sum (Lauritzen and
+    Spiegelhalter, JRSS B 50, 1988).
     """
 
     def __init__(self, of: Programme, slack: float) -> None:
@@ -120,13 +124,12 @@ class _Dual:
         self.ends = np.concatenate([self.low[up], self.high[down]])
         self.bounds = np.column_stack([np.where(equal[self.row], -np.inf, 0.0), np.full(len(self.row), np.inf)])
         self.columns = sparse.csr_array(self.matrix.T)
-        self.outside = _outside(of)
-        self.outside_base = np.where(of.most[of.n_counts : of.n_columns] > 0, 0.0, -np.inf)
+        self.outside = of.outside
+        self.further = of.further_tables
         self.helpers = slice(of.n_columns, None)
-        possible = (of.most[: of.n_counts] > 0).reshape(self.shape)
-        if not possible.any(axis=1).all():
+        self.base = np.where(of.most[: of.n_columns] > 0, 0.0, -np.inf)  # of kinds that there can be
+        if np.isneginf(self.base[: of.n_counts].reshape(self.shape)).all(axis=1).any():
             raise ProveError("the rules leave some people of the register no value at all; correct the rules")
-        self.base = np.where(possible, 0.0, -np.inf)
 
     def value(self, multipliers: Array) -> tuple[float, Array]:
         """The dual and its gradient."""
@@ -138,10 +141,9 @@ class _Dual:
 
     def units(self) -> Array:
         """Units of the multipliers in which the dual bends about alike in all of them at 0."""
-        share = np.where(np.isfinite(self.base), 1.0, 0.0)
-        share /= share.sum(axis=1, keepdims=True)
-        bend = np.zeros(self.matrix.shape[1])
+        share, bend = self.spread(np.zeros(len(self.ends)))
         bend[: share.size] = (self.sizes[:, None] * share * (1.0 - share)).ravel()
+        bend[self.helpers] = 0.0
         return np.asarray(((self.matrix.power(2) @ bend)[self.row] + self.price) ** -0.5)
 
     def spread(self, multipliers: Array) -> tuple[Array, Array]:
@@ -161,40 +163,39 @@ class _Dual:
     def _spread(self, multipliers: Array) -> tuple[Array, Array, float]:
         by_row = np.bincount(self.row, self.sign * multipliers, minlength=self.matrix.shape[0])
         pull = self.columns @ by_row
+        pull[: self.helpers.start] += self.base
+        within = [_passed_on(each, pull) for each in reversed(self.further)]
         n = self.shape[0] * self.shape[1]
-        exponent = pull[:n].reshape(self.shape) + self.base
+        exponent = pull[:n].reshape(self.shape)
         top = exponent.max(axis=1, keepdims=True)
         share = np.exp(exponent - top)
         total = share.sum(axis=1, keepdims=True)
         share /= total
         level = float(self.sizes @ (np.log(total) + top)[:, 0])
-        outside, more = self._of_outside(pull[n : self.helpers.start] + self.outside_base)
+        counts = np.zeros(len(pull))
+        counts[:n] = (self.sizes[:, None] * share).ravel()
+        if self.outside is not None:
+            pulled = pull[self.outside.columns]
+            counts[self.outside.columns] = self.outside.people * softmax(pulled)
+            level += self.outside.people * float(logsumexp(pulled))
+        for each, part in zip(self.further, reversed(within), strict=True):
+            sums = np.bincount(each.parent_cell, counts[each.parent], minlength=each.n_cells)
+            counts[each.columns] = sums[each.cell] * part
         free = pull[self.helpers]
-        helpers = 1.0 / (1.0 + np.exp(-np.clip(free, -700.0, 700.0)))
-        level += more + float(np.logaddexp(0.0, free).sum())
-        return share, np.concatenate([(self.sizes[:, None] * share).ravel(), outside, helpers]), level
-
-    def _of_outside(self, exponent: Array) -> tuple[Array, float]:
-        """Numbers of people outside the register of each kind, and their part of the dual."""
-        counts, level = np.zeros(len(exponent)), 0.0
-        for at, people in self.outside:
-            top = float(exponent[at].max())
-            share = np.exp(exponent[at] - top)
-            total = float(share.sum())
-            counts[at] = people * share / total
-            level += people * (np.log(total) + top)
-        return counts, level
+        counts[self.helpers] = expit(free)
+        return share, counts, level + float(np.logaddexp(0.0, free).sum())
 
 
-def _outside(of: Programme) -> list[tuple[NDArray[np.int64], float]]:
-    """The columns (behind those of the register) of each group of people outside it, and how many these are.
-
-    The programme has a row without origin for each: how many people there are, in the register and outside.
+def _passed_on(table: Further, pull: Array) -> Array:
+    """The share that each kind of a further table has of its sum; what pulls at the kinds of a sum, added, in place, to
+    the pull at all of the table before it that are in that sum.
     """
-    found = []
-    for row in np.flatnonzero([not origin for origin in of.origin])[len(of.sizes) :]:
-        columns = of.matrix.indices[of.matrix.indptr[row] : of.matrix.indptr[row + 1]].astype(np.int64)
-        at = columns[(columns >= of.n_counts) & (columns < of.n_columns)] - of.n_counts
-        if len(at):
-            found.append((at, float(of.low[row] - of.sizes.sum())))
-    return found
+    exponent = pull[table.columns]
+    top = np.full(table.n_cells, -np.inf)
+    np.maximum.at(top, table.cell, exponent)
+    top[np.isneginf(top)] = 0.0
+    share = np.exp(exponent - top[table.cell])
+    total = np.bincount(table.cell, share, minlength=table.n_cells)
+    with np.errstate(divide="ignore"):
+        pull[table.parent] += (np.log(total) + top)[table.parent_cell]
+    return np.asarray(share / np.where(total > 0.0, total, 1.0)[table.cell])
