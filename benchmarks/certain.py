@@ -4,13 +4,13 @@
     python benchmarks/certain.py protected --people 500 --ways 3      # the same tables, protected in several ways
     python benchmarks/certain.py protected --people 1000 --ways 3 --bounds
     python benchmarks/certain.py null --draws 20 --people 1000        # tables of other people
-    python benchmarks/certain.py few --people 8000 48842 200000 [--whole]   # few tables of many people, of adult
+    python benchmarks/certain.py few --people 8000 48842 200000 [--whole] [--crossed]   # few outputs of many people
 
 Released are all tables of the target (tenure) by every set of 1 to `ways` - 1 of six keys, ages in years. Seconds are
 of the processor. `--bounds`: counts are not whole numbers in the programmes, whose bounds are rounded: quicker, and
 perhaps some claims are missed. `null`: the tables are those of a third sample, the register is that of the original.
-`few`: tables of income, and a logit; keys are age, sex, race and education of all people, or of half. `--whole`: by
-programmes of all groups of people and all columns.
+`few`: tables of income, of adult, and a regression; keys are age, sex, race and education of all people, or of half.
+`--whole`: by programmes of all groups of people and all columns. `--crossed`: all unknown variables in one table.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from outrisk.errors import ProveError
 from outrisk.microdata import Microdata
 from outrisk.problem.released import Released
 from outrisk.prove import certain_claims, solver
+from outrisk.prove.arranged import Arranger
 from outrisk.prove.certain_claims import certain_values
 from outrisk.records.provenance import peak_memory_mb
 
@@ -47,7 +48,7 @@ def row(census: Census, data: Microdata, released: list[Released], what: str, ar
     built = time.process_time() - started
     asked = np.zeros(len(data), dtype=np.bool_)
     asked[np.random.default_rng(1).permutation(len(data))[: arguments.sample]] = True
-    claims = certain_values(of, TARGET, asked=asked, fitting=census.truth(data))
+    claims = certain_values(of, TARGET, asked=asked, fitting=data.codes)
     wrong = int(((claims.value >= 0) & (claims.value != census.truth(data))).sum())
     took = time.process_time() - started - built
     rows, columns = of.matrix.shape
@@ -80,6 +81,8 @@ def few(_: Census, arguments: argparse.Namespace) -> None:
     """A row for each number of people, and share of them in the register."""
     if arguments.whole:
         certain_claims.ENTRIES = solver.WIDE = 10**12
+    if arguments.crossed:
+        Arranger.apart = Arranger.crossed  # type: ignore[method-assign]
     keys = ["age", "sex", "race", "education"]
     tables = [
         {"kind": "frequencies", "by": [*by, "income"]} for by in (["education"], ["race", "education"], ["marital"])
@@ -88,16 +91,26 @@ def few(_: Census, arguments: argparse.Namespace) -> None:
     releases = {
         "four tables": [*tables, {"kind": "frequencies", "by": ["occupation", "sex", "income"]}],
         "three tables, a logit": [*tables, logit | {"release": ["coefficients", "standard_errors"]}],
+        "six tables, an ols": [
+            *({"kind": "frequencies", "by": [*by, "income"]} for by in product(("education", "occupation"), ["age"])),
+            {"kind": "frequencies", "by": ["race", "sex", "age", "income"]},
+            {"kind": "frequencies", "by": ["marital", "education", "income"]},
+            {"kind": "frequencies", "by": ["workclass", "race", "income"]},
+            {"kind": "frequencies", "by": ["marital", "occupation", "income"]},
+            {"kind": "ols", "formula": "hours ~ age + C(sex) + C(income)", "decimals": 4},
+        ],
     }
-    print("| people | released | in the register | seconds | what is said |\n| --- | --- | --- | --- | --- |")
+    print("| people | released | in the register | seconds | left out | what is said |")
+    print("| --- | --- | --- | --- | --- | --- |")
     for n in arguments.people:
-        data = adults(PLACE.parents[2], n, [*keys, "occupation", "marital", "income"])
+        data = adults(PLACE.parents[2], n, [*keys, "occupation", "marital", "workclass", "hours", "income"])
         for (what, outputs), share in product(releases.items(), (1.0, 0.5)):
             started = time.process_time()
             proof = outrisk.prove(data, outputs, keys=keys, target="income", known_for=share, sample=arguments.sample)
             took = time.process_time() - started
             said = proof.sentence.partition("the outputs prove ")[2]
-            print(f"| {n:,} | {what} | {share:.0%} | {took:.1f} | {said} |", flush=True)
+            left_out = sum("too many" in why for why in proof.left_out.values())
+            print(f"| {n:,} | {what} | {share:.0%} | {took:.1f} | {left_out} | {said} |", flush=True)
 
 
 def null(census: Census, arguments: argparse.Namespace) -> None:
@@ -128,6 +141,7 @@ def main() -> None:
     parser.add_argument("--ways", type=int, nargs="+", default=[3, 4], help="most variables of a table")
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--bounds", action="store_true", help="bounds of linear programmes in place of whole numbers")
+    parser.add_argument("--crossed", action="store_true", help="of `few`: all unknown variables in one table")
     parser.add_argument("--whole", action="store_true", help="of `few`: programmes of all groups alone")
     parser.add_argument("--sample", type=int, help="ask about so many people only (default: all)")
     arguments = parser.parse_args()
