@@ -213,3 +213,73 @@ def test_a_median_by_one_key_is_used_where_the_register_says_how_many_they_are()
         part = {name: codes[:m] for name, codes in known.items()}
         of = programme.programme(CODEBOOK, released, 40, part, ["pay"])
         assert ("q" in of.left_out) == (m < 40)  # of people outside nobody knows the sex
+
+
+def mask(one, other, fits):
+    """A rule about two variables, by their codes."""
+    joint = joint_over([CODEBOOK.index(one), CODEBOOK.index(other)], CODEBOOK.sizes)
+    levels = np.ndindex(CODEBOOK[one].size, CODEBOOK[other].size)
+    return Mask(joint, np.array([fits(*each) for each in levels]))
+
+
+AREA_SAYS_WED = mask("area", "wed", lambda area, wed: area > 0 or wed == 0)
+
+
+def test_a_proof_rests_on_rules_about_tables_of_outputs_that_it_does_not_take(always):
+    data = records(10, 12)
+    codes = data.codes.copy()
+    codes[codes[:, CODEBOOK.index("area")] == 0, CODEBOOK.index("wed")] = 0
+    codes[codes[:, CODEBOOK.index("wed")] == 0, ILL] = 1  # so that the area says wed, and wed says ill
+    data = Microdata(CODEBOOK, codes)
+    rules = (AREA_SAYS_WED, mask("ill", "wed", lambda ill, wed: ill == 1 or wed == 1))
+    known = {each: codes[:, CODEBOOK.index(each)].astype(np.int64) for each in KEYS}
+    released = [release(one, data) for one in (table("s", "sex", "ill"), table("w", "wed", "job"))]
+    found = []
+    for crossed in (True, False):
+        of = programme.programme(CODEBOOK, released, 12, known, ["ill"], rules, crossed=crossed)
+        proofs = smallest_proofs(of, "ill", certain_values(of, "ill"), Budget())
+        found.append({person: each.outputs for each in proofs for person in each.people.tolist()})
+    assert of.further and found[0] == found[1] and () in found[1].values()
+
+
+def test_rules_that_leave_nothing_by_way_of_another_table_are_refused(always):
+    data = records(10, 12)
+    rules = (AREA_SAYS_WED, mask("wed", "job", lambda wed, job: wed == 1))
+    known = {each: data.codes[:, CODEBOOK.index(each)].astype(np.int64) for each in KEYS}
+    released = [release(one, data) for one in (table("s", "sex", "ill"), table("w", "wed", "job"))]
+    of = programme.programme(CODEBOOK, released, 12, known, ["ill"], rules)
+    assert of.further
+    with pytest.raises(ProveError, match="the rules leave some people"):
+        best_guesses.best_guesses(of, "ill")
+
+
+@pytest.mark.parametrize("share", [1.0, 0.7])
+def test_a_median_is_used_where_an_output_in_another_table_says_of_how_many_it_is(share, always):
+    data = records(11, 40)
+    m = round(share * 40)
+    known = {each: data.codes[:m, CODEBOOK.index(each)].astype(np.int64) for each in KEYS}
+    outputs = [Quantiles(CODEBOOK, "q", "pay", ("job",), (0.5,)), table("w", "job", "wed"), table("j", "job", "ill")]
+    for more in ([], [table("n", "job")]):
+        released = [release(one, data) for one in (*outputs, *more)]
+        of = programme.programme(CODEBOOK, released, 40, known, ["ill"])
+        apart = {frozenset(each.outputs) for each in of.further_tables}
+        assert ("q" in of.left_out) == (not more)  # no other output prints how many have a job
+        assert any("q" in each for each in apart) and not any({"q", "n"} <= each for each in apart)
+
+
+def test_claims_that_only_the_outputs_themselves_prove_are_in_no_proof():
+    codes = np.array([[0, 0, 0, 0, 2, 0, 0], [1, 0, 0, 0, 0, 0, 0]], dtype=np.uint16)
+    released = [release(Quantiles(CODEBOOK, "q", "pay", ("ill",), (0.5,)), Microdata(CODEBOOK, codes))]
+    of = programme.programme(CODEBOOK, released, 2, {"age": codes[:, 0].astype(np.int64)}, ["ill"])
+    claims = certain_values(of, "ill")
+    assert claims.proved == 2 and smallest_proofs(of, "ill", claims, Budget()) == []
+
+
+def test_outputs_for_whose_people_outside_there_is_no_room_are_left_out(monkeypatch):
+    data = records(12, 30)
+    known = {each: data.codes[:20, CODEBOOK.index(each)].astype(np.int64) for each in KEYS}
+    released = [release(one, data) for one in RELEASES["two variables with the target"]]
+    of = programme.programme(CODEBOOK, released, 30, known, ["ill"])
+    monkeypatch.setattr(programme, "MOST_COLUMNS", of.n_registered)
+    of = programme.programme(CODEBOOK, released, 30, known, ["ill"])
+    assert set(of.left_out) == {"j", "w"} and "outside the register" in of.left_out["j"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -66,9 +66,9 @@ class Rows:
         matrix = sparse.csr_array(sparse.vstack(self.matrix, format="csr"))
         return matrix, np.concatenate(self.low), np.concatenate(self.high), origins, np.concatenate(self.number)
 
-    def fixed(self, base: sparse.csr_array) -> int | None:
+    def fixed(self, columns: Codes) -> int | None:
         """The sum of some columns, if one constraint alone fixes it."""
-        columns = np.sort(base.indices)
+        columns = np.sort(columns)
         for matrix, lows, highs in zip(self.matrix, self.low, self.high, strict=True):
             for at in np.flatnonzero(np.diff(matrix.indptr) == len(columns)):
                 low, high = np.ceil(lows[at] - 1e-9), np.floor(highs[at] + 1e-9)
@@ -87,13 +87,15 @@ class Columns:
     """Kinds of records, each a column: their codes (columns, variables), and those that an output is about.
 
     group (columns,): the group of the register that a column is of, -1 for people outside it. most (columns,): how
-    many such records there can be. next: columns that are taken so far; 0/1 helpers stand behind the kinds.
+    many such records there can be. next: columns that are taken so far; 0/1 helpers stand behind the kinds. places: the
+    columns that outputs are about, those of several once.
     """
 
     codes: Codes
     group: Codes
     most: Array
     next: int
+    places: tuple[Codes, ...] = ()
 
     def helpers(self, number: int) -> Codes:
         """So many more columns for helpers."""
@@ -120,6 +122,28 @@ class Seen:
         np.maximum.at(people, group, self.columns.most[self.at])
         some = np.unique(mine)
         return int(people[some].sum()) if len(mine) == kinds[some].sum() else None
+
+    def elsewhere(self, columns: Codes) -> Iterator[Codes]:
+        """The columns that other outputs have of the same people, where their tables have the variables that say who
+        these are.
+        """
+        codes, member = self.codes, np.isin(self.at, columns)
+        names = np.flatnonzero((codes >= 0).all(axis=0)).tolist()
+        for name in list(names):
+            rest = [other for other in names if other != name]
+            level = np.unique(codes[:, rest], axis=0, return_inverse=True)[1].ravel() if rest else 0 * self.at
+            some, every = np.bincount(level, member), np.bincount(level)
+            if ((some == 0) | (some == every)).all():
+                names = rest
+        if not names or not member.any():
+            return
+        for at in self.columns.places:
+            here = self.columns.codes[at][:, names]
+            if at is not self.at and (here >= 0).all():
+                level = np.unique(np.concatenate([here, codes[member][:, names]]), axis=0, return_inverse=True)[
+                    1
+                ].ravel()
+                yield at[np.isin(level[: len(at)], level[len(at) :])]
 
     def wide(self, matrix: sparse.csr_array) -> sparse.csr_array:
         """A matrix over these columns as one over all."""

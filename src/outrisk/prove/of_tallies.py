@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 from scipy import sparse
@@ -151,8 +152,9 @@ def _rank(
     if len(formula.points) * totals.shape[1] > _MOST_RANKED:
         return "a quantile of so many kinds of records is not taken up"
     base = sparse.csr_array(totals[formula.base].sum(axis=0).reshape(1, -1))
-    size = seen.people(base.indices) if (base.data == 1).all() else None
-    size = rows.fixed(base) if size is None else size
+    size = seen.people(base.indices)
+    for columns in chain([base.indices], seen.elsewhere(base.indices)):
+        size = rows.fixed(columns) if size is None else size
     if size is None:
         return "a quantile of a group of unknown size is not linear"
     rank = (size - 1) * formula.scale

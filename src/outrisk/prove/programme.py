@@ -172,8 +172,10 @@ def programme(
     arranged = arranger.crossed(released, rules)
     if not crossed and (arranged.left_out or arranged.columns > _CROSSED):
         tables = arranger.apart(released, rules)
-        fewer = len(tables.left_out) < len(arranged.left_out)
-        arranged = tables if fewer or _SMALLER * tables.columns < arranged.columns else arranged
+        gained = len(tables.kept) - len(arranged.kept)
+        no_worse = gained == 0 and len(tables.left_out) <= len(arranged.left_out)
+        smaller = _SMALLER * tables.columns < arranged.columns
+        arranged = tables if gained > 0 or (no_worse and smaller) else arranged
     built = _build(codebook, arranged, n_records, known, rules)
     left_out = dict(built.left_out)
     shortened = [one.name for one, whole in zip(released, published, strict=True) if len(one.low) < len(whole.low)]
@@ -207,7 +209,7 @@ def _build(
     codes, group, most = own.codes, own.group, own.most
     outside = None
     if m < n_records:
-        others = Arranger(codebook, {}, (), MOST_COLUMNS - len(codes)).apart(kept, rules)
+        others = Arranger(codebook, {}, (), max(MOST_COLUMNS - len(codes), 1)).apart(kept, rules)
         left_out = {**{name: f"{why} outside the register" for name, why in others.left_out.items()}, **left_out}
         beyond = kinds_of_people(codebook, others.tables, {}, n_records - m, others.kept, len(codes))
         outside = Outside(n_records - m, beyond.first_table, beyond.further)
@@ -225,10 +227,13 @@ def _build(
         )
     for each in (*own.further, *(outside.further if outside else ())):
         rows.add(each.tied(len(codes)), 0.0, 0.0, "")
+    seen = dict[str, Seen]()
     for one in kept:
         at = [own.of_output[one.name], *([beyond.of_output[one.name]] if outside else [])]
-        seen = Seen(columns, np.concatenate([np.arange(each.start, each.stop) for each in at]))
-        reason = _constrain(rows, one, seen, n_records)
+        seen[one.name] = Seen(columns, np.concatenate([np.arange(each.start, each.stop) for each in at]))
+    columns.places = tuple({each.at.tobytes(): each.at for each in seen.values()}.values())
+    for one in sorted(kept, key=_has_quantiles):  # which ask what others say
+        reason = _constrain(rows, one, seen[one.name], n_records)
         if reason:
             left_out[one.name] = "; ".join(filter(None, [left_out.get(one.name), reason]))
     matrix, low, high, origin, number = rows.stacked(columns.next)
@@ -250,6 +255,10 @@ def _build(
         further=own.further,
         outside=outside,
     )
+
+
+def _has_quantiles(one: Released) -> bool:
+    return any(formula.kind == "rank" for part in one.parts if isinstance(part, TallyPart) for formula in part.formulas)
 
 
 def _apply_rules(

@@ -134,7 +134,7 @@ def smallest_proofs(
             by[name] = np.flatnonzero(done).tolist()
             open_ = open_[~done[open_]]
     tried: tuple[int, tuple[str, ...]] | None = None
-    while len(open_) and not budget.over:
+    while len(open_) and run.names and not budget.over:
         group = int(open_[0])
         chosen = tuple(run.names[k] for k in run.least(group))
         if (group, chosen) == tried:  # neither proved nor refuted for certain: in no set

@@ -128,8 +128,6 @@ class _Dual:
         self.further = of.further_tables
         self.helpers = slice(of.n_columns, None)
         self.base = np.where(of.most[: of.n_columns] > 0, 0.0, -np.inf)  # of kinds that there can be
-        if np.isneginf(self.base[: of.n_counts].reshape(self.shape)).all(axis=1).any():
-            raise ProveError("the rules leave some people of the register no value at all; correct the rules")
 
     def value(self, multipliers: Array) -> tuple[float, Array]:
         """The dual and its gradient."""
@@ -168,6 +166,8 @@ class _Dual:
         n = self.shape[0] * self.shape[1]
         exponent = pull[:n].reshape(self.shape)
         top = exponent.max(axis=1, keepdims=True)
+        if np.isneginf(top).any():
+            raise ProveError("the rules leave some people of the register no value at all; correct the rules")
         share = np.exp(exponent - top)
         total = share.sum(axis=1, keepdims=True)
         share /= total
