@@ -9,21 +9,26 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from outrisk.problem.blocks import Array, Model, Tally, level_in
+from outrisk.problem.blocks import Array, Model, Tally, joint_over, level_in
 
+_LEVELS = 2**62  # combinations of codes that a whole number tells apart
 WHOLE = 1e-6  # what arithmetic may take from a whole number
 Codes = NDArray[np.int64]
 
 
 @dataclass(eq=False)
 class Rows:
-    """Constraints low <= matrix x <= high, collected in blocks of rows; columns may still be added behind."""
+    """Constraints low <= matrix x <= high, collected in blocks of rows; columns may still be added behind.
+
+    of_quantiles: entries of the constraints of quantiles so far.
+    """
 
     matrix: list[sparse.csr_array] = field(default_factory=list)
     low: list[Array] = field(default_factory=list)
     high: list[Array] = field(default_factory=list)
     origin: list[str] = field(default_factory=list)  # the output that each block comes from
     number: list[Codes] = field(default_factory=list)  # and which of its numbers each row comes from
+    of_quantiles: int = 0
 
     def add(
         self, matrix: sparse.csr_array, low: ArrayLike, high: ArrayLike, origin: str, number: ArrayLike = -1
@@ -129,21 +134,20 @@ class Seen:
         """
         codes, member = self.codes, np.isin(self.at, columns)
         names = np.flatnonzero((codes >= 0).all(axis=0)).tolist()
+        sizes = (self.columns.codes.max(axis=0) + 1).tolist()
+        if not member.any() or joint_over(names, sizes).size > _LEVELS:
+            return
         for name in list(names):
             rest = [other for other in names if other != name]
-            level = np.unique(codes[:, rest], axis=0, return_inverse=True)[1].ravel() if rest else 0 * self.at
+            _, level = np.unique(level_in(joint_over(rest, sizes), codes), return_inverse=True)
             some, every = np.bincount(level, member), np.bincount(level)
             if ((some == 0) | (some == every)).all():
                 names = rest
-        if not names or not member.any():
-            return
+        joint = joint_over(names, sizes)
         for at in self.columns.places:
-            here = self.columns.codes[at][:, names]
-            if at is not self.at and (here >= 0).all():
-                level = np.unique(np.concatenate([here, codes[member][:, names]]), axis=0, return_inverse=True)[
-                    1
-                ].ravel()
-                yield at[np.isin(level[: len(at)], level[len(at) :])]
+            here = self.columns.codes[at]
+            if at is not self.at and (here[:, names] >= 0).all():
+                yield at[np.isin(level_in(joint, here), level_in(joint, codes[member]))]
 
     def wide(self, matrix: sparse.csr_array) -> sparse.csr_array:
         """A matrix over these columns as one over all."""

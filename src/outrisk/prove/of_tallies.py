@@ -14,6 +14,8 @@ from outrisk.problem.released import TallyPart
 from outrisk.prove.constraints import Codes, Rows, Seen, totals_of
 
 _MOST_RANKED = 5_000_000  # values of a quantile times kinds of records
+_MOST_ENTRIES = 500_000  # of all quantiles of a programme: beyond, it takes all the time that is allowed
+_SO_MANY = "a quantile of so many kinds of records is not taken up"
 
 
 def constrain_tallies(
@@ -26,10 +28,10 @@ def constrain_tallies(
     totals = totals_of(part.blocks, seen)
     formulas = part.formulas
     constrain_formulas(rows, totals, formulas, low, high, printed, origin, first)
-    reason = ""
+    reason, sizes = "", dict[bytes, int | None]()
     for k, formula in enumerate(formulas):
         if formula.kind == "rank" and np.isfinite(printed[k]):
-            reason = _rank(rows, totals, formula, (low[k], high[k]), seen, origin, first + k) or reason
+            reason = _rank(rows, totals, formula, (low[k], high[k]), seen, origin, first + k, sizes) or reason
         elif formula.kind == "rank" and (np.isfinite(low[k]) or np.isfinite(high[k])):
             reason = "a range of a quantile is not taken up"
     return reason
@@ -146,20 +148,29 @@ def _rank(
     seen: Seen,
     origin: str,
     number: int,
+    sizes: dict[bytes, int | None],
 ) -> str:
-    """A quantile of a group whose size the constraints already fix: 0/1 helpers choose the records around its rank."""
+    """A quantile of a group whose size the constraints already fix: 0/1 helpers choose the records around its rank.
+
+    `sizes`: of groups that were looked up before, by their columns.
+    """
     low, high = ends
     if len(formula.points) * totals.shape[1] > _MOST_RANKED:
-        return "a quantile of so many kinds of records is not taken up"
+        return _SO_MANY
     base = sparse.csr_array(totals[formula.base].sum(axis=0).reshape(1, -1))
-    size = seen.people(base.indices)
-    for columns in chain([base.indices], seen.elsewhere(base.indices)):
-        size = rows.fixed(columns) if size is None else size
+    key = base.indices.tobytes()
+    if key not in sizes:
+        sizes[key] = _size(rows, base.indices, seen)
+    size = sizes[key]
     if size is None:
         return "a quantile of a group of unknown size is not linear"
     rank = (size - 1) * formula.scale
     below = int(np.floor(rank + 1e-9))
     share = max(rank - below, 0.0)
+    entries = 2 * base.nnz * (len(formula.points) if share >= 1e-9 else 1)
+    if rows.of_quantiles + entries > _MOST_ENTRIES:
+        return _SO_MANY
+    rows.of_quantiles += entries
     cumulated = sparse.csr_array(np.cumsum(totals[formula.totals].toarray(), axis=0))
     points = formula.points
     if share < 1e-9:  # the value of one record, between the ends that its digits leave
@@ -172,6 +183,16 @@ def _rank(
     value = np.concatenate([(1.0 - share) * steps, share * steps])
     rows.one(np.concatenate(found), value, low, high, origin, seen.columns.next, number)
     return ""
+
+
+def _size(rows: Rows, columns: Codes, seen: Seen) -> int | None:
+    """How many people some columns are of, where the register or one constraint says so."""
+    if (size := seen.people(columns)) is not None:
+        return size
+    for same in chain([columns], seen.elsewhere(columns)):
+        if (size := rows.fixed(same)) is not None:
+            return size
+    return None
 
 
 def _reached(
