@@ -98,14 +98,15 @@ class _Arranging:
             if its - by.given <= by.wanted.union(*self.sets, *self.alone) and self._fits([*self.sets, its], self.alone):
                 self.sets.append(its)
         tables = self._tables(self.sets, self.alone)
-        if not self._fits(self.sets, self.alone):
+        columns = self._columns(tables)
+        if columns > by.most_columns:
             names = sorted(by.codebook.names[j] for j in tables[0].variables - by.given)
             raise ProveError(
                 f"{names} make too many kinds of records to be asked about together; give some of them as keys, or "
                 "band them in the codebook"
             )
         kept.sort(key=released.index)
-        return Arranged(tuple(kept), tables, sum(by.size(each.variables) for each in tables), left_out)
+        return Arranged(tuple(kept), tables, columns, left_out)
 
     def _tables(self, sets: list[Set], alone: list[Set]) -> tuple[Table, ...]:
         root = self.by.wanted | (self.by.given & frozenset().union(*sets, *alone))
@@ -113,7 +114,10 @@ class _Arranging:
         return *tables, *(Table(each, 0, each & tables[0].variables) for each in alone)
 
     def _fits(self, sets: list[Set], alone: list[Set]) -> bool:
-        return sum(self.by.size(each.variables) for each in self._tables(sets, alone)) <= self.by.most_columns
+        return self._columns(self._tables(sets, alone)) <= self.by.most_columns
+
+    def _columns(self, tables: Sequence[Table]) -> float:
+        return sum(self.by.size(each.variables) for each in tables)
 
 
 def named(released: Released) -> Set:

@@ -117,7 +117,7 @@ def certain_values(
     asking = _Asking(code, int(bands.max()) + 1, here, fitting, bands, seed)
     alone = of.matrix.shape[1] == of.n_counts
     first = settled(of) if alone and not verifier.active else None
-    if of.further and not verifier.active:
+    if of.further:
         of = narrowed(of) or of
     if first is not None:
         try:

@@ -156,6 +156,12 @@ class Seen:
         return sparse.csr_array((matrix.data, self.at[matrix.indices], matrix.indptr), shape=shape)
 
 
+def sums_of_groups(groups: int, kinds: int, width: int) -> sparse.csr_array:
+    """The counts of each group's kinds added up, (groups, width): the first columns, group by group."""
+    n = groups * kinds
+    return sparse.csr_array((np.ones(n), np.arange(n), np.arange(0, n + 1, kinds)), shape=(groups, width))
+
+
 def included(block: Tally | Model, codes: Codes) -> NDArray[np.bool_]:
     """Whether a record of each kind is inside all masks of a block."""
     inside = np.ones(len(codes), dtype=np.bool_)

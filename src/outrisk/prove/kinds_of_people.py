@@ -94,7 +94,7 @@ def kinds_of_people(
         of_output[one.name] = min(of_it, key=lambda at: at.stop - at.start)
     further = []
     for table, part, place in zip(tables[1:], parts[1:], places[1:], strict=True):
-        cells = _cells(part.codes, parts[table.parent].codes, sorted(table.shared))
+        cells = cells_of(part.codes, parts[table.parent].codes, sorted(table.shared))
         here_too = tuple(name for name, at in of_output.items() if at == place)
         further.append(Further(place, places[table.parent], *cells, part.sizes, here_too))
     starts = np.cumsum([0, *(len(part.sizes) for part in parts)])
@@ -146,8 +146,8 @@ def _kinds(codebook: Codebook, names: Sequence[str]) -> Codes:
     return np.array(kinds, dtype=np.int64).reshape(len(kinds), len(names))
 
 
-def _cells(codes: Codes, parent: Codes, shared: Sequence[int]) -> tuple[Codes, Codes]:
-    """Of each kind of a table, and of the one before it, the sum by variables `shared` that it is in."""
-    both = np.concatenate([codes, parent])
+def cells_of(codes: Codes, others: Codes, shared: Sequence[int]) -> tuple[Codes, Codes]:
+    """Of each of some kinds, and of some others, the cell by variables `shared` that it is in, numbered alike."""
+    both = np.concatenate([codes, others])
     cell = np.unique(both[:, shared], axis=0, return_inverse=True)[1].ravel() if shared else np.zeros(len(both))
     return cell[: len(codes)].astype(np.int64), cell[len(codes) :].astype(np.int64)

@@ -22,8 +22,8 @@ from outrisk.problem.blocks import Array, Mask, joint_over, level_in
 from outrisk.problem.determined import determined
 from outrisk.problem.released import ROUNDING, Released, TallyPart
 from outrisk.prove.arranged import Arranged, Arranger
-from outrisk.prove.constraints import Codes, Columns, Rows, Seen
-from outrisk.prove.kinds_of_people import Further, kinds_of_people
+from outrisk.prove.constraints import Codes, Columns, Rows, Seen, sums_of_groups
+from outrisk.prove.kinds_of_people import Further, cells_of, kinds_of_people
 from outrisk.prove.of_models import NOT_LINEAR, constrain_model
 from outrisk.prove.of_tallies import constrain_tallies
 
@@ -96,17 +96,15 @@ class Programme:
         """
         counts = np.zeros(self.n_registered)
         counts[: self.n_counts] = np.bincount(self.groups * self.n_kinds + self.kind_of(codes), minlength=self.n_counts)
-        if self.further:
-            of_group = self.codes[self.groups * self.n_kinds]
-            known = [j for j in range(codes.shape[1]) if self.codebook.names[j] not in self.unknown]
-            codes = codes.astype(np.int64)
-            codes[:, known] = np.where(of_group[:, known] >= 0, of_group[:, known], codes[:, known])
+        if not self.further:
+            return counts
+        records, of_group = codes.astype(np.int64), self.codes[self.groups * self.n_kinds]
+        known = [j for j in range(codes.shape[1]) if self.codebook.names[j] not in self.unknown]
+        records[:, known] = np.where(of_group[:, known] >= 0, of_group[:, known], records[:, known])
         for each in self.further:
             kinds = self.codes[each.columns]
-            told = np.flatnonzero((kinds >= 0).all(axis=0))
-            _, row = np.unique(np.concatenate([kinds[:, told], codes[:, told]]), axis=0, return_inverse=True)
-            row = row.ravel()
-            counts[each.columns] = np.bincount(row[len(kinds) :], minlength=row.max() + 1)[row[: len(kinds)]]
+            cell, of_record = cells_of(kinds, records, np.flatnonzero((kinds >= 0).all(axis=0)).tolist())
+            counts[each.columns] = np.bincount(of_record, minlength=int(cell.max()) + 1)[cell]
         return counts
 
     def broken(self, x: Array, within: float) -> NDArray[np.bool_]:
@@ -218,9 +216,7 @@ def _build(
         kept = list(others.kept)
     _apply_rules(codebook, rules, codes, most, left_out)
     rows, columns = Rows(), Columns(codes, group, most, len(codes))
-    G, n_counts = len(own.sizes), own.first_table.stop
-    of_group = (np.ones(n_counts), np.arange(n_counts), np.arange(0, n_counts + 1, len(own.kinds)))
-    rows.add(sparse.csr_array(of_group, shape=(G, len(codes))), own.sizes, own.sizes, "")
+    rows.add(sums_of_groups(len(own.sizes), len(own.kinds), len(codes)), own.sizes, own.sizes, "")
     if outside is not None:
         rows.one(
             np.arange(outside.columns.start, outside.columns.stop), 1.0, n_records - m, n_records - m, "", len(codes)

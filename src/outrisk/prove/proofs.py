@@ -9,6 +9,7 @@ Ignatiev, Previti, Liffiton and Marques-Silva, CP 2015). Data sets found for one
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,8 +62,12 @@ class _Proofs:
         self.claimed = self.value >= 0
         self.against = (self.code != self.value[:, None]).astype(float) * self.claimed[:, None]  # (G, U)
         self.pool = _Pool()
-        entries = np.array([float(only(of, [name]).matrix.nnz) for name in self.names])
-        self.cost = 1.0 + 0.9 * entries / max(entries.sum(), 1.0)  # of as many outputs those that take least time
+
+    @cached_property
+    def cost(self) -> Array:
+        """What each output costs (outputs,): of as many, those are tried first that take least time."""
+        entries = np.array([float(only(self.of, [name]).matrix.nnz) for name in self.names])
+        return np.asarray(1.0 + 0.9 * entries / max(entries.sum(), 1.0))
 
     def proved(self, names: tuple[str, ...], groups: NDArray[np.int64]) -> NDArray[np.bool_] | None:
         """Which claims of groups these outputs prove; None where the budget does not do."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from outrisk.problem.blocks import Array
+from outrisk.prove.constraints import sums_of_groups
 from outrisk.prove.programme import Programme
 
 _ROUNDS = 60
@@ -35,10 +36,8 @@ class Settled:
     def with_sizes(self) -> Programme:
         """What is left, with the constraint that the counts of a group add up to its size."""
         of = self.left
-        G, width = len(of.sizes), of.n_kinds
-        of_group = sparse.csr_array(
-            (np.ones(G * width), np.arange(G * width), np.arange(0, G * width + 1, width)), shape=(G, G * width)
-        )
+        G = len(of.sizes)
+        of_group = sums_of_groups(G, of.n_kinds, of.n_counts)
         return replace(
             of,
             matrix=sparse.csr_array(sparse.vstack([of_group, of.matrix])),
@@ -144,7 +143,7 @@ def _narrowed(of: Programme) -> tuple[Array, Array] | None:
     matrix = sparse.csr_array(matrix[np.flatnonzero(plain)])
     low, high = of.low[plain], of.high[plain]
     row, column, value = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)), matrix.indices, matrix.data
-    more, less = (sparse.csr_array((part, column, matrix.indptr), shape=matrix.shape) for part in _parts(value))
+    more, less = matrix.maximum(0), matrix.minimum(0)
     tables = [(slice(0, of.n_counts), of.sizes), *((each.columns, each.sizes) for each in of.further)]
     places = [(at, each) for at, sizes in tables if (each := _Places.of(of, at, sizes)) is not None]
     for _ in range(_ROUNDS):
@@ -164,11 +163,6 @@ def _narrowed(of: Programme) -> tuple[Array, Array] | None:
         if float(most.sum() - least.sum()) == before:
             break
     return least, most
-
-
-def _parts(value: Array) -> tuple[Array, Array]:
-    """Coefficients above 0, and those below."""
-    return np.maximum(value, 0.0), np.minimum(value, 0.0)
 
 
 @dataclass(frozen=True, eq=False)

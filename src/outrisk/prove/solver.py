@@ -169,11 +169,10 @@ class Solver:
 def only(of: Programme, outputs: Sequence[str]) -> Programme:
     """The programme of some outputs, all else left as it is; nothing ties further tables that none of them is about."""
     kept = np.array([origin in {"", *outputs} for origin in of.origin], np.bool_)
-    if idle(of, outputs):
-        columns = sparse.csc_array(of.matrix)
-        for each in idle(of, outputs):
-            kept &= np.diff(sparse.csr_array(columns[:, each.columns]).indptr) == 0
-    return of.some(kept)
+    untied = np.zeros(of.matrix.shape[1])
+    for each in idle(of, outputs):
+        untied[each.columns] = 1.0
+    return of.some(kept & (abs(of.matrix) @ untied == 0))
 
 
 def idle(of: Programme, outputs: Sequence[str]) -> list[Further]:
