@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from outrisk.api.measuring import measure as measure
     from outrisk.api.output_kinds import OLS as OLS
     from outrisk.api.output_kinds import Correlations as Correlations
+    from outrisk.api.output_kinds import Cox as Cox
     from outrisk.api.output_kinds import Crosstab as Crosstab
     from outrisk.api.output_kinds import Custom as Custom
     from outrisk.api.output_kinds import Fitted as Fitted
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from outrisk.api.output_kinds import Probit as Probit
     from outrisk.api.output_kinds import Quantiles as Quantiles
     from outrisk.api.output_kinds import Survival as Survival
+    from outrisk.api.output_kinds import Test as Test
     from outrisk.api.output_kinds import Univariate as Univariate
     from outrisk.api.proving import prove as prove
     from outrisk.api.starter import init as init

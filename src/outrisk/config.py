@@ -726,6 +726,8 @@ _ALSO_CALLED = {  # what other programs call a kind of output
     **dict.fromkeys(("coxph", "phreg", "stcox", "coxregression", "proportionalhazards", "hazardratio"), "cox"),
     **dict.fromkeys(("hist", "bars"), "histogram"),
     **dict.fromkeys(("covariance", "covariances", "corr"), "correlations"),
+    **dict.fromkeys(("ttest", "chisq", "chisquare", "chisquared", "chisqtest", "chi", "anova", "oneway"), "test"),
+    **dict.fromkeys(("ranksum", "wilcoxon", "wilcoxtest", "mannwhitney", "mannwhitneyu", "kruskal"), "test"),
 }
 
 

@@ -13,6 +13,7 @@ from outrisk.outputs.regression.regression_entry import Logit, RegressionEntry, 
 from outrisk.outputs.regression.release import Release
 from outrisk.outputs.smooth.correlations import Correlations, CorrelationsEntry
 from outrisk.outputs.smooth.custom import Custom, CustomEntry
+from outrisk.outputs.smooth.hypothesis_test import HypothesisTest, HypothesisTestEntry
 from outrisk.outputs.smooth.survival import Survival, SurvivalEntry
 from outrisk.outputs.tables.frequencies import Frequencies, FrequenciesEntry, UnivariateEntry
 from outrisk.outputs.tables.histogram import Histogram, HistogramEntry
@@ -46,6 +47,7 @@ for _entry in (
     HistogramEntry,
     CorrelationsEntry,
     SurvivalEntry,
+    HypothesisTestEntry,
     CustomEntry,
 ):
     register(_entry)
@@ -64,6 +66,8 @@ __all__ = [
     "FrequenciesEntry",
     "Histogram",
     "HistogramEntry",
+    "HypothesisTest",
+    "HypothesisTestEntry",
     "Logit",
     "Magnitudes",
     "MagnitudesEntry",

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from outrisk.appetite import Appetite
+from outrisk.assess.look.by_tests import given_back
 from outrisk.assess.look.contributions import dominance, equal_values, extremes, few_records
 from outrisk.assess.look.differences import subtracted
 from outrisk.assess.look.finding import NOT_SEEN, Found, in_a_sentence
-from outrisk.assess.look.fits import curves, degrees_of_freedom, few_behind, few_in_correlation
+from outrisk.assess.look.fits import curves, degrees_of_freedom, few_behind, few_compared
 from outrisk.assess.look.not_printed import not_printed
 from outrisk.assess.look.same_answer import empty_cells, same_answer
 from outrisk.assess.look.small_cells import small_cells
@@ -28,12 +29,12 @@ RULES: tuple[Rule, ...] = (
     dominance,
     few_behind,
     degrees_of_freedom,
-    few_in_correlation,
+    few_compared,
     curves,
     empty_cells,
 )
 _SEEN = frozenset(  # kinds whose numbers the rules know how to read
-    {"frequencies", "magnitudes", "quantiles", "mode", "histogram", "correlations", "survival"}
+    {"frequencies", "magnitudes", "quantiles", "mode", "histogram", "correlations", "survival", "test"}
     | {"logit", "probit", "poisson", "ols", "mnlogit", "cox"}
 )
 
@@ -52,6 +53,7 @@ def look(
     found = [finding for output in outputs for rule in RULES for finding in rule(output, original, appetite, target)]
     found += subtracted(outputs, original, appetite, target, inside)
     found += not_printed(outputs, original, appetite, target, inside)
+    found += given_back(outputs, original, appetite, target, inside)
     found += [
         Found(NOT_SEEN, False, output.name, 0, 0, f"No rule can read an output of kind {output.kind}.")
         for output in outputs

@@ -1,4 +1,4 @@
-"""Regressions that follow one person or few, and curves and correlations of few."""
+"""Regressions that follow one person or few, and curves, correlations and tests of few."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from outrisk.outputs.regression.fit import Sample
 from outrisk.outputs.regression.hazards import Durations
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.smooth.correlations import Correlations
+from outrisk.outputs.smooth.hypothesis_test import HypothesisTest
 from outrisk.outputs.smooth.survival import Survival
 
 _FULL = 0.999  # leverage from which a fit passes through a record's own value
@@ -176,20 +177,23 @@ def curves(output: Output, data: Microdata, appetite: Appetite, target: str) -> 
         )
 
 
-def few_in_correlation(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
-    """Correlations of fewer records than degrees of freedom ask for."""
-    if not isinstance(output, Correlations):
+def few_compared(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
+    """Correlations and tests of fewer records than degrees of freedom ask for."""
+    if not isinstance(output, Correlations | HypothesisTest):
         return
     rows = complete(data, output.where, output.name, output.variables)
-    n = data.people(rows)
-    if n - 2 < appetite.safe_dof_threshold:
+    n, needed, what = data.people(rows), 2, "correlation"
+    if isinstance(output, HypothesisTest):
+        at = [data.codebook.index(name) for name in output.by]
+        needed, what = max(2, len(np.unique(data.codes[np.ix_(rows, at)], axis=0))), f"test of {output.variable}"
+    if n - needed < appetite.safe_dof_threshold:
         yield Found.of(
             "degrees of freedom",
             False,
             output.name,
             len(output.labels),
             rows,
-            f"{n:,} {counted(data)} leave {plural(max(n - 2, 0), 'degree')} of freedom to a correlation; at least "
+            f"{n:,} {counted(data)} leave {plural(max(n - needed, 0), 'degree')} of freedom to a {what}; at least "
             f"{appetite.safe_dof_threshold} are asked for.",
             "",
             "Compute it on more records.",

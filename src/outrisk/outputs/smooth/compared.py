@@ -1,0 +1,256 @@
+"""Test statistics, p-values and what stands beside them as functions of counts, or of sums and squares by group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special, stats
+
+from outrisk.outputs.base import Array
+from outrisk.outputs.smooth import derivatives as smooth
+
+Test = Literal["chi-square", "t", "welch", "anova", "rank-sum", "kruskal-wallis"]
+OF_MEANS: tuple[Test, ...] = ("t", "welch", "anova")  # what compares means; the others compare counts
+_CONSTANT = 1e-14  # share of a group's mean square, about the centre, below which its variance is rounding
+_STEP = 1e-5  # of degrees of freedom, of which p has no derivative in closed form
+
+Found = Mapping[str, NDArray[Any]]  # numbers by their statistic, each (b,); what is not there is undefined
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """A test between groups from totals, flat: counts (values, groups), or for `OF_MEANS` of each group the records,
+    the sum and the squares (3, groups) of a value about `centre`, in units of `scale`. Groups and values of no record
+    are left out. `statistics` (k,) are the published numbers.
+    """
+
+    test: Test
+    n_groups: int
+    statistics: tuple[str, ...]
+    decimals: NDArray[np.int64]
+    continuity: bool = False
+    centre: float = 0.0
+    scale: float = 1.0
+
+    def numbers(self, totals: Array, information: Array) -> Array:
+        """The published numbers (k,), exactly; NaN where they are undefined."""
+        with np.errstate(all="ignore"):
+            return np.asarray(self._numbers(totals[None, :])[0], dtype=float)
+
+    def of_many(self, totals: Array) -> Array:
+        """The published numbers (b, k) of totals (b, m), of which each has groups and values of its own."""
+        counts = totals.reshape(len(totals), -1, self.n_groups) > 0.5
+        some = np.hstack([counts.any(axis=1), counts.any(axis=2)])
+        _, first, kind = np.unique(some, axis=0, return_index=True, return_inverse=True)
+        found = np.empty((len(totals), len(self.statistics)))
+        with np.errstate(all="ignore"):
+            for each in range(len(first)):
+                found[kind.ravel() == each] = self._numbers(totals[kind.ravel() == each])
+        return found
+
+    def jacobian(self, totals: Array, information: Array) -> Array:
+        """Their derivatives (k, m); 0 where a number is not defined. Exact, but for Welch's p to some 1e-8."""
+        return smooth.derivatives(self._numbers, totals)
+
+    def says(self, low: Array, high: Array) -> None:
+        """Nothing: these are no estimates of a regression."""
+
+    def precision(self, totals: Array, information: Array) -> Array:
+        """Inverse sampling variances for normal values, or of a chi-squared statistic that is not central, on the
+        diagonal, shape (k, k).
+        """
+        with np.errstate(all="ignore"):
+            found = {name: float(value[0].real) for name, value in self._found(totals[None, :]).items()}
+            statistic, n, df = (found.get(name, 1.0) for name in ("statistic", "n", "df"))
+            spread = _spread(self.test, statistic, df)
+            slope = _slope(self.test, found.get("z", statistic), df, found.get("df within", 1.0))
+            by_name = {
+                "statistic": spread if self.test != "rank-sum" else n**3 / 48.0,  # U of groups of a half each
+                "z": 1.0,
+                "df": max(df, 1.0),
+                "p": slope**2 * (spread if self.test != "rank-sum" else 1.0),
+                "n": n,
+                "cramers v": 1.0 / n,
+                "difference": found.get("standard error", 1.0) ** 2,
+                "standard error": found.get("standard error", 1.0) ** 2 / max(2.0 * df, 1.0),
+            }
+        variance = np.array([by_name.get(name, 1.0) for name in self.statistics])
+        variance = np.where(np.isfinite(variance), variance, 1.0)
+        return np.diag(1.0 / (variance + 10.0 ** (-2.0 * self.decimals) / 12.0))
+
+    def _numbers(self, totals: NDArray[Any]) -> NDArray[Any]:
+        found = self._found(totals)
+        none = np.full(len(totals), np.nan, dtype=totals.dtype)
+        return np.stack([found.get(name, none) for name in self.statistics], axis=1)
+
+    def _found(self, totals: NDArray[Any]) -> Found:
+        """Numbers by their statistic, from totals (b, m), real or complex."""
+        if self.test in OF_MEANS:
+            sums = totals.reshape(len(totals), 3, self.n_groups)
+            return _of_means(self.test, sums[:, :, sums[0, 0].real > 0.5], self.scale)
+        counts = totals.reshape(len(totals), -1, self.n_groups)
+        some = counts[0].real > 0.5
+        counts = counts[:, some.any(axis=1)][:, :, some.any(axis=0)]
+        return _of_counts[self.test](counts, self.continuity)
+
+
+def p_value(test: Test, statistic: NDArray[Any], df: Any = 1.0, within: Any = 1.0) -> NDArray[Any]:
+    """P of a statistic, two-sided, to first order in imaginary parts: of t at `df`, of F at `df` and `within`, of
+    chi-squared at `df`; of 'rank-sum' the statistic is the standard normal one.
+    """
+    at = [np.asarray(each).real.astype(float) for each in (df, within)]
+    p = _tail(test, statistic.real, *at)
+    if not np.iscomplexobj(statistic):
+        return p
+    moved = _slope(test, statistic.real, *at) * statistic.imag
+    for which, each in enumerate((df, within)):
+        if np.iscomplexobj(each):
+            up, down = ([x * (1.0 + way * _STEP * (k == which)) for k, x in enumerate(at)] for way in (1.0, -1.0))
+            change = _tail(test, statistic.real, *up) - _tail(test, statistic.real, *down)
+            moved = moved + change / (2.0 * _STEP * at[which]) * np.imag(each)
+    return np.asarray(p + 1j * moved)
+
+
+def _tail(test: Test, statistic: Any, df: Any, within: Any) -> NDArray[Any]:
+    if test in ("t", "welch"):
+        return np.asarray(2.0 * special.stdtr(df, -np.abs(statistic)))
+    if test == "anova":
+        return np.asarray(special.fdtrc(df, within, statistic))
+    if test == "rank-sum":
+        return np.asarray(2.0 * special.ndtr(-np.abs(statistic)))
+    return np.asarray(special.chdtrc(df, statistic))
+
+
+def _slope(test: Test, statistic: Any, df: Any, within: Any) -> Any:
+    """The derivative of p in its statistic."""
+    if test in ("t", "welch"):
+        return -2.0 * np.sign(statistic) * stats.t.pdf(statistic, df)
+    if test == "anova":
+        return -stats.f.pdf(statistic, df, within)
+    if test == "rank-sum":
+        return -2.0 * np.sign(statistic) * stats.norm.pdf(statistic)
+    return -stats.chi2.pdf(statistic, df)
+
+
+def _spread(test: Test, statistic: float, df: float) -> float:
+    """A sampling variance of the statistic."""
+    if test in ("t", "welch"):
+        return 1.0 + statistic**2 / (2.0 * max(df, 1.0))
+    excess = max(statistic - (1.0 if test == "anova" else df), 0.0)
+    return (2.0 * df + 4.0 * df * excess) / df**2 if test == "anova" else 2.0 * df + 4.0 * excess
+
+
+def _of_means(test: Test, sums: NDArray[Any], scale: float) -> Found:
+    """Tests between means, from records, sums and squares (b, 3, groups) of groups that have records."""
+    n, total, squares = sums[:, 0], sums[:, 1], sums[:, 2]
+    whole, groups = n.sum(axis=1), n.shape[1]
+    mean, inside = total / n, squares - total**2 / n
+    inside = np.where((inside.real <= _CONSTANT * squares.real) | (n.real < 1.5), 0.0, inside)
+    found = {"n": whole}
+    within = inside.sum(axis=1)
+    if test == "anova":
+        if groups < 2 or whole[0].real < groups + 0.5 or within[0].real == 0.0:
+            return found
+        between = (n * (mean - (total.sum(axis=1) / whole)[:, None]) ** 2).sum(axis=1)
+        df, left = groups - 1.0, whole - groups
+        f = (between / df) / (within / left)
+        return found | {
+            "statistic": f,
+            "df": np.full(len(n), df),
+            "df within": left,
+            "p": p_value(test, f, df, left),
+        }
+    if groups != 2 or n[0].real.min() < 1.5:
+        return found
+    difference = (mean[:, 0] - mean[:, 1]) * scale
+    if within[0].real == 0.0:
+        return found | {"difference": difference}
+    if test == "t":
+        df = whole - 2.0
+        error = np.sqrt(within / df * (1.0 / n).sum(axis=1))
+    else:
+        parts = inside / (n - 1.0) / n
+        error = np.sqrt(parts.sum(axis=1))
+        df = parts.sum(axis=1) ** 2 / (parts**2 / (n - 1.0)).sum(axis=1)
+    t = difference / (error * scale)
+    return found | {
+        "statistic": t,
+        "df": df,
+        "p": p_value(test, t, df),
+        "difference": difference,
+        "standard error": error * scale,
+    }
+
+
+def _chi_square(counts: NDArray[Any], continuity: bool) -> Found:
+    """Pearson's, of counts (b, values, groups) without empty rows or columns; `continuity`: Yates's, of a 2 x 2."""
+    n = counts.sum(axis=(1, 2))
+    rows, columns = (size - 1 for size in counts.shape[1:])
+    if min(rows, columns) < 1:
+        return {"n": n}
+    expected = counts.sum(axis=2)[:, :, None] * counts.sum(axis=1)[:, None] / n[:, None, None]
+    gap = counts - expected
+    plain = (gap**2 / expected).sum(axis=(1, 2))
+    statistic = plain
+    if continuity and rows == columns == 1:
+        gap = gap * np.sign(gap.real)
+        statistic = (np.where(gap.real > 0.5, gap - 0.5, 0.0) ** 2 / expected).sum(axis=(1, 2))
+    df = np.full(len(n), float(rows * columns))
+    return {
+        "n": n,
+        "statistic": statistic,
+        "df": df,
+        "p": p_value("chi-square", statistic, df),
+        "cramers v": np.sqrt(plain / (n * min(rows, columns))),
+    }
+
+
+def _ranked(counts: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Of counts (b, values, groups): records of each group and the sum of their ranks (b, groups), and what ties leave
+    of the variance of ranks, from 0 to 1 (b,).
+    """
+    each = counts.sum(axis=2)
+    n = each.sum(axis=1)
+    rank = np.cumsum(each, axis=1) - (each - 1.0) / 2.0
+    left = 1.0 - (each**3 - each).sum(axis=1) / (n**3 - n)
+    return counts.sum(axis=1), (counts * rank[:, :, None]).sum(axis=1), left
+
+
+def _rank_sum(counts: NDArray[Any], continuity: bool) -> Found:
+    """Wilcoxon's and Mann and Whitney's: U of the first group, and p by the normal distribution."""
+    size, ranks, left = _ranked(counts)
+    n = size.sum(axis=1)
+    if size.shape[1] != 2:
+        return {"n": n}
+    pairs = size[:, 0] * size[:, 1]
+    u = ranks[:, 0] - size[:, 0] * (size[:, 0] + 1.0) / 2.0
+    found = {"n": n, "statistic": u}
+    if counts.shape[1] < 2:
+        return found
+    gap = u - pairs / 2.0
+    if continuity:
+        gap = np.where(np.abs(gap.real) > 0.5, gap - 0.5 * np.sign(gap.real), 0.0)
+    z = gap / np.sqrt(pairs * (n + 1.0) * left / 12.0)
+    return found | {"z": z, "p": p_value("rank-sum", z)}
+
+
+def _kruskal_wallis(counts: NDArray[Any], continuity: bool) -> Found:
+    """Kruskal and Wallis's H, with ties."""
+    size, ranks, left = _ranked(counts)
+    n = size.sum(axis=1)
+    if min(counts.shape[1:]) < 2:
+        return {"n": n}
+    statistic = (12.0 / (n * (n + 1.0)) * (ranks**2 / size).sum(axis=1) - 3.0 * (n + 1.0)) / left
+    df = np.full(len(n), size.shape[1] - 1.0)
+    return {"n": n, "statistic": statistic, "df": df, "p": p_value("kruskal-wallis", statistic, df)}
+
+
+_of_counts: Mapping[str, Callable[[NDArray[Any], bool], Found]] = {
+    "chi-square": _chi_square,
+    "rank-sum": _rank_sum,
+    "kruskal-wallis": _kruskal_wallis,
+}

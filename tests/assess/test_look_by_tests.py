@@ -1,0 +1,116 @@
+"""Counts that a table rounds, withholds or does not print, and that tests give back: held against trying all tables."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from outrisk.appetite import Appetite
+from outrisk.assess.look import look
+from outrisk.assess.look.by_tests import Printed, tables_that_fit
+from outrisk.codebook import Codebook, Variable
+from outrisk.microdata import Microdata
+from outrisk.outputs import REGISTRY
+
+CODEBOOK = Codebook(
+    (
+        Variable("ill", "categorical", ("no", "yes"), missing=True),
+        Variable("area", "categorical", ("n", "s", "w")),
+        Variable("stage", "integer", (1, 2, 3)),
+    )
+)
+CHI2 = {"kind": "test", "test": "chi-square", "variable": "ill", "by": ["area"]}
+ROUNDED = {"kind": "frequencies", "by": ["area", "ill"], "margins": True, "protection": {"round_to": 5}}
+
+
+def data_of(*cells):
+    """Records of (ill, area, stage), each so many times."""
+    codes = [codes for codes, times in cells for _ in range(times)]
+    return Microdata(CODEBOOK, np.array(codes, dtype=np.uint16))
+
+
+TWO_AREAS = data_of(((0, 0, 0), 41), ((1, 0, 0), 12), ((0, 1, 0), 38), ((1, 1, 0), 23))
+
+
+def found(entries, data=TWO_AREAS, inside=False):
+    outputs = [one for at, entry in enumerate(entries, 1) for one in built(entry, at)]
+    return [each for each in look(outputs, data, Appetite(), "ill", inside) if "test" in each.output]
+
+
+def built(entry, at):
+    return REGISTRY[entry["kind"]](**entry).build(CODEBOOK, at)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_tables_that_fit_are_all_that_do(seed):
+    rng = np.random.default_rng(seed)
+    true = rng.integers(0, 4, (2, 3))
+    low = np.maximum(true - rng.integers(0, 3, (2, 3)), 0).astype(float)
+    high = true + rng.integers(0, 3, (2, 3)).astype(float)
+    rows, whole = true.sum(axis=1).astype(float), float(true.sum())
+    sums = [((0,), rows - rng.integers(0, 2), rows + 1), ((), np.array(whole), np.array(whole))]
+    fitting = tables_that_fit(Printed(low, high, tuple(sums[: seed % 3]), (), True))
+    ranges = [range(int(a), int(b) + 1) for a, b in zip(low.ravel(), high.ravel(), strict=True)]
+    expected = [
+        table
+        for table in (np.array(each).reshape(2, 3) for each in product(*ranges))
+        if all(
+            (least <= table.sum(axis=tuple({0, 1} - set(kept)))).all()
+            and (table.sum(axis=tuple({0, 1} - set(kept))) <= most).all()
+            for kept, least, most in sums[: seed % 3]
+        )
+    ]
+    np.testing.assert_array_equal(fitting, expected)
+    assert any((table == true).all() for table in fitting)
+    assert tables_that_fit(Printed(low, high, (), (), True), most=0) is None
+
+
+def test_a_chi_square_undoes_the_rounding():
+    (finding,) = found([ROUNDED, CHI2])
+    assert (finding.rule, finding.cells, finding.people) == ("withheld cells recoverable", 6, 114)  # two are of area w: 0
+    assert "1 table of the" in finding.what and "test 2" in finding.output
+    for cell in ("area=n, ill=no: 41", "area=n, ill=yes: 12", "area=s, ill=no: 38", "area=s, ill=yes: 23"):
+        assert cell in finding.places
+
+
+def test_a_test_that_says_too_little_does_not():
+    coarse = {**CHI2, "decimals": 0, "statistics": ["statistic"]}
+    assert found([ROUNDED, coarse]) == []
+
+
+def test_of_other_records_or_of_rounded_counts_nothing_follows():
+    assert found([ROUNDED, {**CHI2, "where": "stage == 1"}]) == []
+    assert found([{**ROUNDED, "protection": {}}, CHI2]) == []  # nothing is hidden
+
+
+def test_a_withheld_cell_from_ranks():
+    data = data_of(*(((i, 0, s), n) for (i, s), n in np.ndenumerate([[30, 14, 25], [11, 4, 17]])))
+    table = {"kind": "frequencies", "by": ["ill", "stage"], "protection": {"threshold": 10}}
+    ranks = {"kind": "test", "test": "rank-sum", "variable": "stage", "by": ["ill"], "statistics": ["statistic"]}
+    (finding,) = found([table, ranks], data)
+    assert finding.cells == 1 and "ill=yes, stage=2: 4" in finding.places
+
+
+def test_a_table_that_was_not_released_follows_from_margins_and_a_test():
+    data = data_of(((0, 0, 0), 41), ((1, 0, 0), 3), ((0, 1, 0), 38), ((1, 1, 0), 23))
+    margins = {"kind": "univariate", "variables": ["area", "ill"]}
+    (finding,) = found([margins, CHI2], data)
+    assert (finding.rule, finding.cells, finding.people, finding.places) == ("table not released", 1, 3, "")
+    (inside,) = found([margins, CHI2], data, inside=True)
+    assert inside.places == "area=n, ill=yes: 3"
+    assert found([margins, CHI2], TWO_AREAS) == []  # no cell of few
+
+
+def test_tables_too_many_to_try_are_said():
+    many = data_of(*(((i, a, s), 1_000) for i, a, s in product(range(2), range(3), range(3))))
+    wide = {**ROUNDED, "by": ["area", "stage", "ill"], "protection": {"round_to": 50}}
+    (finding,) = found([wide, {**CHI2, "by": ["area", "stage"]}], many)
+    assert finding.rule == "not bounded" and "More than 1,000,000 tables" in finding.what
+
+
+def test_few_degrees_of_freedom():
+    few = data_of(((0, 0, 0), 6), ((1, 1, 2), 5))
+    student = {"kind": "test", "test": "t", "variable": "stage", "by": ["area"]}
+    (finding,) = found([student], few)
+    assert finding.rule == "degrees of freedom" and "9 degrees of freedom" in finding.what
+    assert found([student]) == []

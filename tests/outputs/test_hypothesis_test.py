@@ -1,0 +1,159 @@
+"""Tests between groups: by hand, by scipy, by what R prints, and what is refused."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kinds import NO_INFORMATION, by_differences, numbers_of, random_records, refit_of, totals_of
+
+from outrisk.codebook import Codebook, Variable
+from outrisk.errors import OutputError
+from outrisk.microdata import Microdata
+from outrisk.outputs.base import released
+from outrisk.outputs.smooth.hypothesis_test import OF_TEST, HypothesisTest, HypothesisTestEntry
+
+CODEBOOK = Codebook(
+    (
+        Variable("sex", "categorical", ("f", "m"), missing=True),
+        Variable("arm", "categorical", ("a", "b", "c")),
+        Variable("dose", "numeric", (0.5, 1.0, 1.5, 4.0), missing=True),
+        Variable("age", "integer", tuple(range(20, 60))),
+    )
+)
+TESTS = [
+    HypothesisTest(CODEBOOK, f"{test} {by}{continuity}", test, variable, by, OF_TEST[test], continuity, 4)
+    for test, variable, by, continuity in [
+        ("chi-square", "arm", ("sex",), False),
+        ("chi-square", "dose", ("sex", "arm"), False),
+        ("chi-square", "arm", ("sex",), True),
+        ("t", "age", ("sex",), False),
+        ("welch", "dose", ("sex",), False),
+        ("welch", "age", ("sex",), False),
+        ("anova", "age", ("arm",), False),
+        ("anova", "dose", ("sex", "arm"), False),
+        ("rank-sum", "age", ("sex",), False),
+        ("rank-sum", "dose", ("sex",), True),
+        ("kruskal-wallis", "age", ("arm",), False),
+        ("kruskal-wallis", "dose", ("arm", "sex"), False),
+    ]
+]
+each_test = pytest.mark.parametrize("output", TESTS, ids=lambda output: output.name)
+
+
+def records(**columns):
+    """Records of these codes of some variables; 0 of the others."""
+    n = len(next(iter(columns.values())))
+    codes = [columns.get(name, [0] * n) for name in CODEBOOK.names]
+    return Microdata(CODEBOOK, np.array(codes, dtype=np.uint16).T)
+
+
+def two_by_two(a, b, c, d):
+    """Arms a and b by sex: a and b of the women, c and d of the men."""
+    return records(sex=[0] * (a + b) + [1] * (c + d), arm=[0] * a + [1] * b + [0] * c + [1] * d)
+
+
+def test_two_by_two_by_hand():
+    data = two_by_two(10, 20, 30, 40)  # expected 12, 18, 28, 42: gaps of 2
+    plain = HypothesisTest(CODEBOOK, "c", "chi-square", "arm", ("sex",), ("statistic", "df", "n", "cramers v"))
+    chi2 = 4 * (1 / 12 + 1 / 18 + 1 / 28 + 1 / 42)
+    np.testing.assert_allclose(plain.refit(data), [chi2, 1, 100, (chi2 / 100) ** 0.5])
+    assert plain.labels == ["chi2", "df", "n", "cramers v"]
+    assert plain.decimals.tolist() == [3, 0, 0, 3]
+    corrected = HypothesisTest(CODEBOOK, "c", "chi-square", "arm", ("sex",), ("statistic",), continuity=True)
+    np.testing.assert_allclose(corrected.refit(data), [chi2 / 4 * 1.5**2])
+
+
+def test_means_and_ranks_by_hand():
+    data = records(sex=[0, 0, 0, 1, 1, 2], age=[1, 2, 3, 4, 6, 5])  # 21, 22, 23 and 24, 26; the last lacks its sex
+    student = HypothesisTest(CODEBOOK, "t", "t", "age", ("sex",), ("difference", "standard error", "statistic", "df"))
+    error = ((2 + 2) / 3 * (1 / 3 + 1 / 2)) ** 0.5
+    np.testing.assert_allclose(student.refit(data), [-3, error, -3 / error, 3])
+    welch = HypothesisTest(CODEBOOK, "w", "welch", "age", ("sex",), ("standard error", "df"))
+    np.testing.assert_allclose(welch.refit(data), [(1 / 3 + 1) ** 0.5, (4 / 3) ** 2 / (1 / 9 / 2 + 1)])
+    ranks = HypothesisTest(CODEBOOK, "r", "rank-sum", "age", ("sex",), ("statistic", "z", "n"))
+    np.testing.assert_allclose(ranks.refit(data), [0, -3 / (6 * 6 / 12) ** 0.5, 5])
+
+
+@each_test
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from(["", "age < 40", "arm == 'a' or arm == 'c'"]))
+def test_totals_and_scipy_agree(output, seed, where):
+    data = random_records(CODEBOOK, seed)
+    of_some = HypothesisTest(
+        CODEBOOK, "x", output.test, output.variable, output.by, output.statistics, output.continuity, 4, where
+    )
+    expected = refit_of(of_some, data)
+    np.testing.assert_allclose(numbers_of(of_some, data), expected, rtol=1e-8, atol=1e-9)
+
+
+@each_test
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10_000))
+def test_derivatives_agree_with_differences(output, seed):
+    rng = np.random.default_rng(seed)
+    codes = np.stack([rng.integers(0, len(v.values), 80) for v in CODEBOOK.variables], axis=1)
+    data = Microdata(CODEBOOK, codes.astype(np.uint16))
+    (part,) = output.parts(output.refit(data))
+    totals = totals_of(part, data)
+    found = part.map.jacobian(totals, NO_INFORMATION)
+    expected = by_differences(lambda each: part.map.numbers(each, NO_INFORMATION), totals, 1e-5)
+    size = np.maximum(np.abs(expected).max(axis=1, keepdims=True), 1e-9)
+    smooth = np.array(output.statistics) != "p"
+    smooth |= output.refit(data) < 0.99  # at 1 the p of ranks turns back
+    np.testing.assert_allclose((found / size)[smooth], (expected / size)[smooth], atol=2e-5)
+    precision = part.map.precision(totals, NO_INFORMATION)
+    assert np.isfinite(precision).all() and (np.diag(precision) > 0).all()
+
+
+def test_groups_and_values_without_records_are_left_out():
+    output = HypothesisTest(CODEBOOK, "k", "kruskal-wallis", "age", ("arm",), ("df", "n"), where="arm != 'b'")
+    data = records(arm=[0, 1, 2, 2], age=[1, 2, 3, 4])
+    assert output.refit(data).tolist() == [1, 3]
+    three = HypothesisTest(CODEBOOK, "t", "t", "age", ("arm",), ("n", "statistic", "p"))
+    assert np.isnan(three.refit(data)[1:]).all() and three.refit(data)[0] == 4
+    constant = HypothesisTest(CODEBOOK, "t", "t", "age", ("sex",), ("difference", "statistic", "p"))
+    alike = records(sex=[0, 0, 1, 1], age=[1, 1, 2, 2])
+    np.testing.assert_array_equal(constant.refit(alike), [-1, np.nan, np.nan])
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"test": "t", "variable": "arm", "by": "sex"}, "'arm' is categorical and a number is needed"),
+        ({"test": "t", "variable": "age", "by": "age"}, "must be different"),
+        ({"test": "t", "variable": "age", "by": "sex", "statistics": "cramers v"}, "a test 't' has no 'cramers v'"),
+        ({"test": "t", "variable": "age", "by": "sex", "continuity": True}, "no such correction"),
+        ({"test": "chi-square", "variable": "age", "by": ["dose", "arm", "sex"], "where": "hat > 1"}, "hat"),
+    ],
+)
+def test_what_cannot_be_is_refused(entry, message):
+    with pytest.raises(OutputError, match=message):
+        HypothesisTestEntry(kind="test", **entry).build(CODEBOOK, 1)
+
+
+@pytest.mark.parametrize(
+    ("test", "statistics", "values", "message"),
+    [
+        ("chi-square", ("statistic", "p"), [-1.0, 0.5], "chi2 is -1"),
+        ("chi-square", ("statistic", "p"), [1.0, 1.5], "p is 1.5"),
+        ("chi-square", ("statistic", "df", "p"), [3.841, 1, 0.06], "p is 0.06; chi2 and df make it another number"),
+        ("t", ("statistic", "df", "p"), [-2.0, 60, 0.02], "p is 0.02"),
+        ("anova", ("statistic", "df", "df within", "p"), [3.0, 2, 57, 0.5], "p is 0.5"),
+        ("rank-sum", ("z", "p"), [1.96, 0.5], "p is 0.5; z make"),
+    ],
+)
+def test_values_that_no_data_have_are_refused(test, statistics, values, message):
+    variable = "arm" if test == "chi-square" else "age"
+    output = HypothesisTest(CODEBOOK, "x", test, variable, ("sex",), statistics)
+    with pytest.raises(OutputError, match=message):
+        released(output, np.array(values))
+
+
+@each_test
+def test_its_own_numbers_pass(output):
+    for seed in range(20):
+        data = random_records(CODEBOOK, seed)
+        try:
+            released(output, *output.publish(output.refit(data)))
+        except OutputError as error:
+            assert "no records" in str(error)
