@@ -158,13 +158,13 @@ def tables_that_fit(printed: Printed, most: int = MOST_TABLES) -> Counts | None:
     """
     shape = printed.low.shape
     cells = np.indices(shape).reshape(len(shape), -1)
-    places, low, high = [], [], []
-    for kept, least, greatest in printed.sums:
-        at = np.ravel_multi_index(tuple(cells[list(kept)]), least.shape) if kept else np.zeros(cells.shape[1], int)
-        places.append(at + sum(map(len, low)))
-        low.append(least.ravel())
-        high.append(greatest.ravel())
-    sums_low, sums_high = (np.concatenate([np.zeros(0), *each]) for each in (low, high))
+    sums_low = np.concatenate([np.zeros(0), *(low.ravel() for _, low, _ in printed.sums)])
+    sums_high = np.concatenate([np.zeros(0), *(high.ravel() for _, _, high in printed.sums)])
+    places, first = [], 0
+    for kept, low, _ in printed.sums:
+        at = np.ravel_multi_index(tuple(cells[list(kept)]), low.shape) if kept else np.zeros(cells.shape[1], np.intp)
+        places.append(first + at)
+        first += low.size
     least, greatest = np.ceil(printed.low.ravel()), np.floor(printed.high.ravel())
     rest_low, rest_high = np.zeros(len(sums_low)), np.zeros(len(sums_low))  # of the cells to come, in each sum
     for at in places:

@@ -184,8 +184,8 @@ def few_compared(output: Output, data: Microdata, appetite: Appetite, target: st
     rows = complete(data, output.where, output.name, output.variables)
     n, needed, what = data.people(rows), 2, "correlation"
     if isinstance(output, HypothesisTest):
-        at = [data.codebook.index(name) for name in output.by]
-        needed, what = max(2, len(np.unique(data.codes[np.ix_(rows, at)], axis=0))), f"test of {output.variable}"
+        groups = data.codes[rows][:, [data.codebook.index(name) for name in output.by]]
+        needed, what = max(2, len(np.unique(groups, axis=0))), f"test of {output.variable}"
     if n - needed < appetite.safe_dof_threshold:
         yield Found.of(
             "degrees of freedom",

@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, Field
 from scipy import stats
 from scipy.stats import contingency
 
-from outrisk.codebook import Codebook, format_value
+from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, Common, Entry, Subset, joint_for, places_in, record_counts, support_frame
@@ -27,9 +27,7 @@ from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.blocks import Mask, Model, Term
 from outrisk.problem.released import ROUNDING, ModelPart, half_digit
 
-Statistic = Literal[
-    "statistic", "z", "df", "df within", "p", "n", "difference", "standard error", "cramers v"
-]
+Statistic = Literal["statistic", "z", "df", "df within", "p", "n", "difference", "standard error", "cramers v"]
 OF_TEST: Mapping[Test, tuple[Statistic, ...]] = {  # what each test has
     "chi-square": ("statistic", "df", "p", "n", "cramers v"),
     "t": ("statistic", "df", "p", "n", "difference", "standard error"),
@@ -160,9 +158,15 @@ class HypothesisTest(Common):
         alike = bool(np.ptp(values) == 0.0)
         if self.test == "kruskal-wallis":
             found = stats.kruskal(*groups) if not alike else (np.nan, np.nan)
-            return {"statistic": float(found[0]), "p": float(found[1]), "df": len(groups) - 1.0 if not alike else np.nan}
+            return {
+                "statistic": float(found[0]),
+                "p": float(found[1]),
+                "df": len(groups) - 1.0 if not alike else np.nan,
+            }
         found = stats.mannwhitneyu(*groups, use_continuity=self.continuity, method="asymptotic")
-        return {"statistic": float(found.statistic)} | ({} if alike else {"p": float(found.pvalue), "z": self._z(groups)})
+        return {"statistic": float(found.statistic)} | (
+            {} if alike else {"p": float(found.pvalue), "z": self._z(groups)}
+        )
 
     def _z(self, groups: list[Array]) -> float:
         """The standardised rank sum; scipy's ranksums has neither ties nor a correction."""
@@ -178,8 +182,8 @@ class HypothesisTest(Common):
         return record_counts(self.labels, "n", low, high)
 
     def of_counts(self, counts: Array) -> Array:
-        """The numbers (b, k) from tables of counts, with an axis for each of the `variables`, whose missing level is the
-        last; of a test that compares counts.
+        """The numbers (b, k) of a test that compares counts, from tables of them (b, ...) with an axis for each of the
+        `variables`, whose missing level is the last.
         """
         levels = [slice(len(self.codebook[name].values)) for name in self.variables]
         known = counts[:, *levels].reshape(len(counts), self.n_groups, -1)
@@ -243,7 +247,7 @@ class HypothesisTest(Common):
         self._check_p(low, high)
 
     def _check_p(self, low: Array, high: Array) -> None:
-        at = {each: k for k, each in enumerate(self.statistics)}
+        at: dict[str, int] = {each: k for k, each in enumerate(self.statistics)}
         needed = {"rank-sum": ["z"], "anova": ["statistic", "df", "df within"]}.get(self.test, ["statistic", "df"])
         if "p" not in at or any(each not in at for each in needed):
             return
