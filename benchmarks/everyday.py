@@ -105,6 +105,35 @@ DESCRIPTIVE = [
     {"kind": "quantiles", "value": "AGE", "by": ["TENURE", "SEX"], "quantiles": [0.25, 0.5, 0.75]},
     {"kind": "frequencies", "by": ["MSTATUS", "SEX"]},
 ]  # fmt: skip
+TESTED = [
+    {"kind": "univariate", "variables": ["SEX", "MSTATUS", "ETHGROUP", "TENURE"]},
+    *(
+        {"kind": "frequencies", "by": [name, "TENURE"], "show": "column_percentages"}
+        for name in ("SEX", "MSTATUS", "ETHGROUP")
+    ),
+    {"kind": "magnitudes", "value": "AGE", "by": ["TENURE"], "statistics": ["mean", "sd"], "decimals": 1},
+    {"kind": "quantiles", "value": "AGE", "by": ["TENURE"], "quantiles": [0.25, 0.5, 0.75]},
+    *(
+        {"kind": "test", "test": "chi-square", "variable": name, "by": ["TENURE"], "statistics": ["p"]}
+        for name in ("SEX", "MSTATUS", "ETHGROUP")
+    ),
+    {"kind": "test", "test": "t", "variable": "AGE", "by": ["TENURE"], "statistics": ["p"]},
+    {"kind": "test", "test": "rank-sum", "variable": "AGE", "by": ["TENURE"], "statistics": ["p"]},
+]  # fmt: skip
+STATISTICS = [
+    {"kind": "frequencies", "by": ["MSTATUS", "TENURE"], "protection": {"round_to": 5}},
+    {"kind": "frequencies", "by": ["SEX", "LTILL"], "protection": {"threshold": 10}},
+    {"kind": "magnitudes", "value": "AGE", "by": ["MSTATUS"], "statistics": ["mean", "sd", "count"], "decimals": 1},
+    {"kind": "test", "test": "chi-square", "variable": "MSTATUS", "by": ["TENURE"],
+     "statistics": ["statistic", "df", "p", "cramers v"]},
+    {"kind": "test", "test": "chi-square", "variable": "LTILL", "by": ["SEX"], "continuity": True},
+    {"kind": "test", "test": "welch", "variable": "AGE", "by": ["LTILL"], "decimals": 2,
+     "statistics": ["difference", "standard error", "statistic", "df", "p", "n"]},
+    {"kind": "test", "test": "anova", "variable": "AGE", "by": ["MSTATUS"],
+     "statistics": ["statistic", "df", "df within", "p"]},
+    {"kind": "test", "test": "rank-sum", "variable": "AGE", "by": ["SEX"], "statistics": ["statistic", "z", "p"]},
+    {"kind": "test", "test": "kruskal-wallis", "variable": "AGE", "by": ["ETHGROUP"]},
+]  # fmt: skip
 OF_SUBSETS = [
     {"kind": "univariate", "variables": ["TENURE", "MSTATUS", "SEX", "LTILL"]},
     *(
@@ -426,6 +455,8 @@ RELEASES = {
     "regressions and tables of 1,000": partial(census, n=1_000, entries=BESIDE),
     "regressions and tables of 2,000": partial(census, n=2_000, entries=BESIDE),
     **{f"a descriptive table of {n:,}": partial(census, n=n, entries=DESCRIPTIVE) for n in (100, 300, 3_000)},
+    **{f"p-values of {n:,}": partial(census, n=n, entries=TESTED) for n in (300, 1_500, 8_000, 200_000)},
+    **{f"test statistics of {n:,}": partial(census, n=n, entries=STATISTICS) for n in (300, 1_500, 8_000, 200_000)},
     **{f"percentages of {n:,}": partial(census, n=n, entries=PERCENTAGES) for n in (400, 1_500, 8_000, 25_000)},
     **{f"percentages of subsets of {n:,}": partial(census, n=n, entries=OF_SUBSETS) for n in (300, 8_000, 25_000)},
     **{
