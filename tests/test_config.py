@@ -172,7 +172,7 @@ LOGIT = {"kind": "logit", "formula": "a ~ b"}
         ({"outputs": [{**LOGIT, "decimals": -1}]}, r"\[outputs 1.decimals\] is -1: it must be"),
         ({"outputs": [{**LOGIT, "event": True}]}, r"\[outputs 1.event\] is True: write a level as text"),
         ({"outputs": [{**LOGIT, "reference": {"a": [1]}}]}, r"\[outputs 1.reference.a\] is \[1\]: write a level"),
-        ({"outputs": [{"kind": "frequencies", "by": "age"}]}, r"\[outputs 1.by\] is 'age': write a list"),
+        ({"outputs": [{"kind": "frequencies", "by": 5}]}, r"\[outputs 1.by\] is 5: write a list"),
         ({"outputs": [{"kind": "frequencies", "by": ["a"], "ways": 0}]}, r"\[outputs 1.ways\] is 0: it must be"),
         ({"name": 2020}, r"\[name\] is 2020: write text"),
         ({"name": "../x"}, r"\[name\] is '../x': use letters, digits"),

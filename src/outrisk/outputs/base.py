@@ -134,6 +134,14 @@ def _level(value: object) -> str:
 Level = Annotated[str, BeforeValidator(_level)]  # in a study file 58 means the level '58'
 
 
+def listed(value: object) -> object:
+    """One name where a list of names is expected."""
+    return [value] if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(listed)]  # in a study file one name, or a list
+
+
 def _given(values: object) -> object:
     if values is None or isinstance(values, str | list | tuple):
         return values

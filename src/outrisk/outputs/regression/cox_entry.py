@@ -8,11 +8,11 @@ from pydantic import model_validator
 
 from outrisk.codebook import Codebook, format_value
 from outrisk.errors import OutputError
+from outrisk.outputs.base import Names
 from outrisk.outputs.regression.cox import Cox
 from outrisk.outputs.regression.hazards import Ties
 from outrisk.outputs.regression.regression_entry import FormulaEntry
 from outrisk.outputs.regression.surv import read_surv
-from outrisk.outputs.smooth import derivatives as smooth
 
 
 class CoxEntry(FormulaEntry):
@@ -24,7 +24,7 @@ class CoxEntry(FormulaEntry):
 
     kind: Literal["cox"]
     status: str = ""
-    strata: smooth.Names = ()
+    strata: Names = ()
     ties: Ties = "efron"
 
     @model_validator(mode="before")

@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, Field
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, Common, Entry, Subset, joint_for, record_counts
+from outrisk.outputs.base import Array, Common, Entry, Subset, joint_for, listed, record_counts
 from outrisk.outputs.smooth import derivatives as smooth
 from outrisk.outputs.smooth.comoments import Comoments
 from outrisk.problem.analysis import RecordCounts
@@ -182,7 +182,7 @@ class CorrelationsEntry(Entry):
 
     kind: Literal["correlations"]
     variables: tuple[str, ...]
-    statistics: Annotated[tuple[Statistic, ...], BeforeValidator(smooth.listed)] = Field(
+    statistics: Annotated[tuple[Statistic, ...], BeforeValidator(listed)] = Field(
         default=("correlation",), min_length=1
     )
     decimals: smooth.Decimals = _DECIMALS

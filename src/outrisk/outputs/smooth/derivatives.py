@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
@@ -84,10 +84,4 @@ def check_range(
         raise OutputError(f"output '{output}': {labels[at]} is {value}; {why}")
 
 
-def listed(value: object) -> object:
-    """One name where a list of names is expected."""
-    return [value] if isinstance(value, str) else value
-
-
-Names = Annotated[tuple[str, ...], BeforeValidator(listed)]
 Decimals = Annotated[int, Field(ge=0, le=12)] | dict[str, Annotated[int, Field(ge=0, le=12)]]

@@ -20,7 +20,18 @@ from scipy.stats import contingency
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, Common, Entry, Subset, joint_for, places_in, record_counts, support_frame
+from outrisk.outputs.base import (
+    Array,
+    Common,
+    Entry,
+    Names,
+    Subset,
+    joint_for,
+    listed,
+    places_in,
+    record_counts,
+    support_frame,
+)
 from outrisk.outputs.smooth import derivatives as smooth
 from outrisk.outputs.smooth.compared import OF_MEANS, Compared, Test, p_value
 from outrisk.problem.analysis import RecordCounts
@@ -323,8 +334,8 @@ class HypothesisTestEntry(Entry):
     kind: Literal["test"]
     test: Test
     variable: str
-    by: Annotated[smooth.Names, Field(min_length=1)]
-    statistics: Annotated[tuple[Statistic, ...], BeforeValidator(smooth.listed)] = Field(
+    by: Annotated[Names, Field(min_length=1)]
+    statistics: Annotated[tuple[Statistic, ...], BeforeValidator(listed)] = Field(
         default=("statistic", "p"), min_length=1
     )
     continuity: bool = False

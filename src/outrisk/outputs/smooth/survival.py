@@ -16,7 +16,7 @@ from statsmodels.duration.survfunc import SurvfuncRight, survdiff
 from outrisk.codebook import Codebook, format_value
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, Common, Entry, Level, Subset, joint_for, places_in, support_frame
+from outrisk.outputs.base import Array, Common, Entry, Level, Names, Subset, joint_for, listed, places_in, support_frame
 from outrisk.outputs.smooth import derivatives as smooth
 from outrisk.outputs.smooth.curve_counts import counts_first, determined, told_apart
 from outrisk.outputs.smooth.kaplan_meier import Curves
@@ -276,11 +276,9 @@ class SurvivalEntry(Entry):
     time: str
     event: str
     event_value: Level = ""
-    by: smooth.Names = ()
+    by: Names = ()
     times: tuple[float, ...] = ()
-    statistics: Annotated[tuple[Statistic, ...], BeforeValidator(smooth.listed)] = Field(
-        default=("survival",), min_length=1
-    )
+    statistics: Annotated[tuple[Statistic, ...], BeforeValidator(listed)] = Field(default=("survival",), min_length=1)
     decimals: smooth.Decimals = _DECIMALS
 
     def build(self, codebook: Codebook, position: int) -> list[Survival]:

@@ -17,7 +17,7 @@ from scipy import sparse
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, Common, Entry
+from outrisk.outputs.base import Array, Common, Entry, Names
 from outrisk.outputs.tables.as_given import Sheet, sheet_of_shares
 from outrisk.outputs.tables.bases import bases_of, no_bases
 from outrisk.outputs.tables.cells import Cells
@@ -305,7 +305,7 @@ class FrequenciesEntry(TableEntry):
     positional = ("by",)
 
     kind: Literal["frequencies"]
-    by: tuple[str, ...]
+    by: Names
     ways: int | None = Field(default=None, ge=1)
 
     def build(self, codebook: Codebook, position: int) -> list[Frequencies]:
@@ -324,7 +324,7 @@ class UnivariateEntry(TableEntry):
     positional = ("variables",)
 
     kind: Literal["univariate"]
-    variables: tuple[str, ...] = ()
+    variables: Names = ()
 
     def build(self, codebook: Codebook, position: int) -> list[Frequencies]:
         """The outputs of this entry, one a variable."""

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from outrisk.codebook import Codebook, format_value
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, Common, Entry
+from outrisk.outputs.base import Array, Common, Entry, Names
 from outrisk.outputs.tables.as_given import Sheet, sheet_of_shares
 from outrisk.outputs.tables.bases import bases_of, no_bases
 from outrisk.outputs.tables.cells import Cells
@@ -197,7 +197,7 @@ class HistogramEntry(Entry):
     kind: Literal["histogram"]
     value: str
     breaks: tuple[float, ...]
-    by: tuple[str, ...] = ()
+    by: Names = ()
     show: Bars = "counts"
     closed: Closed = "left"
     weight: str = ""

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from outrisk.codebook import Codebook
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, Common, Entry
+from outrisk.outputs.base import Array, Common, Entry, Names
 from outrisk.outputs.tables.as_given import Sheet
 from outrisk.outputs.tables.cells import Cells, grouped
 from outrisk.outputs.tables.checks import check_sum, check_whole, check_within
@@ -251,7 +251,7 @@ class MagnitudesEntry(Entry):
 
     kind: Literal["magnitudes"]
     value: str
-    by: tuple[str, ...] = ()
+    by: Names = ()
     statistics: tuple[Statistic, ...] = ("mean",)
     weight: str = ""
     decimals: Digits | dict[Statistic, Digits] = Field(default_factory=dict)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from outrisk.codebook import Codebook
 from outrisk.microdata import Microdata, decode
-from outrisk.outputs.base import Array, Common, Entry
+from outrisk.outputs.base import Array, Common, Entry, Names
 from outrisk.outputs.tables.as_given import Sheet, sheet_of_values
 from outrisk.outputs.tables.cells import Cells
 from outrisk.outputs.tables.checks import check_within, unknown
@@ -188,7 +188,7 @@ class ModeEntry(Entry):
 
     kind: Literal["mode"]
     variable: str
-    by: tuple[str, ...] = ()
+    by: Names = ()
     protection: Protection = UNPROTECTED
 
     def build(self, codebook: Codebook, position: int) -> list[Mode]:

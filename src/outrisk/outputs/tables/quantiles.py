@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field
 
 from outrisk.codebook import Codebook
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, Common, Entry
+from outrisk.outputs.base import Array, Common, Entry, Names
 from outrisk.outputs.tables.as_given import Sheet, sheet_of_values
 from outrisk.outputs.tables.cells import Cells, grouped
 from outrisk.outputs.tables.checks import check_order, check_within
@@ -176,7 +176,7 @@ class QuantilesEntry(Entry):
 
     kind: Literal["quantiles"]
     value: str
-    by: tuple[str, ...] = ()
+    by: Names = ()
     quantiles: tuple[Annotated[float, BeforeValidator(_probability)], ...] = (0.5,)
     decimals: int = Field(default=2, ge=0, le=12)
     protection: Protection = UNPROTECTED
