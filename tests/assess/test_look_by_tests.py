@@ -78,7 +78,7 @@ def test_a_chi_square_undoes_the_rounding():
 
 
 def test_a_test_that_says_too_little_does_not():
-    coarse = {**CHI2, "decimals": 0, "statistics": ["statistic"]}
+    coarse = {**CHI2, "decimals": 0, "statistics": ["p"]}
     assert found([ROUNDED, coarse]) == []
 
 
@@ -118,3 +118,11 @@ def test_few_degrees_of_freedom():
     (finding,) = found([student], few)
     assert finding.rule == "degrees of freedom" and "9 degrees of freedom" in finding.what
     assert found([student]) == []
+
+
+def test_cells_of_one_of_two_numbers_are_said():
+    data = data_of(((0, 0, 0), 47), ((1, 0, 0), 3), ((0, 1, 0), 33), ((1, 1, 0), 17))  # 3 and 17, or 17 and 3
+    margins = {"kind": "univariate", "variables": ["area", "ill"]}
+    (finding,) = found([margins, CHI2], data, inside=True)
+    assert (finding.rule, finding.cells, finding.people, finding.places) == ("table not released", 0, 0, "")
+    assert "0 cells of fewer than 10 records follow exactly, and 1 more is known to be one of two" in finding.what

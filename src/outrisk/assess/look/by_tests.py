@@ -81,29 +81,33 @@ def _told(
     """The finding, if there is one, of tables (b, *shape) that fit the printed counts and those that fit the tests."""
     told = Told.whole(data, tests[0].variables, complete(data, tests[0].where, tests[0].name, ()))
     open_ = tables.min(axis=0) < tables.max(axis=0)
-    recovered = open_ & (fitting.min(axis=0) == fitting.max(axis=0))
+    low, high = fitting.min(axis=0), fitting.max(axis=0)
+    of_two = (low < high) & ((fitting == low) | (fitting == high)).all(axis=0)
+    of_two &= tables.max(axis=0) - tables.min(axis=0) > 2  # one of more before
+    recovered = open_ & (low == high)
     if not printed.whole:
-        recovered &= (told.people > 0) & (told.people < appetite.safe_threshold)
-    number = int(recovered.sum())
-    if not number:
+        few = (told.people > 0) & (told.people < appetite.safe_threshold)
+        recovered, of_two = recovered & few, of_two & few
+    number, more = int(recovered.sum()), int(of_two.sum())
+    if not number and not more:
         return
-    name, alone = " x ".join(tests[0].variables), len(printed.outputs) == 1
-    of = f"{plural(len(fitting), 'table')} of the {len(tables):,} that fit the printed counts"
-    gives = f"{of} {'gives' if len(fitting) == 1 else 'give'} what {named([test.name for test in tests])} prints"
+    tests_print = f"what {named([test.name for test in tests])} {'prints' if len(tests) == 1 else 'print'}"
+    gives = f"{plural(len(fitting), 'table')} of the {len(tables):,} that fit the printed counts"
+    gives += f" {'gives' if len(fitting) == 1 else 'give'} {tests_print}"
     if printed.whole:
-        cells = f"{plural(number, 'withheld or rounded cell')} of {recovered.size:,} can be worked out"
-        what = f"{cells}: {gives}."
+        what = f"{plural(number, 'withheld or rounded cell')} of {recovered.size:,} can be worked out"
     else:
-        few = f"{plural(number, 'cell')} of fewer than {appetite.safe_threshold} {counted(data)}"
-        what = f"The table {name} was not released; {few} {'follows' if number == 1 else 'follow'} exactly: {gives}."
+        what = f"The table {' x '.join(tests[0].variables)} was not released; {plural(number, 'cell')} of fewer than "
+        what += f"{appetite.safe_threshold} {counted(data)} {'follows' if number == 1 else 'follow'} exactly"
+    also = f", and {more:,} more {'is' if more == 1 else 'are'} known to be one of two numbers" if more else ""
     yield Found.of(
         "withheld cells recoverable" if printed.whole else "table not released",
         False,
         " with ".join([*printed.outputs, *(test.name for test in tests)]),
         number,
         told.who(recovered),
-        what,
-        named(told.labels(recovered)) if inside or (printed.whole and alone) else "",
+        f"{what}{also}: {gives}.",
+        named(told.labels(recovered)) if inside or (printed.whole and len(printed.outputs) == 1) else "",
         "Compute the test from the counts as they are printed, or leave its statistic and p out.",
     )
 
