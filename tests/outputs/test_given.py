@@ -225,6 +225,18 @@ def test_files_that_do_not_fit(tmp_path, content, message):
         given("v.csv", LOGIT, tmp_path)
 
 
+def test_a_p_value_may_be_below_a_number(tmp_path):
+    (output,) = RegressionEntry(kind="logit", formula="ill ~ age", release=["coefficients", "p_values"]).build(
+        CODEBOOK, 1
+    )
+    (released,) = released_as_given([output], [0.1, 0.2, "<0.001", " < 0.05"], tmp_path)
+    assert released.low[2:].tolist() == [0, 0] and released.high[2:].tolist() == [0.001, 0.05]
+    with pytest.raises(OutRiskError, match="the value of age is '<0.2', which is not a number"):
+        released_as_given([output], [0.1, "<0.2", 0.5, 0.5], tmp_path)
+    with pytest.raises(OutRiskError, match="'< few', which is not a number; .* or '<0.001'"):
+        released_as_given([output], [0.1, 0.2, 0.5, "< few"], tmp_path)
+
+
 def test_several_outputs_need_a_mapping_or_a_file(tmp_path):
     outputs = FrequenciesEntry(kind="frequencies", by=("sex", "area"), ways=1).build(CODEBOOK, 1)
     with pytest.raises(OutRiskError, match="a list for 2 outputs; write a mapping with one list for each: 'table sex'"):

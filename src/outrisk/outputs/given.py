@@ -20,6 +20,8 @@ from outrisk.tabular import read_table
 WITHHELD = "withheld"  # stands for a number of which nothing was published
 UNDEFINED = "undefined"  # stands for a number that there is none of, as the mean of no record
 _RANGE = re.compile(r"\s*(\S+)\s+to\s+(\S+)\s*")
+_BELOW = re.compile(r"\s*<\s*(\S+)\s*")  # of a p-value
+_P = re.compile(r"(.*\b)?p(-value)?")
 _LEVEL = re.compile(r"\[[^\]]*\]|=[^,:]*")  # in labels of design columns and of cells
 _SUFFIX = re.compile(r"_[^_:]*(?=:|$)")  # in labels of terms
 LABEL_COLUMNS = ("label", "term")
@@ -31,7 +33,7 @@ def released_as_given(outputs: Sequence[Output], given: Any, folder: Path) -> li
 
     A list has one value a published number, in the order of the labels; a mapping and a file go by label. Where an
     entry makes several outputs, a mapping has one of these for each name, and a file a column 'output'. A value is a
-    number, 'LOW to HIGH', 'withheld' or 'undefined'. OutputError or DataError in one line names what does not fit.
+    number, 'LOW to HIGH', 'withheld' or 'undefined', of a p-value also '<HIGH'. OutputError or DataError in one line names what does not fit.
     """
     if isinstance(given, str):
         cells = read_file_of_values(folder / given, outputs)
@@ -106,11 +108,14 @@ def _cell(output: Output, label: str, cell: object) -> tuple[float, float]:
     if _says(cell, WITHHELD, UNDEFINED):
         return math.nan, math.nan
     between = _RANGE.fullmatch(cell) if isinstance(cell, str) else None
-    low, high = (_number(text) for text in (between.groups() if between else (cell, cell)))
+    below = _BELOW.fullmatch(cell) if isinstance(cell, str) and _P.fullmatch(label) else None
+    ends = between.groups() if between else ("0", below[1]) if below else (cell, cell)
+    low, high = (_number(text) for text in ends)
     if math.isnan(low) or math.isnan(high):
         raise OutputError(
             f"output '{output.name}': the value of {label} is {cell!r}, which is not a number; "
             f"write a number (with a point, no separators), a range as '1 to 9', '{WITHHELD}' or '{UNDEFINED}'"
+            + ", or '<0.001'" * bool(_P.fullmatch(label))
         )
     if low > high:
         raise OutputError(f"output '{output.name}': the value of {label} is {cell!r}; put the lower end first")
