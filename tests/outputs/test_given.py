@@ -231,9 +231,9 @@ def test_a_p_value_may_be_below_a_number(tmp_path):
     )
     (released,) = released_as_given([output], [0.1, 0.2, "<0.001", " < 0.05"], tmp_path)
     assert released.low[2:].tolist() == [0, 0] and released.high[2:].tolist() == [0.001, 0.05]
-    with pytest.raises(OutRiskError, match="the value of age is '<0.2', which is not a number"):
+    with pytest.raises(OutRiskError, match=r"the value of age is '<0.2', which is not a number"):
         released_as_given([output], [0.1, "<0.2", 0.5, 0.5], tmp_path)
-    with pytest.raises(OutRiskError, match="'< few', which is not a number; .* or '<0.001'"):
+    with pytest.raises(OutRiskError, match=r"'< few', which is not a number; .* or '<0.001'"):
         released_as_given([output], [0.1, 0.2, 0.5, "< few"], tmp_path)
 
 

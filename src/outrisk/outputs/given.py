@@ -33,7 +33,8 @@ def released_as_given(outputs: Sequence[Output], given: Any, folder: Path) -> li
 
     A list has one value a published number, in the order of the labels; a mapping and a file go by label. Where an
     entry makes several outputs, a mapping has one of these for each name, and a file a column 'output'. A value is a
-    number, 'LOW to HIGH', 'withheld' or 'undefined', of a p-value also '<HIGH'. OutputError or DataError in one line names what does not fit.
+    number, 'LOW to HIGH', 'withheld' or 'undefined', of a p-value also '<HIGH'. OutputError or DataError in one line
+    names what does not fit.
     """
     if isinstance(given, str):
         cells = read_file_of_values(folder / given, outputs)
