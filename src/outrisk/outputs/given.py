@@ -116,7 +116,8 @@ def _cell(output: Output, label: str, cell: object) -> tuple[float, float]:
         raise OutputError(
             f"output '{output.name}': the value of {label} is {cell!r}, which is not a number; "
             f"write a number (with a point, no separators), a range as '1 to 9', '{WITHHELD}' or '{UNDEFINED}'"
-            + ", or '<0.001'" * bool(_P.fullmatch(label))
+            + ", or '<0.001'"
+            * bool(_P.fullmatch(label))
         )
     if low > high:
         raise OutputError(f"output '{output.name}': the value of {label} is {cell!r}; put the lower end first")
