@@ -21,7 +21,7 @@ from outrisk.microdata import FEW, Microdata, encode, from_frame, infer_codebook
 from outrisk.outputs.base import joint_for, release, support_frame
 from outrisk.outputs.conditions.derived import derived_in
 from outrisk.outputs.conditions.rules import Rule, rules_that_fit
-from outrisk.problem.blocks import variables
+from outrisk.problem.blocks import breaks_rule, variables
 from outrisk.propose.inferred import infer
 from outrisk.tabular import read_table
 from outrisk.tabular.recoded import with_gaps, with_years
@@ -96,14 +96,20 @@ def _earlier_of(study: Study) -> Iterator[Earlier]:
         yield Earlier(each, codebook, records, tuple(name for name in codebook.names if name in used))
 
 
-def public_rules(study: Study, *records: Microdata | None) -> tuple[Rule, ...]:
-    """What is known of all records: the rules of a study, and what its derived columns follow from, where they do so in
-    all of these records (an age band may come from ages that the codebook rounds); and those of studies already
-    released that hold here.
+def public_rules(study: Study, *records: Microdata | None, taught: bool = False) -> tuple[Rule, ...]:
+    """What is known of all records: the rules of a study that the first of them keep, and what its derived columns
+    follow from, where they do so in all of these records (an age band may come from ages that the codebook rounds); and
+    rules of studies already released that hold here. What was to be known and is not true is logged. Of data that are
+    `taught`, all rules of the study must hold.
     """
     there = [each for each in records if each is not None]
     codebook, apart = there[0].codebook, list[str]()
-    found = list(study.rules(codebook))
+    said = study.rules(codebook)
+    untrue = {} if taught else records_breaking(said, there[0])
+    for rule in said:
+        if rule.position in untrue:
+            _LOG.warning("%s %r is not used: %s records break it", rule.place, rule.text, f"{untrue[rule.position]:,}")
+    found = [rule for rule in said if rule.position not in untrue]
     for each in (study, *study.earlier):
         section = each.file.data
         derived = derived_in(codebook, section.derive, section.missing_values) if section else {}
@@ -119,6 +125,12 @@ def public_rules(study: Study, *records: Microdata | None) -> tuple[Rule, ...]:
             ", ".join(dict.fromkeys(apart)),
         )
     return tuple(found)
+
+
+def records_breaking(rules: Sequence[Rule], original: Microdata) -> dict[int, int]:
+    """How many records break each rule that some do, by its position."""
+    found = {rule.position: int(breaks_rule([rule.mask], original.codes).sum()) for rule in rules}
+    return {position: broken for position, broken in found.items() if broken}
 
 
 def _holds(rule: Rule, records: Sequence[Microdata]) -> bool:

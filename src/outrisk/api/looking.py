@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from outrisk.api.checks_of_arguments import check_switch, section
+from outrisk.api.checks_of_arguments import check_switch, listed, section
 from outrisk.api.studies import studies_at, study_of_session
 from outrisk.assess.contributions.earlier import check_earlier
 from outrisk.assess.look import Found, in_a_sentence
@@ -43,6 +43,7 @@ def check(
     person: str = "",
     household: str = "",
     decimals: int | None = None,
+    rules: Sequence[str] = (),
     appetite: Mapping[str, float] | None = None,
     released: Sequence[object] = (),
     inside: bool = False,
@@ -52,7 +53,7 @@ def check(
     Parameters
     ----------
     data : the records (n, variables) behind the outputs.
-    outputs, keys, target, codebook, person, household, decimals : as of `outrisk.assess`.
+    outputs, keys, target, codebook, person, household, decimals, rules : as of `outrisk.assess`.
     appetite : the environment's rules, by ACRO's names, such as {"safe_threshold": 10} (docs/direct-look.md).
     released : outputs, as `outputs`, and study files, or folders of them, that are already released: looked at with the
         new ones.
@@ -71,7 +72,8 @@ def check(
     >>> outrisk.check(df, [pd.crosstab(df.area, df.ill)], keys=["age", "area"], target="ill").findings
     """
     check_switch(inside, "inside")
-    settings = {"name": "study", "appetite": {} if appetite is None else section(appetite)}
+    chosen = {} if appetite is None else section(appetite)
+    settings = {"name": "study", "appetite": chosen, "rules": listed(rules)}
     study, records = study_of_session(
         "outrisk.check",
         {"data": data},

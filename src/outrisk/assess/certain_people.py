@@ -14,7 +14,7 @@ from outrisk.codebook import Codebook
 from outrisk.config import Study
 from outrisk.errors import ConfigError, ProveError, RiskError
 from outrisk.microdata import Microdata
-from outrisk.problem.blocks import Mask, breaks_rule
+from outrisk.problem.blocks import Mask
 from outrisk.problem.released import Released
 from outrisk.prove.budget import Budget
 from outrisk.prove.certain_claims import Claims, certain_values
@@ -98,10 +98,7 @@ def certain_people(
     register = np.arange(n) if known is None else np.flatnonzero(known)
     codes = original.codes[register].astype(np.int64)
     given = {name: codes[:, codebook.index(name)] for name in keys}
-    true = [rule for rule in rules if not (computed and breaks_rule([rule], original.codes).any())]
-    of = programme(codebook, released, n, given, [target], true)
-    if len(true) < len(rules):
-        of = replace(of, left_out={**of.left_out, "rules": "those that records break say nothing"})
+    of = programme(codebook, released, n, given, [target], rules)
     of = of if integer is None else replace(of, integer=integer)
     facts = _Facts(tuple(keys), target, n, len(register), in_words(target, bands), _counted(original))
     labels = tuple(codebook[target].labels) if bands is None else bands.labels

@@ -158,7 +158,7 @@ def prepare(
             f"{study.path}: 'records' is missing; add how many the results rest on (--records, in Python records=)"
         )
     settings = file.evolve.settings()
-    rules = study.rules(codebook) if original is None else public_rules(study, original)
+    rules = study.rules(codebook) if original is None else public_rules(study, original, taught=True)
     course = Course(codebook, released, n_records, rules, settings, file.evolve.seed, copies, original is not None)
     _ = marked_codebook(codebook), course.problem.searched.plan  # their faults show here
     if original is None:

@@ -19,7 +19,8 @@ DIFFERS = "differs from the data"
 NOT_BOUNDED = "not bounded"
 UNTIED = "not tied"
 SEVERAL = "several records of one"
-NOT_SAID = (UNTIED, SEVERAL)  # what a study does not say, so that risks may read lower than they are
+UNTRUE = "rules not true"
+NOT_SAID = (UNTIED, SEVERAL, UNTRUE)  # what a study does not say, so that risks may read lower than they are
 _NO_RULE = (NOT_SEEN, DIFFERS, NOT_BOUNDED, *NOT_SAID)
 SHOWN = 8  # cells of an output that a finding names
 
