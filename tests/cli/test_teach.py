@@ -242,10 +242,13 @@ def test_an_assessment_keeps_the_rules_too(tmp_path, capsys):
         "outputs": [{"kind": "frequencies", "by": ["area", "ill"]}],
         "study": {"folds": [1], "runs": 1},
     }
-    assert outrisk(capsys, "assess", write_study(tmp_path, changes), "--out", tmp_path / "run", "--quiet")[0] == 0
-    (made,) = (tmp_path / "run" / "synthetic").iterdir()
-    assert (pd.read_csv(made)["age"] > 0).all()
-    assert (records()["age"] == 0).any()
+    people = records()
+    for data, kept in ((people[people["age"] > 0], True), (people, False)):  # a rule that records break is no rule
+        path = write_study(tmp_path, changes, data=data)
+        code, _, said = outrisk(capsys, "assess", path, "--out", tmp_path / "run", "--quiet", "--force")
+        assert code == 0 and ("'age > 0' is not used" in said) != kept
+        (made,) = (tmp_path / "run" / "synthetic").iterdir()
+        assert (pd.read_csv(made)["age"] > 0).all() == kept
 
 
 def test_the_page_shows_cross_tables_pictures_and_a_chance_relation(tmp_path, capsys):
