@@ -1,13 +1,11 @@
-"""Counts that a table rounds, withholds or does not print, and that tests give back: held against trying all tables."""
+"""Counts that a table rounds, withholds or does not print, and that tests give back."""
 
 from itertools import product
 
 import numpy as np
-import pytest
 
 from outrisk.appetite import Appetite
 from outrisk.assess.look import look
-from outrisk.assess.look.by_tests import Printed, tables_that_fit
 from outrisk.codebook import Codebook, Variable
 from outrisk.microdata import Microdata
 from outrisk.outputs import REGISTRY
@@ -39,30 +37,6 @@ def found(entries, data=TWO_AREAS, inside=False):
 
 def built(entry, at):
     return REGISTRY[entry["kind"]](**entry).build(CODEBOOK, at)
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_tables_that_fit_are_all_that_do(seed):
-    rng = np.random.default_rng(seed)
-    true = rng.integers(0, 4, (2, 3))
-    low = np.maximum(true - rng.integers(0, 3, (2, 3)), 0).astype(float)
-    high = true + rng.integers(0, 3, (2, 3)).astype(float)
-    rows, whole = true.sum(axis=1).astype(float), float(true.sum())
-    sums = [((0,), rows - rng.integers(0, 2), rows + 1), ((), np.array(whole), np.array(whole))]
-    fitting = tables_that_fit(Printed(low, high, tuple(sums[: seed % 3]), (), True))
-    ranges = [range(int(a), int(b) + 1) for a, b in zip(low.ravel(), high.ravel(), strict=True)]
-    expected = [
-        table
-        for table in (np.array(each).reshape(2, 3) for each in product(*ranges))
-        if all(
-            (least <= table.sum(axis=tuple({0, 1} - set(kept)))).all()
-            and (table.sum(axis=tuple({0, 1} - set(kept))) <= most).all()
-            for kept, least, most in sums[: seed % 3]
-        )
-    ]
-    np.testing.assert_array_equal(fitting, expected)
-    assert any((table == true).all() for table in fitting)
-    assert tables_that_fit(Printed(low, high, (), (), True), most=0) is None
 
 
 def test_a_chi_square_undoes_the_rounding():

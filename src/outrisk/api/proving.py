@@ -33,6 +33,7 @@ from outrisk.prove.cell_bounds import audit
 from outrisk.prove.certain_claims import CertainRecords, certain_records
 from outrisk.prove.few_people import FewPeople, few_people
 from outrisk.prove.programme import Programme, drawn, programme
+from outrisk.prove.told_by_tests import told_by_tests
 from outrisk.prove.what_must_go import in_words, what_must_go
 from outrisk.risk.coding.bands import bands_of
 from outrisk.whole_files import whole
@@ -212,8 +213,8 @@ def _values(study: Study, data: Microdata, asked: Asked) -> Proof:
     )
     seconds = time.perf_counter() - started
     proof = Proof(found.summary.sentence, found.certain, dict(found.summary.left_out), seconds, found.by_outputs)
-    released = [numbers[output.name] for output in tables_of(outputs)]
-    return _with_cells(proof, study, codebook, released, len(data), rules)
+    tables = [numbers[output.name] for output in outputs if output.kind == "test" or tables_of([output])]
+    return _with_cells(proof, study, codebook, tables, len(data), rules)
 
 
 def _records(study: Study, asked: Asked) -> Proof:
@@ -229,7 +230,9 @@ def _records(study: Study, asked: Asked) -> Proof:
     )
     if few and alone and len(data) == 1:
         return _only_one(few, data[0], codebook, asked.budget, started)
-    of = programme(codebook, released, n, rules=rules, crossed=True)
+    told, of_tests = told_by_tests(codebook, released)
+    of = programme(codebook, [*released, *told], n, rules=rules, crossed=True)
+    of = replace(of, left_out={**of.left_out, **of_tests})
     found = certain_records(of, asked.budget)
     columns = {name: [codebook[name].labels[code] for code in found.kinds[:, at]] for at, name in enumerate(of.unknown)}
     certain = pd.DataFrame(columns).assign(number=found.number)
@@ -242,7 +245,10 @@ def _with_cells(
 ) -> Proof:
     """A proof with what tables say of cells that they do not print."""
     small = study.file.appetite.safe_threshold
-    found = audit(codebook, released, n, rules, study.file.target, small=small)
+    told, _ = told_by_tests(codebook, released)
+    found = audit(codebook, [*released, *told], n, rules, study.file.target, small=small)
+    own = {each.name for each in told}
+    found = replace(found, tables=tuple(each for each in found.tables if each.table.output not in own))
     rows = [
         {
             "table": each.table.name,

@@ -35,7 +35,7 @@ def prove(
     if proof.of_cells:
         console.print(escape(proof.of_cells))
     for name, reason in proof.left_out.items():
-        console.print(escape(f"Not used: {name} ({reason}). Claims hold without it; with it there may be more."))
+        console.print(escape(f"Not used, or not in full: {name} ({reason}). With all of it there may be more claims."))
     if csv is not None:
         proof.write(csv)
     return 0

@@ -1,0 +1,101 @@
+"""What tests of counts leave of their tables, held against trying all tables; and what certain claims make of it."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import outrisk
+from outrisk.codebook import Codebook, Variable
+from outrisk.microdata import Microdata
+from outrisk.outputs import REGISTRY, release
+from outrisk.prove.told_by_tests import Printed, tables_that_fit, told_by_tests
+
+CODEBOOK = Codebook((Variable("area", "integer", (1, 2, 3)), Variable("ill", "integer", (0, 1))))
+ROUNDED = {"kind": "frequencies", "by": ["area", "ill"], "margins": True, "protection": {"round_to": 5}}
+CHI2 = {"kind": "test", "test": "chi-square", "variable": "ill", "by": ["area"], "statistics": ["statistic", "n"]}
+
+
+def built(*entries):
+    return [REGISTRY[e["kind"]](**e).build(CODEBOOK, at)[0] for at, e in enumerate(entries, 1)]
+
+
+def people(seed):
+    """Records in three areas, of one of which nobody, or everybody, is ill."""
+    rng = np.random.default_rng(seed)
+    ill = np.array([0, int(rng.integers(3, 9)), int(rng.integers(3, 9))])
+    size = rng.integers(9, 15, 3)
+    codes = [(area, int(at < ill[area])) for area in range(3) for at in range(size[area])]
+    return Microdata(CODEBOOK, np.array(codes, dtype=np.uint16))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_tables_that_fit_are_all_that_do(seed):
+    rng = np.random.default_rng(seed)
+    true = rng.integers(0, 4, (2, 3))
+    low = np.maximum(true - rng.integers(0, 3, (2, 3)), 0).astype(float)
+    high = true + rng.integers(0, 3, (2, 3)).astype(float)
+    rows, whole = true.sum(axis=1).astype(float), np.array(float(true.sum()))
+    sums = (((0,), rows - rng.integers(0, 2), rows + 1), ((), whole, whole))[: seed % 3]
+    fitting = tables_that_fit(Printed(low, high, sums, (), True))
+    ranges = [range(int(a), int(b) + 1) for a, b in zip(low.ravel(), high.ravel(), strict=True)]
+    every = [np.array(each).reshape(2, 3) for each in product(*ranges)]
+    over = [tuple({0, 1} - set(kept)) for kept, _, _ in sums]
+    expected = [
+        table
+        for table in every
+        if all(
+            (least <= table.sum(axis=axes)).all() and (table.sum(axis=axes) <= most).all()
+            for axes, (_, least, most) in zip(over, sums, strict=True)
+        )
+    ]
+    np.testing.assert_array_equal(fitting, expected)
+    assert any((table == true).all() for table in fitting)
+    assert tables_that_fit(Printed(low, high, (), (), True), most=0) is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_ranges_are_those_of_all_tables_that_give_the_test(seed):
+    data, (table, chi2) = people(seed), built(ROUNDED, CHI2)
+    printed, tested = release(table, data), release(chi2, data)
+    (told,), left_out = told_by_tests(CODEBOOK, [printed, tested])
+    assert told.name == "table area x ill with test 2" and list(left_out) == ["test 2"]
+    cells = [printed.labels.index(label) for label in told.labels]
+    ranges = [range(int(printed.low[k]), int(printed.high[k]) + 1) for k in cells]
+    fitting = []
+    for counts in product(*ranges):
+        if sum(counts) == len(data):
+            codes = np.repeat(np.indices((3, 2)).reshape(2, -1).T, counts, axis=0).astype(np.uint16)
+            other = Microdata(CODEBOOK, codes)
+            numbers, margins = chi2.refit(other), table.refit(other)
+            fits = (margins >= printed.low).all() and (margins <= printed.high).all()
+            if fits and abs(numbers[0] - tested.low[0]) <= 0.0005 * 1.1:
+                fitting.append(counts)
+    low, high = np.min(fitting, axis=0), np.max(fitting, axis=0)
+    np.testing.assert_array_equal(told.low, low)
+    np.testing.assert_array_equal(told.high, high)
+
+
+def test_what_says_no_more_makes_no_table():
+    data = people(1)
+    exact, coarse = {**ROUNDED, "protection": {}}, {**CHI2, "statistics": ["p"], "decimals": 0}
+    for entries in ([exact, CHI2], [ROUNDED, coarse], [coarse], [ROUNDED, {**CHI2, "where": "area < 3", "statistics": ["p"]}]):
+        assert told_by_tests(CODEBOOK, [release(each, data) for each in built(*entries)]) == ([], {})
+
+
+def test_claims_that_a_test_proves():
+    data = people(4)
+    frame = pd.DataFrame({name: data.codes[:, at] + (name == "area") for at, name in enumerate(CODEBOOK.names)})
+    table = outrisk.Frequencies(by=["area", "ill"], margins=True, protection={"round_to": 5})
+    test = outrisk.Test("chi-square", "ill", "area", statistics=["statistic"])
+    asked = {"keys": ["area"], "target": "ill", "codebook": CODEBOOK}
+    alone, both = (outrisk.prove(frame, outputs, **asked) for outputs in ([table], [table, test]))
+    assert alone.certain.empty
+    first = frame["area"] == 1
+    assert both.certain["record"].tolist() == np.flatnonzero(first).tolist()
+    assert set(both.certain["value"].astype(str)) == {"0"}
+    assert set(both.by_outputs["outputs"]) == {"table area x ill with test 2"}
+    assert both.left_out["test 2"] == "the range that it leaves each count of its table is used"
+    assert both.cells["recovered"].sum() > alone.cells["recovered"].sum()
+    assert set(both.cells["table"]) == set(alone.cells["table"])
