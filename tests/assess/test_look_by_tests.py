@@ -46,7 +46,7 @@ def test_a_chi_square_undoes_the_rounding():
         6,
         114,
     )  # two are of area w: 0
-    assert "9 tables of the 349 that fit" in finding.what and "test 2" in finding.output
+    assert "9 tables of the 349 that fit" in finding.what and "chi-square test of ill by area" in finding.output
     for cell in ("area=n, ill=no: 41", "area=n, ill=yes: 12", "area=s, ill=no: 38", "area=s, ill=yes: 23"):
         assert cell in finding.places
 

@@ -16,6 +16,8 @@ CODEBOOK = Codebook((Variable("area", "integer", (1, 2, 3)), Variable("ill", "in
 ROUNDED = {"kind": "frequencies", "by": ["area", "ill"], "margins": True, "protection": {"round_to": 5}}
 CHI2 = {"kind": "test", "test": "chi-square", "variable": "ill", "by": ["area"], "statistics": ["statistic", "n"]}
 
+NAME = "chi-square test of ill by area"
+
 
 def built(*entries):
     return [REGISTRY[e["kind"]](**e).build(CODEBOOK, at)[0] for at, e in enumerate(entries, 1)]
@@ -60,7 +62,7 @@ def test_ranges_are_those_of_all_tables_that_give_the_test(seed):
     data, (table, chi2) = people(seed), built(ROUNDED, CHI2)
     printed, tested = release(table, data), release(chi2, data)
     (told,), left_out = told_by_tests(CODEBOOK, [printed, tested])
-    assert told.name == "table area x ill with test 2" and list(left_out) == ["test 2"]
+    assert told.name == f"table area x ill with {NAME}" and list(left_out) == [NAME]
     cells = [printed.labels.index(label) for label in told.labels]
     ranges = [range(int(printed.low[k]), int(printed.high[k]) + 1) for k in cells]
     fitting = []
@@ -96,7 +98,7 @@ def test_claims_that_a_test_proves():
     first = frame["area"] == 1
     assert both.certain["record"].tolist() == np.flatnonzero(first).tolist()
     assert set(both.certain["value"].astype(str)) == {"0"}
-    assert set(both.by_outputs["outputs"]) == {"table area x ill with test 2"}
-    assert both.left_out["test 2"] == "the range that it leaves each count of its table is used"
+    assert set(both.by_outputs["outputs"]) == {f"table area x ill with {NAME}"}
+    assert both.left_out[NAME] == "the range that it leaves each count of its table is used"
     assert both.cells["recovered"].sum() > alone.cells["recovered"].sum()
     assert set(both.cells["table"]) == set(alone.cells["table"])

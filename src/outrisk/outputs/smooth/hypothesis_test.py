@@ -346,7 +346,7 @@ class HypothesisTestEntry(Entry):
         return [
             HypothesisTest(
                 codebook,
-                self.name or f"test {position}",
+                self.name or f"{self.test} test of {self.variable} by {' x '.join(self.by)}",
                 self.test,
                 self.variable,
                 self.by,
