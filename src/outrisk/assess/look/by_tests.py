@@ -47,7 +47,7 @@ def _told(each: Tested, data: Microdata, appetite: Appetite, inside: bool) -> It
     number, more = int(recovered.sum()), int(of_two.sum())
     if not number and not more:
         return
-    tests_print = f"what {named(list(each.tests))} {'prints' if len(each.tests) == 1 else 'print'}"
+    tests_print = "what the test prints" if len(each.tests) == 1 else "what the tests print"
     gives = f"{plural(len(fitting), 'table')} of the {len(tables):,} that fit the printed counts"
     gives += f" {'gives' if len(fitting) == 1 else 'give'} {tests_print}"
     if printed.whole:
