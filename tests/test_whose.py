@@ -419,3 +419,18 @@ def test_intervals_of_privacy_metrics_go_by_people():
     assert len(width["once"]) and (width["once"] > 0).all()
     np.testing.assert_allclose(width["people"], width["once"], rtol=0.15)
     assert (width["records"] < 0.7 * width["once"]).all()
+
+
+def test_metrics_that_tell_records_from_others_say_that_these_may_be_of_one_person(tmp_path):
+    rng = np.random.default_rng(1)
+    visits = pd.DataFrame({"who": np.repeat(np.arange(60), 2), "age": np.repeat(rng.integers(0, 8, 60), 2)})
+    visits["area"], visits["ill"] = rng.choice(["n", "s"], 120), rng.integers(0, 2, 120)
+    asked = {"keys": ["age", "area"], "target": "ill", "runs": 1, "quiet": True}
+    for name, person, said in (("of people", "who", {"Auth", "NNDR", "ID"}), ("of records", "", set())):
+        outputs = [outrisk.Frequencies(by=["area", "ill"])]
+        metrics = {"metrics": ["Auth", "NNDR", "ID", "DCR", "ZCAP"]}
+        frame = visits if person else visits.drop(columns="who")
+        outrisk.assess(frame, outputs, **asked, person=person, privacy=metrics, out=tmp_path / name)
+        rows = pd.read_csv(tmp_path / name / "measures.csv")
+        noted = rows[rows["note"].fillna("").str.contains("of the same person or household count among the others")]
+        assert set(noted["measure"]) == said

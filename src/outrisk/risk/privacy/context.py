@@ -66,6 +66,7 @@ class Context:
     pace: Pace = UNHURRIED
     sampled: Mapping[str, Positions] = field(default_factory=dict)  # table -> records asked about, if not all
     memo: dict[Any, Any] = field(default_factory=dict)  # what a metric keeps for its next table
+    others_of: set[str] = field(default_factory=set)  # tables whose records were told apart from others of their own
     _geometries: dict[tuple[Encoding, str, str], Geometry] = field(default_factory=dict)
 
     def scored(self, table: str) -> Positions:
@@ -88,6 +89,8 @@ class Context:
 
     def nearest(self, encoding: Encoding, table: str, reference: str, k: int = 1) -> Floats:
         """Distances to the k nearest records, (n, k)."""
+        if table == reference or k > 1:
+            self.others_of.add(reference)
         return self.geometry(encoding, table, reference).nearest(table, reference, self.pace, k)
 
     def farthest(self, encoding: Encoding, table: str, reference: str) -> float:

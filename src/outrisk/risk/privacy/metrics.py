@@ -298,6 +298,9 @@ def _row(
     }
 
 
+_OWN_OTHERS = "other records of the same person or household count among the others: the risk may read lower than it is"
+
+
 def _attempt(
     context: Context, metric: Metric, variant: str, attacked: str, released: str, options: Mapping[str, Any],
     limit: float | None,
@@ -311,6 +314,7 @@ def _attempt(
     absent = [_NEEDS[need] for need in metric.needs if not given[need]]
     if absent:
         return undefined(f"needs {' and '.join(absent)}"), UNDEFINED
+    context.others_of.clear()
     try:
         score = metric.function(context, attacked, released, **options)
     except TimedOutError:
@@ -324,12 +328,15 @@ def _attempt(
 def of_people(context: Context, attacked: str, score: Score) -> Score:
     """A score whose interval is for the sampling of people or households, where these are known (see `Microdata`).
 
-    It is made wider by the root of what the variance of the mean score by people is beside that by records, at least 1;
-    where all score alike, by how many records count as one, as Wilson's width then goes by their number. Where no
-    record has a score of its own, a note says that records are taken as independent.
+    A note says where records were told apart from others of their table, among which are those of the same person. The
+    interval is made wider by the root of what the variance of the mean score by people is beside that by records, at
+    least 1; where all score alike, by how many records count as one, as Wilson's width then goes by their number. Where
+    no record has a score of its own, a note says that records are taken as independent.
     """
     together = context.tables.coding.together.get(attacked)
     numbers = None if together is None else together[context.scored(attacked)]
+    if together is not None and attacked in context.others_of and len(np.unique(together)) < len(together):
+        score = replace(score, notes=(*score.notes, _OWN_OTHERS))
     if numbers is None or math.isnan(score.interval[0]) or len(np.unique(numbers)) == len(numbers):
         return score
     values = score.records.get(attacked)
