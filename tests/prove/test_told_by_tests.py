@@ -10,7 +10,9 @@ import outrisk
 from outrisk.codebook import Codebook, Variable
 from outrisk.microdata import Microdata
 from outrisk.outputs import REGISTRY, release
-from outrisk.prove.told_by_tests import Printed, tables_that_fit, told_by_tests
+from outrisk.prove.programme import programme
+from outrisk.prove.told_by_tests import Printed, programme_with_tests, tables_that_fit, told_by_tests
+from outrisk.reconstruct.best_guesses import best_guesses
 
 CODEBOOK = Codebook((Variable("area", "integer", (1, 2, 3)), Variable("ill", "integer", (0, 1))))
 ROUNDED = {"kind": "frequencies", "by": ["area", "ill"], "margins": True, "protection": {"round_to": 5}}
@@ -102,3 +104,16 @@ def test_claims_that_a_test_proves():
     assert both.left_out[NAME] == "the range that it leaves each count of its table is used"
     assert both.cells["recovered"].sum() > alone.cells["recovered"].sum()
     assert set(both.cells["table"]) == set(alone.cells["table"])
+
+
+def test_best_guesses_of_a_register_use_tests():
+    data = people(4)
+    known = {"area": data.codes[:, 0].astype(np.int64)}
+    outputs = [release(each, data) for each in built(ROUNDED, CHI2)]
+    plain, told = (
+        best_guesses(make(CODEBOOK, outputs, len(data), known, ["ill"]), "ill")
+        for make in (programme, programme_with_tests)
+    )
+    scores = [np.log(each.chances[np.arange(len(data)), data.codes[:, 1]]).mean() for each in (plain, told)]
+    assert scores[1] > scores[0] and told.missed < 0.5
+    assert (told.chances[data.codes[:, 0] == 0, 0] > 0.95).all()

@@ -32,8 +32,8 @@ from outrisk.prove.budget import Budget
 from outrisk.prove.cell_bounds import audit
 from outrisk.prove.certain_claims import CertainRecords, certain_records
 from outrisk.prove.few_people import FewPeople, few_people
-from outrisk.prove.programme import Programme, drawn, programme
-from outrisk.prove.told_by_tests import told_by_tests
+from outrisk.prove.programme import Programme, drawn
+from outrisk.prove.told_by_tests import programme_with_tests, told_by_tests
 from outrisk.prove.what_must_go import in_words, what_must_go
 from outrisk.risk.coding.bands import bands_of
 from outrisk.whole_files import whole
@@ -230,9 +230,7 @@ def _records(study: Study, asked: Asked) -> Proof:
     )
     if few and alone and len(data) == 1:
         return _only_one(few, data[0], codebook, asked.budget, started)
-    told, of_tests = told_by_tests(codebook, released)
-    of = programme(codebook, [*released, *told], n, rules=rules, crossed=True)
-    of = replace(of, left_out={**of.left_out, **of_tests})
+    of = programme_with_tests(codebook, released, n, rules=rules, crossed=True)
     found = certain_records(of, asked.budget)
     columns = {name: [codebook[name].labels[code] for code in found.kinds[:, at]] for at, name in enumerate(of.unknown)}
     certain = pd.DataFrame(columns).assign(number=found.number)

@@ -18,10 +18,10 @@ from outrisk.problem.blocks import Mask
 from outrisk.problem.released import Released
 from outrisk.prove.budget import Budget
 from outrisk.prove.certain_claims import Claims, certain_values
-from outrisk.prove.programme import Programme, programme
+from outrisk.prove.programme import Programme
 from outrisk.prove.proofs import ProvingSet, smallest_proofs
 from outrisk.prove.settled import entries_left
-from outrisk.prove.told_by_tests import told_by_tests
+from outrisk.prove.told_by_tests import programme_with_tests
 from outrisk.records.schema import Certain, Proof
 from outrisk.risk.coding.bands import Bands, in_words
 from outrisk.risk.coding.classes import check_keys
@@ -99,9 +99,7 @@ def certain_people(
     register = np.arange(n) if known is None else np.flatnonzero(known)
     codes = original.codes[register].astype(np.int64)
     given = {name: codes[:, codebook.index(name)] for name in keys}
-    told, of_tests = told_by_tests(codebook, released)
-    of = programme(codebook, [*released, *told], n, given, [target], rules)
-    of = replace(of, left_out={**of.left_out, **of_tests})
+    of = programme_with_tests(codebook, released, n, given, [target], rules)
     of = of if integer is None else replace(of, integer=integer)
     facts = _Facts(tuple(keys), target, n, len(register), in_words(target, bands), _counted(original))
     labels = tuple(codebook[target].labels) if bands is None else bands.labels

@@ -20,7 +20,8 @@ from outrisk.assess.verdict.decide import says
 from outrisk.codebook import Variable
 from outrisk.errors import ProveError
 from outrisk.evolve.problem import Problem
-from outrisk.prove.programme import Programme, drawn, programme
+from outrisk.prove.programme import Programme, drawn
+from outrisk.prove.told_by_tests import programme_with_tests
 from outrisk.reconstruct.best_guesses import Guesses, best_guesses
 from outrisk.records.schema import Guessed, LeftOut, Limit, Register, RegisterFold, Reliability
 from outrisk.risk.attribution.definitions import Floats
@@ -94,7 +95,7 @@ def guess_fold(
     columns = [problem.codebook.index(name) for name in keys]
     known = {name: fold.original.codes[listed, at].astype(np.int64) for name, at in zip(keys, columns, strict=True)}
     try:
-        of = programme(problem.codebook, problem.released, problem.n_records, known, [target], problem.rules)
+        of = programme_with_tests(problem.codebook, problem.released, problem.n_records, known, [target], problem.rules)
         left_out = tuple(LeftOut(name, reason) for name, reason in of.left_out.items())
         facts = replace(facts, left_out=left_out, equations=sum(bool(origin) for origin in of.origin))
         if not facts.equations:

@@ -4,8 +4,8 @@ give the printed statistics.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,9 @@ from outrisk.outputs.smooth.compared import OF_MEANS
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTest
 from outrisk.outputs.tables.frequencies import Frequencies
 from outrisk.problem.analysis import RecordCounts
+from outrisk.problem.blocks import Mask
 from outrisk.problem.released import ROUNDING, Released, half_digit
+from outrisk.prove.programme import Programme, programme
 
 MOST_TABLES = 1_000_000  # tables that fit the printed counts, of which each is held against the tests
 _CHUNK = 1 << 16  # of them at a time
@@ -96,6 +98,21 @@ def told_by_tests(codebook: Codebook, outputs: Sequence[Released]) -> tuple[list
             found.append(released(table, low.ravel().astype(np.float64), high.ravel().astype(np.float64)))
             left_out |= dict.fromkeys(each.tests, "the range that it leaves each count of its table is used")
     return found, left_out
+
+
+def programme_with_tests(
+    codebook: Codebook,
+    outputs: Sequence[Released],
+    n_records: int,
+    known: Mapping[str, NDArray[np.int64]] | None = None,
+    wanted: Sequence[str] = (),
+    rules: Sequence[Mask] = (),
+    crossed: bool = False,
+) -> Programme:
+    """The `programme` of some outputs and of what tests among them leave of counts; arguments as there."""
+    told, left_out = told_by_tests(codebook, outputs)
+    of = programme(codebook, [*outputs, *told], n_records, known, wanted, rules, crossed=crossed)
+    return replace(of, left_out={**of.left_out, **left_out})
 
 
 def _gives(test: HypothesisTest, released: Released, by: Sequence[str], tables: Counts) -> NDArray[np.bool_]:
