@@ -20,6 +20,7 @@ from outrisk.api.studies import studies_at, study_of_session
 from outrisk.assess.certain_people import certain_people, check_register
 from outrisk.assess.contributions.earlier import check_earlier
 from outrisk.assess.look.not_printed import tables_of
+from outrisk.assess.told_by_tests import programme_with_tests, told_by_tests
 from outrisk.codebook import Codebook
 from outrisk.config import Study, read_study
 from outrisk.errors import ConfigError
@@ -33,7 +34,6 @@ from outrisk.prove.cell_bounds import audit
 from outrisk.prove.certain_claims import CertainRecords, certain_records
 from outrisk.prove.few_people import FewPeople, few_people
 from outrisk.prove.programme import Programme, drawn
-from outrisk.prove.told_by_tests import programme_with_tests, told_by_tests
 from outrisk.prove.what_must_go import in_words, what_must_go
 from outrisk.risk.coding.bands import bands_of
 from outrisk.whole_files import whole

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from outrisk.assess.told_by_tests import programme_with_tests
 from outrisk.codebook import Codebook
 from outrisk.config import Study
 from outrisk.errors import ConfigError, ProveError, RiskError
@@ -21,7 +22,6 @@ from outrisk.prove.certain_claims import Claims, certain_values
 from outrisk.prove.programme import Programme
 from outrisk.prove.proofs import ProvingSet, smallest_proofs
 from outrisk.prove.settled import entries_left
-from outrisk.prove.told_by_tests import programme_with_tests
 from outrisk.records.schema import Certain, Proof
 from outrisk.risk.coding.bands import Bands, in_words
 from outrisk.risk.coding.classes import check_keys

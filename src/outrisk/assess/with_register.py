@@ -16,12 +16,12 @@ from threadpoolctl import threadpool_limits
 
 from outrisk.assess.folds import Fold
 from outrisk.assess.run import Job, groups_of
+from outrisk.assess.told_by_tests import programme_with_tests
 from outrisk.assess.verdict.decide import says
 from outrisk.codebook import Variable
 from outrisk.errors import ProveError
 from outrisk.evolve.problem import Problem
 from outrisk.prove.programme import Programme, drawn
-from outrisk.prove.told_by_tests import programme_with_tests
 from outrisk.reconstruct.best_guesses import Guesses, best_guesses
 from outrisk.records.schema import Guessed, LeftOut, Limit, Register, RegisterFold, Reliability
 from outrisk.risk.attribution.definitions import Floats

@@ -8,10 +8,10 @@ from outrisk.appetite import Appetite
 from outrisk.assess.look.finding import NOT_BOUNDED, Found, counted, named, plural
 from outrisk.assess.look.not_printed import tables_of
 from outrisk.assess.look.told import Told, complete
+from outrisk.assess.told_by_tests import MOST_TABLES, Tested, tested_tables
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output, release
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTest
-from outrisk.prove.told_by_tests import MOST_TABLES, Tested, tested_tables
 
 
 def given_back(

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 import outrisk
+from outrisk.assess.told_by_tests import Printed, programme_with_tests, tables_that_fit, told_by_tests
 from outrisk.codebook import Codebook, Variable
 from outrisk.microdata import Microdata
 from outrisk.outputs import REGISTRY, release
 from outrisk.prove.programme import programme
-from outrisk.prove.told_by_tests import Printed, programme_with_tests, tables_that_fit, told_by_tests
 from outrisk.reconstruct.best_guesses import best_guesses
 
 CODEBOOK = Codebook((Variable("area", "integer", (1, 2, 3)), Variable("ill", "integer", (0, 1))))
