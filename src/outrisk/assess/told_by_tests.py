@@ -21,10 +21,11 @@ from outrisk.problem.released import ROUNDING, Released, half_digit
 from outrisk.prove.programme import Programme, programme
 
 MOST_TABLES = 1_000_000  # tables that fit the printed counts, of which each is held against the tests
-_CHUNK = 1 << 16  # of them at a time
+_MOST_NUMBERS = 30_000_000  # their cells
+_CHUNK = 1_000_000  # cells that are held against a test at a time
 _MOST_CELLS = 400
 
-Counts = NDArray[np.int64]
+Counts = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +78,7 @@ def tested_tables(codebook: Codebook, released: Sequence[Released]) -> Iterator[
         if printed is None:
             continue
         found = tables_that_fit(printed)
-        tables = np.zeros((0, *printed.low.shape), dtype=np.int64) if found is None else found
+        tables = np.zeros((0, *printed.low.shape), dtype=np.int32) if found is None else found
         fits = np.ones(len(tables), dtype=np.bool_)
         for test, each in tests:
             fits[fits] = _gives(test, each, by, tables[fits])
@@ -120,10 +121,11 @@ def _gives(test: HypothesisTest, released: Released, by: Sequence[str], tables: 
     half = half_digit(test.decimals) * ROUNDING
     order = [0, *(1 + list(by).index(name) for name in test.variables)]
     found = np.zeros(len(tables), dtype=np.bool_)
-    for at in range(0, len(tables), _CHUNK):
-        numbers = test.of_counts(tables[at : at + _CHUNK].transpose(order).astype(np.float64))
+    some = max(1, _CHUNK // max(1, tables[:1].size))
+    for at in range(0, len(tables), some):
+        numbers = test.of_counts(tables[at : at + some].transpose(order).astype(np.float64))
         within = (numbers >= released.low - half) & (numbers <= released.high + half)
-        found[at : at + _CHUNK] = (within | np.isinf(released.low)).all(axis=1)
+        found[at : at + some] = (within | np.isinf(released.low)).all(axis=1)
     return found
 
 
@@ -176,7 +178,7 @@ def tables_that_fit(printed: Printed, most: int = MOST_TABLES) -> Counts | None:
     for at in places:
         np.add.at(rest_low, at, least)
         np.add.at(rest_high, at, greatest)
-    tables: Counts = np.zeros((1, 0), dtype=np.int64)
+    tables: Counts = np.zeros((1, 0), dtype=np.int32)
     sums = np.zeros((1, len(sums_low)))
     for cell in range(len(least)):
         of = [int(at[cell]) for at in places]
@@ -185,11 +187,11 @@ def tables_that_fit(printed: Printed, most: int = MOST_TABLES) -> Counts | None:
         fewest = np.maximum(least[cell], (sums_low[of] - sums[:, of] - rest_high[of]).max(axis=1, initial=-np.inf))
         largest = np.minimum(greatest[cell], (sums_high[of] - sums[:, of] - rest_low[of]).min(axis=1, initial=np.inf))
         width = np.maximum(largest - fewest + 1, 0).astype(np.int64)
-        if width.sum() > most:
+        if width.sum() > most or width.sum() * len(least) > _MOST_NUMBERS:
             return None
         row = np.repeat(np.arange(len(tables)), width)
         value = np.arange(len(row)) - np.repeat(np.cumsum(width) - width, width) + fewest[row]
-        tables = np.column_stack([tables[row], value.astype(np.int64)])
+        tables = np.column_stack([tables[row], value.astype(np.int32)])
         sums = sums[row]
         sums[:, of] += value[:, None]
     return tables.reshape(-1, *shape)
