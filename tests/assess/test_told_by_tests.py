@@ -117,3 +117,33 @@ def test_best_guesses_of_a_register_use_tests():
     scores = [np.log(each.chances[np.arange(len(data)), data.codes[:, 1]]).mean() for each in (plain, told)]
     assert scores[1] > scores[0] and told.missed < 0.5
     assert (told.chances[data.codes[:, 0] == 0, 0] > 0.95).all()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_truth_is_among_what_is_left_where_values_are_missing(seed):
+    """Counts of records with a value (n of a test, counts beside means) are not those of all."""
+    book = Codebook(
+        (
+            Variable("area", "integer", (1, 2), missing=True),
+            Variable("ill", "integer", (0, 1), missing=True),
+            Variable("pay", "numeric", (1.0, 2.0, 5.0), missing=True),
+        )
+    )
+    rng = np.random.default_rng(seed)
+    chances = ([0.45, 0.5, 0.05], [0.45, 0.5, 0.05], [0.3, 0.3, 0.3, 0.1])
+    n = int(rng.integers(12, 40))
+    data = Microdata(book, np.column_stack([rng.choice(len(p), n, p=p) for p in chances]).astype(np.uint16))
+    entries = [
+        ROUNDED | {"margins": bool(seed % 2), "protection": {"round_to": 3}},
+        CHI2 | {"decimals": 1},
+        {"kind": "frequencies", "by": ["area"], "where": "ill == 1"},
+    ]
+    if seed % 4 == 3:
+        entries.append({"kind": "magnitudes", "value": "pay", "by": ["area", "ill"], "statistics": ["count"]})
+    outputs = [
+        release(one, data) for e in entries for one in REGISTRY[e["kind"]](**e).build(book, entries.index(e) + 1)
+    ]
+    tables, _ = told_by_tests(book, outputs)
+    for told in tables:
+        true = told.output.refit(data)
+        assert (told.low <= true).all() and (true <= told.high).all()

@@ -15,6 +15,7 @@ from outrisk.outputs.base import Array, released
 from outrisk.outputs.smooth.compared import OF_MEANS
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTest
 from outrisk.outputs.tables.frequencies import Frequencies
+from outrisk.outputs.tables.magnitudes import Magnitudes
 from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.blocks import Mask
 from outrisk.problem.released import ROUNDING, Released, half_digit
@@ -59,7 +60,7 @@ class Tested:
     @property
     def name(self) -> str:
         """The outputs that say so."""
-        return " with ".join(dict.fromkeys([*self.printed.outputs, *self.tests]))
+        return " with ".join([*self.printed.outputs, *self.tests])
 
 
 def tested_tables(codebook: Codebook, released: Sequence[Released]) -> Iterator[Tested]:
@@ -136,7 +137,7 @@ def _printed(codebook: Codebook, by: Sequence[str], beside: Sequence[Released]) 
     if low.size > _MOST_CELLS:
         return None
     sums, outputs, whole = [], [], False
-    for one in beside:
+    for one in filter(_of_all_records, beside):
         for counts in one.output.counts(one.low, one.high):
             if not set(counts.by) <= set(by):
                 continue
@@ -152,6 +153,14 @@ def _printed(codebook: Codebook, by: Sequence[str], beside: Sequence[Released]) 
     if not np.isfinite(high).all():
         return None
     return Printed(low, high, tuple(sums), tuple(dict.fromkeys(outputs)), whole)
+
+
+def _of_all_records(released: Released) -> bool:
+    """Whether an output counts every record of its subset, those with a missing value too."""
+    of = released.output
+    if isinstance(of, Magnitudes):
+        return not of.weight and not of.codebook[of.value].missing
+    return isinstance(of, Frequencies) and not of.weight
 
 
 def _in_order(counts: RecordCounts, by: Sequence[str]) -> tuple[Array, Array]:

@@ -43,7 +43,7 @@ def _told(each: Tested, data: Microdata, appetite: Appetite, inside: bool) -> It
     if not printed.whole:
         few = (told.people > 0) & (told.people < appetite.safe_threshold)
         recovered, of_two = recovered & few, of_two & few
-    alone = len(set(printed.outputs) - set(each.tests)) == 1
+    alone = len(printed.outputs) == 1
     number, more = int(recovered.sum()), int(of_two.sum())
     if not number and not more:
         return
