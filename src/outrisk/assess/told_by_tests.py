@@ -25,6 +25,7 @@ MOST_TABLES = 1_000_000  # tables that fit the printed counts, of which each is 
 _MOST_NUMBERS = 30_000_000  # their cells
 _CHUNK = 1_000_000  # cells that are held against a test at a time
 _MOST_CELLS = 400
+_EXACT = 1e-8  # share of a number that its computation may be off by
 
 Counts = NDArray[np.int32]
 
@@ -119,7 +120,8 @@ def programme_with_tests(
 
 def _gives(test: HypothesisTest, released: Released, by: Sequence[str], tables: Counts) -> NDArray[np.bool_]:
     """Which of the tables (b, *shape), by the variables of `by`, give the printed numbers of a test."""
-    half = half_digit(test.decimals) * ROUNDING
+    size = np.where(np.isfinite(released.low), np.abs(released.low), 0.0)
+    half = np.maximum(half_digit(test.decimals) * ROUNDING, _EXACT * np.maximum(size, 1.0))
     order = [0, *(1 + list(by).index(name) for name in test.variables)]
     found = np.zeros(len(tables), dtype=np.bool_)
     some = max(1, _CHUNK // max(1, tables[:1].size))
