@@ -83,7 +83,9 @@ def test_tables_too_many_to_try_are_said():
     many = data_of(*(((i, a, s), 1_000) for i, a, s in product(range(2), range(3), range(3))))
     wide = {**ROUNDED, "by": ["area", "stage", "ill"], "protection": {"round_to": 50}}
     (finding,) = found([wide, {**CHI2, "by": ["area", "stage"]}], many)
-    assert finding.rule == "not bounded" and "More than 1,000,000 tables" in finding.what
+    assert (
+        finding.rule == "not bounded" and "Too many tables fit the printed counts of area x stage x ill" in finding.what
+    )
 
 
 def test_few_degrees_of_freedom():
@@ -100,3 +102,14 @@ def test_cells_of_one_of_two_numbers_are_said():
     (finding,) = found([margins, CHI2], data, inside=True)
     assert (finding.rule, finding.cells, finding.people, finding.places) == ("table not released", 0, 0, "")
     assert "0 cells of fewer than 10 records follow exactly, and 1 more is known to be one of two" in finding.what
+
+
+def test_cells_outside_the_subset_are_no_finding():
+    south = {"where": "area == 's'"}
+    data = data_of(((0, 0, 0), 41), ((0, 1, 0), 38), ((1, 1, 1), 23), ((0, 1, 1), 12), ((1, 1, 0), 9))
+    by_stage = {"kind": "test", "test": "chi-square", "variable": "ill", "by": ["stage"], "decimals": 1, **south}
+    table = {"kind": "frequencies", "by": ["area", "stage", "ill"], "protection": {"round_to": 5}, **south}
+    crossed = {**by_stage, "by": ["area", "stage"], "decimals": 6}
+    (finding,) = found([table, crossed], data, inside=True)
+    assert finding.cells and "area=n" not in finding.places and "area=w" not in finding.places
+    assert found([table, by_stage], data) == []  # another table

@@ -9,8 +9,9 @@ import pytest
 import outrisk
 from outrisk.assess.told_by_tests import Printed, programme_with_tests, tables_that_fit, told_by_tests
 from outrisk.codebook import Codebook, Variable
+from outrisk.errors import ProveError
 from outrisk.microdata import Microdata
-from outrisk.outputs import REGISTRY, release
+from outrisk.outputs import REGISTRY, release, released
 from outrisk.prove.programme import programme
 from outrisk.reconstruct.best_guesses import best_guesses
 
@@ -104,6 +105,33 @@ def test_claims_that_a_test_proves():
     assert both.left_out[NAME] == "the range that it leaves each count of its table is used"
     assert both.cells["recovered"].sum() > alone.cells["recovered"].sum()
     assert set(both.cells["table"]) == set(alone.cells["table"])
+
+
+def test_a_test_hides_no_cell_of_a_table_that_was_not_released():
+    data = people(4)
+    frame = pd.DataFrame({name: data.codes[:, at] + (name == "area") for at, name in enumerate(CODEBOOK.names)})
+    margins, test = outrisk.Univariate(["area", "ill"]), outrisk.Test("chi-square", "ill", "area")
+    asked = {"keys": ["area"], "target": "ill", "codebook": CODEBOOK}
+    alone, both = (outrisk.prove(frame, outputs, **asked).cells for outputs in ([margins], [margins, test]))
+    assert len(alone) and alone["cell"].tolist() == both["cell"].tolist()
+
+
+def test_a_test_that_no_table_gives_is_refused():
+    data, (table, chi2) = people(1), built(ROUNDED, CHI2)
+    wrong = released(chi2, np.array([500.0, len(data)]))
+    with pytest.raises(ProveError, match="no data set fits all the released numbers: what chi-square test of ill"):
+        told_by_tests(CODEBOOK, [release(table, data), wrong])
+
+
+def test_many_known_cells_cost_nothing():
+    low = np.full((20, 20), 7.0)
+    high = low.copy()
+    high[0, :8] += 2
+    sums = (((0,), low.sum(axis=1), high.sum(axis=1)),)
+    assert tables_that_fit(Printed(low, high, sums, (), True)).shape == (3**8, 20, 20)
+    assert (
+        tables_that_fit(Printed(low, low, (((0,), low.sum(axis=1) + 1, low.sum(axis=1) + 2),), (), True)).shape[0] == 0
+    )
 
 
 def test_best_guesses_of_a_register_use_tests():

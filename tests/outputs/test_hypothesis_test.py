@@ -184,3 +184,23 @@ def test_its_own_numbers_pass(output, seed):
     found = refit_of(output, random_records(CODEBOOK, seed))
     low, high = output.publish(found)
     assert released(output, low, high).low.tolist() == low.tolist()
+
+
+@each_test
+@pytest.mark.parametrize("cells", [0, 1, 3])
+def test_of_nobody_or_few_there_is_a_precision(output, cells):
+    (part,) = output.parts(np.zeros(len(output.statistics)))
+    totals = np.zeros(part.model.n_extra)
+    totals[:cells] = 1.0
+    precision = part.map.precision(totals, NO_INFORMATION)
+    assert np.isfinite(precision).all() and (np.diag(precision) > 0).all()
+    assert np.isfinite(part.map.jacobian(totals, NO_INFORMATION)).all()
+
+
+def test_what_is_too_large_is_refused():
+    wide = Codebook(
+        (Variable("pay", "numeric", tuple(map(float, range(3_000)))), Variable("area", "integer", tuple(range(600))))
+    )
+    for test in ("t", "kruskal-wallis"):
+        with pytest.raises(OutputError, match="3,000 values of 'pay' in 600 groups are too many for a test"):
+            HypothesisTest(wide, "x", test, "pay", ("area",))

@@ -243,7 +243,7 @@ def _with_cells(
 ) -> Proof:
     """A proof with what tables say of cells that they do not print."""
     small = study.file.appetite.safe_threshold
-    told, _ = told_by_tests(codebook, released)
+    told, _ = told_by_tests(codebook, released, printed=True)
     found = audit(codebook, [*released, *told], n, rules, study.file.target, small=small)
     own = {each.name for each in told}
     found = replace(found, tables=tuple(each for each in found.tables if each.table.output not in own))

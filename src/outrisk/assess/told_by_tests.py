@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.codebook import Codebook
-from outrisk.outputs.base import Array, released
+from outrisk.errors import ProveError
+from outrisk.outputs.base import Array, Subset, released
 from outrisk.outputs.smooth.compared import OF_MEANS
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTest
 from outrisk.outputs.tables.frequencies import Frequencies
@@ -76,10 +77,10 @@ def tested_tables(codebook: Codebook, released: Sequence[Released]) -> Iterator[
             groups.setdefault((frozenset(test.variables), test.where), []).append((test, each))
     for (_, where), tests in groups.items():
         by = tuple(tests[0][0].variables)
-        printed = _printed(codebook, by, [each for each in released if each.output.where == where])
+        printed = _printed(codebook, by, where, [each for each in released if each.output.where == where])
         if printed is None:
             continue
-        found = tables_that_fit(printed)
+        found = tables_that_fit(printed) if printed.low.size <= _MOST_CELLS else None
         tables = np.zeros((0, *printed.low.shape), dtype=np.int32) if found is None else found
         fits = np.ones(len(tables), dtype=np.bool_)
         for test, each in tests:
@@ -87,14 +88,22 @@ def tested_tables(codebook: Codebook, released: Sequence[Released]) -> Iterator[
         yield Tested(tuple(each.name for _, each in tests), by, where, printed, tables, tables[fits], found is None)
 
 
-def told_by_tests(codebook: Codebook, outputs: Sequence[Released]) -> tuple[list[Released], dict[str, str]]:
-    """What tests leave of the counts of their tables, as tables of their own, where that is less than is printed; and
-    by the name of each such test, what is left out of it.
+def told_by_tests(
+    codebook: Codebook, outputs: Sequence[Released], printed: bool = False
+) -> tuple[list[Released], dict[str, str]]:
+    """What tests leave of the counts of their tables, as tables of their own, where that is less than is printed (with
+    `printed`, of tables that are printed themselves); and by the name of each such test, what is left out of it.
+    ProveError where no table that fits the printed counts gives the numbers of the tests.
     """
     found, left_out = list[Released](), dict[str, str]()
     for each in tested_tables(codebook, outputs):
-        if not len(each.fitting):
+        if each.many or (printed and not each.printed.whole):
             continue
+        if not len(each.fitting):
+            said = "; ".join(each.printed.outputs)
+            raise ProveError(
+                f"no data set fits all the released numbers: what {'; '.join(each.tests)} and {said} print"
+            )
         low, high = each.fitting.min(axis=0), each.fitting.max(axis=0)
         if (low > each.tables.min(axis=0)).any() or (high < each.tables.max(axis=0)).any():
             table = Frequencies(codebook, each.name, each.by, each.where)
@@ -132,12 +141,11 @@ def _gives(test: HypothesisTest, released: Released, by: Sequence[str], tables: 
     return found
 
 
-def _printed(codebook: Codebook, by: Sequence[str], beside: Sequence[Released]) -> Printed | None:
-    """What outputs of the same records print of a table by some variables; None if nothing, or of one too large."""
+def _printed(codebook: Codebook, by: Sequence[str], where: str, beside: Sequence[Released]) -> Printed | None:
+    """What outputs of the same records print of a table by some variables; None where cells may hold any number."""
     shape = tuple(codebook[name].size for name in by)
     low, high = np.zeros(shape), np.full(shape, np.inf)
-    if low.size > _MOST_CELLS:
-        return None
+    high[~_in_subset(codebook, by, where)] = 0.0
     sums, outputs, whole = [], [], False
     for one in filter(_of_all_records, beside):
         for counts in one.output.counts(one.low, one.high):
@@ -155,6 +163,19 @@ def _printed(codebook: Codebook, by: Sequence[str], beside: Sequence[Released]) 
     if not np.isfinite(high).all():
         return None
     return Printed(low, high, tuple(sums), tuple(dict.fromkeys(outputs)), whole)
+
+
+def _in_subset(codebook: Codebook, by: Sequence[str], where: str) -> NDArray[np.bool_]:
+    """Which cells of a table by some variables can hold records of a subset, in its shape."""
+    found = np.ones(tuple(codebook[name].size for name in by), dtype=np.bool_)
+    for mask in Subset(codebook, where, "").masks():
+        names = [codebook.names[j] for j in mask.joint.variables]
+        include = mask.include.reshape([codebook[name].size for name in names])
+        include = include.any(axis=tuple(axis for axis, name in enumerate(names) if name not in by))
+        common = [name for name in names if name in by]
+        include = include.transpose([common.index(name) for name in by if name in common])
+        found &= np.expand_dims(include, [axis for axis, name in enumerate(by) if name not in common])
+    return found
 
 
 def _of_all_records(released: Released) -> bool:
@@ -185,13 +206,18 @@ def tables_that_fit(printed: Printed, most: int = MOST_TABLES) -> Counts | None:
         places.append(first + at)
         first += low.size
     least, greatest = np.ceil(printed.low.ravel()), np.floor(printed.high.ravel())
+    order = np.argsort(least < greatest, kind="stable")  # what is known first
+    known, open_ = np.split(order, [int((least >= greatest).sum())])
+    sums = np.zeros((1, len(sums_low)))
     rest_low, rest_high = np.zeros(len(sums_low)), np.zeros(len(sums_low))  # of the cells to come, in each sum
     for at in places:
-        np.add.at(rest_low, at, least)
-        np.add.at(rest_high, at, greatest)
-    tables: Counts = np.zeros((1, 0), dtype=np.int32)
-    sums = np.zeros((1, len(sums_low)))
-    for cell in range(len(least)):
+        np.add.at(sums[0], at[known], least[known])
+        np.add.at(rest_low, at[open_], least[open_])
+        np.add.at(rest_high, at[open_], greatest[open_])
+    fits = (least <= greatest).all() and (sums + rest_low <= sums_high).all() and (sums + rest_high >= sums_low).all()
+    tables: Counts = np.zeros((int(fits), 0), dtype=np.int32)
+    sums = sums[: len(tables)]
+    for cell in open_.tolist():
         of = [int(at[cell]) for at in places]
         rest_low[of] -= least[cell]
         rest_high[of] -= greatest[cell]
@@ -205,4 +231,6 @@ def tables_that_fit(printed: Printed, most: int = MOST_TABLES) -> Counts | None:
         tables = np.column_stack([tables[row], value.astype(np.int32)])
         sums = sums[row]
         sums[:, of] += value[:, None]
-    return tables.reshape(-1, *shape)
+    found = np.tile(least.astype(np.int32), (len(tables), 1))
+    found[:, open_] = tables
+    return found.reshape(-1, *shape)

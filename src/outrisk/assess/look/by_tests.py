@@ -8,7 +8,7 @@ from outrisk.appetite import Appetite
 from outrisk.assess.look.finding import NOT_BOUNDED, Found, counted, named, plural
 from outrisk.assess.look.not_printed import tables_of
 from outrisk.assess.look.told import Told, complete
-from outrisk.assess.told_by_tests import MOST_TABLES, Tested, tested_tables
+from outrisk.assess.told_by_tests import Tested, tested_tables
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output, release
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTest
@@ -26,9 +26,11 @@ def given_back(
     for each in tested_tables(data.codebook, [release(output, data) for output in (*tables_of(outputs), *tests)]):
         if len(each.fitting):
             yield from _told(each, data, appetite, inside)
-        elif each.many and each.printed.whole and (each.printed.low < each.printed.high).any():
-            what = f"More than {MOST_TABLES:,} tables fit the printed counts of {' x '.join(each.by)}; which of them "
-            yield Found(NOT_BOUNDED, False, named(list(each.tests)), 0, 0, f"{what}the test fits was not asked.")
+        elif each.many and (each.printed.low < each.printed.high).any():
+            what = (
+                f"Too many tables fit the printed counts of {' x '.join(each.by)} to ask which of them the test fits."
+            )
+            yield Found(NOT_BOUNDED, False, named(list(each.tests)), 0, 0, what)
 
 
 def _told(each: Tested, data: Microdata, appetite: Appetite, inside: bool) -> Iterator[Found]:

@@ -65,7 +65,7 @@ class Compared:
         """
         with np.errstate(all="ignore"):
             found = {name: float(value[0].real) for name, value in self._found(totals[None, :]).items()}
-            statistic, n, df = (found.get(name, 1.0) for name in ("statistic", "n", "df"))
+            statistic, df, n = found.get("statistic", 1.0), found.get("df", 1.0), max(found["n"], 1.0)
             spread = _spread(self.test, statistic, df)
             slope = _slope(self.test, found.get("z", statistic), df, found.get("df within", 1.0))
             by_name = {

@@ -57,7 +57,8 @@ _SYMBOL: Mapping[Test, str] = {
 }
 _OF_TWO: tuple[Test, ...] = ("t", "welch", "rank-sum")
 _DECIMALS = 3
-MAX_TOTALS = 4_000  # one for every value in every group
+MAX_TOTALS = 2_000  # one for every value in every group
+_MAX_ENTRIES = 16_000_000  # what each combination of the variables adds to each of them
 
 
 @dataclass(frozen=True)
@@ -94,11 +95,14 @@ class HypothesisTest(Common):
             )
         if self.continuity and self.test not in ("chi-square", "rank-sum"):
             raise OutputError(f"output '{self.name}': continuity: a test '{self.test}' has no such correction; omit it")
-        values = 3 if self.test in OF_MEANS else len(self.codebook[self.variable].values)
-        if values * self.n_groups > MAX_TOTALS:
+        values = len(self.codebook[self.variable].values)
+        totals = (3 if self.test in OF_MEANS else values) * self.n_groups
+        entries = totals * math.prod(self.codebook[name].size for name in self.variables)
+        if totals > MAX_TOTALS or entries > _MAX_ENTRIES:
             raise OutputError(
-                f"output '{self.name}': {values:,} values of '{self.variable}' in {self.n_groups:,} groups make "
-                f"{values * self.n_groups:,} totals; at most {MAX_TOTALS:,} are possible: band one of the variables"
+                f"output '{self.name}': {values:,} values of '{self.variable}' in {self.n_groups:,} groups are too many "
+                f"for a test '{self.test}' ({totals:,} totals, at most {MAX_TOTALS:,}; {entries:,} entries, at most "
+                f"{_MAX_ENTRIES:,}): band one of the variables"
             )
         _ = self.decimals, self._of_levels, self._masks
 
