@@ -83,9 +83,8 @@ def test_tables_too_many_to_try_are_said():
     many = data_of(*(((i, a, s), 1_000) for i, a, s in product(range(2), range(3), range(3))))
     wide = {**ROUNDED, "by": ["area", "stage", "ill"], "protection": {"round_to": 50}}
     (finding,) = found([wide, {**CHI2, "by": ["area", "stage"]}], many)
-    assert (
-        finding.rule == "not bounded" and "Too many tables fit the printed counts of area x stage x ill" in finding.what
-    )
+    assert finding.rule == "not bounded"
+    assert finding.what.startswith("Too many tables fit the printed counts of area x stage x ill")
 
 
 def test_few_degrees_of_freedom():
