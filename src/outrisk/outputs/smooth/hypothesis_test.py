@@ -100,9 +100,9 @@ class HypothesisTest(Common):
         entries = totals * math.prod(self.codebook[name].size for name in self.variables)
         if totals > MAX_TOTALS or entries > _MAX_ENTRIES:
             raise OutputError(
-                f"output '{self.name}': {values:,} values of '{self.variable}' in {self.n_groups:,} groups are too many "
-                f"for a test '{self.test}' ({totals:,} totals, at most {MAX_TOTALS:,}; {entries:,} entries, at most "
-                f"{_MAX_ENTRIES:,}): band one of the variables"
+                f"output '{self.name}': {values:,} values of '{self.variable}' in {self.n_groups:,} groups are too "
+                f"many for a test: {totals:,} totals, at most {MAX_TOTALS:,} are possible, and {entries:,} entries, at "
+                f"most {_MAX_ENTRIES:,}; band one of the variables"
             )
         _ = self.decimals, self._of_levels, self._masks
 
