@@ -171,7 +171,7 @@ def _in_subset(codebook: Codebook, by: Sequence[str], where: str) -> NDArray[np.
     for mask in Subset(codebook, where, "").masks():
         names = [codebook.names[j] for j in mask.joint.variables]
         include = mask.include.reshape([codebook[name].size for name in names])
-        include = include.any(axis=tuple(axis for axis, name in enumerate(names) if name not in by))
+        include = np.asarray(include.any(axis=tuple(axis for axis, name in enumerate(names) if name not in by)))
         common = [name for name in names if name in by]
         include = include.transpose([common.index(name) for name in by if name in common])
         found &= np.expand_dims(include, [axis for axis, name in enumerate(by) if name not in common])
