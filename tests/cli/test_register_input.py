@@ -90,6 +90,5 @@ def test_too_large_a_programme_is_told_with_a_way_out(tmp_path, capsys):
     table = {"kind": "frequencies", "by": ["age", "sex"]}
     path = write_study(tmp_path, {"outputs": [table, TABLE], "keys": ["area"], "key_sizes": [1]}, codebook=codebook)
     code, out, _ = outrisk(capsys, "prove", path)
-    assert code == 0 and "Not used: table age x sex (its variables make too many kinds of records)" in " ".join(
-        out.split()
-    )
+    said = "Not used, or not in full: table age x sex (its variables make too many kinds of records)"
+    assert code == 0 and said in " ".join(out.split())
