@@ -24,6 +24,20 @@ def random_records(codebook, seed, most=60):
     return Microdata(codebook, np.stack(columns, axis=1).astype(np.uint16))
 
 
+def even_records(codebook, seed, n):
+    """Records of independent values, each as likely, none of them missing."""
+    rng = np.random.default_rng(seed)
+    codes = np.stack([rng.integers(0, len(v.values), n) for v in codebook.variables], axis=1)
+    return Microdata(codebook, codes.astype(np.uint16))
+
+
+def slopes_of(part, totals, step):
+    """Derivatives (k, m) of a part's numbers: as it has them, and by differences; and the size of each number's."""
+    found = part.map.jacobian(totals, NO_INFORMATION)
+    expected = by_differences(lambda each: part.map.numbers(each, NO_INFORMATION), totals, step)
+    return found, expected, np.abs(expected).max(axis=1, keepdims=True)
+
+
 def refit_of(output, data):
     """The refit; other data are drawn where these leave no records."""
     try:

@@ -264,6 +264,13 @@ class Subset:
         """The rows of a decoded data frame that belong to the subset."""
         return frame[self._holds(frame)] if self.where else frame
 
+    def complete(self, data: Microdata, names: Sequence[str]) -> pd.DataFrame:
+        """These columns of its decoded records that lack no value of them; OutputError if there are none."""
+        frame = self.select(data.frame())[list(names)].dropna()
+        if frame.empty:
+            raise OutputError(f"output '{self.output}': no records to compute it on; see 'where' and missing values")
+        return frame
+
     def excludes(self, name: str, levels: Collection[str]) -> bool:
         """Whether no record of the subset can have one of these levels of a variable, in any data."""
         if not self.where:

@@ -95,9 +95,7 @@ class Correlations(Common):
 
     def refit(self, data: Microdata, start: Array | None = None) -> Array:
         """The numbers by pandas on the decoded records, shape (k,); NaN for what is not defined on them."""
-        frame = self._subset.select(data.frame())[list(self.variables)].dropna().astype(float)
-        if frame.empty:
-            raise OutputError(f"output '{self.name}': no records to compute it on; see 'where' and missing values")
+        frame = self._subset.complete(data, self.variables).astype(float)
         constant = (frame.nunique() == 1).to_numpy()  # pandas can make a correlation of rounding errors
         correlation = frame.corr().to_numpy(copy=True)
         correlation[constant, :] = correlation[:, constant] = np.nan

@@ -22,7 +22,6 @@ from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, Common, Entry, Subset, joint_for, support_frame
 from outrisk.outputs.smooth import derivatives as smooth
 from outrisk.outputs.smooth.recount import Effort, Recount
-from outrisk.problem.blocks import Model, Term
 from outrisk.problem.released import ModelPart
 
 Function = Callable[[pd.DataFrame], Sequence[float]]
@@ -115,14 +114,7 @@ class Custom(Common):
     def parts(self, values: Array) -> tuple[ModelPart, ...]:
         """Counts over the joint of the variables."""
         joint = joint_for(self.codebook, self.variables, self.name)
-        model = Model(
-            family="none",
-            coefficients=np.zeros((0, 0)),
-            place=joint,
-            response=np.zeros(joint.size),
-            extra=(Term(joint, np.arange(joint.size), np.eye(joint.size)),),
-            masks=self._subset.masks(),
-        )
+        model = smooth.sums_of(joint, np.eye(joint.size), self._subset.masks())
         cells = support_frame(self.codebook, joint)
         published = np.asarray(values, dtype=np.float64)
         recount = Recount(self.call, cells, published, self.decimals, fixed=not self.where, effort=self.spent)

@@ -12,7 +12,7 @@ from pydantic import Field
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.outputs.base import Array, joint_for
-from outrisk.problem.blocks import Mask
+from outrisk.problem.blocks import Joint, Mask, Model, Term
 
 Numbers = Callable[[NDArray[Any]], NDArray[Any]]  # totals (b, m), real or complex, -> published numbers (b, k)
 STEP = 1e-20  # imaginary step: no difference is taken, so it may be as small as this
@@ -58,6 +58,18 @@ def complete(codebook: Codebook, names: Sequence[str], output: str) -> tuple[Mas
         Mask(joint_for(codebook, [name], output), np.arange(codebook[name].size) < len(codebook[name].values))
         for name in names
         if codebook[name].missing
+    )
+
+
+def sums_of(joint: Joint, rows: Array, masks: tuple[Mask, ...]) -> Model:
+    """A model of nothing but totals: each record adds the row (joint.size, totals) of its level."""
+    return Model(
+        family="none",
+        coefficients=np.zeros((0, 0)),
+        place=joint,
+        response=np.zeros(joint.size),
+        extra=(Term(joint, np.arange(rows.shape[1]), rows),),
+        masks=masks,
     )
 
 

@@ -35,7 +35,7 @@ from outrisk.outputs.base import (
 from outrisk.outputs.smooth import derivatives as smooth
 from outrisk.outputs.smooth.compared import OF_MEANS, Compared, Test, p_value
 from outrisk.problem.analysis import RecordCounts
-from outrisk.problem.blocks import Mask, Model, Term
+from outrisk.problem.blocks import Mask
 from outrisk.problem.released import ROUNDING, ModelPart, half_digit
 
 Statistic = Literal["statistic", "z", "df", "df within", "p", "n", "difference", "standard error", "cramers v"]
@@ -150,9 +150,7 @@ class HypothesisTest(Common):
 
     def refit(self, data: Microdata, start: Array | None = None) -> Array:
         """The numbers by scipy on the decoded records, shape (k,); NaN for what is not defined on them."""
-        frame = self._subset.select(data.frame())[self.variables].dropna()
-        if frame.empty:
-            raise OutputError(f"output '{self.name}': no records to compute it on; see 'where' and missing values")
+        frame = self._subset.complete(data, self.variables)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")  # scipy warns of what is undefined, and gives NaN
             found = {"n": float(len(frame)), **self._by_scipy(frame)}
@@ -172,16 +170,13 @@ class HypothesisTest(Common):
             return _between_means(self.test, groups)
         alike = bool(np.ptp(values) == 0.0)
         if self.test == "kruskal-wallis":
-            found = stats.kruskal(*groups) if not alike else (np.nan, np.nan)
-            return {
-                "statistic": float(found[0]),
-                "p": float(found[1]),
-                "df": len(groups) - 1.0 if not alike else np.nan,
-            }
+            if alike:
+                return {}
+            found = stats.kruskal(*groups)
+            return {"statistic": float(found.statistic), "p": float(found.pvalue), "df": len(groups) - 1.0}
         found = stats.mannwhitneyu(*groups, use_continuity=self.continuity, method="asymptotic")
-        return {"statistic": float(found.statistic)} | (
-            {} if alike else {"p": float(found.pvalue), "z": self._z(groups)}
-        )
+        of_ranks = {} if alike else {"p": float(found.pvalue), "z": self._z(groups)}
+        return {"statistic": float(found.statistic), **of_ranks}
 
     def _z(self, groups: list[Array]) -> float:
         """The standardised rank sum; scipy's ranksums has neither ties nor a correction."""
@@ -216,15 +211,7 @@ class HypothesisTest(Common):
         else:
             rows = np.zeros((joint.size, len(self.codebook[self.variable].values) * self.n_groups))
             rows[known, level[known] * self.n_groups + place[known]] = 1.0
-        model = Model(
-            family="none",
-            coefficients=np.zeros((0, 0)),
-            place=joint,
-            response=np.zeros(joint.size),
-            extra=(Term(joint, np.arange(rows.shape[1]), rows),),
-            masks=self._masks,
-        )
-        return (ModelPart(model, compared, len(self.statistics)),)
+        return (ModelPart(smooth.sums_of(joint, rows, self._masks), compared, len(self.statistics)),)
 
     @cached_property
     def _compared(self) -> Compared:

@@ -20,7 +20,7 @@ from outrisk.outputs.base import Array, Common, Entry, Level, Names, Subset, joi
 from outrisk.outputs.smooth import derivatives as smooth
 from outrisk.outputs.smooth.curve_counts import counts_first, determined, told_apart
 from outrisk.outputs.smooth.kaplan_meier import Curves
-from outrisk.problem.blocks import Joint, Mask, Model, Term
+from outrisk.problem.blocks import Joint, Mask
 from outrisk.problem.released import ROUNDING, ModelPart, Released, half_digit
 
 Statistic = Literal["survival", "standard error", "at risk", "events", "log-rank"]
@@ -148,9 +148,7 @@ class Survival(Common):
 
     def refit(self, data: Microdata, start: Array | None = None) -> Array:
         """The numbers by statsmodels' SurvfuncRight and survdiff on the decoded records, shape (k,)."""
-        frame = self.subset.select(data.frame())[self.variables].dropna()
-        if frame.empty:
-            raise OutputError(f"output '{self.name}': no records to compute it on; see 'where' and missing values")
+        frame = self.subset.complete(data, self.variables)
         time = frame[self.time].to_numpy(dtype=float)
         status = np.asarray(frame[self.event] == self.happened, dtype=np.float64)
         member: NDArray[np.int_] = np.full(len(frame), -1)
@@ -180,14 +178,7 @@ class Survival(Common):
     def of_columns(self, columns: tuple[Statistic, ...], decimals: NDArray[np.int64]) -> ModelPart:
         """The part of some statistics of the curves, and of the test, which are printed to so many `decimals` (k,)."""
         joint, rows = self._rows
-        model = Model(
-            family="none",
-            coefficients=np.zeros((0, 0)),
-            place=joint,
-            response=np.zeros(joint.size),
-            extra=(Term(joint, np.arange(rows.shape[1]), rows),),
-            masks=self.masks,
-        )
+        model = smooth.sums_of(joint, rows, self.masks)
         test = "log-rank" in self.statistics
         return ModelPart(model, Curves(len(self.groups), self.support, self.at, columns, test, decimals), len(decimals))
 
