@@ -13,7 +13,7 @@ from outrisk.problem.blocks import Mask, Model, Tally, Term, Weight, joint_over
 from outrisk.problem.formulas import Formula
 from outrisk.problem.released import Bounds, ModelPart, Released, TallyPart
 
-FAMILIES = ("none", "ols", "logit", "probit", "poisson", "mnlogit")
+FAMILIES = ("none", "ols", "logit", "probit", "poisson", "mnlogit", "ologit", "oprobit", "negbin")
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +114,13 @@ def random_model(rng, sizes, family=None):
         none = np.zeros((0, 0))
         return Model("none", none, place, np.zeros(place.size), extra=extra, masks=masks, weight=weight)
     equations = int(rng.integers(1, 4)) if family == "mnlogit" else 1
-    outcomes = {"ols": 7, "poisson": 7, "mnlogit": equations + 1}.get(family, 2)
+    shape = np.zeros(0)
+    if family in ("ologit", "oprobit"):
+        shape = np.cumsum(rng.uniform(0.2, 1.5, int(rng.integers(2, 5)))) - 1.5
+    elif family == "negbin":
+        shape = rng.uniform(0.2, 2.0, 1)
+    counts = {"ols": 7, "poisson": 7, "negbin": 7, "mnlogit": equations + 1}
+    outcomes = counts.get(family, len(shape) + 1 if len(shape) else 2)
     k = int(rng.integers(1, 5))
     offset = some_joint(rng, sizes)
     return Model(
@@ -131,6 +137,7 @@ def random_model(rng, sizes, family=None):
         weight=weight,
         robust=(robust := bool(rng.random() < 0.5)),
         clusters=some_joint(rng, sizes, 1) if robust and rng.random() < 0.5 else None,
+        shape=shape,
     )
 
 

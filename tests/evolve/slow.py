@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.linalg import block_diag
+from scipy.special import erfc, loggamma
 from scipy.stats import norm
 
 from outrisk.problem.blocks import Model, Tally
@@ -35,10 +37,39 @@ def score_information_likelihood(family, eta, y):
     if family == "poisson":
         mean = math.exp(eta[0])
         return [y - mean], [[mean]], y * eta[0] - mean - math.lgamma(y + 1)
+    if family in ("ologit", "oprobit", "negbin"):
+        return _numerically(family, np.array(eta, dtype=complex), int(y))
     odds = np.exp(np.concatenate([[0.0], eta]))
     p = (odds / odds.sum())[1:]
     hit = np.array([float(y == e + 1) for e in range(len(p))])
     return list(hit - p), (np.diag(p) - np.outer(p, p)).tolist(), math.log((odds / odds.sum())[int(y)])
+
+
+def _log_likelihood(family, eta, y):
+    """That of an ordered response, or a negative binomial count, at the predictor and the shape: also complex ones."""
+    if family == "negbin":
+        size, mean = 1 / eta[1], np.exp(eta[0])
+        chance = size / (size + mean)
+        ways = loggamma(y + size) - loggamma(size) - loggamma(y + 1.0)
+        return ways + size * np.log(chance) + y * np.log(1 - chance)
+    below = {"ologit": lambda z: 1 / (1 + np.exp(-z)), "oprobit": lambda z: erfc(-z / np.sqrt(2)) / 2}[family]
+    ends = [0.0, *(below(end - eta[0]) for end in eta[1:]), 1.0]
+    return np.log(ends[y + 1] - ends[y])
+
+
+def _numerically(family, eta, y):
+    """The same by complex steps, and differences of these."""
+
+    def slopes(at):
+        step = 1e-30j * np.eye(len(at))
+        return np.array([_log_likelihood(family, at + each, y).imag / 1e-30 for each in step])
+
+    h = 1e-4
+    bends = [
+        (8 * (slopes(eta - step) - slopes(eta + step)) - (slopes(eta - 2 * step) - slopes(eta + 2 * step))) / (12 * h)
+        for step in h * np.eye(len(eta))
+    ]
+    return list(slopes(eta)), np.array(bends), _log_likelihood(family, eta, y).real
 
 
 def block_totals(block, codes):
@@ -83,17 +114,20 @@ def model_contribution(block: Model, row, y, weight=1.0):
             x[term.columns] += term.rows[level(term.joint, row)]
         offset = block.offset[1][level(block.offset[0], row)] if block.offset else 0.0
         residual, curvature, likelihood = score_information_likelihood(
-            block.family, list(block.coefficients @ x + offset), y
+            block.family, [*(block.coefficients @ x + offset), *block.shape], y
         )
-        parts.append(np.kron(residual, x))
+        # of the derivatives in all predictors (rows) the score in each parameter: x of an equation, 1 of a shape
+        designs = [*(x for _ in block.coefficients), *([1.0] for _ in block.shape)]
+        matrix = block_diag(*designs)
+        score = np.array(residual) @ matrix
+        parts.append(score)
         if block.information:
-            parts.append(np.kron(curvature, np.outer(x, x))[np.tril_indices(block.n_score)])
+            parts.append((matrix.T @ np.array(curvature) @ matrix)[np.tril_indices(block.n_score)])
         if block.clusters:
             mine = np.arange(block.clusters.size) == level(block.clusters, row)
-            parts.append(np.kron(mine, np.kron(residual, x)))
+            parts.append(np.kron(mine, score))
         elif block.robust:
-            score = weight * np.kron(residual, x)
-            parts.append(np.outer(score, score)[np.tril_indices(block.n_score)] / weight)
+            parts.append(weight * np.outer(score, score)[np.tril_indices(block.n_score)])
         if block.likelihood:
             parts.append([likelihood])
     extra = np.zeros(block.n_extra)

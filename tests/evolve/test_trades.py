@@ -138,11 +138,11 @@ def test_bends_are_the_change_of_the_information_with_the_coefficients():
             for k in range(model.n_score):
                 ends = []
                 for sign in (1, -1):
-                    b = model.coefficients.ravel().copy()
+                    b = model.parameters
                     b[k] += sign * step
-                    there = build_plan(
-                        codebook, [replace(model, coefficients=b.reshape(model.coefficients.shape))], [1]
-                    )
+                    coefficients, shape = np.split(b, [model.coefficients.size])
+                    moved = replace(model, coefficients=coefficients.reshape(model.coefficients.shape), shape=shape)
+                    there = build_plan(codebook, [moved], [1])
                     ends.append(information_of(there, there.blocks[0], codes)[rows, columns])
                 slope = (ends[0] - ends[1]) / (2 * step)
                 np.testing.assert_allclose(bends[:, k], slope, rtol=1e-4, atol=1e-4 * (1 + np.abs(slope).max()))

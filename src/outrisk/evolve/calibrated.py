@@ -256,7 +256,7 @@ class Pool:
         for number, ((part, _, which, _), seen) in enumerate(zip(self.problem.slices, self._seen, strict=True)):
             if not isinstance(part, ModelPart) or not isinstance(seen, ModelRecords) or part.estimates is None:
                 continue
-            half, b = self.problem.tolerance[which], part.model.coefficients.ravel()
+            half, b = self.problem.tolerance[which], part.model.parameters
             low, high = self.problem.low[which] - half, self.problem.high[which] + half
             says = part.estimates(*seen.summed(weights), low, high)
             values, least, most = (each[: len(b)] for each in (says.values, says.low, says.high))
@@ -436,9 +436,7 @@ class Pool:
         if says is not None and K:
             inverse = invert(information)
             influence = (seen.scores @ inverse).astype(precision, copy=False)
-            aside = np.nan_to_num(
-                says.coefficients.mean(axis=1) - part.model.coefficients.ravel(), posinf=0.0, neginf=0.0
-            )
+            aside = np.nan_to_num(says.coefficients.mean(axis=1) - part.model.parameters, posinf=0.0, neginf=0.0)
             own = half[:K] if self.pull is None or not free else self._half_of(part, which) / self.pull
             found.append((influence, -totals[:K] @ inverse, own, aside, np.zeros(K, np.bool_)))
             if not free:

@@ -177,7 +177,7 @@ def _moved(problem: Problem, coarse: list[_Coarse], moved: Array) -> Problem:
     for each, by in zip(coarse, moved, strict=True):
         part = problem.parts[each.part]
         assert isinstance(part, ModelPart)
-        found.setdefault(each.part, part.model.coefficients.ravel().copy())[each.at] = each.middle + by * each.half
+        found.setdefault(each.part, part.model.parameters)[each.at] = each.middle + by * each.half
     return _at(problem, found)
 
 

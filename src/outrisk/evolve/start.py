@@ -20,10 +20,13 @@ from outrisk.evolve.shaped import Shape, shapes
 from outrisk.evolve.ties import agreeing
 from outrisk.evolve.told_counts import Table, tables_of
 from outrisk.problem.blocks import Array, Model, joint_over, level_in
+from outrisk.problem.influence import derivatives
 from outrisk.problem.released import ModelPart
 
 Draw = Callable[[int, np.random.Generator], Codes]  # draws so many records
-_DRAWN = ("logit", "probit", "poisson", "mnlogit")  # families whose response can be drawn from coefficients alone
+_DRAWN = (  # families whose response can be drawn from coefficients alone
+    "logit", "probit", "poisson", "mnlogit", "ologit", "oprobit", "negbin",
+)  # fmt: skip
 _CHUNK = 1 << 16  # records, so that their chances need little memory
 _GOLDEN = (5.0**0.5 - 1.0) / 2.0  # steps of this size cover the unit interval evenly, however many they are
 _DRAWS = 20  # of a start again, at most, for all classes to have as many records as their quantiles can be of,
@@ -203,6 +206,12 @@ def _likelihoods(model: Model, eta: Array, y: Array) -> Array:
     if model.family == "poisson":
         eta = np.minimum(eta, _LARGEST)
         return np.asarray(np.exp(y * eta - np.exp(eta) - gammaln(y + 1.0)))
+    if len(model.shape):
+        found = np.empty((len(eta), len(y)))
+        for at, each in enumerate(y):
+            shape = np.broadcast_to(model.shape, (len(eta), len(model.shape)))
+            found[:, at] = np.exp(derivatives(model.family, np.full(len(eta), each), np.hstack([eta, shape]))[2])
+        return found
     if model.family == "mnlogit":
         return np.asarray(softmax(np.hstack([np.zeros((len(eta), 1)), eta]), axis=1)[:, y.astype(int)])
     mean = expit(eta) if model.family == "logit" else ndtr(eta)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -24,7 +24,7 @@ from outrisk.codebook import Codebook
 from outrisk.errors import EvolveError
 
 Array = NDArray[np.float64]
-Family = Literal["none", "ols", "logit", "probit", "poisson", "mnlogit", "cox"]
+Family = Literal["none", "ols", "logit", "probit", "poisson", "mnlogit", "cox", "ologit", "oprobit", "negbin"]
 MAX_JOINT = 4_000_000  # largest product of supports that one table of an output may span
 
 
@@ -128,8 +128,12 @@ class Model:
 
     - score (E k): residual_e x; for 'ols' the residual is y - eta, for the GLMs the derivative of the log-likelihood
       in eta. 'mnlogit' has y = 0 for the reference outcome and e + 1 for the outcome of equation e.
-    - information, if asked for (K (K + 1) / 2 with K = E k; lower triangle by rows): minus the second derivative of the
-      log-likelihood ('ols': x x').
+    - with `shape` (A,), of one equation, then the derivatives in these further parameters (A): each is like an equation
+      of its own whose design is a constant alone. 'ologit', 'oprobit': A thresholds, increasing; y = 0, ..., A is how
+      many of them lie below the latent response x'coefficients + error. 'negbin': the dispersion alpha, the variance
+      being mean + alpha mean^2.
+    - information, if asked for (K (K + 1) / 2 with K = E k + A; lower triangle by rows): minus the second derivative of
+      the log-likelihood ('ols': x x').
     - meat of robust standard errors, if asked for: sums of s s' over the records, s being the score of one (as the
       information); with `clusters` the scores of each (C K), as s is then the sum of a cluster's.
     - log-likelihood, if asked for (1); 'ols': the squared residual.
@@ -158,11 +162,17 @@ class Model:
     masks: tuple[Mask, ...] = ()
     weight: Weight | None = None
     clock: Clock | None = None
+    shape: Array = field(default_factory=lambda: np.zeros(0))
 
     @cached_property
     def n_score(self) -> int:
-        """Number of scores, one a coefficient: K = E k; none of a Cox model, whose scores are no sums over records."""
-        return 0 if self.clock else int(self.coefficients.size)
+        """Number of scores, one a parameter: K = E k + A; none of a Cox model: its scores are no sums over records."""
+        return 0 if self.clock else int(self.coefficients.size) + len(self.shape)
+
+    @property
+    def parameters(self) -> Array:
+        """The coefficients, one equation after the other, and the shape, (K,)."""
+        return np.concatenate([self.coefficients.ravel(), self.shape])
 
     @cached_property
     def n_information(self) -> int:
@@ -207,6 +217,11 @@ class Model:
 
 
 Block = Tally | Model
+
+
+def is_shape(family: str, shape: Array) -> bool:
+    """Whether there is such a shape (A,): thresholds increase, a dispersion is positive."""
+    return bool((shape > 0.0).all()) if family == "negbin" else bool((np.diff(shape) > 0.0).all())
 
 
 def joints(block: Block) -> list[Joint]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import expit, gammaln, log_ndtr, logsumexp
+from scipy.special import expit, gammaln, log_expit, log_ndtr, logsumexp
 
 from outrisk.problem.blocks import Array, Clock, Mask, Model, Tally, Weight, level_in
 
@@ -25,6 +25,7 @@ _PIVOT = 0.1  # share of its largest element that the largest on the diagonal of
 _COLUMNS = 3  # columns divided by, at most, as errors grow with each
 _NOTHING = 1e-150  # what a number depends on the information by, at most, where it is left out: its square underflows
 _CHUNK, _BATCH = 1_000, 20_000  # records that are looked at together; those of a Cox model
+_APART = 1e-6  # least distance of two thresholds, as the compiled loops have it
 _LARGEST, _LARGEST_HAZARD = 700.0, 50.0  # of an exponent; of a Cox model's, as the compiled loops have it
 
 
@@ -67,7 +68,8 @@ class ModelRecords:
     """Some records as a model sees them, at its published coefficients.
 
     rows (n, k): design. residual (n, E), curvature (n, E, E), likelihood (n,): first and minus second derivative of the
-    log-likelihood in the linear predictors, and the log-likelihood itself (ols: 1 and the squared residual). levels (n,
+    log-likelihood in the linear predictors, then in the shape, and the log-likelihood itself (ols: 1 and the squared
+    residual); E are the equations, and a further one, of a constant alone, for each parameter of the shape. levels (n,
     extra terms): at which row of each extra term a record is. weight (n,): 0 outside the model's subset. cluster (n,):
     of robust standard errors by clusters, else None.
     """
@@ -85,10 +87,23 @@ class ModelRecords:
     def _triangle(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         return np.tril_indices(self.model.n_score)
 
+    @cached_property
+    def _designs(self) -> list[Array]:
+        """The design rows (n, k) of each equation; of a shape's (n, 1)."""
+        one = np.ones((len(self.rows), 1), self.rows.dtype)
+        shape = len(self.model.shape)
+        return [self.rows] * (self.residual.shape[1] - shape) + [one] * shape
+
+    @cached_property
+    def _places(self) -> list[slice]:
+        """Where the scores of each equation stand among all."""
+        ends = np.cumsum([0, *(each.shape[1] for each in self._designs)]).tolist()
+        return [slice(*ends[e : e + 2]) for e in range(len(self._designs))]
+
     def totals(self, times: Array) -> Array:
         """Totals (m,) of the records, each taken so many times (n,), in the order of `Model`."""
         times = times * self.weight
-        found = [(self.rows.T @ (self.residual * times[:, None])).T.ravel()]
+        found = [x.T @ (each * times) for x, each in zip(self._designs, self.residual.T, strict=True)]
         if self.model.information:
             found.append(self.information(times)[self._triangle])
         if self.model.robust:
@@ -106,8 +121,10 @@ class ModelRecords:
 
     def _products(self, curvature: Array, times: Array) -> Array:
         """Sums (K, K) of x x' times a curvature (n, E, E), each record taken so many times (n,)."""
-        rows, e = self.rows, range(self.residual.shape[1])
-        return np.block([[rows.T @ (rows * (curvature[:, i, j] * times)[:, None]) for j in e] for i in e])
+        designs = list(enumerate(self._designs))
+        if not designs:
+            return np.zeros((0, 0))
+        return np.block([[x.T @ (z * (curvature[:, i, j] * times)[:, None]) for j, z in designs] for i, x in designs])
 
     @cached_property
     def _squared(self) -> Array:
@@ -122,13 +139,14 @@ class ModelRecords:
         members = sparse.csr_matrix(
             (times, (self.cluster, np.arange(len(times)))), (self.model.clusters.size, len(times))
         )
-        return np.hstack([members @ (self.rows * each[:, None]) for each in self.residual.T]).ravel()
+        designs = zip(self._designs, self.residual.T, strict=True)
+        return np.hstack([members @ (x * each[:, None]) for x, each in designs]).ravel()
 
     @property
     def scores(self) -> Array:
         """The score (n, K) of each record, times its weight, one equation after the other."""
-        found = self.residual[:, :, None] * self.rows[:, None, :] * self.weight[:, None, None]
-        return found.reshape(len(found), -1)
+        designs = zip(self._designs, self.residual.T, strict=True)
+        return np.hstack([x * (each * self.weight)[:, None] for x, each in designs])
 
     def summed(self, times: Array) -> tuple[Array, Array]:
         """Totals (m,) of the records, each taken so many times (n,), and the information that is not among these as
@@ -150,11 +168,11 @@ class ModelRecords:
         """What a record changes q numbers by, (n, q), where they change with the totals by `jacobian` (q, m). What is
         due to the information is good to some 1e-5 of the largest, unless `exact`: slower where records are many.
         """
-        K, k = self.model.n_score, self.rows.shape[1]
+        K = self.model.n_score
         found = np.zeros((len(self.rows), len(jacobian)), self.rows.dtype)
         all_digits, jacobian = jacobian, jacobian.astype(found.dtype)
-        for e in range(self.residual.shape[1]):
-            found += self.residual[:, e : e + 1] * (self.rows @ jacobian[:, e * k : (e + 1) * k].T)
+        for e, (x, place) in enumerate(zip(self._designs, self._places, strict=True)):
+            found += self.residual[:, e : e + 1] * (x @ jacobian[:, place].T)
         at = K + self.model.n_information
         add = self._add_products if exact else self._add_curved
         if self.model.information:
@@ -176,25 +194,27 @@ class ModelRecords:
     def _add_clustered(self, found: Array, jacobian: Array) -> None:
         """Add to `found` what comes by the scores of clusters."""
         assert self.cluster is not None and self.model.clusters is not None
-        slopes = jacobian.reshape(len(jacobian), self.model.clusters.size, self.residual.shape[1], self.rows.shape[1])
+        slopes = jacobian.reshape(len(jacobian), self.model.clusters.size, self.model.n_score)
         order = np.argsort(self.cluster, kind="stable")
         ends = np.searchsorted(self.cluster[order], np.arange(self.model.clusters.size + 1))
         for at, (begin, end) in enumerate(pairwise(ends.tolist())):
             here = order[begin:end]
-            for e, residual in enumerate(self.residual[here].T):
-                found[here] += residual[:, None] * (self.rows[here] @ slopes[:, at, e].T)
+            for e, (x, place) in enumerate(zip(self._designs, self._places, strict=True)):
+                found[here] += self.residual[here, e, None] * (x[here] @ slopes[:, at, place].T)
 
     def _add_products(self, found: Array, curvature: Array, jacobian: Array) -> None:
         """Add to `found` what comes by products x x' times a curvature (n, E, E), product by product."""
-        (low, row), (high, column) = (divmod(each, self.rows.shape[1]) for each in self._triangle)
+        equation = np.repeat(np.arange(len(self._designs)), [x.shape[1] for x in self._designs])
+        low, high = self._triangle
         for start in range(0, len(found), _CHUNK):
             here = slice(start, start + _CHUNK)
-            rows = self.rows[here]
-            found[here] += (curvature[here, low, high] * rows[:, row] * rows[:, column]) @ jacobian.T
+            rows = np.hstack([x[here] for x in self._designs])
+            curved = curvature[here, equation[low], equation[high]]
+            found[here] += (curved * rows[:, low] * rows[:, high]) @ jacobian.T
 
     def _add_curved(self, found: Array, curvature: Array, jacobian: Array) -> None:
         """Add to `found` what comes by the same: a quadratic form of each number, mostly of rank one or two."""
-        size, k = self.model.n_score, self.rows.shape[1]
+        size = self.model.n_score
         low, high = self._triangle
         some = np.flatnonzero(np.abs(jacobian).max(axis=1) > _NOTHING)
         if not len(some):
@@ -208,7 +228,7 @@ class ModelRecords:
         add[np.arange(len(vectors)), some[numbers]] = values
         for start in range(0, len(found), _CHUNK):
             here = slice(start, start + _CHUNK)
-            along = [self.rows[here] @ vectors[:, at : at + k].T for at in range(0, size, k)]  # of each equation
+            along = [x[here] @ vectors[:, at].T for x, at in zip(self._designs, self._places, strict=True)]
             for i, one in enumerate(along):
                 for j, other in enumerate(along):
                     found[here] += (curvature[here, i, j, None] * one * other) @ add
@@ -328,7 +348,9 @@ def records_of_model(model: Model, codes: Records) -> ModelRecords:
         cell = np.where(weight != 0.0, model.clock.cell[level_in(model.clock.joint, codes)], 0)
         return LeavingRecords(model, rows, *nothing, levels, weight, hazard, y, cell)
     cluster = level_in(model.clusters, codes) if model.clusters else None
-    return ModelRecords(model, rows, *_derivatives(model.family, y, eta), levels, weight, cluster=cluster)
+    shape = np.broadcast_to(model.shape, (len(eta), len(model.shape)))
+    found = derivatives(model.family, y, np.hstack([eta, shape]))
+    return ModelRecords(model, rows, *found, levels, weight, cluster=cluster)
 
 
 def _times(masks: tuple[Mask, ...], weight: Weight | None, codes: Records) -> Array:
@@ -339,8 +361,14 @@ def _times(masks: tuple[Mask, ...], weight: Weight | None, codes: Records) -> Ar
     return np.asarray(times)
 
 
-def _derivatives(family: str, y: Array, eta: Array) -> tuple[Array, Array, Array]:
-    """Residual (n, E), curvature (n, E, E) and log-likelihood (n,) at responses (n,) and linear predictors (n, E)."""
+def derivatives(family: str, y: Array, eta: Array) -> tuple[Array, Array, Array]:
+    """Residual (n, E), curvature (n, E, E) and log-likelihood (n,) at responses (n,) and predictors (n, E), those of a
+    shape among them (see `Model`): the log-likelihood of each record, its first and minus its second derivatives.
+    """
+    if family in ("ologit", "oprobit"):
+        return _ordered(family, y.astype(np.int64), eta)
+    if family == "negbin":
+        return _dispersed(y, np.minimum(eta[:, 0], _LARGEST), eta[:, 1])
     if family == "mnlogit":
         whole = np.hstack([np.zeros((len(eta), 1)), eta])
         logs = whole - logsumexp(whole, axis=1, keepdims=True)
@@ -368,3 +396,53 @@ def _derivatives(family: str, y: Array, eta: Array) -> tuple[Array, Array, Array
         residual, curvature = y - mean, mean
         value = y * eta - mean - gammaln(y + 1.0)
     return residual[:, None], curvature[:, None, None], value
+
+
+def _ordered(family: str, y: NDArray[np.int64], eta: Array) -> tuple[Array, Array, Array]:
+    """`derivatives` of an ordered logit or probit: thresholds follow the predictor."""
+    n, last, every = len(y), eta.shape[1] - 1, np.arange(len(y))
+    below, above = y > 0, y < last
+    ends = np.hstack([np.full((n, 1), -np.inf), eta[:, 1:], np.full((n, 1), np.inf)]) - eta[:, :1]
+    low = ends[every, y]
+    high = np.maximum(ends[every, y + 1], low + _APART)
+    with np.errstate(all="ignore"):
+        if family == "ologit":
+            near = np.where(below & above, 1.0 / np.expm1(high - low), 0.0)
+            of_low, of_high = -expit(low) - near, expit(-high) + near
+            both = -near * (1.0 + near)
+            low_low, high_high = expit(low) * expit(-low) - both, expit(high) * expit(-high) - both
+            value = log_expit(-low) + log_expit(high) + np.log1p(-np.exp(low - high))
+        else:
+            sign = np.where(low + high > 0.0, -1.0, 1.0)  # in the lower tail, where no digits are lost
+            logs = log_ndtr(np.stack([sign * low, sign * high])).T
+            value = logs.max(axis=1) + np.log(-np.expm1(logs.min(axis=1) - logs.max(axis=1)))
+            of_low, of_high = (np.exp(-(end**2) / 2.0 - value) / np.sqrt(2.0 * np.pi) for end in (low, high))
+            of_low = -of_low
+            low_low, high_high = of_low * (of_low + low), of_high * (of_high + high)
+            both = of_low * of_high
+        low_low, high_high = np.where(below, low_low, 0.0), np.where(above, high_high, 0.0)
+    residual, curvature = np.zeros((n, last + 1)), np.zeros((n, last + 1, last + 1))
+    residual[:, 0], curvature[:, 0, 0] = -of_low - of_high, low_low + high_high + 2.0 * both
+    for some, at, slope, bend in ((below, y, of_low, low_low), (above, y + 1, of_high, high_high)):
+        here, at = every[some], at[some]
+        residual[here, at], curvature[here, at, at] = slope[some], bend[some]
+        curvature[here, at, 0] = curvature[here, 0, at] = (-bend - both)[some]
+    here, at = every[below & above], y[below & above]
+    curvature[here, at + 1, at] = curvature[here, at, at + 1] = both[below & above]
+    return residual, curvature, value
+
+
+def _dispersed(y: Array, eta: Array, alpha: Array) -> tuple[Array, Array, Array]:
+    """`derivatives` of a negative binomial count: the dispersion follows the predictor (NB2 of Cameron and Trivedi)."""
+    mean = np.exp(eta)
+    more, logs, count = 1.0 + alpha * mean, np.log1p(alpha * mean), y + 1.0 / alpha
+    before = np.arange(int(y.max(initial=0.0)))  # sums over the counts less than y
+    steps = before / (1.0 + alpha[:1] * before) if len(alpha) else np.zeros(0)
+    sums = np.cumsum([np.zeros(len(before)), np.log1p(alpha[:1] * before), steps, steps**2], axis=1)
+    value, first, second = np.hstack([np.zeros((4, 1)), sums])[1:, y.astype(np.int64)]
+    residual = np.stack([(y - mean) / more, first + logs / alpha**2 - count * mean / more], axis=1)
+    curvature = np.empty((len(y), 2, 2))
+    curvature[:, 0, 0] = mean * (1.0 + alpha * y) / more**2
+    curvature[:, 0, 1] = curvature[:, 1, 0] = (y - mean) * mean / more**2
+    curvature[:, 1, 1] = second + 2.0 * logs / alpha**3 - 2.0 * mean / (alpha**2 * more) - count * (mean / more) ** 2
+    return residual, curvature, value - gammaln(y + 1.0) + y * eta - count * logs

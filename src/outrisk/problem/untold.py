@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logit
 
 from outrisk.problem.algebra import invert
-from outrisk.problem.blocks import Array
+from outrisk.problem.blocks import Array, is_shape
 from outrisk.problem.influence import Records, records_of_model
 from outrisk.problem.released import ModelPart
 
@@ -16,18 +17,31 @@ _STEPS, _LEAP, _NOTHING = 30, 2.0, 1e-6  # of Newton's method, at most; how far 
 
 def begun(part: ModelPart, low: Array, high: Array) -> tuple[ModelPart, NDArray[np.intp]]:
     """A part whose numbers lie between low and high (k,), with coefficients that were not published in the middle of
-    what their limits say, at 0 where nothing is said of them; and which are there.
+    what their limits say, where nothing is said of them at 0, or at a shape that there may be; and which are there.
     """
-    K, nowhere = part.model.coefficients.size, np.zeros(0, np.intp)
+    K, nowhere = len(part.model.parameters), np.zeros(0, np.intp)
     places = np.flatnonzero(~np.isfinite(low[:K]) & ~np.isfinite(high[:K]))
     if not len(places) or part.fitted is None or part.at is None:
         return part, nowhere
     says = part.fitted.told(low, high)
-    b = part.model.coefficients.ravel().copy()
+    b = part.model.parameters
     with np.errstate(invalid="ignore"):
         middle = says.coefficients[places].sum(axis=1) / 2.0
     b[places] = np.where(np.isfinite(middle), middle, 0.0)
-    return part.at(b), places[~np.isfinite(middle)]
+    places, first = places[~np.isfinite(middle)], part.model.coefficients.size
+    b[first:] = _shape(part.model.family, b[first:], np.isin(np.arange(first, K), places))
+    return part.at(b), places
+
+
+def _shape(family: str, shape: Array, untold: NDArray[np.bool_]) -> Array:
+    """A shape (A,) with those of its parameters that nothing tells where they may be."""
+    if not untold.any() or family == "negbin":
+        return np.where(untold, 1.0, shape)
+    at, told = np.arange(len(shape)), np.flatnonzero(~untold)
+    if not len(told):
+        return np.asarray(logit((at + 1.0) / (len(at) + 1.0)))
+    beyond = np.minimum(at - told[0], 0.0) + np.maximum(at - told[-1], 0.0)
+    return np.asarray(np.interp(at, told, shape[told]) + beyond)
 
 
 def told_by(part: ModelPart, low: Array, high: Array, codes: Records) -> ModelPart:
@@ -35,13 +49,17 @@ def told_by(part: ModelPart, low: Array, high: Array, codes: Records) -> ModelPa
     records (n, variables), given all others.
     """
     part, places = begun(part, low, high)
-    codes, b = codes[:: -(-len(codes) // _RECORDS)], part.model.coefficients.ravel().copy()
+    codes, b = codes[:: -(-len(codes) // _RECORDS)], part.model.parameters
     for _ in range(_STEPS if len(places) else 0):
         assert part.at is not None and part.fitted is not None
         score, information = part.fitted.score(*records_of_model(part.model, codes).summed(np.ones(len(codes))))
         step = invert(information[np.ix_(places, places)]) @ score[places]
         step = np.clip(np.nan_to_num(step), -_LEAP, _LEAP)
+        before, first = b.copy(), part.model.coefficients.size
         b[places] += step
+        while not is_shape(part.model.family, b[first:]) and np.abs(step).max() > _NOTHING:
+            step /= 2.0
+            b[places] = before[places] + step
         part = part.at(b)
         if np.abs(step).max() < _NOTHING:
             break

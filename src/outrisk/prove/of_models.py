@@ -20,6 +20,7 @@ from scipy.special import expit, gammaln, log_ndtr
 
 from outrisk.problem.blocks import Array, Family, Model, level_in
 from outrisk.problem.formulas import ModelSays
+from outrisk.problem.influence import derivatives
 from outrisk.problem.released import ModelPart
 from outrisk.prove.constraints import Rows, Seen, included, weights
 
@@ -53,12 +54,14 @@ class _Cases:
     @cached_property
     def centre(self) -> Array:
         """Coefficients in the middle of their box, (E, k)."""
-        return np.asarray(self.says.coefficients.mean(axis=1).reshape(self.model.coefficients.shape))
+        coefficients = self.says.coefficients[: self.model.coefficients.size]
+        return np.asarray(coefficients.mean(axis=1).reshape(self.model.coefficients.shape))
 
     @cached_property
     def half(self) -> Array:
         """Half the sides of the box, (E, k)."""
-        half = (self.says.coefficients[:, 1] - self.says.coefficients[:, 0]).reshape(self.centre.shape) / 2.0
+        coefficients = self.says.coefficients[: self.centre.size]
+        half = (coefficients[:, 1] - coefficients[:, 0]).reshape(self.centre.shape) / 2.0
         size = np.maximum(np.abs(self.x).max(axis=0, initial=0.0), 1e-12)
         return np.asarray(np.maximum(half, 0.0) * (1.0 + 1e-6) + _STOP / size)
 
@@ -112,6 +115,8 @@ def constrain_model(
     cases = _cases(model, says, seen)
     if not len(cases.at):
         return ""
+    if len(model.shape):
+        return _with_shape(rows, cases, n_records, origin, first)
     scores = _scores if cases.sizes is None else _known_scores
     scores(rows, cases, origin, first)
     n = _records(rows, cases, n_records, origin, first)
@@ -242,12 +247,68 @@ def _scores(rows: Rows, cases: _Cases, origin: str, first: int) -> None:
     least, most = _residual_ends(cases)
     E, k = cases.centre.shape
     for e in range(E):
-        one, other = (cases.weight * end[:, e] * cases.x.T for end in (least, most))  # (k, c)
-        numbers = first + e * k + np.arange(k)
-        low, high = np.minimum(one, other), np.maximum(one, other)
-        slack = _ARITHMETIC * (np.abs(high) @ _people(cases))
-        rows.add(cases.row(low), -np.inf, slack, origin, numbers)
-        rows.add(cases.row(high), -slack, np.inf, origin, numbers)
+        _score(rows, cases, (least[:, e], most[:, e]), cases.x, origin, first + e * k + np.arange(k))
+
+
+def _score(rows: Rows, cases: _Cases, ends: Ends, x: Array, origin: str, numbers: NDArray[np.int64]) -> None:
+    """The same of one equation: ends of its residuals (c,), and its design (c, k)."""
+    one, other = (cases.weight * end * x.T for end in ends)  # (k, c)
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    slack = _ARITHMETIC * (np.abs(high) @ _people(cases))
+    rows.add(cases.row(low), -np.inf, slack, origin, numbers)
+    rows.add(cases.row(high), -slack, np.inf, origin, numbers)
+
+
+def _with_shape(rows: Rows, cases: _Cases, n_records: int, origin: str, first: int) -> str:
+    """Scores of a model with a shape, and its number of records; what is left out. Of a residual there is an interval
+    by what it rises and falls with: the predictor, and the thresholds on either side as if they went their own ways,
+    or the dispersion.
+    """
+    model, says, k = cases.model, cases.says, cases.centre.size
+    eta, reach, shape = cases.eta[:, 0], cases.reach[:, 0], says.coefficients[k:]
+    _records(rows, cases, n_records, origin, first + len(shape))
+    numbers = first + np.arange(k + len(shape))
+    if model.family == "negbin":
+        if shape[0, 0] <= 0.0:
+            return "its dispersion may be 0 as it is printed"
+        corners = np.stack(
+            [
+                derivatives("negbin", cases.y, np.column_stack([eta + side * reach, np.full(len(eta), alpha)]))[0][:, 0]
+                for side in (-1.0, 1.0)
+                for alpha in shape[0]
+            ]
+        )
+        _score(rows, cases, (corners.min(axis=0), corners.max(axis=0)), cases.x, origin, numbers[:k])
+        left_out = ["the dispersion"]
+    else:
+        if (shape[:-1, 1] >= shape[1:, 0]).any():
+            return "two of its thresholds may be equal as they are printed"
+        # the outcome lies between two ends: of each how low and how high it may be
+        y, last = cases.y.astype(np.int64), len(shape)
+        lows, highs = (np.concatenate([[[-np.inf, -np.inf]], shape, [[np.inf, np.inf]]])[at] for at in (y, y + 1))
+        low, high = (end - np.stack([eta + reach, eta - reach], axis=1) for end in (lows, highs))
+
+        def slopes(low: Array, high: Array) -> tuple[Array, Array, Array]:
+            """Derivatives in the predictor, the lower and the upper end (c,) of each, at these ends."""
+            ends = np.stack([np.where(y > 0, low, -1e3), np.where(y < last, high, 1e3)], axis=1)
+            found = derivatives(model.family, np.ones(len(y)), np.column_stack([np.zeros(len(y)), ends]))[0]
+            return found[:, 0], found[:, 1], found[:, 2]
+
+        rises = slopes(low[:, 0], high[:, 0])[0], slopes(low[:, 1], high[:, 1])[0]
+        near, far = slopes(low[:, 1], high[:, 0]), slopes(low[:, 0], high[:, 1])
+        _score(rows, cases, rises, cases.x, origin, numbers[:k])
+        for j in range(last):
+            above, below = y == j + 1, y == j
+            least, most = (
+                np.where(above, of_low[1], 0.0) + np.where(below, of_high[2], 0.0)
+                for of_low, of_high in ((near, far), (far, near))
+            )
+            _score(rows, cases, (least, most), np.ones((len(y), 1)), origin, numbers[k + j : k + j + 1])
+        left_out = []
+    says_errors = np.isfinite(says.standard_errors).any()
+    left_out += ["standard errors"] if says_errors or model.robust else []
+    left_out += ["the log-likelihood"] if np.isfinite([*says.log_likelihood, *says.pseudo_r2]).any() else []
+    return f"coefficients are used, {' and '.join(left_out)} are not" if left_out else ""
 
 
 def _people(cases: _Cases) -> Array:

@@ -7,13 +7,14 @@ From a block's address: kind, first total, number of totals, address of the join
 of the masks (each: address of its joint, offset in `flags`), variable of the weight (-1: none) and offset of the
 weights in `floats`. Then for a TALLY: offset in `cells` (-1: the level is the cell), offset of the values in `floats`
 (-1: all are 1), and its shape: BARE count (no cells, values, masks or weight), MAPPED (no masks or weight) or GENERAL.
-For a MODEL: family, number of equations, number of columns, number and address of its terms, number and address of its
-extra terms, position among its totals of the information (-1: none), of the log-likelihood (-1: none) and of the extra
-columns, offset of the response in `floats`, offset of its form (see problem.py), number of published numbers, offset of
-its residuals, whether its score is summed by levels (see sums.py), address of a joint over all its variables (-1: too
-large a one), offset of its profiles (see linear_map.py), address of its clock: of a Cox model address of its joint,
-offset in `floats` of the cell at each level, number of cells, and whether events have moments of their own; position of
-the meat among its totals (-1: none) and address of the joint of its clusters (-1: each record is one).
+For a MODEL: family, number of equations (a shape's too), number of columns, number and address of its terms, number and
+address of its extra terms, position among its totals of the information (-1: none), of the log-likelihood (-1: none)
+and of the extra columns, offset of the response in `floats`, offset of its form (see problem.py), number of published
+numbers, offset of its residuals, whether its score is summed by levels (see sums.py), address of a joint over all its
+variables (-1: too large a one), offset of its profiles (see linear_map.py), address of its clock: of a Cox model
+address of its joint, offset in `floats` of the cell at each level, number of cells, and whether events have moments of
+their own; position of the meat among its totals (-1: none) and address of the joint of its clusters (-1: each record is
+one).
 
 A term: address of its joint, offset in `floats` of its part of the linear predictor (equation after equation), first
 design entry, entries a level, first bin (see sums.py), number of levels. Every level of a term has the same number of
@@ -40,7 +41,10 @@ FAMILY, EQUATIONS, COLUMNS, TERMS, TERM_AT, EXTRAS, EXTRA_AT = range(HEADER, HEA
 INFORMATION, LIKELIHOOD, EXTRA, RESPONSE, FORM, NUMBERS, RESIDUAL, BINNED = range(HEADER + 7, HEADER + 15)
 WHOLE, PROFILE, CLOCK, MEAT, CLUSTERS = range(HEADER + 15, HEADER + 20)
 TERM = 6  # integers a term
-FAMILIES = {"none": 0, "ols": 1, "logit": 2, "probit": 3, "poisson": 4, "mnlogit": 5, "cox": 6}
+FAMILIES = {  # those with a shape last
+    "none": 0, "ols": 1, "logit": 2, "probit": 3, "poisson": 4, "mnlogit": 5, "cox": 6, "ologit": 7, "oprobit": 8,
+    "negbin": 9,
+}  # fmt: skip
 
 
 class Plan(NamedTuple):

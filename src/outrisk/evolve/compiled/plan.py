@@ -205,13 +205,16 @@ class _Flat:
         return [cell, value, shape]
 
     def _model(self, block: Model, n_numbers: int) -> list[int]:
-        equations, columns = block.coefficients.shape
-        before = self.n_bins
-        terms = [self._term(term, block.coefficients) for term in merge_terms(block.terms, self.sizes)]
+        columns = block.coefficients.shape[1]
+        coefficients = np.vstack([block.coefficients, np.zeros((len(block.shape), columns))])
+        equations, before = len(coefficients), self.n_bins
+        terms = [self._term(term, coefficients) for term in merge_terms(block.terms, self.sizes)]
+        terms += [self._constant([*np.zeros(len(block.coefficients)), *block.shape])] if len(block.shape) else []
         design = sum(term[3] for term in terms)
         if block.offset:
             joint, values = block.offset
-            eta = self._floats(np.repeat(values, equations))
+            of_shape = [0.0] * len(block.shape)
+            eta = self._floats(np.array([[value] * len(block.coefficients) + of_shape for value in values]).ravel())
             terms.append([self._joint(joint), eta, 0, 0, self._bins(joint), joint.size])
         binned = equations == 1 and block.size == block.n_score and self.n_bins - before <= BINS
         if not binned:
@@ -274,6 +277,11 @@ class _Flat:
         self.vals.append(np.take_along_axis(term.rows, order, axis=1).ravel())
         self.n_design += order.size
         return [joint, eta, at, width, self._bins(term.joint), term.joint.size]
+
+    def _constant(self, eta: list[float]) -> list[int]:
+        """A term of no columns that adds the same to the predictors of all records."""
+        joint = Joint((), (), 1)
+        return [self._joint(joint), self._floats(np.array(eta)), 0, 0, self._bins(joint), 1]
 
     def _bins(self, joint: Joint) -> int:
         at = self.n_bins

@@ -43,12 +43,13 @@ inline = inner(error_model="numpy", forceinline=True)  # a call for each record 
 # A plain False or 1 as an argument is a type of its own, for which a function is compiled again.
 NO, ONE = np.bool_(False), np.int64(1)
 
-NONE, OLS, LOGIT, PROBIT, POISSON, COX = (
-    FAMILIES[name] for name in ("none", "ols", "logit", "probit", "poisson", "cox")
+NONE, OLS, LOGIT, PROBIT, POISSON, COX, OLOGIT, OPROBIT, NEGBIN = (
+    FAMILIES[name] for name in ("none", "ols", "logit", "probit", "poisson", "cox", "ologit", "oprobit", "negbin")
 )
 SPREAD = np.uint64(0x9E3779B97F4A7C15)  # an odd multiplier that carries every bit to the highest ones
 _FAR = -30.0  # a normal tail beyond this is taken by its asymptote
 _LARGEST = 50.0  # of the exponent of a Poisson mean, or of a hazard
+_APART, _LEAST = 1e-6, 1e-290  # least distance of two thresholds, least chance of an outcome between them
 _SQRT2, _LOG_SQRT_2PI = math.sqrt(2.0), 0.5 * math.log(2.0 * math.pi)
 
 
@@ -146,6 +147,83 @@ def _normal(x):
     return math.exp(density) / below, math.log(below)
 
 
+@jit
+def _ordered(family, y, eta, residual, curvature, equations):
+    """The same as `derivatives` of an ordered logit or probit: the outcome y is that of a latent variable between the
+    thresholds eta[y] and eta[y + 1], less the predictor eta[0]; thresholds are numbered from 1.
+    """
+    for e in range(equations):
+        residual[e] = 0.0
+        for f in range(e + 1):
+            curvature[e, f] = 0.0
+    at = int(y)
+    below, above = at > 0, at < equations - 1
+    low = eta[at] - eta[0] if below else 0.0
+    high = eta[at + 1] - eta[0] if above else 0.0
+    if below and above:
+        high = max(high, low + _APART)
+    of_low = of_high = low_low = high_high = both = value = 0.0  # derivatives in the two ends
+    if family == OLOGIT:
+        if below:
+            share = 1.0 / (1.0 + math.exp(-low))
+            of_low, low_low = -share, share * (1.0 - share)
+            value -= max(low, 0.0) + math.log1p(math.exp(-abs(low)))
+        if above:
+            share = 1.0 / (1.0 + math.exp(-high))
+            of_high, high_high = 1.0 - share, share * (1.0 - share)
+            value -= max(-high, 0.0) + math.log1p(math.exp(-abs(high)))
+        if below and above:
+            near = 1.0 / math.expm1(high - low)
+            value += math.log(-math.expm1(low - high))
+            both = -near * (1.0 + near)
+            of_low, of_high = of_low - near, of_high + near
+            low_low, high_high = low_low - both, high_high - both
+    elif below and above:
+        sign = -1.0 if low + high > 0.0 else 1.0  # in the lower tail, where no digits are lost
+        chance = 0.5 * abs(math.erfc(-sign * high / _SQRT2) - math.erfc(-sign * low / _SQRT2))
+        chance, value = max(chance, _LEAST), math.log(max(chance, _LEAST))
+        of_low = -math.exp(-0.5 * low * low - _LOG_SQRT_2PI) / chance
+        of_high = math.exp(-0.5 * high * high - _LOG_SQRT_2PI) / chance
+        low_low, high_high, both = of_low * (of_low + low), of_high * (of_high + high), of_low * of_high
+    elif above:
+        of_high, value = _normal(high)
+        high_high = of_high * (of_high + high)
+    else:
+        hazard, value = _normal(-low)
+        of_low, low_low = -hazard, hazard * (hazard - low)
+    residual[0] = -of_low - of_high
+    curvature[0, 0] = low_low + high_high + 2.0 * both
+    if below:
+        residual[at], curvature[at, at], curvature[at, 0] = of_low, low_low, -low_low - both
+    if above:
+        residual[at + 1], curvature[at + 1, at + 1], curvature[at + 1, 0] = of_high, high_high, -high_high - both
+    if below and above:
+        curvature[at + 1, at] = both
+    return value
+
+
+@jit
+def _dispersed(y, eta, residual, curvature):
+    """The same as `derivatives` of a negative binomial count with the mean exp(eta[0]) and the dispersion eta[1]."""
+    mean, alpha = math.exp(min(eta[0], _LARGEST)), eta[1]
+    more = 1.0 + alpha * mean
+    value = first = second = 0.0
+    for i in range(int(y)):
+        step = i / (1.0 + alpha * i)
+        value += math.log1p(alpha * i)
+        first += step
+        second += step * step
+    logs = math.log1p(alpha * mean)
+    residual[0] = (y - mean) / more
+    residual[1] = first + logs / alpha**2 - (y + 1.0 / alpha) * mean / more
+    curvature[0, 0] = mean * (1.0 + alpha * y) / more**2
+    curvature[1, 0] = (y - mean) * mean / more**2
+    curvature[1, 1] = (
+        second + 2.0 * logs / alpha**3 - 2.0 * mean / (alpha**2 * more) - (y + 1.0 / alpha) * (mean / more) ** 2
+    )
+    return value - math.lgamma(y + 1.0) + y * eta[0] - (y + 1.0 / alpha) * logs
+
+
 @inline
 def derivatives(family, y, eta, residual, curvature, equations, likelihood):
     """Derivatives of a record's log-likelihood in eta: first into residual[e], minus the second into curvature[e, f];
@@ -174,6 +252,10 @@ def derivatives(family, y, eta, residual, curvature, equations, likelihood):
         residual[0] = y - mean
         curvature[0, 0] = mean
         return y * eta[0] - mean - math.lgamma(y + 1.0)
+    if family == NEGBIN:
+        return _dispersed(y, eta, residual, curvature)
+    if family >= OLOGIT:
+        return _ordered(family, y, eta, residual, curvature, equations)
     most = 0.0
     for e in range(equations):
         most = max(most, eta[e])
@@ -194,7 +276,9 @@ def derivatives(family, y, eta, residual, curvature, equations, likelihood):
 
 @inline
 def design_of(code, floats, design_cols, design_vals, b, codes, i, eta, x_cols, x_vals):
-    """Design row of record i in MODEL b as (columns, values), and its linear predictors; returns the row's length."""
+    """Design row of record i in MODEL b as (columns, values), and its linear predictors; returns the row's length.
+    After it stands a constant, the row of the equations of a shape (see `row_of`).
+    """
     equations = code[b + EQUATIONS]
     for e in range(equations):
         eta[e] = 0.0
@@ -209,7 +293,18 @@ def design_of(code, floats, design_cols, design_vals, b, codes, i, eta, x_cols, 
             x_cols[filled] = design_cols[entry + f]
             x_vals[filled] = design_vals[entry + f]
             filled += 1
+    x_cols[filled], x_vals[filled] = 0, 1.0
     return filled
+
+
+@inline
+def row_of(e, k, length, shaped):
+    """Where the design row of equation e begins and ends, and which score is that of its first column: that of all k
+    columns, or of the constant alone after it where all equations but the first are of a shape.
+    """
+    if shaped and e > 0:
+        return length, length + 1, k + e - 1
+    return 0, length, e * k
 
 
 @inline
@@ -284,17 +379,19 @@ def leaving_of(
 
 
 @jit
-def products_of(first, equations, k, length, share, curvature, x_cols, x_vals, cols, vals, filled):
+def products_of(first, equations, shaped, k, length, share, curvature, x_cols, x_vals, cols, vals, filled):
     """`share` times x x' of a design row with k columns, and times the curvature of each two equations, to totals from
     `first` on (see entries_of).
     """
     for e in range(equations):
+        begin, end, own = row_of(e, k, length, shaped)
         for f in range(e + 1):
-            for a in range(length):
-                row = e * k + x_cols[a]
+            start, stop, other = row_of(f, k, length, shaped)
+            for a in range(begin, end):
+                row = own + x_cols[a]
                 product = share * curvature[e, f] * x_vals[a]
-                for c in range(a + 1 if e == f else length):
-                    column = f * k + x_cols[c]
+                for c in range(start, a + 1 if e == f else stop):
+                    column = other + x_cols[c]
                     high = max(row, column)
                     cols[filled] = first + high * (high + 1) // 2 + min(row, column)
                     vals[filled] = product * x_vals[c]
@@ -303,11 +400,12 @@ def products_of(first, equations, k, length, share, curvature, x_cols, x_vals, c
 
 
 @jit
-def scores_of(first, equations, k, length, share, residual, x_cols, x_vals, cols, vals, filled):
+def scores_of(first, equations, shaped, k, length, share, residual, x_cols, x_vals, cols, vals, filled):
     """The score of a record, times `share`, to totals from `first` on (see entries_of)."""
     for e in range(equations):
-        for a in range(length):
-            cols[filled] = first + e * k + x_cols[a]
+        begin, end, own = row_of(e, k, length, shaped)
+        for a in range(begin, end):
+            cols[filled] = first + own + x_cols[a]
             vals[filled] = share * residual[e] * x_vals[a]
             filled += 1
     return filled
@@ -329,24 +427,28 @@ def entries_of(
             code, floats, design_cols, design_vals, b, codes, i, share, eta, x_cols, x_vals, cols, vals, filled,
         )
     elif code[b + FAMILY] != NONE:
-        equations, k = code[b + EQUATIONS], code[b + COLUMNS]
+        equations, k, shaped = code[b + EQUATIONS], code[b + COLUMNS], code[b + FAMILY] >= OLOGIT
         length = design_of(code, floats, design_cols, design_vals, b, codes, i, eta, x_cols, x_vals)
         y = floats[code[b + RESPONSE] + level_of(code, code[b + PLACE], codes, i)]
         value = derivatives(code[b + FAMILY], y, eta, residual, curvature, equations, code[b + LIKELIHOOD] >= 0)
-        filled = scores_of(np.int64(0), equations, k, length, share, residual, x_cols, x_vals, cols, vals, filled)
+        filled = scores_of(
+            np.int64(0), equations, shaped, k, length, share, residual, x_cols, x_vals, cols, vals, filled,
+        )
         if code[b + INFORMATION] >= 0:
             filled = products_of(
-                code[b + INFORMATION], equations, k, length, share, curvature, x_cols, x_vals, cols, vals, filled,
+                code[b + INFORMATION], equations, shaped, k, length, share, curvature, x_cols, x_vals, cols, vals,
+                filled,
             )
         if code[b + CLUSTERS] >= 0:
-            first = code[b + MEAT] + equations * k * level_of(code, code[b + CLUSTERS], codes, i)
-            filled = scores_of(first, equations, k, length, share, residual, x_cols, x_vals, cols, vals, filled)
+            scores = k + equations - 1 if shaped else equations * k
+            first = code[b + MEAT] + scores * level_of(code, code[b + CLUSTERS], codes, i)
+            filled = scores_of(first, equations, shaped, k, length, share, residual, x_cols, x_vals, cols, vals, filled)
         elif code[b + MEAT] >= 0:
             for e in range(equations):
                 for f in range(e + 1):
                     curvature[e, f] = abs(share) * residual[e] * residual[f]
             filled = products_of(
-                code[b + MEAT], equations, k, length, share, curvature, x_cols, x_vals, cols, vals, filled,
+                code[b + MEAT], equations, shaped, k, length, share, curvature, x_cols, x_vals, cols, vals, filled,
             )
         if code[b + LIKELIHOOD] >= 0:
             cols[filled] = code[b + LIKELIHOOD]

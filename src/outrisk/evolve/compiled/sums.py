@@ -35,7 +35,19 @@ from outrisk.evolve.compiled.layout import (
     Codes,
     Plan,
 )
-from outrisk.evolve.compiled.record import NO, ONE, derivatives, design_of, entries_of, entry, jit, level_of, share_of
+from outrisk.evolve.compiled.record import (
+    NO,
+    OLOGIT,
+    ONE,
+    derivatives,
+    design_of,
+    entries_of,
+    entry,
+    jit,
+    level_of,
+    row_of,
+    share_of,
+)
 
 BATCH = 256  # records: what is kept of them stays in the nearest cache
 NUDGE = 1e-4  # of a linear predictor, to see how the curvature changes with it
@@ -261,9 +273,10 @@ def information_by_pairs(plan, b, codes, starts):
 def information_by_records(plan, b, codes):
     """The same record by record, where there are several equations or too many levels."""
     code, floats, flags, design_cols, design_vals = plan.code, plan.floats, plan.flags, plan.cols, plan.vals
-    equations, k = code[b + EQUATIONS], code[b + COLUMNS]
+    equations, k, shaped = code[b + EQUATIONS], code[b + COLUMNS], code[b + FAMILY] >= OLOGIT
     eta, residual, curvature, x_cols, x_vals = work_of(plan)
-    information = np.zeros((equations * k, equations * k))
+    size = k + equations - 1 if shaped else equations * k
+    information = np.zeros((size, size))
     for i in range(len(codes)):
         share = share_of(code, floats, flags, b, codes, i)
         if share == 0.0:
@@ -272,17 +285,37 @@ def information_by_records(plan, b, codes):
         y = floats[code[b + RESPONSE] + level_of(code, code[b + PLACE], codes, i)]
         derivatives(code[b + FAMILY], y, eta, residual, curvature, equations, NO)
         for e in range(equations):
+            begin, end, own = row_of(e, k, length, shaped)
             for f in range(e + 1):
-                for a in range(length):
+                start, stop, other = row_of(f, k, length, shaped)
+                for a in range(begin, end):
                     product = share * curvature[e, f] * x_vals[a]
-                    for c in range(length):
-                        information[e * k + x_cols[a], f * k + x_cols[c]] += product * x_vals[c]
-    for e in range(equations):
-        for f in range(e):
-            for a in range(k):
-                for c in range(k):
-                    information[f * k + c, e * k + a] = information[e * k + a, f * k + c]
+                    for c in range(start, stop):
+                        information[own + x_cols[a], other + x_cols[c]] += product * x_vals[c]
+    for a in range(size):
+        for c in range(a):
+            information[c, a] = information[a, c]
     return information
+
+
+@jit
+def _bend(bends, g, equations, shaped, k, length, share, above, below, x_cols, x_vals):
+    """Add what the curvatures of a record above and below say of the change of the information with predictor g."""
+    first, last, along = row_of(g, k, length, shaped)
+    for e in range(equations):
+        begin, end, own = row_of(e, k, length, shaped)
+        for f in range(e + 1):
+            start, stop, other = row_of(f, k, length, shaped)
+            steep = share * (above[e, f] - below[e, f])
+            for a in range(begin, end):
+                row = own + x_cols[a]
+                for c in range(start, a + 1 if e == f else stop):
+                    column = other + x_cols[c]
+                    high = max(row, column)
+                    product = steep * x_vals[a] * x_vals[c]
+                    bend = bends[high * (high + 1) // 2 + min(row, column)]
+                    for d in range(first, last):
+                        bend[along + x_cols[d]] += product * x_vals[d]
 
 
 @entry
@@ -291,10 +324,10 @@ def bends_of(plan, b, codes, every):
     (K (K + 1) / 2, K), the rows of its lower triangle.
     """
     code, floats, flags, design_cols, design_vals = plan.code, plan.floats, plan.flags, plan.cols, plan.vals
-    equations, k = code[b + EQUATIONS], code[b + COLUMNS]
+    equations, k, shaped = code[b + EQUATIONS], code[b + COLUMNS], code[b + FAMILY] >= OLOGIT
     eta, residual, curvature, x_cols, x_vals = work_of(plan)
     above = np.empty((equations, equations))
-    size = equations * k
+    size = k + equations - 1 if shaped else equations * k
     bends = np.zeros((size * (size + 1) // 2, size))
     for i in range(0, len(codes), every):
         share = every * share_of(code, floats, flags, b, codes, i)
@@ -309,16 +342,7 @@ def bends_of(plan, b, codes, every):
             eta[g] = at - NUDGE
             derivatives(code[b + FAMILY], y, eta, residual, curvature, equations, NO)
             eta[g] = at
-            for e in range(equations):
-                for f in range(e + 1):
-                    steep = share * (above[e, f] - curvature[e, f]) / (2.0 * NUDGE)
-                    for a in range(length):
-                        row = e * k + x_cols[a]
-                        for c in range(a + 1 if e == f else length):
-                            column = f * k + x_cols[c]
-                            high = max(row, column)
-                            product = steep * x_vals[a] * x_vals[c]
-                            bend = bends[high * (high + 1) // 2 + min(row, column)]
-                            for d in range(length):
-                                bend[g * k + x_cols[d]] += product * x_vals[d]
+            _bend(
+                bends, g, equations, shaped, k, length, share / (2.0 * NUDGE), above, curvature, x_cols, x_vals,
+            )
     return bends

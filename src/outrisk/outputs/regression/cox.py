@@ -30,7 +30,6 @@ from outrisk.problem.counts import Counts, middle
 from outrisk.problem.released import ModelPart, Part, Released, TallyPart
 
 MOST = 6_000_000  # totals times published numbers: what one search keeps of each takes 50 MB
-_CONSTANT = "Intercept"
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ class Cox(Regression):
     @cached_property
     def _sides(self) -> tuple[NumberResponse, Side]:
         left, right = read_formula(self.codebook, self.name, self.formula)
-        return NumberResponse(left), right
+        return NumberResponse(left), replace(right, constant=False)
 
     @cached_property
     def _event(self) -> Response | None:
@@ -140,16 +139,6 @@ class Cox(Regression):
         return [name for name in self.codebook.names if name in used]
 
     @property
-    def columns(self) -> list[str]:
-        """Design columns as formulaic names them, but for the constant."""
-        return [self._sides[1].columns[at] for at in self._kept]
-
-    @cached_property
-    def _kept(self) -> list[int]:
-        """Where the columns of the formula are but for the constant."""
-        return [at for at, name in enumerate(self._sides[1].columns) if name != _CONSTANT]
-
-    @property
     def notes(self) -> str:
         """The model in words."""
         parts = [
@@ -162,17 +151,14 @@ class Cox(Regression):
 
     @cached_property
     def _terms(self) -> tuple[Term, ...]:
-        """Terms but for the constant. Columns that are nowhere 0 are taken from the middle of their range, which
+        """Columns that are nowhere 0 are taken from the middle of their range, which
         changes no number, but keeps hazards in the range of numbers.
         """
         found = []
         for term in self._sides[1].terms():
-            some = np.isin(term.columns, self._kept)
-            if some.any():
-                rows = term.rows[:, some]
-                low, high = rows.min(axis=0), rows.max(axis=0)
-                rows = rows - np.where(low * high > 0.0, (low + high) / 2.0, 0.0)
-                found.append(Term(term.joint, np.searchsorted(self._kept, term.columns[some]), rows))
+            low, high = term.rows.min(axis=0), term.rows.max(axis=0)
+            rows = term.rows - np.where(low * high > 0.0, (low + high) / 2.0, 0.0)
+            found.append(replace(term, rows=rows))
         return tuple(found)
 
     @cached_property
@@ -263,8 +249,8 @@ class Cox(Regression):
         time, design = self._sides
         stratum = places_in(self.codebook, self.strata, frame)
         event = self._event.of(frame) if self._event else np.ones(len(frame))
-        matrix = design.matrix(frame)[:, self._kept]
-        return Durations(time.of(frame), matrix, np.zeros(len(frame)), event=event, stratum=stratum), frame
+        plain = (time.of(frame), design.matrix(frame), np.zeros(len(frame)))
+        return Durations(*plain, event=event, stratum=stratum), frame
 
     def _numbers(self, sample: Durations, frame: pd.DataFrame, start: Array | None) -> Array:  # type: ignore[override]
         begin = self.release.begin(start, len(self.columns))

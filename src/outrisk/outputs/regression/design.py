@@ -23,12 +23,14 @@ from outrisk.outputs.regression.terms import CONTEXT, check_formula
 from outrisk.problem.blocks import Joint, Term
 
 _MOST_COLUMNS = 1_000
+_CONSTANT = "Intercept"
 _CHUNK = 1 << 15  # records whose columns are made at once
 
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a formula, as formulaic reads it: columns that depend on each record alone.
+    """One side of a formula, as formulaic reads it: columns that depend on each record alone; with `constant` False but
+    for the constant.
 
     OutputError if it cannot be evaluated on the codebook's values, or if it depends on the data as a whole.
     """
@@ -36,6 +38,7 @@ class Side:
     codebook: Codebook
     output: str
     formula: SimpleFormula
+    constant: bool = True
 
     @property
     def name(self) -> str:
@@ -74,7 +77,13 @@ class Side:
     @property
     def columns(self) -> list[str]:
         """Names of the columns."""
-        return [str(name) for name in self.spec.column_names]
+        return [str(self.spec.column_names[at]) for at in self._kept]
+
+    @cached_property
+    def _kept(self) -> list[int]:
+        """Which of formulaic's columns are these."""
+        names = enumerate(self.spec.column_names)
+        return [at for at, name in names if self.constant or name != _CONSTANT]
 
     def matrix(self, frame: pd.DataFrame) -> Array:
         """Columns for decoded records without missing values, shape (n, columns), an array of its own. Some records at
@@ -97,7 +106,8 @@ class Side:
             raise OutputError(
                 f"output '{self.output}': formula '{self.formula}' cannot be evaluated: {first_line(error)}"
             ) from None
-        return matrix.reshape(len(frame), -1)
+        matrix = matrix.reshape(len(frame), -1)
+        return matrix if self.constant else matrix[:, self._kept]
 
     def table(self, names: Sequence[str], columns: slice | list[int] = slice(None)) -> tuple[Joint, Array]:
         """Some columns at every combination of the named variables, shape (joint.size, columns)."""
@@ -122,8 +132,10 @@ class Side:
         terms = []
         for term, indices in self.spec.term_indices.items():
             used = {str(variable) for variable in self.spec.term_variables[term]}
-            joint, rows = self.table([name for name in self.variables if name in used], indices)
-            terms.append(Term(joint, np.array(indices, dtype=np.int64), rows))
+            columns = [self._kept.index(at) for at in indices if at in self._kept]
+            if columns or self.constant:
+                joint, rows = self.table([name for name in self.variables if name in used], columns)
+                terms.append(Term(joint, np.array(columns, dtype=np.int64), rows))
         return tuple(terms)
 
     @cached_property

@@ -20,9 +20,9 @@ from outrisk.outputs.regression.release import Kind, Summary
 from outrisk.outputs.regression.sandwich import OF_THE_MODEL, Covariance, meat_of
 from outrisk.outputs.regression.weighted_mnlogit import WeightedMNLogit
 
-_COLLINEAR = 1e-12  # least eigenvalue of the scaled cross-product of the design
+COLLINEAR = 1e-12  # least eigenvalue of the scaled cross-product of the design
 _LARGEST = 2.0**1000  # size of a column whose squares are no numbers any more
-_SEPARATED = 1e-8  # least information per record in any direction; one event in n records gives about 1/n
+SEPARATED = 1e-8  # least information per record in any direction; one event in n records gives about 1/n
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ def fit_ols(sample: Sample, has_constant: bool, covariance: Covariance) -> Summa
     """A linear regression by statsmodels' OLS, or WLS with weights; None where the design is collinear."""
     weights = {} if sample.weights is None else {"weights": sample.weights}
     with of_one_size(sample.design) as (scaled, scale), np.errstate(all="ignore"):
-        if not scale.all() or np.linalg.eigvalsh(scaled.T @ scaled / len(scaled))[0] < _COLLINEAR:
+        if not scale.all() or np.linalg.eigvalsh(scaled.T @ scaled / len(scaled))[0] < COLLINEAR:
             return None
         fit = (WLS if weights else OLS)(sample.response, scaled, hasconst=has_constant, **weights).fit()
         df = float(fit.df_resid) if fit.df_resid > 0 else np.nan
@@ -65,13 +65,13 @@ def fit_ols(sample: Sample, has_constant: bool, covariance: Covariance) -> Summa
             scores = scaled * (sample.response - scaled @ fit.params)[:, None] * sample.counts[:, None]
             information = (scaled.T * sample.counts) @ scaled
             inverse = np.asarray(np.linalg.inv(information))
-            error, groups = _robust_errors(covariance, scores, inverse, sample.clusters)
+            error, groups = robust_errors(covariance, scores, inverse, sample.clusters)
         if covariance.distribution:
             df = covariance.df(fit.nobs, groups, len(scale))[0]
         return Summary(fit.params / scale, error / scale, df, fit.nobs, float(fit.llf), np.nan, r2, float(s))
 
 
-def _robust_errors(
+def robust_errors(
     covariance: Covariance, scores: Array, inverse: Array, clusters: NDArray[np.int64] | None
 ) -> tuple[Array, float | None]:
     """Robust standard errors (K,) from the scores (n, K) of records, times their weights, and the inverse of the
@@ -118,7 +118,7 @@ def fit_likelihood(
                 error, groups, n = np.sqrt(np.diag(inverse)), None, float(len(scaled))
                 if covariance:
                     scores = _scores(kind, scaled_sample, parameters)
-                    error, groups = _robust_errors(covariance, scores, inverse, sample.clusters)
+                    error, groups = robust_errors(covariance, scores, inverse, sample.clusters)
                 df = covariance.df(n, groups, len(parameters))[0]
                 return Summary(parameters / scale, error / scale, df, n, likelihood, pseudo, np.nan, np.nan)
     return None
@@ -194,10 +194,10 @@ def identified(sample: Sample, information: Array) -> bool:
         return False
     weights, X = sample.counts, sample.design
     values, vectors = np.linalg.eigh((X.T * weights) @ X / weights.sum())
-    if values[0] < _COLLINEAR:
+    if values[0] < COLLINEAR:
         return False
     white = np.kron(np.eye(len(information) // X.shape[1]), vectors / np.sqrt(values))
-    return bool(np.linalg.eigvalsh(white.T @ information @ white / weights.sum())[0] > _SEPARATED)
+    return bool(np.linalg.eigvalsh(white.T @ information @ white / weights.sum())[0] > SEPARATED)
 
 
 def why_not(
@@ -211,14 +211,15 @@ def why_not(
     y, design = sample.response, sample.design
     if kind in ("logit", "probit") and y.min() == y.max():
         return f"the response is constant ({y[0]:g}) on these records; a {kind} needs both values"
-    if kind == "poisson" and y.max() == 0:
-        return "the response is 0 in all of these records; a Poisson regression needs events"
+    if kind in ("poisson", "negbin") and y.max() == 0:
+        return "the response is 0 in all of these records; a regression of counts needs events"
     for column, label in zip(design.T, labels, strict=True):
         if np.isin(column, (0.0, 1.0)).all() and not (column == 1).all():
             groups = {**groups, label: column == 1, f"the reference of {label}": column == 0}
     for label, rows in groups.items():
         if not rows.any():
             return f"{label} has no records; merge it with another level, or leave it out of the codebook"
+    ends = (0.0, 1.0 if kind in ("logit", "probit") else len(outcomes) - 1.0)  # of the responses; counts have one
     for label, rows in {"the response": np.ones(len(y), bool), **groups}.items():
         found = set(y[rows].astype(int).tolist()) if kind == "mnlogit" else set()
         absent = [outcome for at, outcome in enumerate(outcomes) if at not in found]
@@ -226,14 +227,14 @@ def why_not(
             return f"no record has the outcome {absent[0]}; merge it with another"
         if absent:
             return f"{label} is separated: none of its {rows.sum():,} records has the outcome {absent[0]}; merge it"
-        constant = y[rows].min() == y[rows].max() and (kind in ("logit", "probit") or y[rows].max() == 0)
-        if constant and kind in ("logit", "probit", "poisson", "cox"):
+        if kind not in ("ols", "mnlogit") and y[rows].min() == y[rows].max() and y[rows][0] in ends:
+            value = outcomes[int(y[rows][0])] if outcomes else f"{y[rows][0]:g}"
             return (
-                f"{label} is separated: the response is {y[rows][0]:g} in all {rows.sum():,} of its records; "
+                f"{label} is separated: the response is {value} in all {rows.sum():,} of its records; "
                 "merge it with another level"
             )
     with of_one_size(design) as (scaled, _):
-        rank = int((np.linalg.eigvalsh(scaled.T @ scaled / len(scaled)) > _COLLINEAR).sum())
+        rank = int((np.linalg.eigvalsh(scaled.T @ scaled / len(scaled)) > COLLINEAR).sum())
     if rank < design.shape[1]:
         return f"its {design.shape[1]} columns are collinear (rank {rank}); drop a term, or centre a power of a number"
     return "the fit does not converge (some combination of terms separates the response); drop or merge a term"

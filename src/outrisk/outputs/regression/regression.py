@@ -1,4 +1,4 @@
-"""Released regressions: logit, probit, Poisson, linear, multinomial logit."""
+"""Released regressions: logit, probit, Poisson, linear, multinomial and ordered logit, negative binomial."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from outrisk.outputs.regression.fit import Sample, fit_likelihood, fit_ols, why_
 from outrisk.outputs.regression.release import INFERENCE, Kind, Release
 from outrisk.outputs.regression.response import NumberResponse, OutcomeResponse, Response
 from outrisk.outputs.regression.sandwich import OF_THE_MODEL, Covariance
-from outrisk.outputs.regression.totals import Tables
+from outrisk.outputs.regression.totals import Tables, spans_one
+from outrisk.outputs.regression.with_shape import ORDERED, fit_with_shape, why_no_shape
 from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.blocks import Mask, Weight
 from outrisk.problem.counts import middle
-from outrisk.problem.released import ModelPart, Released
+from outrisk.problem.released import ModelPart, Released, half_digit
 
 
 @dataclass(frozen=True)
@@ -33,9 +34,11 @@ class Regression(Common):
 
     Records with a missing value in any of its variables are left out. `event` is the value of a 0/1 response that
     counts as 1 (logit, probit; see `Response`), `base` the outcome that others are compared with (mnlogit; see
-    `OutcomeResponse`), `offset` an expression that is added to the linear predictor (poisson), `weight` a numeric
+    `OutcomeResponse`), `offset` an expression that is added to the linear predictor (counts), `weight` a numeric
     variable that says how often a record counts: as frequencies for likelihoods, as analytic weights for ols; n counts
-    records. `names` (may be empty) rename the design columns, such as 'C(AREAP)[T.58]' to 'AREAP_58'.
+    records. An ordered logit or probit has no constant, and after the coefficients its thresholds, between each two
+    outcomes in the order of the codebook; a negative binomial regression the dispersion alpha, the variance of a count
+    being mean + alpha mean^2. `names` (may be empty) rename the design columns, such as 'C(AREAP)[T.58]' to 'AREAP_58'.
     OutputError if the formula cannot be read, names what is not in the codebook, or depends on the data as a whole.
     """
 
@@ -56,11 +59,13 @@ class Regression(Common):
         for option, given, kinds in (
             ("event", self.event, ("logit", "probit", "cox")),
             ("base", self.base, ("mnlogit",)),
-            ("offset", self.offset, ("poisson",)),
+            ("offset", self.offset, ("poisson", "negbin")),
         ):
             if given and self.kind not in kinds:
                 some = " and ".join(filter(None, [", ".join(kinds[:-1]), kinds[-1]]))
                 raise OutputError(f"output '{self.name}': '{option}' goes with {some}, not {self.kind}")
+        if self._of_shape:
+            object.__setattr__(self, "release", replace(self.release, plain=len(self._of_shape)))
         self._prepare()
 
     def _prepare(self) -> None:
@@ -84,10 +89,12 @@ class Regression(Common):
     @cached_property
     def _sides(self) -> tuple[Response | NumberResponse | OutcomeResponse, Side]:
         left, right = read_formula(self.codebook, self.name, self.formula)
+        if self.kind in ORDERED:
+            return OutcomeResponse(left, kind=self.kind), replace(right, constant=False)
         if self.kind == "mnlogit":
             return OutcomeResponse(left, self.base), right
-        if self.kind in ("ols", "poisson"):
-            return NumberResponse(left, counts=self.kind == "poisson"), right
+        if self.kind in ("ols", "poisson", "negbin"):
+            return NumberResponse(left, counts=self.kind != "ols"), right
         return Response(left, self.event), right
 
     @cached_property
@@ -98,6 +105,12 @@ class Regression(Common):
     def _tables(self) -> Tables:
         response, design = self._sides
         self._check_left_out(design)
+        terms = design.terms()
+        if self.kind in ORDERED and (not terms or any(spans_one(term.rows) for term in terms)):
+            raise OutputError(
+                f"output '{self.name}': formula {self.formula!r} needs a term, and no constant among its columns: an "
+                f"{self.kind} has thresholds; leave out '0 +' or '- 1'"
+            )
         offset = None
         if self._offset is not None:
             joint, values = self._offset.table(self._offset.variables)
@@ -107,13 +120,14 @@ class Regression(Common):
             self.name,
             self.kind,
             self.release,
-            design.terms(),
+            terms,
             response.table(),
-            max(1, len(self.outcomes) - 1),
+            max(1, len(self.outcomes) - 1) if self.kind == "mnlogit" else 1,
             offset,
             self._weight,
             self._subset.masks() + self._complete,
             self._covariance,
+            len(self._of_shape),
         )
 
     def _check_left_out(self, design: Side) -> None:
@@ -177,11 +191,18 @@ class Regression(Common):
 
     @cached_property
     def coefficients(self) -> list[str]:
-        """Names of the K coefficients, one equation after the other."""
+        """Names of the K coefficients, one equation after the other, and of what comes after them."""
         names, response = self._column_labels, self._sides[0]
-        if isinstance(response, OutcomeResponse):
+        if self.kind == "mnlogit" and isinstance(response, OutcomeResponse):
             return [f"{response.name} = {outcome}: {name}" for outcome in response.outcomes[1:] for name in names]
-        return names
+        return [*names, *self._of_shape]
+
+    @cached_property
+    def _of_shape(self) -> list[str]:
+        """Names of the parameters after the coefficients: thresholds, or the dispersion."""
+        if self.kind == "negbin":
+            return ["alpha"]
+        return [f"{low}|{high}" for low, high in pairwise(self.outcomes)] if self.kind in ORDERED else []
 
     @property
     def _column_labels(self) -> list[str]:
@@ -249,25 +270,29 @@ class Regression(Common):
             fit = fit_ols(sample, self._tables.has_constant, self._covariance)
         elif self._is_plain_wrong(sample):
             fit = None
+        elif self._of_shape:
+            fit = fit_with_shape(self.kind, sample, begin, "pseudo_r2" in self.release.parts, self._covariance)
         else:
             fit = fit_likelihood(self.kind, sample, begin, "pseudo_r2" in self.release.parts, self._covariance)
         if fit is None:
-            reason = why_not(self.kind, sample, self._column_labels, self._groups(frame), self.outcomes)
+            reason = (self._of_shape and why_no_shape(self.kind, sample, self.outcomes)) or why_not(
+                self.kind, sample, self._column_labels, self._groups(frame), self.outcomes
+            )
             raise OutputError(f"output '{self.name}': {reason}")
         return self.release.numbers(fit)
 
     @property
     def outcomes(self) -> list[str]:
-        """Outcomes of a mnlogit, the base first; none of other kinds."""
+        """Outcomes of a mnlogit, the base first, or of an ordered model; none of other kinds."""
         response = self._sides[0]
         return response.outcomes if isinstance(response, OutcomeResponse) else []
 
     def _is_plain_wrong(self, sample: Sample) -> bool:
         """Whether the response alone rules a fit out, where statsmodels would fail in its own ways."""
         y = sample.response
-        if self.kind == "mnlogit":
+        if self.outcomes:
             return len(np.unique(y)) < len(self.outcomes)
-        return bool(y.max() == 0 if self.kind == "poisson" else y.min() == y.max())
+        return bool(y.max() == 0 if self.kind in ("poisson", "negbin") else y.min() == y.max())
 
     def sample(self, data: Microdata) -> tuple[Sample, pd.DataFrame]:
         """Response, design, offset and weights of the records that count, and these records."""
@@ -298,7 +323,20 @@ class Regression(Common):
 
     def check(self, low: Array, high: Array) -> None:
         """OutputError for numbers that no regression has, such as a standard error of 0."""
-        self.release.check(self.name, self.coefficients, low, high)
+        K, names = len(self.coefficients), self.coefficients
+        self.release.check(self.name, names, low, high)
+        some = slice(K - len(self._of_shape), K)
+        half = half_digit(self.decimals[some])
+        least, most = low[some] - half, high[some] + half
+        if self.kind == "negbin" and most[0] <= 0.0:
+            raise OutputError(f"output '{self.name}': alpha is {high[some][0]:g}; a dispersion is positive: correct it")
+        wrong = np.flatnonzero(np.maximum.accumulate(least)[:-1] >= most[1:])
+        if self.kind in ORDERED and len(wrong):
+            at = int(wrong[0]) + 1
+            raise OutputError(
+                f"output '{self.name}': {names[some][at]} is {high[some][at]:g}, below that before it; thresholds "
+                "increase in the order of the codebook: correct it, or the order"
+            )
 
     @property
     def explains(self) -> bool:

@@ -147,7 +147,7 @@ class FormulaEntry(Entry):
 class RegressionEntry(FormulaEntry):
     """A regression in a study file: a formula, or response and terms; and what is released of it."""
 
-    kind: Literal["logit", "probit", "poisson", "ols", "mnlogit"]
+    kind: Literal["logit", "probit", "poisson", "ols", "mnlogit", "ologit", "oprobit", "negbin"]
     base: Level = ""
     offset: str = ""
     weight: str = ""

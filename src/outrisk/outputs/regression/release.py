@@ -16,7 +16,7 @@ from outrisk.outputs.base import Array
 from outrisk.problem.formulas import ModelSays
 from outrisk.problem.released import half_digit
 
-Kind = Literal["logit", "probit", "poisson", "ols", "mnlogit", "cox"]
+Kind = Literal["logit", "probit", "poisson", "ols", "mnlogit", "cox", "ologit", "oprobit", "negbin"]
 Number = Literal[
     "coefficients",
     "standard_errors",
@@ -70,19 +70,22 @@ class Release:
     `parts` name them (their order in the output is that of `NUMBERS`); `decimals` are the printed digits, one number
     or one a part (4 where none is given; numbers of records and events have none). `level` is that of the confidence
     limits. With `exponentiate` coefficients and limits are printed as exp(b): odds ratios, rate ratios, hazard ratios;
-    standard errors stay those of b.
+    standard errors stay those of b, and so do the last `plain` coefficients, such as thresholds.
     """
 
     parts: tuple[Number, ...] = ("coefficients",)
     decimals: int | Mapping[Number, int] = DECIMALS
     level: float = 0.95
     exponentiate: bool = False
+    plain: int = 0
 
     def checked(self, output: str, kind: Kind) -> Release:
         """Itself; OutputError for parts that a regression of this kind does not have, or that contradict each other."""
-        refused = {"ols": ("pseudo_r2", "events"), "cox": ("pseudo_r2", "r2", "residual_sd")}.get(
-            kind, ("r2", "residual_sd", "events")
-        )
+        refused = {
+            "ols": ("pseudo_r2", "events"),
+            "cox": ("pseudo_r2", "r2", "residual_sd"),
+            "negbin": ("pseudo_r2", "r2", "residual_sd", "events"),
+        }.get(kind, ("r2", "residual_sd", "events"))
         known = [part for part in NUMBERS if part not in refused]
         wrong = [part for part in self.parts if part not in known]
         if wrong:
@@ -124,7 +127,10 @@ class Release:
         """One label a published number; `names` are those of the coefficients."""
         percent = f"{100 * self.level:g} %"
         texts = {
-            "coefficients": [f"{name}: exp(b)" for name in names] if self.exponentiate else list(names),
+            "coefficients": [
+                f"{name}: exp(b)" if ratio else name
+                for name, ratio in zip(names, self._ratios(len(names)), strict=True)
+            ],
             "standard_errors": [f"{name}: standard error" for name in names],
             "confidence_limits": [f"{name}: {side} {percent}" for side in ("lower", "upper") for name in names],
             "p_values": [f"{name}: p-value" for name in names],
@@ -144,9 +150,10 @@ class Release:
         """The coefficients b (K,) that published numbers (k,) stand for; an exp(b) that prints as 0 is taken to be a
         quarter of a last digit.
         """
-        if not self.exponentiate:
-            return np.array(values[:K], dtype=float)
-        return np.asarray(np.log(np.where(values[:K] > 0.0, values[:K], half_digit(self.digits(K))[:K] / 2.0)))
+        found, ratios = np.array(values[:K], dtype=float), self._ratios(K)
+        least = half_digit(self.digits(K))[:K] / 2.0
+        found[ratios] = np.log(np.where(found > 0.0, found, least)[ratios])
+        return found
 
     def begin(self, values: Array | None, K: int) -> Array | None:
         """The coefficients b (K,) to begin with, where published numbers (k,) tell all of them."""
@@ -163,9 +170,13 @@ class Release:
         return np.concatenate([self.shown(coefficients), published[len(coefficients) :]])
 
     def shown(self, coefficients: Array) -> Array:
-        """Coefficients b, or limits of them, as they are printed: exp(b) with `exponentiate`."""
+        """Coefficients b (K,), or one limit of each, as they are printed: exp(b) with `exponentiate`."""
         with np.errstate(over="ignore"):
-            return np.exp(coefficients) if self.exponentiate else np.asarray(coefficients)
+            return np.where(self._ratios(len(coefficients)), np.exp(coefficients), coefficients)
+
+    def _ratios(self, K: int) -> NDArray[np.bool_]:
+        """Which of K coefficients are printed as exp(b), (K,)."""
+        return np.arange(K) < (K - self.plain if self.exponentiate else 0)
 
     def says(self, low: Array, high: Array, K: int, centred: bool) -> ModelSays:
         """What numbers between `low` and `high` (k,) say of the K estimates of a fit."""
@@ -176,9 +187,9 @@ class Release:
         def of(part: Number) -> Array:
             return ends[places[part]] if part in places else free[: 1 if part in _SINGLE else K]
 
-        b = self._on_scale(of("coefficients"))
+        b = self._on_scale(of("coefficients"), K)
         if "confidence_limits" in places:  # they lie as far below b as above
-            limits = self._on_scale(ends[places["confidence_limits"]])
+            limits = self._on_scale(ends[places["confidence_limits"]], K)
             middle = (limits[:K] + limits[K:]) / 2.0
             b = np.stack([np.maximum(b[:, 0], middle[:, 0]), np.minimum(b[:, 1], middle[:, 1])], axis=1)
         single = {part: of(part)[0] for part in _SINGLE}
@@ -191,13 +202,15 @@ class Release:
         places = dict(self.layout(K))
         if "confidence_limits" not in places:
             return np.tile([-np.inf, np.inf], (K, 1))
-        least, most = (self._on_scale(each[places["confidence_limits"]]) for each in (low, high))
+        least, most = (self._on_scale(each[places["confidence_limits"]], K) for each in (low, high))
         return np.asarray(np.stack([least[K:] - most[:K], most[K:] - least[:K]], axis=1) / (2.0 * self.quantile(df)))
 
-    def _on_scale(self, numbers: Array) -> Array:
-        """Printed coefficients or limits on the scale of b, where exp(b) is printed."""
+    def _on_scale(self, numbers: Array, K: int) -> Array:
+        """Printed numbers of K coefficients, or the lower and then the upper limits, on the scale of b."""
+        found, ratios = numbers.copy(), np.tile(self._ratios(K), len(numbers) // K)
         with np.errstate(divide="ignore"):
-            return np.log(np.maximum(numbers, 0.0)) if self.exponentiate else numbers
+            found[ratios] = np.log(np.maximum(found[ratios], 0.0))
+        return found
 
     def numbers(self, fit: Summary, published: Array | None = None) -> Array:
         """All published numbers (k,), not rounded; NaN where one is undefined.
@@ -215,7 +228,7 @@ class Release:
                     found.append(error)
                 elif part == "confidence_limits":
                     far = self.quantile(fit.df) * error
-                    found.append(self.shown(np.concatenate([b - far, b + far])))
+                    found += [self.shown(b - far), self.shown(b + far)]
                 elif part == "p_values":
                     found.append(_p_values(b / error, self._side(b, published), fit.df))
                 else:
@@ -258,17 +271,15 @@ class Release:
         """The sign (K,) of coefficients as published; of `b` itself where none was published, or 0."""
         if published is None:
             return np.sign(b)
-        values = published[dict(self.layout(len(b)))["coefficients"]]
-        side = np.sign(np.log(values) if self.exponentiate else values)
+        side = np.sign(self._on_scale(published[dict(self.layout(len(b)))["coefficients"]], len(b)))
         return np.where(side == 0.0, np.sign(b), side)
 
     def _chord(self, here: Array, published: Array) -> Array:
-        """Slope (K, 1) from exp(here) to published values, by which those differ from it; 1 without `exponentiate`."""
-        if not self.exponentiate:
-            return np.ones((len(here), 1))
+        """Slope (K, 1) from exp(here) to published values, by which those differ from it; 1 of what is no exp(b)."""
+        ratios = self._ratios(len(here))
         far = here - np.log(published)
         slope = np.where(np.abs(far) > 1e-6, published * np.expm1(far) / far, np.exp(here))
-        return np.asarray(np.where(np.isfinite(slope), slope, np.exp(here))[:, None])
+        return np.asarray(np.where(ratios, np.where(np.isfinite(slope), slope, np.exp(here)), 1.0)[:, None])
 
     def noise(self, fit: Summary) -> Array:
         """Variance (k,) of each published number that is not sampling: rounding.
@@ -282,7 +293,7 @@ class Release:
         with np.errstate(all="ignore"):
             if "confidence_limits" in places and "standard_errors" in places:
                 limits = self.quantile(fit.df) * fit.standard_errors * np.array([[-1.0], [1.0]]) + fit.coefficients
-                scale = np.exp(limits) if self.exponentiate else np.ones_like(limits)
+                scale = np.where(self._ratios(K), np.exp(limits), 1.0)
                 variance[places["confidence_limits"]] += ((fit.standard_errors * scale) ** 2).ravel()
             if "p_values" in places and {"confidence_limits", "standard_errors"} & set(places):
                 variance[places["p_values"]] += 1.0
@@ -310,8 +321,7 @@ class Release:
             raise OutputError(f"output '{output}': the value of {labels[int(np.argmax(wrong))]} is not a number")
         if untold.all():
             raise OutputError(f"output '{output}': no coefficient is known; give the values of some")
-        if self.exponentiate:
-            refuse("coefficients", high[b] < 0.0, "exp(b) is positive: correct it")
+        refuse("coefficients", self._ratios(K) & (high[b] < 0.0), "exp(b) is positive: correct it")
         for part, place in places.items():
             least, most = low[place], high[place]
             if part == "standard_errors":

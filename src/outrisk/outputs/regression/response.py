@@ -150,7 +150,7 @@ class NumberResponse:
         if self.counts and wrong.any():
             raise OutputError(
                 f"output '{output}': the response '{name}' takes the value {format_value(values[wrong][0, 0])}; "
-                "a Poisson regression needs whole numbers from 0"
+                "a regression of counts needs whole numbers from 0"
             )
         return np.asarray(values[:, 0], dtype=np.float64)
 
@@ -158,11 +158,12 @@ class NumberResponse:
 @dataclass(frozen=True)
 class OutcomeResponse:
     """The left side of a formula, a variable of the codebook, as one of several outcomes: 0 for `base` (default: the
-    first of its values), 1, 2, ... for the others in the order of the codebook.
+    first of its values), 1, 2, ... for the others in the order of the codebook (of an ordered model, theirs).
     """
 
     side: Side
     base: str = ""
+    kind: str = "mnlogit"
 
     @cached_property
     def name(self) -> str:
@@ -170,7 +171,7 @@ class OutcomeResponse:
         name = self.side.name
         if name not in self.side.codebook:
             raise OutputError(
-                f"output '{self.side.output}': the response '{name}' of a mnlogit must be a variable; derive one"
+                f"output '{self.side.output}': the response '{name}' of {self._model} must be a variable; derive one"
             )
         return name
 
@@ -185,15 +186,22 @@ class OutcomeResponse:
                 f"values are {', '.join(levels[:20])}"
             )
         if not 3 <= len(levels) <= MAX_OUTCOMES:
+            two = "probit" if self.kind == "oprobit" else "logit"
             raise OutputError(
-                f"output '{self.side.output}': the response '{self.name}' has {len(levels)} outcomes; a mnlogit needs "
-                f"3 to {MAX_OUTCOMES} (two: logit; many: band them)"
+                f"output '{self.side.output}': the response '{self.name}' has {len(levels)} outcomes; {self._model} "
+                f"needs 3 to {MAX_OUTCOMES} (two: {two}; many: band them)"
             )
         return [base, *(level for level in levels if level != base)]
 
     @property
+    def _model(self) -> str:
+        return f"an {self.kind}" if self.kind.startswith("o") else f"a {self.kind}"
+
+    @property
     def notes(self) -> str:
-        """The base, in words."""
+        """The base, or the order, in words."""
+        if self.kind != "mnlogit":
+            return f"outcomes of {self.name} in the order {', '.join(self.outcomes)}"
         return f"outcomes of {self.name} against {self.outcomes[0]}"
 
     def of(self, frame: pd.DataFrame) -> Array:

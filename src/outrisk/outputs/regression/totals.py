@@ -15,7 +15,7 @@ from outrisk.outputs.regression.newton import Newton
 from outrisk.outputs.regression.release import INFERENCE, Kind, Release
 from outrisk.outputs.regression.sandwich import OF_THE_MODEL, Covariance, Sandwich
 from outrisk.problem.blocks import Array, Joint, Mask, Model, Term, Weight, spread_rows
-from outrisk.problem.released import ModelPart
+from outrisk.problem.released import ModelPart, half_digit
 
 Table = tuple[Joint, Array]  # a number at every combination of some variables, (joint.size,)
 
@@ -24,7 +24,8 @@ Table = tuple[Joint, Array]  # a number at every combination of some variables, 
 class Tables:
     """Design, response, offset, weight and subset of a regression, each as a table over the supports of its variables.
 
-    Design columns are numbered from 0 over all `terms`; `equations` is their number (1, but for mnlogit).
+    Design columns are numbered from 0 over all `terms`; `equations` is their number (1, but for mnlogit), `shape` that
+    of the parameters after the coefficients (see `Model`).
     """
 
     codebook: Codebook
@@ -38,6 +39,7 @@ class Tables:
     weight: Weight | None = None
     masks: tuple[Mask, ...] = ()
     covariance: Covariance = OF_THE_MODEL
+    shape: int = 0
 
     @cached_property
     def has_constant(self) -> bool:
@@ -46,7 +48,15 @@ class Tables:
 
     def part(self, published: Array) -> ModelPart:
         """Totals at published numbers (k,), and the way back to these."""
-        return self._of(published, self.release.coefficients(published, self.equations * len(self._largest)))
+        K = len(self._largest)
+        coefficients = self.release.coefficients(published, K)
+        if self.shape:  # as printed it may be none: thresholds that are equal, a dispersion of 0
+            half, own = half_digit(self.release.digits(K))[0], coefficients[K - self.shape :]
+            steps = half * np.arange(self.shape)
+            own[:] = (
+                np.maximum(own, half / 2.0) if self.kind == "negbin" else np.maximum.accumulate(own - steps) + steps
+            )
+        return self._of(published, coefficients)
 
     def _at(self, published: Array, coefficients: Array) -> ModelPart:
         """The same at coefficients (K,) that need not be those published."""
@@ -58,9 +68,10 @@ class Tables:
         last = (
             Term(cluster, np.arange(len(extras), len(extras) + cluster.size), np.eye(cluster.size)) if cluster else None
         )
+        K = len(coefficients)
         model = Model(
             self.kind,
-            coefficients.reshape(self.equations, -1),
+            coefficients[: K - self.shape].reshape(self.equations, -1),
             *self.response,
             self.terms,
             offset=self.offset,
@@ -74,8 +85,9 @@ class Tables:
             ),
             masks=self.masks,
             weight=self.weight,
+            shape=coefficients[K - self.shape :],
         )
-        first, K = model.size - model.n_extra, len(coefficients)
+        first = model.size - model.n_extra
         n_clusters = cluster.size if cluster else 0
         sandwich = Sandwich(self.covariance, K, K + model.n_information, n_clusters, first + len(extras))
         newton = Newton(
@@ -83,7 +95,7 @@ class Tables:
             coefficients,
             published,
             self.release,
-            np.tile(self._largest, self.equations),
+            self._largest,
             {name: first + at for at, name in enumerate(extras)},
             model.information,
             model.likelihood,
@@ -103,7 +115,8 @@ class Tables:
 
     @cached_property
     def _largest(self) -> Array:
-        return largest_of(self.terms)
+        """The largest size of what each parameter is multiplied with, (K,)."""
+        return np.append(np.tile(largest_of(self.terms), self.equations), np.ones(self.shape))
 
     @cached_property
     def _shift(self) -> float:
@@ -130,7 +143,7 @@ class Tables:
         if self.kind == "ols" and "log_likelihood" in released and self.weight:
             found["log_weight"] = self._by_weight(lambda weight: np.log(weight) / weight / 2.0)
         if "pseudo_r2" in released and self.kind != "poisson":
-            last = max(self.equations, 1)
+            last = max(self.equations, self.shape)
             found |= {f"outcome {e}": (place, (y == e).astype(float)) for e in range(1, last + 1)}
         elif "pseudo_r2" in released:
             found["y"] = self.response
