@@ -233,6 +233,16 @@ BANDS = [
     {"kind": "logit", "formula": "TENURE ~ C(BAND) + C(SEX)", "event": 1, "decimals": 2,
      "exponentiate": True, "release": ["coefficients", "confidence_limits", "p_values", "n"]},
 ]  # fmt: skip
+ON_ALL = "C(AGE) + C(SEX) + C(DPHY) + C(OWN_RENT)"
+RANKED = [
+    {"kind": "univariate", "variables": ["AGE", "SEX", "DPHY", "OWN_RENT", "EDU"]},
+    {"kind": "magnitudes", "value": "NOC", "by": ["AGE"], "statistics": ["mean", "sd"]},
+    {"kind": "ologit", "formula": f"EDU ~ {ON_ALL}", "exponentiate": True,
+     "release": ["coefficients", "confidence_limits", "p_values", "n"],
+     "decimals": {"coefficients": 2, "confidence_limits": 2, "p_values": 3}},
+    {"kind": "oprobit", "formula": f"EDU ~ NOC + {ON_ALL}", "release": [*WITH_ERRORS, "log_likelihood"], "decimals": 3},
+    {"kind": "negbin", "formula": f"NOC ~ {ON_ALL}", "release": [*WITH_ERRORS, "n"], "decimals": 3},
+]  # fmt: skip
 BY_SURVEY = [
     *WEIGHTED,
     {"kind": "logit", "formula": "DPHY ~ C(AGE) + C(SEX) + C(OWN_RENT)", "event": 1, "weight": "PWGTP",
@@ -351,6 +361,20 @@ def survey(folder, n, entries):
     return problem_of(frame[names].sample(n, replace=n > len(frame), random_state=1), entries)
 
 
+def ranked(folder, n, entries):
+    """Adults of the census excerpt with their education in five steps and their number of children; drawn again where
+    there are fewer.
+    """
+    frame = pd.read_csv(folder / SURVEY)
+    frame = frame[(frame["YEAR"] == 2019) & (frame["HOUSING_TYPE"] == 1) & (frame["AGEP"] >= 18)]
+    frame = frame[(frame["NOC"] != "N") & (frame["EDU"] != "N")]
+    bands = pd.cut(frame["AGEP"], [17, 34, 49, 64, 99], labels=["18-34", "35-49", "50-64", "65+"]).astype(str)
+    steps = pd.cut(frame["EDU"].astype(int), [0, 4, 5, 8, 9, 12], labels=[1, 2, 3, 4, 5]).astype(int)
+    frame = frame.assign(AGE=bands, EDU=steps, NOC=frame["NOC"].astype(int))
+    names = ["AGE", "SEX", "DPHY", "OWN_RENT", "EDU", "NOC"]
+    return problem_of(frame[names].sample(n, replace=n > len(frame), random_state=1), entries)
+
+
 def incomes(folder, n, entries):
     """People of adult, with a wage that is drawn: nothing at hand has wages. To 50, of 0 to 500,000; capital gains to
     100, most of which are 0.
@@ -457,6 +481,7 @@ RELEASES = {
     **{f"a descriptive table of {n:,}": partial(census, n=n, entries=DESCRIPTIVE) for n in (100, 300, 3_000)},
     **{f"p-values of {n:,}": partial(census, n=n, entries=TESTED) for n in (300, 1_500, 8_000, 200_000)},
     **{f"test statistics of {n:,}": partial(census, n=n, entries=STATISTICS) for n in (300, 1_500, 8_000, 200_000)},
+    **{f"ordered and counts of {n:,}": partial(ranked, n=n, entries=RANKED) for n in (300, 1_500, 8_000, 200_000)},
     **{f"percentages of {n:,}": partial(census, n=n, entries=PERCENTAGES) for n in (400, 1_500, 8_000, 25_000)},
     **{f"percentages of subsets of {n:,}": partial(census, n=n, entries=OF_SUBSETS) for n in (300, 8_000, 25_000)},
     **{

@@ -85,7 +85,7 @@ def test_a_uniform_start_is_uniform_and_independent(chain):
     assert (table_of(codes, 0) != 3000).any()
 
 
-@pytest.mark.parametrize("family", ["logit", "probit", "poisson", "mnlogit"])
+@pytest.mark.parametrize("family", ["logit", "probit", "poisson", "mnlogit", "ologit", "oprobit", "negbin"])
 @pytest.mark.parametrize("counted", [False, True])
 def test_a_response_that_no_table_counts_is_drawn_from_its_model(family, counted):
     rng = np.random.default_rng(5)
@@ -95,13 +95,16 @@ def test_a_response_that_no_table_counts_is_drawn_from_its_model(family, counted
         Term(joint, np.arange(at, at + 2), rng.normal(0, 0.5, (joint.size, 2)))
         for at, joint in ((0, joint_over([0], (4, 3, 9))), (2, joint_over([0, 1], (4, 3, 9))))
     )
-    levels, excluded = np.arange(9), 8 if family == "poisson" else 4
-    response = {"poisson": levels, "mnlogit": levels % 3}.get(family, levels % 2).astype(float)
+    counts = family in ("poisson", "negbin")
+    levels, excluded = np.arange(9), 8 if counts else 4
+    shape = {"ologit": [-0.4, 0.9], "oprobit": [-0.4, 0.9], "negbin": [0.05]}.get(family, [])
+    response = levels % 2 if family in ("logit", "probit") else levels % 3
+    response = (levels if counts else response).astype(float)
     mask = Mask(joint_over([2], (4, 3, 9)), levels != excluded)
     offset = (joint_over([1], (4, 3, 9)), np.array([-0.4, 0.0, 0.3]))
     coefficients = rng.normal(0, 0.2, (equations, 4))
     place = joint_over([2], (4, 3, 9))
-    model = Model(family, coefficients, place, response, terms, offset, masks=(mask,))
+    model = Model(family, coefficients, place, response, terms, offset, masks=(mask,), shape=np.array(shape))
     part = ModelPart(model, Affine(np.eye(model.size)), model.size)
     nothing = np.zeros(model.size)
     outputs = [Released(Named(None, "m", [""] * model.size, nothing.astype(int)), nothing, nothing, (part,))]

@@ -1,7 +1,9 @@
-"""Quadratic forms as sums of squares."""
+"""What records add to totals and numbers, as the slow twin has it; quadratic forms as sums of squares."""
 
 import numpy as np
 import pytest
+from evolve.blocks import FAMILIES, random_codebook, random_model
+from evolve.slow import block_totals
 
 from outrisk.problem.blocks import Model, Term, joint_over
 from outrisk.problem.influence import _squares, records_of_model
@@ -46,3 +48,27 @@ def test_a_number_that_next_to_nothing_bears_on_is_left_out(tiny):
     jacobian[1] *= tiny
     assert (np.abs(seen.through(jacobian)[:, 1]) < 1e-150).all()
     np.testing.assert_allclose(seen.through(jacobian), seen.through(jacobian, exact=True), atol=1e-12)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_records_add_up_to_the_totals_and_change_numbers_by_what_each_adds(family):
+    robust = clustered = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        codebook = random_codebook(rng)
+        codes = np.stack([rng.integers(0, size, 25) for size in codebook.sizes], axis=1).astype(np.uint16)
+        model = random_model(rng, codebook.sizes, family)
+        seen, totals = records_of_model(model, codes), block_totals(model, codes)
+        np.testing.assert_allclose(seen.totals(np.ones(25)), totals, rtol=1e-8, atol=1e-7)
+        times = rng.integers(0, 3, 25)
+        np.testing.assert_allclose(
+            seen.totals(times.astype(float)), block_totals(model, np.repeat(codes, times, axis=0)), rtol=1e-8, atol=1e-7
+        )
+        np.testing.assert_allclose(seen.scores.sum(axis=0), totals[: model.n_score], rtol=1e-8, atol=1e-7)
+        jacobian = rng.normal(0, 1, (3, model.size))
+        each = np.stack([jacobian @ block_totals(model, row[None]) for row in codes])
+        np.testing.assert_allclose(seen.through(jacobian, exact=True), each, rtol=1e-7, atol=1e-6)
+        np.testing.assert_allclose(seen.through(jacobian), each, rtol=1e-4, atol=1e-4 * (1 + np.abs(each).max()))
+        robust += model.robust
+        clustered += model.clusters is not None
+    assert family == "none" or (robust and clustered)

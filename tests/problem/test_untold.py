@@ -25,6 +25,7 @@ CODEBOOK = Codebook(
         Variable("area", "categorical", ("n", "s", "w")),
         Variable("ill", "integer", (0, 1)),
         Variable("visits", "integer", tuple(range(12))),
+        Variable("stays", "integer", tuple(range(40))),
     )
 )
 MODELS = [
@@ -35,6 +36,13 @@ MODELS = [
     {"kind": "ols", "formula": "visits ~ age + C(area)"},
     {"kind": "mnlogit", "formula": "area ~ age + ill"},
 ]
+WITH_SHAPE = [  # and what all names of the parameters that are not published have in common
+    ({"kind": "ologit", "formula": "area ~ age + ill", "exponentiate": True}, "|"),
+    ({"kind": "ologit", "formula": "area ~ age + ill"}, "s|w"),
+    ({"kind": "oprobit", "formula": "area ~ age + ill"}, "|"),
+    ({"kind": "negbin", "formula": "stays ~ age + C(area)"}, "alpha"),
+    ({"kind": "negbin", "formula": "stays ~ age + C(area)", "exponentiate": True}, "Intercept"),
+]
 RELEASE = {"release": ["coefficients", "confidence_limits", "p_values"], "decimals": 3}
 
 
@@ -43,7 +51,8 @@ def records(n=4_000, seed=1):
     age, area = rng.integers(0, 30, n), rng.integers(0, 3, n)
     ill = rng.random(n) < 1 / (1 + np.exp(4.2 - 0.05 * (20.0 + 2 * age) + 0.4 * area))
     visits = rng.poisson(np.exp(0.02 * age - 0.3 + 0.4 * ill)).clip(max=11)
-    return Microdata(CODEBOOK, np.column_stack([age, area, ill, visits]).astype(np.uint16))
+    stays = rng.poisson(visits * rng.gamma(0.7, 1.4, n)).clip(max=39)
+    return Microdata(CODEBOOK, np.column_stack([age, area, ill, visits, stays]).astype(np.uint16))
 
 
 def built(entry):
@@ -58,16 +67,20 @@ def without(output, data, word):
     return released_as_given([output], told, Path())[0]
 
 
-@pytest.mark.parametrize("entry", MODELS, ids=lambda entry: entry["kind"])
-def test_they_are_where_records_have_them(entry):
+@pytest.mark.parametrize(
+    ("entry", "word"),
+    [*((entry, "Intercept") for entry in MODELS), *WITH_SHAPE],
+    ids=lambda each: each["kind"] if isinstance(each, dict) else each,
+)
+def test_they_are_where_records_have_them(entry, word):
     data = records()
     output = built(entry | {"decimals": 8})
-    full, cut = release(output, data), without(output, data, "Intercept")
+    full, cut = release(output, data), without(output, data, word)
     (exact,), (part,) = full.parts, cut.parts
     _, places = begun(part, cut.low, cut.high)
-    assert [cut.output.labels[at] for at in places] == [label for label in output.labels if "Intercept" in label]
+    assert [cut.output.labels[at] for at in places] == [label for label in output.labels if word in label]
     told = told_by(part, cut.low, cut.high, data.codes)
-    assert told.model.coefficients == pytest.approx(exact.model.coefficients, abs=1e-5)
+    assert told.model.parameters == pytest.approx(exact.model.parameters, abs=1e-5)
     assert told_by(exact, full.low, full.high, data.codes) is exact
     errors = [sampling_errors(each, data.codes) for each in (full, cut)]
     assert errors[1] == pytest.approx(errors[0], rel=1e-3)

@@ -88,22 +88,20 @@ class ModelRecords:
         return np.tril_indices(self.model.n_score)
 
     @cached_property
-    def _designs(self) -> list[Array]:
-        """The design rows (n, k) of each equation; of a shape's (n, 1)."""
-        one = np.ones((len(self.rows), 1), self.rows.dtype)
-        shape = len(self.model.shape)
-        return [self.rows] * (self.residual.shape[1] - shape) + [one] * shape
+    def _equations(self) -> range:
+        """The equations that have the design rows; the others are of a shape."""
+        return range(self.residual.shape[1] - len(self.model.shape))
 
-    @cached_property
-    def _places(self) -> list[slice]:
-        """Where the scores of each equation stand among all."""
-        ends = np.cumsum([0, *(each.shape[1] for each in self._designs)]).tolist()
-        return [slice(*ends[e : e + 2]) for e in range(len(self._designs))]
+    def _place(self, e: int) -> slice:
+        """Where the scores of an equation stand among all; of `_equations.stop`: those in the shape."""
+        k = self.rows.shape[1]
+        return slice(e * k, (e + 1) * k if e in self._equations else None)
 
     def totals(self, times: Array) -> Array:
         """Totals (m,) of the records, each taken so many times (n,), in the order of `Model`."""
         times = times * self.weight
-        found = [x.T @ (each * times) for x, each in zip(self._designs, self.residual.T, strict=True)]
+        residual, E = self.residual * times[:, None], self._equations.stop
+        found = [(self.rows.T @ residual[:, :E]).T.ravel(), residual[:, E:].sum(axis=0)]
         if self.model.information:
             found.append(self.information(times)[self._triangle])
         if self.model.robust:
@@ -121,10 +119,13 @@ class ModelRecords:
 
     def _products(self, curvature: Array, times: Array) -> Array:
         """Sums (K, K) of x x' times a curvature (n, E, E), each record taken so many times (n,)."""
-        designs = list(enumerate(self._designs))
-        if not designs:
-            return np.zeros((0, 0))
-        return np.block([[x.T @ (z * (curvature[:, i, j] * times)[:, None]) for j, z in designs] for i, x in designs])
+        rows, e = self.rows, self._equations
+        found = np.block([[rows.T @ (rows * (curvature[:, i, j] * times)[:, None]) for j in e] for i in e])
+        if not len(self.model.shape):
+            return found
+        times = times[:, None]
+        beside, corner = rows.T @ (curvature[:, 0, 1:] * times), (curvature[:, 1:, 1:] * times[:, None]).sum(axis=0)
+        return np.block([[found, beside], [beside.T, corner]])
 
     @cached_property
     def _squared(self) -> Array:
@@ -139,14 +140,18 @@ class ModelRecords:
         members = sparse.csr_matrix(
             (times, (self.cluster, np.arange(len(times)))), (self.model.clusters.size, len(times))
         )
-        designs = zip(self._designs, self.residual.T, strict=True)
-        return np.hstack([members @ (x * each[:, None]) for x, each in designs]).ravel()
+        return np.hstack([members @ each for each in self._scores]).ravel()
+
+    @property
+    def _scores(self) -> list[Array]:
+        """The scores of each record, without its weight: of each equation (n, k), and in the shape (n, A)."""
+        residual, e = self.residual, self._equations
+        return [*(self.rows * residual[:, i : i + 1] for i in e), residual[:, e.stop :]]
 
     @property
     def scores(self) -> Array:
         """The score (n, K) of each record, times its weight, one equation after the other."""
-        designs = zip(self._designs, self.residual.T, strict=True)
-        return np.hstack([x * (each * self.weight)[:, None] for x, each in designs])
+        return np.hstack(self._scores) * self.weight[:, None]
 
     def summed(self, times: Array) -> tuple[Array, Array]:
         """Totals (m,) of the records, each taken so many times (n,), and the information that is not among these as
@@ -171,8 +176,10 @@ class ModelRecords:
         K = self.model.n_score
         found = np.zeros((len(self.rows), len(jacobian)), self.rows.dtype)
         all_digits, jacobian = jacobian, jacobian.astype(found.dtype)
-        for e, (x, place) in enumerate(zip(self._designs, self._places, strict=True)):
-            found += self.residual[:, e : e + 1] * (x @ jacobian[:, place].T)
+        for e in self._equations:
+            found += self.residual[:, e : e + 1] * (self.rows @ jacobian[:, self._place(e)].T)
+        if len(self.model.shape):
+            found += self.residual[:, 1:] @ jacobian[:, self._place(1)][:, : len(self.model.shape)].T
         at = K + self.model.n_information
         add = self._add_products if exact else self._add_curved
         if self.model.information:
@@ -199,18 +206,23 @@ class ModelRecords:
         ends = np.searchsorted(self.cluster[order], np.arange(self.model.clusters.size + 1))
         for at, (begin, end) in enumerate(pairwise(ends.tolist())):
             here = order[begin:end]
-            for e, (x, place) in enumerate(zip(self._designs, self._places, strict=True)):
-                found[here] += self.residual[here, e, None] * (x[here] @ slopes[:, at, place].T)
+            for e in self._equations:
+                found[here] += self.residual[here, e, None] * (self.rows[here] @ slopes[:, at, self._place(e)].T)
+            if len(self.model.shape):
+                found[here] += self.residual[here, 1:] @ slopes[:, at, self._place(1)].T
 
     def _add_products(self, found: Array, curvature: Array, jacobian: Array) -> None:
         """Add to `found` what comes by products x x' times a curvature (n, E, E), product by product."""
-        equation = np.repeat(np.arange(len(self._designs)), [x.shape[1] for x in self._designs])
+        E, k = self._equations.stop, self.rows.shape[1]
+        of = np.append(
+            np.repeat(self._equations, k), np.arange(E, self.residual.shape[1])
+        )  # of each score its equation
         low, high = self._triangle
+        one = np.ones((len(found), len(self.model.shape)), self.rows.dtype)
         for start in range(0, len(found), _CHUNK):
             here = slice(start, start + _CHUNK)
-            rows = np.hstack([x[here] for x in self._designs])
-            curved = curvature[here, equation[low], equation[high]]
-            found[here] += (curved * rows[:, low] * rows[:, high]) @ jacobian.T
+            rows = np.hstack([np.tile(self.rows[here], E), one[here]])
+            found[here] += (curvature[here, of[low], of[high]] * rows[:, low] * rows[:, high]) @ jacobian.T
 
     def _add_curved(self, found: Array, curvature: Array, jacobian: Array) -> None:
         """Add to `found` what comes by the same: a quadratic form of each number, mostly of rank one or two."""
@@ -228,7 +240,10 @@ class ModelRecords:
         add[np.arange(len(vectors)), some[numbers]] = values
         for start in range(0, len(found), _CHUNK):
             here = slice(start, start + _CHUNK)
-            along = [x[here] @ vectors[:, at].T for x, at in zip(self._designs, self._places, strict=True)]
+            along = [self.rows[here] @ vectors[:, self._place(e)].T for e in self._equations]
+            if len(self.model.shape):
+                found[here] += _squared_beside(along[0], vectors[:, self._place(1)].T, curvature[here]) @ add
+                continue
             for i, one in enumerate(along):
                 for j, other in enumerate(along):
                     found[here] += (curvature[here, i, j, None] * one * other) @ add
@@ -298,6 +313,13 @@ class LeavingRecords(ModelRecords):
             if self._clock.efron:
                 found[which] += self.event[which, None] * both[:, q:]
         return found
+
+
+def _squared_beside(along: Array, shape: Array, curvature: Array) -> Array:
+    """Squares (n, r) by curvatures (n, 1 + A, 1 + A) of what is `along` (n, r) in the predictor, `shape` (A, r) beside."""
+    both = (shape[:, None] * shape).reshape(-1, shape.shape[1])
+    beside = 2.0 * along * (curvature[:, 0, 1:] @ shape) + curvature[:, 1:, 1:].reshape(len(along), -1) @ both
+    return np.asarray(curvature[:, 0, 0, None] * along**2 + beside)
 
 
 def _squares(forms: Array) -> Iterator[tuple[NDArray[np.intp], Array, Array]]:

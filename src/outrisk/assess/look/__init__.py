@@ -35,7 +35,7 @@ RULES: tuple[Rule, ...] = (
 )
 _SEEN = frozenset(  # kinds whose numbers the rules know how to read
     {"frequencies", "magnitudes", "quantiles", "mode", "histogram", "correlations", "survival", "test"}
-    | {"logit", "probit", "poisson", "ols", "mnlogit", "cox"}
+    | {"logit", "probit", "poisson", "ols", "mnlogit", "ologit", "oprobit", "negbin", "cox"}
 )
 
 
