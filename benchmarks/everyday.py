@@ -233,15 +233,16 @@ BANDS = [
     {"kind": "logit", "formula": "TENURE ~ C(BAND) + C(SEX)", "event": 1, "decimals": 2,
      "exponentiate": True, "release": ["coefficients", "confidence_limits", "p_values", "n"]},
 ]  # fmt: skip
+AS_RATIOS = {
+    "exponentiate": True, "release": ["coefficients", "confidence_limits", "p_values", "n"],
+    "decimals": {"coefficients": 2, "confidence_limits": 2, "p_values": 3},
+}  # fmt: skip
 ON_ALL = "C(AGE) + C(SEX) + C(DPHY) + C(OWN_RENT)"
 RANKED = [
     {"kind": "univariate", "variables": ["AGE", "SEX", "DPHY", "OWN_RENT", "EDU"]},
     {"kind": "magnitudes", "value": "NOC", "by": ["AGE"], "statistics": ["mean", "sd"]},
-    {"kind": "ologit", "formula": f"EDU ~ {ON_ALL}", "exponentiate": True,
-     "release": ["coefficients", "confidence_limits", "p_values", "n"],
-     "decimals": {"coefficients": 2, "confidence_limits": 2, "p_values": 3}},
-    {"kind": "oprobit", "formula": f"EDU ~ NOC + {ON_ALL}", "release": [*WITH_ERRORS, "log_likelihood"], "decimals": 3},
-    {"kind": "negbin", "formula": f"NOC ~ {ON_ALL}", "release": [*WITH_ERRORS, "n"], "decimals": 3},
+    {"kind": "ologit", "formula": f"EDU ~ {ON_ALL}", **AS_RATIOS},
+    {"kind": "negbin", "formula": f"NOC ~ {ON_ALL}", **AS_RATIOS},
 ]  # fmt: skip
 BY_SURVEY = [
     *WEIGHTED,

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from outrisk.api.output_kinds import Magnitudes as Magnitudes
     from outrisk.api.output_kinds import MNLogit as MNLogit
     from outrisk.api.output_kinds import Mode as Mode
+    from outrisk.api.output_kinds import NegBin as NegBin
+    from outrisk.api.output_kinds import OLogit as OLogit
+    from outrisk.api.output_kinds import OProbit as OProbit
     from outrisk.api.output_kinds import Poisson as Poisson
     from outrisk.api.output_kinds import Probit as Probit
     from outrisk.api.output_kinds import Quantiles as Quantiles

@@ -255,6 +255,32 @@ def test_a_dummy_for_one_person():
     assert not {"leverage", "few people behind a coefficient"} & set(by_rule(model, FULL))
 
 
+@pytest.mark.parametrize("alone", [0, 1, 2])
+@pytest.mark.parametrize("kind", ["ologit", "mnlogit"])
+def test_one_person_in_a_level_decides_a_direction_of_an_ordered_model(kind, alone):
+    """Also in the reference level, though there is no constant: its thresholds are one."""
+    sizes = [1 if area == alone else 20 for area in range(3)]
+    data = records(*[(area, 0, 0, pay, sizes[area]) for area in range(3) for pay in (1, 2, 3)[: sizes[area]]])
+    book = Codebook((*CODEBOOK.variables[:3], Variable("pay", "integer", (1, 2, 3))))
+    codes = data.codes - np.array([0, 0, 0, 1], dtype=np.uint16)
+    found = {
+        each.rule: each.people
+        for each in look([Regression(book, "m", kind, "pay ~ C(area)")], Microdata(book, codes), APPETITE)
+    }
+    assert found["leverage"] == 1
+
+
+def test_thresholds_and_a_dispersion_take_degrees_of_freedom():
+    pays = records(*[(area, 0, 0, pay, 1) for area in range(3) for pay in (0, 1, 2, 9)])  # 12 people
+    book = Codebook((CODEBOOK.variables[0], Variable("pay", "integer", (0, 1, 2, 9))))
+    data = Microdata(book, np.stack([pays.codes[:, 0], np.tile(np.arange(4), 3)], axis=1).astype(np.uint16))
+    left = {}
+    for kind in ("ologit", "mnlogit", "negbin", "poisson"):
+        rules = look([Regression(book, "m", kind, "pay ~ C(area)")], data, APPETITE)
+        left[kind] = next(each.what for each in rules if each.rule == "degrees of freedom").split(" (")[0]
+    assert left["ologit"].startswith("7 ") and left["negbin"].startswith("8 ") and left["poisson"].startswith("9 ")
+
+
 def test_a_saturated_model_is_a_table():
     model = Regression(CODEBOOK, "all", "ols", "pay ~ C(area) * C(sex)")
     assert by_rule(model, FULL)["saturated model"].cells == 6

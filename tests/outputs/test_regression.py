@@ -484,6 +484,14 @@ def test_an_odds_ratio_is_positive_and_may_print_as_0():
         ("poisson", {"visits": 0}, "the response is 0 in all of these records"),
         ("mnlogit", {"job": "a"}, "no record has the outcome b; merge it with another"),
         ("probit", {"ill": "yes"}, "the response is constant"),
+        ("oprobit", {"job": "a"}, "no record has the outcome b; merge it with another"),
+        ("negbin", {"stays": 0}, "the response is 0 in all of these records; a regression of counts needs events"),
+        (
+            "negbin",
+            {"stays": np.tile([1, 2], 75)},
+            "the counts vary no more than those of a Poisson regression, so that there is no dispersion",
+        ),
+        ("ologit", {"age": 20}, "columns are collinear"),
         ("ols", {"area": "n"}, r"area = s has no records"),
         ("ols", {"age": 20}, "columns are collinear"),
     ],
@@ -501,6 +509,8 @@ def test_fits_that_are_not_defined(kind, change, message, weight):
         ("poisson", "visits", 0, "area = s is separated: the response is 0 in all"),
         ("mnlogit", "job", "b", "area = s is separated: none of its .* has the outcome a"),
         ("probit", "ill", "no", "area = s is separated: the response is 0 in all"),
+        ("ologit", "job", "c", "area = s is separated: the response is c in all"),
+        ("negbin", "stays", 0, "area = s is separated: the response is 0 in all"),
     ],
 )
 @pytest.mark.parametrize("weight", ["", "times"])

@@ -86,6 +86,34 @@ def test_they_are_where_records_have_them(entry, word):
     assert errors[1] == pytest.approx(errors[0], rel=1e-3)
 
 
+@pytest.mark.parametrize("words", [("n|s",), ("s|w",), ("w|x",), ("n|s", "s|w"), ("n|s", "w|x"), ("s|w", "w|x")])
+def test_thresholds_that_were_published_stay_beside_those_that_were_not(words):
+    """Also where they are negative, and so below the 0 that nothing is told of begins with."""
+    book = Codebook(
+        (Variable("age", "integer", tuple(range(20, 80, 2))), Variable("step", "categorical", tuple("nswx")))
+    )
+    rng = np.random.default_rng(3)
+    age = rng.integers(0, 30, 4_000)
+    latent = 0.04 * age + rng.logistic(size=4_000) - 0.5
+    step = np.searchsorted([-3.0, -2.0, -0.5], latent)
+    data = Microdata(book, np.column_stack([age, step]).astype(np.uint16))
+    (output,) = (
+        TypeAdapter(OutputEntry)
+        .validate_python({"kind": "ologit", "formula": "step ~ age", "decimals": 8})
+        .build(book, 1)
+    )
+    full = release(output, data)
+    exact = full.parts[0].model.parameters
+    numbers = zip(output.labels, output.refit(data).tolist(), strict=True)
+    told = {label: "withheld" if label in words else round(value, 8) for label, value in numbers}
+    (cut,) = released_as_given([output], told, Path())
+    part, places = begun(cut.parts[0], cut.low, cut.high)
+    known = [at for at, label in enumerate(output.labels) if label not in words]
+    assert part.model.parameters[known] == pytest.approx(exact[known], abs=1e-7)
+    assert (np.diff(part.model.shape) > 0).all() and len(places) == len(words)
+    assert told_by(cut.parts[0], cut.low, cut.high, data.codes).model.parameters == pytest.approx(exact, abs=1e-5)
+
+
 def test_their_limits_say_where_they_are():
     data = records()
     output = built(MODELS[0] | RELEASE | {"decimals": 8})

@@ -1,4 +1,4 @@
-"""Certain claims by ordered and negative binomial regressions: true, as an enumeration by independent refits has them."""
+"""Certain claims by ordered and negative binomial regressions: true, and those of an enumeration by refits."""
 
 import numpy as np
 import pytest

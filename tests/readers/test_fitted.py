@@ -5,13 +5,16 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 import statsmodels.formula.api as smf
+from scipy.stats import gumbel_r
 from statsmodels.duration.hazard_regression import PHReg
+from statsmodels.miscmodels.ordinal_model import OrderedModel
 
 from outrisk.api.entries import check_sources, entry_of
 from outrisk.api.output_kinds import Fitted
 from outrisk.config import study_of
 from outrisk.errors import OutputError
 from outrisk.microdata import from_frame, infer_codebook
+from outrisk.readers.fitted_shape import estimates_of
 
 FORMULA = "ill ~ C(area) + age"
 
@@ -28,6 +31,13 @@ def records(n=400, seed=2):
         }
     )
     chance = 1 / (1 + np.exp(-0.05 * (frame["age"] - 40) - 0.5 * (frame["area"] == 2)))
+    severity = 0.03 * frame["age"] + 0.5 * (frame["place"] == "south") + rng.logistic(size=n)
+    grade = np.digitize(severity, [0.2, 1.2, 2.5])
+    frame = frame.assign(
+        grade=grade + 1,
+        level=pd.Categorical.from_codes(grade, ["low", "middle", "high", "top"], ordered=True),
+        cases=rng.poisson(rng.gamma(0.8, np.exp(0.02 * frame["age"]) / 0.8)),
+    )
     return frame.assign(
         ill=(rng.random(n) < chance).astype(int),
         visits=rng.poisson(np.exp(0.01 * frame["age"])),
@@ -216,7 +226,22 @@ def test_a_fit_of_a_part_needs_its_where(tmp_path):
             lambda: sm.Logit(DF.ill, arrays(["age"]).drop(columns="area_2")),
             r"dummies of 'area' .* none for \[np.*|none",
         ),
-        (lambda: smf.negativebinomial("visits ~ age", DF), "a fitted NegativeBinomial is not known; known are Logit"),
+        (
+            lambda: sm.GeneralizedPoisson(DF.visits, DF[["age"]]),
+            "a fitted GeneralizedPoisson is not known; known are L",
+        ),
+        (
+            lambda: sm.NegativeBinomial(DF.cases, sm.add_constant(DF[["age"]]), loglike_method="nb1"),
+            "a NegativeBinomial of the form nb1 is not known; fit it by nb2",
+        ),
+        (
+            lambda: OrderedModel(DF.grade, DF[["age"]], distr=gumbel_r),
+            "an OrderedModel of the distribution gumbel_r is not known; known are logit and probit",
+        ),
+        (
+            lambda: OrderedModel(DF.grade, DF[["age"]], offset=DF.months / 100, distr="logit"),
+            "an OrderedModel with an offset is not known; write it as an outrisk.Custom",
+        ),
         (lambda: smf.glm("ill ~ age", DF, family=sm.families.Gamma()), "GLM of the family Gamma with link"),
         (
             lambda: smf.poisson("visits ~ age", DF, offset=DF.age / 100),
@@ -245,6 +270,88 @@ def test_numbers_that_a_refit_does_not_give(tmp_path):
     penalised = smf.logit(FORMULA, DF).fit_regularized(alpha=5.0, disp=0)
     with pytest.raises(OutputError, match=r"in the fit and .* by a refit on the data"):
         read(penalised, tmp_path)
+
+
+SHAPE = {"release": ["coefficients", "standard_errors", "p_values"]}
+ORDERED = {"method": "bfgs", "gtol": 1e-8}
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [
+        (lambda: OrderedModel.from_formula("level ~ age + place", DF, distr="logit"), "ologit"),
+        (lambda: OrderedModel.from_formula("grade ~ age + C(area)", DF, distr="probit"), "oprobit"),
+        (lambda: OrderedModel.from_formula("grade ~ 0 + age", DF, distr="logit"), "ologit"),
+        (lambda: OrderedModel.from_formula("grade ~ age + months - 1", DF, distr="logit"), "ologit"),
+        (lambda: OrderedModel(DF["level"], DF[["months", "age"]], distr="probit"), "oprobit"),
+        (lambda: OrderedModel(DF["grade"], arrays(["age"], "place").drop(columns="const"), distr="logit"), "ologit"),
+    ],
+)
+def test_thresholds_of_an_ordered_fit_are_those_of_its_predictions(make, kind, tmp_path):
+    model = make()
+    fit = model.fit(disp=0, **ORDERED)
+    entry, numbers = read(Fitted(fit, **SHAPE), tmp_path)
+    assert entry["kind"] == kind
+    k, K = model.exog.shape[1], len(fit.params)
+    np.testing.assert_allclose(np.sort(numbers[:k]), np.sort(np.asarray(fit.params)[:k]), atol=5e-6)
+    below = np.cumsum(model.predict(np.asarray(fit.params), exog=np.zeros((1, k)))[0])[:-1]
+    np.testing.assert_allclose(model.cdf(numbers[k:K].to_numpy()), below, atol=5e-6)
+    assert numbers.index[k] == ("low|middle" if model.endog_names == "level" else "1|2") and len(numbers) == 3 * K
+
+
+def test_thresholds_of_a_fit_have_the_standard_errors_that_a_refit_gives(tmp_path):
+    """They follow from those of logarithms of distances; `read` compares all of them, so that a wrong one is told."""
+    fit = OrderedModel.from_formula("level ~ age", DF, distr="logit").fit(disp=0, **ORDERED)
+    _, numbers = read(Fitted(fit, **SHAPE), tmp_path)
+    estimates = estimates_of(fit)
+    found = np.concatenate([estimates[part] for part in SHAPE["release"]])
+    np.testing.assert_allclose(found, numbers, atol=5e-6)
+    assert np.abs(found[2:4] - np.asarray(fit.params)[2:]).min() > 0.5  # which have the distances
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_ordered_fit_that_stopped_early_is_told_how_to_go_on(tmp_path):
+    fit = OrderedModel.from_formula("level ~ age + place", DF, distr="logit").fit(disp=0, method="nm", maxiter=60)
+    with pytest.raises(OutputError, match=r"until it converges \(method='bfgs', gtol=1e-8\), without"):
+        read(fit, tmp_path)
+
+
+def test_an_ordered_fit_of_another_order(tmp_path):
+    other = DF.assign(level=pd.Categorical(DF["level"], ["top", "high", "low", "middle"], ordered=True))
+    fit = OrderedModel.from_formula("level ~ age", other, distr="logit").fit(disp=0, **ORDERED)
+    assert list(read(fit, tmp_path, other)[1].index) == ["age", "top|high", "high|low", "low|middle"]
+    with pytest.raises(
+        OutputError, match="the order top, high, low, middle, the data low, middle, high, top, or other"
+    ):
+        read(fit, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: smf.negativebinomial("cases ~ age + place", DF),
+        lambda: smf.negativebinomial("cases ~ age", DF, offset=np.log(DF["weight"])),
+        lambda: sm.NegativeBinomial(DF["cases"], arrays(["age"], "place")),
+    ],
+)
+def test_negative_binomial_fits(make, tmp_path):
+    fit = make().fit(disp=0, method="bfgs", maxiter=500, gtol=1e-8)
+    entry, numbers = read(Fitted(fit, **SHAPE), tmp_path)
+    K = len(fit.params)
+    assert entry["kind"] == "negbin" and numbers.index[K - 1] == "alpha"
+    assert numbers.iloc[K - 1] == pytest.approx(fit.params["alpha"], abs=5e-6)
+    np.testing.assert_allclose(np.sort(numbers[K : 2 * K]), np.sort(fit.bse), atol=5e-6)
+    _, ratios = read(Fitted(fit, exponentiate=True), tmp_path)
+    assert ratios.iloc[-1] == pytest.approx(fit.params["alpha"], abs=5e-6)
+    np.testing.assert_allclose(np.sort(ratios[:-1]), np.sort(np.exp(fit.params.iloc[:-1])), atol=5e-5)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_fit_without_numbers_is_told(tmp_path):
+    fit = smf.negativebinomial("cases ~ age", DF).fit(disp=0, maxiter=500)
+    fit._results.params = fit._results.params * np.nan  # as an iteration leaves them that fails
+    with pytest.raises(OutputError, match=r"Intercept is nan in the fit and .* by a refit on the data; fit it again"):
+        read(fit, tmp_path)
 
 
 def test_robust_standard_errors_of_a_fit(tmp_path):

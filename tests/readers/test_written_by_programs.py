@@ -20,6 +20,8 @@ LINEAR = {"kind": "ols", "formula": "affairs ~ C(religion) + age"}
 COUNTS = {"kind": "frequencies", "by": ["occ", "religion"]}
 MNLOGIT = {"kind": "mnlogit", "formula": "religion ~ age + C(occ) + children"}
 CURVES = {"kind": "survival", "time": "yrs_married", "event": "affair", "by": ["religion"]}
+ORDERED = {"kind": "ologit", "formula": "marriage ~ age + C(religion) + children"}
+NEGATIVE = {"kind": "negbin", "formula": "round(affairs) ~ age + C(religion)"}
 COX = {"kind": "cox"}
 HAZARDS = {"kind": "cox", "formula": "Surv(yrs_married, affair) ~ C(religion) + C(occ) + educ"}
 EDUCATION = {"kind": "magnitudes", "value": "educ", "by": ["occ"]}
@@ -41,6 +43,18 @@ BY_R = {  # file, entry, how many numbers it holds
     "of a survey": ("svyglm.txt", {"kind": "logit", "formula": "affair ~ C(religion) + age"}, 15),
     "multinom": ("multinom_tidy.csv", MNLOGIT, 72),
     "multinom, a matrix": ("multinom_coef.csv", MNLOGIT, 24),
+    "polr": ("polr_tidy.csv", ORDERED, 18),
+    "polr, ratios": ("polr_ratios.csv", ORDERED, 18),
+    "polr, a matrix": ("polr_coef.csv", ORDERED, 18),
+    "polr, limits left out": (
+        "polr_limits.csv",
+        {"kind": "ologit", "formula": "marriage ~ age + children", "release": ["coefficients", "standard_errors"]},
+        12,
+    ),
+    "summary of polr": ("polr.txt", ORDERED, 18),
+    "summary of polr, probit": ("polr_probit.txt", ORDERED | {"kind": "oprobit"}, 18),
+    "glm.nb": ("glm_nb_tidy.csv", NEGATIVE, 6),
+    "summary of glm.nb": ("glm_nb.txt", NEGATIVE, 6),
     "survfit": ("survfit_tidy.csv", CURVES, 112),  # with standard errors of the cumulative hazard
     "summary of survfit": ("survfit_summary.txt", CURVES, 112),
     "coxph": ("coxph.txt", COX, 29),

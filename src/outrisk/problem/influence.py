@@ -316,7 +316,7 @@ class LeavingRecords(ModelRecords):
 
 
 def _squared_beside(along: Array, shape: Array, curvature: Array) -> Array:
-    """Squares (n, r) by curvatures (n, 1 + A, 1 + A) of what is `along` (n, r) in the predictor, `shape` (A, r) beside."""
+    """Squares (n, r) by curvatures (n, 1 + A, 1 + A) of what is `along` (n, r) the predictor, `shape` (A, r) beside."""
     both = (shape[:, None] * shape).reshape(-1, shape.shape[1])
     beside = 2.0 * along * (curvature[:, 0, 1:] @ shape) + curvature[:, 1:, 1:].reshape(len(along), -1) @ both
     return np.asarray(curvature[:, 0, 0, None] * along**2 + beside)

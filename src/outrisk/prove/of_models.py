@@ -265,7 +265,7 @@ def _with_shape(rows: Rows, cases: _Cases, n_records: int, origin: str, first: i
     or the dispersion.
     """
     model, says, k = cases.model, cases.says, cases.centre.size
-    eta, reach, shape = cases.eta[:, 0], cases.reach[:, 0], says.coefficients[k:]
+    eta, reach, shape = cases.eta[:, 0], cases.reach[:, 0], says.coefficients[k:] + np.array([-_STOP, _STOP])
     _records(rows, cases, n_records, origin, first + len(shape))
     numbers = first + np.arange(k + len(shape))
     if model.family == "negbin":
@@ -305,10 +305,10 @@ def _with_shape(rows: Rows, cases: _Cases, n_records: int, origin: str, first: i
             )
             _score(rows, cases, (least, most), np.ones((len(y), 1)), origin, numbers[k + j : k + j + 1])
         left_out = []
-    says_errors = np.isfinite(says.standard_errors).any()
-    left_out += ["standard errors"] if says_errors or model.robust else []
+    left_out += ["standard errors"] if np.isfinite(says.standard_errors).any() or model.robust else []
     left_out += ["the log-likelihood"] if np.isfinite([*says.log_likelihood, *says.pseudo_r2]).any() else []
-    return f"coefficients are used, {' and '.join(left_out)} are not" if left_out else ""
+    are = "is" if len(left_out) == 1 and left_out[0].startswith("the ") else "are"
+    return f"coefficients are used, {' and '.join(left_out)} {are} not" if left_out else ""
 
 
 def _people(cases: _Cases) -> Array:

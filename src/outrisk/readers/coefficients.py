@@ -27,6 +27,9 @@ class Coefficients:
     outcomes, base: of a mnlogit, the outcome that each row's equation is of, and the base (see `equations_of`).
     status, event, strata, ties: of a Cox model, who has the event, the level of that which counts, variables whose
     levels are not compared, and how ties are taken. stratified: there are such variables, and it may not say which.
+    ordered: it is of an ordered regression, of which kind it may not say; distances: its thresholds after the first are
+    logarithms of distances. shape: once they are apart from the other rows (see `apart`), texts of the thresholds or
+    the dispersion. expected: standard errors of counts by the expected information, as R takes it.
     """
 
     rows: tuple[tuple[str, Mapping[str, str]], ...]
@@ -57,3 +60,7 @@ class Coefficients:
     strata: tuple[str, ...] = ()
     stratified: bool = False
     ties: str = ""
+    ordered: bool = False
+    distances: bool = False
+    shape: tuple[Mapping[str, str], ...] = ()
+    expected: bool = False

@@ -14,9 +14,11 @@ from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.regression_entry import FormulaEntry, RegressionEntry
 from outrisk.outputs.regression.release import INFERENCE
 from outrisk.outputs.regression.sandwich import Estimator, meant
+from outrisk.outputs.regression.with_shape import ORDERED
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.equations import ALONE, equations_of, same_terms
 from outrisk.readers.printed_regression import parts_of, printed_decimals, with_values
+from outrisk.readers.rows_of_shape import apart
 from outrisk.readers.table_formulas import formula_of, levels_in, with_levels
 from outrisk.readers.term_names import Term, counted_level, in_words, is_short_for, read_term
 
@@ -29,13 +31,20 @@ def entry_of_coefficients(table: Coefficients, entry: FormulaEntry, codebook: Co
     if not any(texts.get("coefficients", "").strip() for _, texts in table.rows):
         raise OutputError(f"{place}: there are no coefficients in it")
     if table.kind and table.kind != entry.kind:
-        raise OutputError(f"{place}: the table is of a {table.kind}, the output says kind: {entry.kind}; correct it")
+        of = f"{'an' if table.kind.startswith('o') else 'a'} {table.kind}"
+        raise OutputError(f"{place}: the table is of {of}, the output says kind: {entry.kind}; correct it")
+    if table.ordered and entry.kind not in ORDERED:
+        raise OutputError(
+            f"{place}: the table is of an ordered regression ({' or '.join(ORDERED)}), the output says kind: "
+            f"{entry.kind}; correct it"
+        )
     if isinstance(entry, CoxEntry):
         entry = _of_table(table, entry, place)
     elif isinstance(entry, RegressionEntry):
         entry, table = _with_errors(table, entry, codebook, place)
     response = _response(table, entry, codebook, place)
     names = _variables(entry, codebook, response)
+    table = apart(table, entry.kind, response, codebook, names, place)
     terms = [read_term(name, codebook, names, place) for name, _ in table.rows]
     bases = [read_term(name, codebook, names, place) for name in table.bases]
     terms, bases = _counted(terms, codebook, table), _counted(bases, codebook, table)
@@ -50,7 +59,7 @@ def entry_of_coefficients(table: Coefficients, entry: FormulaEntry, codebook: Co
     model = _model(table, entry, codebook, response, first, bases, place)
     built = model.build(codebook, 1)[0]
     order = list[int | None]()
-    for rows in (equations[outcome] for outcome in built.outcomes[1:] or [ALONE]):
+    for rows in (equations[outcome] for outcome in (built.outcomes[1:] if entry.kind == "mnlogit" else [ALONE])):
         written = [(table.rows[row][0], terms[row]) for row in rows]
         order += [None if at is None else rows[at] for at in _order(built, written, codebook, names, place)]
     return with_values(table, model, built, order, place)
@@ -193,7 +202,7 @@ def _model(
         changes["exponentiate"] = True
     changes["decimals"] = printed_decimals(table, entry, changes["release"])
     if not entry.formula and not entry.terms:
-        constant = () in terms or isinstance(entry, CoxEntry)  # whose constant is none of its coefficients
+        constant = () in terms or entry.kind in ("cox", *ORDERED)  # whose constant is none of its coefficients
         changes |= {"formula": formula_of(response, terms, bases, constant, codebook, place), "response": ""}
         return _changed(entry, changes)
     current = _bare(entry).build(codebook, 1)[0].references

@@ -24,6 +24,7 @@ _SINGLE = {
     "pseudo r-sq": "pseudo_r2",
     "pseudo r2": "pseudo_r2",
 }
+_SHAPE = re.compile(r"cut\d+|lnalpha")
 _OTHERS = {"aic", "bic", "chi2", "f", "r2_a", "adj. r-squared", "adj. r-sq", "df_m", "p", "rank"}
 
 
@@ -64,6 +65,12 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     if not found.rows:
         raise OutputError(f"{source.name}: it has no coefficients")
     ratios = "exponentiated" in notes
+    of_shape = next((name for _, name, _ in found.rows if name.startswith("/")), "")
+    if ratios and of_shape:
+        raise OutputError(
+            f"{source.name}: whether '{of_shape}' is exponentiated as well, it does not say; write the table without "
+            "eform, or take it and its like out"
+        )
     outcomes, base = found.outcomes_and_base()
     return Coefficients(
         tuple((name, texts) for _, name, texts in found.rows),
@@ -75,6 +82,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         own_digits=True,
         robust="robust" if "robust standard errors in" in notes else "",
         comma=source.comma,
+        ordered=of_shape.startswith("/cut"),
         outcomes=outcomes,
         base=base,
     )
@@ -99,6 +107,7 @@ class _Equations:
         name, cell = row[0], row[at]
         if name and not any(row[1:]) and not self.apart:
             self.outcome = name  # an equation's name stands alone in its row
+        name = self.of_shape(name)
         if not name or name.casefold() in _OTHERS or not cell:
             return
         if name.casefold() in _SINGLE:
@@ -111,6 +120,12 @@ class _Equations:
             texts = {"coefficients": cell} | ({self.second: below} if self.second and below else {})
             self.rows.append((self.outcome, name, texts))
 
+    def of_shape(self, name: str) -> str:
+        """The name of a row; of a threshold or a dispersion, which have equations of their own, as a log has it."""
+        if self.outcome == "/" and _SHAPE.fullmatch(name):
+            return f"/{name}"
+        return f"/{self.outcome}" if _SHAPE.fullmatch(self.outcome) and name == "_cons" else name
+
     def reference_levels(self, base: str) -> tuple[str, ...]:
         """Levels whose coefficient is 0, outside the equation of the base."""
         kept = [name for outcome, name in self.bases if not base or outcome != base]
@@ -119,7 +134,7 @@ class _Equations:
     def outcomes_and_base(self) -> tuple[tuple[str, ...], str]:
         """The outcome of each row, where there are several; the base is one whose equation is nothing but zeros."""
         outcomes = [outcome for outcome, _, _ in self.rows]
-        if len(set(outcomes)) < 2:
+        if len({outcome for outcome, name, _ in self.rows if not name.startswith("/")}) < 2:
             return (), ""
         empty = [outcome for outcome, _ in self.bases if outcome not in outcomes]
         return tuple(outcomes), empty[0] if empty else ""

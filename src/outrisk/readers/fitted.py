@@ -18,6 +18,7 @@ from outrisk.outputs.base import Array
 from outrisk.outputs.regression.design import quoted
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.release import INFERENCE
+from outrisk.readers.fitted_shape import estimates_of, is_ordered, kind_of_shape
 from outrisk.readers.statsmodels_summary import covariance_of
 
 _MODELS = {"Logit": "logit", "Probit": "probit", "Poisson": "poisson", "OLS": "ols", "WLS": "ols", "MNLogit": "mnlogit"}
@@ -127,6 +128,12 @@ def check_fit(fit: Any, output: Regression, data: Microdata, place: str) -> None
         raise OutputError(
             f"{place}: the fit is of {len(response):,} records, the data give {n:,}; {_advice(output.where)}"
         )
+    if is_ordered(model) and not np.array_equal(response, sample.response):
+        raise OutputError(
+            f"{place}: the fit has the outcomes in the order {', '.join(map(format_value, model.labels))}, the data "
+            f"{', '.join(output.outcomes)}, or other records; make the column a pandas Categorical of the outcomes "
+            f"that occur, in their order; {_advice(output.where)}"
+        )
     if response.ndim > 1 or not np.array_equal(response, sample.response):
         left = output.formula.split("~")[0].strip()
         name = left.strip("`")
@@ -149,21 +156,24 @@ def _check_numbers(fit: Any, output: Regression, data: Microdata, places: list[i
     """
     K = len(output.coefficients)
     refit, decimals, layout = output.refit(data), output.decimals, dict(output.release.layout(K))
-    found = {"coefficients": fit.params, "standard_errors": fit.bse, "p_values": fit.pvalues}
+    found = estimates_of(fit)
+    places = [*places, *range(len(places), K)] if output.release.plain else places
     for part, at in layout.items():
         if part not in found:
             continue
         numbers = np.asarray(found[part], dtype=float)
         numbers = (numbers[places, :] if numbers.ndim > 1 else numbers[places]).ravel(order="F")
-        if part == "coefficients" and output.release.exponentiate:
-            numbers = np.exp(numbers)
-        far = np.abs(numbers - refit[at]) > CLOSE * 10.0 ** -decimals[at].astype(float)
+        if part == "coefficients":
+            numbers = output.release.shown(numbers)
+        near = np.abs(numbers - refit[at]) <= CLOSE * 10.0 ** -decimals[at].astype(float)
+        far = ~(near | (np.isnan(numbers) & np.isnan(refit[at])))
         if far.any():
             first = int(np.argmax(far))
             digits = decimals[at][first] + 2
+            how = " (method='bfgs', gtol=1e-8)" if is_ordered(fit.model) else ""
             raise OutputError(
                 f"{place}: {output.labels[at.start + first]} is {numbers[first]:.{digits}f} in the fit and "
-                f"{refit[at][first]:.{digits}f} by a refit on the data; fit it again until it converges, without "
+                f"{refit[at][first]:.{digits}f} by a refit on the data; fit it again until it converges{how}, without "
                 "penalties, and with standard errors as the output says: the default ones, or its covariance"
             )
 
@@ -182,11 +192,12 @@ def _kind(model: Any, place: str) -> str:
             return _FAMILIES[family, link]
         known = ", ".join(f"{family} with {link}" for family, link in _FAMILIES)
         raise OutputError(f"{place}: GLM of the family {family} with link {link} is not known; known are {known}")
-    if name in _MODELS:
-        return _MODELS[name]
+    kind = kind_of_shape(model, place) or _MODELS.get(name, "")
+    if kind:
+        return kind
     raise OutputError(
-        f"{place}: a fitted {name} is not known; known are {', '.join(_MODELS)}, GLM and PHReg; "
-        "another one goes through outrisk.Custom with a function that fits it"
+        f"{place}: a fitted {name} is not known; known are {', '.join(_MODELS)}, OrderedModel, NegativeBinomial, "
+        "GLM and PHReg; another one goes through outrisk.Custom with a function that fits it"
     )
 
 
@@ -195,6 +206,8 @@ def formula_of_fit(model: Any, records: pd.DataFrame, place: str) -> str:
     formula = getattr(model, "formula", None)
     if formula is None:
         return _formula_of_arrays(model, records, place)
+    if is_ordered(model):  # which has no constant, whatever its formula says
+        formula = re.sub(r"~\s*[01]\s*\+|[-+]\s*1\s*$", lambda sign: "~" * sign[0].startswith("~"), str(formula))
     text = re.sub(r"\bTreatment\(\s*(?:reference\s*=\s*)?([^()]*)\)", r"contr.treatment(base=\1)", str(formula))
     return re.sub(r"""\bQ\(\s*["']([^"']+)["']\s*\)""", r"`\1`", text)
 
@@ -202,7 +215,7 @@ def formula_of_fit(model: Any, records: pd.DataFrame, place: str) -> str:
 def _formula_of_arrays(model: Any, records: pd.DataFrame, place: str) -> str:
     """A formula whose design has the columns of the model's matrix: constants, columns of the records, dummies."""
     endog, name = np.asarray(model.endog, dtype=float), str(model.endog_names)
-    if type(model).__name__ == "MNLogit":
+    if type(model).__name__ in ("MNLogit", "OrderedModel"):
         response = _outcomes_of(endog, name, records)
     else:
         response = column_of(endog, name, records)
@@ -211,8 +224,9 @@ def _formula_of_arrays(model: Any, records: pd.DataFrame, place: str) -> str:
             f"{place}: the response of the fit is no column of the data, record by record; {_advice('')}; or fit it by "
             "a formula"
         )
-    terms, dummies = ["1" if type(model).__name__ == "PHReg" else "0"], dict[str, list[Any]]()
-    for values, name in zip(np.asarray(model.exog, dtype=float).T, model.exog_names, strict=True):
+    terms, dummies = ["1" if type(model).__name__ in ("PHReg", "OrderedModel") else "0"], dict[str, list[Any]]()
+    exog = np.asarray(model.exog, dtype=float)
+    for values, name in zip(exog.T, model.exog_names[: exog.shape[1]], strict=True):  # parameters beside them follow
         column = column_of(values, str(name), records.drop(columns=response))
         if np.all(values == 1.0):
             terms[0] = "1"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from outrisk.errors import OutputError
@@ -11,16 +11,26 @@ from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.regression_entry import FormulaEntry
 from outrisk.outputs.regression.release import COUNTS, INFERENCE, NUMBERS
 from outrisk.readers.coefficients import Coefficients
-from outrisk.readers.printed_number import Printed, as_given, decimals_of, is_undefined, read_printed
+from outrisk.readers.printed_number import Printed, as_given, decimals_of, is_undefined, is_withheld, read_printed
+
+_TO = " to "  # between the ends of a range that a reader makes of a number
 
 
 def parts_of(table: Coefficients, entry: FormulaEntry, place: str) -> list[str]:
     """What the table releases; where the study says it, that."""
-    there = {part for _, texts in table.rows for part, text in texts.items() if text.strip()}
+    there = {part for texts in _texts(table) for part, text in texts.items() if text.strip()}
     there |= {"confidence_limits"} if {"lower", "upper"} <= there else set()
     there |= {part for part, text in table.single.items() if text.strip()}
-    unknown = table.robust not in ("", "nonrobust") and (entry.kind == "cox" or not table.covariance)
+    if entry.kind == "negbin":
+        there.discard("pseudo_r2")  # against another dispersion, which is not known
+    expected = table.expected and entry.kind == "negbin"
+    unknown = expected or (table.robust not in ("", "nonrobust") and (entry.kind == "cox" or not table.covariance))
     if "release" in entry.model_fields_set:
+        if expected and set(INFERENCE) & set(entry.release):
+            raise OutputError(
+                f"{place}: R's standard errors of a negative binomial regression are those of the expected information "
+                "at a known dispersion, which are not assessed; release neither them nor limits and p-values"
+            )
         if unknown and set(INFERENCE) & set(entry.release):
             way = (
                 ""
@@ -44,6 +54,11 @@ def parts_of(table: Coefficients, entry: FormulaEntry, place: str) -> list[str]:
     return parts
 
 
+def _texts(table: Coefficients) -> list[Mapping[str, str]]:
+    """Texts by part of each row, those of thresholds or a dispersion last."""
+    return [*(texts for _, texts in table.rows), *table.shape]
+
+
 def printed_decimals(table: Coefficients, entry: FormulaEntry, parts: Sequence[str]) -> Any:
     """Decimals by part, as they are printed; where the study says them, those."""
     if "decimals" in entry.model_fields_set:
@@ -53,16 +68,22 @@ def printed_decimals(table: Coefficients, entry: FormulaEntry, parts: Sequence[s
         if part in COUNTS:
             continue
         sources = ("lower", "upper") if part == "confidence_limits" else (part,)
-        texts = [texts.get(each, "") for _, texts in table.rows for each in sources] + [table.single.get(part, "")]
-        found[part] = decimals_of((read_printed(text, table.comma) for text in texts if text.strip()), table.exact)
+        texts = [texts.get(each, "") for texts in _texts(table) for each in sources] + [table.single.get(part, "")]
+        plain = [read_printed(text, table.comma) for text in texts if text.strip() and _TO not in text]
+        ends = [read_printed(end) for text in texts if _TO in text for end in text.split(_TO)]
+        found[part] = decimals_of(plain if any(plain) else ends, table.exact)
     return found
 
 
 def with_values(
     table: Coefficients, model: FormulaEntry, built: Regression, order: Sequence[int | None], place: str
 ) -> FormulaEntry:
-    """The entry with the numbers of the table; `order`: the row of each column of the design, None if it has none."""
-    layout, values = built.release.layout(len(order)), list[Any]()
+    """The entry with the numbers of the table; `order`: the row of each column of the design, None if it has none.
+
+    What a table does not print of a threshold or a dispersion, as Stata no p-values, is withheld.
+    """
+    rows = [None if row is None else table.rows[row][1] for row in order]
+    layout, values = built.release.layout(len(order) + len(table.shape)), list[Any]()
     for part, _ in layout:
         if part == "confidence_limits":
             sources: tuple[str, ...] = ("lower", "upper")
@@ -72,20 +93,28 @@ def with_values(
             if part in table.single:
                 values.append(_value(table, part, table.single[part], built, len(values), place))
                 continue
-            for row in order:
-                if row is None:
+            for texts in rows:
+                if texts is None:
                     values.append("withheld")
                     continue
-                values.append(_value(table, source, table.rows[row][1].get(source, ""), built, len(values), place, row))
+                ratio = texts["coefficients"] if table.errors_of_ratios else ""
+                values.append(_value(table, source, texts.get(source, ""), built, len(values), place, ratio))
+            for texts in table.shape:
+                text = texts.get(source, "")
+                none = is_withheld(text) or is_undefined(text)
+                values.append("withheld" if none else _value(table, source, text, built, len(values), place))
     return model.model_copy(update={"values": values})
 
 
 def _value(
-    table: Coefficients, part: str, text: str, built: Regression, at: int, place: str, row: int | None = None
+    table: Coefficients, part: str, text: str, built: Regression, at: int, place: str, ratio: str = ""
 ) -> float | str:
+    """One number; of a standard error that is one of a ratio, `ratio` is that."""
     label = built.labels[at]
     if is_undefined(text):
         return "undefined"
+    if _TO in text:
+        return text
     found = read_printed(text, table.comma)
     if found is None:
         if not text.strip():
@@ -96,16 +125,15 @@ def _value(
         if found.value % 1 or found.value < 1:
             raise OutputError(f"{place}: the {label} is {text!r}; it is a whole number from 1")
         return found.value
-    if part == "standard_errors" and table.errors_of_ratios and row is not None:
-        return _error_of_b(found, table, row)
+    if part == "standard_errors" and ratio:
+        return _error_of_b(found, read_printed(ratio, table.comma))
     if part in table.single:
         return _of_page(found, decimals)
     return as_given(found, decimals, table.significant, table.own_digits)
 
 
-def _error_of_b(error: Printed, table: Coefficients, row: int) -> float | str:
+def _error_of_b(error: Printed, ratio: Printed | None) -> float | str:
     """The standard error of b, where that of exp(b) is printed: exp(b) times it."""
-    ratio = read_printed(table.rows[row][1]["coefficients"], table.comma)
     if ratio is None or ratio.value - ratio.half <= 0:
         return "withheld"
     low = max(error.value - error.half, 0.0) / (ratio.value + ratio.half)

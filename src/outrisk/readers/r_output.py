@@ -1,5 +1,5 @@
-"""Coefficients out of R: `broom::tidy` and `coef(summary())` as CSV, of nnet::multinom too; a summary of lm or glm; a
-coxph of the package survival, printed or summarised.
+"""Coefficients out of R: `broom::tidy` and `coef(summary())` as CSV, of nnet::multinom and MASS::polr too; a summary of
+lm, glm, glm.nb or polr; a coxph of the package survival, printed or summarised.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from collections.abc import Sequence
 
 from outrisk.errors import OutputError
 from outrisk.outputs.regression.surv import read_surv
+from outrisk.readers import polr
 from outrisk.readers.coefficients import BY_TERM, Coefficients
 from outrisk.readers.printed_number import read_printed
 from outrisk.readers.source import Source
 
 _COLUMNS = {
     "estimate": "coefficients",
+    "value": "coefficients",
     "std.error": "standard_errors",
     "std. error": "standard_errors",
     "statistic": "statistic",
@@ -29,6 +31,8 @@ _COLUMNS = {
 }
 _PRINTED = re.compile(r"\s*Estimate\s+Std\. Error\s+(z value|t value)\s+(Pr\(>\|[zt]\|\))")
 _HAZARDS = re.compile(r"\s*coef\s+exp\(coef\)\s+se\(coef\)\s+(robust se\s+)?z\s+(?:Pr\(>\|z\|\)|p)\s*$")
+_OF_POLR = ("coefficients", "standard_errors", "statistic")
+_MATRIX_OF_POLR = ("value", "std. error", "t value")
 _CLOSE = 0.02  # of a statistic, beside what estimate and standard error give
 _SKEW = 0.002  # of a standard error, by which limits lie unevenly about their estimate where no rounding does it
 _OF_MULTINOM = 3  # decimals: nnet stops its search within about 2e-4 of the maximum
@@ -37,7 +41,7 @@ _OF_MULTINOM = 3  # decimals: nnet stops its search within about 2e-4 of the max
 def recognises(source: Source) -> bool:
     """Whether it has a header with an estimate and a standard error, or is a matrix of outcomes by terms."""
     return (
-        any(_HAZARDS.match(line) for line in source.lines)
+        any(_HAZARDS.match(line) or polr.HEAD.match(line) for line in source.lines)
         or _printed(source) is not None
         or (bool(source.grid) and _is_header(source.grid[0]))
         or _is_matrix(source)
@@ -49,10 +53,15 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     hazards = [number for number, line in enumerate(source.lines) if _HAZARDS.match(line)]
     if hazards:
         return _of_coxph(source, hazards)
+    ordered = [number for number, line in enumerate(source.lines) if polr.HEAD.match(line)]
+    if ordered:
+        rows = [row for head in ordered for row in _printed_rows(source.lines[head + 1 :], _OF_POLR)]
+        return polr.of_summary(Coefficients(tuple(rows), own_digits=True), source.text, source.name)
     at = _printed(source)
     if at is None and _is_matrix(source):
         return _matrix(source)
     outcomes: tuple[str, ...] = ()
+    types: list[str] | None = None
     if at is None:
         header = [_plain(cell) for cell in source.grid[0]]
         if source.grid[0][-1] == "" and any(row[-1] for row in source.grid[1:]):
@@ -66,6 +75,10 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         single: dict[str, str] = {}
         if "y.level" in header:  # broom::tidy of nnet::multinom
             outcomes = tuple(row[header.index("y.level")] for row in source.grid[1:])
+        if "coef.type" in header:  # broom::tidy of an ordered regression
+            types = [_plain(row[header.index("coef.type")]) for row in source.grid[1:]]
+        elif "value" in header:  # coef(summary()) of a polr
+            types = []
     else:
         rows, single = _printed_rows(source.lines[at + 1 :]), _facts(source.text)
     if not rows:
@@ -74,7 +87,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     survey = _of_survey(source.text)
     other = re.search(r"^[tz] test of coefficients:", source.text, re.M) if at is not None else None
     kept = [(name, {part: text for part, text in texts.items() if part != "statistic"}) for name, texts in rows]
-    return Coefficients(
+    found = Coefficients(
         tuple(kept),
         single=single,
         exponentiated=ratios,
@@ -89,7 +102,9 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         weight=survey[1] if survey else "",
         kind="mnlogit" if outcomes else "",
         outcomes=outcomes,
+        expected=True,
     )
+    return found if types is None else polr.as_ordered(found, types, source.name)
 
 
 def _of_coxph(source: Source, heads: Sequence[int]) -> Coefficients:
@@ -178,7 +193,7 @@ def _plain(cell: str) -> str:
 
 def _is_header(row: Sequence[str]) -> bool:
     cells = {_plain(cell) for cell in row}
-    return "estimate" in cells and bool({"std.error", "std. error"} & cells)
+    return ("estimate" in cells and bool({"std.error", "std. error"} & cells)) or {*_MATRIX_OF_POLR} <= cells
 
 
 def _printed(source: Source) -> int | None:

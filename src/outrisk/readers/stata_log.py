@@ -23,7 +23,11 @@ _KINDS = (
     (r"^\s*Source \|\s+SS", "ols"),
     (r"^\s*Linear regression", "ols"),
     (r"^\s*(?:Stratified )?Cox regr(?:ession|\.)", "cox"),
+    (r"^\s*Ordered logistic regression", "ologit"),
+    (r"^\s*Ordered probit regression", "oprobit"),
+    (r"^\s*Negative binomial regression", "negbin"),
 )
+_OTHERS = re.compile(r"^\s*(\w[\w ()-]* (?:ordered (?:logistic|probit)|negative binomial) regression)", re.M | re.I)
 _FACTS = {
     "n": r"(?:Number of obs|No\. of subjects)\s*=\s*([\d,]+)",
     "events": r"No\. of failures\s*=\s*([\d,]+)",
@@ -49,8 +53,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     ratios = head[1].casefold() in _RATIOS
     level = re.search(r"\[(\d+(?:\.\d+)?)% conf", lines[heads[0]], re.I)
     rows, bases = list[tuple[str, dict[str, str]]](), list[str]()
-    parts = ("coefficients", "standard_errors", "statistic", "p_values", "lower", "upper")
-    kind = next((kind for pattern, kind in _KINDS if re.search(pattern, "\n".join(lines), re.M)), "")
+    kind = _kind("\n".join(lines), source.name)
     outcomes, base = list[str](), ""
     for outcome, name, cells in _rows_of_log(lines[heads[0] + 1 :], kind == "mnlogit"):
         if " ".join(cells) == "(base outcome)":
@@ -59,8 +62,9 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         if cells[:1] and cells[-1] in ("(base)", "(empty)", "(omitted)"):
             bases += [name] if cells[-1] == "(base)" else []
             continue
-        texts = {part: cell for part, cell in zip(parts, cells, strict=False) if part != "statistic"}
-        rows.append((name, texts))
+        if name == "/lnalpha" and kind in ("negbin", ""):  # alpha itself stands below it
+            continue
+        rows.append((name, _parts(name, cells)))
         outcomes += [outcome] if kind == "mnlogit" else []
     text = "\n".join(lines)
     single = {}
@@ -84,6 +88,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         covariance="robust" if robust == "robust" else "",
         clustered="adjusted for" in text,
         cluster=clusters[0] if len(clusters) == 1 else "",
+        ordered=any(name.startswith("/cut") for name, _ in rows),
         weighted=bool(re.search(r"\(sum of wgt is|Population size\s*=", text)),
         outcomes=tuple(outcomes),
         base=base,
@@ -91,6 +96,33 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         strata=_strata(text) if kind == "cox" else (),
         stratified=bool(re.search(r"^\s*Stratified ", text, re.M)) and kind == "cox",
     )
+
+
+def _kind(text: str, place: str) -> str:
+    """The kind of the regression that a log is of, '' where it is not known; OutputError for one that is like a kind
+    and another.
+    """
+    kind = next((kind for pattern, kind in _KINDS if re.search(pattern, text, re.M)), "")
+    other = _OTHERS.search(text)
+    if not kind and other:
+        raise OutputError(f"{place}: it is a {other[1]}, which is not known; fit it by ologit, oprobit or nbreg")
+    if re.search(r"Dispersion\s*[:=]\s*constant", text):
+        raise OutputError(
+            f"{place}: its dispersion is constant (NB1), which is not known; fit it by nbreg, dispersion(mean)"
+        )
+    return kind
+
+
+def _parts(name: str, cells: Sequence[str]) -> dict[str, str]:
+    """Texts by part of a row; thresholds and a dispersion have neither statistic nor p-value, and the limits of a
+    dispersion lie about its logarithm.
+    """
+    parts: tuple[str, ...] = ("coefficients", "standard_errors", "statistic", "p_values", "lower", "upper")
+    if len(cells) == 4 and name.startswith("/"):
+        parts = ("coefficients", "standard_errors", "lower", "upper")
+    elif len(cells) == 4 and name == "alpha":
+        parts = ("coefficients", "standard_errors")
+    return {part: cell for part, cell in zip(parts, cells, strict=False) if part != "statistic"}
 
 
 def _errors(lines: Sequence[str], head: int) -> str:

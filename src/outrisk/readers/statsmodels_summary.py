@@ -9,6 +9,7 @@ from itertools import pairwise
 from outrisk.errors import OutputError
 from outrisk.outputs.regression.sandwich import Estimator
 from outrisk.readers.coefficients import Coefficients
+from outrisk.readers.rows_of_shape import near_maximum
 from outrisk.readers.source import Source
 
 _COLUMNS = {
@@ -37,6 +38,7 @@ _KINDS = {
     "mnlogit": "mnlogit",
     "ph reg": "cox",
     "ph": "cox",
+    "negativebinomial": "negbin",
 }
 _FAMILIES = {"binomial": "logit", "gaussian": "ols", "poisson": "poisson"}
 _HAZARDS = re.compile(r"log HR\s+log HR SE\s+HR\s+t\s+P>\|t\|\s+\[0\.\d+\s+0\.\d+\]\s*$")  # limits are of HR
@@ -75,11 +77,17 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         outcomes += [outcome] * len(equation)
     level = 1 - 2 * float(_LIMIT.fullmatch(header[limits[0]])[1]) if len(limits) == 2 else 0.95  # type: ignore[index]
     single = {_SINGLE[name]: text for name, text in facts.items() if name in _SINGLE}
+    ordered = kind == "orderedmodel"
+    if facts.get("model family", "").casefold() == "negativebinomial":
+        raise OutputError(
+            f"{source.name}: it is a GLM of the family NegativeBinomial, whose alpha is set, not estimated, which is "
+            "not known; fit it by statsmodels' NegativeBinomial"
+        )
     robust, linear = facts.get("covariance type", "").casefold(), kind in ("ols", "wls")
     kind = _FAMILIES.get(facts.get("model family", "").casefold(), _KINDS.get(kind, ""))
     always_t = kind == "mnlogit" and "coef." in header  # the heading of its summary2, whatever p-values are by
     return Coefficients(
-        tuple(found),
+        tuple(near_maximum(found) if ordered else found),
         single=single,
         level=round(level, 6),
         significant=3,
@@ -92,6 +100,8 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         outcomes=tuple(outcomes) if kind == "mnlogit" else (),
         ties=facts.get("ties", "").casefold(),
         stratified="num strata" in facts,
+        ordered=ordered,
+        distances=ordered,
     )
 
 

@@ -22,6 +22,7 @@ from outrisk.readers import esttab, r_output, spss_output, stata_log, statsmodel
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.cross_table import entries_of_cross_table
 from outrisk.readers.entry_of_regression import entry_of_coefficients
+from outrisk.readers.rows_of_shape import is_of_shape
 from outrisk.readers.source import Source, one_sheet, read_source_of_values
 from outrisk.readers.survival_table import entry_of_survival_table
 from outrisk.readers.term_names import read_term
@@ -163,7 +164,7 @@ def _of_mapping(entry: Entry, cells: Mapping[str, Any], codebook: Codebook, plac
         if set(cells) <= set(built.labels) or set(rows) <= set(built.coefficients):
             return entry
     try:
-        for name in rows:
+        for name in (each for each in rows if not is_of_shape(each, entry.kind)):
             read_term(name, codebook, codebook.names, place)
     except OutputError:
         return entry

@@ -16,6 +16,7 @@ from outrisk.outputs.base import Output
 from outrisk.outputs.regression.fit import Sample
 from outrisk.outputs.regression.hazards import Durations
 from outrisk.outputs.regression.regression import Regression
+from outrisk.outputs.regression.with_shape import ORDERED
 from outrisk.outputs.smooth.correlations import Correlations
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTest
 from outrisk.outputs.smooth.survival import Survival
@@ -28,10 +29,11 @@ def degrees_of_freedom(output: Output, data: Microdata, appetite: Appetite, targ
     rows, sample = _sample(output, data)
     if sample is None:
         return
-    design, (n, k) = sample.design, sample.design.shape
+    design, more = _estimated(output, sample)
+    n, k = design.shape
     counting = sample.event == 1.0 if isinstance(sample, Durations) else np.ones(n, dtype=np.bool_)
     told = data.people(rows[counting])
-    left = told - int(np.linalg.matrix_rank(design))
+    left = told - int(np.linalg.matrix_rank(design)) - more
     if left < appetite.safe_dof_threshold:
         of = f"{plural(told, 'event')} among {n:,} records" if isinstance(sample, Durations) else f"{n:,} records"
         of += f" of {told:,} people" if data.person is not None else ""
@@ -39,9 +41,9 @@ def degrees_of_freedom(output: Output, data: Microdata, appetite: Appetite, targ
             "degrees of freedom",
             False,
             output.name,
-            k,
+            k + more,
             rows,
-            f"{plural(left, 'residual degree')} of freedom ({of}, {plural(k, 'column')}); at least "
+            f"{plural(left, 'residual degree')} of freedom ({of}, {plural(k + more, 'column')}); at least "
             f"{appetite.safe_dof_threshold} are asked for.",
             "",
             "Fit it on more records, or with fewer terms.",
@@ -68,11 +70,10 @@ def few_behind(output: Output, data: Microdata, appetite: Appetite, target: str)
     rows, sample = _sample(output, data)
     if sample is None or not isinstance(output, Regression):
         return
-    design = sample.design
     inside, what = (sample.event == 1.0, "events") if isinstance(sample, Durations) else (True, "records")
     what = what if data.person is None else f"people{' with the event' * (what == 'events')}"
-    found, apart = [], np.zeros(len(design), dtype=np.bool_)
-    for name, column in zip(output.columns, design.T, strict=True):
+    found, apart = [], np.zeros(len(rows), dtype=np.bool_)
+    for name, column in zip(output.columns, sample.design.T, strict=True):
         values, counts = np.unique(column, return_counts=True)
         differs = (column != values[counts.argmax()]) & inside
         number = data.people(rows[differs])
@@ -93,7 +94,7 @@ def few_behind(output: Output, data: Microdata, appetite: Appetite, target: str)
             named([f"{name}: {number:,}" for number, name in found]),
             "Merge these levels with others, or leave the records out.",
         )
-    alone = _alone(design, rows, data)
+    alone = _alone(_estimated(output, sample)[0], rows, data)
     if full := data.people(alone):
         own = " A fitted value is then that person's own response, to be worked out from the coefficients."
         yield Found.of(
@@ -118,6 +119,16 @@ def _sample(output: Output, data: Microdata) -> tuple[Rows, Sample | None]:
     except OutputError:
         return NOBODY, None
     return records.index.to_numpy(), sample
+
+
+def _estimated(output: Output, sample: Sample) -> tuple[NDArray[np.float64], int]:
+    """The columns (n, k) that a regression has coefficients for, and how many parameters it has besides. A threshold of
+    an ordered model is its constant.
+    """
+    more = len(output.of_shape) if isinstance(output, Regression) else 0
+    if not isinstance(output, Regression) or output.kind not in ORDERED:
+        return sample.design, more
+    return np.column_stack([np.ones(len(sample.design)), sample.design]), more - 1
 
 
 def _alone(design: NDArray[np.float64], rows: Rows, data: Microdata) -> Rows:

@@ -292,9 +292,13 @@ def information_by_records(plan, b, codes):
                     product = share * curvature[e, f] * x_vals[a]
                     for c in range(start, stop):
                         information[own + x_cols[a], other + x_cols[c]] += product * x_vals[c]
-    for a in range(size):
-        for c in range(a):
-            information[c, a] = information[a, c]
+    for e in range(equations):
+        begin, end, own = row_of(e, k, k, shaped)
+        for f in range(e):
+            start, stop, other = row_of(f, k, k, shaped)
+            for a in range(own, own + end - begin):
+                for c in range(other, other + stop - start):
+                    information[c, a] = information[a, c]
     return information
 
 

@@ -221,8 +221,8 @@ def why_not(
             return f"{label} has no records; merge it with another level, or leave it out of the codebook"
     ends = (0.0, 1.0 if kind in ("logit", "probit") else len(outcomes) - 1.0)  # of the responses; counts have one
     for label, rows in {"the response": np.ones(len(y), bool), **groups}.items():
-        found = set(y[rows].astype(int).tolist()) if kind == "mnlogit" else set()
-        absent = [outcome for at, outcome in enumerate(outcomes) if at not in found]
+        found = set(y[rows].astype(int).tolist())
+        absent = [outcome for at, outcome in enumerate(outcomes) if at not in found and kind == "mnlogit"]
         if absent and label == "the response":
             return f"no record has the outcome {absent[0]}; merge it with another"
         if absent:
@@ -233,6 +233,8 @@ def why_not(
                 f"{label} is separated: the response is {value} in all {rows.sum():,} of its records; "
                 "merge it with another level"
             )
+    if kind in ("ologit", "oprobit"):  # one of its thresholds is its constant
+        design = np.column_stack([np.ones(len(y)), design])
     with of_one_size(design) as (scaled, _):
         rank = int((np.linalg.eigvalsh(scaled.T @ scaled / len(scaled)) > COLLINEAR).sum())
     if rank < design.shape[1]:

@@ -64,8 +64,8 @@ class Regression(Common):
             if given and self.kind not in kinds:
                 some = " and ".join(filter(None, [", ".join(kinds[:-1]), kinds[-1]]))
                 raise OutputError(f"output '{self.name}': '{option}' goes with {some}, not {self.kind}")
-        if self._of_shape:
-            object.__setattr__(self, "release", replace(self.release, plain=len(self._of_shape)))
+        if self.of_shape:
+            object.__setattr__(self, "release", replace(self.release, plain=len(self.of_shape)))
         self._prepare()
 
     def _prepare(self) -> None:
@@ -127,7 +127,7 @@ class Regression(Common):
             self._weight,
             self._subset.masks() + self._complete,
             self._covariance,
-            len(self._of_shape),
+            len(self.of_shape),
         )
 
     def _check_left_out(self, design: Side) -> None:
@@ -195,10 +195,10 @@ class Regression(Common):
         names, response = self._column_labels, self._sides[0]
         if self.kind == "mnlogit" and isinstance(response, OutcomeResponse):
             return [f"{response.name} = {outcome}: {name}" for outcome in response.outcomes[1:] for name in names]
-        return [*names, *self._of_shape]
+        return [*names, *self.of_shape]
 
     @cached_property
-    def _of_shape(self) -> list[str]:
+    def of_shape(self) -> list[str]:
         """Names of the parameters after the coefficients: thresholds, or the dispersion."""
         if self.kind == "negbin":
             return ["alpha"]
@@ -270,12 +270,12 @@ class Regression(Common):
             fit = fit_ols(sample, self._tables.has_constant, self._covariance)
         elif self._is_plain_wrong(sample):
             fit = None
-        elif self._of_shape:
+        elif self.of_shape:
             fit = fit_with_shape(self.kind, sample, begin, "pseudo_r2" in self.release.parts, self._covariance)
         else:
             fit = fit_likelihood(self.kind, sample, begin, "pseudo_r2" in self.release.parts, self._covariance)
         if fit is None:
-            reason = (self._of_shape and why_no_shape(self.kind, sample, self.outcomes)) or why_not(
+            reason = (self.of_shape and why_no_shape(self.kind, sample, self.outcomes)) or why_not(
                 self.kind, sample, self._column_labels, self._groups(frame), self.outcomes
             )
             raise OutputError(f"output '{self.name}': {reason}")
@@ -325,7 +325,7 @@ class Regression(Common):
         """OutputError for numbers that no regression has, such as a standard error of 0."""
         K, names = len(self.coefficients), self.coefficients
         self.release.check(self.name, names, low, high)
-        some = slice(K - len(self._of_shape), K)
+        some = slice(K - len(self.of_shape), K)
         half = half_digit(self.decimals[some])
         least, most = low[some] - half, high[some] + half
         if self.kind == "negbin" and most[0] <= 0.0:

@@ -50,12 +50,12 @@ class Tables:
         """Totals at published numbers (k,), and the way back to these."""
         K = len(self._largest)
         coefficients = self.release.coefficients(published, K)
-        if self.shape:  # as printed it may be none: thresholds that are equal, a dispersion of 0
-            half, own = half_digit(self.release.digits(K))[0], coefficients[K - self.shape :]
-            steps = half * np.arange(self.shape)
-            own[:] = (
-                np.maximum(own, half / 2.0) if self.kind == "negbin" else np.maximum.accumulate(own - steps) + steps
-            )
+        half, own = half_digit(self.release.digits(K))[0], coefficients[K - self.shape :]
+        if self.kind == "negbin":
+            own[:] = np.maximum(own, half / 2.0)  # it may print as 0
+        else:
+            for j in range(1, self.shape):  # thresholds may print as equal; what is far below was not published
+                own[j] = own[j - 1] + half if abs(own[j] - own[j - 1]) < 1.5 * half else own[j]
         return self._of(published, coefficients)
 
     def _at(self, published: Array, coefficients: Array) -> ModelPart:

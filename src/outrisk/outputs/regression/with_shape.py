@@ -22,7 +22,7 @@ from outrisk.problem.influence import derivatives
 ORDERED: tuple[Kind, ...] = ("ologit", "oprobit")
 _CHUNK = 20_000  # records whose derivatives are kept at once
 _STEPS, _STILL = 100, 1e-9  # of Newton's method: how many at most, and the largest change that ends it
-_SLIGHT = 1e-4  # dispersion below which there is none: its likelihood is then that of a Poisson regression
+_SLIGHT = 1e-5  # dispersion below which there is none: its likelihood is then that of a Poisson regression
 Sums = tuple[float, Array, Array]  # log-likelihood, score (K,), information (K, K)
 
 
@@ -83,6 +83,8 @@ def _maximise(kind: Kind, sample: Sample, begin: Array) -> tuple[Array, Sums] | 
         values, vectors = np.linalg.eigh(here[2])
         values = np.maximum(np.abs(values), 1e-12 * np.abs(values).max())  # uphill also where it is not concave
         step = vectors @ ((vectors.T @ here[1]) / values)
+        if kind == "negbin":  # towards 0 by steps, which is passed from too far above
+            step[-1] = max(step[-1], -0.9 * at[-1])
         while True:
             there = _sums(kind, sample, at + step) if is_shape(kind, (at + step)[k:]) else None
             if there is not None and there[0] >= here[0] - 1e-9 * abs(here[0]):
@@ -158,11 +160,9 @@ def why_no_shape(kind: Kind, sample: Sample, outcomes: Sequence[str]) -> str:
     absent = [outcome for at, outcome in enumerate(outcomes) if at not in found]
     if absent:
         return f"no record has the outcome {absent[0]}; merge it with another"
-    if kind == "negbin":
-        poisson = fit_likelihood("poisson", sample)
-        if poisson is not None:
-            return (
-                "the counts vary no more than those of a Poisson regression, so that there is no dispersion to "
-                "estimate; release a poisson"
-            )
+    if kind == "negbin" and y.max() > 0 and fit_likelihood("poisson", sample) is not None:
+        return (
+            "the counts vary no more than those of a Poisson regression, so that there is no dispersion to estimate; "
+            "release a poisson"
+        )
     return ""
