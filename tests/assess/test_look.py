@@ -255,6 +255,28 @@ def test_a_dummy_for_one_person():
     assert not {"leverage", "few people behind a coefficient"} & set(by_rule(model, FULL))
 
 
+@pytest.mark.parametrize(
+    ("kind", "formula", "few"),
+    [
+        ("logit", "ill ~ pay", "yes: 3"),
+        ("mnlogit", "area ~ pay", "c: 3"),
+        ("ologit", "area ~ pay", "c: 3"),
+        ("poisson", "I(sex == 'm') ~ pay", "above 0: 3"),
+        ("ols", "pay ~ C(area)", None),
+    ],
+)
+def test_an_outcome_that_few_people_have(kind, formula, few):
+    """The constant tells how many, though no column of the design has few people."""
+    data = records(*[(0, 0, 0, pay, 30) for pay in (1, 2, 3)], *[(1, 0, 0, pay, 30) for pay in (1, 2, 3)])
+    three = records(*[(2, 1, 1, pay, 1) for pay in (1, 2, 3)])
+    data = Microdata(CODEBOOK, np.concatenate([data.codes, three.codes]))
+    model = Regression(CODEBOOK, "m", kind, formula, event="yes" if kind == "logit" else "")
+    found = by_rule(model, data, target="pay").get("few people with an outcome")
+    assert (found and found.places) == few
+    if few:
+        assert (found.certain, found.people, found.who.tolist()) == (False, 3, [180, 181, 182])
+
+
 @pytest.mark.parametrize("alone", [0, 1, 2])
 @pytest.mark.parametrize("kind", ["ologit", "mnlogit"])
 def test_one_person_in_a_level_decides_a_direction_of_an_ordered_model(kind, alone):

@@ -171,6 +171,16 @@ def test_no_message_names_another_level():
         assert "did you mean" not in str(refused.value)
 
 
+def test_errors_by_the_expected_information_are_left_out_and_that_is_told(caplog):
+    """R's, of a probit; those of a logit are the same by either information."""
+    caplog.set_level("INFO")
+    released, _ = given({"kind": "probit", "formula": FORMULA, "values": "tidy.csv"})
+    assert released.output.release.parts == ("coefficients",)
+    assert "standard errors and p values are not assessed: they are by the expected information" in caplog.text
+    with pytest.raises(OutputError, match="R's standard errors of a probit are those of the expected information"):
+        given({"kind": "probit", "formula": FORMULA, "values": "tidy.csv", "release": ["coefficients", "p_values"]})
+
+
 def test_another_kind_or_robust_errors_are_told(tmp_path):
     with pytest.raises(OutputError, match="the table is of a logit, the output says kind: probit"):
         given({"kind": "probit", "formula": FORMULA, "values": "stata_base1.log"})

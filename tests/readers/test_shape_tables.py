@@ -181,7 +181,7 @@ def swapped(name, *pairs):
         (
             NEGATIVE | {"release": ["coefficients", "standard_errors"]},
             swapped("glm_nb_tidy.csv"),
-            "R's standard errors of a negative binomial regression are those of the expected information",
+            "R's standard errors of a negbin are those of the expected information",
         ),
         (
             ORDERED,

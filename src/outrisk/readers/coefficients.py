@@ -29,7 +29,8 @@ class Coefficients:
     levels are not compared, and how ties are taken. stratified: there are such variables, and it may not say which.
     ordered: it is of an ordered regression, of which kind it may not say; distances: its thresholds after the first are
     logarithms of distances. shape: once they are apart from the other rows (see `apart`), texts of the thresholds or
-    the dispersion. expected: standard errors of counts by the expected information, as R takes it.
+    the dispersion. expected: standard errors by the expected information, as R takes it, which is another of a probit,
+    or a count with a dispersion.
     """
 
     rows: tuple[tuple[str, Mapping[str, str]], ...]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from outrisk.outputs.regression.release import COUNTS, INFERENCE, NUMBERS
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.printed_number import Printed, as_given, decimals_of, is_undefined, is_withheld, read_printed
 
+_LOG = logging.getLogger(__name__)
 _TO = " to "  # between the ends of a range that a reader makes of a number
 
 
@@ -23,13 +25,13 @@ def parts_of(table: Coefficients, entry: FormulaEntry, place: str) -> list[str]:
     there |= {part for part, text in table.single.items() if text.strip()}
     if entry.kind == "negbin":
         there.discard("pseudo_r2")  # against another dispersion, which is not known
-    expected = table.expected and entry.kind == "negbin"
+    expected = table.expected and entry.kind in ("negbin", "probit") and not table.robust
     unknown = expected or (table.robust not in ("", "nonrobust") and (entry.kind == "cox" or not table.covariance))
     if "release" in entry.model_fields_set:
         if expected and set(INFERENCE) & set(entry.release):
             raise OutputError(
-                f"{place}: R's standard errors of a negative binomial regression are those of the expected information "
-                "at a known dispersion, which are not assessed; release neither them nor limits and p-values"
+                f"{place}: R's standard errors of a {entry.kind} are those of the expected information, which are not "
+                "assessed; release neither them nor limits and p-values"
             )
         if unknown and set(INFERENCE) & set(entry.release):
             way = (
@@ -43,7 +45,11 @@ def parts_of(table: Coefficients, entry: FormulaEntry, place: str) -> list[str]:
             )
         return list(entry.release)
     if unknown:
-        there -= {"standard_errors", "confidence_limits", "p_values"}
+        some = [part.replace("_", " ") for part in NUMBERS if part in there and part in INFERENCE]
+        why = "they are by the expected information" if expected else f"they are {table.robust}, in a way not known"
+        if some:
+            _LOG.info("%s: %s are not assessed: %s", place, " and ".join(some), why)
+        there -= set(INFERENCE)
     parts: list[str] = [part for part in NUMBERS if part in there]
     if table.profiled and "confidence_limits" in parts:
         parts.remove("confidence_limits")

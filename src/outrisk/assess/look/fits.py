@@ -65,7 +65,7 @@ def degrees_of_freedom(output: Output, data: Microdata, appetite: Appetite, targ
 
 def few_behind(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
     """Coefficients of columns in which few records differ from all others (of a Cox model few of those with the event),
-    and records that decide a coefficient.
+    outcomes that few have, and records that decide a coefficient.
     """
     rows, sample = _sample(output, data)
     if sample is None or not isinstance(output, Regression):
@@ -94,6 +94,20 @@ def few_behind(output: Output, data: Microdata, appetite: Appetite, target: str)
             named([f"{name}: {number:,}" for number, name in found]),
             "Merge these levels with others, or leave the records out.",
         )
+    few = [each for each in _outcomes(output, sample, rows, data) if 0 < each[0] < appetite.safe_threshold]
+    if few:
+        few.sort(key=lambda each: each[0])
+        yield Found.of(
+            "few people with an outcome",
+            False,
+            output.name,
+            len(few),
+            np.concatenate([who for _, _, who in few]),
+            f"{plural(len(few), 'outcome')} of the response {'has' if len(few) == 1 else 'have'} fewer than "
+            f"{appetite.safe_threshold} people, on whom all coefficients rest; the fewest is {few[0][0]}.",
+            named([f"{name}: {number:,}" for number, name, _ in few]),
+            "Merge these outcomes with others, or do not release the model.",
+        )
     alone = _alone(_estimated(output, sample)[0], rows, data)
     if full := data.people(alone):
         own = " A fitted value is then that person's own response, to be worked out from the coefficients."
@@ -119,6 +133,22 @@ def _sample(output: Output, data: Microdata) -> tuple[Rows, Sample | None]:
     except OutputError:
         return NOBODY, None
     return records.index.to_numpy(), sample
+
+
+def _outcomes(output: Regression, sample: Sample, rows: Rows, data: Microdata) -> Iterator[tuple[int, str, Rows]]:
+    """How many people have each outcome of a response that is one of several, or any event where events are counted;
+    its name, and their records. Nothing for a response that is a number, or a time.
+    """
+    y = sample.response
+    if output.kind in ("poisson", "negbin"):
+        some = [("above 0", y > 0.0)]
+    elif output.kind in ("ols", "cox"):
+        some = []
+    else:
+        names = output.outcomes or ["another value", output.event or "1"]
+        some = [(name, y == at) for at, name in enumerate(names)]
+    for name, who in some:
+        yield data.people(rows[who]), name, rows[who]
 
 
 def _estimated(output: Output, sample: Sample) -> tuple[NDArray[np.float64], int]:
