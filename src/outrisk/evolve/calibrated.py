@@ -436,7 +436,9 @@ class Pool:
         if says is not None and K:
             inverse = invert(information)
             influence = (seen.scores @ inverse).astype(precision, copy=False)
-            aside = np.nan_to_num(says.coefficients.mean(axis=1) - part.model.parameters, posinf=0.0, neginf=0.0)
+            with np.errstate(invalid="ignore"):  # of what nothing is told the ends are infinite
+                middle = says.coefficients.mean(axis=1)
+            aside = np.nan_to_num(middle - part.model.parameters, posinf=0.0, neginf=0.0)
             own = half[:K] if self.pull is None or not free else self._half_of(part, which) / self.pull
             found.append((influence, -totals[:K] @ inverse, own, aside, np.zeros(K, np.bool_)))
             if not free:

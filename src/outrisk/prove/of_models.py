@@ -306,7 +306,8 @@ def _with_shape(rows: Rows, cases: _Cases, n_records: int, origin: str, first: i
             _score(rows, cases, (least, most), np.ones((len(y), 1)), origin, numbers[k + j : k + j + 1])
         left_out = []
     left_out += ["standard errors"] if np.isfinite(says.standard_errors).any() or model.robust else []
-    left_out += ["the log-likelihood"] if np.isfinite([*says.log_likelihood, *says.pseudo_r2]).any() else []
+    left_out += ["the log-likelihood"] if np.isfinite(says.log_likelihood).any() else []
+    left_out += ["the pseudo-R2"] if np.isfinite(says.pseudo_r2).any() else []
     are = "is" if len(left_out) == 1 and left_out[0].startswith("the ") else "are"
     return f"coefficients are used, {' and '.join(left_out)} {are} not" if left_out else ""
 
