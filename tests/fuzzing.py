@@ -35,6 +35,9 @@ OUTPUTS = [
     {"kind": "ols", "response": "age", "terms": ["area", "sex"], "release": ["coefficients", "standard_errors", "r2"]},
     {"kind": "mnlogit", "formula": "area ~ age", "decimals": {"coefficients": 2}, "base": "s"},
     {"kind": "poisson", "formula": "age ~ area", "offset": "log(sex)", "exponentiate": True, "level": 0.9},
+    {"kind": "ologit", "formula": "area ~ age", "exponentiate": True, "release": ["coefficients", "p_values"]},
+    {"kind": "oprobit", "response": "area", "terms": ["age", "sex"], "where": "age > 1"},
+    {"kind": "negbin", "formula": "age ~ sex", "offset": "log(sex)", "decimals": {"coefficients": 1}},
     {"kind": "custom", "function": "no.py:f", "variables": ["age"], "labels": ["a"], "decimals": [1]},
 ]
 GIVEN = [

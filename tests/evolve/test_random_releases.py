@@ -71,7 +71,10 @@ def regression(rng):
         {"kind": "probit", "formula": f"ill ~ {after}", "event": "1", **shown},
         {"kind": "ols", "formula": f"age ~ visits + {after.replace('age', 'C(ill)')}", **shown},
         {"kind": "poisson", "formula": f"visits ~ {after}", **shown},
-    ][rng.integers(4)]
+        {"kind": "ologit", "formula": f"status ~ {after.replace('C(status)', 'C(area)')}", **shown},
+        {"kind": "oprobit", "formula": f"visits ~ {after}", **shown},
+        {"kind": "negbin", "formula": "age ~ visits", **shown},
+    ][rng.integers(7)]
 
 
 def drawn(seed):

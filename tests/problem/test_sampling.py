@@ -22,6 +22,9 @@ MODELS = [
     {"kind": "poisson", "formula": "visits ~ age + ill", "release": ERRORS},
     {"kind": "ols", "formula": "age ~ C(town) + visits", "release": [*ERRORS, "r2", "residual_sd"]},
     {"kind": "mnlogit", "formula": "town ~ age + ill", "release": ERRORS},
+    {"kind": "ologit", "formula": "town ~ age + ill", "release": [*ERRORS, "log_likelihood"]},
+    {"kind": "oprobit", "formula": "town ~ age + ill", "release": ERRORS, "covariance": "robust"},
+    {"kind": "negbin", "formula": "visits ~ town", "release": [*ERRORS, "log_likelihood"]},
 ]
 KINDS = [
     *(entry | {"decimals": 6} for entry in MODELS),
