@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 from statsmodels.discrete.discrete_model import Logit, MNLogit, Poisson, Probit  # statsmodels.api imports all of it
 from statsmodels.genmod import families
 from statsmodels.genmod.generalized_linear_model import GLM
@@ -20,9 +21,9 @@ from outrisk.outputs.regression.release import Kind, Summary
 from outrisk.outputs.regression.sandwich import OF_THE_MODEL, Covariance, meat_of
 from outrisk.outputs.regression.weighted_mnlogit import WeightedMNLogit
 
-COLLINEAR = 1e-12  # least eigenvalue of the scaled cross-product of the design
+_COLLINEAR = 1e-12  # least eigenvalue of the scaled cross-product of the design
 _LARGEST = 2.0**1000  # size of a column whose squares are no numbers any more
-SEPARATED = 1e-8  # least information per record in any direction; one event in n records gives about 1/n
+_SEPARATED = 1e-8  # least information per record in any direction; one event in n records gives about 1/n
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +54,7 @@ def fit_ols(sample: Sample, has_constant: bool, covariance: Covariance) -> Summa
     """A linear regression by statsmodels' OLS, or WLS with weights; None where the design is collinear."""
     weights = {} if sample.weights is None else {"weights": sample.weights}
     with of_one_size(sample.design) as (scaled, scale), np.errstate(all="ignore"):
-        if not scale.all() or np.linalg.eigvalsh(scaled.T @ scaled / len(scaled))[0] < COLLINEAR:
+        if not scale.all() or np.linalg.eigvalsh(scaled.T @ scaled / len(scaled))[0] < _COLLINEAR:
             return None
         fit = (WLS if weights else OLS)(sample.response, scaled, hasconst=has_constant, **weights).fit()
         df = float(fit.df_resid) if fit.df_resid > 0 else np.nan
@@ -188,16 +189,19 @@ def _log_likelihood(model: Any, parameters: Array) -> float:
     return float(model.loglike(parameters, **({"scale": 1.0} if isinstance(model, GLM) else {})))
 
 
-def identified(sample: Sample, information: Array) -> bool:
-    """Whether the records determine every coefficient: collinear or separated ones can pass for converged."""
+def identified(sample: Sample, information: Array, shape: int = 0) -> bool:
+    """Whether the records determine every coefficient, and the parameters of a shape after them: collinear or separated
+    ones can pass for converged.
+    """
     if not np.isfinite(information).all():  # of a separated model with weights
         return False
     weights, X = sample.counts, sample.design
     values, vectors = np.linalg.eigh((X.T * weights) @ X / weights.sum())
-    if values[0] < COLLINEAR:
+    if values[0] < _COLLINEAR:
         return False
-    white = np.kron(np.eye(len(information) // X.shape[1]), vectors / np.sqrt(values))
-    return bool(np.linalg.eigvalsh(white.T @ information @ white / weights.sum())[0] > SEPARATED)
+    equations = np.eye((len(information) - shape) // X.shape[1])
+    white = block_diag(np.kron(equations, vectors / np.sqrt(values)), np.eye(shape))
+    return bool(np.linalg.eigvalsh(white.T @ information @ white / weights.sum())[0] > _SEPARATED)
 
 
 def why_not(
@@ -222,7 +226,8 @@ def why_not(
     ends = (0.0, 1.0 if kind in ("logit", "probit") else len(outcomes) - 1.0)  # of the responses; counts have one
     for label, rows in {"the response": np.ones(len(y), bool), **groups}.items():
         found = set(y[rows].astype(int).tolist())
-        absent = [outcome for at, outcome in enumerate(outcomes) if at not in found and kind == "mnlogit"]
+        needed = outcomes if kind == "mnlogit" or label == "the response" else []
+        absent = [outcome for at, outcome in enumerate(needed) if at not in found]
         if absent and label == "the response":
             return f"no record has the outcome {absent[0]}; merge it with another"
         if absent:
@@ -236,7 +241,7 @@ def why_not(
     if kind in ("ologit", "oprobit"):  # one of its thresholds is its constant
         design = np.column_stack([np.ones(len(y)), design])
     with of_one_size(design) as (scaled, _):
-        rank = int((np.linalg.eigvalsh(scaled.T @ scaled / len(scaled)) > COLLINEAR).sum())
+        rank = int((np.linalg.eigvalsh(scaled.T @ scaled / len(scaled)) > _COLLINEAR).sum())
     if rank < design.shape[1]:
         return f"its {design.shape[1]} columns are collinear (rank {rank}); drop a term, or centre a power of a number"
     return "the fit does not converge (some combination of terms separates the response); drop or merge a term"

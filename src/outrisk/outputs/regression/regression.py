@@ -21,7 +21,7 @@ from outrisk.outputs.regression.release import INFERENCE, Kind, Release
 from outrisk.outputs.regression.response import NumberResponse, OutcomeResponse, Response
 from outrisk.outputs.regression.sandwich import OF_THE_MODEL, Covariance
 from outrisk.outputs.regression.totals import Tables, spans_one
-from outrisk.outputs.regression.with_shape import ORDERED, fit_with_shape, why_no_shape
+from outrisk.outputs.regression.with_shape import ORDERED, fit_with_shape, why_no_dispersion
 from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.blocks import Mask, Weight
 from outrisk.problem.counts import middle
@@ -275,7 +275,7 @@ class Regression(Common):
         else:
             fit = fit_likelihood(self.kind, sample, begin, "pseudo_r2" in self.release.parts, self._covariance)
         if fit is None:
-            reason = (self.of_shape and why_no_shape(self.kind, sample, self.outcomes)) or why_not(
+            reason = (why_no_dispersion(sample) if self.kind == "negbin" else "") or why_not(
                 self.kind, sample, self._column_labels, self._groups(frame), self.outcomes
             )
             raise OutputError(f"output '{self.name}': {reason}")

@@ -6,14 +6,11 @@ with halved steps; the tests compare them with statsmodels and R.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-from scipy.linalg import block_diag
 from scipy.special import logit, ndtri, xlogy
 
 from outrisk.outputs.base import Array
-from outrisk.outputs.regression.fit import COLLINEAR, SEPARATED, Sample, fit_likelihood, of_one_size, robust_errors
+from outrisk.outputs.regression.fit import Sample, fit_likelihood, identified, of_one_size, robust_errors
 from outrisk.outputs.regression.release import Kind, Summary
 from outrisk.outputs.regression.sandwich import OF_THE_MODEL, Covariance
 from outrisk.problem.blocks import is_shape
@@ -43,7 +40,7 @@ def fit_with_shape(
             if found is None:
                 continue
             parameters, (likelihood, _, information) = found
-            if not _identified(some, information):
+            if not identified(some, information, len(parameters) - len(some.design.T)):
                 continue
             inverse, n, groups = np.asarray(np.linalg.inv(information)), float(len(scaled)), None
             error = np.sqrt(np.diag(inverse))
@@ -137,32 +134,17 @@ def _scores(kind: Kind, sample: Sample, parameters: Array) -> Array:
     return np.concatenate(found) * sample.counts[:, None]
 
 
-def _identified(sample: Sample, information: Array) -> bool:
-    """Whether the records determine every parameter: collinear or separated ones can pass for converged."""
-    weights, X = sample.counts, sample.design
-    values, vectors = np.linalg.eigh((X.T * weights) @ X / weights.sum())
-    if values[0] < COLLINEAR:
-        return False
-    white = block_diag(vectors / np.sqrt(values), np.eye(len(information) - len(values)))
-    return bool(np.linalg.eigvalsh(white.T @ information @ white / weights.sum())[0] > SEPARATED)
-
-
 def _null(sample: Sample) -> float:
     """Log-likelihood of an ordered model of thresholds alone."""
     counts = np.bincount(sample.response.astype(int), sample.counts)
     return float(xlogy(counts, counts / counts.sum()).sum())
 
 
-def why_no_shape(kind: Kind, sample: Sample, outcomes: Sequence[str]) -> str:
-    """Why the response alone rules such a fit out, '' where it does not."""
-    y = sample.response
-    found = set(y.astype(int).tolist())
-    absent = [outcome for at, outcome in enumerate(outcomes) if at not in found]
-    if absent:
-        return f"no record has the outcome {absent[0]}; merge it with another"
-    if kind == "negbin" and y.max() > 0 and fit_likelihood("poisson", sample) is not None:
-        return (
-            "the counts vary no more than those of a Poisson regression, so that there is no dispersion to estimate; "
-            "release a poisson"
-        )
-    return ""
+def why_no_dispersion(sample: Sample) -> str:
+    """Why counts have no negative binomial regression, where they have a Poisson one; '' else."""
+    if sample.response.max() == 0 or fit_likelihood("poisson", sample) is None:
+        return ""
+    return (
+        "the counts vary no more than those of a Poisson regression, so that there is no dispersion to estimate; "
+        "release a poisson"
+    )
