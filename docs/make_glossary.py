@@ -50,6 +50,7 @@ SHORT = {
     "MSE": "mean squared error",
     "NaN": "not a number: undefined, and said to be so",
     "OLS": "ordinary least squares, a linear regression",
+    "NB2": "the negative binomial regression whose variance is mean + alpha mean²",
     "NN": "nearest neighbour",
     "PNG": "a format of pictures",
     "PNAS": "Proceedings of the National Academy of Sciences of the USA, in a source",
