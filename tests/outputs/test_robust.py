@@ -138,7 +138,8 @@ def test_the_jacobian_is_that_of_the_numbers_and_of_records(kind, seed, weight, 
     each = np.array([block_totals(part.model, data.codes[i : i + 1]) for i in range(20)])
     np.testing.assert_allclose(seen.through(jacobian, exact=True)[:20], each @ jacobian.T, rtol=1e-6, atol=1e-9)
     scale = np.abs(jacobian).max(axis=1)
-    assert (np.abs(seen.through(jacobian)[:20] - each @ jacobian.T) <= 1e-4 * scale * 100).all()
+    left_out = 1e-150  # of a number that next to nothing bears on, as a p-value of z = 28
+    assert (np.abs(seen.through(jacobian)[:20] - each @ jacobian.T) <= 1e-4 * scale * 100 + left_out).all()
 
 
 def test_a_category_of_numbers_is_a_response_of_an_ols():
