@@ -207,11 +207,9 @@ def _likelihoods(model: Model, eta: Array, y: Array) -> Array:
         eta = np.minimum(eta, _LARGEST)
         return np.asarray(np.exp(y * eta - np.exp(eta) - gammaln(y + 1.0)))
     if len(model.shape):
-        found = np.empty((len(eta), len(y)))
-        for at, each in enumerate(y):
-            shape = np.broadcast_to(model.shape, (len(eta), len(model.shape)))
-            found[:, at] = np.exp(derivatives(model.family, np.full(len(eta), each), np.hstack([eta, shape]))[2])
-        return found
+        eta = np.hstack([eta, np.broadcast_to(model.shape, (len(eta), len(model.shape)))])
+        logs = [derivatives(model.family, np.full(len(eta), each), eta)[2] for each in y]
+        return np.exp(np.stack(logs, axis=1))
     if model.family == "mnlogit":
         return np.asarray(softmax(np.hstack([np.zeros((len(eta), 1)), eta]), axis=1)[:, y.astype(int)])
     mean = expit(eta) if model.family == "logit" else ndtr(eta)

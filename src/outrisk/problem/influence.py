@@ -95,7 +95,7 @@ class ModelRecords:
     def _place(self, e: int) -> slice:
         """Where the scores of an equation stand among all; of `_equations.stop`: those in the shape."""
         k = self.rows.shape[1]
-        return slice(e * k, (e + 1) * k if e in self._equations else None)
+        return slice(e * k, (e + 1) * k if e in self._equations else self.model.n_score)
 
     def totals(self, times: Array) -> Array:
         """Totals (m,) of the records, each taken so many times (n,), in the order of `Model`."""
@@ -179,7 +179,7 @@ class ModelRecords:
         for e in self._equations:
             found += self.residual[:, e : e + 1] * (self.rows @ jacobian[:, self._place(e)].T)
         if len(self.model.shape):
-            found += self.residual[:, 1:] @ jacobian[:, self._place(1)][:, : len(self.model.shape)].T
+            found += self.residual[:, 1:] @ jacobian[:, self._place(1)].T
         at = K + self.model.n_information
         add = self._add_products if exact else self._add_curved
         if self.model.information:
@@ -459,7 +459,7 @@ def _dispersed(y: Array, eta: Array, alpha: Array) -> tuple[Array, Array, Array]
     mean = np.exp(eta)
     more, logs, count = 1.0 + alpha * mean, np.log1p(alpha * mean), y + 1.0 / alpha
     before = np.arange(int(y.max(initial=0.0)))  # sums over the counts less than y
-    steps = before / (1.0 + alpha[:1] * before) if len(alpha) else np.zeros(0)
+    steps = before / (1.0 + alpha[:1] * before)
     sums = np.cumsum([np.zeros(len(before)), np.log1p(alpha[:1] * before), steps, steps**2], axis=1)
     value, first, second = np.hstack([np.zeros((4, 1)), sums])[1:, y.astype(np.int64)]
     residual = np.stack([(y - mean) / more, first + logs / alpha**2 - count * mean / more], axis=1)

@@ -12,9 +12,8 @@ from outrisk.outputs.base import Subset
 from outrisk.outputs.regression.cox_entry import CoxEntry
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.regression_entry import FormulaEntry, RegressionEntry
-from outrisk.outputs.regression.release import INFERENCE
+from outrisk.outputs.regression.release import INFERENCE, ORDERED
 from outrisk.outputs.regression.sandwich import Estimator, meant
-from outrisk.outputs.regression.with_shape import ORDERED
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.equations import ALONE, equations_of, same_terms
 from outrisk.readers.printed_regression import parts_of, printed_decimals, with_values

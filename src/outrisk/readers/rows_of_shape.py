@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from outrisk.codebook import Codebook, Variable, format_value
 from outrisk.errors import OutputError
-from outrisk.outputs.regression.with_shape import ORDERED
+from outrisk.outputs.regression.release import ORDERED
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.printed_number import MOST_DECIMALS, Printed, decimals_of, read_printed
 from outrisk.readers.term_names import levels_of

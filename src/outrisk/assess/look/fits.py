@@ -16,7 +16,7 @@ from outrisk.outputs.base import Output
 from outrisk.outputs.regression.fit import Sample
 from outrisk.outputs.regression.hazards import Durations
 from outrisk.outputs.regression.regression import Regression
-from outrisk.outputs.regression.with_shape import ORDERED
+from outrisk.outputs.regression.release import ORDERED
 from outrisk.outputs.smooth.correlations import Correlations
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTest
 from outrisk.outputs.smooth.survival import Survival

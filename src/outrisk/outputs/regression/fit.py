@@ -17,7 +17,7 @@ from statsmodels.regression.linear_model import OLS, WLS
 from statsmodels.tools.sm_exceptions import PerfectSeparationError
 
 from outrisk.outputs.base import Array
-from outrisk.outputs.regression.release import Kind, Summary
+from outrisk.outputs.regression.release import ORDERED, Kind, Summary
 from outrisk.outputs.regression.sandwich import OF_THE_MODEL, Covariance, meat_of
 from outrisk.outputs.regression.weighted_mnlogit import WeightedMNLogit
 
@@ -238,7 +238,7 @@ def why_not(
                 f"{label} is separated: the response is {value} in all {rows.sum():,} of its records; "
                 "merge it with another level"
             )
-    if kind in ("ologit", "oprobit"):  # one of its thresholds is its constant
+    if kind in ORDERED:  # one of its thresholds is its constant
         design = np.column_stack([np.ones(len(y)), design])
     with of_one_size(design) as (scaled, _):
         rank = int((np.linalg.eigvalsh(scaled.T @ scaled / len(scaled)) > _COLLINEAR).sum())

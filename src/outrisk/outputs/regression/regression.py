@@ -17,11 +17,11 @@ from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, Common, Subset, joint_for, places_in, record_counts
 from outrisk.outputs.regression.design import Side, read_formula, read_number
 from outrisk.outputs.regression.fit import Sample, fit_likelihood, fit_ols, why_not
-from outrisk.outputs.regression.release import INFERENCE, Kind, Release
+from outrisk.outputs.regression.release import INFERENCE, ORDERED, Kind, Release
 from outrisk.outputs.regression.response import NumberResponse, OutcomeResponse, Response
 from outrisk.outputs.regression.sandwich import OF_THE_MODEL, Covariance
 from outrisk.outputs.regression.totals import Tables, spans_one
-from outrisk.outputs.regression.with_shape import ORDERED, fit_with_shape, why_no_dispersion
+from outrisk.outputs.regression.with_shape import fit_with_shape, why_no_dispersion
 from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.blocks import Mask, Weight
 from outrisk.problem.counts import middle

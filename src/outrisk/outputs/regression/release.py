@@ -17,6 +17,7 @@ from outrisk.problem.formulas import ModelSays
 from outrisk.problem.released import half_digit
 
 Kind = Literal["logit", "probit", "poisson", "ols", "mnlogit", "cox", "ologit", "oprobit", "negbin"]
+ORDERED: tuple[Kind, ...] = ("ologit", "oprobit")
 Number = Literal[
     "coefficients",
     "standard_errors",

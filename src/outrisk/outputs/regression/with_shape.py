@@ -11,12 +11,11 @@ from scipy.special import logit, ndtri, xlogy
 
 from outrisk.outputs.base import Array
 from outrisk.outputs.regression.fit import Sample, fit_likelihood, identified, of_one_size, robust_errors
-from outrisk.outputs.regression.release import Kind, Summary
+from outrisk.outputs.regression.release import ORDERED, Kind, Summary
 from outrisk.outputs.regression.sandwich import OF_THE_MODEL, Covariance
 from outrisk.problem.blocks import is_shape
 from outrisk.problem.influence import derivatives
 
-ORDERED: tuple[Kind, ...] = ("ologit", "oprobit")
 _CHUNK = 20_000  # records whose derivatives are kept at once
 _STEPS, _STILL = 100, 1e-9  # of Newton's method: how many at most, and the largest change that ends it
 _SLIGHT = 1e-5  # dispersion below which there is none: its likelihood is then that of a Poisson regression
