@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tables import CODEBOOK, draw, edited, matched, placed, recomputed, split
 
 from outrisk.microdata import Microdata
-from outrisk.outputs import Frequencies, Histogram, Magnitudes, Mode, Quantiles, released_as_given
+from outrisk.outputs import Frequencies, Histogram, Magnitudes, Mode, Quantiles, Rates, released_as_given
 from outrisk.outputs.base import middle
 from outrisk.outputs.tables.protection import Protection, rounded
 
@@ -81,7 +81,24 @@ def modes(draw_):
     return Mode(CODEBOOK, "t", variable, draw_(some_by), draw_(wheres), Protection(**draw_(thresholds)))
 
 
+@st.composite
+def rates(draw_):
+    numerator = draw_(st.sampled_from(["age", "w", "ill == 'yes'", "age >= 3 and job != 'a'"]))
+    chosen = tuple(draw_(st.permutations(["numerator", "denominator", "rate"]))[: draw_(st.integers(1, 3))])
+    weight = draw_(weights) if numerator != "w" else ""
+    rule = Protection() if weight or numerator == "w" else Protection(**draw_(thresholds))
+    denominator, per = (
+        draw_(st.sampled_from(["pay"] + ["w"] * (not weight and numerator != "w"))),
+        draw_(st.sampled_from([1.0, 100.0])),
+    )
+    by = draw_(st.sampled_from([(), ("job",), ("ill",), ("age", "job")]))
+    return Rates(
+        CODEBOOK, "t", numerator, denominator, by, chosen, per, where=draw_(wheres), weight=weight, protection=rule
+    )
+
+
 KINDS = {
+    "rates": rates(),
     "frequencies": frequencies(),
     "magnitudes": magnitudes(),
     "quantiles": quantiles(),
@@ -216,6 +233,7 @@ def test_no_record_at_all(kind):
     """An evolution may pass by data without a record in any cell: nothing raises, what has no number is NaN."""
     by = {"by": ("ill",), "where": "age == 7"}
     output = {
+        "rates": Rates(CODEBOOK, "t", "ill == 'yes'", "pay", **by),
         "frequencies": Frequencies(CODEBOOK, "t", **by, show="row_percentages", margins=True),
         "magnitudes": Magnitudes(CODEBOOK, "t", "pay", **by, statistics=("mean", "sd")),
         "quantiles": Quantiles(CODEBOOK, "t", "pay", **by),

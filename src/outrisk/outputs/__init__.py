@@ -20,6 +20,7 @@ from outrisk.outputs.tables.histogram import Histogram, HistogramEntry
 from outrisk.outputs.tables.magnitudes import Magnitudes, MagnitudesEntry
 from outrisk.outputs.tables.mode import Mode, ModeEntry
 from outrisk.outputs.tables.quantiles import Quantiles, QuantilesEntry
+from outrisk.outputs.tables.rates import Rates, RatesEntry
 from outrisk.outputs.tables.shares import counting
 
 REGISTRY: dict[str, type[Entry]] = {}  # the entry of each kind in a study file
@@ -42,6 +43,7 @@ for _entry in (
     FrequenciesEntry,
     UnivariateEntry,
     MagnitudesEntry,
+    RatesEntry,
     QuantilesEntry,
     ModeEntry,
     HistogramEntry,
@@ -76,6 +78,8 @@ __all__ = [
     "Output",
     "Quantiles",
     "QuantilesEntry",
+    "Rates",
+    "RatesEntry",
     "Regression",
     "RegressionEntry",
     "Release",
