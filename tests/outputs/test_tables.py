@@ -84,16 +84,23 @@ def modes(draw_):
 @st.composite
 def rates(draw_):
     numerator = draw_(st.sampled_from(["age", "w", "ill == 'yes'", "age >= 3 and job != 'a'"]))
-    chosen = tuple(draw_(st.permutations(["numerator", "denominator", "rate"]))[: draw_(st.integers(1, 3))])
     weight = draw_(weights) if numerator != "w" else ""
-    rule = Protection() if weight or numerator == "w" else Protection(**draw_(thresholds))
-    denominator, per = (
-        draw_(st.sampled_from(["pay"] + ["w"] * (not weight and numerator != "w"))),
-        draw_(st.sampled_from([1.0, 100.0])),
-    )
-    by = draw_(st.sampled_from([(), ("job",), ("ill",), ("age", "job")]))
+    of_events = not weight and numerator != "w"
+    every = ["numerator", "denominator", "rate", *["limits"] * of_events]
+    chosen = tuple(draw_(st.permutations(every))[: draw_(st.integers(1, len(every)))])
     return Rates(
-        CODEBOOK, "t", numerator, denominator, by, chosen, per, where=draw_(wheres), weight=weight, protection=rule
+        CODEBOOK,
+        "t",
+        numerator,
+        draw_(st.sampled_from(["pay", *["w"] * of_events])),
+        draw_(st.sampled_from([(), ("job",), ("ill",), ("age", "job")])),
+        ("rate", "limits") if chosen == ("limits",) else chosen,
+        draw_(st.sampled_from([1.0, 100.0])),
+        draw_(st.sampled_from(["exact", "byar", "log"])),
+        0.9,
+        draw_(wheres),
+        weight,
+        protection=Protection(**draw_(thresholds)) if of_events else Protection(),
     )
 
 
@@ -154,7 +161,8 @@ def written(output, values):
     """The numbers (k,) as they stand in a table, in text."""
     sheet, rule = output.sheet, output.sheet.protection
     k = len(sheet.labels)
-    records = values[k:] if sheet.guarded else values[:k][sheet.count] if sheet.count.any() else None
+    counted, behind = values[:k][sheet.count], values[k : k + 1 + sheet.cell[-1]]
+    records = counted if len(counted) and (sheet.whole or not sheet.guarded) else behind if sheet.guarded else None
     hidden = np.zeros(k, bool) if records is None else rule.hides(records)[sheet.cell]
     numbers = rounded(values[:k], output.decimals[:k])
     numbers = np.where(sheet.count, rule.printed(numbers, hidden, output.name), numbers)

@@ -32,16 +32,16 @@ def equations_of(
     part: TallyPart, totals: Array, low: Array, high: Array, tolerance: Array, passed: bool = False
 ) -> Tallied:
     """The equations of the numbers, each from `low` to `high` (k,) and printed to within `tolerance` (k,), at these
-    totals (m,); none of a mode, nor of a number that lies beyond no end of a range that has one end only. `passed`: of
-    a quantile that is off, that the records which are too many on one side come back, no more; else that the middle of
-    those at its value is where it should be.
+    totals (m,); none of a mode or of a limit of a rate, nor of a number that lies beyond no end of a range that has one
+    end only. `passed`: of a quantile that is off, that the records which are too many on one side come back, no more;
+    else that the middle of those at its value is where it should be.
     """
     simple, where, missing, half = _of_totals(part.formulas, totals, low - tolerance, high + tolerance)
     means = _means(part.formulas, low, high)
     others: list[tuple[int, NDArray[np.int64], Array, float, float]] = []
     for at, formula in enumerate(part.formulas):
         ends = float(low[at]), float(high[at])
-        if formula.kind in ("total", "mode") or np.isinf(ends).all():
+        if formula.kind in ("total", "mode", "limit") or np.isinf(ends).all():
             continue
         places, weights, now, least, most = _linear(formula, totals, *ends, float(tolerance[at]), means, passed)
         both = np.isfinite(least) and np.isfinite(most)

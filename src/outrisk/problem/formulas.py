@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from outrisk.problem.blocks import Array
 
-FormulaKind = Literal["total", "ratio", "deviation", "rank", "mode"]
+FormulaKind = Literal["total", "ratio", "deviation", "rank", "mode", "limit"]
 
 
 def _no_positions() -> NDArray[np.int64]:
@@ -25,7 +25,8 @@ class Formula:
     total: the one of `totals`. ratio: shift + scale * totals[0] / sum of `base`; undefined up to `least` in the base.
     deviation: sd from n, first and second moment (`totals`, in this order). rank: the quantile `scale` of the `base`
     records with values `points`, each counted by its one of `totals`, linear between records. mode: of `points` the
-    first with the largest one of `totals`.
+    first with the largest one of `totals`. limit: scale * points[totals[0]] / sum of `base`, totals[0] being a count;
+    undefined up to `least` in the base, and where the point is.
     """
 
     kind: FormulaKind

@@ -58,6 +58,8 @@ def _is_linear(parts: tuple[TallyPart | ModelPart, ...]) -> bool:
     modes.
     """
     return all(
-        part.follow if isinstance(part, ModelPart) else all(each.kind != "deviation" for each in part.formulas)
+        part.follow
+        if isinstance(part, ModelPart)
+        else all(each.kind not in ("deviation", "limit") for each in part.formulas)
         for part in parts
     )

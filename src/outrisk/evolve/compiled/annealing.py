@@ -16,7 +16,7 @@ from outrisk.evolve.compiled.layout import FIRST, FORM, KIND, NUMBERS, RESIDUAL,
 from outrisk.evolve.compiled.record import allowed, entries_of, entry, jit, spot_of
 from outrisk.evolve.compiled.sums import work_of
 
-TOTAL, RATIO, DEVIATION, RANK, MODE = range(5)
+TOTAL, RATIO, DEVIATION, RANK, MODE, LIMIT = range(6)
 UNDEFINED = 1e6  # half last digits that an undefined number counts for
 WHOLE = 1e-9  # ranks are rounded to this
 REDRAW, CREEP, TRANSFER, SWAP, PAIR = 0.25, 0.45, 0.75, 0.85, 1.0  # cumulated chances of the moves
@@ -28,7 +28,7 @@ class Recipes(NamedTuple):
     kind: NDArray[np.int64]  # (k,)
     first: NDArray[np.int64]  # (k + 1,) into positions: the totals of each number
     base: NDArray[np.int64]  # (k + 1,) into bases: the totals that it is divided by
-    point: NDArray[np.int64]  # (k,) into points
+    point: NDArray[np.int64]  # (k + 1,) into points
     shift: NDArray[np.float64]  # (k,)
     scale: NDArray[np.float64]  # (k,)
     least: NDArray[np.float64]  # (k,)
@@ -65,13 +65,15 @@ def number_of(recipes, k, totals):
     kind, positions = recipes.kind[k], recipes.positions[recipes.first[k] : recipes.first[k + 1]]
     if kind == TOTAL:
         return totals[positions[0]]
-    if kind == RATIO:
-        base = 0.0
+    if kind in (RATIO, LIMIT):
+        base, above = 0.0, totals[positions[0]]
         for e in range(recipes.base[k], recipes.base[k + 1]):
             base += totals[recipes.bases[e]]
         if base <= recipes.least[k]:
             return math.nan
-        return recipes.shift[k] + recipes.scale[k] * totals[positions[0]] / base
+        if kind == LIMIT:
+            above = recipes.points[min(recipes.point[k] + int(above + 0.5), recipes.point[k + 1] - 1)]
+        return recipes.shift[k] + recipes.scale[k] * above / base
     if kind == DEVIATION:
         n, first, second = totals[positions[0]], totals[positions[1]], totals[positions[2]]
         return math.sqrt(max(second - first * first / n, 0.0) / (n - 1.0)) if n > 1.0 + WHOLE else math.nan

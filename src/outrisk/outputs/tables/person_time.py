@@ -12,14 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from outrisk.outputs.base import Array
-from outrisk.outputs.smooth import derivatives as smooth
 from outrisk.outputs.tables.checks import unknown
 from outrisk.problem.formulas import Formula
 from outrisk.problem.released import Bounds
 
 Interval = Literal["exact", "byar", "log"]
 MOST_EVENTS = 20_000  # up to which events are counted back from limits: more differ in no printed digit
-_STEP = 1e-4  # of events, of which limits have no derivative in closed form
+ENDS = ("lower limit", "upper limit")
 
 
 @dataclass(frozen=True)
@@ -54,22 +53,31 @@ class Limits:
                 ends = [np.where(n > 0, special.gammaincinv(n, tail), 0.0), special.gammaincinv(n + 1.0, 1.0 - tail)]
         return np.stack(ends, axis=-1)
 
+    @cached_property
+    def table(self) -> Array:
+        """Those of 0, 1, ... events, (2, `MOST_EVENTS` + 1)."""
+        return np.ascontiguousarray(self.of(np.arange(MOST_EVENTS + 1)).T)
+
 
 @dataclass(frozen=True, eq=False)
 class RatesOfTotals:
-    """Published numbers cell by cell, in each the `statistics`: numerator, denominator, rate (per / 1 of their ratio).
+    """Published numbers cell by cell, in each the `statistics`: numerator, denominator, rate (per times their ratio),
+    lower limit, upper limit.
 
-    Totals by block, in each cell by cell: records, the denominator, and the numerator once for each of the numbers
-    `numerator` and `rate` that is published. A rate that is not defined (range without ends) says that its cell has
+    Totals by block, in each cell by cell: the numerator where a number but the rate needs it, the denominator, and for
+    each further number one of its own: of a rate what the numerator has beyond that of the rate `centre` (cells,), of a
+    limit the denominator; then the records. A rate that is not defined (range without ends) says that its cell has
     nothing in its denominator, unless the table `withholds` numbers. least: the smallest denominator above 0. half:
     half a last digit of the rate. whole: the numerator is a number of events.
     """
 
     statistics: tuple[str, ...]
+    centre: Array
     per: float
     withholds: bool
     least: float
     half: float
+    limits: Limits
     whole: bool
     spread: float = 1.0
     differentiable = True
@@ -77,124 +85,106 @@ class RatesOfTotals:
     @cached_property
     def order(self) -> tuple[str, ...]:
         """The blocks, by the number that each carries."""
-        return ("records", "denominator", *(each for each in ("numerator", "rate") if each in self.statistics))
+        events = bool({"numerator", *ENDS} & set(self.statistics))
+        return (
+            *["numerator"] * events,
+            "denominator",
+            *(e for e in ("rate", *ENDS) if e in self.statistics),
+            "records",
+        )
 
     def _split(self, totals: Array) -> dict[str, Array]:
         return dict(zip(self.order, totals.reshape(len(self.order), -1), strict=True))
 
+    def _ends(self, numerator: Array) -> dict[str, Array]:
+        return dict(zip(ENDS, self.limits.of(np.maximum(numerator, 0.0)).T, strict=True))
+
     def numbers(self, totals: Array) -> Array:
-        """Statistics of each cell; NaN for a rate of nothing."""
+        """Statistics of each cell; NaN for a rate of nothing, and for limits where there are none."""
         found = self._split(totals)
         time = found["denominator"]
+        unit = np.divide(self.per, time, out=np.full(len(time), np.nan), where=time > 0.5 * self.least)
         if "rate" in found:
-            some = time > 0.5 * self.least
-            found["rate"] = np.divide(self.per * found["rate"], time, out=np.full(len(time), np.nan), where=some)
+            found["rate"] = self.centre + unit * found["rate"]
+        if ENDS[0] in found:
+            found |= {name: unit * end for name, end in self._ends(found["numerator"]).items()}
         return np.stack([found[each] for each in self.statistics], axis=1).ravel()
 
     def bounds(self, totals: Array, low: Array, high: Array) -> Bounds:
         """Ranges of each total while the others stay as they are."""
         found, columns = self._split(totals), len(self.statistics)
-        n = np.maximum(found["records"], 1.0)
         time = np.maximum(found["denominator"], self.least)
-        free = np.full(len(n), np.inf)
+        free, nothing = np.full(len(time), np.inf), np.zeros(len(time))
         at = {each: place for place, each in enumerate(self.statistics)}
         ranges = {each: (low[place::columns], high[place::columns]) for each, place in at.items()}
+        numerator = np.maximum(found["numerator"], 0.0) if "numerator" in ranges else self.centre * time / self.per
+        variance = np.maximum(self.spread * (numerator if self.whole else numerator**2), self.spread**2)
+        of_time = self.spread * time**2 / np.maximum(found["records"], 1.0)  # at least, were all times alike
+        told = {each: unknown(*ranges[each]) for each in ranges}
         parts: dict[str, tuple[Array, Array, Array, Array]] = {
-            "records": (-free, free, np.zeros(len(n)), n * self.spread)
+            "numerator": (*ranges.get("numerator", (-free, free)), nothing + ("numerator" in ranges), variance),
+            "records": (-free, free, nothing, np.maximum(found["records"], 1.0)),
         }
         least, most = ranges.get("denominator", (-free, free))
         if "rate" in ranges:
-            nothing = unknown(*ranges["rate"])
-            least = np.where(nothing, least, np.maximum(least, self.least))
-            most = np.where(nothing & (not self.withholds), np.minimum(most, 0.0), most)
-            unit = self.per / time
-            low, high = ranges["rate"]
-            parts["rate"] = (low / unit, high / unit, unit, self._variance(found["rate"], n))
-        told = np.where(unknown(least, most), 0.0, 1.0 if "denominator" in ranges else 2.0 * self.half / self.least)
-        parts["denominator"] = (np.minimum(least, most), most, told, self.spread * time**2 / n)
-        if "numerator" in ranges:
-            parts["numerator"] = (*ranges["numerator"], np.ones(len(n)), self._variance(found["numerator"], n))
+            least = np.where(told["rate"], least, np.maximum(least, self.least))
+            most = np.where(told["rate"] & (not self.withholds), np.minimum(most, 0.0), most)
+            unit, (lower, upper) = self.per / time, (end - self.centre for end in ranges["rate"])
+            parts["rate"] = (lower / unit, upper / unit, unit, variance)
+        share = np.where(unknown(least, most), 0.0, 1.0 if "denominator" in ranges else 2.0 * self.half / self.least)
+        parts["denominator"] = (np.minimum(least, most), most, share, of_time)
+        if ENDS[0] in ranges:
+            for name, end in self._ends(found["numerator"]).items():
+                shortest, longest = _time_of(self.per * end, *ranges[name])
+                per_time = np.where(unknown(shortest, longest), 0.0, self.per * np.nan_to_num(end) / time**2)
+                of_limit = of_time + time**2 / np.maximum(found["numerator"], 1.0)
+                parts[name] = (shortest, longest, per_time, of_limit)
         place = [at.get(each, at.get("rate", 0)) for each in self.order]
-        number: NDArray[np.int64] = np.concatenate([np.arange(first, len(n) * columns, columns) for first in place])
+        number: NDArray[np.int64] = np.concatenate([np.arange(first, len(low), columns) for first in place])
         lows, highs, units, variances = (
             np.concatenate(each) for each in zip(*(parts[each] for each in self.order), strict=True)
         )
         return Bounds(lows, highs, units, number, variances)
 
-    def _variance(self, numerator: Array, n: Array) -> Array:
-        """Sampling variance of sums of so many records: of events Poisson's, of amounts at least what records without
-        a spread would have, were their number left to chance.
-        """
-        alike = np.asarray(self.spread * numerator**2 / n)
-        return np.maximum(alike, self.spread * numerator if self.whole else alike) + (numerator <= 0.0)
-
     def formulas(self, n_numbers: int) -> list[Formula]:
-        """Each a total, or the ratio of two."""
+        """Each a total, the ratio of two, or a limit."""
         cells = n_numbers // len(self.statistics)
         return [self._formula(cell, cells, each) for cell in range(cells) for each in self.statistics]
 
     def _formula(self, cell: int, cells: int, statistic: str) -> Formula:
-        own = np.array([self.order.index(statistic) * cells + cell])
-        if statistic != "rate":
-            return Formula("total", own)
-        return Formula("ratio", own, np.array([cells + cell]), scale=self.per, least=0.5 * self.least)
+        at = {each: np.array([place * cells + cell]) for place, each in enumerate(self.order)}
+        time, least = at["denominator"], 0.5 * self.least
+        if statistic == "rate":
+            return Formula("ratio", at["rate"], time, shift=float(self.centre[cell]), scale=self.per, least=least)
+        if statistic in ENDS:
+            table = self.limits.table[ENDS.index(statistic)]
+            return Formula("limit", at["numerator"], time, table, scale=self.per, least=least)
+        return Formula("total", at[statistic])
 
 
-@dataclass(frozen=True, eq=False)
-class LimitsOfRates:
-    """Published confidence limits of rates, lower and upper cell by cell, from totals: numerators, then denominators
-    (cells,) each.
+def _time_of(above: Array, low: Array, high: Array) -> tuple[Array, Array]:
+    """Denominators for which `above` (cells,) over them lies from low to high: none are told of where it is 0, nor
+    where it is not defined.
     """
-
-    limits: Limits
-    per: float
-    decimals: NDArray[np.int64]
-
-    def numbers(self, totals: Array, information: Array) -> Array:
-        """The limits (k,), exactly; NaN where they are undefined."""
-        events, time = totals.reshape(2, -1)
-        with np.errstate(all="ignore"):
-            found = self.per * self.limits.of(np.maximum(events, 0.0)) / np.where(time > 0, time, np.nan)[:, None]
-        return np.asarray(found.ravel(), dtype=np.float64)
-
-    def jacobian(self, totals: Array, information: Array) -> Array:
-        """Their derivatives (k, m); 0 where a number is not defined."""
-        events, time = np.maximum(totals.reshape(2, -1), 0.0)
-        step = _STEP * (1.0 + events)
-        with np.errstate(all="ignore"):
-            below = np.maximum(events - step, 0.0)
-            apart = (self.limits.of(events + step) - self.limits.of(below)) / (events + step - below)[:, None]
-            by_event = self.per * apart / time[:, None]
-            by_time = -self.per * self.limits.of(events) / time[:, None] ** 2
-        cells = len(events)
-        slopes = np.zeros((cells, 2, 2, cells))
-        at = np.arange(cells)
-        slopes[at, :, 0, at], slopes[at, :, 1, at] = by_event, by_time
-        return np.where(np.isfinite(slopes), slopes, 0.0).reshape(2 * cells, 2 * cells)
-
-    def precision(self, totals: Array, information: Array) -> Array:
-        """Inverse sampling variances of what Poisson events make of them, on the diagonal, shape (k, k)."""
-        events, time = totals.reshape(2, -1)
-        variance = np.concatenate([np.maximum(events, 1.0), np.zeros(len(time))])
-        return smooth.precision_of(self.jacobian(totals, information), variance, self.decimals)
-
-    def says(self, low: Array, high: Array) -> None:
-        """Nothing: these are no estimates of a regression."""
+    says = (above > 0.0) & ~unknown(low, high)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shortest = np.where(says & (high > 0.0), above / high, -np.inf)
+        longest = np.where(says & (low > 0.0), above / low, np.inf)
+    return shortest, longest
 
 
-def events_behind(
+def behind_rates(
     limits: Limits, per: float, time: tuple[Array, Array], numbers: Mapping[str, tuple[Array, Array]], least: int = 0
 ) -> tuple[Array, Array]:
-    """What printed numbers say of the events of each cell: the fewest and the most (cells,); NaN where no number of
-    events up to `MOST_EVENTS` gives them, the most infinite where that many do.
+    """What printed numbers say of the events and of the denominator of each cell: the least and the most of both, each
+    (2, cells); NaN where no number of events up to `MOST_EVENTS` gives them, the most infinite where that many do.
 
     time: the range of the denominator of each; numbers: 'rate', 'lower limit', 'upper limit', each from low to high
     (cells,), without ends where it was not printed. least: from 1 to which no cell that is printed has.
     """
     events = np.arange(MOST_EVENTS + 1, dtype=np.float64)
-    lower, upper = limits.of(events).T
-    at = {"rate": events, "lower limit": lower, "upper limit": upper}
-    found = np.full((2, len(time[0])), np.nan)
+    at = {"rate": events, **dict(zip(ENDS, limits.table, strict=True))}
+    fewest, most = np.full((2, 2, len(time[0])), np.nan)
     for cell in range(len(time[0])):
         fits = (events == 0) | (events >= least)
         shortest, longest = np.full(len(events), time[0][cell]), np.full(len(events), time[1][cell])
@@ -207,5 +197,10 @@ def events_behind(
                 longest = np.minimum(longest, per * at[name] / low[cell]) if low[cell] > 0.0 else longest
         which = np.flatnonzero(fits & (shortest <= longest * (1 + 1e-9)) & (longest > 0.0))
         if len(which):
-            found[:, cell] = events[which[0]], np.inf if which[-1] == MOST_EVENTS else events[which[-1]]
-    return found[0], found[1]
+            fewest[:, cell], most[:, cell] = (
+                (events[which[0]], shortest[which].min()),
+                (events[which[-1]], longest[which].max()),
+            )
+            if which[-1] == MOST_EVENTS:
+                most[:, cell] = np.inf
+    return fewest, most

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, Literal
@@ -20,22 +20,21 @@ from outrisk.outputs.tables.as_given import Flags, Sheet
 from outrisk.outputs.tables.cells import Cells
 from outrisk.outputs.tables.checks import check_sum, check_whole, check_within
 from outrisk.outputs.tables.person_time import (
+    ENDS,
     MOST_EVENTS,
     Interval,
     Limits,
-    LimitsOfRates,
     RatesOfTotals,
-    events_behind,
+    behind_rates,
 )
 from outrisk.outputs.tables.protection import UNPROTECTED, Protection, rounded, withheld
-from outrisk.problem.blocks import Mask, Model, Tally, Term
+from outrisk.problem.blocks import Joint, Mask, Tally
 from outrisk.problem.counts import Counts
-from outrisk.problem.released import ModelPart, TallyPart, half_digit
+from outrisk.problem.released import TallyPart, half_digit
 
 Statistic = Literal["numerator", "denominator", "rate", "limits"]
 _DECIMALS = 2
-_ENDS = ("lower limit", "upper limit")
-_MAX_ENTRIES = 16_000_000  # what each level of the variables adds to each total of the limits
+_EXACTLY = 6  # digits of denominators that are not printed, whose ranges are known
 
 
 @dataclass(frozen=True)
@@ -43,11 +42,11 @@ class Rates(Common):
     """Rates `per` so much of a denominator, such as deaths per 1,000 person-years, in each cell of `by`.
 
     numerator: a numeric variable that is summed up, or an expression: the records where it holds are counted.
-    denominator: a numeric variable from 0. Numbers cell by cell, in each the `statistics` in their order; the limits
-    (lower, upper: `interval`, see `Limits`, at `level`) of all cells stand behind all others. Records that lack the
-    numerator, the denominator or the weight are left out. Not defined (NaN): a rate where the denominator is 0. With
-    limits or a threshold and no numerators printed, these stand last all the same (`: numerator`), as a reader can
-    tell something of them: limits give the number of events away.
+    denominator: a numeric variable from 0. Numbers cell by cell, in each the `statistics` in their order; 'limits' are
+    two, lower and upper (`interval`, see `Limits`, at `level`). Records that lack the numerator, the denominator or the
+    weight are left out. Not defined (NaN): a rate where the denominator is 0. Numerators and denominators that are not
+    printed stand last all the same where a reader can tell something of them: by a threshold, and by limits, which give
+    the number of events away.
     """
 
     numerator: str
@@ -84,12 +83,6 @@ class Rates(Common):
         if self.protection.threshold and (self.weight or not self.whole):
             raise self.cells.error("protection: a threshold is one of events; give a numerator of whole numbers")
         _ = self._digits
-        if "limits" in self.statistics:
-            entries = self._n_cells * (self._place.size + self.cells.joint([*self.by, self.denominator]).size)
-            if entries > _MAX_ENTRIES:
-                raise self.cells.error(
-                    f"{self._n_cells:,} cells are too many for limits; merge levels, or leave them out"
-                )
 
     @cached_property
     def cells(self) -> Cells:
@@ -142,27 +135,28 @@ class Rates(Common):
         known = self._adds[np.isfinite(self._adds)]
         return bool((known == np.round(known)).all())
 
-    @property
-    def _main(self) -> tuple[str, ...]:
-        return tuple(each for each in self.statistics if each != "limits")
+    @cached_property
+    def _printed(self) -> tuple[str, ...]:
+        """The numbers of a cell that are printed."""
+        return tuple(name for each in self.statistics for name in (ENDS if each == "limits" else (each,)))
 
-    @property
-    def _guarded(self) -> bool:
-        told = self.protection.threshold is not None or "limits" in self.statistics
-        return told and "numerator" not in self.statistics
+    @cached_property
+    def _behind(self) -> tuple[str, ...]:
+        """What is not printed and yet known in part."""
+        told = {"numerator": self.protection.threshold is not None, "denominator": False}
+        return tuple(each for each in told if (told[each] or "limits" in self.statistics) and each not in self._printed)
 
     @property
     def _k(self) -> int:
         """Numbers that are printed."""
-        return self._n_cells * (len(self._main) + 2 * ("limits" in self.statistics))
+        return self._n_cells * len(self._printed)
 
     @cached_property
     def labels(self) -> list[str]:
         """One label a number, such as 'SEX=1: rate'."""
         cells = self.cells.labels
-        labels = [f"{cell}: {each}" for cell in cells for each in self._main]
-        labels += [f"{cell}: {end}" for cell in cells for end in _ENDS if "limits" in self.statistics]
-        return labels + [f"{cell}: numerator" for cell in cells if self._guarded]
+        labels = [f"{cell}: {each}" for cell in cells for each in self._printed]
+        return labels + [f"{cell}: {each}" for each in self._behind for cell in cells]
 
     @cached_property
     def _digits(self) -> dict[str, int]:
@@ -172,11 +166,9 @@ class Rates(Common):
     @cached_property
     def decimals(self) -> NDArray[np.int64]:
         """Digits after the point of each number."""
-        digits, cells = self._digits, self._n_cells
-        ends = [digits["limits"]] * (2 * cells) if "limits" in digits else []
-        return np.array(
-            [*[digits[each] for each in self._main] * cells, *ends, *[0] * (cells * self._guarded)], np.int64
-        )
+        each = [self._digits["limits" if name in ENDS else name] for name in self._printed]
+        behind = [_EXACTLY * (name == "denominator") for name in self._behind for _ in range(self._n_cells)]
+        return np.array([*each * self._n_cells, *behind], np.int64)
 
     @property
     def notes(self) -> str:
@@ -203,30 +195,30 @@ class Rates(Common):
         with np.errstate(invalid="ignore", divide="ignore"):
             unit = np.where(denominator > 0, self.per / denominator, np.nan)
             found = {"numerator": numerator, "denominator": denominator, "rate": numerator * unit}
-            ends = self.limits.of(numerator) * unit[:, None] if "limits" in self.statistics else np.zeros(0)
-        main = np.stack([found[each] for each in self._main], axis=1)
-        return np.concatenate([main.ravel(), ends.ravel(), numerator[: self._n_cells * self._guarded]])
+        if "limits" in self.statistics:
+            found |= {end: unit * each for end, each in zip(ENDS, self.limits.of(numerator).T, strict=True)}
+        printed = np.stack([found[each] for each in self._printed], axis=1).ravel()
+        return np.concatenate([printed, *(found[each] for each in self._behind)])
 
     def publish(self, values: Array) -> tuple[Array, Array]:
         """What a reader knows of exact numbers (k,): low, high. Without ends: withheld, or not defined."""
-        numerator = self._of(values)["numerator"] if self.protection.threshold or self._guarded else np.zeros(0)
-        hidden = self.protection.hides(numerator) if self.protection.threshold else np.zeros(self._n_cells, np.bool_)
+        rule = self.protection
+        hidden = (
+            np.zeros(self._n_cells, np.bool_) if rule.threshold is None else rule.hides(self._of(values)["numerator"])
+        )
         low, high = withheld(rounded(values, self.decimals)[: self._k], hidden[self._cell])
         return self._known(low, high, hidden)
 
     @property
     def _cell(self) -> NDArray[np.int64]:
         """The cell of each number that is printed (k,)."""
-        cells, ends = np.arange(self._n_cells), 2 * ("limits" in self.statistics)
-        return np.concatenate([np.repeat(cells, len(self._main)), np.repeat(cells, ends)])
+        return np.arange(self._k) // len(self._printed)
 
     def _of(self, values: Array) -> dict[str, Array]:
         """Numbers (k, or without those that are not printed) by their statistic, each (cells,)."""
-        cells, main = self._n_cells, len(self._main)
-        found = {each: values[at : cells * main : main] for at, each in enumerate(self._main)}
-        if "limits" in self.statistics:
-            found |= {end: values[cells * main + at : self._k : 2] for at, end in enumerate(_ENDS)}
-        return found | ({"numerator": values[self._k :]} if len(values) > self._k else {})
+        every, behind = len(self._printed), values[self._k :].reshape(-1, self._n_cells)
+        found = {each: values[at : self._k : every] for at, each in enumerate(self._printed)}
+        return found | dict(zip(self._behind, behind, strict=False))
 
     def _known(self, low: Array, high: Array, hidden: Flags) -> tuple[Array, Array]:
         """Ranges of what is printed (k,), of a table with a threshold those of numerators withheld; and of numerators
@@ -234,124 +226,120 @@ class Rates(Common):
         """
         rule = self.protection
         if "numerator" in self.statistics and rule.threshold is not None:
-            at = np.arange(self._main.index("numerator"), self._n_cells * len(self._main), len(self._main))
+            at = np.arange(self._printed.index("numerator"), self._k, len(self._printed))
             low[at], high[at] = (
                 np.where(hidden, rule.withheld[0], low[at]),
                 np.where(hidden, rule.withheld[1], high[at]),
             )
-        if not self._guarded:
+        if not self._behind:
             return low, high
-        fewest, most = self._behind(low, high)
+        fewest, most = self._told(low, high)
         fewest, most = np.nan_to_num(fewest, nan=0.0), np.nan_to_num(most, nan=np.inf, posinf=np.inf)
-        fewest, most = np.where(hidden, rule.withheld[0], fewest), np.where(hidden, rule.withheld[1], most)
-        return np.concatenate([low, fewest]), np.concatenate([high, most])
+        fewest[:, hidden], most[:, hidden] = (
+            np.array([[rule.withheld[0]], [0.0]]),
+            np.array([[rule.withheld[1]], [np.inf]]),
+        )
+        which = [("numerator", "denominator").index(each) for each in self._behind]
+        return np.concatenate([low, *fewest[which]]), np.concatenate([high, *most[which]])
 
-    def _behind(self, low: Array, high: Array) -> tuple[Array, Array]:
-        """What printed numbers between low and high (k,) tell of the events; NaN where none give them."""
+    def _told(self, low: Array, high: Array) -> tuple[Array, Array]:
+        """What printed numbers between low and high (k,) tell of events and denominators (see `behind_rates`)."""
         half = half_digit(self.decimals[: self._k])
         least, most = self._of(low[: self._k] - half), self._of(high[: self._k] + half)
         free = np.full(self._n_cells, np.inf)
         time = least.get("denominator", -free), most.get("denominator", free)
-        ends = {each: (least[each], most[each]) for each in ("rate", *_ENDS) if each in least}
+        ends = {each: (least[each], most[each]) for each in ("rate", *ENDS) if each in least}
         shown = self.protection.threshold if self.protection.known_threshold else None
-        return events_behind(self.limits, self.per, time, ends, shown or 0)
+        return behind_rates(self.limits, self.per, time, ends, shown or 0)
 
     @property
     def sheet(self) -> Sheet:
         """The numbers that are printed."""
-        is_count = np.array([each == "numerator" for each in self._main] * self._n_cells, dtype=np.bool_)
-        counted = np.concatenate([is_count, np.zeros(self._k - len(is_count), np.bool_)])
+        counted = np.array([each == "numerator" for each in self._printed] * self._n_cells, dtype=np.bool_)
         whole = self.whole and not self.weight
         labels = self.labels[: self._k]
         return _Sheet(
-            labels, self.protection, self._cell, counted & whole, ~counted, whole, self._guarded, known_of=self._known
+            labels,
+            self.protection,
+            self._cell,
+            counted & whole,
+            ~counted,
+            whole,
+            bool(self._behind),
+            known_of=self._known,
         )
 
-    def parts(self, values: Array) -> tuple[TallyPart | ModelPart, ...]:
-        """Tallies of records, denominators and numerators; sums of the last two for limits; numerators behind them."""
-        cells, names = self._n_cells, (*self.by, self.denominator)
-        support = np.array(self.codebook[self.denominator].values, dtype=np.float64)
-        time = np.array([*support, *([0.0] * self.codebook[self.denominator].missing)])
-        of_time = self._tally(self.cells.tally(names, _cell_of(cells, len(time)), cells, np.tile(time, cells)))
-        numerators = self._numerators
+    def parts(self, values: Array) -> tuple[TallyPart, ...]:
+        """The tallies that the numbers follow from (see `RatesOfTotals`); the numerators behind them."""
+        centre = self._of(values).get("rate", np.zeros(self._n_cells))
+        positive = self._time[self._time > 0]
         map_ = RatesOfTotals(
-            self._main,
+            self._printed,
+            centre,
             self.per,
             self.protection.threshold is not None,
-            float(support[support > 0].min()) * self.cells.lightest,
+            float(positive.min()) * self.cells.lightest,
             float(half_digit(self._digits.get("rate", 0))),
+            self.limits,
             self.whole and not self.weight,
             self.cells.spread,
         )
-        each = {"records": self._tally(self.cells.tally(self.by)), "denominator": of_time}
-        blocks = tuple(each.get(name, numerators) for name in map_.order)
-        parts: list[TallyPart | ModelPart] = [TallyPart(blocks, map_, cells * len(self._main))]
-        if "limits" in self.statistics:
-            parts.append(self._of_limits(time))
-        if self._guarded:
-            parts.append(TallyPart((numerators,), Counts(np.arange(cells)), cells))
-        return tuple(parts)
+        of_time = self._tally([self.denominator], lambda cell, codes: self._time[codes[-1]])
+        blocks = {"numerator": self._numerators, **dict.fromkeys(("denominator", *ENDS), of_time)}
+        blocks["records"] = replace(self.cells.tally(self.by), masks=self._masks)
+        if "rate" in self._printed:
+            blocks["rate"] = self._tally(
+                [*self._of_numerator, self.denominator],
+                lambda cell, codes: self._adds_at(codes) - centre[cell] / self.per * self._time[codes[-1]],
+            )
+        main = TallyPart(tuple(blocks[each] for each in map_.order), map_, self._k)
+        mean = float(self._time.mean())
+        behind = {"numerator": (self._numerators, 1.0), "denominator": (of_time, mean)}
+        each = np.arange(self._n_cells)
+        of = [behind[name] for name in self._behind]
+        return (main, *(TallyPart((tally,), Counts(each, spread), self._n_cells) for tally, spread in of))
 
-    def _tally(self, tally: Tally) -> Tally:
-        """A tally of records that do not lack the numerator."""
-        return replace(tally, masks=self._masks)
+    @cached_property
+    def _time(self) -> Array:
+        """The denominator of each code of its variable, 0 where it is missing."""
+        variable = self.codebook[self.denominator]
+        return np.array([*variable.values, *([0.0] * variable.missing)], dtype=np.float64)
 
     @cached_property
     def _masks(self) -> tuple[Mask, ...]:
-        joint = joint_for(self.codebook, self._of_numerator, self.name)
-        known = np.isfinite(self._adds)
+        """The records that lack neither numerator nor denominator, of the subset."""
+        joint, known = joint_for(self.codebook, self._of_numerator, self.name), np.isfinite(self._adds)
         return (*self.cells.masks, *([] if known.all() else [Mask(joint, known)]))
 
-    @cached_property
-    def _place(self) -> Any:
-        """The joint of the cells and the numerator."""
-        return self.cells.joint([*self.by, *(name for name in self._of_numerator if name not in self.by)])
+    def _levels(self, names: Sequence[str]) -> tuple[Joint, NDArray[np.int32], NDArray[np.intp]]:
+        """The joint of the cells and other variables; the cell of each of its levels, and their codes (names, levels)
+        of these.
+        """
+        every = [*self.by, *(name for name in dict.fromkeys(names) if name not in self.by)]
+        joint = joint_for(self.codebook, every, self.name)
+        codes = np.indices([self.codebook[name].size for name in every]).reshape(len(every), -1)
+        cell = np.ravel_multi_index(tuple(codes[: len(self.by)]), self.cells.shape) if self.by else 0 * codes[0]
+        return joint, cell.astype(np.int32), codes[[every.index(name) for name in names]]
 
-    @cached_property
-    def _levels(self) -> tuple[NDArray[np.int32], Array]:
-        """Of each level of that joint the cell, and what a record adds to the numerator (0 where it is missing)."""
-        names = [self.codebook.names[j] for j in self._place.variables]
-        sizes = [self.codebook[name].size for name in names]
-        levels = np.indices(sizes).reshape(len(sizes), -1)
-        cell = np.ravel_multi_index(tuple(levels[: len(self.by)]), self.cells.shape) if self.by else 0 * levels[0]
-        own = np.ravel_multi_index(
-            tuple(levels[names.index(name)] for name in self._of_numerator),
-            tuple(self.codebook[name].size for name in self._of_numerator),
-        )
-        return cell.astype(np.int32), np.nan_to_num(self._adds[own])
+    def _adds_at(self, codes: NDArray[np.intp]) -> Array:
+        """What records add to the numerator, by the codes (names, levels) of its variables first; 0 of missing ones."""
+        sizes = [self.codebook[name].size for name in self._of_numerator]
+        return np.asarray(np.nan_to_num(self._adds[np.ravel_multi_index(tuple(codes[: len(sizes)]), sizes)]))
+
+    def _tally(self, names: Sequence[str], value: Callable[[NDArray[np.int32], NDArray[np.intp]], Array]) -> Tally:
+        """Sums in each cell of what follows from the cell and the codes of other variables."""
+        joint, cell, codes = self._levels(names)
+        return Tally(joint, self._n_cells, cell, value(cell, codes), self._masks, self.cells.survey)
 
     @property
     def _numerators(self) -> Tally:
-        cell, adds = self._levels
-        counts = bool(np.isin(adds, (0.0, 1.0)).all())
-        weight = self.cells.survey
-        where = np.where(adds > 0, cell, -1).astype(np.int32)
-        return Tally(self._place, self._n_cells, where, None if counts else adds, self._masks, weight)
-
-    def _of_limits(self, time: Array) -> ModelPart:
-        """The limits from sums of numerators and denominators; they follow from the rates and what these tell."""
-        cells = self._n_cells
-        cell, adds = self._levels
-        of_events = np.zeros((self._place.size, cells))
-        of_events[np.arange(self._place.size), cell] = adds
-        joint = self.cells.joint([*self.by, self.denominator])
-        of_time = np.zeros((joint.size, cells))
-        of_time[np.arange(joint.size), _cell_of(cells, len(time))] = np.tile(time, cells)
-        model = Model(
-            family="none",
-            coefficients=np.zeros((0, 0)),
-            place=self._place,
-            response=np.zeros(self._place.size),
-            extra=(
-                Term(self._place, np.arange(cells), of_events),
-                Term(joint, np.arange(cells, 2 * cells), of_time),
-            ),
-            masks=self._masks,
-        )
-        digits = np.full(2 * cells, self._digits["limits"], np.int64)
-        return ModelPart(
-            model, LimitsOfRates(self.limits, self.per, digits), 2 * cells, follow="rate" in self.statistics
-        )
+        tally = self._tally(self._of_numerator, lambda cell, codes: self._adds_at(codes))
+        adds, cell = tally.value, tally.cell
+        assert adds is not None
+        assert cell is not None
+        if not np.isin(adds, (0.0, 1.0)).all():
+            return tally
+        return replace(tally, cell=np.where(adds > 0, cell, -1).astype(np.int32), value=None)  # a count of records
 
     def check(self, low: Array, high: Array) -> None:
         """OutputError unless ranges (k,), both ends the number where it is known, can be those of this table."""
@@ -384,7 +372,7 @@ class Rates(Common):
         self, low: Array, high: Array, least: dict[str, Array], most: dict[str, Array], names: dict[str, Any]
     ) -> None:
         """Some number of events has these limits, where they are so far apart that there are not too many to try."""
-        fewest, _ = self._behind(low, high)
+        fewest = self._told(low, high)[0][0]
         apart = self.limits.of(float(MOST_EVENTS))
         lower, upper = most["lower limit"], least["upper limit"]
         wide = (least["lower limit"] > 0) & np.isfinite(lower) & (upper > lower * float(apart[1] / apart[0]) * 1.01)
@@ -408,10 +396,6 @@ class _Sheet(Sheet):
         """What a reader knows: low, high of the numbers (k,), and of numerators that are not printed, if guarded."""
         low, high = np.where(np.isnan(values), -np.inf, values), np.where(np.isnan(values), np.inf, values)
         return self.known_of(low, high, self._in_cell(withheld))
-
-
-def _cell_of(cells: int, levels: int) -> NDArray[np.int32]:
-    return np.repeat(np.arange(cells, dtype=np.int32), levels)
 
 
 class RatesEntry(Entry):
