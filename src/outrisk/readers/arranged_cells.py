@@ -20,12 +20,16 @@ Key = tuple[str, ...]  # a level an axis, TOTAL for a margin
 
 @dataclass(frozen=True)
 class Arranged:
-    """Texts of a table by statistic and levels, in the order of `by`; notes: what was left out, and why."""
+    """Texts of a table by statistic and levels, in the order of `by`; notes: what was left out, and why.
+
+    own: each number shows all of its digits, as no program has cut off trailing zeros.
+    """
 
     by: tuple[str, ...]
     texts: Mapping[str, Mapping[Key, str]]
     comma: bool
     notes: tuple[str, ...] = ()
+    own: bool = False
 
 
 def arrange(table: CellTable, by: Sequence[str], codebook: Codebook, comma: bool, place: str) -> Arranged:

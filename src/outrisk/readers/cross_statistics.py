@@ -1,4 +1,4 @@
-"""Tables of statistics of a variable (means, sums, quantiles, modes) in files, as entries of a study."""
+"""Tables of statistics (means, sums, quantiles, modes, rates) in files, as entries of a study."""
 
 from __future__ import annotations
 
@@ -13,9 +13,13 @@ from outrisk.outputs.tables.magnitudes import MagnitudesEntry
 from outrisk.outputs.tables.mode import ModeEntry
 from outrisk.outputs.tables.protection import Protection
 from outrisk.outputs.tables.quantiles import QuantilesEntry
+from outrisk.outputs.tables.rates import RatesEntry
 from outrisk.readers.arranged_cells import CLOSE, Arranged, Key, given_count, number_of, within, words
 from outrisk.readers.printed_number import as_given, decimals_of, is_undefined, read_printed
 
+_MOST_DIGITS = 12
+_OF_NOBODY = ("sum", "count", "numerator", "denominator")  # which are 0 in a cell of nobody
+ENDS = ("lower limit", "upper limit")  # of the limits of rates
 _QUANTILES = {0.5: "median", 0.0: "min", 1.0: "max"}
 
 
@@ -45,7 +49,24 @@ def _blank(text: str | None, statistic: str, protected: bool) -> str | float:
     """What a cell without a number says: withheld, or of nobody."""
     if text is not None and (protected or (text.strip() and not is_undefined(text))):
         return "withheld"
-    return 0.0 if statistic in ("sum", "count") else "undefined"
+    return 0.0 if statistic in _OF_NOBODY else "undefined"
+
+
+def _decimals(texts: Mapping[Key, str], arranged: Arranged, place: str) -> int:
+    """Digits after the point of a column, all of them where numbers show their own."""
+    numbers = [number_of(text, arranged, words(arranged.by, key), place) for key, text in texts.items()]
+    shown = [number.decimals for number in numbers if number is not None and not number.below]
+    return decimals_of(numbers, min(_MOST_DIGITS, max(shown, default=0))) if arranged.own else decimals_of(numbers)
+
+
+def _digits(entry: Entry, digits: Mapping[str, int]) -> int | dict[str, int]:
+    """The `decimals` of an entry whose statistics show so many digits."""
+    if isinstance(entry, MagnitudesEntry):
+        return dict(digits)
+    if isinstance(entry, RatesEntry):
+        ends = [digits[end] for end in ENDS if end in digits]
+        return {str(each): max(ends) if each == "limits" else digits[str(each)] for each in entry.statistics}
+    return max(digits.values())
 
 
 def _of_statistics(
@@ -64,10 +85,7 @@ def _of_statistics(
     patterns = sorted({tuple(level == TOTAL for level in key) for key in keys})
     notes: list[str] = []
     found: list[Entry] = []
-    digits = {
-        name: decimals_of(number_of(text, arranged, words(arranged.by, key), place) for key, text in each.items())
-        for name, each in texts.items()
-    }
+    digits = {name: _decimals(each, arranged, place) for name, each in texts.items()}
     (first,) = entry.model_copy(update={"values": None}).build(codebook, 1)
     for pattern in patterns:
         if any(pattern) and protected:
@@ -89,7 +107,7 @@ def _of_statistics(
         if any(pattern):
             changes["name"] = f"{first.name}: totals" + (f" by {', '.join(names)}" if names else "")
         if "decimals" in type(entry).model_fields and "decimals" not in entry.model_fields_set:
-            changes["decimals"] = digits if isinstance(entry, MagnitudesEntry) else max(digits.values())
+            changes["decimals"] = _digits(entry, digits)
         made = type(entry).model_validate({**entry.model_dump(), **changes})
         (output,) = made.build(codebook, 1)
         values: dict[str, float | str] = {}
@@ -106,7 +124,7 @@ def _of_statistics(
                     if number is None or number.below
                     else given_count(number, True, 0, 1.0, entry.protection.round_to)
                     if name == "count"
-                    else as_given(number, int(output.decimals[at]))
+                    else as_given(number, int(output.decimals[at]), own=arranged.own)
                 )
         found.append(made.model_copy(update={"values": values}))
     return found, tuple(dict.fromkeys(notes))
@@ -151,4 +169,12 @@ def modes(arranged: Arranged, entry: ModeEntry, codebook: Codebook, place: str) 
     """The entry with the modes of a table, those of its margins, and notes on what was left out."""
     return _of_statistics(
         arranged, entry, codebook, {"mode": ""}, lambda cell, name: f"{cell}: mode of {entry.variable}", place
+    )
+
+
+def rates(arranged: Arranged, entry: RatesEntry, codebook: Codebook, place: str) -> tuple[list[Entry], tuple[str, ...]]:
+    """The entry with the rates of a table, those of its margins, and notes on what was left out."""
+    names = [name for each in entry.statistics for name in (ENDS if each == "limits" else (str(each),))]
+    return _of_statistics(
+        arranged, entry, codebook, {name: name for name in names}, lambda cell, name: f"{cell}: {name}", place
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from outrisk.errors import OutputError
@@ -52,26 +52,29 @@ class CellTable:
     statistics: tuple[str, ...] = ()
 
 
-def lay_out(grid: Grid, names: Collection[str], row_axes: int | None, place: str) -> CellTable:
+def lay_out(
+    grid: Grid, names: Collection[str], row_axes: int | None, place: str, statistics: Mapping[str, str] = STATISTICS
+) -> CellTable:
     """The cells of a wide table (header lines, then rows that begin with levels) or of a long one.
 
-    `names`: of variables. `row_axes`: how many variables stand in the rows, if that is known.
+    `names`: of variables. `row_axes`: how many variables stand in the rows, if that is known. `statistics`: by what
+    a line of several header lines calls them.
     """
     if len(grid) < 2 or len(grid[0]) < 2:
         raise OutputError(f"{place}: no table in it: it needs a header and rows")
-    grid = _without_row_numbers(grid, names)
+    grid = without_row_numbers(grid, names)
     header = grid[0]
     last = header[-1].casefold()
     if last in _COUNTS and len(header) > 1 and all(cell in names or _UNNAMED.fullmatch(cell) for cell in header[:-1]):
         cells = tuple(Cell(tuple(row[:-1]), "", row[-1]) for row in grid[1:])
         return CellTable(tuple(cell if cell in names else "" for cell in header[:-1]), cells)
-    index = _index_line(grid, names)
+    index = index_line(grid, names)
     if index is not None:
-        return _with_index_line(grid, index)
+        return _with_index_line(grid, index, statistics)
     return _one_header(grid, names, row_axes)
 
 
-def _without_row_numbers(grid: Grid, names: Collection[str]) -> Grid:
+def without_row_numbers(grid: Grid, names: Collection[str]) -> Grid:
     """A table without the first column that R's write.csv numbers rows with."""
     header = grid[0]
     numbered = len(header) > 2 and not header[0] and (header[1] in names or _UNNAMED.fullmatch(header[1]))
@@ -80,7 +83,7 @@ def _without_row_numbers(grid: Grid, names: Collection[str]) -> Grid:
     return grid
 
 
-def _index_line(grid: Grid, names: Collection[str]) -> int | None:
+def index_line(grid: Grid, names: Collection[str]) -> int | None:
     """The line of a pandas table that names its rows and nothing else, where there are several header lines."""
     for number, row in enumerate(grid[:_MOST_HEADERS]):
         k = _leading(row)
@@ -93,15 +96,15 @@ def _leading(row: Sequence[str]) -> int:
     return next((number for number, cell in enumerate(row) if not cell), len(row))
 
 
-def _with_index_line(grid: Grid, index: int) -> CellTable:
+def _with_index_line(grid: Grid, index: int, statistics: Mapping[str, str]) -> CellTable:
     """Header lines above the line of the rows' names: levels of column variables, statistics, the name of the value."""
     k = _leading(grid[index])
     axes, keep, statistic = list(grid[index][:k]), list[list[str]](), [""] * (len(grid[0]) - k)
     for row in grid[:index]:
         name = next((cell for cell in row[:k] if cell), "")
         levels = row[k:]
-        if not name and all(level.casefold() in STATISTICS for level in levels):
-            statistic = [STATISTICS[level.casefold()] for level in levels]
+        if not name and all(level.casefold() in statistics for level in levels):
+            statistic = [statistics[level.casefold()] for level in levels]
         elif name:
             axes.append(name)
             keep.append(levels)

@@ -18,10 +18,12 @@ from outrisk.outputs.base import Entry
 from outrisk.outputs.given import LABEL_COLUMNS, read_file_of_values
 from outrisk.outputs.regression.regression_entry import FormulaEntry
 from outrisk.outputs.smooth.survival import SurvivalEntry
+from outrisk.outputs.tables.rates import RatesEntry
 from outrisk.readers import esttab, r_output, spss_output, stata_log, statsmodels_summary
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.cross_table import entries_of_cross_table
 from outrisk.readers.entry_of_regression import entry_of_coefficients
+from outrisk.readers.rates_table import entries_of_rates
 from outrisk.readers.rows_of_shape import is_of_shape
 from outrisk.readers.source import Source, one_sheet, read_source_of_values
 from outrisk.readers.survival_table import entry_of_survival_table
@@ -174,7 +176,9 @@ def _of_mapping(entry: Entry, cells: Mapping[str, Any], codebook: Codebook, plac
 def entries_of_table(
     source: Source, entry: Entry, codebook: Codebook, place: str, number: int | None = None
 ) -> list[Entry]:
-    """The entry with the cells of a cross table or the times of a survival table; then those of its margins."""
+    """The entry with the cells of a cross table or of rates, or the times of a survival table; then its margins."""
     if isinstance(entry, SurvivalEntry):
         return [entry_of_survival_table(source, entry, codebook, place)]
+    if isinstance(entry, RatesEntry):
+        return entries_of_rates(source, entry, codebook, place, number)
     return entries_of_cross_table(source, entry, codebook, place, number)

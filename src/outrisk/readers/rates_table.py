@@ -1,0 +1,264 @@
+"""Tables of rates in files and printed pages as entries of a study: what a rate is per, which limits it has."""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+from outrisk.codebook import Codebook
+from outrisk.errors import OutputError
+from outrisk.outputs.base import Entry
+from outrisk.outputs.tables.person_time import Interval, Limits
+from outrisk.outputs.tables.rates import RatesEntry, Statistic
+from outrisk.readers.arranged_cells import Arranged, Key, arrange
+from outrisk.readers.cross_statistics import ENDS, rates
+from outrisk.readers.printed_number import Printed, is_withheld, read_printed
+from outrisk.readers.printed_rates import Page, printed_rates
+from outrisk.readers.rates_columns import STATISTICS, Columns, apart, read_head
+from outrisk.readers.source import Grid, Source
+from outrisk.readers.table_layout import Cell, CellTable, index_line, lay_out
+
+_LOG = logging.getLogger(__name__)
+_UNITS = tuple(10.0**power for power in range(8))  # that rates are per, where the table does not say it
+_EXACT = 1e-6  # relative, of numbers at full precision
+Numbers = Mapping[str, Printed]
+
+
+def entries_of_rates(
+    source: Source, entry: RatesEntry, codebook: Codebook, place: str, number: int | None = None
+) -> list[Entry]:
+    """The entry with the rates of a table, then its totals; OutputError where it is none.
+
+    `number`: which table of a page of several, from 1. What is left out is told to the log.
+    """
+    page = printed_rates(source, number, place) or Page(source.grid)
+    table, columns, notes = _cells(page, entry, codebook, place)
+    arranged = arrange(table, entry.by, codebook, source.comma and page.grid is source.grid, place)
+    arranged = replace(arranged, own=page.own, texts=_undefined(arranged))
+    arranged, entry, more = _as_defined(arranged, entry, page, columns, place)
+    found, of_totals = rates(arranged, entry, codebook, place)
+    for note in (*page.notes, *notes, *more, *of_totals):
+        _LOG.info("%s: %s", place, note)
+    return found
+
+
+def _cells(page: Page, entry: RatesEntry, codebook: Codebook, place: str) -> tuple[CellTable, Columns, list[str]]:
+    """The table by cells, what its head says, and notes on columns that were left out."""
+    grid = page.grid
+    if len(grid) < 2:
+        raise OutputError(f"{place}: no table of rates in it: it needs a header and rows")
+    own = _own_names(entry, codebook)
+    names = [name for name in (entry.by or codebook.names) if name not in own]
+    if index_line(grid, names) is not None:
+        heads = {cell.casefold(): read_head([cell], own, place).statistics[0] for row in grid[:6] for cell in row}
+        known = {cell: statistic for cell, statistic in heads.items() if statistic}
+        return lay_out(grid, names, None, place, known), Columns(()), []
+    called = {name.casefold(): name for name in names}
+    called |= {codebook[name].label.casefold(): name for name in names if codebook[name].label}
+    head = [called.get(cell.casefold(), cell) for cell in grid[0]]
+    columns = read_head(["" if cell in names else cell for cell in head], own, place)
+    if not any(columns.statistics):
+        if len(entry.statistics) > 1:
+            raise OutputError(f"{place}: no column of a rate is known in it; columns are called {_some(STATISTICS)}")
+        return lay_out(grid, names, None, place), columns, []
+    grid, statistics = apart([head, *grid[1:]], columns.statistics, place)
+    axes = _axes(grid, statistics, names, entry)
+    others = [cell for at, cell in enumerate(grid[0]) if at not in axes and not statistics[at] and cell]
+    cells = [
+        Cell(tuple(row[at] for at in axes), statistics[at], row[at])
+        for row in grid[1:]
+        for at in range(len(row))
+        if statistics[at] and at not in axes
+    ]
+    notes = [f"columns that are no statistic of a rate are left out: {', '.join(others)}"] if others else []
+    called_as = [grid[0][at] if grid[0][at] in codebook and grid[0][at] not in own else "" for at in axes]
+    return CellTable(tuple(called_as), tuple(cells)), columns, notes
+
+
+def _some(names: Mapping[str, str]) -> str:
+    first = {statistic: name for name, statistic in reversed(list(names.items()))}
+    return ", ".join(sorted(first.values()))
+
+
+def _own_names(entry: RatesEntry, codebook: Codebook) -> dict[str, str]:
+    """What columns called as the entry's variables are."""
+    numerators = [name for name in codebook.names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", entry.numerator)]
+    numerators = [name for name in numerators if name not in entry.by]
+    own = {name: "numerator" for name in numerators if len(numerators) == 1}
+    return own | ({} if entry.denominator in entry.by else {entry.denominator: "denominator"})
+
+
+def _axes(grid: Grid, statistics: Sequence[str], names: Sequence[str], entry: RatesEntry) -> list[int]:
+    """The columns with the levels of cells: those called as variables, else those before the first statistic."""
+    named = [at for at, cell in enumerate(grid[0]) if cell in names]
+    if named and len(named) >= len(entry.by):
+        return named
+    leading = list(range(next(at for at, each in enumerate(statistics) if each)))
+    if not entry.by and len(grid) == 2:
+        return []
+    numbered = bool(leading) and [row[leading[0]] for row in grid[1:]] == [str(at) for at in range(1, len(grid))]
+    return leading[1:] if numbered and len(leading) == len(entry.by) + 1 else leading
+
+
+def _undefined(arranged: Arranged) -> dict[str, Mapping[Key, str]]:
+    """Texts of a table; what is left blank beside no event is undefined rather than withheld."""
+    texts = {name: dict(each) for name, each in arranged.texts.items()}
+    for key, text in texts.get("numerator", {}).items():
+        events = read_printed(text, arranged.comma)
+        if events is None or events.below or events.value != 0:
+            continue
+        for name in ("rate", *ENDS):
+            if is_withheld(texts.get(name, {}).get(key, "0")):
+                texts[name][key] = "NaN"
+    return dict(texts)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Numbers of the cells of a table, by statistic."""
+
+    cells: tuple[Numbers, ...]
+
+    @classmethod
+    def of(cls, arranged: Arranged) -> _Found:
+        """Those of all cells and totals."""
+        numbers: dict[Key, dict[str, Printed]] = {}
+        for name, texts in arranged.texts.items():
+            for key, text in texts.items():
+                number = read_printed(text, arranged.comma)
+                if number is not None and not number.below:
+                    numbers.setdefault(key, {})[name] = number
+        return cls(tuple(numbers.values()))
+
+    def has(self, *names: str) -> list[list[Printed]]:
+        """Cells that have all of these numbers."""
+        return [[cell[name] for name in names] for cell in self.cells if all(name in cell for name in names)]
+
+    def per(self, unit: float) -> bool:
+        """Whether rates are events per `unit` of the denominator, as far as digits tell."""
+        for events, time, rate in self.has("numerator", "denominator", "rate"):
+            slack = rate.half * (time.value + time.half) + time.half * rate.value
+            slack += 0.0 if events.decimals == 0 else unit * events.half
+            if abs(rate.value * time.value - unit * events.value) > slack + _EXACT * unit * events.value:
+                return False
+        return True
+
+    def miss(self, limits: Limits) -> float:
+        """By how many of their last digits limits miss these of the events, on average; infinite where digits say that
+        they are others.
+        """
+        off = []
+        for events, rate, *ends in self.has("numerator", "rate", *ENDS):
+            if events.value <= 0 or rate.value <= 0:
+                continue
+            for end, of_events in zip(ends, limits.of(events.value), strict=True):
+                ratio = float(of_events) / events.value
+                miss = abs(end.value - rate.value * ratio)
+                if miss > end.half + rate.half * ratio + _EXACT * end.value:
+                    return math.inf
+                off.append(miss / (end.half + rate.half * ratio))
+        return sum(off) / max(1, len(off))
+
+
+def _as_defined(
+    arranged: Arranged, entry: RatesEntry, page: Page, columns: Columns, place: str
+) -> tuple[Arranged, RatesEntry, list[str]]:
+    """The numbers and the entry as the kind defines them: denominators undivided, per, level, interval, statistics."""
+    texts, notes = dict(arranged.texts), list[str]()
+    found = _Found.of(arranged)
+    per, divided = _unit(_said("per", entry, {page.per, columns.per}, place), found, page.divided, place)
+    if divided != 1.0 and "denominator" in texts:
+        power = round(math.log10(divided))
+        if math.isclose(divided, 10.0**power):
+            texts["denominator"] = _times(texts["denominator"], power, arranged.comma)
+        else:
+            del texts["denominator"]
+            notes.append(f"denominators are divided by {divided:g}, which leaves them other digits; they are left out")
+    levels = {_level(text, place) for text in texts.pop("level", {}).values()}
+    level = _said("level", entry, {page.level, columns.level, *levels}, place) or entry.level
+    statistics = _statistics(texts, entry, place)
+    changes: dict[str, Any] = {"per": per, "level": level, "statistics": statistics}
+    if "limits" in statistics and "interval" not in entry.model_fields_set:
+        changes["interval"] = _interval(found, page.interval, level, place)
+    kept = {name: each for name, each in texts.items() if name in ("", *statistics, *ENDS)}
+    return replace(arranged, texts=kept), entry.model_copy(update=changes), notes
+
+
+def _said(name: Literal["per", "level"], entry: RatesEntry, values: set[float | None], place: str) -> float | None:
+    """What the table, or else the entry, says; None if neither does. OutputError where they differ."""
+    own = float(getattr(entry, name)) if name in entry.model_fields_set else None
+    said = sorted({each for each in values if each is not None})
+    other = next((each for each in said if not math.isclose(each, own or said[0])), None)
+    if other is not None:
+        wanted = f"{said[0]:g}" if own is None else f"{own:g} in the study"
+        raise OutputError(f"{place}: '{name}' is {wanted} and {other:g} in the table; correct one of them")
+    return own if own is not None else said[0] if said else None
+
+
+def _unit(per: float | None, found: _Found, divided: bool, place: str) -> tuple[float, float]:
+    """What rates are per, and by what the denominators were divided."""
+    if not found.has("numerator", "denominator", "rate"):
+        return per or 1.0, (per or 1.0) if divided else 1.0
+    for unit, by in [(each, 1.0) for each in _UNITS] if per is None else [(per, 1.0), (per, per)]:
+        if found.per(unit / by):
+            return unit, by
+    of = "so much of the denominator" if per is None else f"{per:g} of the denominator"
+    raise OutputError(
+        f"{place}: its rates are not its numerators per {of}; correct a number or 'per', or leave one of them "
+        "out of the 'statistics'"
+    )
+
+
+def _times(texts: Mapping[Key, str], power: int, comma: bool) -> dict[Key, str]:
+    """Texts of numbers times a power of ten, with as many digits; other texts as they are."""
+    found = {}
+    for key, text in texts.items():
+        number = read_printed(text, comma)
+        shown = "" if number is None else f"{number.value * 10.0**number.decimals:.0f}e{power - number.decimals}"
+        found[key] = shown if number is not None and not number.below else text
+    return found
+
+
+def _level(text: str, place: str) -> float | None:
+    number = read_printed(text)
+    if number is None:
+        return None
+    level = number.value / 100 if number.value > 1 else number.value
+    if not 0 < level < 1:
+        raise OutputError(f"{place}: {text[:40]!r} is no level of limits; write it as 0.95")
+    return level
+
+
+def _statistics(texts: Mapping[str, Any], entry: RatesEntry, place: str) -> tuple[Statistic, ...]:
+    """The statistics of the table, or those of them that the entry says."""
+    if set(texts) == {""}:
+        return entry.statistics
+    there = [end for end in ENDS if end in texts]
+    known = [each for each in get_args(Statistic) if each in texts or (each == "limits" and len(there) == 2)]
+    if "statistics" in entry.model_fields_set:
+        absent = [each for each in entry.statistics if each not in known]
+        if absent:
+            raise OutputError(f"{place}: the table has no {absent[0]}; it has {', '.join(known) or 'no statistic'}")
+        return entry.statistics
+    if len(there) == 1:
+        raise OutputError(f"{place}: the table has a {there[0]} alone; add the other, or say its 'statistics'")
+    return tuple(known)
+
+
+def _interval(found: _Found, said: Interval | None, level: float, place: str) -> Interval:
+    """The kind of limits that the events and rates as they are printed have, `said` if that may be."""
+    kinds: tuple[Interval, ...] = get_args(Interval)
+    misses = {kind: found.miss(Limits(kind, level)) for kind in kinds}
+    if said is not None and math.isfinite(misses[said]):
+        return said
+    closest = min(kinds, key=misses.__getitem__)
+    if math.isfinite(misses[closest]):
+        return closest
+    raise OutputError(
+        f"{place}: its limits are neither {', '.join(kinds[:-1])} nor {kinds[-1]} limits of its numerators at "
+        f"{100 * level:g} %; say its 'level', or leave limits out of its 'statistics'"
+    )
