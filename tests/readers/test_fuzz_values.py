@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 from fair import PRINTED, codebook, study
-from test_written_by_programs import BY_R
+from test_written_by_programs import BY_R, RATES, RATES_BY_R
 
 from outrisk.errors import OutRiskError
 
@@ -17,6 +17,9 @@ BITS = [
 FORMULA = "affair ~ age + C(religion) + C(occ)"
 OTHERS = {
     **{case[0]: case[1] for case in BY_R.values() if case[1]["kind"] not in ("logit", "mnlogit")},
+    **{case[0]: case[1] for case in RATES_BY_R.values()},
+    "pois_numbered.txt": RATES,
+    "pyears_wide.txt": RATES,
     "pspp.csv": {"kind": "frequencies", "by": ["occ", "religion"]},
 }
 OUTCOMES = "religion ~ age + C(occ) + children"
@@ -26,10 +29,37 @@ CURVES = "time,n.risk,n.event,estimate,std.error,strata\n" + "".join(
     for level in (1, 2, 3, 4)
     for at, time in enumerate((0.5, 2.5, 6, 9))
 )
+STRATE = """
+Estimated failure rates (per 1000) and lower/upper bounds of 95% confidence intervals
+
+  +----------------------------------------------------+
+  |  religion    D        Y     Rate    Lower    Upper |
+  |----------------------------------------------------|
+  |         1  408   7.5960  53.7125  48.7455  59.1856 |
+  |         2  819  19.6110  41.7623  38.9979  44.7227 |
+  |         3  707  22.8550  30.9342  28.7359  33.3005 |
+  |         4  119   7.2920  16.3193  13.6355  19.5312 |
+  +----------------------------------------------------+
+"""
+STPTIME = """
+religion | Person-time   Failures        Rate   [95% conf. interval]
+---------+------------------------------------------------------------
+       1 |        7596        408    53.71248    48.74549    59.18559
+       2 |       19611        819    41.76228    38.99786    44.72265
+       3 |       22855        707    30.93415    28.73594    33.30051
+       4 |        7292        119    16.31925    13.63549    19.53124
+---------+------------------------------------------------------------
+   Total |       57354       2053    35.79524    34.27986     37.3776
+"""
+WIDE = "religion,events,person-years,Rate per 1000 (95% CI)\n1,408,7596,53.7 (48.6-59.2)\n2,<5,19611,*\n4,,7292,16.3\n"
+BY_RELIGION = RATES | {"by": ["religion"]}
 SUMS = "occ,1,2,3,4\nmanagerial,125,255,<10,85\nstudent,10,20,5,5\nunskilled,*,35,40,\n"
 TABLES = {  # by the last digit of the seed
     0: (COUNTS, {"kind": "frequencies", "by": ["occ", "religion"]}),
     3: (CURVES, {"kind": "survival", "time": "yrs_married", "event": "affair", "by": ["religion"]}),
+    5: (STRATE, BY_RELIGION),
+    6: (STPTIME, BY_RELIGION),
+    8: (WIDE, BY_RELIGION),
     7: (
         SUMS,
         {"kind": "magnitudes", "value": "affairs", "by": ["occ", "religion"], "statistics": ["sum"]}

@@ -60,7 +60,14 @@ def test_a_table_with_a_column_a_statistic(tmp_path, heads, interval):
 
 def test_limits_in_one_cell_and_behind_the_rate(tmp_path):
     found = numbers(level=0.9, interval="byar").round(2)
-    for cell in ("{:.2f}-{:.2f}", "({:.2f}, {:.2f})", "[{:.2f}; {:.2f}]", "{:.2f} to {:.2f}", "{:.2f} – {:.2f}"):
+    for cell in (
+        "{:.2f}-{:.2f}",
+        "({:.2f}, {:.2f})",
+        "({:.2f},{:.2f})",
+        "[{:.2f}; {:.2f}]",
+        "{:.2f} to {:.2f}",
+        "{:.2f} – {:.2f}",
+    ):
         ends = [cell.format(*pair) for pair in found[["lower", "upper"]].to_numpy()]
         table = found[["events", "time", "rate"]].assign(**{"90% CI": ends})
         ((released, beside),) = read(table.to_csv(), tmp_path)
@@ -147,6 +154,7 @@ def test_denominators_that_are_divided_as_rates_are(tmp_path, caplog):
         (lambda t: t.assign(rate="many"), {}, "the value of religion=1 is 'many', which is not a number"),
         (lambda t: t.drop(columns="time"), {"statistics": ["denominator"]}, "the table has no denominator; it has"),
         (lambda t: t.drop(columns=["lower", "upper"]).assign(ci="from 1 up"), {}, "the limits 'from 1 up' are not two"),
+        (lambda t: t.drop(columns=["lower", "upper"]).assign(ci="1,234.5"), {}, "the limits '1,234.5' are not two"),
         (lambda t: t.rename(index={4: 7}), {}, "'7' is no level of 'religion'"),
     ],
 )  # fmt: skip
@@ -158,10 +166,10 @@ def test_tables_that_do_not_fit_are_refused(tmp_path, change, entry, message):
 
 
 def test_a_column_that_is_no_statistic_is_left_out(tmp_path, caplog):
-    text = numbers().round(3).assign(SE=0.1, n=7).to_csv()
+    text = numbers().round(3).assign(**{"adjusted rate per 1000": 0.1, "Rate ratio": 1, "n": 7}).to_csv()
     with caplog.at_level(logging.INFO, "outrisk"):
         ((_, beside),) = read(text, tmp_path)
-    assert beside.matched.all() and "left out: SE, n" in caplog.text
+    assert beside.matched.all() and "left out: adjusted rate per 1000, Rate ratio, n" in caplog.text
 
 
 def test_a_cell_without_events(tmp_path):

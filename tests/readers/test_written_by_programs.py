@@ -24,6 +24,7 @@ ORDERED = {"kind": "ologit", "formula": "marriage ~ age + C(religion) + children
 NEGATIVE = {"kind": "negbin", "formula": "round(affairs) ~ age + C(religion)"}
 COX = {"kind": "cox"}
 HAZARDS = {"kind": "cox", "formula": "Surv(yrs_married, affair) ~ C(religion) + C(occ) + educ"}
+RATES = {"kind": "rates", "numerator": "affair", "denominator": "yrs_married", "by": ["occ"]}
 EDUCATION = {"kind": "magnitudes", "value": "educ", "by": ["occ"]}
 BY_R = {  # file, entry, how many numbers it holds
     "tidy": ("tidy.csv", LOGIT, 30),
@@ -72,6 +73,15 @@ BY_R = {  # file, entry, how many numbers it holds
         36,
     ),
 }
+RATES_BY_R = {
+    "pois.exact": ("pois_exact.csv", RATES, 30),
+    "pois.exact, said": ("pois_exact.csv", RATES | {"interval": "exact"}, 30),
+    "pois.exact by write.table": ("pois_exact_table.txt", RATES, 30),
+    "pois.exact, printed": ("pois_exact.txt", RATES, 30),
+    "pois.byar, limits left out": ("pois_byar.txt", RATES | {"statistics": ["numerator", "denominator", "rate"]}, 18),
+    "summary of pyears": ("pyears.txt", RATES | {"by": ["religion"]}, 20),
+    "pyears as a data frame": ("pyears.csv", RATES | {"by": ["religion", "children"]}, 48),
+}
 BY_PSPP = {
     "logistic regression": ("pspp.csv#1", {"kind": "logit", "formula": "affair ~ C(religion) + C(occ)"}, 27),
     "regression": ("pspp.csv#2", {"kind": "ols", "formula": "affairs ~ age + yrs_married"}, 9),
@@ -94,18 +104,20 @@ def compare(folder, file, entry, numbers):
     assert len(released[0].low) == numbers
 
 
-@pytest.mark.parametrize("case", [*BY_R, *BY_PSPP])
+@pytest.mark.parametrize("case", [*BY_R, *RATES_BY_R, *BY_PSPP])
 def test_every_number_is_what_a_refit_gives(case):
-    compare(PRINTED, *(BY_R | BY_PSPP)[case])
+    compare(PRINTED, *(BY_R | RATES_BY_R | BY_PSPP)[case])
 
 
-@pytest.mark.parametrize(("program", "cases"), [("Rscript", BY_R), ("pspp", BY_PSPP)])
-def test_the_installed_program_writes_such_tables(program, cases, tmp_path):
+@pytest.mark.parametrize(
+    ("program", "script", "cases"),
+    [("Rscript", "by_r.R", BY_R), ("Rscript", "rates_by_r.R", RATES_BY_R), ("pspp", "by_pspp.sps", BY_PSPP)],
+)
+def test_the_installed_program_writes_such_tables(program, script, cases, tmp_path):
     if shutil.which(program) is None:
         pytest.skip(f"{program} is not installed")
     frame().to_csv(tmp_path / "fair.csv", index=False)
-    script = PROGRAMS / ("by_r.R" if program == "Rscript" else "by_pspp.sps")
-    command = [script, tmp_path] if program == "Rscript" else [script, "-o", "pspp.csv"]
+    command = [PROGRAMS / script, *([tmp_path] if program == "Rscript" else ["-o", "pspp.csv"])]
     done = subprocess.run([program, *command], cwd=tmp_path, capture_output=True, text=True, check=False)
     if "there is no package called" in done.stderr:
         pytest.skip(done.stderr.strip().splitlines()[-1])
@@ -135,3 +147,13 @@ def test_the_table_of_nomreg_is_that_of_a_fit():
     command = [sys.executable, PROGRAMS / "nomreg.py"]
     made = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert made == (PRINTED / "nomreg.csv").read_text(encoding="utf-8")
+
+
+def test_tables_of_rates_that_are_not_read_say_what_to_give():
+    for entry, message in (
+        (RATES | {"values": "pois_byar.txt"}, "its limits are neither exact, byar nor log limits .* at 90 %; say its "),
+        (RATES | {"values": "pyears_wide.txt"}, r"no table of pyears by one variable is known in it; give the data fr"),
+        (RATES | {"values": "pois_numbered.txt"}, "rows are numbered from 1 to 6 and do not say their level of 'occ'"),
+    ):
+        with pytest.raises(OutputError, match=message):
+            study(entry).given(codebook(True))

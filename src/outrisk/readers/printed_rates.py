@@ -20,8 +20,8 @@ _COMMAND = re.compile(r"^\s*\. *(?:\w+ *: *)?(?:strate|stptime)\b[^\n]*,[^\n]*\b
 _RULE = re.compile(r"\s*-{2,}\+-{5,}\s*")
 _BOX = re.compile(r"\s*[+|]-{5,}[+|]\s*")
 _DASHES = re.compile(r"\s*-{3,}( +-{3,})+\s*")
+_DELIMITED = re.compile(r"[,;|\t]|-{3}")
 _OF_STPTIME = ("failures", "rate", "lower", "upper")
-_TOTALS = ("total", "cohort")
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,12 @@ class Page:
 def printed_rates(source: Source, number: int | None, place: str) -> Page | None:
     """The table of rates that is printed on a page, the `number`-th (from 1) of several; None where there is none."""
     lines = source.lines
-    pages = [page for _, page in sorted(_pages(lines, place), key=lambda each: each[0])]
+    pages = list(_pages(lines, place))
+    if not pages and re.search(r"^Call:\s+pyears\(", source.text, re.M):
+        raise OutputError(
+            f"{place}: no table of pyears by one variable is known in it; give the data frame of pyears(..., "
+            "data.frame = TRUE) as CSV"
+        )
     if not pages and number is not None:
         raise OutputError(f"{place}: no table of rates that a program printed is known in it; leave '#{number}' out")
     if number is not None and not 1 <= number <= len(pages):
@@ -52,25 +57,23 @@ def printed_rates(source: Source, number: int | None, place: str) -> Page | None
     return pages[(number or 1) - 1] if pages else None
 
 
-def _pages(lines: Sequence[str], place: str) -> Iterator[tuple[int, Page]]:
+def _pages(lines: Sequence[str], place: str) -> Iterator[Page]:
     for at, line in enumerate(lines):
-        following = lines[at + 1 :]
+        following, next_ = lines[at + 1 :], "".join(lines[at + 1 : at + 2])
         if said := _STRATE.search(" ".join(lines[at : at + 2])):
             if said.start() < len(line):
-                yield at, _of_strate(said, following, place)
+                yield _of_strate(said, following, place)
         elif said := _STPTIME.fullmatch(line):
-            yield at, _of_stptime(said, following, _per_of_command(lines[:at]), place)
+            yield _of_stptime(said, following, _per_of_command(lines[:at]), place)
         elif _DASHES.fullmatch(line) and at and _is_head(re.split(r"\s{2,}", lines[at - 1].strip())):
-            grid = [_sliced(each, line, place) for each in (lines[at - 1], *_until_blank(following))]
-            yield at, Page(_without_ruled(grid), own=True)
-        elif _is_head(line.split()) and "rate" in line.split() and not re.search(r"[,;|\t]", line):
-            yield at, Page(_of_frame(line, _until_blank(following), place), own=True)
+            yield Page([_sliced(each, line) for each in (lines[at - 1], *_until_blank(following))], own=True)
+        elif _is_head(line.split()) and "rate" in line.split() and not _DELIMITED.search(line + next_):
+            yield Page(_of_frame(line, _until_blank(following), place), own=True)
 
 
 def _is_head(cells: Sequence[str]) -> bool:
-    """Whether it is a header with columns of rates, and of what they are of."""
-    known = {STATISTICS.get(cell.casefold().strip("()").replace(".", " ").replace(" (", " "), "") for cell in cells}
-    return "rate" in known and bool(known & {"numerator", "denominator", "lower limit"})
+    """Whether it is a header with columns of two statistics or more."""
+    return len({STATISTICS[cell.casefold()] for cell in cells if cell.casefold() in STATISTICS}) > 1
 
 
 def _until_blank(lines: Sequence[str]) -> list[str]:
@@ -105,6 +108,7 @@ def _of_strate(said: re.Match[str], lines: Sequence[str], place: str) -> Page:
     if len(box) < 2 or not whole:
         raise OutputError(f"{place}: below '{said[0][:40]}...' there is no whole table of strate; paste it to its end")
     grid = [_aligned(box[0], row, place) for row in box]
+    grid[0][-5:] = [cell.removeprefix("_") for cell in grid[0][-5:]]
     if grid[0][-5:] != ["D", "Y", "Rate", "Lower", "Upper"]:
         raise OutputError(f"{place}: the table of strate has the columns {grid[0]}; known are D, Y, Rate, Lower, Upper")
     per = float(said[1].replace(",", "")) if said[1] else 1.0
@@ -136,16 +140,15 @@ def _of_stptime(said: re.Match[str], lines: Sequence[str], per: float | None, pl
     return Page(grid, per, False, float(said[3]) / 100, "log", own=True)
 
 
-def _aligned(head: str, row: str, place: str, before: int = 0) -> list[str]:
-    """The cells of a row whose columns end where their heads do; what stands `before` the first as one more."""
+def _aligned(head: str, row: str, place: str) -> list[str]:
+    """The cells of a row whose columns end where their heads do."""
     ends = [each.end() for each in re.finditer(r"\S+", head)]
     if any(at < len(row) and not row[at - 1].isspace() and not row[at].isspace() for at in ends[:-1]):
         raise OutputError(
             f"{place}: {row.strip()[:60]!r} does not stand in line with its head; paste it as it is printed"
         )
     starts = [0, *ends[:-1]]
-    cells = [row[start:end].strip() for start, end in zip(starts, [*ends[:-1], len(row)], strict=True)]
-    return cells
+    return [row[start:end].strip() for start, end in zip(starts, [*ends[:-1], len(row)], strict=True)]
 
 
 def _of_frame(head: str, rows: Sequence[str], place: str) -> Grid:
@@ -160,10 +163,6 @@ def _of_frame(head: str, rows: Sequence[str], place: str) -> Grid:
     return grid
 
 
-def _sliced(line: str, rule: str, place: str) -> list[str]:
+def _sliced(line: str, rule: str) -> list[str]:
     """The cells of a line in columns as wide as the dashes of a rule."""
     return [line[each.start() : each.end()].strip() for each in re.finditer("-+", rule)]
-
-
-def _without_ruled(grid: Grid) -> Grid:
-    return [row for row in grid if not all(re.fullmatch("-*", cell) for cell in row)]

@@ -22,10 +22,12 @@ _CALLED = {
     "level": "conf level; level",
 }
 STATISTICS = {name: statistic for statistic, names in _CALLED.items() for name in names.split("; ")}
+_OTHER = re.compile("adjust|standardi|ratio|differ")  # rates that are no events per time of the records
 _PER = re.compile(r"(.*?)[\s(/]*\bper ?(\d[\d ,]*)\b.*")
 _LEVEL = re.compile(r"(\d\d(?:\.\d+)?) ?%|(?<=[a-z ])(?:90|95|99)$|^(?:90|95|99)(?= ?[a-z])")
 _NUMBER = r"[+-]?(?:\d[\d,]*(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?"
-_ENDS = re.compile(rf"[(\[]?\s*({_NUMBER})\s*(?:,\s|;|-|\N{{EN DASH}}|\N{{EM DASH}}|to)\s*({_NUMBER})\s*[)\]]?", re.I)
+_BETWEEN = r"(?:,\s|(?<=\.\d),|(?<=\.\d\d),|;|-|\N{EN DASH}|\N{EM DASH}|to)"
+_ENDS = re.compile(rf"[(\[]?\s*({_NUMBER})\s*{_BETWEEN}\s*({_NUMBER})\s*[)\]]?", re.I)
 _BOTH = re.compile(r"([^(\[]+?)\s*([(\[].*[)\]])\s*")
 
 
@@ -66,6 +68,8 @@ def _column(cell: str, own: Mapping[str, str]) -> tuple[str, float | None, float
         return own[cell], None, None
     text = " ".join(re.sub(r"[_\-\s]+|\.(?!\d)", " ", cell.casefold()).split())
     per = level = None
+    if _OTHER.search(text):
+        return "", None, None
     said = _PER.fullmatch(text)
     if said:
         text, per = said[1].strip(), float(re.sub(r"[ ,]", "", said[2]))

@@ -6,26 +6,23 @@ import logging
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.outputs.base import Entry
-from outrisk.outputs.tables.person_time import Interval, Limits
 from outrisk.outputs.tables.rates import RatesEntry, Statistic
 from outrisk.readers.arranged_cells import Arranged, Key, arrange
 from outrisk.readers.cross_statistics import ENDS, rates
-from outrisk.readers.printed_number import Printed, is_withheld, read_printed
+from outrisk.readers.printed_number import is_withheld, read_printed
 from outrisk.readers.printed_rates import Page, printed_rates
 from outrisk.readers.rates_columns import STATISTICS, Columns, apart, read_head
+from outrisk.readers.rates_numbers import RatesFound, around, interval_of, times, unit_of
 from outrisk.readers.source import Grid, Source
 from outrisk.readers.table_layout import Cell, CellTable, index_line, lay_out
 
 _LOG = logging.getLogger(__name__)
-_UNITS = tuple(10.0**power for power in range(8))  # that rates are per, where the table does not say it
-_EXACT = 1e-6  # relative, of numbers at full precision
-Numbers = Mapping[str, Printed]
 
 
 def entries_of_rates(
@@ -39,11 +36,15 @@ def entries_of_rates(
     table, columns, notes = _cells(page, entry, codebook, place)
     arranged = arrange(table, entry.by, codebook, source.comma and page.grid is source.grid, place)
     arranged = replace(arranged, own=page.own, texts=_undefined(arranged))
-    arranged, entry, more = _as_defined(arranged, entry, page, columns, place)
+    numbers = RatesFound.of(arranged)
+    arranged, entry, more = _as_defined(arranged, numbers, entry, page, columns, place)
+    if "limits" in entry.statistics and "interval" not in entry.model_fields_set:
+        entry = entry.model_copy(update={"interval": interval_of(numbers, page.interval, entry.level, place)})
+    searched = "limits" in entry.statistics and entry.interval == "exact" and numbers.searched(entry.level)
     found, of_totals = rates(arranged, entry, codebook, place)
     for note in (*page.notes, *notes, *more, *of_totals):
         _LOG.info("%s: %s", place, note)
-    return found
+    return [around(each, codebook) for each in found if isinstance(each, RatesEntry)] if searched else found
 
 
 def _cells(page: Page, entry: RatesEntry, codebook: Codebook, place: str) -> tuple[CellTable, Columns, list[str]]:
@@ -51,6 +52,8 @@ def _cells(page: Page, entry: RatesEntry, codebook: Codebook, place: str) -> tup
     grid = page.grid
     if len(grid) < 2:
         raise OutputError(f"{place}: no table of rates in it: it needs a header and rows")
+    if not grid[0][-1] and any(row[-1] for row in grid[1:]):  # write.table gives row names no header
+        grid = [["", *grid[0][:-1]], *grid[1:]]
     own = _own_names(entry, codebook)
     names = [name for name in (entry.by or codebook.names) if name not in own]
     if index_line(grid, names) is not None:
@@ -67,6 +70,7 @@ def _cells(page: Page, entry: RatesEntry, codebook: Codebook, place: str) -> tup
         return lay_out(grid, names, None, place), columns, []
     grid, statistics = apart([head, *grid[1:]], columns.statistics, place)
     axes = _axes(grid, statistics, names, entry)
+    _no_numbers_of_rows(grid, axes, entry, codebook, place)
     others = [cell for at, cell in enumerate(grid[0]) if at not in axes and not statistics[at] and cell]
     cells = [
         Cell(tuple(row[at] for at in axes), statistics[at], row[at])
@@ -104,6 +108,18 @@ def _axes(grid: Grid, statistics: Sequence[str], names: Sequence[str], entry: Ra
     return leading[1:] if numbered and len(leading) == len(entry.by) + 1 else leading
 
 
+def _no_numbers_of_rows(grid: Grid, axes: Sequence[int], entry: RatesEntry, codebook: Codebook, place: str) -> None:
+    """OutputError where what stands for levels may be numbers of rows, as R gives them to rows without names."""
+    if len(axes) != 1 or len(entry.by) != 1 or grid[0][axes[0]]:
+        return
+    rows = [row[axes[0]] for row in grid[1:]]
+    if rows == [str(at) for at in range(1, len(grid))] and set(rows) != set(codebook[entry.by[0]].labels):
+        raise OutputError(
+            f"{place}: rows are numbered from 1 to {len(rows)} and do not say their level of '{entry.by[0]}'; add a "
+            f"column '{entry.by[0]}'"
+        )
+
+
 def _undefined(arranged: Arranged) -> dict[str, Mapping[Key, str]]:
     """Texts of a table; what is left blank beside no event is undefined rather than withheld."""
     texts = {name: dict(each) for name, each in arranged.texts.items()}
@@ -117,64 +133,16 @@ def _undefined(arranged: Arranged) -> dict[str, Mapping[Key, str]]:
     return dict(texts)
 
 
-@dataclass(frozen=True)
-class _Found:
-    """Numbers of the cells of a table, by statistic."""
-
-    cells: tuple[Numbers, ...]
-
-    @classmethod
-    def of(cls, arranged: Arranged) -> _Found:
-        """Those of all cells and totals."""
-        numbers: dict[Key, dict[str, Printed]] = {}
-        for name, texts in arranged.texts.items():
-            for key, text in texts.items():
-                number = read_printed(text, arranged.comma)
-                if number is not None and not number.below:
-                    numbers.setdefault(key, {})[name] = number
-        return cls(tuple(numbers.values()))
-
-    def has(self, *names: str) -> list[list[Printed]]:
-        """Cells that have all of these numbers."""
-        return [[cell[name] for name in names] for cell in self.cells if all(name in cell for name in names)]
-
-    def per(self, unit: float) -> bool:
-        """Whether rates are events per `unit` of the denominator, as far as digits tell."""
-        for events, time, rate in self.has("numerator", "denominator", "rate"):
-            slack = rate.half * (time.value + time.half) + time.half * rate.value
-            slack += 0.0 if events.decimals == 0 else unit * events.half
-            if abs(rate.value * time.value - unit * events.value) > slack + _EXACT * unit * events.value:
-                return False
-        return True
-
-    def miss(self, limits: Limits) -> float:
-        """By how many of their last digits limits miss these of the events, on average; infinite where digits say that
-        they are others.
-        """
-        off = []
-        for events, rate, *ends in self.has("numerator", "rate", *ENDS):
-            if events.value <= 0 or rate.value <= 0:
-                continue
-            for end, of_events in zip(ends, limits.of(events.value), strict=True):
-                ratio = float(of_events) / events.value
-                miss = abs(end.value - rate.value * ratio)
-                if miss > end.half + rate.half * ratio + _EXACT * end.value:
-                    return math.inf
-                off.append(miss / (end.half + rate.half * ratio))
-        return sum(off) / max(1, len(off))
-
-
 def _as_defined(
-    arranged: Arranged, entry: RatesEntry, page: Page, columns: Columns, place: str
+    arranged: Arranged, found: RatesFound, entry: RatesEntry, page: Page, columns: Columns, place: str
 ) -> tuple[Arranged, RatesEntry, list[str]]:
-    """The numbers and the entry as the kind defines them: denominators undivided, per, level, interval, statistics."""
+    """The numbers and the entry as the kind defines them: denominators undivided, per, level, statistics."""
     texts, notes = dict(arranged.texts), list[str]()
-    found = _Found.of(arranged)
-    per, divided = _unit(_said("per", entry, {page.per, columns.per}, place), found, page.divided, place)
+    per, divided = unit_of(_said("per", entry, {page.per, columns.per}, place), found, page.divided, place)
     if divided != 1.0 and "denominator" in texts:
         power = round(math.log10(divided))
         if math.isclose(divided, 10.0**power):
-            texts["denominator"] = _times(texts["denominator"], power, arranged.comma)
+            texts["denominator"] = times(texts["denominator"], power, arranged.comma)
         else:
             del texts["denominator"]
             notes.append(f"denominators are divided by {divided:g}, which leaves them other digits; they are left out")
@@ -182,8 +150,6 @@ def _as_defined(
     level = _said("level", entry, {page.level, columns.level, *levels}, place) or entry.level
     statistics = _statistics(texts, entry, place)
     changes: dict[str, Any] = {"per": per, "level": level, "statistics": statistics}
-    if "limits" in statistics and "interval" not in entry.model_fields_set:
-        changes["interval"] = _interval(found, page.interval, level, place)
     kept = {name: each for name, each in texts.items() if name in ("", *statistics, *ENDS)}
     return replace(arranged, texts=kept), entry.model_copy(update=changes), notes
 
@@ -197,30 +163,6 @@ def _said(name: Literal["per", "level"], entry: RatesEntry, values: set[float | 
         wanted = f"{said[0]:g}" if own is None else f"{own:g} in the study"
         raise OutputError(f"{place}: '{name}' is {wanted} and {other:g} in the table; correct one of them")
     return own if own is not None else said[0] if said else None
-
-
-def _unit(per: float | None, found: _Found, divided: bool, place: str) -> tuple[float, float]:
-    """What rates are per, and by what the denominators were divided."""
-    if not found.has("numerator", "denominator", "rate"):
-        return per or 1.0, (per or 1.0) if divided else 1.0
-    for unit, by in [(each, 1.0) for each in _UNITS] if per is None else [(per, 1.0), (per, per)]:
-        if found.per(unit / by):
-            return unit, by
-    of = "so much of the denominator" if per is None else f"{per:g} of the denominator"
-    raise OutputError(
-        f"{place}: its rates are not its numerators per {of}; correct a number or 'per', or leave one of them "
-        "out of the 'statistics'"
-    )
-
-
-def _times(texts: Mapping[Key, str], power: int, comma: bool) -> dict[Key, str]:
-    """Texts of numbers times a power of ten, with as many digits; other texts as they are."""
-    found = {}
-    for key, text in texts.items():
-        number = read_printed(text, comma)
-        shown = "" if number is None else f"{number.value * 10.0**number.decimals:.0f}e{power - number.decimals}"
-        found[key] = shown if number is not None and not number.below else text
-    return found
 
 
 def _level(text: str, place: str) -> float | None:
@@ -247,18 +189,3 @@ def _statistics(texts: Mapping[str, Any], entry: RatesEntry, place: str) -> tupl
     if len(there) == 1:
         raise OutputError(f"{place}: the table has a {there[0]} alone; add the other, or say its 'statistics'")
     return tuple(known)
-
-
-def _interval(found: _Found, said: Interval | None, level: float, place: str) -> Interval:
-    """The kind of limits that the events and rates as they are printed have, `said` if that may be."""
-    kinds: tuple[Interval, ...] = get_args(Interval)
-    misses = {kind: found.miss(Limits(kind, level)) for kind in kinds}
-    if said is not None and math.isfinite(misses[said]):
-        return said
-    closest = min(kinds, key=misses.__getitem__)
-    if math.isfinite(misses[closest]):
-        return closest
-    raise OutputError(
-        f"{place}: its limits are neither {', '.join(kinds[:-1])} nor {kinds[-1]} limits of its numerators at "
-        f"{100 * level:g} %; say its 'level', or leave limits out of its 'statistics'"
-    )
