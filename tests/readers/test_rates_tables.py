@@ -51,15 +51,23 @@ def read(text, tmp_path=None, **entry):
 @pytest.mark.parametrize("interval", ["exact", "byar", "log"])
 def test_a_table_with_a_column_a_statistic(tmp_path, heads, interval):
     text = numbers(interval=interval).round(7).set_axis(heads, axis=1).to_csv()
-    ((released, beside),) = read(text, tmp_path)
+    said = {"per": 1000} if "_Y" in heads else {}  # by which strate may have divided it
+    ((released, beside),) = read(text, tmp_path, **said)
     output = released.output
     assert output.statistics == ("numerator", "denominator", "rate", "limits")
     assert (output.per, output.interval, output.level) == (1000, interval, 0.95)
     assert beside.matched.all() and len(released.low) == 20
 
 
+def test_limits_of_few_digits_are_told_by_their_distance(tmp_path):
+    for interval in ("exact", "log"):
+        text = numbers(["occ"], interval=interval).round(1).to_csv()
+        ((released, beside),) = read(text, tmp_path, by=["occ"])
+        assert released.output.interval == interval and beside.matched.all()
+
+
 def test_limits_in_one_cell_and_behind_the_rate(tmp_path):
-    found = numbers(level=0.9, interval="byar").round(2)
+    found = numbers(level=0.9, interval="log").round(2)
     for cell in (
         "{:.2f}-{:.2f}",
         "({:.2f}, {:.2f})",
@@ -71,7 +79,7 @@ def test_limits_in_one_cell_and_behind_the_rate(tmp_path):
         ends = [cell.format(*pair) for pair in found[["lower", "upper"]].to_numpy()]
         table = found[["events", "time", "rate"]].assign(**{"90% CI": ends})
         ((released, beside),) = read(table.to_csv(), tmp_path)
-        assert released.output.level == 0.9 and released.output.interval == "byar" and beside.matched.all()
+        assert released.output.level == 0.9 and released.output.interval == "log" and beside.matched.all()
         if cell[0] in "([":
             behind = [f"{rate:.2f} {pair}" for rate, pair in zip(found["rate"], ends, strict=True)]
             table = found[["events", "time"]].assign(**{"Rate (90% CI)": behind})
@@ -155,6 +163,7 @@ def test_denominators_that_are_divided_as_rates_are(tmp_path, caplog):
         (lambda t: t.drop(columns="time"), {"statistics": ["denominator"]}, "the table has no denominator; it has"),
         (lambda t: t.drop(columns=["lower", "upper"]).assign(ci="from 1 up"), {}, "the limits 'from 1 up' are not two"),
         (lambda t: t.drop(columns=["lower", "upper"]).assign(ci="1,234.5"), {}, "the limits '1,234.5' are not two"),
+        (lambda t: t.rename(columns={"time": "_Y"}), {}, r"strate has divided its _Y by its per\(\); say which"),
         (lambda t: t.rename(index={4: 7}), {}, "'7' is no level of 'religion'"),
     ],
 )  # fmt: skip

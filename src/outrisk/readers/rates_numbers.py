@@ -50,26 +50,32 @@ class RatesFound:
                 return False
         return True
 
-    def miss(self, limits: Limits, off_by: float = 0.0) -> float:
-        """By how many of their last digits limits miss these of the events, on average; infinite where digits say that
-        they are others. off_by: events by which limits may be off beside.
+    def fits(self, limits: Limits, unit: float, off_by: float = 0.0) -> bool:
+        """Whether limits are these of the events, as far as digits tell: in each cell one time at risk gives the rate
+        and both limits as they are printed. unit: rate times denominator per event; off_by: events by which limits may
+        be off.
         """
-        off = []
-        for events, rate, *ends in self.has("numerator", "rate", *ENDS):
-            if events.value <= 0 or rate.value <= 0:
+        for cell in self.cells:
+            events = cell["numerator"].value if "numerator" in cell else 0.0
+            if events <= 0 or not all(end in cell for end in ENDS):
                 continue
-            for end, of_events in zip(ends, limits.of(events.value), strict=True):
-                ratio = float(of_events) / events.value
-                miss = abs(end.value - rate.value * ratio)
-                if miss > end.half + rate.half * ratio + _EXACT * end.value + off_by * rate.value / events.value:
-                    return math.inf
-                off.append(miss / (end.half + rate.half * ratio))
-        return sum(off) / max(1, len(off))
+            lower, upper = limits.of(events)
+            low, high = 0.0, math.inf  # of the rate per event
+            for name, n, off in (("rate", events, 0.0), (ENDS[0], lower, off_by), (ENDS[1], upper, off_by)):
+                if name in cell:
+                    low = max(low, (cell[name].value - cell[name].half) / (n + off))
+                    high = min(high, (cell[name].value + cell[name].half) / max(n - off, off_by, 1e-12))
+            time = cell.get("denominator")
+            if time is not None and "rate" in cell and time.value > time.half:
+                low, high = max(low, unit / (time.value + time.half)), min(high, unit / (time.value - time.half))
+            if low > high * (1 + _EXACT):
+                return False
+        return True
 
-    def searched(self, level: float) -> bool:
+    def searched(self, level: float, unit: float) -> bool:
         """Whether limits are exact ones that were searched for, and are a little off."""
         exact = Limits("exact", level)
-        return math.isinf(self.miss(exact)) and math.isfinite(self.miss(exact, _SEARCH))
+        return not self.fits(exact, unit) and self.fits(exact, unit, _SEARCH)
 
 
 def unit_of(per: float | None, found: RatesFound, divided: bool, place: str) -> tuple[float, float]:
@@ -96,16 +102,13 @@ def times(texts: Mapping[Key, str], power: int, comma: bool) -> dict[Key, str]:
     return found
 
 
-def interval_of(found: RatesFound, said: Interval | None, level: float, place: str) -> Interval:
-    """The kind of limits that the events and rates as they are printed have, `said` if that may be."""
+def interval_of(found: RatesFound, said: Interval | None, level: float, unit: float, place: str) -> Interval:
+    """The first kind of limits that the printed events have, beginning with `said`."""
     kinds: tuple[Interval, ...] = get_args(Interval)
-    misses = {kind: found.miss(Limits(kind, level)) for kind in kinds}
-    if said is not None and math.isfinite(misses[said]):
-        return said
-    closest = min(kinds, key=misses.__getitem__)
-    if math.isfinite(misses[closest]):
-        return closest
-    if found.searched(level):
+    for kind in kinds if said is None else (said, *kinds):
+        if found.fits(Limits(kind, level), unit):
+            return kind
+    if found.searched(level, unit):
         return "exact"
     raise OutputError(
         f"{place}: its limits are neither {', '.join(kinds[:-1])} nor {kinds[-1]} limits of its numerators at "

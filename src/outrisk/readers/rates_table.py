@@ -36,11 +36,7 @@ def entries_of_rates(
     table, columns, notes = _cells(page, entry, codebook, place)
     arranged = arrange(table, entry.by, codebook, source.comma and page.grid is source.grid, place)
     arranged = replace(arranged, own=page.own, texts=_undefined(arranged))
-    numbers = RatesFound.of(arranged)
-    arranged, entry, more = _as_defined(arranged, numbers, entry, page, columns, place)
-    if "limits" in entry.statistics and "interval" not in entry.model_fields_set:
-        entry = entry.model_copy(update={"interval": interval_of(numbers, page.interval, entry.level, place)})
-    searched = "limits" in entry.statistics and entry.interval == "exact" and numbers.searched(entry.level)
+    arranged, entry, searched, more = _as_defined(arranged, entry, page, columns, place)
     found, of_totals = rates(arranged, entry, codebook, place)
     for note in (*page.notes, *notes, *more, *of_totals):
         _LOG.info("%s: %s", place, note)
@@ -134,11 +130,16 @@ def _undefined(arranged: Arranged) -> dict[str, Mapping[Key, str]]:
 
 
 def _as_defined(
-    arranged: Arranged, found: RatesFound, entry: RatesEntry, page: Page, columns: Columns, place: str
-) -> tuple[Arranged, RatesEntry, list[str]]:
-    """The numbers and the entry as the kind defines them: denominators undivided, per, level, statistics."""
-    texts, notes = dict(arranged.texts), list[str]()
-    per, divided = unit_of(_said("per", entry, {page.per, columns.per}, place), found, page.divided, place)
+    arranged: Arranged, entry: RatesEntry, page: Page, columns: Columns, place: str
+) -> tuple[Arranged, RatesEntry, bool, list[str]]:
+    """The numbers and the entry as the kind defines them: denominators undivided, per, level, statistics, interval;
+    whether limits were searched for; and notes on what was left out.
+    """
+    texts, found, notes = dict(arranged.texts), RatesFound.of(arranged), list[str]()
+    said = _said("per", entry, {page.per, columns.per}, place)
+    if said is None and any(cell == "_Y" for cell in page.grid[0]):
+        raise OutputError(f"{place}: strate has divided its _Y by its per(); say which in the output, as in per: 1000")
+    per, divided = unit_of(said, found, page.divided, place)
     if divided != 1.0 and "denominator" in texts:
         power = round(math.log10(divided))
         if math.isclose(divided, 10.0**power):
@@ -150,8 +151,14 @@ def _as_defined(
     level = _said("level", entry, {page.level, columns.level, *levels}, place) or entry.level
     statistics = _statistics(texts, entry, place)
     changes: dict[str, Any] = {"per": per, "level": level, "statistics": statistics}
+    searched = False
+    if "limits" in statistics:
+        if "interval" not in entry.model_fields_set:
+            changes["interval"] = interval_of(found, page.interval, level, per / divided, place)
+        interval = changes.get("interval", entry.interval)
+        searched = interval == "exact" and found.searched(level, per / divided)
     kept = {name: each for name, each in texts.items() if name in ("", *statistics, *ENDS)}
-    return replace(arranged, texts=kept), entry.model_copy(update=changes), notes
+    return replace(arranged, texts=kept), entry.model_copy(update=changes), searched, notes
 
 
 def _said(name: Literal["per", "level"], entry: RatesEntry, values: set[float | None], place: str) -> float | None:
