@@ -11,6 +11,7 @@ from outrisk.outputs.base import Entry
 from outrisk.outputs.tables.counted import TOTAL
 from outrisk.outputs.tables.magnitudes import MagnitudesEntry
 from outrisk.outputs.tables.mode import ModeEntry
+from outrisk.outputs.tables.person_time import ENDS
 from outrisk.outputs.tables.protection import Protection
 from outrisk.outputs.tables.quantiles import QuantilesEntry
 from outrisk.outputs.tables.rates import RatesEntry
@@ -19,7 +20,6 @@ from outrisk.readers.printed_number import as_given, decimals_of, is_undefined, 
 
 _MOST_DIGITS = 12
 _OF_NOBODY = ("sum", "count", "numerator", "denominator")  # which are 0 in a cell of nobody
-ENDS = ("lower limit", "upper limit")  # of the limits of rates
 _QUANTILES = {0.5: "median", 0.0: "min", 1.0: "max"}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from outrisk.errors import OutputError
-from outrisk.readers.cross_statistics import ENDS
+from outrisk.outputs.tables.person_time import ENDS
 from outrisk.readers.source import Grid
 
 _LOWER, _UPPER = ENDS

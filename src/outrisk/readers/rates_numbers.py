@@ -9,10 +9,9 @@ from typing import get_args
 
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
-from outrisk.outputs.tables.person_time import Interval, Limits
+from outrisk.outputs.tables.person_time import ENDS, Interval, Limits
 from outrisk.outputs.tables.rates import RatesEntry
 from outrisk.readers.arranged_cells import Arranged, Key
-from outrisk.readers.cross_statistics import ENDS
 from outrisk.readers.printed_number import Printed, read_printed
 
 _UNITS = tuple(10.0**power for power in range(8))  # that rates are per, where the table does not say it

@@ -12,9 +12,10 @@ from typing import Any, Literal, get_args
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.outputs.base import Entry
+from outrisk.outputs.tables.person_time import ENDS
 from outrisk.outputs.tables.rates import RatesEntry, Statistic
 from outrisk.readers.arranged_cells import Arranged, Key, arrange
-from outrisk.readers.cross_statistics import ENDS, rates
+from outrisk.readers.cross_statistics import rates
 from outrisk.readers.printed_number import is_withheld, read_printed
 from outrisk.readers.printed_rates import Page, printed_rates
 from outrisk.readers.rates_columns import STATISTICS, Columns, apart, read_head

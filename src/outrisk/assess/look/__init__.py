@@ -12,6 +12,7 @@ from outrisk.assess.look.differences import subtracted
 from outrisk.assess.look.finding import NOT_SEEN, Found, in_a_sentence
 from outrisk.assess.look.fits import curves, degrees_of_freedom, few_behind, few_compared
 from outrisk.assess.look.not_printed import not_printed
+from outrisk.assess.look.of_rates import of_rates
 from outrisk.assess.look.same_answer import empty_cells, same_answer
 from outrisk.assess.look.small_cells import small_cells
 from outrisk.microdata import Microdata
@@ -27,6 +28,7 @@ RULES: tuple[Rule, ...] = (
     small_cells,
     few_records,
     dominance,
+    of_rates,
     few_behind,
     degrees_of_freedom,
     few_compared,
@@ -34,7 +36,7 @@ RULES: tuple[Rule, ...] = (
     empty_cells,
 )
 _SEEN = frozenset(  # kinds whose numbers the rules know how to read
-    {"frequencies", "magnitudes", "quantiles", "mode", "histogram", "correlations", "survival", "test"}
+    {"frequencies", "magnitudes", "rates", "quantiles", "mode", "histogram", "correlations", "survival", "test"}
     | {"logit", "probit", "poisson", "ols", "mnlogit", "ologit", "oprobit", "negbin", "cox"}
 )
 

@@ -28,7 +28,7 @@ from outrisk.outputs.tables.person_time import (
     behind_rates,
 )
 from outrisk.outputs.tables.protection import UNPROTECTED, Protection, rounded, withheld
-from outrisk.problem.blocks import Joint, Mask, Tally
+from outrisk.problem.blocks import Joint, Mask, Tally, level_in
 from outrisk.problem.counts import Counts
 from outrisk.problem.released import TallyPart, half_digit
 
@@ -82,7 +82,7 @@ class Rates(Common):
             )
         if self.protection.threshold and (self.weight or not self.whole):
             raise self.cells.error("protection: a threshold is one of events; give a numerator of whole numbers")
-        _ = self._digits
+        _ = self.digits
 
     @cached_property
     def cells(self) -> Cells:
@@ -129,6 +129,11 @@ class Rates(Common):
         ]
         return np.where(np.all(known, axis=0), mask.include.astype(float), np.nan)
 
+    def adds(self, data: Microdata) -> Array:
+        """What each record adds to the numerator, (n,); NaN where it lacks it."""
+        joint = joint_for(self.codebook, self._of_numerator, self.name)
+        return np.asarray(self._adds[level_in(joint, data.codes)])
+
     @cached_property
     def whole(self) -> bool:
         """Whether the numerator is a number of events."""
@@ -159,14 +164,15 @@ class Rates(Common):
         return labels + [f"{cell}: {each}" for each in self._behind for cell in cells]
 
     @cached_property
-    def _digits(self) -> dict[str, int]:
+    def digits(self) -> dict[str, int]:
+        """Digits after the point of each statistic."""
         counts = ["numerator"] if self.whole and not self.weight else []
         return smooth.decimals_of(self.places, self.statistics, counts, _DECIMALS, self.name)
 
     @cached_property
     def decimals(self) -> NDArray[np.int64]:
         """Digits after the point of each number."""
-        each = [self._digits["limits" if name in ENDS else name] for name in self._printed]
+        each = [self.digits["limits" if name in ENDS else name] for name in self._printed]
         behind = [_EXACTLY * (name == "denominator") for name in self._behind for _ in range(self._n_cells)]
         return np.array([*each * self._n_cells, *behind], np.int64)
 
@@ -279,7 +285,7 @@ class Rates(Common):
             self.per,
             self.protection.threshold is not None,
             float(positive.min()) * self.cells.lightest,
-            float(half_digit(self._digits.get("rate", 0))),
+            float(half_digit(self.digits.get("rate", 0))),
             self.limits,
             self.whole and not self.weight,
             self.cells.spread,
@@ -372,11 +378,13 @@ class Rates(Common):
         self, low: Array, high: Array, least: dict[str, Array], most: dict[str, Array], names: dict[str, Any]
     ) -> None:
         """Some number of events has these limits, where they are so far apart that there are not too many to try."""
-        fewest = self._told(low, high)[0][0]
+        (fewest, _), (greatest, _) = self._told(low, high)
         apart = self.limits.of(float(MOST_EVENTS))
         lower, upper = most["lower limit"], least["upper limit"]
         wide = (least["lower limit"] > 0) & np.isfinite(lower) & (upper > lower * float(apart[1] / apart[0]) * 1.01)
         wrong = np.isnan(fewest) & wide
+        if "numerator" in self.statistics:
+            wrong |= (most["numerator"] < fewest) | (least["numerator"] > greatest)
         if wrong.any():
             at = int(np.argmax(wrong))
             raise OutputError(
