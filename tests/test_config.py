@@ -94,6 +94,7 @@ def test_every_kind_and_protection_is_in_a_ready_made_study_and_in_the_docs():
     listed = {(entry.kind, each) for entry in entries for each in getattr(entry, "statistics", ())}
     assert {("survival", "log-rank"), ("correlations", "covariance"), ("correlations", "correlation")} <= listed
     assert {("magnitudes", each) for each in ("mean", "sum", "sd", "count")} <= listed
+    assert {("rates", each) for each in ("numerator", "denominator", "rate", "limits")} <= listed
 
 
 def test_a_study_of_released_values_needs_no_keys(tmp_path):

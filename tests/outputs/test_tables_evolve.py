@@ -8,7 +8,7 @@ from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
 from outrisk.microdata import Microdata
-from outrisk.outputs import Frequencies, Histogram, Magnitudes, Mode, Quantiles, release
+from outrisk.outputs import Frequencies, Histogram, Magnitudes, Mode, Quantiles, Rates, release
 from outrisk.outputs.tables.protection import Protection
 
 THRESHOLD = Protection(threshold=5)
@@ -20,6 +20,7 @@ TABLES = {
     "weighted": Frequencies(CODEBOOK, "t", ("job", "ill"), weight="w"),
     "shares": Frequencies(CODEBOOK, "t", ("ill", "age"), show="column_percentages", digits=0),
     "means": Magnitudes(CODEBOOK, "t", "age", ("job",), ("mean", "count"), digits=(1, 0), protection=THRESHOLD),
+    "rates": Rates(CODEBOOK, "t", "ill == 'yes'", "pay", ("job",), ("rate", "numerator"), protection=THRESHOLD),
     "quantiles": Quantiles(CODEBOOK, "t", "pay", ("job",), (0.0, 0.25, 0.5, 1.0)),
     "between": Quantiles(CODEBOOK, "t", "age", ("job",), (0.4, 0.5), digits=1),
     "mode": Mode(CODEBOOK, "t", "pay", ("age",)),
