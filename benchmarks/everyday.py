@@ -177,6 +177,27 @@ HAZARDS = {"kind": "cox", "status": "DIED", "formula": "MONTHS ~ C(ARM) + AGE + 
 RATIOS = {"release": ["coefficients", "confidence_limits", "p_values", "n", "events"], "exponentiate": True,
           "decimals": {"coefficients": 2, "confidence_limits": 2, "p_values": 3}}  # fmt: skip
 COX = [*TRIAL, {**HAZARDS, **RATIOS, "name": "crude", "formula": "MONTHS ~ C(ARM)"}, {**HAZARDS, **RATIOS}]
+RATES = [  # of deaths per 1,000 person-months: one table with the deaths, one with limits alone, as papers print them
+    {"kind": "univariate", "variables": ["ARM", "SEX", "TENURE"]},
+    {
+        "kind": "rates",
+        "numerator": "DIED",
+        "denominator": "MONTHS",
+        "by": ["ARM"],
+        "statistics": ["numerator", "denominator", "rate", "limits"],
+        "per": 1000,
+    },
+    {
+        "kind": "rates",
+        "numerator": "DIED",
+        "denominator": "MONTHS",
+        "by": ["SEX", "TENURE"],
+        "statistics": ["rate", "limits"],
+        "per": 1000,
+        "decimals": 1,
+    },
+    {"kind": "magnitudes", "value": "AGE", "by": ["ARM"], "statistics": ["mean", "sd"], "decimals": 1},
+]
 LOG_HAZARDS = [*ARMS, {**HAZARDS, "release": ["coefficients", "standard_errors", "log_likelihood"], "decimals": 4}]
 EVERY_MONTH = [*ARMS, {**OF_ARMS, "statistics": ["survival", "at risk", "events"]}]
 QUARTILES = [
@@ -501,6 +522,7 @@ RELEASES = {
     **{f"two arms of {n:,}": partial(followed, n=n, entries=TRIAL) for n in (300, 1_500, 8_000, 100_000)},
     **{f"two years at least of {n:,}": partial(followed, n=n, entries=TRIAL, least=24) for n in (300, 8_000, 100_000)},
     **{f"hazard ratios of {n:,}": partial(followed, n=n, entries=COX) for n in (300, 1_500, 8_000, 100_000)},
+    **{f"death rates of {n:,}": partial(followed, n=n, entries=RATES) for n in (300, 1_500, 8_000, 200_000)},
     **{f"log hazards of {n:,}": partial(followed, n=n, entries=LOG_HAZARDS) for n in (300, 8_000, 100_000)},
     **{f"every month of {n:,}": partial(followed, n=n, entries=EVERY_MONTH) for n in (300, 8_000, 100_000)},
     **{

@@ -332,13 +332,13 @@ class _Search:
         return ("near" if near else "budget" if last else "stalled") if last or stalled else "", errors
 
     def _may_choose_otherwise(self) -> bool:
-        """Whether counts behind shares may be chosen wrongly, or, of few people without a model, sizes of classes:
-        another start chooses anew, unless two have brought no nearer data set.
+        """Whether counts behind shares, or sums that rates are made of, may be chosen wrongly, or, of few people without
+        a model, sizes of classes: another start chooses anew, unless two have brought no nearer data set.
         """
         problem, waited = self.problem, self.nearest.waited
         few = problem.n_records <= TUNING.anew and not any(isinstance(part, ModelPart) for part in problem.parts)
         return waited <= 2 * self.settings.patience and (
-            few or open_shares(problem) > 0 or any(shares_of_subsets(problem))
+            few or problem.rates or open_shares(problem) > 0 or any(shares_of_subsets(problem))
         )
 
     def _settles(self, number: int, errors: Errors) -> tuple[int, Errors]:

@@ -102,6 +102,16 @@ class Problem:
         return any(isinstance(part, ModelPart) or not made_of_counts(part) for part in self.parts)
 
     @cached_property
+    def rates(self) -> bool:
+        """Whether a number is a sum of values, or a count, per a sum of values."""
+        for part in self.parts:
+            if isinstance(part, TallyPart):
+                valued = np.repeat([b.value is not None for b in part.blocks], [b.size for b in part.blocks])
+                if any(valued[each.base].any() for each in part.formulas):
+                    return True
+        return False
+
+    @cached_property
     def bends(self) -> bool:
         """Whether numbers change with squares of totals, as standard errors by clusters do with their scores: steps to
         first order must be short.
