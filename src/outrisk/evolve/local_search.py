@@ -332,8 +332,8 @@ class _Search:
         return ("near" if near else "budget" if last else "stalled") if last or stalled else "", errors
 
     def _may_choose_otherwise(self) -> bool:
-        """Whether counts behind shares, or sums that rates are made of, may be chosen wrongly, or, of few people without
-        a model, sizes of classes: another start chooses anew, unless two have brought no nearer data set.
+        """Whether counts behind shares, or sums behind rates, may be chosen wrongly, or, of few people without a model,
+        sizes of classes: another start chooses anew, unless two have brought no nearer data set.
         """
         problem, waited = self.problem, self.nearest.waited
         few = problem.n_records <= TUNING.anew and not any(isinstance(part, ModelPart) for part in problem.parts)

@@ -97,7 +97,7 @@ def _same_answers(output: Rates, cells: Sequence[_Cell], data: Microdata) -> Ite
     for found, certain, what in (
         (nobody, True, "it is 0, or false, for everybody"),
         (alone, True, "one person makes up the rate"),
-        (everybody, False, "it is not for anybody, which who knows their number is told"),
+        (everybody, False, "it is above 0, or true, for everybody: told to whoever knows how many they are"),
     ):
         if found:
             rows = _of_all([each.rows for each in found])
