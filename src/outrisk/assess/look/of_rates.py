@@ -92,7 +92,9 @@ def _same_answers(output: Rates, cells: Sequence[_Cell], data: Microdata) -> Ite
     nobody = [each for each in cells if each.shows and not len(each.events)]
     alone = [each for each in cells if len(each.events) and data.people(each.rows) == 1]
     everybody = [each for each in cells if len(each.events) == len(each.rows) and each not in alone]
-    about = output.numerator if output.numerator in data.codebook else ""
+    names = output.numerator_names
+    tells = output.numerator in names or [len(data.codebook[name].values) for name in names] == [2]
+    about = names[0] if tells else ""
     who = " and ".join(output.by) or "that they are in the table"
     for found, certain, what in (
         (nobody, True, "it is 0, or false, for everybody"),

@@ -99,7 +99,8 @@ class Rates(Common):
         return None if self.numerator in self.codebook else Subset(self.codebook, self.numerator, self.name)
 
     @cached_property
-    def _of_numerator(self) -> list[str]:
+    def numerator_names(self) -> list[str]:
+        """The variables that the numerator follows from."""
         if self._counted is None:
             if not self.codebook[self.numerator].numeric:
                 raise self.cells.error(
@@ -118,20 +119,20 @@ class Rates(Common):
     @cached_property
     def _adds(self) -> Array:
         """What a record at each level of the numerator's variables adds; NaN where one of them is missing."""
-        joint = joint_for(self.codebook, self._of_numerator, self.name)
+        joint = joint_for(self.codebook, self.numerator_names, self.name)
         if self._counted is None:
             variable = self.codebook[self.numerator]
             return np.array([*variable.values, *([np.nan] * variable.missing)], dtype=np.float64)
         (mask,) = self._counted.masks()
-        levels = np.indices([self.codebook[name].size for name in self._of_numerator]).reshape(-1, joint.size)
+        levels = np.indices([self.codebook[name].size for name in self.numerator_names]).reshape(-1, joint.size)
         known = [
-            level < len(self.codebook[name].values) for name, level in zip(self._of_numerator, levels, strict=True)
+            level < len(self.codebook[name].values) for name, level in zip(self.numerator_names, levels, strict=True)
         ]
         return np.where(np.all(known, axis=0), mask.include.astype(float), np.nan)
 
     def adds(self, data: Microdata) -> Array:
         """What each record adds to the numerator, (n,); NaN where it lacks it."""
-        joint = joint_for(self.codebook, self._of_numerator, self.name)
+        joint = joint_for(self.codebook, self.numerator_names, self.name)
         return np.asarray(self._adds[level_in(joint, data.codes)])
 
     @cached_property
@@ -190,7 +191,7 @@ class Rates(Common):
 
     def refit(self, data: Microdata, start: Array | None = None) -> Array:
         """The numbers by pandas on the decoded records, shape (k,)."""
-        frame = self.cells.frame(data).dropna(subset=self._of_numerator)
+        frame = self.cells.frame(data).dropna(subset=self.numerator_names)
         groups, weights = self.cells.groups(frame), self.cells.weights(frame)
         if self._counted is None:
             adds = np.asarray(frame[self.numerator], dtype=np.float64)
@@ -295,7 +296,7 @@ class Rates(Common):
         blocks["records"] = replace(self.cells.tally(self.by), masks=self._masks)
         if "rate" in self._printed:
             blocks["rate"] = self._tally(
-                [*self._of_numerator, self.denominator],
+                [*self.numerator_names, self.denominator],
                 lambda cell, codes: self._adds_at(codes) - centre[cell] / self.per * self._time[codes[-1]],
             )
         main = TallyPart(tuple(blocks[each] for each in map_.order), map_, self._k)
@@ -314,7 +315,7 @@ class Rates(Common):
     @cached_property
     def _masks(self) -> tuple[Mask, ...]:
         """The records that lack neither numerator nor denominator, of the subset."""
-        joint, known = joint_for(self.codebook, self._of_numerator, self.name), np.isfinite(self._adds)
+        joint, known = joint_for(self.codebook, self.numerator_names, self.name), np.isfinite(self._adds)
         return (*self.cells.masks, *([] if known.all() else [Mask(joint, known)]))
 
     def _levels(self, names: Sequence[str]) -> tuple[Joint, NDArray[np.int32], NDArray[np.intp]]:
@@ -329,7 +330,7 @@ class Rates(Common):
 
     def _adds_at(self, codes: NDArray[np.intp]) -> Array:
         """What records add to the numerator, by the codes (names, levels) of its variables first; 0 of missing ones."""
-        sizes = [self.codebook[name].size for name in self._of_numerator]
+        sizes = [self.codebook[name].size for name in self.numerator_names]
         return np.asarray(np.nan_to_num(self._adds[np.ravel_multi_index(tuple(codes[: len(sizes)]), sizes)]))
 
     def _tally(self, names: Sequence[str], value: Callable[[NDArray[np.int32], NDArray[np.intp]], Array]) -> Tally:
@@ -339,7 +340,7 @@ class Rates(Common):
 
     @property
     def _numerators(self) -> Tally:
-        tally = self._tally(self._of_numerator, lambda cell, codes: self._adds_at(codes))
+        tally = self._tally(self.numerator_names, lambda cell, codes: self._adds_at(codes))
         adds, cell = tally.value, tally.cell
         assert adds is not None
         assert cell is not None
