@@ -230,6 +230,13 @@ def test_strate_of_stata(title, per):
     assert np.allclose((released.low + released.high)[time] / 2, totals()["yrs_married"], rtol=0, atol=5)
 
 
+def test_strate_whose_title_does_not_say_what_its_command_does():
+    ((released, _),) = read(strate(per=1000))
+    ((same, _),) = read(strate(per=1000).replace(" (per 1000)", ""))
+    assert "(per 1000)" in strate(per=1000) and same.output.per == 1000.0
+    assert (same.low == released.low).all() and (same.high == released.high).all()
+
+
 def test_strate_whose_person_time_has_few_digits():
     """Y of 5.742 by per(10000) is 57,420 give or take 5, and no exact 57,420."""
     ((released, beside),) = read(strate(per=10_000, wide=3))

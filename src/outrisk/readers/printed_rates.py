@@ -62,7 +62,7 @@ def _pages(lines: Sequence[str], place: str) -> Iterator[Page]:
         following, next_ = lines[at + 1 :], "".join(lines[at + 1 : at + 2])
         if said := _STRATE.search(" ".join(lines[at : at + 2])):
             if said.start() < len(line):
-                yield _of_strate(said, following, place)
+                yield _of_strate(said, following, _per_of_command(lines[:at]), place)
         elif said := _STPTIME.fullmatch(line):
             yield _of_stptime(said, following, _per_of_command(lines[:at]), place)
         elif _DASHES.fullmatch(line) and at and _is_head(re.split(r"\s{2,}", lines[at - 1].strip())):
@@ -92,7 +92,7 @@ def _per_of_command(above: Sequence[str]) -> float | None:
     return float(said[1]) if said else None
 
 
-def _of_strate(said: re.Match[str], lines: Sequence[str], place: str) -> Page:
+def _of_strate(said: re.Match[str], lines: Sequence[str], typed: float | None, place: str) -> Page:
     """A table in a box; its Y are divided by per()."""
     box, ruled, whole = list[str](), 0, False
     for line in lines:
@@ -111,7 +111,7 @@ def _of_strate(said: re.Match[str], lines: Sequence[str], place: str) -> Page:
     grid[0][-5:] = [cell.removeprefix("_") for cell in grid[0][-5:]]
     if grid[0][-5:] != ["D", "Y", "Rate", "Lower", "Upper"]:
         raise OutputError(f"{place}: the table of strate has the columns {grid[0]}; known are D, Y, Rate, Lower, Upper")
-    per = float(said[1].replace(",", "")) if said[1] else 1.0
+    per = float(said[1].replace(",", "")) if said[1] else typed or 1.0
     page = Page(grid, per, True, float(said[2]) / 100, "log", own=True)
     if not said[3]:
         return page
