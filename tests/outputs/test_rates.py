@@ -175,6 +175,18 @@ def test_the_look_names_cells_of_few_events_and_of_none():
     assert "same answer" not in {each.rule for each in look([wide], data, Appetite(), "died")}
 
 
+def test_the_look_finds_withheld_events_that_a_total_gives_back():
+    data = cohort(400, 5)
+    events = data.frame().groupby("age").died.sum().to_numpy()
+    threshold = int(np.sort(events)[1])  # one age alone is withheld
+    rule = Protection(threshold=threshold)
+    by_age = Rates(BOOK, "by age", "died", "years", ("age",), ("numerator", "rate"), 1000.0, protection=rule)
+    total = Rates(BOOK, "total", "died == 1", "years", (), ("rate", "limits"), 1000.0)
+    found = [each for each in look([by_age, total], data, Appetite(), "died") if "recoverable" in each.rule]
+    assert 0 < events.min() < threshold and [each.cells for each in found] == [1]
+    assert not [each for each in look([by_age], data, Appetite(), "died") if "recoverable" in each.rule]
+
+
 def test_the_look_asks_who_makes_up_the_sums_of_a_ratio():
     codes = np.zeros((30, 5), np.uint16)
     codes[:, 2], codes[0, 4], codes[1:6, 4] = 4, 100, 1

@@ -122,7 +122,7 @@ def audit(
     """Bounds of all withheld counts of tables, and (with `crosses`) of cells of tables that were not released.
 
     `n_records`: None where it is not known. `first`: the variable whose crosses are asked about before others. Used are
-    counts, sums, shares and means. Bounds are those of linear programmes, then of whole numbers where these are close.
+    counts, sums, shares, means and rates. Bounds are those of linear programmes, then of whole numbers where these are close.
     Cells soon seen to be neither recovered nor narrowed, or (where no output withholds them) to be able to hold `small`
     records or more, keep wider bounds than they might, unless `every` one is asked for. ProveError where no data set
     fits.
@@ -157,12 +157,15 @@ def some_data_set_fits(codebook: Codebook, released: Sequence[Released], n_recor
 
 
 def _linear(released: Sequence[Released]) -> list[Released]:
-    """Those of which all numbers are counts, sums, shares or means: others take integer programmes of their own."""
+    """Those of which all numbers are counts, sums, shares, means or rates, whose limits stand as the events that they
+    tell: others take integer programmes of their own.
+    """
     return [
         one
         for one in (each.proving for each in released)
         if all(
-            isinstance(part, TallyPart) and all(formula.kind in ("total", "ratio") for formula in part.formulas)
+            isinstance(part, TallyPart)
+            and all(formula.kind in ("total", "ratio", "limit") for formula in part.formulas)
             for part in one.parts
         )
     ]

@@ -61,8 +61,8 @@ def _of_few(bounds: CellBounds, data: Microdata, threshold: int) -> CellBounds:
 
 
 def tables_of(outputs: Sequence[Output]) -> list[Output]:
-    """Outputs that are tables of counts, shares, sums or means."""
-    return [output for output in outputs if output.table or output.kind == "magnitudes"]
+    """Outputs that are tables of counts, shares, sums, means or rates."""
+    return [output for output in outputs if output.table or output.kind in ("magnitudes", "rates")]
 
 
 def _withheld(bounds: CellBounds, output: Output, data: Microdata, inside: bool) -> Found:
