@@ -122,10 +122,10 @@ def audit(
     """Bounds of all withheld counts of tables, and (with `crosses`) of cells of tables that were not released.
 
     `n_records`: None where it is not known. `first`: the variable whose crosses are asked about before others. Used are
-    counts, sums, shares, means and rates. Bounds are those of linear programmes, then of whole numbers where these are close.
-    Cells soon seen to be neither recovered nor narrowed, or (where no output withholds them) to be able to hold `small`
-    records or more, keep wider bounds than they might, unless `every` one is asked for. ProveError where no data set
-    fits.
+    counts, sums, shares, means and rates. Bounds are those of linear programmes, then of whole numbers where these are
+    close. Cells soon seen to be neither recovered nor narrowed, or (where no output withholds them) to be able to hold
+    `small` records or more, keep wider bounds than they might, unless `every` one is asked for. ProveError where no
+    data set fits.
     """
     budget = budget or Budget(_WORK)
     linear = _linear(released)

@@ -19,6 +19,7 @@ from outrisk.problem.released import Bounds
 Interval = Literal["exact", "byar", "log"]
 MOST_EVENTS = 20_000  # up to which events are counted back from limits: more differ in no printed digit
 ENDS = ("lower limit", "upper limit")
+_ONE = 1.0 + 1e-6  # between the ends of the one whole number that rounds to it
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ class Limits:
 @dataclass(frozen=True, eq=False)
 class RatesOfTotals:
     """Published numbers cell by cell, in each the `statistics`: numerator, denominator, rate (per times their ratio),
-    lower limit, upper limit.
+    lower limit, upper limit; then, `behind` them, numerators or denominators that are not printed, of all cells. Where
+    these two are known, of whole numbers of events exactly, rate and limits follow, and their totals may lie anywhere.
 
     Totals by block, in each cell by cell: the numerator where a number but the rate needs it, the denominator, and for
     each further number one of its own: of a rate what the numerator has beyond that of the rate `centre` (cells,), of a
@@ -72,6 +74,7 @@ class RatesOfTotals:
     """
 
     statistics: tuple[str, ...]
+    behind: tuple[str, ...]
     centre: Array
     per: float
     withholds: bool
@@ -85,7 +88,7 @@ class RatesOfTotals:
     @cached_property
     def order(self) -> tuple[str, ...]:
         """The blocks, by the number that each carries."""
-        events = bool({"numerator", *ENDS} & set(self.statistics))
+        events = bool({"numerator", *ENDS} & {*self.statistics, *self.behind})
         return (
             *["numerator"] * events,
             "denominator",
@@ -108,39 +111,48 @@ class RatesOfTotals:
             found["rate"] = self.centre + unit * found["rate"]
         if ENDS[0] in found:
             found |= {name: unit * end for name, end in self._ends(found["numerator"]).items()}
-        return np.stack([found[each] for each in self.statistics], axis=1).ravel()
+        printed = np.stack([found[each] for each in self.statistics], axis=1).ravel()
+        return np.concatenate([printed, *(found[each] for each in self.behind)])
+
+    def _places(self, cells: int) -> dict[str, NDArray[np.int64]]:
+        """Which numbers are those of each statistic (cells,)."""
+        columns, each = len(self.statistics), np.arange(cells)
+        printed = {name: at + columns * each for at, name in enumerate(self.statistics)}
+        return printed | {name: (columns + at) * cells + each for at, name in enumerate(self.behind)}
 
     def bounds(self, totals: Array, low: Array, high: Array) -> Bounds:
         """Ranges of each total while the others stay as they are."""
-        found, columns = self._split(totals), len(self.statistics)
+        found = self._split(totals)
         time = np.maximum(found["denominator"], self.least)
         free, nothing = np.full(len(time), np.inf), np.zeros(len(time))
-        at = {each: place for place, each in enumerate(self.statistics)}
-        ranges = {each: (low[place::columns], high[place::columns]) for each, place in at.items()}
+        at = self._places(len(time))
+        ranges = {each: (low[place], high[place]) for each, place in at.items()}
+        events, of_all = (ranges.get(each, (-free, free)) for each in ("numerator", "denominator"))
+        follows = (events[1] - events[0] <= _ONE) & np.isfinite(of_all).all(axis=0) & ("denominator" in self.behind)
         numerator = np.maximum(found["numerator"], 0.0) if "numerator" in ranges else self.centre * time / self.per
         variance = np.maximum(self.spread * (numerator if self.whole else numerator**2), self.spread**2)
         of_time = self.spread * time**2 / np.maximum(found["records"], 1.0)  # at least, were all times alike
         told = {each: unknown(*ranges[each]) for each in ranges}
         parts: dict[str, tuple[Array, Array, Array, Array]] = {
-            "numerator": (*ranges.get("numerator", (-free, free)), nothing + ("numerator" in ranges), variance),
+            "numerator": (*events, nothing + ("numerator" in ranges), variance),
             "records": (-free, free, nothing, np.maximum(found["records"], 1.0)),
         }
-        least, most = ranges.get("denominator", (-free, free))
+        least, most = of_all
         if "rate" in ranges:
             least = np.where(told["rate"], least, np.maximum(least, self.least))
             most = np.where(told["rate"] & (not self.withholds), np.minimum(most, 0.0), most)
             unit, (lower, upper) = self.per / time, (end - self.centre for end in ranges["rate"])
+            lower, upper = np.where(follows, -np.inf, lower), np.where(follows, np.inf, upper)
             parts["rate"] = (lower / unit, upper / unit, unit, variance)
         share = np.where(unknown(least, most), 0.0, 1.0 if "denominator" in ranges else 2.0 * self.half / self.least)
         parts["denominator"] = (np.minimum(least, most), most, share, of_time)
         if ENDS[0] in ranges:
             for name, end in self._ends(found["numerator"]).items():
-                shortest, longest = _time_of(self.per * end, *ranges[name])
+                shortest, longest = _time_of(self.per * np.where(follows, 0.0, end), *ranges[name])
                 per_time = np.where(unknown(shortest, longest), 0.0, self.per * np.nan_to_num(end) / time**2)
                 of_limit = of_time + time**2 / np.maximum(found["numerator"], 1.0)
                 parts[name] = (shortest, longest, per_time, of_limit)
-        place = [at.get(each, at.get("rate", 0)) for each in self.order]
-        number: NDArray[np.int64] = np.concatenate([np.arange(first, len(low), columns) for first in place])
+        number = np.concatenate([at.get(each, at.get("rate", at[self.statistics[0]])) for each in self.order])
         lows, highs, units, variances = (
             np.concatenate(each) for each in zip(*(parts[each] for each in self.order), strict=True)
         )
@@ -148,8 +160,9 @@ class RatesOfTotals:
 
     def formulas(self, n_numbers: int) -> list[Formula]:
         """Each a total, the ratio of two, or a limit."""
-        cells = n_numbers // len(self.statistics)
-        return [self._formula(cell, cells, each) for cell in range(cells) for each in self.statistics]
+        cells = n_numbers // len(self.statistics + self.behind)
+        printed = [self._formula(cell, cells, each) for cell in range(cells) for each in self.statistics]
+        return printed + [self._formula(cell, cells, each) for each in self.behind for cell in range(cells)]
 
     def _formula(self, cell: int, cells: int, statistic: str) -> Formula:
         at = {each: np.array([place * cells + cell]) for place, each in enumerate(self.order)}

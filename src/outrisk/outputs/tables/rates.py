@@ -29,7 +29,6 @@ from outrisk.outputs.tables.person_time import (
 )
 from outrisk.outputs.tables.protection import UNPROTECTED, Protection, rounded, withheld
 from outrisk.problem.blocks import Joint, Mask, Tally, level_in
-from outrisk.problem.counts import Counts
 from outrisk.problem.released import TallyPart, half_digit
 
 Statistic = Literal["numerator", "denominator", "rate", "limits"]
@@ -277,11 +276,12 @@ class Rates(Common):
         )
 
     def parts(self, values: Array) -> tuple[TallyPart, ...]:
-        """The tallies that the numbers follow from (see `RatesOfTotals`); the numerators behind them."""
+        """The tallies that the numbers follow from (see `RatesOfTotals`)."""
         centre = self._of(values).get("rate", np.zeros(self._n_cells))
         positive = self._time[self._time > 0]
         map_ = RatesOfTotals(
             self._printed,
+            self._behind,
             centre,
             self.per,
             self.protection.threshold is not None,
@@ -299,12 +299,7 @@ class Rates(Common):
                 [*self.numerator_names, self.denominator],
                 lambda cell, codes: self._adds_at(codes) - centre[cell] / self.per * self._time[codes[-1]],
             )
-        main = TallyPart(tuple(blocks[each] for each in map_.order), map_, self._k)
-        mean = float(self._time.mean())
-        behind = {"numerator": (self._numerators, 1.0), "denominator": (of_time, mean)}
-        each = np.arange(self._n_cells)
-        of = [behind[name] for name in self._behind]
-        return (main, *(TallyPart((tally,), Counts(each, spread), self._n_cells) for tally, spread in of))
+        return (TallyPart(tuple(blocks[each] for each in map_.order), map_, len(self.labels)),)
 
     @cached_property
     def _time(self) -> Array:
