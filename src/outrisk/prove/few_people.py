@@ -168,7 +168,7 @@ def _take_up(one: Released, rows: Rows, ranks: list[_Rank], seen: Seen, about: d
         totals, formulas = totals_of(part.blocks, seen), part.formulas
         ends = slice(first, first + part.n_numbers)
         low, high = one.low[ends] - half[ends], one.high[ends] + half[ends]
-        if any(each.kind == "deviation" for each in formulas):
+        if any(each.kind in ("deviation", "limit") for each in formulas):
             return False
         constrain_formulas(rows, totals, formulas, low, high, one.values[ends], one.name, first)
         for k, formula in enumerate(formulas):
