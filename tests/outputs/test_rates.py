@@ -16,6 +16,7 @@ from outrisk.microdata import Microdata
 from outrisk.outputs import Rates, release, released, released_as_given
 from outrisk.outputs.tables.person_time import Limits
 from outrisk.outputs.tables.protection import Protection
+from outrisk.prove.few_people import few_people
 
 BOOK = Codebook(
     (
@@ -203,3 +204,47 @@ def test_a_cell_without_time_has_no_rate():
     for label, value in zip(output.labels, output.refit(data), strict=True):
         age = int(label.split("=")[1].split(":")[0])
         assert np.isnan(value) == (age not in time.index or time[age] == 0)
+
+
+@pytest.mark.parametrize(
+    ("statistics", "interval", "values", "why"),
+    [
+        (("numerator", "rate"), "exact", [0, 2.0], "beside a numerator of 0"),
+        (("denominator", "rate"), "exact", [0.0, 2.0], "beside a denominator of 0"),
+        (("denominator", "rate"), "exact", [350.0, "undefined"], "is undefined, and other numbers"),
+        (("rate", "limits"), "exact", [2.0, "undefined", "undefined"], "is undefined, and other numbers"),
+        (("rate", "limits"), "log", [2.0, "undefined", "undefined"], "is undefined, and other numbers"),
+        (("rate", "limits"), "exact", [2.0, 4.12, 0.8], "no number of events"),
+    ],
+)
+def test_numbers_of_a_cell_that_contradict_each_other_are_refused(statistics, interval, values, why):
+    output = Rates(BOOK, "t", "died", "years", (), statistics, 100.0, interval)
+    with pytest.raises(OutputError, match=why):
+        released_as_given([output], values, ".")
+
+
+def test_a_withheld_rate_beside_limits_of_more_events_is_refused():
+    output = Rates(BOOK, "t", "died", "years", (), ("rate", "limits"), 100.0, protection=Protection(threshold=5))
+    with pytest.raises(OutputError, match="no number of events"):
+        released_as_given([output], ["withheld", 0.8, 4.12], ".")
+
+
+@pytest.mark.parametrize(
+    ("interval", "rate", "told"), [("log", 0.0, (0, 0, 0, np.inf)), ("exact", "undefined", (0, np.inf, 0, 0))]
+)
+def test_limits_that_are_not_defined_tell_of_no_event_or_of_no_time(interval, rate, told):
+    output = Rates(BOOK, "t", "died", "years", (), ("rate", "limits"), 100.0, interval)
+    (found,) = released_as_given([output], [rate, "undefined", "undefined"], ".")
+    assert (found.low[3], found.high[3], found.low[4], found.high[4]) == told
+
+
+def test_weighted_numerators_are_rate_times_denominator_to_their_digits():
+    book = Codebook((*BOOK.variables, Variable("w", "numeric", (0.333, 1.337))))
+    data = Microdata(book, np.column_stack([cohort(40, 1).codes, np.arange(40) % 2]).astype(np.uint16))
+    output = Rates(book, "t", "died", "years", (), EVERY[:3], weight="w", places={"numerator": 0, "rate": 4})
+    release(output, data)
+
+
+def test_a_search_for_every_data_set_takes_no_limits():
+    output, data = Rates(BOOK, "t", "died", "age", (), ("rate", "limits"), 100.0), cohort(8, 1)
+    assert few_people(BOOK, [release(output, data)], len(data)) is None

@@ -187,19 +187,25 @@ def _time_of(above: Array, low: Array, high: Array) -> tuple[Array, Array]:
 
 
 def behind_rates(
-    limits: Limits, per: float, time: tuple[Array, Array], numbers: Mapping[str, tuple[Array, Array]], least: int = 0
+    limits: Limits,
+    per: float,
+    numerator: tuple[Array, Array],
+    time: tuple[Array, Array],
+    numbers: Mapping[str, tuple[Array, Array]],
+    least: int = 0,
 ) -> tuple[Array, Array]:
     """What printed numbers say of the events and of the denominator of each cell: the least and the most of both, each
     (2, cells); NaN where no number of events up to `MOST_EVENTS` gives them, the most infinite where that many do.
 
-    time: the range of the denominator of each; numbers: 'rate', 'lower limit', 'upper limit', each from low to high
-    (cells,), without ends where it was not printed. least: from 1 to which no cell that is printed has.
+    numerator, time: the ranges of the events and of the denominator of each; numbers: 'rate', 'lower limit', 'upper
+    limit', each from low to high (cells,), without ends where it was not printed. least: below which no cell that is
+    printed has events, but none.
     """
     events = np.arange(MOST_EVENTS + 1, dtype=np.float64)
     at = {"rate": events, **dict(zip(ENDS, limits.table, strict=True))}
     fewest, most = np.full((2, 2, len(time[0])), np.nan)
     for cell in range(len(time[0])):
-        fits = (events == 0) | (events >= least)
+        fits = ((events == 0) | (events >= least)) & (events >= numerator[0][cell]) & (events <= numerator[1][cell])
         shortest, longest = np.full(len(events), time[0][cell]), np.full(len(events), time[1][cell])
         for name, (low, high) in numbers.items():
             if np.isneginf(low[cell]) and np.isposinf(high[cell]):

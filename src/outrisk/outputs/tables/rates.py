@@ -29,7 +29,7 @@ from outrisk.outputs.tables.person_time import (
 )
 from outrisk.outputs.tables.protection import UNPROTECTED, Protection, rounded, withheld
 from outrisk.problem.blocks import Joint, Mask, Tally, level_in
-from outrisk.problem.released import TallyPart, half_digit
+from outrisk.problem.released import ROUNDING, TallyPart, half_digit
 
 Statistic = Literal["numerator", "denominator", "rate", "limits"]
 _DECIMALS = 2
@@ -213,7 +213,7 @@ class Rates(Common):
             np.zeros(self._n_cells, np.bool_) if rule.threshold is None else rule.hides(self._of(values)["numerator"])
         )
         low, high = withheld(rounded(values, self.decimals)[: self._k], hidden[self._cell])
-        return self._known(low, high, hidden)
+        return self._known(low, high, hidden, np.isnan(values[: self._k]) & ~hidden[self._cell])
 
     @property
     def _cell(self) -> NDArray[np.int64]:
@@ -226,9 +226,9 @@ class Rates(Common):
         found = {each: values[at : self._k : every] for at, each in enumerate(self._printed)}
         return found | dict(zip(self._behind, behind, strict=False))
 
-    def _known(self, low: Array, high: Array, hidden: Flags) -> tuple[Array, Array]:
-        """Ranges of what is printed (k,), of a table with a threshold those of numerators withheld; and of numerators
-        that are not printed what the others tell.
+    def _known(self, low: Array, high: Array, hidden: Flags, undefined: Flags) -> tuple[Array, Array]:
+        """Ranges of what is printed (k,), of a table with a threshold those of numerators withheld (cells,); and of
+        what is not printed what the others tell, those that are not defined (k,) too.
         """
         rule = self.protection
         if "numerator" in self.statistics and rule.threshold is not None:
@@ -239,8 +239,8 @@ class Rates(Common):
             )
         if not self._behind:
             return low, high
-        fewest, most = self._told(low, high)
-        fewest, most = np.nan_to_num(fewest, nan=0.0), np.nan_to_num(most, nan=np.inf, posinf=np.inf)
+        fewest, most = self._told(low, high, undefined)
+        fewest, most = np.maximum(np.nan_to_num(fewest, nan=0.0), 0.0), np.where(np.isnan(most), np.inf, most)
         fewest[:, hidden], most[:, hidden] = (
             np.array([[rule.withheld[0]], [0.0]]),
             np.array([[rule.withheld[1]], [np.inf]]),
@@ -248,15 +248,31 @@ class Rates(Common):
         which = [("numerator", "denominator").index(each) for each in self._behind]
         return np.concatenate([low, *fewest[which]]), np.concatenate([high, *most[which]])
 
-    def _told(self, low: Array, high: Array) -> tuple[Array, Array]:
-        """What printed numbers between low and high (k,) tell of events and denominators (see `behind_rates`)."""
+    def _told(self, low: Array, high: Array, undefined: Flags | None = None) -> tuple[Array, Array]:
+        """What printed numbers between low and high (k,) tell of events and denominators (see `behind_rates`).
+
+        undefined (k,): rates and limits that there are none of, as of nothing in the denominator; log limits neither of
+        no event.
+        """
         half = half_digit(self.decimals[: self._k])
         least, most = self._of(low[: self._k] - half), self._of(high[: self._k] + half)
-        free = np.full(self._n_cells, np.inf)
-        time = least.get("denominator", -free), most.get("denominator", free)
+        none, free = np.zeros(self._n_cells), np.full(self._n_cells, np.inf)
+        events, time = ((least.get(each, none), most.get(each, free)) for each in ("numerator", "denominator"))
+        absent = {} if undefined is None else self._of(undefined.astype(float))
+        of_nothing = np.asarray(absent.get("rate", none) > 0)
+        if ENDS[0] in absent and self.interval == "log":
+            some_time = np.asarray(time[0] > 0) | ("rate" in absent)
+            events = events[0], np.where((absent[ENDS[0]] > 0) & some_time & ~of_nothing, 0.0, events[1])
+        elif ENDS[0] in absent:
+            of_nothing = of_nothing | (absent[ENDS[0]] > 0)
         ends = {each: (least[each], most[each]) for each in ("rate", *ENDS) if each in least}
-        shown = self.protection.threshold if self.protection.known_threshold else None
-        return behind_rates(self.limits, self.per, time, ends, shown or 0)
+        rule = self.protection
+        shown = int(rule.threshold or 0) if rule.known_threshold else 0
+        if rule.withhold_zeros and rule.known_threshold:
+            events = np.maximum(events[0], shown), events[1]
+        fewest, greatest = behind_rates(self.limits, self.per, events, time, ends, shown)
+        fewest[1], greatest[1] = np.where(of_nothing, 0.0, fewest[1]), np.where(of_nothing, 0.0, greatest[1])
+        return fewest, greatest
 
     @property
     def sheet(self) -> Sheet:
@@ -273,6 +289,7 @@ class Rates(Common):
             whole,
             bool(self._behind),
             known_of=self._known,
+            fault_of=self._fault,
         )
 
     def parts(self, values: Array) -> tuple[TallyPart, ...]:
@@ -351,10 +368,50 @@ class Rates(Common):
             check_within(self.name, names[each].tolist(), least[each], most[each], 0.0, np.inf, f"a {each}")
         if "numerator" in self.statistics and self.whole and not self.weight:
             check_whole(self.name, names["numerator"].tolist(), least["numerator"], most["numerator"])
+        if "rate" in self.statistics:
+            self._check_nothing(least, most, halves, names)
         if {"numerator", "denominator", "rate"} <= set(self.statistics):
             self._check_rates(least, most, halves, names["rate"].tolist())
         if "limits" in self.statistics:
             self._check_limits(low, high, least, most, names)
+
+    def _check_nothing(
+        self, least: dict[str, Array], most: dict[str, Array], half: dict[str, Array], names: dict[str, Any]
+    ) -> None:
+        """A rate of no event is 0, and there is none of nothing."""
+        none = np.full(self._n_cells, np.inf)
+        of_sums = half.get("numerator", 0.0) if self.weight or not self.whole else 0.0
+        no_event = most.get("numerator", none) + of_sums <= 0.0
+        wrong = no_event & (least["rate"] > half["rate"] * ROUNDING)
+        if "denominator" in self.statistics:
+            shortest = float(self._time[self._time > 0].min()) * self.cells.lightest
+            nothing = most["denominator"] + half["denominator"] * ROUNDING < shortest
+            wrong |= nothing & (np.isfinite(least["rate"]) | np.isfinite(most["rate"]))
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            of = "numerator" if no_event[at] else "denominator"
+            raise OutputError(
+                f"output '{self.name}': {names['rate'][at]} is {least['rate'][at]:g} beside a {of} of 0; "
+                "correct one of them, or write 'undefined' for a rate of nothing"
+            )
+
+    def _fault(self, values: Array, withheld: Flags, undefined: Flags) -> str:
+        """What is undefined (k,) beside numbers (k,) that are defined, in words; empty if nothing is."""
+        absent, there = (self._of(each.astype(float)) for each in (undefined, ~(withheld | undefined)))
+        none, found = np.zeros(self._n_cells), self._of(values)
+        lacks = {each: absent[each] > 0 for each in ("rate", *ENDS) if each in absent}
+        beside = {each: there[each] > 0 for each in lacks}
+        no_rate, no_limit = (np.any([lacks[e] for e in of if e in lacks], axis=0) & True for of in (("rate",), ENDS))
+        rate, limit = (np.any([beside[e] for e in of if e in lacks], axis=0) & True for of in (("rate",), ENDS))
+        above = found.get("rate", none) > half_digit(self.digits.get("rate", 0)) * ROUNDING
+        without = no_limit & (limit | (rate & (above if self.interval == "log" else True)))
+        time = found.get("denominator", none) > half_digit(self.digits.get("denominator", 0)) * ROUNDING
+        wrong = without | (no_rate & (limit | time)) | (no_limit & time & (self.interval != "log"))
+        if not wrong.any():
+            return ""
+        at = int(np.argmax(wrong))
+        label = next(self.labels[k] for k in np.flatnonzero(undefined) if self._cell[k] == at)
+        return f"{label} is undefined, and other numbers of its cell are not; correct one of them"
 
     def _check_rates(
         self, least: dict[str, Array], most: dict[str, Array], half: dict[str, Array], labels: list[str]
@@ -365,7 +422,7 @@ class Rates(Common):
         numerator, denominator, rate = (least[each][at] for each in three)
         product = rate * denominator / self.per
         slack = (half["rate"][at] * denominator + half["denominator"][at] * rate) / self.per + half["numerator"][at] * (
-            not self.whole
+            bool(self.weight) or not self.whole
         )
         of = [f"rate times denominator in '{labels[each]}'" for each in at]
         check_sum(self.name, of, product, product, numerator, numerator, slack * (1 + 1e-6))
@@ -378,9 +435,10 @@ class Rates(Common):
         apart = self.limits.of(float(MOST_EVENTS))
         lower, upper = most["lower limit"], least["upper limit"]
         wide = (least["lower limit"] > 0) & np.isfinite(lower) & (upper > lower * float(apart[1] / apart[0]) * 1.01)
-        wrong = np.isnan(fewest) & wide
-        if "numerator" in self.statistics:
-            wrong |= (most["numerator"] < fewest) | (least["numerator"] > greatest)
+        wrong = (np.isnan(fewest) & wide) | (least["lower limit"] > most["upper limit"])
+        if "numerator" in most:
+            printed = np.isfinite(lower) | np.isfinite(upper)
+            wrong |= printed & ((most["numerator"] < fewest) | (least["numerator"] > greatest))
         if wrong.any():
             at = int(np.argmax(wrong))
             raise OutputError(
@@ -392,14 +450,21 @@ class Rates(Common):
 
 @dataclass(frozen=True, eq=False)
 class _Sheet(Sheet):
-    """The numbers of a table of rates. known_of: what is known beside, of ranges (k,) and hidden cells (cells,)."""
+    """The numbers of a table of rates. known_of: what is known beside, of ranges (k,), hidden cells (cells,) and
+    numbers that are not defined (k,).
+    """
 
-    known_of: Callable[[Array, Array, Flags], tuple[Array, Array]] = lambda low, high, hidden: (low, high)
+    known_of: Callable[[Array, Array, Flags, Flags], tuple[Array, Array]] = lambda low, high, *_: (low, high)
+    fault_of: Callable[[Array, Flags, Flags], str] = lambda *_: ""
+
+    def fault(self, values: Array, withheld: Flags, undefined: Flags) -> str:
+        """What contradicts the protection, or the other numbers of the cell, in words; empty if nothing does."""
+        return Sheet.fault(self, values, withheld, undefined) or self.fault_of(values, withheld, undefined)
 
     def known(self, values: Array, withheld: Flags, undefined: Flags) -> tuple[Array, Array]:
         """What a reader knows: low, high of the numbers (k,), and of numerators that are not printed, if guarded."""
         low, high = np.where(np.isnan(values), -np.inf, values), np.where(np.isnan(values), np.inf, values)
-        return self.known_of(low, high, self._in_cell(withheld))
+        return self.known_of(low, high, self._in_cell(withheld), undefined)
 
 
 class RatesEntry(Entry):
