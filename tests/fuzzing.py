@@ -23,6 +23,15 @@ OUTPUTS = [
     {"kind": "magnitudes", "value": "age", "by": ["area"], "statistics": ["mean", "sd", "count"], "weight": "sex"},
     {"kind": "quantiles", "value": "age", "by": ["ill"], "quantiles": [0.25, "median"]},
     {"kind": "mode", "variable": "area", "by": ["ill"]},
+    {
+        "kind": "rates",
+        "numerator": "ill == 'yes'",
+        "denominator": "age",
+        "by": ["area"],
+        "statistics": ["rate", "limits"],
+        "per": 100,
+        "protection": {"threshold": 5},
+    },
     {"kind": "histogram", "value": "age", "breaks": [0, 2, 4], "show": "proportions"},
     {
         "kind": "correlations",
@@ -50,6 +59,14 @@ GIVEN = [
         "values": {"ill=no: mean of age": 2.1, "ill=yes: mean of age": 1.9},
     },
     {"kind": "logit", "formula": "ill ~ age", "values": {"Intercept": 0.1, "age": 0.05}},
+    {
+        "kind": "rates",
+        "numerator": "ill == 'yes'",
+        "denominator": "age",
+        "statistics": ["rate", "limits"],
+        "per": 100,
+        "values": [25, 19.94, 30.95],
+    },
 ]
 VALUES = "label,value\nill=no,80\nill=yes,80\n"
 

@@ -59,7 +59,14 @@ def summary(rng):
         {"kind": "univariate", "variables": ["area", "sex", "visits"]},
         {"kind": "correlations", "variables": ["age", "visits", "ill"]},
         {"kind": "survival", "time": "age", "event": "ill", "event_value": "1", "by": "sex", "times": [10, 30, 50]},
-    ][rng.integers(6)]
+        {"kind": "rates", "numerator": "ill == '1'", "denominator": "age", "by": by, **rates(rng)},
+    ][rng.integers(7)]
+
+
+def rates(rng):
+    shown = [["rate"], ["rate", "limits"], ["numerator", "denominator", "rate"], ["denominator", "limits"]]
+    guarded = {"protection": {"threshold": int(rng.choice([3, 5]))}} if rng.random() < 0.4 else {}
+    return {"statistics": shown[rng.integers(4)], "per": float(rng.choice([1, 1000])), **guarded}
 
 
 def regression(rng):

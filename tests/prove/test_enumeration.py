@@ -8,7 +8,7 @@ import pytest
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
-from outrisk.outputs import Frequencies, Magnitudes, Quantiles, Regression, release
+from outrisk.outputs import Frequencies, Magnitudes, Quantiles, Rates, Regression, release
 from outrisk.outputs.regression.release import Release
 from outrisk.outputs.tables.mode import Mode
 from outrisk.outputs.tables.protection import Protection
@@ -62,7 +62,21 @@ def tables(rng, target):
         Magnitudes(BOOK, "sd alone", target, by, ("sd",), digits=(1,)),
         Mode(BOOK, "mode", target, by),
     ]
-    return [*found, Quantiles(BOOK, "median", target, (), (0.5,))]
+    return [*found, Quantiles(BOOK, "median", target, (), (0.5,)), *rates(rng, target, by)]
+
+
+def rates(rng, target, by):
+    """Rates of either target; sex, that is known, serves as the time at risk."""
+    event, interval = f"{target} == {BOOK[target].labels[1]}", str(rng.choice(["exact", "byar", "log"]))
+    limits, guarded = ("rate", "limits"), Protection(threshold=2, withhold_zeros=bool(rng.random() < 0.5))
+    by = () if by == ("sex",) else by
+    digits = int(rng.integers(0, 4))
+    return [
+        Rates(BOOK, "rate", target, "sex", by, per=10.0, places=digits),
+        Rates(BOOK, "limits", event, "sex", by, limits, 100.0, interval, places=digits),
+        Rates(BOOK, "guarded", event, "sex", by, ("denominator", *limits), interval=interval, protection=guarded),
+        Rates(BOOK, "numerators", target, "sex", by, ("numerator", "limits"), interval=interval, where="area > 1"),
+    ]
 
 
 def small_study(seed):
