@@ -70,7 +70,8 @@ class RatesOfTotals:
     each further number one of its own: of a rate what the numerator has beyond that of the rate `centre` (cells,), of a
     limit the denominator; then the records. A rate that is not defined (range without ends) says that its cell has
     nothing in its denominator, unless the table `withholds` numbers. least: the smallest denominator above 0. half:
-    half a last digit of the rate. whole: the numerator is a number of events.
+    half a last digit of the rate. whole: the numerator is a number of events. exact: the range of a denominator leaves
+    rate and limits no other number.
     """
 
     statistics: tuple[str, ...]
@@ -82,6 +83,7 @@ class RatesOfTotals:
     half: float
     limits: Limits
     whole: bool
+    exact: bool
     spread: float = 1.0
     differentiable = True
 
@@ -128,7 +130,7 @@ class RatesOfTotals:
         at = self._places(len(time))
         ranges = {each: (low[place], high[place]) for each, place in at.items()}
         events, of_all = (ranges.get(each, (-free, free)) for each in ("numerator", "denominator"))
-        follows = (events[1] - events[0] <= _ONE) & np.isfinite(of_all).all(axis=0) & ("denominator" in self.behind)
+        follows = (events[1] - events[0] <= _ONE) & np.isfinite(of_all).all(axis=0) & self.exact
         numerator = np.maximum(found["numerator"], 0.0) if "numerator" in ranges else self.centre * time / self.per
         variance = np.maximum(self.spread * (numerator if self.whole else numerator**2), self.spread**2)
         of_time = self.spread * time**2 / np.maximum(found["records"], 1.0)  # at least, were all times alike

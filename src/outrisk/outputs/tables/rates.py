@@ -306,6 +306,7 @@ class Rates(Common):
             float(half_digit(self.digits.get("rate", 0))),
             self.limits,
             self.whole and not self.weight,
+            "denominator" in self._behind or self._denominators_are_exact,
             self.cells.spread,
         )
         of_time = self._tally([self.denominator], lambda cell, codes: self._time[codes[-1]])
@@ -317,6 +318,12 @@ class Rates(Common):
                 lambda cell, codes: self._adds_at(codes) - centre[cell] / self.per * self._time[codes[-1]],
             )
         return (TallyPart(tuple(blocks[each] for each in map_.order), map_, len(self.labels)),)
+
+    @property
+    def _denominators_are_exact(self) -> bool:
+        """Whether denominators are printed with all of their digits."""
+        digits = self.digits.get("denominator", -1)
+        return digits >= 0 and not self.weight and bool(np.allclose(np.round(self._time, digits), self._time, 0, 1e-12))
 
     @cached_property
     def _time(self) -> Array:
