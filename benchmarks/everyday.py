@@ -523,6 +523,10 @@ RELEASES = {
     **{f"two years at least of {n:,}": partial(followed, n=n, entries=TRIAL, least=24) for n in (300, 8_000, 100_000)},
     **{f"hazard ratios of {n:,}": partial(followed, n=n, entries=COX) for n in (300, 1_500, 8_000, 100_000)},
     **{f"death rates of {n:,}": partial(followed, n=n, entries=RATES) for n in (300, 1_500, 8_000, 200_000)},
+    **{
+        f"rates beside hazards of {n:,}": partial(followed, n=n, entries=[*RATES, {**HAZARDS, **RATIOS}])
+        for n in (300, 1_500, 8_000)
+    },
     **{f"log hazards of {n:,}": partial(followed, n=n, entries=LOG_HAZARDS) for n in (300, 8_000, 100_000)},
     **{f"every month of {n:,}": partial(followed, n=n, entries=EVERY_MONTH) for n in (300, 8_000, 100_000)},
     **{

@@ -255,6 +255,8 @@ def _of_part(
         if formula.kind not in ("total", "ratio") or formula.scale != 1.0:
             return None
         is_mean = formula.kind == "ratio"
+        if is_mean and part.blocks[int(np.searchsorted(starts, formula.base[0], side="right")) - 1].value is not None:
+            return None  # a rate per a sum
         now = totals[block][of] + (n[of] * formula.shift if is_mean else 0.0)
         if abs(now - own[of]) > EXACT * max(1.0, abs(own[of])):
             return None
