@@ -104,6 +104,8 @@ def test_rates_are_reproduced(n, statistics):
     [
         ({"numerator": "sex"}, "write which level counts, as in sex == 'f'"),
         ({"numerator": "nobody == 1"}, "numerator: 'nobody == 1' names"),
+        ({"numerator": "died == 5"}, "numerator: 'died == 5' holds for no value"),
+        ({"numerator": ""}, "numerator: name a numeric variable"),
         ({"denominator": "sex"}, "denominator: 'sex' is categorical"),
         ({"statistics": ("limits",)}, "limits alone"),
         (

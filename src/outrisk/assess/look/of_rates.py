@@ -63,7 +63,7 @@ def of_rates(output: Output, data: Microdata, appetite: Appetite, target: str) -
 def _cells(output: Rates, data: Microdata) -> list[_Cell]:
     """Those that hold somebody and are not withheld."""
     rows = cell_rows(output.cells, data)
-    adds = output.adds(data.take(rows))
+    adds = output.sums.adds(data.take(rows))
     rows, adds = rows[np.isfinite(adds)], adds[np.isfinite(adds)]
     codes = [data.codes[rows, data.codebook.index(name)].astype(np.intp) for name in output.by]
     place = np.ravel_multi_index(tuple(codes), output.cells.shape) if codes else np.zeros(len(rows), np.intp)
@@ -83,7 +83,7 @@ def _shows(output: Rates, time: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Whether one event more would be printed, in cells with so much time (cells,)."""
     if "numerator" in output.statistics:
         return np.ones(len(time), np.bool_)
-    if "rate" not in output.statistics or output.weight or not output.whole:
+    if "rate" not in output.statistics or not output.whole:
         return np.zeros(len(time), np.bool_)
     return np.asarray(output.per >= half_digit(output.digits["rate"]) * time)
 
@@ -92,7 +92,7 @@ def _same_answers(output: Rates, cells: Sequence[_Cell], data: Microdata) -> Ite
     nobody = [each for each in cells if each.shows and not len(each.events)]
     alone = [each for each in cells if len(each.events) and data.people(each.rows) == 1]
     everybody = [each for each in cells if len(each.events) == len(each.rows) and each not in alone]
-    names = output.numerator_names
+    names = output.sums.names
     tells = output.numerator in names or [len(data.codebook[name].values) for name in names] == [2]
     about = names[0] if tells else ""
     who = " and ".join(output.by) or "that they are in the table"

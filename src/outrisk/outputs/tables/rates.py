@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -14,11 +14,12 @@ from pydantic import BeforeValidator, Field
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, Common, Entry, Names, Subset, joint_for, listed
+from outrisk.outputs.base import Array, Common, Entry, Names, listed
 from outrisk.outputs.smooth import derivatives as smooth
 from outrisk.outputs.tables.as_given import Flags, Sheet
 from outrisk.outputs.tables.cells import Cells
 from outrisk.outputs.tables.checks import check_sum, check_whole, check_within
+from outrisk.outputs.tables.numerators import TwoSums
 from outrisk.outputs.tables.person_time import (
     ENDS,
     MOST_EVENTS,
@@ -28,7 +29,6 @@ from outrisk.outputs.tables.person_time import (
     behind_rates,
 )
 from outrisk.outputs.tables.protection import UNPROTECTED, Protection, rounded, withheld
-from outrisk.problem.blocks import Joint, Mask, Tally, level_in
 from outrisk.problem.released import ROUNDING, TallyPart, half_digit
 
 Statistic = Literal["numerator", "denominator", "rate", "limits"]
@@ -62,16 +62,12 @@ class Rates(Common):
     kind = "rates"
 
     def __post_init__(self) -> None:
-        time = self.cells.number_of("denominator")
-        if min(time.values) < 0 or max(time.values) <= 0:
-            raise self.cells.error(f"denominator: '{self.denominator}' is not a variable of values from 0; give one")
+        _ = self.sums
         if not self.statistics or len(set(self.statistics)) < len(self.statistics):
             raise self.cells.error(f"statistics: {list(self.statistics)} must name one or more different ones")
         if self.statistics == ("limits",):
             raise self.cells.error("statistics: limits alone are not released; add the rate")
-        if np.nanmin(self._adds) < 0 or np.nanmax(self._adds) <= 0:
-            raise self.cells.error(f"numerator: '{self.numerator}' is nowhere above 0, or below 0; give another")
-        if "limits" in self.statistics and (self.weight or not self.whole):
+        if "limits" in self.statistics and not self.whole:
             raise self.cells.error(
                 "limits are those of a number of events: give a numerator of whole numbers and no weight"
             )
@@ -79,7 +75,7 @@ class Rates(Common):
             raise self.cells.error(
                 "protection: rates can be withheld (threshold); give rounded ones as ranges of values"
             )
-        if self.protection.threshold and (self.weight or not self.whole):
+        if self.protection.threshold and not self.whole:
             raise self.cells.error("protection: a threshold is one of events; give a numerator of whole numbers")
         _ = self.digits
 
@@ -88,57 +84,19 @@ class Rates(Common):
         """The cells; their value is the denominator."""
         return Cells(self.codebook, self.name, self.by, self.where, self.weight, self.denominator)
 
+    @cached_property
+    def sums(self) -> TwoSums:
+        """Its numerators and denominators."""
+        return TwoSums(self.cells, self.numerator)
+
     @property
     def _n_cells(self) -> int:
         return len(self.cells.labels)
 
-    @cached_property
-    def _counted(self) -> Subset | None:
-        """The records that the numerator counts; None where it is a variable."""
-        return None if self.numerator in self.codebook else Subset(self.codebook, self.numerator, self.name)
-
-    @cached_property
-    def numerator_names(self) -> list[str]:
-        """The variables that the numerator follows from."""
-        if self._counted is None:
-            if not self.codebook[self.numerator].numeric:
-                raise self.cells.error(
-                    f"numerator: '{self.numerator}' is categorical; write which level counts, as in "
-                    f"{self.numerator} == {self.codebook[self.numerator].labels[-1]!r}"
-                )
-            return [self.numerator]
-        try:
-            names = self._counted.variables
-        except OutputError as error:
-            raise OutputError(str(error).replace("where:", "numerator:", 1)) from None
-        if not names:
-            raise self.cells.error("numerator: name a numeric variable, or write an expression such as died == 1")
-        return names
-
-    @cached_property
-    def _adds(self) -> Array:
-        """What a record at each level of the numerator's variables adds; NaN where one of them is missing."""
-        joint = joint_for(self.codebook, self.numerator_names, self.name)
-        if self._counted is None:
-            variable = self.codebook[self.numerator]
-            return np.array([*variable.values, *([np.nan] * variable.missing)], dtype=np.float64)
-        (mask,) = self._counted.masks()
-        levels = np.indices([self.codebook[name].size for name in self.numerator_names]).reshape(-1, joint.size)
-        known = [
-            level < len(self.codebook[name].values) for name, level in zip(self.numerator_names, levels, strict=True)
-        ]
-        return np.where(np.all(known, axis=0), mask.include.astype(float), np.nan)
-
-    def adds(self, data: Microdata) -> Array:
-        """What each record adds to the numerator, (n,); NaN where it lacks it."""
-        joint = joint_for(self.codebook, self.numerator_names, self.name)
-        return np.asarray(self._adds[level_in(joint, data.codes)])
-
-    @cached_property
+    @property
     def whole(self) -> bool:
-        """Whether the numerator is a number of events."""
-        known = self._adds[np.isfinite(self._adds)]
-        return bool((known == np.round(known)).all())
+        """Whether the numerator is a number of events, unweighted."""
+        return self.sums.whole and not self.weight
 
     @cached_property
     def _printed(self) -> tuple[str, ...]:
@@ -166,7 +124,7 @@ class Rates(Common):
     @cached_property
     def digits(self) -> dict[str, int]:
         """Digits after the point of each statistic."""
-        counts = ["numerator"] if self.whole and not self.weight else []
+        counts = ["numerator"] if self.whole else []
         return smooth.decimals_of(self.places, self.statistics, counts, _DECIMALS, self.name)
 
     @cached_property
@@ -190,14 +148,7 @@ class Rates(Common):
 
     def refit(self, data: Microdata, start: Array | None = None) -> Array:
         """The numbers by pandas on the decoded records, shape (k,)."""
-        frame = self.cells.frame(data).dropna(subset=self.numerator_names)
-        groups, weights = self.cells.groups(frame), self.cells.weights(frame)
-        if self._counted is None:
-            adds = np.asarray(frame[self.numerator], dtype=np.float64)
-        else:
-            adds = frame.index.isin(self._counted.select(frame).index).astype(np.float64)
-        numerator = self.cells.sums(groups, weights * adds)
-        denominator = self.cells.sums(groups, weights * np.asarray(frame[self.denominator], dtype=np.float64))
+        numerator, denominator = self.sums.of(self.cells.frame(data))
         with np.errstate(invalid="ignore", divide="ignore"):
             unit = np.where(denominator > 0, self.per / denominator, np.nan)
             found = {"numerator": numerator, "denominator": denominator, "rate": numerator * unit}
@@ -278,7 +229,7 @@ class Rates(Common):
     def sheet(self) -> Sheet:
         """The numbers that are printed."""
         counted = np.array([each == "numerator" for each in self._printed] * self._n_cells, dtype=np.bool_)
-        whole = self.whole and not self.weight
+        whole = self.whole
         labels = self.labels[: self._k]
         return _Sheet(
             labels,
@@ -292,10 +243,20 @@ class Rates(Common):
             fault_of=self._fault,
         )
 
+    @property
+    def _denominators_are_exact(self) -> bool:
+        """Whether denominators are printed with all of their digits."""
+        digits = self.digits.get("denominator", -1)
+        return (
+            digits >= 0
+            and not self.weight
+            and bool(np.allclose(np.round(self.sums.time, digits), self.sums.time, 0, 1e-12))
+        )
+
     def parts(self, values: Array) -> tuple[TallyPart, ...]:
         """The tallies that the numbers follow from (see `RatesOfTotals`)."""
         centre = self._of(values).get("rate", np.zeros(self._n_cells))
-        positive = self._time[self._time > 0]
+        positive = self.sums.time[self.sums.time > 0]
         map_ = RatesOfTotals(
             self._printed,
             self._behind,
@@ -305,67 +266,16 @@ class Rates(Common):
             float(positive.min()) * self.cells.lightest,
             float(half_digit(self.digits.get("rate", 0))),
             self.limits,
-            self.whole and not self.weight,
+            self.whole,
             "denominator" in self._behind or self._denominators_are_exact,
             self.cells.spread,
         )
-        of_time = self._tally([self.denominator], lambda cell, codes: self._time[codes[-1]])
-        blocks = {"numerator": self._numerators, **dict.fromkeys(("denominator", *ENDS), of_time)}
-        blocks["records"] = replace(self.cells.tally(self.by), masks=self._masks)
+        sums = self.sums
+        blocks = {"numerator": sums.numerators, "records": sums.records}
+        blocks |= dict.fromkeys(("denominator", *ENDS), sums.denominators)
         if "rate" in self._printed:
-            blocks["rate"] = self._tally(
-                [*self.numerator_names, self.denominator],
-                lambda cell, codes: self._adds_at(codes) - centre[cell] / self.per * self._time[codes[-1]],
-            )
+            blocks["rate"] = sums.beyond(centre / self.per)
         return (TallyPart(tuple(blocks[each] for each in map_.order), map_, len(self.labels)),)
-
-    @property
-    def _denominators_are_exact(self) -> bool:
-        """Whether denominators are printed with all of their digits."""
-        digits = self.digits.get("denominator", -1)
-        return digits >= 0 and not self.weight and bool(np.allclose(np.round(self._time, digits), self._time, 0, 1e-12))
-
-    @cached_property
-    def _time(self) -> Array:
-        """The denominator of each code of its variable, 0 where it is missing."""
-        variable = self.codebook[self.denominator]
-        return np.array([*variable.values, *([0.0] * variable.missing)], dtype=np.float64)
-
-    @cached_property
-    def _masks(self) -> tuple[Mask, ...]:
-        """The records that lack neither numerator nor denominator, of the subset."""
-        joint, known = joint_for(self.codebook, self.numerator_names, self.name), np.isfinite(self._adds)
-        return (*self.cells.masks, *([] if known.all() else [Mask(joint, known)]))
-
-    def _levels(self, names: Sequence[str]) -> tuple[Joint, NDArray[np.int32], NDArray[np.intp]]:
-        """The joint of the cells and other variables; the cell of each of its levels, and their codes (names, levels)
-        of these.
-        """
-        every = [*self.by, *(name for name in dict.fromkeys(names) if name not in self.by)]
-        joint = joint_for(self.codebook, every, self.name)
-        codes = np.indices([self.codebook[name].size for name in every]).reshape(len(every), -1)
-        cell = np.ravel_multi_index(tuple(codes[: len(self.by)]), self.cells.shape) if self.by else 0 * codes[0]
-        return joint, cell.astype(np.int32), codes[[every.index(name) for name in names]]
-
-    def _adds_at(self, codes: NDArray[np.intp]) -> Array:
-        """What records add to the numerator, by the codes (names, levels) of its variables first; 0 of missing ones."""
-        sizes = [self.codebook[name].size for name in self.numerator_names]
-        return np.asarray(np.nan_to_num(self._adds[np.ravel_multi_index(tuple(codes[: len(sizes)]), sizes)]))
-
-    def _tally(self, names: Sequence[str], value: Callable[[NDArray[np.int32], NDArray[np.intp]], Array]) -> Tally:
-        """Sums in each cell of what follows from the cell and the codes of other variables."""
-        joint, cell, codes = self._levels(names)
-        return Tally(joint, self._n_cells, cell, value(cell, codes), self._masks, self.cells.survey)
-
-    @property
-    def _numerators(self) -> Tally:
-        tally = self._tally(self.numerator_names, lambda cell, codes: self._adds_at(codes))
-        adds, cell = tally.value, tally.cell
-        assert adds is not None
-        assert cell is not None
-        if not np.isin(adds, (0.0, 1.0)).all():
-            return tally
-        return replace(tally, cell=np.where(adds > 0, cell, -1).astype(np.int32), value=None)  # a count of records
 
     def check(self, low: Array, high: Array) -> None:
         """OutputError unless ranges (k,), both ends the number where it is known, can be those of this table."""
@@ -373,7 +283,7 @@ class Rates(Common):
         least, most, halves, names = (self._of(each) for each in (low, high, half, np.array(self.labels)))
         for each in least:
             check_within(self.name, names[each].tolist(), least[each], most[each], 0.0, np.inf, f"a {each}")
-        if "numerator" in self.statistics and self.whole and not self.weight:
+        if "numerator" in self.statistics and self.whole:
             check_whole(self.name, names["numerator"].tolist(), least["numerator"], most["numerator"])
         if "rate" in self.statistics:
             self._check_nothing(least, most, halves, names)
@@ -387,11 +297,11 @@ class Rates(Common):
     ) -> None:
         """A rate of no event is 0, and there is none of nothing."""
         none = np.full(self._n_cells, np.inf)
-        of_sums = half.get("numerator", 0.0) if self.weight or not self.whole else 0.0
+        of_sums = half.get("numerator", 0.0) if not self.whole else 0.0
         no_event = most.get("numerator", none) + of_sums <= 0.0
         wrong = no_event & (least["rate"] > half["rate"] * ROUNDING)
         if "denominator" in self.statistics:
-            shortest = float(self._time[self._time > 0].min()) * self.cells.lightest
+            shortest = float(self.sums.time[self.sums.time > 0].min()) * self.cells.lightest
             nothing = most["denominator"] + half["denominator"] * ROUNDING < shortest
             wrong |= nothing & (np.isfinite(least["rate"]) | np.isfinite(most["rate"]))
         if wrong.any():
@@ -429,7 +339,7 @@ class Rates(Common):
         numerator, denominator, rate = (least[each][at] for each in three)
         product = rate * denominator / self.per
         slack = (half["rate"][at] * denominator + half["denominator"][at] * rate) / self.per + half["numerator"][at] * (
-            bool(self.weight) or not self.whole
+            not self.whole
         )
         of = [f"rate times denominator in '{labels[each]}'" for each in at]
         check_sum(self.name, of, product, product, numerator, numerator, slack * (1 + 1e-6))
