@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from outrisk.problem.blocks import Array
 
 FormulaKind = Literal["total", "ratio", "deviation", "rank", "mode", "limit"]
+CURVED: tuple[FormulaKind, ...] = ("deviation", "limit")  # that no linear constraint says whole
 
 
 def _no_positions() -> NDArray[np.int64]:

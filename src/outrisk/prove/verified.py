@@ -6,6 +6,7 @@ import numpy as np
 
 from outrisk.microdata import Microdata
 from outrisk.problem.blocks import Array
+from outrisk.problem.formulas import CURVED
 from outrisk.problem.released import ModelPart, Released, TallyPart
 from outrisk.prove.arranged import named
 from outrisk.prove.programme import Programme
@@ -58,8 +59,6 @@ def _is_linear(parts: tuple[TallyPart | ModelPart, ...]) -> bool:
     modes.
     """
     return all(
-        part.follow
-        if isinstance(part, ModelPart)
-        else all(each.kind not in ("deviation", "limit") for each in part.formulas)
+        part.follow if isinstance(part, ModelPart) else all(each.kind not in CURVED for each in part.formulas)
         for part in parts
     )

@@ -62,7 +62,7 @@ def lay_out(
     """
     if len(grid) < 2 or len(grid[0]) < 2:
         raise OutputError(f"{place}: no table in it: it needs a header and rows")
-    grid = without_row_numbers(grid, names)
+    grid = _without_row_numbers(grid, names)
     header = grid[0]
     last = header[-1].casefold()
     if last in _COUNTS and len(header) > 1 and all(cell in names or _UNNAMED.fullmatch(cell) for cell in header[:-1]):
@@ -74,7 +74,7 @@ def lay_out(
     return _one_header(grid, names, row_axes)
 
 
-def without_row_numbers(grid: Grid, names: Collection[str]) -> Grid:
+def _without_row_numbers(grid: Grid, names: Collection[str]) -> Grid:
     """A table without the first column that R's write.csv numbers rows with."""
     header = grid[0]
     numbered = len(header) > 2 and not header[0] and (header[1] in names or _UNNAMED.fullmatch(header[1]))

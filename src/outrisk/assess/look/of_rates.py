@@ -48,7 +48,7 @@ def of_rates(output: Output, data: Microdata, appetite: Appetite, target: str) -
             False,
             output.name,
             len(few),
-            _of_all([each.events for each in few]),
+            np.concatenate([each.events for each in few]),
             f"{plural(len(few), 'cell')} of {len(cells):,} rest{'s' * (len(few) == 1)} on fewer than "
             f"{appetite.safe_threshold} {counted(data)} that add to {output.numerator}{_given_away(output)}.",
             named([f"{each.label}: {data.people(each.events):,}" for each in few]),
@@ -102,7 +102,7 @@ def _same_answers(output: Rates, cells: Sequence[_Cell], data: Microdata) -> Ite
         (everybody, False, "it is above 0, or true, for everybody: told to whoever knows how many they are"),
     ):
         if found:
-            rows = _of_all([each.rows for each in found])
+            rows = np.concatenate([each.rows for each in found])
             number = people(data.people(rows))
             told = f"is told for certain to anybody who knows {who}" if certain else "may be told"
             yield Found.of(
@@ -135,7 +135,3 @@ def _sums(output: Rates) -> Iterator[tuple[Magnitudes, bool]]:
             output.codebook, output.name, variable, output.by, ("sum",), output.where, output.weight, (digits,)
         )
         yield sums, role in output.statistics
-
-
-def _of_all(rows: Sequence[Rows]) -> Rows:
-    return np.concatenate(rows)

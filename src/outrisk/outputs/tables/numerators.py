@@ -132,14 +132,11 @@ class TwoSums:
         """The joint of the cells and other variables; the cell of each of its levels, and their codes (names, levels)
         of these.
         """
-        every = [*self.cells.by, *(name for name in dict.fromkeys(names) if name not in self.cells.by)]
+        by = self.cells.by
+        every = [*by, *(name for name in dict.fromkeys(names) if name not in by)]
         joint = joint_for(self._codebook, every, self.cells.output)
         codes = np.indices([self._codebook[name].size for name in every]).reshape(len(every), -1)
-        cell = (
-            np.ravel_multi_index(tuple(codes[: len(self.cells.by)]), self.cells.shape)
-            if self.cells.by
-            else 0 * codes[0]
-        )
+        cell = np.ravel_multi_index(tuple(codes[: len(by)]), self.cells.shape) if by else 0 * codes[0]
         return joint, cell.astype(np.int32), codes[[every.index(name) for name in names]]
 
     def adds_at(self, codes: Codes) -> Array:

@@ -141,7 +141,7 @@ class Rates(Common):
         limits = f"{self.interval} limits at {100 * self.level:g} %" if "limits" in self.statistics else ""
         return "; ".join(part for part in (what, limits, self.protection.notes(of_counts=True)) if part)
 
-    @property
+    @cached_property
     def limits(self) -> Limits:
         """How limits follow from events."""
         return Limits(self.interval, self.level)
@@ -229,15 +229,13 @@ class Rates(Common):
     def sheet(self) -> Sheet:
         """The numbers that are printed."""
         counted = np.array([each == "numerator" for each in self._printed] * self._n_cells, dtype=np.bool_)
-        whole = self.whole
-        labels = self.labels[: self._k]
         return _Sheet(
-            labels,
+            self.labels[: self._k],
             self.protection,
             self._cell,
-            counted & whole,
+            counted & self.whole,
             ~counted,
-            whole,
+            self.whole,
             bool(self._behind),
             known_of=self._known,
             fault_of=self._fault,
@@ -246,12 +244,10 @@ class Rates(Common):
     @property
     def _denominators_are_exact(self) -> bool:
         """Whether denominators are printed with all of their digits."""
-        digits = self.digits.get("denominator", -1)
-        return (
-            digits >= 0
-            and not self.weight
-            and bool(np.allclose(np.round(self.sums.time, digits), self.sums.time, 0, 1e-12))
-        )
+        if "denominator" not in self.digits or self.weight:
+            return False
+        time = self.sums.time
+        return bool(np.allclose(np.round(time, self.digits["denominator"]), time, 0, 1e-12))
 
     def parts(self, values: Array) -> tuple[TallyPart, ...]:
         """The tallies that the numbers follow from (see `RatesOfTotals`)."""
