@@ -109,7 +109,7 @@ def kicked(move, rate=0.001):
     return after_mutation
 
 
-def systematic(rows, shares, asked, order, polish, rng):
+def systematic(rows, shares, asked, order, polish, rng, others=None):
     """Items taken by systematic sampling along the order, not by the cube method."""
     at = np.cumsum(shares[order]) + rng.random()
     taken = np.zeros(len(shares), np.bool_)
@@ -117,7 +117,7 @@ def systematic(rows, shares, asked, order, polish, rng):
     return taken, taken @ rows - asked
 
 
-def by_chance(rows, shares, asked, order, polish, rng):
+def by_chance(rows, shares, asked, order, polish, rng, others=None):
     """Items taken one by one by chance, then annealed as after the cube method."""
     taken = rng.random(len(shares)) < shares
     off = taken @ rows - asked
@@ -125,7 +125,7 @@ def by_chance(rows, shares, asked, order, polish, rng):
     return taken, off
 
 
-def unpolished(rows, shares, asked, order, polish, rng):
+def unpolished(rows, shares, asked, order, polish, rng, others=None):
     """Items taken by the cube method, with no annealing over all of them."""
     return balanced(rows, shares, asked, order, 0, rng)
 
