@@ -61,7 +61,7 @@ class Problem:
     @cached_property
     def _searched(self) -> Problem | None:
         """None: itself, which would keep it for ever."""
-        found = tuple(output.searched for output in self.released)
+        found = tuple(each for output in self.released for each in (output.searched, *output.implied))
         return None if found == self.released else replace(self, released=found)
 
     @property

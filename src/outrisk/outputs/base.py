@@ -32,7 +32,7 @@ class Output(Analysis, Protocol):
 
     `publish` says what is printed of exact values (k,): from where to where each may lie, both the same for a plain
     number. `parts` are the totals that the evolution works on, at given published values. `sheet`: how the printed
-    numbers of a table lie to its protection; None for another kind. An output is a dataclass, which its importance is
+    numbers of a table lie to its protection; None for another kind. `printed` (k,): numbers that are published at all. An output is a dataclass, which its importance is
     set on.
     """
 
@@ -40,6 +40,8 @@ class Output(Analysis, Protocol):
 
     @property
     def sheet(self) -> Sheet | None: ...  # noqa: D102
+    @property
+    def printed(self) -> NDArray[np.bool_]: ...  # noqa: D102
     def publish(self, values: Array) -> tuple[Array, Array]: ...  # noqa: D102
     def parts(self, values: Array) -> tuple[Part, ...]: ...  # noqa: D102
 
@@ -103,6 +105,11 @@ class Common:
             except OutputError as error:
                 yield error
 
+    @property
+    def printed(self) -> NDArray[np.bool_]:
+        """All of its numbers (k,) are printed."""
+        return np.ones(len(self.labels), dtype=np.bool_)
+
     def refit(self, data: Microdata, start: Array | None = None) -> Array:
         """Its kind says."""
         raise NotImplementedError
@@ -123,6 +130,10 @@ class Common:
     def counts_first(self, low: Array, high: Array, proves: bool = False) -> Released | None:
         """Its parts tell all counts as they are."""
         return None
+
+    def implied(self, low: Array, high: Array) -> Sequence[Released]:
+        """It says nothing besides."""
+        return ()
 
 
 def _level(value: object) -> str:

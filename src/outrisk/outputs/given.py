@@ -60,16 +60,27 @@ def released_as_given(outputs: Sequence[Output], given: Any, folder: Path) -> li
 def _released(output: Output, cells: object) -> Released:
     sheet = output.sheet
     labels = output.labels if sheet is None else sheet.labels
+    hidden = np.flatnonzero(~output.printed)
     if isinstance(cells, Mapping):
-        cells = _by_label(output, labels, {format_value(label): value for label, value in cells.items()})
+        cells = {labels[at]: WITHHELD for at in hidden} | {format_value(label): cell for label, cell in cells.items()}
+        cells = _by_label(output, labels, cells)
+    elif isinstance(cells, list | tuple) and len(hidden) and len(cells) == len(labels) - len(hidden):
+        cells = np.insert(np.array(cells, dtype=object), hidden - np.arange(len(hidden)), WITHHELD).tolist()
     if not isinstance(cells, list | tuple):
         raise OutputError(
             f"output '{output.name}': values: {cells!r} is neither a list nor a mapping of labels to values"
         )
     if len(cells) != len(labels):
+        shown = [label for at, label in enumerate(labels) if at not in hidden]
         raise OutputError(
-            f"output '{output.name}': {len(cells)} values given for {len(labels)} published numbers, "
-            f"which are {_some(labels)}; give one each, or a mapping of labels to values"
+            f"output '{output.name}': {len(cells)} values given for {len(shown)} published numbers, "
+            f"which are {_some(shown)}; give one each, or a mapping of labels to values"
+        )
+    given = next((labels[at] for at in hidden if not _says(cells[at], WITHHELD)), None)
+    if given is not None:
+        raise OutputError(
+            f"output '{output.name}': a value is given for {given}, which 'keep' leaves out; take it out of the "
+            "values, or let 'keep' name its term"
         )
     ranges = [_cell(output, label, cell) for label, cell in zip(labels, cells, strict=True)]
     low, high = np.array(ranges, dtype=np.float64).reshape(-1, 2).T

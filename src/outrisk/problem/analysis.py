@@ -44,7 +44,7 @@ class Analysis(Protocol):
     OutputError where published ranges (k,) cannot come from it. `parts` recompute the numbers from totals, published at
     some values (k,). `counts` are all that they say about numbers of records. `counts_first`: the same as a `Released`
     whose parts have counts of records by themselves, as a search takes them or, if it `proves`, a proof; None where
-    `parts` do. `effort`: what a slow path has taken so far, by name; empty for most; `add_effort` adds to it what more
+    `parts` do. `implied`: what else holds of the records as there are such numbers, for a search. `effort`: what a slow path has taken so far, by name; empty for most; `add_effort` adds to it what more
     it has taken in another process.
     """
 
@@ -77,3 +77,4 @@ class Analysis(Protocol):
     def parts(self, values: Array) -> tuple[Any, ...]: ...  # noqa: D102
     def counts(self, low: Array, high: Array) -> Iterable[RecordCounts]: ...  # noqa: D102
     def counts_first(self, low: Array, high: Array, proves: bool = False) -> Any: ...  # noqa: D102
+    def implied(self, low: Array, high: Array) -> Sequence[Any]: ...  # noqa: D102

@@ -205,6 +205,11 @@ class Released:
         return self.output.counts_first(self.low, self.high) or self
 
     @property
+    def implied(self) -> Sequence[Released]:
+        """What a search is to hold to besides, none of it published."""
+        return self.output.implied(self.low, self.high)
+
+    @property
     def proving(self) -> Released:
         """The same as proofs take it, with counts of records in parts of their own, and those too that are implied: in
         whole numbers they say more, but in a search they are in its way. Without numbers that would make more kinds of

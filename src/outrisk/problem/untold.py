@@ -7,11 +7,13 @@ from numpy.typing import NDArray
 from scipy.special import logit
 
 from outrisk.problem.algebra import invert
-from outrisk.problem.blocks import Array, is_shape
+from outrisk.problem.blocks import Array, Model, is_shape
 from outrisk.problem.influence import Records, records_of_model
 from outrisk.problem.released import ModelPart
 
 _RECORDS = 20_000  # that are looked at, at most
+_FAR = 5.0  # a normal prior's sd of what a column may change in a linear predictor: where all records of a level have
+# the same outcome, its coefficient is not infinite
 _STEPS, _LEAP, _NOTHING = 30, 2.0, 1e-6  # of Newton's method, at most; how far one goes at most; what is no step
 
 
@@ -46,14 +48,15 @@ def _shape(family: str, shape: Array, untold: NDArray[np.bool_]) -> Array:
 
 def told_by(part: ModelPart, low: Array, high: Array, codes: Records) -> ModelPart:
     """The part with coefficients that were not published where their limits say, or else where they are most likely in
-    records (n, variables), given all others.
+    records (n, variables), given all others and that none is extreme.
     """
     part, places = begun(part, low, high)
     codes, b = codes[:: -(-len(codes) // _RECORDS)], part.model.parameters
+    held = _held(part.model)[places]
     for _ in range(_STEPS if len(places) else 0):
         assert part.at is not None and part.fitted is not None
         score, information = part.fitted.score(*records_of_model(part.model, codes).summed(np.ones(len(codes))))
-        step = invert(information[np.ix_(places, places)]) @ score[places]
+        step = invert(information[np.ix_(places, places)] + np.diag(held)) @ (score[places] - held * b[places])
         step = np.clip(np.nan_to_num(step), -_LEAP, _LEAP)
         before, first = b.copy(), part.model.coefficients.size
         b[places] += step
@@ -64,3 +67,14 @@ def told_by(part: ModelPart, low: Array, high: Array, codes: Records) -> ModelPa
         if np.abs(step).max() < _NOTHING:
             break
     return part
+
+
+def _held(model: Model) -> Array:
+    """Precision of the prior of each parameter (K,) around 0; none of a constant, a shape, or where units are the
+    response's.
+    """
+    found = np.zeros(model.coefficients.shape[1])
+    for term in model.terms if model.family != "ols" else ():
+        ranges = term.rows.max(axis=0) - term.rows.min(axis=0)
+        found[term.columns] = (ranges / _FAR) ** 2
+    return np.append(np.tile(found, len(model.coefficients)), np.zeros(len(model.shape)))

@@ -249,8 +249,8 @@ def _order(
     names: Sequence[str],
     place: str,
 ) -> list[int | None]:
-    """Which of the rows written (name, term) each column of the design is, None for a constant that is left out;
-    OutputError unless they are the same but for that.
+    """Which of the rows written (name, term) each column of the design is, None for one that is not printed: a constant
+    that is left out, or what `keep` does not name. OutputError unless they are the same but for that.
     """
     columns = [read_term(column, codebook, names, place) for column in built.columns]
     for name, term in written:
@@ -260,7 +260,17 @@ def _order(
                 f"coefficient; its coefficients are {'; '.join(map(in_words, columns))}"
             )
     terms = [term for _, term in written]
-    absent = [in_words(column) for column in columns if column and column not in terms]
+    printed = [column for column, kept in zip(columns, built.kept, strict=False) if kept]
+    extra = next((name for name, term in written if term not in printed), None)
+    if extra is not None:
+        raise OutputError(
+            f"{place}: the table prints '{extra}', which 'keep' leaves out; take it out of the table, or let 'keep' "
+            "name its term"
+        )
+    absent = [in_words(column) for column in printed if column and column not in terms]
     if absent:
-        raise OutputError(f"{place}: the table has no coefficient for {'; '.join(absent)}, which the model has; add it")
+        raise OutputError(
+            f"{place}: the table has no coefficient for {'; '.join(absent)}, which the model has; add it, or say with "
+            "'keep' which terms are printed"
+        )
     return [terms.index(column) if column in terms else None for column in columns]

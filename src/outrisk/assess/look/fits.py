@@ -48,7 +48,7 @@ def degrees_of_freedom(output: Output, data: Microdata, appetite: Appetite, targ
             "",
             "Fit it on more records, or with fewer terms.",
         )
-    kinds = len(np.unique(design, axis=0))
+    kinds, whole = len(np.unique(design, axis=0)), isinstance(output, Regression) and bool(output.kept.all())
     if kinds <= k < n and not isinstance(sample, Durations):  # which says nothing of when people had the event
         yield Found.of(
             "saturated model",
@@ -57,7 +57,9 @@ def degrees_of_freedom(output: Output, data: Microdata, appetite: Appetite, targ
             k,
             rows,
             f"The model has as many columns ({k:,}) as there are kinds of records ({kinds:,}): its coefficients say "
-            "the same as a table of the response by all its variables. Look at the cells of that table.",
+            "the same as a table of the response by all its variables"
+            + (". " if whole else ", those that are printed the differences between cells. ")
+            + "Look at the cells of that table.",
             "",
             "Judge it as that table; or leave the highest interactions out.",
         )
@@ -73,7 +75,9 @@ def few_behind(output: Output, data: Microdata, appetite: Appetite, target: str)
     inside, what = (sample.event == 1.0, "events") if isinstance(sample, Durations) else (True, "records")
     what = what if data.person is None else f"people{' with the event' * (what == 'events')}"
     found, apart = [], np.zeros(len(rows), dtype=np.bool_)
-    for name, column in zip(output.columns, sample.design.T, strict=True):
+    for name, column, kept in zip(output.columns, sample.design.T, output.kept, strict=False):
+        if not kept:
+            continue
         values, counts = np.unique(column, return_counts=True)
         differs = (column != values[counts.argmax()]) & inside
         number = data.people(rows[differs])
@@ -110,15 +114,16 @@ def few_behind(output: Output, data: Microdata, appetite: Appetite, target: str)
         )
     alone = _alone(_estimated(output, sample)[0], rows, data)
     if full := data.people(alone):
+        whole = output.kind == "ols" and bool(output.kept.all())
         own = " A fitted value is then that person's own response, to be worked out from the coefficients."
         yield Found.of(
             "leverage",
-            output.kind == "ols",
+            whole,
             output.name,
             full,
             alone,
             f"{plural(full, 'record') if data.person is None else people(full)} alone decide{'s' * (full == 1)} "
-            f"a direction of the model (leverage above {_FULL:g}).{own * (output.kind == 'ols')}",
+            f"a direction of the model (leverage above {_FULL:g}).{own * whole}",
             "",
             "Leave out the column that only this record (or person) has.",
         )

@@ -64,4 +64,5 @@ class CoxEntry(FormulaEntry):
             status=self.status,
             strata=self.strata,
             ties=self.ties,
+            keep=self.keep,
         )

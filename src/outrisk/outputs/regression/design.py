@@ -24,6 +24,7 @@ from outrisk.problem.blocks import Joint, Term
 
 _MOST_COLUMNS = 1_000
 _CONSTANT = "Intercept"
+_NAMES_OF_CONSTANT = ("constant", "const", "intercept", "(intercept)", "_cons")
 _CHUNK = 1 << 15  # records whose columns are made at once
 
 
@@ -137,6 +138,18 @@ class Side:
                 joint, rows = self.table([name for name in self.variables if name in used], columns)
                 terms.append(Term(joint, np.array(columns, dtype=np.int64), rows))
         return tuple(terms)
+
+    def places(self, named: str) -> list[int]:
+        """Which columns are of a variable, a term or a column, as it is `named`; or the constant."""
+        constant, found = named.lower() in _NAMES_OF_CONSTANT, set[int]()
+        for term, indices in self.spec.term_indices.items():
+            used = {str(variable) for variable in self.spec.term_variables[term]}
+            whole = named in used or named.replace(" ", "") == str(term).replace(" ", "")
+            for at in indices:
+                name = str(self.spec.column_names[at])
+                if whole or named == name or (constant and name == _CONSTANT):
+                    found.add(at)
+        return [at for at, column in enumerate(self._kept) if column in found]
 
     @cached_property
     def categories(self) -> dict[str, str]:

@@ -16,8 +16,9 @@ from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, Common, Subset, joint_for, places_in, record_counts
 from outrisk.outputs.regression.design import Side, read_formula, read_number
+from outrisk.outputs.regression.existence import existence
 from outrisk.outputs.regression.fit import Sample, fit_likelihood, fit_ols, why_not
-from outrisk.outputs.regression.release import INFERENCE, ORDERED, Kind, Release
+from outrisk.outputs.regression.release import INFERENCE, OF_EACH, ORDERED, Kind, Release
 from outrisk.outputs.regression.response import NumberResponse, OutcomeResponse, Response
 from outrisk.outputs.regression.sandwich import OF_THE_MODEL, Covariance
 from outrisk.outputs.regression.totals import Tables, spans_one
@@ -36,7 +37,8 @@ class Regression(Common):
     counts as 1 (logit, probit; see `Response`), `base` the outcome that others are compared with (mnlogit; see
     `OutcomeResponse`), `offset` an expression that is added to the linear predictor (counts), `weight` a numeric
     variable that says how often a record counts: as frequencies for likelihoods, as analytic weights for ols; n counts
-    records. An ordered logit or probit has no constant, and after the coefficients its thresholds, between each two
+    records. `keep`: the terms whose coefficients are printed, by variable, term, column or label, and 'constant'; all
+    where it is empty. The others are adjusted for. An ordered logit or probit has no constant, and after the coefficients its thresholds, between each two
     outcomes in the order of the codebook; a negative binomial regression the dispersion alpha, the variance of a count
     being mean + alpha mean^2. `names` (may be empty) rename the design columns, such as 'C(AREAP)[T.58]' to 'AREAP_58'.
     OutputError if the formula cannot be read, names what is not in the codebook, or depends on the data as a whole.
@@ -52,6 +54,7 @@ class Regression(Common):
     weight: str = ""
     names: Mapping[str, str] | None = None
     covariance: Covariance = OF_THE_MODEL
+    keep: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self.release.checked(self.name, self.kind)
@@ -67,6 +70,7 @@ class Regression(Common):
         if self.of_shape:
             object.__setattr__(self, "release", replace(self.release, plain=len(self.of_shape)))
         self._prepare()
+        _ = self.kept
 
     def _prepare(self) -> None:
         """OutputError where there is no such model over the codebook."""
@@ -208,6 +212,41 @@ class Regression(Common):
     def _column_labels(self) -> list[str]:
         return [(self.names or {}).get(column, column) for column in self.columns]
 
+    @cached_property
+    def kept(self) -> NDArray[np.bool_]:
+        """Which coefficients (K,) are printed; OutputError where `keep` names none."""
+        if not self.keep:
+            return np.ones(len(self.coefficients), dtype=np.bool_)
+        design, columns = self._sides[1], np.zeros(len(self.columns), dtype=np.bool_)
+        shape = np.zeros(len(self.of_shape), dtype=np.bool_)
+        for each in self.keep:
+            found = design.places(each) or [at for at, label in enumerate(self._column_labels) if label == each]
+            if not found and each not in self.of_shape:
+                named = [*dict.fromkeys([*design.variables, *self._column_labels, *self.of_shape])]
+                raise OutputError(
+                    f"output '{self.name}': keep: {each!r} is no variable and no term of {self.formula!r}; "
+                    f"write some of {', '.join(named[:20])}{', ...' * (len(named) > 20)}"
+                )
+            columns[found] = True
+            shape |= np.array([each == name for name in self.of_shape], dtype=np.bool_)
+        return np.append(np.tile(columns, (len(self.coefficients) - len(shape)) // len(columns)), shape)
+
+    @cached_property
+    def printed(self) -> NDArray[np.bool_]:
+        """Which of the numbers (k,) are printed: those of coefficients that are, and of the whole model."""
+        layout = self.release.layout(len(self.kept))
+        return np.concatenate(
+            [
+                np.resize(self.kept, at.stop - at.start) if part in OF_EACH else np.ones(1, dtype=np.bool_)
+                for part, at in layout
+            ]
+        )
+
+    def publish(self, values: Array) -> tuple[Array, Array]:
+        """Plainly rounded; nothing of what is not printed."""
+        low, high = super().publish(values)
+        return np.where(self.printed, low, -np.inf), np.where(self.printed, high, np.inf)
+
     @property
     def labels(self) -> list[str]:
         """One label a published number: those of the coefficients first."""
@@ -232,6 +271,7 @@ class Regression(Common):
             self._covariance.notes,
             "coefficients as exp(b)" if self.release.exponentiate else "",
             f"where {self.where}" if self.where else "",
+            f"printed are {', '.join(self.keep)}" if self.keep else "",
         ]
         return "; ".join(part for part in parts if part)
 
@@ -359,6 +399,18 @@ class Regression(Common):
         kept = np.concatenate([np.arange(len(low))[place] for part, place in layout if part in release.parts])
         rest = replace(self, release=release, covariance=OF_THE_MODEL)
         return Released(rest, low[kept], high[kept], rest.parts(middle(low[kept], high[kept])), kept)
+
+    def implied(self, low: Array, high: Array) -> tuple[Released, ...]:
+        """That there are coefficients which are not printed."""
+        K = len(self.coefficients)
+        untold = np.isneginf(low[:K]) & np.isposinf(high[:K])
+        untold = untold[: K - len(self.of_shape)].reshape(-1, len(self.columns)).any(axis=0)
+        if not untold.any():
+            return ()
+        constant = self.kind in ("cox", *ORDERED) or self._tables.has_constant
+        model = self.parts(middle(low, high))[0].model
+        found = existence(self.codebook, self.name, model, untold, constant, self.importance)
+        return (found,) if found else ()
 
     def parts(self, values: Array) -> tuple[ModelPart, ...]:
         """Totals of the regression at its published coefficients, and the way back to its numbers."""

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
-from outrisk.outputs.base import Entry, Level
+from outrisk.outputs.base import Entry, Level, Names
 from outrisk.outputs.regression.design import quoted
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.release import DECIMALS, NUMBERS, Number, Release
@@ -118,6 +118,7 @@ class FormulaEntry(Entry):
     decimals: Decimals = DECIMALS
     level: float = 0.95
     exponentiate: bool = False
+    keep: Names = ()
 
     def build(self, codebook: Codebook, position: int) -> list[Regression]:
         """The output of this entry, the `position`-th (from 1) of its study."""
@@ -158,4 +159,6 @@ class RegressionEntry(FormulaEntry):
     def _built(self, codebook: Codebook, name: str, formula: str) -> Regression:
         options = (self.where, self.event, self.base, self.offset, self.weight)
         covariance = Covariance(self.covariance, self.cluster, self.distribution)
-        return Regression(codebook, name, self.kind, formula, self._released, *options, covariance=covariance)
+        return Regression(
+            codebook, name, self.kind, formula, self._released, *options, covariance=covariance, keep=self.keep
+        )

@@ -34,6 +34,7 @@ NUMBERS: tuple[Number, ...] = get_args(Number)
 DECIMALS = 4
 STEEPEST = 1e30  # of a derivative
 INFERENCE: tuple[Number, ...] = ("standard_errors", "confidence_limits", "p_values")
+OF_EACH: tuple[Number, ...] = ("coefficients", *INFERENCE)  # each coefficient has its own
 COUNTS: tuple[Number, ...] = ("n", "events")
 _SINGLE: dict[Number, str] = {
     "n": "number of records",
