@@ -302,6 +302,22 @@ GAINS = [
 ]  # fmt: skip
 
 
+OF_EXPOSURE = {
+    "kind": "logit", "event": 1, "keep": "LTILL", "exponentiate": True,
+    "release": ["coefficients", "confidence_limits", "p_values", "n"],
+    "decimals": RATIOS["decimals"],
+}  # fmt: skip
+ADJUSTED = [
+    *({"kind": "frequencies", "by": ["LTILL", each]} for each in ("SEX", "MSTATUS", "TENURE", "ETHGROUP")),
+    {"kind": "magnitudes", "value": "AGE", "by": ["LTILL"], "statistics": ["mean", "sd"], "decimals": 1},
+    OF_EXPOSURE | {"formula": "TENURE ~ C(LTILL)"},
+    OF_EXPOSURE | {"formula": "TENURE ~ C(LTILL) + AGE + C(SEX)"},
+    OF_EXPOSURE | {"formula": "TENURE ~ C(LTILL) + AGE + C(SEX) + C(MSTATUS) + C(ETHGROUP)"},
+    OF_EXPOSURE | {"formula": "TENURE ~ C(LTILL) + AGE", "where": "SEX == 1"},
+    OF_EXPOSURE | {"formula": "TENURE ~ C(LTILL) + AGE", "where": "SEX == 2"},
+]
+
+
 def many():
     """Twenty tables, twenty regressions and ten summaries of the census excerpt."""
     names = ["AREA", "ETHGROUP", "LTILL", "MSTATUS", "SEX", "TENURE"]
@@ -522,6 +538,7 @@ RELEASES = {
     **{f"two arms of {n:,}": partial(followed, n=n, entries=TRIAL) for n in (300, 1_500, 8_000, 100_000)},
     **{f"two years at least of {n:,}": partial(followed, n=n, entries=TRIAL, least=24) for n in (300, 8_000, 100_000)},
     **{f"hazard ratios of {n:,}": partial(followed, n=n, entries=COX) for n in (300, 1_500, 8_000, 100_000)},
+    **{f"adjusted odds ratios of {n:,}": partial(census, n=n, entries=ADJUSTED) for n in (300, 1_500, 8_000, 200_000)},
     **{f"death rates of {n:,}": partial(followed, n=n, entries=RATES) for n in (300, 1_500, 8_000, 200_000)},
     **{
         f"rates beside hazards of {n:,}": partial(followed, n=n, entries=[*RATES, {**HAZARDS, **RATIOS}])

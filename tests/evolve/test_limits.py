@@ -54,7 +54,7 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     # where a step of the arithmetic holds, and what is worth its time
     "calibrated.WITHIN", "linear_map.WITHIN", "calibrated.RECORDS", "calibrated.NUMBERS",
     "calibrated.OF_MODELS", "calibrated.MANY", "closing.BRIEF", "closing.FEW",
-    "local_search.LEAST_VISITS",
+    "local_search.LEAST_VISITS", "local_search.TOLD",
     "local_search.MOST_VISITS", "closing.EACH", "closing.KICKS", "closing.PATIENT", "closing.SEEN", "closing.SWEEPS",
     "closing.EARLY", "closing.LATE", "closing.FAR", "closing.HEAVY",
     "swaps.NUMERIC", "swaps.TRIED", "swaps.AIMED", "shaped.GROUPS", "shaped.CELLS", "shaped.TURNS", "schedule.STILL",

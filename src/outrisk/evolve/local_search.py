@@ -30,7 +30,7 @@ from outrisk.evolve.linear_map import Linear, linearise
 from outrisk.evolve.mending import mend
 from outrisk.evolve.number_errors import Errors
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.resolved import once_resolved
+from outrisk.evolve.resolved import once_resolved, told_again, with_coefficients
 from outrisk.evolve.schedule import Schedule
 from outrisk.evolve.settings import LocalSearchSettings
 from outrisk.evolve.settled_shares import aiming, open_shares, settled_to_agree, shares_of_all
@@ -42,6 +42,8 @@ from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array
 from outrisk.problem.released import ModelPart
 
+TOLD = 3  # generations after which coefficients that were not published are taken where the data set has them
+_AS_IT_IS = np.zeros(0)
 UNSURE = 20  # generations after which a refit is asked about the last few numbers that are far, as long as any is
 LEAST_VISITS, MOST_VISITS = 5_000, 400_000  # in a generation, however few or many the records
 
@@ -63,8 +65,8 @@ class _Search:
     def __init__(
         self, problem: Problem, settings: LocalSearchSettings, rng: np.random.Generator, state: State | None = None
     ) -> None:
-        self.problem, self.settings, self.rng = problem, settings, rng
-        self.sizes: list[Array] = []
+        self.problem, self.settings, self.rng, self.given = problem, settings, rng, problem
+        self.sizes, self.told = list[Array](), list[Array]()
         self.candidate = state.candidate if state else self._drawn()
         self.spare = deepcopy(self.candidate)
         searched = problem.tied
@@ -74,6 +76,9 @@ class _Search:
         self.closing: Closing = closing_of(searched)
         if state:
             restore(self, state)
+        if self.told:
+            problem = with_coefficients(problem.free, {at: b for at, b in enumerate(self.told) if len(b)})
+            self.settled.problem = problem.tied
         self.problem = self._aimed(problem)
         self.linear: Linear = self._linearise()
 
@@ -149,11 +154,30 @@ class _Search:
     def _begin_anew(self, number: int) -> None:
         """Another start, after generation `number`; the nearest data set so far is kept (multistart)."""
         self.candidate = self._drawn(again=True)
+        if self.told:
+            self.told = []
+            self._take(self.given)
         self.problem = self._aimed(self.settled.problem)
         self.schedule = Schedule(self.problem, self.settings)
         self.closing = closing_of(self.problem)
         self.standstill, self.settled.beyond = Standstill(since=number), None
         self.linear = self._linearise()
+
+    def _tell_again(self) -> None:
+        """Take coefficients that were not published where the present data set has them."""
+        problem = self.settled.problem.free
+        if found := told_again(problem, self.candidate.codes):
+            self.told = [found.get(at, _AS_IT_IS) for at in range(len(problem.parts))]
+            self._take(with_coefficients(problem, found))
+            self.linear = self._linearise()
+
+    def _take(self, problem: Problem) -> None:
+        """Go on with the problem with its models at other coefficients."""
+        self.settled.problem, self.settled.beyond = problem.tied, None
+        self.problem = self._aimed(problem)
+        for each in (self.candidate, self.spare, self.nearest.candidate, self.settled.candidate, self.settled.sure):
+            if each is not None:
+                each.totals = self.problem.totals(each.codes)
 
     def _advance(self) -> None:
         if self.schedule.phase in ("counts", "closing"):
@@ -172,6 +196,8 @@ class _Search:
         if self.standstill.over:
             self._begin_anew(number)
             return
+        if number % TOLD == 0:
+            self._tell_again()
         if self.schedule.phase == "counts":
             self._count(number)
             return

@@ -10,8 +10,9 @@ in no table and the pool knows nothing of it, they begin in the middle of their 
 weights have them that meet all numbers, limits and p-values too. Where these weights miss much, steps that hold
 coefficients less to where they were may miss less: the estimates are taken at which all numbers are met best.
 
-One that was not published, such as the constant beside a paper's odds ratios, is first taken where it is most likely in
-records that are drawn as all else says.
+One that was not published, such as the constant beside a paper's odds ratios, or all that these were adjusted for, is
+first taken where it is most likely in records that are drawn as all else says, and in a run again and again where it is
+in the run's own: what is published of the others is linear in the records around there alone.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from outrisk.problem.algebra import invert
 from outrisk.problem.blocks import Array
 from outrisk.problem.influence import ModelRecords, records_of_model
 from outrisk.problem.released import ModelPart, Released
-from outrisk.problem.untold import begun, told_by
+from outrisk.problem.untold import begun, most_likely, told_by
 
 COARSE = 0.1  # sampling errors of a coefficient, in half its last printed digit, from which it is coarse
 MOST = 12  # coefficients that are moved: the coarsest
@@ -142,7 +143,7 @@ def _estimated(problem: Problem, codes: Codes, pull: float | None) -> tuple[Prob
     left = np.inf
     for _ in range(AGAIN):
         coefficients, left = Pool.of(problem, codes, pull).estimates()
-        problem = _at(problem, coefficients)
+        problem = with_coefficients(problem, coefficients)
     return problem, left
 
 
@@ -178,10 +179,10 @@ def _moved(problem: Problem, coarse: list[_Coarse], moved: Array) -> Problem:
         part = problem.parts[each.part]
         assert isinstance(part, ModelPart)
         found.setdefault(each.part, part.model.parameters)[each.at] = each.middle + by * each.half
-    return _at(problem, found)
+    return with_coefficients(problem, found)
 
 
-def _at(problem: Problem, coefficients: Mapping[int, Array]) -> Problem:
+def with_coefficients(problem: Problem, coefficients: Mapping[int, Array]) -> Problem:
     """The problem with some of its parts, by position, at other coefficients (K,)."""
     found = dict[int, ModelPart]()
     for number, b in coefficients.items():
@@ -204,6 +205,19 @@ def _with(problem: Problem, parts: Mapping[int, ModelPart]) -> Problem:
 def _missed(problem: Problem, codes: Codes) -> Array:
     """What the weights of a pool miss of scores and tables, in what closing in begins with."""
     return Pool.of(problem, codes).missed_of_linear()
+
+
+def told_again(problem: Problem, codes: Codes) -> dict[int, Array]:
+    """Coefficients (K,) of parts, by position, some of which were not published and nothing is said of: these where
+    they are most likely in records (n, variables), given all others as they are.
+    """
+    found = dict[int, Array]()
+    for number, (part, _, which, _) in enumerate(problem.slices):
+        if isinstance(part, ModelPart):
+            _, places = begun(part, problem.low[which], problem.high[which])
+            if len(places):
+                found[number] = most_likely(part, places, codes).model.parameters
+    return found
 
 
 def _told(problem: Problem, drawing: Callable[[Problem], Draw]) -> Problem:

@@ -32,8 +32,8 @@ class Output(Analysis, Protocol):
 
     `publish` says what is printed of exact values (k,): from where to where each may lie, both the same for a plain
     number. `parts` are the totals that the evolution works on, at given published values. `sheet`: how the printed
-    numbers of a table lie to its protection; None for another kind. `printed` (k,): numbers that are published at all. An output is a dataclass, which its importance is
-    set on.
+    numbers of a table lie to its protection; None for another kind. `printed` (k,): which numbers are published at all.
+    An output is a dataclass, which its importance is set on.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Any]]

@@ -44,8 +44,9 @@ class Analysis(Protocol):
     OutputError where published ranges (k,) cannot come from it. `parts` recompute the numbers from totals, published at
     some values (k,). `counts` are all that they say about numbers of records. `counts_first`: the same as a `Released`
     whose parts have counts of records by themselves, as a search takes them or, if it `proves`, a proof; None where
-    `parts` do. `implied`: what else holds of the records as there are such numbers, for a search. `effort`: what a slow path has taken so far, by name; empty for most; `add_effort` adds to it what more
-    it has taken in another process.
+    `parts` do. `implied`: what else holds of the records, as there are such numbers, for a search. `effort`: what a
+    slow path has taken so far, by name; empty for most; `add_effort` adds to it what more it has taken in another
+    process.
     """
 
     @property

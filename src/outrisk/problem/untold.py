@@ -50,15 +50,21 @@ def told_by(part: ModelPart, low: Array, high: Array, codes: Records) -> ModelPa
     """The part with coefficients that were not published where their limits say, or else where they are most likely in
     records (n, variables), given all others and that none is extreme.
     """
-    part, places = begun(part, low, high)
+    return most_likely(*begun(part, low, high), codes)
+
+
+def most_likely(part: ModelPart, places: NDArray[np.intp], codes: Records) -> ModelPart:
+    """The part with its parameters at some places where they are most likely in records (n, variables), from where they
+    are, given all others and that none is extreme.
+    """
     codes, b = codes[:: -(-len(codes) // _RECORDS)], part.model.parameters
-    held = _held(part.model)[places]
+    held, first = _held(part.model)[places], part.model.coefficients.size
     for _ in range(_STEPS if len(places) else 0):
         assert part.at is not None and part.fitted is not None
         score, information = part.fitted.score(*records_of_model(part.model, codes).summed(np.ones(len(codes))))
         step = invert(information[np.ix_(places, places)] + np.diag(held)) @ (score[places] - held * b[places])
         step = np.clip(np.nan_to_num(step), -_LEAP, _LEAP)
-        before, first = b.copy(), part.model.coefficients.size
+        before = b.copy()
         b[places] += step
         while not is_shape(part.model.family, b[first:]) and np.abs(step).max() > _NOTHING:
             step /= 2.0

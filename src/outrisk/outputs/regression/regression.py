@@ -37,10 +37,11 @@ class Regression(Common):
     counts as 1 (logit, probit; see `Response`), `base` the outcome that others are compared with (mnlogit; see
     `OutcomeResponse`), `offset` an expression that is added to the linear predictor (counts), `weight` a numeric
     variable that says how often a record counts: as frequencies for likelihoods, as analytic weights for ols; n counts
-    records. `keep`: the terms whose coefficients are printed, by variable, term, column or label, and 'constant'; all
-    where it is empty. The others are adjusted for. An ordered logit or probit has no constant, and after the coefficients its thresholds, between each two
-    outcomes in the order of the codebook; a negative binomial regression the dispersion alpha, the variance of a count
-    being mean + alpha mean^2. `names` (may be empty) rename the design columns, such as 'C(AREAP)[T.58]' to 'AREAP_58'.
+    records. `keep`: variables, terms, columns or labels of the coefficients that are printed, or 'constant'; empty for
+    all. The others are adjusted for. An ordered logit or probit has no constant, and after the coefficients its
+    thresholds, between each two outcomes in the order of the codebook; a negative binomial regression the dispersion
+    alpha, the variance of a count being mean + alpha mean^2. `names` (may be empty) rename the design columns, such as
+    'C(AREAP)[T.58]' to 'AREAP_58'.
     OutputError if the formula cannot be read, names what is not in the codebook, or depends on the data as a whole.
     """
 
