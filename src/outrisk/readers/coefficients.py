@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from outrisk.outputs.regression.release import Kind
 from outrisk.outputs.regression.sandwich import Estimator
 
 BY_TERM = ("coefficients", "standard_errors", "p_values", "lower", "upper")
@@ -19,7 +20,9 @@ class Coefficients:
     errors_of_ratios: standard errors are those of exp(b), as Stata prints. significant: digits of numbers from 10,000
     on (0: all). own_digits: each number shows its own precision. exact: decimals that numbers at full precision are
     good for. profiled: the confidence limits are not estimate +- a multiple of the standard error.
-    kind, response: where the table says. last_reference: of counted contrasts (SPSS), the last level by default.
+    perhaps_profiled: they are not where R took them by itself, of models that it fits by iteration.
+    kind, response: where the table says; kinds: which it may be of, any where there are none. last_reference: of
+    counted contrasts (SPSS), the last level by default.
     robust: how the standard errors were computed, 'nonrobust' where the table says so, '' where it says nothing;
     covariance: the same as a study says it, '' where that is not known; clustered, cluster: whether by clusters, and
     of which variable. distribution: of p-values and limits, where it says so. weighted, weight:
@@ -31,6 +34,11 @@ class Coefficients:
     logarithms of distances. shape: once they are apart from the other rows (see `apart`), texts of the thresholds or
     the dispersion. expected: standard errors by the expected information, as R takes it, which is another of a probit,
     or a count with a dispersion.
+    level: of the limits; None where the table does not say it.
+    open_scale: estimates may be exp(b), which the table does not say. headed: levels stand below their variable, and
+    rows without numbers are headings or reference levels (see `without_headings`); one with the part 'reference' is
+    such a level, one with 'elsewhere' has cells of other tables. n_may_be_events: the n of a Cox model may be that of
+    its events.
     """
 
     rows: tuple[tuple[str, Mapping[str, str]], ...]
@@ -38,7 +46,7 @@ class Coefficients:
     single: Mapping[str, str] = field(default_factory=dict)
     exponentiated: bool = False
     errors_of_ratios: bool = False
-    level: float = 0.95
+    level: float | None = 0.95
     significant: int = 0
     own_digits: bool = False
     exact: int = 6
@@ -65,3 +73,8 @@ class Coefficients:
     distances: bool = False
     shape: tuple[Mapping[str, str], ...] = ()
     expected: bool = False
+    perhaps_profiled: bool = False
+    kinds: tuple[Kind, ...] = ()
+    open_scale: bool = False
+    headed: bool = False
+    n_may_be_events: bool = False

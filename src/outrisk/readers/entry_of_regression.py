@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,6 +15,7 @@ from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.regression_entry import FormulaEntry, RegressionEntry
 from outrisk.outputs.regression.release import INFERENCE, ORDERED
 from outrisk.outputs.regression.sandwich import Estimator, meant
+from outrisk.readers.below_headings import without_headings
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.equations import ALONE, equations_of, same_terms
 from outrisk.readers.printed_regression import parts_of, printed_decimals, with_values
@@ -21,22 +23,16 @@ from outrisk.readers.rows_of_shape import apart
 from outrisk.readers.table_formulas import formula_of, levels_in, with_levels
 from outrisk.readers.term_names import Term, counted_level, in_words, is_short_for, read_term
 
+_LOG = logging.getLogger(__name__)
+_PLAIN = ("ols", "probit", "oprobit")  # whose coefficients hardly anybody exponentiates
+
 
 def entry_of_coefficients(table: Coefficients, entry: FormulaEntry, codebook: Codebook, place: str) -> FormulaEntry:
     """The entry with the values of the table, in the order of its labels; its reference levels are the table's.
 
     OutputError, with the names on both sides, where table and formula are not of one model.
     """
-    if not any(texts.get("coefficients", "").strip() for _, texts in table.rows):
-        raise OutputError(f"{place}: there are no coefficients in it")
-    if table.kind and table.kind != entry.kind:
-        of = f"{'an' if table.kind.startswith('o') else 'a'} {table.kind}"
-        raise OutputError(f"{place}: the table is of {of}, the output says kind: {entry.kind}; correct it")
-    if table.ordered and entry.kind not in ORDERED:
-        raise OutputError(
-            f"{place}: the table is of an ordered regression ({' or '.join(ORDERED)}), the output says kind: "
-            f"{entry.kind}; correct it"
-        )
+    table = _as_said(table, entry, place)
     if isinstance(entry, CoxEntry):
         entry = _of_table(table, entry, place)
     elif isinstance(entry, RegressionEntry):
@@ -44,8 +40,12 @@ def entry_of_coefficients(table: Coefficients, entry: FormulaEntry, codebook: Co
     response = _response(table, entry, codebook, place)
     names = _variables(entry, codebook, response)
     table = apart(table, entry.kind, response, codebook, names, place)
-    terms = [read_term(name, codebook, names, place) for name, _ in table.rows]
-    bases = [read_term(name, codebook, names, place) for name in table.bases]
+    if table.headed:
+        references = _bare(entry).build(codebook, 1)[0].references
+        table, terms, bases = without_headings(table, codebook, names, references, place)
+    else:
+        terms = [read_term(name, codebook, names, place) for name, _ in table.rows]
+        bases = [read_term(name, codebook, names, place) for name in table.bases]
     terms, bases = _counted(terms, codebook, table), _counted(bases, codebook, table)
     equations = {ALONE: list(range(len(terms)))}
     if entry.kind == "mnlogit":
@@ -62,6 +62,40 @@ def entry_of_coefficients(table: Coefficients, entry: FormulaEntry, codebook: Co
         written = [(table.rows[row][0], terms[row]) for row in rows]
         order += [None if at is None else rows[at] for at in _order(built, written, codebook, names, place)]
     return with_values(table, model, built, order, place)
+
+
+def _as_said(table: Coefficients, entry: FormulaEntry, place: str) -> Coefficients:
+    """The table, with what it leaves open as the output says it; OutputError where it is of another kind of model."""
+    if not any(texts.get("coefficients", "").strip() for _, texts in table.rows):
+        raise OutputError(f"{place}: there are no coefficients in it")
+    kinds = (table.kind,) if table.kind else table.kinds
+    if kinds and entry.kind not in kinds:
+        of = f"{'an' if kinds[0].startswith('o') else 'a'} {' or '.join(kinds)}"
+        raise OutputError(f"{place}: the table is of {of}, the output says kind: {entry.kind}; correct it")
+    if table.ordered and entry.kind not in ORDERED:
+        raise OutputError(
+            f"{place}: the table is of an ordered regression ({' or '.join(ORDERED)}), the output says kind: "
+            f"{entry.kind}; correct it"
+        )
+    if table.headed and not entry.formula and not entry.terms:
+        raise OutputError(
+            f"{place}: the table does not say which terms of the model it leaves out, as gtsummary does the constant; "
+            "give the output its formula, and 'keep' if some are not printed"
+        )
+    if table.headed and entry.exponentiate and not table.exponentiated and not table.open_scale:
+        raise OutputError(f"{place}: its estimates are not exp(b), the output says exponentiate: true; correct it")
+    if table.open_scale:
+        if "exponentiate" not in entry.model_fields_set and entry.kind not in _PLAIN:
+            raise OutputError(
+                f"{place}: whether its estimates are exp(b) it does not say, and all are above 0; give the output "
+                "exponentiate: true, or false"
+            )
+        errors = table.errors_of_ratios and entry.exponentiate
+        table = replace(table, exponentiated=entry.exponentiate, errors_of_ratios=errors, open_scale=False)
+    if entry.kind == "cox" and table.n_may_be_events and "n" in table.single:
+        _LOG.info("%s: the number of records is not assessed: of a Cox model it may be that of events", place)
+        table = replace(table, single={part: text for part, text in table.single.items() if part != "n"})
+    return table
 
 
 def _of_table(table: Coefficients, entry: CoxEntry, place: str) -> CoxEntry:
@@ -197,6 +231,8 @@ def _model(
 ) -> FormulaEntry:
     """The entry with the formula of the table, or its own with the table's reference levels; with its parts."""
     changes: dict[str, Any] = {"values": None, "release": parts_of(table, entry, place), "level": table.level}
+    if table.level is None:
+        changes["level"] = entry.level
     if table.exponentiated:
         changes["exponentiate"] = True
     changes["decimals"] = printed_decimals(table, entry, changes["release"])

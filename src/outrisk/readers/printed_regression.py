@@ -15,6 +15,7 @@ from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.printed_number import Printed, as_given, decimals_of, is_undefined, is_withheld, read_printed
 
 _LOG = logging.getLogger(__name__)
+_ITERATED = ("logit", "probit", "poisson", "negbin", "ologit", "oprobit")  # whose limits R's confint profiles
 _TO = " to "  # between the ends of a range that a reader makes of a number
 
 
@@ -51,6 +52,13 @@ def parts_of(table: Coefficients, entry: FormulaEntry, place: str) -> list[str]:
             _LOG.info("%s: %s are not assessed: %s", place, " and ".join(some), why)
         there -= set(INFERENCE)
     parts: list[str] = [part for part in NUMBERS if part in there]
+    if table.perhaps_profiled and not table.profiled and entry.kind in _ITERATED and "confidence_limits" in parts:
+        rest = [part for part in parts if part != "confidence_limits"]
+        raise OutputError(
+            f"{place}: R takes confidence limits of a {entry.kind} from the profile likelihood unless it is told "
+            f"otherwise, which is not assessed; say what is, release: [{', '.join(rest)}], and look at the limits "
+            f"yourself; or release: [{', '.join(parts)}], where they are Wald's (estimate ± 1.96 standard errors)"
+        )
     if table.profiled and "confidence_limits" in parts:
         parts.remove("confidence_limits")
         raise OutputError(

@@ -56,7 +56,7 @@ def _factor(part: str, whole: str, codebook: Codebook, names: Collection[str], p
     square = _SQUARE.fullmatch(part.replace(" ", ""))
     if square:
         return [(_expression(square[1]), "")] * int(square[2])
-    found = sorted(set(_readings(part, codebook, names)))
+    found = sorted(set(_readings(part, codebook, names))) or sorted(set(_by_label(part, codebook, names)))
     if len(found) == 1:
         return found
     of = f" (in '{whole}')" if part != whole else ""
@@ -119,6 +119,18 @@ def _readings(part: str, codebook: Codebook, names: Collection[str]) -> Iterator
             for sign in _SEPARATORS:
                 if rest.startswith(sign) and len(rest) > len(sign):
                     yield from ((name, level) for level in levels_of(codebook[name], rest[len(sign) :]))
+
+
+def _by_label(part: str, codebook: Codebook, names: Collection[str]) -> Iterator[Factor]:
+    """Every variable whose label a name is, and level of one whose label it begins with: `Sex [Male]`."""
+    for name in names:
+        label = codebook[name].label.strip()
+        if label and part.casefold().startswith(label.casefold()):
+            rest = part[len(label) :].strip()
+            inner = re.fullmatch(r"\[(.+)\]|[:=]\s*(.+)", rest)
+            if not rest:
+                yield name, ""
+            yield from ((name, level) for level in levels_of(codebook[name], (inner[1] or inner[2]) if inner else rest))
 
 
 def levels_of(variable: Variable, text: str) -> list[str]:

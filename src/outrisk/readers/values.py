@@ -19,7 +19,7 @@ from outrisk.outputs.given import LABEL_COLUMNS, read_file_of_values
 from outrisk.outputs.regression.regression_entry import FormulaEntry
 from outrisk.outputs.smooth.survival import SurvivalEntry
 from outrisk.outputs.tables.rates import RatesEntry
-from outrisk.readers import esttab, r_output, spss_output, stata_log, statsmodels_summary
+from outrisk.readers import esttab, gtsummary, modelsummary, r_output, spss_output, stata_log, statsmodels_summary
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.cross_table import entries_of_cross_table
 from outrisk.readers.entry_of_regression import entry_of_coefficients
@@ -49,6 +49,8 @@ class Reader(Protocol):
 READERS: list[tuple[str, Reader]] = [  # the first that recognises a source reads it
     ("statsmodels", statsmodels_summary),
     ("Stata log", stata_log),
+    ("R's gtsummary", gtsummary),
+    ("R's modelsummary", modelsummary),  # which numbers models as esttab does
     ("Stata esttab", esttab),
     ("R", r_output),
     ("SPSS", spss_output),

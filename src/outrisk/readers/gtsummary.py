@@ -1,0 +1,271 @@
+"""Tables of models by R's `gtsummary`: a column of estimates, limits in one cell, levels below their variable."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from outrisk.errors import OutputError
+from outrisk.outputs.regression.release import Kind
+from outrisk.readers.cells_of_models import are_uneven, ends_of, has_comma, p_value, plain, whole, with_brackets
+from outrisk.readers.coefficients import Coefficients
+from outrisk.readers.printed_number import read_printed
+from outrisk.readers.source import Grid, Source
+
+_LOG = logging.getLogger(__name__)
+_COUNTS: tuple[Kind, ...] = ("poisson", "negbin")
+_KINDS: dict[str, tuple[Kind, ...]] = {  # of which models an estimate is, by its header; () where that is open
+    "or": ("logit", "ologit", "mnlogit"),
+    "hr": ("cox",),
+    "irr": _COUNTS,
+    "rr": _COUNTS,
+    "pr": _COUNTS,
+    "beta": (),
+}
+_OPEN = "estimate"  # the name of the column where tables have no labels
+_HEADS = {
+    "n": "n",
+    "stat_n": "n",
+    "event n": "events",
+    "stat_nevent": "events",
+    "n_event": "events",
+    "se": "standard_errors",
+    "std.error": "standard_errors",
+    "p-value": "p_values",
+    "p.value": "p_values",
+    "p": "p_values",
+    "conf.low": "limits",
+    "ci": "limits",
+}
+_LIMITS = re.compile(r"(\d\d(?:\.\d+)?) ?% ?[a-z]{2,3}")
+_BOTH = re.compile(r"(.+?) ?\((.+)\)")
+_MARK = re.compile(r"(?<=[a-z)])(?:[¹²³⁴-⁹](?:[,⁻]?[¹²³⁴-⁹])*|\d(?:,\s?\d)*|_\d+|\.\.\.\d+)$")
+_ADJUSTED = re.compile(r"(?:adjusted|adj\.?|unadjusted|crude|univariable|multivariable|[ac](?=(?:or|hr|irr|rr|pr)$)) ?")
+_REFERENCE = re.compile(r"(?i)[—–-]{1,3}|\(?(?:1(?:\.0+)? ?\(?)?ref(?:\.|erence|erent)?\)*")
+_SINGLE = {"no. obs.": "n", "r²": "r2", "log-likelihood": "log_likelihood"}  # rows by add_glance_table
+_OTHERS = {"adjusted r²", "aic", "bic", "σ", "deviance", "null deviance", "residual df", "null df", "df", "c-index"}
+
+
+@dataclass(frozen=True)
+class _Column:
+    """What a column has: a part, its scale and models if it is of estimates, its level if it is of limits."""
+
+    part: str
+    behind: str = ""  # what stands in brackets in the same cell
+    name: str = ""
+    ratio: bool = False
+    level: float | None = None
+
+
+def recognises(source: Source) -> bool:
+    """Whether a line of it heads estimates by OR, Beta and the like, beside limits or p-values."""
+    return any(_header(grid) is not None for grid in _grids(source))
+
+
+def read(source: Source, model: int | None = None) -> Coefficients:
+    """The regression; `model` is its number in a table by `tbl_merge`."""
+    grid = next(grid for grid in _grids(source) if _header(grid) is not None)
+    at = _header(grid)
+    assert at is not None
+    head = [_column(cell) for cell in grid[at]]
+    if at + 1 == len(grid):
+        raise OutputError(f"{source.name}: it has a header and no coefficients")
+    _refuse_groups(grid[at], source.name)
+    models = _models(head)
+    if not models:
+        raise OutputError(
+            f"{source.name}: it has no column of estimates that is known; known are OR, HR, IRR, RR, PR, Beta, log(OR) "
+            "and the like, exp(Beta); rename its header if it is one of these"
+        )
+    if model is None and len(models) > 1:
+        say = "say which one behind the file's name, as in 'table.csv#1'"
+        if source.name.endswith(("xlsx", "xlsm")):
+            say = "save them as a CSV and say which one, as in 'table.csv#1'"
+        raise OutputError(f"{source.name}: it has {len(models)} models; {say}")
+    if not 1 <= (model or 1) <= len(models):
+        raise OutputError(f"{source.name}: no model {model}; it has {len(models)}")
+    columns = models[(model or 1) - 1]
+    unknown = [plain(cell) for cell, column in zip(grid[at][1:], head[1:], strict=True) if column is None and cell]
+    if unknown:
+        _LOG.info("%s: columns that are no part of a regression are passed over: %s", source.name, ", ".join(unknown))
+    body = [[plain(cell) for cell in row] for row in grid[at + 1 :]]
+    rows = [_row(row, columns, source.name) for row in body]
+    return _coefficients(rows, columns, source.name)
+
+
+def _grids(source: Source) -> list[Grid]:
+    return [whole(grid) for grid in (source.tables or [source.grid]) if grid]
+
+
+def _header(grid: Grid) -> int | None:
+    """The line that heads the columns, which others may span."""
+    for number, row in enumerate(grid[:6]):
+        parts = [column for cell in row[1:] if (column := _column(cell)) is not None]
+        labelled = any(column.part == "coefficients" and column.name != _OPEN for column in parts)
+        named = _bare(row[0]) == "label" and any(column.name == _OPEN for column in parts)
+        beside = any(column.part in ("limits", "p_values", "standard_errors") or column.behind for column in parts)
+        unknown = _bare(row[0]) == "characteristic" and any(column.part == "limits" for column in parts)
+        if (labelled and beside) or named or unknown:
+            return number
+    return None
+
+
+def _bare(cell: str) -> str:
+    text = " ".join(plain(cell).replace("*", "").split()).casefold()
+    return _MARK.sub("", text).strip()
+
+
+def _column(cell: str) -> _Column | None:
+    """What a header says; None of one that is not known."""
+    text = _bare(cell)
+    limits = _LIMITS.fullmatch(text)
+    if limits:
+        return _Column("limits", level=float(limits[1]) / 100)
+    if text in _HEADS:
+        return _Column(_HEADS[text])
+    both = _BOTH.fullmatch(text)
+    inner = _column(both[2]) if both and not text.startswith(("log(", "exp(")) else None
+    if both and inner and inner.part in ("limits", "standard_errors"):
+        outer = _column(both[1])
+        if outer is not None and outer.part == "coefficients":
+            return _Column("coefficients", inner.part, outer.name, outer.ratio, inner.level)
+    name = _ADJUSTED.sub("", text) or text
+    if name == _OPEN:
+        return _Column("coefficients", name=_OPEN)
+    found = re.fullmatch(r"(log|exp)\((.+)\)", name)
+    name, ratio = (found[2], found[1] == "exp") if found else (name, name in _KINDS and name != "beta")
+    return _Column("coefficients", name=name, ratio=ratio) if name in _KINDS else None
+
+
+def _refuse_groups(head: Sequence[str], name: str) -> None:
+    """OutputError of models below each other, or of equations."""
+    if any(_bare(cell) in ("group", "outcome", "groupname_col") for cell in head):
+        raise OutputError(
+            f"{name}: it has several tables below each other (tbl_stack, or the outcomes of a multinomial model); give "
+            "each output its own file, and of a multinomial model what broom::tidy gives"
+        )
+
+
+def _models(head: Sequence[_Column | None]) -> list[dict[int, _Column]]:
+    """Columns of each model by place: numbers of people stand before the estimates, all else behind them."""
+    found: list[dict[int, _Column]] = [{}]
+    for at, column in enumerate(head[1:], 1):
+        if column is None:
+            continue
+        there = {each.part for each in found[-1].values()}
+        if "coefficients" in there and column.part in ("n", "events", "coefficients"):
+            found.append({})
+        found[-1][at] = column
+    return [columns for columns in found if any(each.part == "coefficients" for each in columns.values())]
+
+
+def _row(row: Sequence[str], columns: Mapping[int, _Column], place: str) -> tuple[str, dict[str, str]]:
+    """The label of a row, and its texts by part."""
+    texts = dict[str, str]()
+    for at, column in columns.items():
+        cell = row[at]
+        if column.behind and cell:
+            cell, behind = with_brackets(cell)
+            _put(texts, column.behind, behind.strip("()[]") if behind else "", row[0], place)
+        _put(texts, column.part, cell, row[0], place)
+    if any(cell for at, cell in enumerate(row[1:], 1) if at not in columns):
+        texts["elsewhere"] = "yes"
+    return row[0], texts
+
+
+def _put(texts: dict[str, str], part: str, cell: str, label: str, place: str) -> None:
+    """Take a cell into the texts of its row."""
+    if not cell:
+        return
+    if part in ("coefficients", "limits") and _REFERENCE.fullmatch(cell):
+        texts["reference"] = cell
+    elif part == "limits":
+        ends = ends_of(cell)
+        if ends is None:
+            raise OutputError(f"{place}: the limits of '{label}' are {cell[:40]!r}, which are not two numbers")
+        texts["lower"], texts["upper"] = ends
+    elif not _REFERENCE.fullmatch(cell):
+        texts[part] = p_value(cell) if part == "p_values" else cell
+
+
+def _coefficients(
+    rows: Sequence[tuple[str, dict[str, str]]], columns: Mapping[int, _Column], place: str
+) -> Coefficients:
+    column = next(each for each in columns.values() if each.part == "coefficients")
+    rows, single = _apart(rows)
+    comma = has_comma([text for _, texts in rows for text in texts.values()])
+    single |= _people(rows, column.name, place)
+    parts = {each.part for each in columns.values()} | {column.behind}
+    kept = [(name, _one(texts, parts, column, comma)) for name, texts in rows]
+    if any("p_values" in texts and "coefficients" not in texts for _, texts in kept):
+        _LOG.info("%s: p values are not assessed: they are of whole variables (add_global_p)", place)
+        kept = [(name, {part: text for part, text in texts.items() if part != "p_values"}) for name, texts in kept]
+    filled = [texts for _, texts in kept if "coefficients" in texts]
+    above = all(_value(texts["coefficients"], comma) > 0 for texts in filled)
+    level = next((each.level for each in columns.values() if each.level), None)
+    return Coefficients(
+        tuple(kept),
+        single=single,
+        exponentiated=column.ratio,
+        level=level,
+        own_digits=True,
+        profiled=column.name != _OPEN and are_uneven(filled, column.ratio, comma),
+        perhaps_profiled=True,
+        kinds=_KINDS.get(column.name, ()),
+        comma=comma,
+        expected=True,
+        headed=True,
+        open_scale=column.name == _OPEN and above,
+    )
+
+
+def _apart(rows: Sequence[tuple[str, dict[str, str]]]) -> tuple[list[tuple[str, dict[str, str]]], dict[str, str]]:
+    """Rows of terms, and numbers of the model in the rows below them."""
+    kept, single = list[tuple[str, dict[str, str]]](), dict[str, str]()
+    for name, texts in rows:
+        alone = "coefficients" in texts and not {"lower", "p_values", "standard_errors"} & set(texts)
+        if alone and name.casefold() in _SINGLE:
+            single[_SINGLE[name.casefold()]] = texts["coefficients"]
+        elif name and not (alone and name.casefold() in _OTHERS):
+            kept.append((name, texts))
+    return kept, single
+
+
+def _people(rows: Sequence[tuple[str, dict[str, str]]], name: str, place: str) -> dict[str, str]:
+    """Numbers of records and events, where they are those of the model and not of its levels."""
+    found = dict[str, str]()
+    for part in ("n", "events"):
+        there = list(dict.fromkeys(texts[part] for _, texts in rows if part in texts))
+        empty = any("coefficients" not in texts for _, texts in rows)
+        if len(there) > 1 and (not empty or any(part not in texts for _, texts in rows if "coefficients" in texts)):
+            raise OutputError(
+                f"{place}: its rows are of {', '.join(there[:5])} people ({part}), so of a model each "
+                "(tbl_uvregression); give each variable an output with its rows in a file of their own"
+            )
+        if len(there) > 1:
+            _LOG.info("%s: numbers of people by level (%s) are not assessed; give them as a table", place, part)
+        elif there and part == "events" and name != "hr":
+            _LOG.info("%s: the number of events is not assessed, as the model is none of times", place)
+        elif there:
+            found[part] = there[0]
+    return found
+
+
+def _one(texts: Mapping[str, str], parts: set[str], column: _Column, comma: bool) -> dict[str, str]:
+    """The texts of a row; of an estimate of nothing beside no limits and no p-value, a reference level."""
+    new = {part: text for part, text in texts.items() if part not in ("n", "events")}
+    there = {"lower", "p_values", "standard_errors"} & set(new)
+    if "coefficients" in new and {"limits", "p_values"} & parts and not there:
+        nothing = {0.0, 1.0} if column.name == _OPEN else {1.0 if column.ratio else 0.0}
+        if _value(new["coefficients"], comma) in nothing:
+            new["reference"] = new.pop("coefficients")
+    if "reference" in new:
+        new.pop("coefficients", None)
+    return new
+
+
+def _value(text: str, comma: bool) -> float:
+    number = read_printed(text, comma)
+    return float("nan") if number is None else number.value
