@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 from fair import PRINTED, codebook, study
-from test_written_by_programs import BY_R, RATES, RATES_BY_R
+from test_written_by_programs import BY_R, OF_MODELS, RATES, RATES_BY_R
 
 from outrisk.errors import OutRiskError
 
@@ -17,7 +17,7 @@ BITS = [
 FORMULA = "affair ~ age + C(religion) + C(occ)"
 OTHERS = {
     **{case[0]: case[1] for case in BY_R.values() if case[1]["kind"] not in ("logit", "mnlogit")},
-    **{case[0]: case[1] for case in RATES_BY_R.values()},
+    **{case[0]: case[1] for case in (*RATES_BY_R.values(), *OF_MODELS.values())},
     "pois_numbered.txt": RATES,
     "pyears_wide.txt": RATES,
     "pspp.csv": {"kind": "frequencies", "by": ["occ", "religion"]},
@@ -92,13 +92,15 @@ def test_a_clear_error_or_numbers(tmp_path, seed):
     file = files[seed % len(files)]
     several = any(word in file.name for word in ("mlogit", "mnlogit", "multinom", "nomreg"))
     model = {"kind": "mnlogit", "formula": OUTCOMES} if several else {"kind": "logit", "formula": FORMULA}
-    model = OTHERS.get(file.name, model)
+    number = "#1" if f"{file.name}#1" in OTHERS else ""
+    model = OTHERS.get(f"{file.name}{number}", model)
+    number = "" if seed % 10 in TABLES else number
     text, entry = TABLES.get(seed % 10, (file.read_text(encoding="utf-8"), model))
     path = tmp_path / ("table.csv" if seed % 10 in TABLES else file.name)
     path.write_text(mutated(text, rng), encoding="utf-8", newline="")
     message, given = "", {}
     try:
-        given = study({**entry, "values": str(path)}).given(codebook())
+        given = study({**entry, "values": f"{path}{number}"}).given(codebook(True))
     except OutRiskError as error:
         message = str(error)
     assert (message or given) and "\n" not in message and len(message) < 2_000

@@ -82,6 +82,33 @@ RATES_BY_R = {
     "summary of pyears": ("pyears.txt", RATES | {"by": ["religion"]}, 20),
     "pyears as a data frame": ("pyears.csv", RATES | {"by": ["religion", "children"]}, 48),
 }
+PARTS = ["coefficients", "confidence_limits", "p_values"]
+CRUDE = {"kind": "logit", "formula": "affair ~ C(religion)", "release": PARTS}
+WALD = LOGIT | {"release": PARTS}
+CROSSED = {"kind": "ols", "formula": "affairs ~ C(religion) * age"}
+RELIGION = {"kind": "ols", "formula": "affairs ~ C(religion)"}
+BY_PACKAGES = {  # that gtsummary and modelsummary write by themselves
+    "tbl_regression": ("gtsummary_profile.csv", LOGIT | {"release": ["coefficients", "p_values"]}, 20),
+    "tbl_regression of an lm": ("gtsummary_lm.csv", CROSSED, 32),
+    "tbl_regression of a coxph": (
+        "gtsummary_cox.csv",
+        HAZARDS | {"formula": HAZARDS["formula"].replace("C(occ) + ", "")},
+        18,
+    ),
+    "tbl_merge": ("gtsummary_merged.csv#1", CRUDE | {"release": ["coefficients", "p_values"]}, 8),
+    "modelsummary": ("modelsummary.csv#1", CROSSED, 43),
+    "modelsummary, the second": ("modelsummary.csv#2", RELIGION, 23),
+}
+OF_MODELS = BY_PACKAGES | {
+    "limits of Wald": ("gtsummary.csv", WALD, 40),
+    "logarithms": ("gtsummary_logs.csv", WALD, 40),
+    "limits behind": ("gtsummary_jama.csv", WALD, 40),
+    "tbl_merge, limits": ("gtsummary_merged.csv#1", CRUDE, 16),
+    "tbl_merge, the second": ("gtsummary_merged.csv#2", WALD, 40),
+    "names of columns": ("gtsummary_names.csv#2", WALD | {"exponentiate": True}, 40),
+    "modelsummary as Markdown": ("modelsummary.md#1", CROSSED, 27),
+    "modelsummary as Markdown, the second": ("modelsummary.md#2", RELIGION, 15),
+}
 BY_PSPP = {
     "logistic regression": ("pspp.csv#1", {"kind": "logit", "formula": "affair ~ C(religion) + C(occ)"}, 27),
     "regression": ("pspp.csv#2", {"kind": "ols", "formula": "affairs ~ age + yrs_married"}, 9),
@@ -104,14 +131,20 @@ def compare(folder, file, entry, numbers):
     assert len(released[0].low) == numbers
 
 
-@pytest.mark.parametrize("case", [*BY_R, *RATES_BY_R, *BY_PSPP])
+@pytest.mark.parametrize("case", [*BY_R, *RATES_BY_R, *OF_MODELS, *BY_PSPP])
 def test_every_number_is_what_a_refit_gives(case):
-    compare(PRINTED, *(BY_R | RATES_BY_R | BY_PSPP)[case])
+    compare(PRINTED, *(BY_R | RATES_BY_R | OF_MODELS | BY_PSPP)[case])
 
 
 @pytest.mark.parametrize(
     ("program", "script", "cases"),
-    [("Rscript", "by_r.R", BY_R), ("Rscript", "rates_by_r.R", RATES_BY_R), ("pspp", "by_pspp.sps", BY_PSPP)],
+    [
+        ("Rscript", "by_r.R", BY_R),
+        ("Rscript", "rates_by_r.R", RATES_BY_R),
+        ("Rscript", "models_by_r.R", OF_MODELS),
+        ("Rscript", "models_by_packages.R", BY_PACKAGES),
+        ("pspp", "by_pspp.sps", BY_PSPP),
+    ],
 )
 def test_the_installed_program_writes_such_tables(program, script, cases, tmp_path):
     if shutil.which(program) is None:
