@@ -93,7 +93,7 @@ def test_what_is_beyond_first_order_makes_it_exact(tipped):
 
 def test_a_near_data_set_that_a_refit_does_not_bear_out_is_dropped(tipped):
     problem, candidate = tipped
-    settled = Settled(problem)
+    settled = Settled(problem, problem)
     first = linearise(problem, candidate.codes, candidate.totals, "chi2")
     assert settled.far(10, candidate, first.distances(candidate.totals)) == 0
     settled.see(candidate, first.errors(candidate.totals))
@@ -103,7 +103,7 @@ def test_a_near_data_set_that_a_refit_does_not_bear_out_is_dropped(tipped):
 
 def test_it_is_the_one_before_that_a_refit_bore_out_where_there_is_one(tipped, monkeypatch):
     problem, candidate = tipped
-    settled, found = Settled(problem), by_refit(problem, candidate)
+    settled, found = Settled(problem, problem), by_refit(problem, candidate)
     errors = linearise(problem, candidate.codes, candidate.totals, "chi2").errors(candidate.totals)
     good, better = replace(errors, missed=2.0), replace(errors, missed=1.0)
     settled.see(candidate, good)
@@ -119,7 +119,7 @@ def test_it_is_the_one_before_that_a_refit_bore_out_where_there_is_one(tipped, m
 def test_of_two_that_a_refit_bore_out_it_is_the_nearer_by_refit(tipped, monkeypatch):
     """210 of 274 numbers at their digits, and 200 of a later data set, which was nearer to first order."""
     problem, candidate = tipped
-    settled, found = Settled(problem), by_refit(problem, candidate)
+    settled, found = Settled(problem, problem), by_refit(problem, candidate)
     errors = linearise(problem, candidate.codes, candidate.totals, "chi2").errors(candidate.totals)
     for first, refitted, kept in ((3.0, 2.0, 2.0), (1.0, 2.5, 2.0), (0.5, 1.5, 1.5)):
         settled.see(candidate, replace(errors, missed=first))

@@ -259,7 +259,7 @@ def test_what_was_waited_while_numbers_were_far_does_not_end_a_run_once_they_are
     errors = search.linear.errors(search.candidate.totals)
 
     def settle(far, waited):
-        search.settled = Settled(problem)
+        search.settled = Settled(problem, problem)
         search.nearest = Nearest(search.candidate, errors, far, waited, errors.missed)
         search._settles(50, errors)
         return search.nearest.waited

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -38,10 +38,13 @@ class Standstill:
 class Settled:
     """The nearest data set so far of which every number is within 1 % of its sampling error to first order, if there is
     one; the nearest that a refit agreed with; whether the former has had none yet, and in which generation one was
-    asked for last; and what numbers are beyond first order (total k,), once first order was not enough.
+    asked for last; and what numbers are beyond first order (total k,), once first order was not enough. problem: with
+    the coefficients that were not published where the run has taken them (`told`, of each part, where it has any);
+    given: where it began with them.
     """
 
     problem: Problem
+    given: Problem
     allowed: Array | None = None  # (total k,)
     looked: int = 0
     candidate: Candidate | None = None
@@ -51,6 +54,7 @@ class Settled:
     unasked: bool = False
     asked: int = 0
     beyond: Array | None = None
+    told: list[Array] = field(default_factory=list)
 
     def far(self, number: int, candidate: Candidate, distances: Array) -> int:
         """How many numbers of the data set of a generation, off by `distances` (total k,), are neither that near nor at

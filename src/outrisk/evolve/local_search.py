@@ -43,7 +43,6 @@ from outrisk.problem.blocks import Array
 from outrisk.problem.released import ModelPart
 
 TOLD = 3  # generations after which coefficients that were not published are taken where the data set has them
-_AS_IT_IS = np.zeros(0)
 UNSURE = 20  # generations after which a refit is asked about the last few numbers that are far, as long as any is
 LEAST_VISITS, MOST_VISITS = 5_000, 400_000  # in a generation, however few or many the records
 
@@ -65,21 +64,21 @@ class _Search:
     def __init__(
         self, problem: Problem, settings: LocalSearchSettings, rng: np.random.Generator, state: State | None = None
     ) -> None:
-        self.problem, self.settings, self.rng, self.given = problem, settings, rng, problem
-        self.sizes, self.told = list[Array](), list[Array]()
+        self.problem, self.settings, self.rng = problem, settings, rng
+        self.sizes: list[Array] = []
         self.candidate = state.candidate if state else self._drawn()
         self.spare = deepcopy(self.candidate)
         searched = problem.tied
         self.schedule = Schedule(searched, settings)
         self.standstill, self.nearest = Standstill(), Nearest()
-        self.settled = Settled(searched)
+        self.settled = Settled(searched, problem)
         self.closing: Closing = closing_of(searched)
         if state:
             restore(self, state)
-        if self.told:
-            problem = with_coefficients(problem.free, {at: b for at, b in enumerate(self.told) if len(b)})
-            self.settled.problem = problem.tied
-        self.problem = self._aimed(problem)
+        if self.settled.told:
+            told = {at: b for at, b in enumerate(self.settled.told) if len(b)}
+            self.settled.problem = with_coefficients(problem.free, told).tied
+        self.problem = self._aimed(self.settled.problem)
         self.linear: Linear = self._linearise()
 
     @property
@@ -154,9 +153,9 @@ class _Search:
     def _begin_anew(self, number: int) -> None:
         """Another start, after generation `number`; the nearest data set so far is kept (multistart)."""
         self.candidate = self._drawn(again=True)
-        if self.told:
-            self.told = []
-            self._take(self.given)
+        if self.settled.told:
+            self.settled.told = []
+            self._take(self.settled.given.free)
         self.problem = self._aimed(self.settled.problem)
         self.schedule = Schedule(self.problem, self.settings)
         self.closing = closing_of(self.problem)
@@ -167,7 +166,7 @@ class _Search:
         """Take coefficients that were not published where the present data set has them."""
         problem = self.settled.problem.free
         if found := told_again(problem, self.candidate.codes):
-            self.told = [found.get(at, _AS_IT_IS) for at in range(len(problem.parts))]
+            self.settled.told = [found.get(at, np.zeros(0)) for at in range(len(problem.parts))]
             self._take(with_coefficients(problem, found))
             self.linear = self._linearise()
 

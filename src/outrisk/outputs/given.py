@@ -60,12 +60,13 @@ def released_as_given(outputs: Sequence[Output], given: Any, folder: Path) -> li
 def _released(output: Output, cells: object) -> Released:
     sheet = output.sheet
     labels = output.labels if sheet is None else sheet.labels
-    hidden = np.flatnonzero(~output.printed)
+    hidden: list[int] = np.flatnonzero(~output.printed).tolist()
     if isinstance(cells, Mapping):
         cells = {labels[at]: WITHHELD for at in hidden} | {format_value(label): cell for label, cell in cells.items()}
         cells = _by_label(output, labels, cells)
-    elif isinstance(cells, list | tuple) and len(hidden) and len(cells) == len(labels) - len(hidden):
-        cells = np.insert(np.array(cells, dtype=object), hidden - np.arange(len(hidden)), WITHHELD).tolist()
+    elif isinstance(cells, list | tuple) and hidden and len(cells) == len(labels) - len(hidden):
+        printed = iter(cells)
+        cells = [WITHHELD if at in hidden else next(printed) for at in range(len(labels))]
     if not isinstance(cells, list | tuple):
         raise OutputError(
             f"output '{output.name}': values: {cells!r} is neither a list nor a mapping of labels to values"

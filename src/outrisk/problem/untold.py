@@ -14,6 +14,7 @@ from outrisk.problem.released import ModelPart
 _RECORDS = 20_000  # that are looked at, at most
 _FAR = 5.0  # a normal prior's sd of what a column may change in a linear predictor: where all records of a level have
 # the same outcome, its coefficient is not infinite
+_EXTREME = 3.0  # of these sds: a coefficient that is on its way there
 _STEPS, _LEAP, _NOTHING = 30, 2.0, 1e-6  # of Newton's method, at most; how far one goes at most; what is no step
 
 
@@ -47,22 +48,36 @@ def _shape(family: str, shape: Array, untold: NDArray[np.bool_]) -> Array:
 
 
 def told_by(part: ModelPart, low: Array, high: Array, codes: Records) -> ModelPart:
-    """The part with coefficients that were not published where their limits say, or else where they are most likely in
-    records (n, variables), given all others and that none is extreme.
+    """The part with coefficients that were not published where their limits say, or else where `most_likely` has them
+    in records (n, variables).
     """
     return most_likely(*begun(part, low, high), codes)
 
 
 def most_likely(part: ModelPart, places: NDArray[np.intp], codes: Records) -> ModelPart:
-    """The part with its parameters at some places where they are most likely in records (n, variables), from where they
-    are, given all others and that none is extreme.
+    """The part with its parameters at some places where they are most likely in records (n, variables), given all
+    others; where that is nowhere, or extreme, given too that none is.
     """
-    codes, b = codes[:: -(-len(codes) // _RECORDS)], part.model.parameters
-    held, first = _held(part.model)[places], part.model.coefficients.size
-    for _ in range(_STEPS if len(places) else 0):
+    if not len(places):
+        return part
+    codes, held = codes[:: -(-len(codes) // _RECORDS)], _held(part.model)[places]
+    part, _ = _climbed(part, places, codes, held)
+    if not held.any():
+        return part
+    free, found = _climbed(part, places, codes, np.zeros(len(held)))  # elsewhere a step does not lead to the numbers
+    return free if found and (held * free.model.parameters[places] ** 2).max() < _EXTREME**2 else part
+
+
+def _climbed(part: ModelPart, places: NDArray[np.intp], codes: Records, held: Array) -> tuple[ModelPart, bool]:
+    """The part with its parameters at some places where they are most likely, under a prior of precision `held`; and
+    whether they were found.
+    """
+    b, first = part.model.parameters, part.model.coefficients.size
+    for _ in range(_STEPS):
         assert part.at is not None and part.fitted is not None
         score, information = part.fitted.score(*records_of_model(part.model, codes).summed(np.ones(len(codes))))
         step = invert(information[np.ix_(places, places)] + np.diag(held)) @ (score[places] - held * b[places])
+        sound = bool(np.isfinite(step).all())
         step = np.clip(np.nan_to_num(step), -_LEAP, _LEAP)
         before = b.copy()
         b[places] += step
@@ -71,8 +86,8 @@ def most_likely(part: ModelPart, places: NDArray[np.intp], codes: Records) -> Mo
             b[places] = before[places] + step
         part = part.at(b)
         if np.abs(step).max() < _NOTHING:
-            break
-    return part
+            return part, sound
+    return part, False
 
 
 def _held(model: Model) -> Array:

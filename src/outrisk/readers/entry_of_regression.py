@@ -240,12 +240,13 @@ def _model(
         constant = () in terms or entry.kind in ("cox", *ORDERED)  # whose constant is none of its coefficients
         changes |= {"formula": formula_of(response, terms, bases, constant, codebook, place), "response": ""}
         return _changed(entry, changes)
-    current = _bare(entry).build(codebook, 1)[0].references
-    formula = entry.formula
+    bare = _bare(entry).build(codebook, 1)[0]
+    current, hidden, formula = bare.references, _not_printed(bare, codebook, response, entry, place), entry.formula
     for name, present in levels_in(terms).items():
         if name not in current or not current[name]:
             continue
-        missing = [level for level in codebook[name].labels if level not in present and level != "Missing"]
+        present_or_hidden = {*present, *hidden.get(name, ()), "Missing"}
+        missing = [level for level in codebook[name].labels if level not in present_or_hidden]
         said = [level for term in bases for variable, level in term if variable == name and level in missing]
         reference = current[name] if current[name] in missing else ""
         reference = said[0] if said else reference or (missing[0] if len(missing) == 1 else "")
@@ -274,6 +275,18 @@ def _model(
     return _changed(entry, changes | ({"formula": formula} if entry.formula else {}))
 
 
+def _not_printed(
+    built: Regression, codebook: Codebook, response: str, entry: FormulaEntry, place: str
+) -> dict[str, list[str]]:
+    """Levels of variables whose coefficients `keep` leaves out."""
+    names, found = _variables(entry, codebook, response), dict[str, list[str]]()
+    for column, kept in zip(built.columns, built.kept_columns, strict=True):
+        term = () if kept else read_term(column, codebook, names, place)
+        if len(term) == 1 and term[0][1]:
+            found.setdefault(term[0][0], []).append(term[0][1])
+    return found
+
+
 def _changed(entry: FormulaEntry, changes: Mapping[str, Any]) -> FormulaEntry:
     return type(entry).model_validate({**entry.model_dump(), **changes})
 
@@ -296,7 +309,7 @@ def _order(
                 f"coefficient; its coefficients are {'; '.join(map(in_words, columns))}"
             )
     terms = [term for _, term in written]
-    printed = [column for column, kept in zip(columns, built.kept, strict=False) if kept]
+    printed = [column for column, kept in zip(columns, built.kept_columns, strict=True) if kept]
     extra = next((name for name, term in written if term not in printed), None)
     if extra is not None:
         raise OutputError(

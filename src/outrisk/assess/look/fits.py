@@ -75,7 +75,7 @@ def few_behind(output: Output, data: Microdata, appetite: Appetite, target: str)
     inside, what = (sample.event == 1.0, "events") if isinstance(sample, Durations) else (True, "records")
     what = what if data.person is None else f"people{' with the event' * (what == 'events')}"
     found, apart = [], np.zeros(len(rows), dtype=np.bool_)
-    for name, column, kept in zip(output.columns, sample.design.T, output.kept, strict=False):
+    for name, column, kept in zip(output.columns, sample.design.T, output.kept_columns, strict=True):
         if not kept:
             continue
         values, counts = np.unique(column, return_counts=True)
@@ -114,7 +114,8 @@ def few_behind(output: Output, data: Microdata, appetite: Appetite, target: str)
         )
     alone = _alone(_estimated(output, sample)[0], rows, data)
     if full := data.people(alone):
-        whole = output.kind == "ols" and bool(output.kept.all())
+        behind = sample.design[np.isin(rows, alone)] != 0.0  # what a fitted value is the sum of
+        whole = output.kind == "ols" and bool((~behind | output.kept).all(axis=1).any())
         own = " A fitted value is then that person's own response, to be worked out from the coefficients."
         yield Found.of(
             "leverage",

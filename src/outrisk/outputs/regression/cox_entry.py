@@ -64,5 +64,4 @@ class CoxEntry(FormulaEntry):
             status=self.status,
             strata=self.strata,
             ties=self.ties,
-            keep=self.keep,
         )

@@ -140,15 +140,14 @@ class Side:
         return tuple(terms)
 
     def places(self, named: str) -> list[int]:
-        """Which columns are of a variable, a term or a column, as it is `named`; or the constant."""
-        constant, found = named.lower() in _NAMES_OF_CONSTANT, set[int]()
+        """Which columns are of a variable, a term or a column, as it is `named`; or else the constant."""
+        bare, found = named.strip("`"), set[int]()
         for term, indices in self.spec.term_indices.items():
-            used = {str(variable) for variable in self.spec.term_variables[term]}
-            whole = named in used or named.replace(" ", "") == str(term).replace(" ", "")
-            for at in indices:
-                name = str(self.spec.column_names[at])
-                if whole or named == name or (constant and name == _CONSTANT):
-                    found.add(at)
+            of = {str(variable) for variable in self.spec.term_variables[term]} & set(self.variables)
+            whole = bare in of or _factors(named) == _factors(str(term))
+            found |= {at for at in indices if whole or named == str(self.spec.column_names[at])}
+        if not found and named.lower() in _NAMES_OF_CONSTANT:
+            found = {at for at, name in enumerate(self.spec.column_names) if name == _CONSTANT}
         return [at for at, column in enumerate(self._kept) if column in found]
 
     @cached_property
@@ -197,6 +196,11 @@ class Side:
         raise OutputError(
             f"output '{self.output}': {what} in the formula depends on all the data; write its constants out instead"
         )
+
+
+def _factors(term: str) -> list[str]:
+    """The factors of a term in any order, without spaces."""
+    return sorted("".join(factor.split()) for factor in term.split(":"))
 
 
 def read_formula(codebook: Codebook, output: str, formula: str) -> tuple[Side, Side]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from outrisk.codebook import Codebook
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, Common
-from outrisk.problem.blocks import MAX_JOINT, Joint, Mask, Model, Tally, Term, joint_over, levels_over
+from outrisk.problem.blocks import MAX_JOINT, Mask, Model, Tally, Term, joint_over, levels_over
 from outrisk.problem.counts import Counts
 from outrisk.problem.influence import records_of_tally
 from outrisk.problem.released import Released, TallyPart
@@ -91,7 +91,8 @@ def _levels(term: Term, constant: bool) -> NDArray[np.int64] | None:
     constant also the one that has none, -1 without; None where columns are other numbers.
     """
     rows = term.rows
-    if term.joint == Joint((), (), 1) or not np.isin(rows, (0.0, 1.0)).all() or (rows.sum(axis=1) > 1.0).any():
+    dummies = np.isin(rows, (0.0, 1.0)).all() and (rows.sum(axis=1) <= 1.0).all()
+    if not rows.size or not term.joint.variables or not dummies:
         return None
     found = np.where(rows.any(axis=1), rows.argmax(axis=1), rows.shape[1] if constant else -1)
     found = np.unique(found, return_inverse=True)[1] - int((found < 0).any())

@@ -106,7 +106,7 @@ def fit_likelihood(
             try:
                 with np.errstate(all="ignore"):
                     model, parameters = _maximise(kind, scaled_sample, begin)
-            except (np.linalg.LinAlgError, PerfectSeparationError):
+            except (ValueError, PerfectSeparationError):  # as of singular matrices, and of weights that run off
                 continue
             if parameters is None or not np.isfinite(parameters).all():
                 continue

@@ -218,19 +218,26 @@ class Regression(Common):
         """Which coefficients (K,) are printed; OutputError where `keep` names none."""
         if not self.keep:
             return np.ones(len(self.coefficients), dtype=np.bool_)
-        design, columns = self._sides[1], np.zeros(len(self.columns), dtype=np.bool_)
-        shape = np.zeros(len(self.of_shape), dtype=np.bool_)
+        design, names, labels = self._sides[1], np.array(self.coefficients), np.array(self._column_labels)
+        kept, shape = np.zeros(len(names), dtype=np.bool_), len(self.of_shape)
         for each in self.keep:
-            found = design.places(each) or [at for at, label in enumerate(self._column_labels) if label == each]
-            if not found and each not in self.of_shape:
-                named = [*dict.fromkeys([*design.variables, *self._column_labels, *self.of_shape])]
+            columns = np.isin(np.arange(len(labels)), design.places(each)) | (labels == each)
+            of_all = np.append(np.resize(columns, len(names) - shape), np.zeros(shape, dtype=np.bool_))
+            found = of_all | (names == each)
+            if not found.any():
+                known = list(dict.fromkeys([*design.variables, *labels.tolist(), *self.of_shape]))
                 raise OutputError(
                     f"output '{self.name}': keep: {each!r} is no variable and no term of {self.formula!r}; "
-                    f"write some of {', '.join(named[:20])}{', ...' * (len(named) > 20)}"
+                    f"write some of {', '.join(known[:20])}{', ...' * (len(known) > 20)}"
                 )
-            columns[found] = True
-            shape |= np.array([each == name for name in self.of_shape], dtype=np.bool_)
-        return np.append(np.tile(columns, (len(self.coefficients) - len(shape)) // len(columns)), shape)
+            kept |= found
+        return kept
+
+    @property
+    def kept_columns(self) -> NDArray[np.bool_]:
+        """Which design columns (k,) have a coefficient that is printed."""
+        of_columns = self.kept[: len(self.kept) - len(self.of_shape)]
+        return np.asarray(of_columns.reshape(-1, len(self.columns)).any(axis=0))
 
     @cached_property
     def printed(self) -> NDArray[np.bool_]:
@@ -404,13 +411,14 @@ class Regression(Common):
     def implied(self, low: Array, high: Array) -> tuple[Released, ...]:
         """That there are coefficients which are not printed."""
         K = len(self.coefficients)
-        untold = np.isneginf(low[:K]) & np.isposinf(high[:K])
-        untold = untold[: K - len(self.of_shape)].reshape(-1, len(self.columns)).any(axis=0)
-        if not untold.any():
+        of_columns = slice(0, K - len(self.of_shape))
+        untold = np.isneginf(low[of_columns]) & np.isposinf(high[of_columns])
+        hidden = np.asarray(untold.reshape(-1, len(self.columns)).any(axis=0))
+        if not hidden.any():
             return ()
         constant = self.kind in ("cox", *ORDERED) or self._tables.has_constant
         model = self.parts(middle(low, high))[0].model
-        found = existence(self.codebook, self.name, model, untold, constant, self.importance)
+        found = existence(self.codebook, self.name, model, hidden, constant, self.importance)
         return (found,) if found else ()
 
     def parts(self, values: Array) -> tuple[ModelPart, ...]:

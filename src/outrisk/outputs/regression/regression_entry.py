@@ -134,14 +134,16 @@ class FormulaEntry(Entry):
         if self.response:
             formula, labels = formula_of_terms(codebook, name, self.response, self.terms, self.reference)
         built = self._built(codebook, name, formula)
-        return [built if labels is None else labelled(built, labels[-len(built.columns) :])]
+        if labels is not None:
+            built = labelled(built, labels[-len(built.columns) :])
+        return [replace(built, keep=self.keep) if self.keep else built]
 
     @property
     def _released(self) -> Release:
         return Release(self.release, self.decimals, self.level, self.exponentiate)
 
     def _built(self, codebook: Codebook, name: str, formula: str) -> Regression:
-        """The regression of a formula; its kind says."""
+        """The regression of a formula, printed in whole; its kind says."""
         raise NotImplementedError
 
 
@@ -159,6 +161,4 @@ class RegressionEntry(FormulaEntry):
     def _built(self, codebook: Codebook, name: str, formula: str) -> Regression:
         options = (self.where, self.event, self.base, self.offset, self.weight)
         covariance = Covariance(self.covariance, self.cluster, self.distribution)
-        return Regression(
-            codebook, name, self.kind, formula, self._released, *options, covariance=covariance, keep=self.keep
-        )
+        return Regression(codebook, name, self.kind, formula, self._released, *options, covariance=covariance)
