@@ -299,7 +299,7 @@ def test_a_search_goes_on_with_coefficients_as_it_had_taken_them():
     for each in evolve(adjusted(250), settings, np.random.default_rng(2)):
         whole.append((each.number, each.errors, each.stop, each.codes.tobytes()))
         states.append(each.state())
-    assert sum('"settled.told": {"is": "list", "length": 5}' in state.text for state in states) > 4
+    assert sum('"settled.told.0"' in state.text for state in states) > 4
     for after in (2, 4, 7):
         again = State(after, states[after].text, {at: array.copy() for at, array in states[after].arrays.items()})
         going = evolve(adjusted(250), settings, np.random.default_rng(9), 1, again)
