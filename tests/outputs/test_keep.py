@@ -279,13 +279,22 @@ ADJUSTED = [
 ]  # fmt: skip
 
 
+OF_FEW = [
+    {"kind": "frequencies", "by": ["sex", "ill"]},
+    {"kind": "magnitudes", "value": "age", "by": "sex", "statistics": ["mean", "sd"], "decimals": 1},
+    {**ADJUSTED[2], "formula": "ill ~ sex + age"},
+    {**ADJUSTED[4], "formula": "age ~ sex + ill"},
+]  # fmt: skip
+
+
 def adjusted(n):
-    data, adapter = people(n), TypeAdapter(OutputEntry)
-    outputs = [adapter.validate_python(each).build(data.codebook, at)[0] for at, each in enumerate(ADJUSTED, 1)]
+    data, adapter = people(n, 1 if n > 30 else 2), TypeAdapter(OutputEntry)
+    entries = ADJUSTED if n > 30 else OF_FEW
+    outputs = [adapter.validate_python(each).build(data.codebook, at)[0] for at, each in enumerate(entries, 1)]
     return Problem(data.codebook, n, tuple(release(output, data) for output in outputs))
 
 
-@pytest.mark.parametrize("n", [250, 1_500])
+@pytest.mark.parametrize("n", [30, 250, 1_500])
 def test_a_search_has_the_printed_numbers_by_refit(n):
     problem = adjusted(n)
     for last in evolve(problem, preset("fast"), np.random.default_rng(1)):  # noqa: B007

@@ -10,7 +10,7 @@ from outrisk.evolve import genetic, local_search, small
 from outrisk.evolve.ahead import is_compiled
 from outrisk.evolve.generation import Generation
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.resolved import once_told
+from outrisk.evolve.resolved import has_untold, once_told
 from outrisk.evolve.schedule import tightens
 from outrisk.evolve.settings import GeneticSettings, LocalSearchSettings, Settings
 from outrisk.evolve.start import from_released
@@ -27,8 +27,9 @@ def evolve(
     state: State | None = None,
 ) -> Iterator[Generation]:
     """Evolve synthetic data that reproduce the released numbers; yields every generation, 0 being the start: by the
-    genetic algorithm of the paper (genetic.py) or by local search (local_search.py), as the settings say;
-    where there are few records by annealing (small.py).
+    genetic algorithm of the paper (genetic.py) or by local search (local_search.py), as the settings say; where there
+    are few records by annealing (small.py), unless there are coefficients that were not published, which that would
+    leave where they are taken first.
 
     The last generation yielded has a `stop`. Errors are first-order around the published numbers: exact for counts,
     exact in the limit for a regression; 'matched' and 'near' are said only where a refit agrees. The
@@ -41,7 +42,7 @@ def evolve(
     if isinstance(settings, GeneticSettings):
         return genetic.evolve(once_told(problem, from_released), settings, rng, workers, state)
     problem = once_told(problem.searched, from_released)
-    if problem.n_records <= settings.anneal:
+    if problem.n_records <= settings.anneal and not has_untold(problem):
         return small.search(problem, settings, rng)
     return local_search.search(problem, settings, rng, state)
 

@@ -24,6 +24,7 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
 from outrisk.evolve.calibrated import MANY, MET, Pool, alone, applies
@@ -211,13 +212,21 @@ def told_again(problem: Problem, codes: Codes) -> dict[int, Array]:
     """Coefficients (K,) of parts, by position, some of which were not published and nothing is said of: these where
     they are most likely in records (n, variables), given all others as they are.
     """
-    found = dict[int, Array]()
+    return {number: most_likely(part, places, codes).model.parameters for number, part, places in _untold(problem)}
+
+
+def has_untold(problem: Problem) -> bool:
+    """Whether there are coefficients that were not published and nothing is said of."""
+    return any(True for _ in _untold(problem))
+
+
+def _untold(problem: Problem) -> Iterator[tuple[int, ModelPart, NDArray[np.intp]]]:
+    """The parts that have some, by position, and which."""
     for number, (part, _, which, _) in enumerate(problem.slices):
         if isinstance(part, ModelPart):
             _, places = begun(part, problem.low[which], problem.high[which])
             if len(places):
-                found[number] = most_likely(part, places, codes).model.parameters
-    return found
+                yield number, part, places
 
 
 def _told(problem: Problem, drawing: Callable[[Problem], Draw]) -> Problem:

@@ -152,6 +152,11 @@ class Solver:
         self._widen(k)
         self.rows += [LinearConstraint(above, 0.0, np.inf), LinearConstraint(some, 1.0, np.inf)]
 
+    @property
+    def helpers(self) -> int:
+        """Columns that ruling counts out has added."""
+        return len(self.most) - self.width
+
     def take_back(self) -> None:
         """Let counts be found again that were ruled out: each makes all that follow slower."""
         self.rows, self.most, self.integer = self.rows[:1], self.most[: self.width], self.integer[: self.width]

@@ -14,6 +14,7 @@ from outrisk.prove.solver import Solver
 
 _PEOPLE = 60  # people up to whom outputs that are not linear are computed again
 _REFUSED, _LEFT = 300, 0.95  # data sets that are ruled out one by one; share of the work that is left then, at least
+_HELPERS = 2_000  # columns that ruling them out may add: with 5,000 a programme of 20 people takes ten seconds
 
 
 class Verifier:
@@ -48,7 +49,8 @@ class Verifier:
         self.refused += 1
         if self.refused == 1:
             self.work = solver.budget.work
-        if self.refused >= _REFUSED or solver.budget.work < _LEFT * self.work:
+        long = solver.helpers > _HELPERS or solver.budget.work < _LEFT * self.work
+        if self.refused >= _REFUSED or long:
             self.active = self.exact = False
             solver.take_back()
         return True
