@@ -165,7 +165,7 @@ class _Search:
     def _tell_again(self) -> None:
         """Take coefficients that were not published where the present data set has them."""
         problem = self.settled.problem.free
-        if found := told_again(problem, self.candidate.codes):
+        if found := told_again(problem, self.problem.whole(self.candidate.codes)):
             self.settled.told = [found.get(at, np.zeros(0)) for at in range(len(problem.parts))]
             self._take(with_coefficients(problem, found))
             self.linear = self._linearise()

@@ -61,11 +61,17 @@ def most_likely(part: ModelPart, places: NDArray[np.intp], codes: Records) -> Mo
     if not len(places):
         return part
     codes, held = codes[:: -(-len(codes) // _RECORDS)], _held(part.model)[places]
-    part, _ = _climbed(part, places, codes, held)
-    if not held.any():
-        return part
-    free, found = _climbed(part, places, codes, np.zeros(len(held)))  # elsewhere a step does not lead to the numbers
-    return free if found and (held * free.model.parameters[places] ** 2).max() < _EXTREME**2 else part
+    nothing = np.zeros(len(held))
+    free, found = _climbed(part, places, codes, nothing)
+    if not (found and _moderate(free, places, held)):
+        part, _ = _climbed(part, places, codes, held)
+        free, found = _climbed(part, places, codes, nothing)  # elsewhere a step does not lead to the numbers
+    return free if found and _moderate(free, places, held) else part
+
+
+def _moderate(part: ModelPart, places: NDArray[np.intp], held: Array) -> bool:
+    """Whether no parameter at some places is extreme for a prior of precision `held`."""
+    return bool((held * part.model.parameters[places] ** 2 < _EXTREME**2).all())
 
 
 def _climbed(part: ModelPart, places: NDArray[np.intp], codes: Records, held: Array) -> tuple[ModelPart, bool]:
