@@ -156,7 +156,8 @@ class _Search:
         if self.settled.told:
             self.settled.told = []
             self._take(self.settled.given.free)
-        self.problem = self._aimed(self.settled.problem)
+        else:
+            self.problem = self._aimed(self.settled.problem)
         self.schedule = Schedule(self.problem, self.settings)
         self.closing = closing_of(self.problem)
         self.standstill, self.settled.beyond = Standstill(since=number), None

@@ -241,7 +241,7 @@ def _model(
         changes |= {"formula": formula_of(response, terms, bases, constant, codebook, place), "response": ""}
         return _changed(entry, changes)
     bare = _bare(entry).build(codebook, 1)[0]
-    current, hidden, formula = bare.references, _not_printed(bare, codebook, response, entry, place), entry.formula
+    current, hidden, formula = bare.references, _not_printed(bare, codebook, response, place), entry.formula
     for name, present in levels_in(terms).items():
         if name not in current or not current[name]:
             continue
@@ -275,11 +275,9 @@ def _model(
     return _changed(entry, changes | ({"formula": formula} if entry.formula else {}))
 
 
-def _not_printed(
-    built: Regression, codebook: Codebook, response: str, entry: FormulaEntry, place: str
-) -> dict[str, list[str]]:
+def _not_printed(built: Regression, codebook: Codebook, response: str, place: str) -> dict[str, list[str]]:
     """Levels of variables whose coefficients `keep` leaves out."""
-    names, found = _variables(entry, codebook, response), dict[str, list[str]]()
+    names, found = [name for name in built.variables if name != response], dict[str, list[str]]()
     for column, kept in zip(built.columns, built.kept_columns, strict=True):
         term = () if kept else read_term(column, codebook, names, place)
         if len(term) == 1 and term[0][1]:

@@ -11,15 +11,9 @@ from outrisk.outputs.regression.sandwich import Estimator
 from outrisk.readers.cells_of_models import ends_of, has_comma, p_value, plain, whole, with_brackets
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.printed_number import read_printed
+from outrisk.readers.r_output import BROOM
 from outrisk.readers.source import Grid, Source
 
-_PARTS = {
-    "estimate": "coefficients",
-    "std.error": "standard_errors",
-    "p.value": "p_values",
-    "conf.low": "lower",
-    "conf.high": "upper",
-}
 _PASSED = {"statistic", "df.error", "df.residual", "stars", "s.value"}
 _SINGLE = {"num.obs.": "n", "r2": "r2", "log.lik.": "log_likelihood"}
 _OF_FIT = frozenset(
@@ -110,8 +104,8 @@ class _Found:
             self._limits(term, cell)
         elif "{" in statistic:
             self._by_pattern(term, statistic, cell)
-        elif statistic in _PARTS:
-            self._put(term, _PARTS[statistic], cell.strip("()[] "))
+        elif statistic in BROOM:
+            self._put(term, BROOM[statistic], cell.strip("()[] "))
         elif statistic not in _PASSED:
             raise OutputError(f"{self.place}: the statistic '{statistic}' of '{term}' is not known; take it out")
 
@@ -163,8 +157,8 @@ class _Found:
         if found is None:
             raise OutputError(f"{self.place}: {cell[:40]!r} of '{term}' is not of the form {pattern!r}")
         for name, text in zip(names, found.groups(), strict=True):
-            if name in _PARTS and text.strip():
-                self._put(term, _PARTS[name], text.strip())
+            if name in BROOM and text.strip():
+                self._put(term, BROOM[name], text.strip())
 
     def _put(self, term: str, part: str, text: str) -> None:
         texts = self.rows.setdefault(term, {})

@@ -15,19 +15,21 @@ from outrisk.readers.coefficients import BY_TERM, Coefficients
 from outrisk.readers.printed_number import read_printed
 from outrisk.readers.source import Source
 
-_COLUMNS = {
+BROOM = {  # names that broom has for statistics
     "estimate": "coefficients",
-    "value": "coefficients",
     "std.error": "standard_errors",
+    "p.value": "p_values",
+    "conf.low": "lower",
+    "conf.high": "upper",
+}
+_COLUMNS = BROOM | {
+    "value": "coefficients",
     "std. error": "standard_errors",
     "statistic": "statistic",
     "z value": "statistic",
     "t value": "statistic",
-    "p.value": "p_values",
     "pr(>|z|)": "p_values",
     "pr(>|t|)": "p_values",
-    "conf.low": "lower",
-    "conf.high": "upper",
 }
 _PRINTED = re.compile(r"\s*Estimate\s+Std\. Error\s+(z value|t value)\s+(Pr\(>\|[zt]\|\))")
 _HAZARDS = re.compile(r"\s*coef\s+exp\(coef\)\s+se\(coef\)\s+(robust se\s+)?z\s+(?:Pr\(>\|z\|\)|p)\s*$")
