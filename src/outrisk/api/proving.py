@@ -20,7 +20,7 @@ from outrisk.api.studies import studies_at, study_of_session
 from outrisk.assess.certain_people import certain_people, check_register
 from outrisk.assess.contributions.earlier import check_earlier
 from outrisk.assess.look.not_printed import tables_of
-from outrisk.assess.told_by_tests import programme_with_tests, told_by_tests
+from outrisk.assess.told_by_statistics import programme_with_statistics, told_by_statistics
 from outrisk.codebook import Codebook
 from outrisk.config import Study, read_study
 from outrisk.errors import ConfigError
@@ -230,7 +230,7 @@ def _records(study: Study, asked: Asked) -> Proof:
     )
     if few and alone and len(data) == 1:
         return _only_one(few, data[0], codebook, asked.budget, started)
-    of = programme_with_tests(codebook, released, n, rules=rules, crossed=True)
+    of = programme_with_statistics(codebook, released, n, rules=rules, crossed=True)
     found = certain_records(of, asked.budget)
     columns = {name: [codebook[name].labels[code] for code in found.kinds[:, at]] for at, name in enumerate(of.unknown)}
     certain = pd.DataFrame(columns).assign(number=found.number)
@@ -243,7 +243,7 @@ def _with_cells(
 ) -> Proof:
     """A proof with what tables say of cells that they do not print."""
     small = study.file.appetite.safe_threshold
-    told, _ = told_by_tests(codebook, released, printed=True)
+    told, _ = told_by_statistics(codebook, released, printed=True)
     found = audit(codebook, [*released, *told], n, rules, study.file.target, small=small)
     own = {each.name for each in told}
     found = replace(found, tables=tuple(each for each in found.tables if each.table.output not in own))

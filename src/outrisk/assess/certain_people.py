@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from outrisk.assess.told_by_tests import programme_with_tests
+from outrisk.assess.told_by_statistics import programme_with_statistics
 from outrisk.codebook import Codebook
 from outrisk.config import Study
 from outrisk.errors import ConfigError, ProveError, RiskError
@@ -99,7 +99,7 @@ def certain_people(
     register = np.arange(n) if known is None else np.flatnonzero(known)
     codes = original.codes[register].astype(np.int64)
     given = {name: codes[:, codebook.index(name)] for name in keys}
-    of = programme_with_tests(codebook, released, n, given, [target], rules)
+    of = programme_with_statistics(codebook, released, n, given, [target], rules)
     of = of if integer is None else replace(of, integer=integer)
     facts = _Facts(tuple(keys), target, n, len(register), in_words(target, bands), _counted(original))
     labels = tuple(codebook[target].labels) if bands is None else bands.labels

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from outrisk.appetite import Appetite
-from outrisk.assess.look.by_tests import given_back
+from outrisk.assess.look.by_statistics import given_back
 from outrisk.assess.look.contributions import dominance, equal_values, extremes, few_records
 from outrisk.assess.look.differences import subtracted
 from outrisk.assess.look.finding import NOT_SEEN, Found, in_a_sentence

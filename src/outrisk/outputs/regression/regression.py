@@ -59,7 +59,7 @@ class Regression(Common):
 
     def __post_init__(self) -> None:
         self.release.checked(self.name, self.kind)
-        _ = self._covariance
+        _ = self.covariance_meant
         for option, given, kinds in (
             ("event", self.event, ("logit", "probit", "cox")),
             ("base", self.base, ("mnlogit",)),
@@ -78,7 +78,7 @@ class Regression(Common):
         _ = self._tables
 
     @cached_property
-    def _covariance(self) -> Covariance:
+    def covariance_meant(self) -> Covariance:
         inference = bool(set(INFERENCE) & set(self.release.parts))
         found = self.covariance.checked(self.name, self.kind == "ols", inference)
         if found.cluster and found.cluster not in self.codebook:
@@ -131,7 +131,7 @@ class Regression(Common):
             offset,
             self._weight,
             self._subset.masks() + self._complete,
-            self._covariance,
+            self.covariance_meant,
             len(self.of_shape),
         )
 
@@ -276,7 +276,7 @@ class Regression(Common):
             f"reference {reference}" if reference else "",
             f"offset {self.offset}" if self.offset else "",
             f"weighted by {self.weight}" if self.weight else "",
-            self._covariance.notes,
+            self.covariance_meant.notes,
             "coefficients as exp(b)" if self.release.exponentiate else "",
             f"where {self.where}" if self.where else "",
             f"printed are {', '.join(self.keep)}" if self.keep else "",
@@ -315,13 +315,13 @@ class Regression(Common):
         """The numbers of a sample, of the records of a frame."""
         begin = self.release.begin(start, len(self.coefficients))
         if self.kind == "ols":
-            fit = fit_ols(sample, self._tables.has_constant, self._covariance)
+            fit = fit_ols(sample, self._tables.has_constant, self.covariance_meant)
         elif self._is_plain_wrong(sample):
             fit = None
         elif self.of_shape:
-            fit = fit_with_shape(self.kind, sample, begin, "pseudo_r2" in self.release.parts, self._covariance)
+            fit = fit_with_shape(self.kind, sample, begin, "pseudo_r2" in self.release.parts, self.covariance_meant)
         else:
-            fit = fit_likelihood(self.kind, sample, begin, "pseudo_r2" in self.release.parts, self._covariance)
+            fit = fit_likelihood(self.kind, sample, begin, "pseudo_r2" in self.release.parts, self.covariance_meant)
         if fit is None:
             reason = (why_no_dispersion(sample) if self.kind == "negbin" else "") or why_not(
                 self.kind, sample, self._column_labels, self._groups(frame), self.outcomes
@@ -399,7 +399,7 @@ class Regression(Common):
         """For a proof, without standard errors by clusters, and so without these, which would multiply the kinds of
         records.
         """
-        cluster = self._covariance.cluster
+        cluster = self.covariance_meant.cluster
         if not (proves and cluster) or self.codebook[cluster].missing:
             return None
         release = self.release.without(INFERENCE)

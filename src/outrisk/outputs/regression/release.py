@@ -172,9 +172,12 @@ class Release:
         return np.concatenate([self.shown(coefficients), published[len(coefficients) :]])
 
     def shown(self, coefficients: Array) -> Array:
-        """Coefficients b (K,), or one limit of each, as they are printed: exp(b) with `exponentiate`."""
+        """Coefficients b (K,), or one limit of each, as they are printed: exp(b) with `exponentiate`; or of many fits,
+        (K, b).
+        """
+        ratios = self._ratios(len(coefficients)).reshape(-1, *[1] * (coefficients.ndim - 1))
         with np.errstate(over="ignore"):
-            return np.where(self._ratios(len(coefficients)), np.exp(coefficients), coefficients)
+            return np.where(ratios, np.exp(coefficients), coefficients)
 
     def _ratios(self, K: int) -> NDArray[np.bool_]:
         """Which of K coefficients are printed as exp(b), (K,)."""

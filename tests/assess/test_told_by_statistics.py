@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 import outrisk
-from outrisk.assess.told_by_tests import Printed, programme_with_tests, tables_that_fit, told_by_tests
+from outrisk.assess.tables_that_fit import Printed, tables_that_fit
+from outrisk.assess.told_by_statistics import programme_with_statistics, told_by_statistics
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import ProveError
 from outrisk.microdata import Microdata
@@ -64,7 +65,7 @@ def test_tables_that_fit_are_all_that_do(seed):
 def test_ranges_are_those_of_all_tables_that_give_the_test(seed):
     data, (table, chi2) = people(seed), built(ROUNDED, CHI2)
     printed, tested = release(table, data), release(chi2, data)
-    (told,), left_out = told_by_tests(CODEBOOK, [printed, tested])
+    (told,), left_out = told_by_statistics(CODEBOOK, [printed, tested])
     assert told.name == f"table area x ill with {NAME}" and list(left_out) == [NAME]
     cells = [printed.labels.index(label) for label in told.labels]
     ranges = [range(int(printed.low[k]), int(printed.high[k]) + 1) for k in cells]
@@ -87,7 +88,7 @@ def test_what_says_no_more_makes_no_table():
     exact, coarse = {**ROUNDED, "protection": {}}, {**CHI2, "statistics": ["p"], "decimals": 0}
     of_others = {**CHI2, "statistics": ["p"], "where": "area < 3"}
     for entries in ([exact, CHI2], [ROUNDED, coarse], [coarse], [ROUNDED, of_others]):
-        assert told_by_tests(CODEBOOK, [release(each, data) for each in built(*entries)]) == ([], {})
+        assert told_by_statistics(CODEBOOK, [release(each, data) for each in built(*entries)]) == ([], {})
 
 
 def test_claims_that_a_test_proves():
@@ -120,7 +121,7 @@ def test_a_test_that_no_table_gives_is_refused():
     data, (table, chi2) = people(1), built(ROUNDED, CHI2)
     wrong = released(chi2, np.array([500.0, len(data)]))
     with pytest.raises(ProveError, match="no data set fits all the released numbers: what chi-square test of ill"):
-        told_by_tests(CODEBOOK, [release(table, data), wrong])
+        told_by_statistics(CODEBOOK, [release(table, data), wrong])
 
 
 def test_many_known_cells_cost_nothing():
@@ -139,7 +140,7 @@ def test_best_guesses_of_a_register_use_tests():
     outputs = [release(each, data) for each in built(ROUNDED, CHI2)]
     plain, told = (
         best_guesses(make(CODEBOOK, outputs, len(data), known, ["ill"]), "ill")
-        for make in (programme, programme_with_tests)
+        for make in (programme, programme_with_statistics)
     )
     scores = [np.log(each.chances[np.arange(len(data)), data.codes[:, 1]]).mean() for each in (plain, told)]
     assert scores[1] > scores[0] and told.missed < 0.5
@@ -170,7 +171,7 @@ def test_the_truth_is_among_what_is_left_where_values_are_missing(seed):
     outputs = [
         release(one, data) for e in entries for one in REGISTRY[e["kind"]](**e).build(book, entries.index(e) + 1)
     ]
-    tables, _ = told_by_tests(book, outputs)
+    tables, _ = told_by_statistics(book, outputs)
     for told in tables:
         true = told.output.refit(data)
         assert (told.low <= true).all() and (true <= told.high).all()

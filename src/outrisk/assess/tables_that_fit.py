@@ -1,0 +1,162 @@
+"""All tables of whole numbers that fit what is printed of their cells and sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outrisk.problem.blocks import Array
+
+MOST_TABLES = 1_000_000  # tables that fit, of which each is to be held against something
+_ARITHMETIC = 1e-9  # share of a number that its computation may be off by
+_ROUNDS = 100
+_MOST_NUMBERS = 30_000_000  # their cells
+
+Counts = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Printed:
+    """What outputs print of the cells of a table, in its shape: ranges of them, and of sums over some of its axes
+    (`kept` are the others). `outputs` say so; `whole`: one of them prints the table itself.
+    """
+
+    low: Array
+    high: Array
+    sums: tuple[tuple[tuple[int, ...], Array, Array], ...]
+    outputs: tuple[str, ...]
+    whole: bool
+
+    def ranges(self) -> tuple[Array, Array]:
+        """From where to where each cell may lie, by the ranges of each sum and of the other cells in it; not always the
+        narrowest.
+        """
+        low, high = np.ceil(self.low), np.floor(self.high)
+        for _ in range(_ROUNDS):
+            before = low.copy(), high.copy()
+            for kept, least, most in self.sums:
+                over = tuple(axis for axis in range(low.ndim) if axis not in kept)
+                of = [np.expand_dims(each, over) for each in (least, most)]
+                rest = [each.sum(axis=over, keepdims=True) - each for each in (low, high)]
+                low, high = np.maximum(low, of[0] - rest[1]), np.minimum(high, of[1] - rest[0])
+            if all(np.array_equal(*pair) for pair in zip(before, (low, high), strict=True)):
+                break
+        return low, high
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """What is known of shares of people with an outcome. cells (G, 2): of each group the one without it and the one
+    with it, in the order in which groups are best filled. between(g, others): from where to where (b,) the share of
+    group g may lie, given the shares (b,) of some others.
+    """
+
+    cells: NDArray[np.int64]
+    between: Callable[[int, Mapping[int, Array]], tuple[Array, Array]]
+
+    def of_cell(self, cell: int, beside: _Beside) -> tuple[Array, Array]:
+        """From where to where (b,) a cell may lie beside others."""
+        if not (self.cells == cell).any():
+            return np.zeros(1), np.full(1, np.inf)
+        (group,), (side,) = np.nonzero(self.cells == cell)
+        counts = {g: [beside.count(each) for each in pair] for g, pair in enumerate(self.cells.tolist()) if g != group}
+        with np.errstate(all="ignore"):
+            known = {
+                g: some / (none + some) for g, (none, some) in counts.items() if none is not None and some is not None
+            }
+            low, high = (np.clip(each, 0.0, 1.0) for each in self.between(int(group), known))
+            low, high = (low, high) if side else (1.0 - high, 1.0 - low)
+            other = beside.count(int(self.cells[group, 1 - side]))
+            if other is None:
+                least, most = beside.size(self.cells[group])
+                low, high = least * low, most * high
+            else:
+                low, high = other * low / (1.0 - low), other * high / (1.0 - high)
+        low, high = np.fmax(low, 0.0), np.where(np.isnan(high), np.inf, high)
+        return np.ceil(low - _ARITHMETIC * np.maximum(low, 1.0)), np.floor(high + _ARITHMETIC * np.maximum(high, 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class _Beside:
+    """Tables as far as they are filled: cells that are all known (`least`), or filled, in `order`, and then (b, open) in
+    `tables`; and ranges of sums of cells, `places` saying of each cell in which it is.
+    """
+
+    least: Array
+    order: NDArray[np.intp]
+    tables: Counts
+    places: Sequence[NDArray[np.intp]]
+    sums_low: Array
+    sums_high: Array
+
+    def count(self, cell: int) -> Array | None:
+        """The count (b,) of a cell, or (1,) where it is known; None where it is still open."""
+        at = np.flatnonzero(self.order == cell)
+        behind = int(at[0]) - (len(self.order) - self.tables.shape[1]) if len(at) else 0
+        if not len(at):
+            return None
+        return self.least[[cell]] if behind < 0 else self.tables[:, behind].astype(np.float64)
+
+    def size(self, cells: NDArray[np.int64]) -> tuple[float, float]:
+        """The range of the sum of some cells, where one is printed."""
+        low, high = 0.0, np.inf
+        for at in self.places:
+            if len(set(at[cells].tolist())) == 1 and (at == at[cells[0]]).sum() == len(cells):
+                low, high = max(low, self.sums_low[at[cells[0]]]), min(high, self.sums_high[at[cells[0]]])
+        return low, high
+
+
+def tables_that_fit(printed: Printed, shares: Sequence[Shares] = (), most: int = MOST_TABLES) -> Counts | None:
+    """All tables of whole numbers (b, *shape) in these ranges, without some that `shares` rule out; None where there
+    are more than `most`.
+
+    Cell by cell, each with every number that leaves each sum within its range, whatever the cells after it are.
+    """
+    shape = printed.low.shape
+    cells = np.indices(shape).reshape(len(shape), -1)
+    sums_low = np.concatenate([np.zeros(0), *(low.ravel() for _, low, _ in printed.sums)])
+    sums_high = np.concatenate([np.zeros(0), *(high.ravel() for _, _, high in printed.sums)])
+    places, first = [], 0
+    for kept, low, _ in printed.sums:
+        at = np.ravel_multi_index(tuple(cells[list(kept)]), low.shape) if kept else np.zeros(cells.shape[1], np.intp)
+        places.append(first + at)
+        first += low.size
+    least, greatest = np.ceil(printed.low.ravel()), np.floor(printed.high.ravel())
+    first = np.full(len(least), -1)
+    for each in shares:
+        first[each.cells] = np.arange(each.cells.size).reshape(each.cells.shape)
+    order = np.lexsort((first, least < greatest))  # what is known first
+    known, open_ = np.split(order, [int((least >= greatest).sum())])
+    sums = np.zeros((1, len(sums_low)))
+    rest_low, rest_high = np.zeros(len(sums_low)), np.zeros(len(sums_low))  # of the cells to come, in each sum
+    for at in places:
+        np.add.at(sums[0], at[known], least[known])
+        np.add.at(rest_low, at[open_], least[open_])
+        np.add.at(rest_high, at[open_], greatest[open_])
+    fits = (least <= greatest).all() and (sums + rest_low <= sums_high).all() and (sums + rest_high >= sums_low).all()
+    tables: Counts = np.zeros((int(fits), 0), dtype=np.int32)
+    sums = sums[: len(tables)]
+    for filled, cell in enumerate(open_.tolist(), len(known)):
+        of = [int(at[cell]) for at in places]
+        rest_low[of] -= least[cell]
+        rest_high[of] -= greatest[cell]
+        fewest = np.maximum(least[cell], (sums_low[of] - sums[:, of] - rest_high[of]).max(axis=1, initial=-np.inf))
+        largest = np.minimum(greatest[cell], (sums_high[of] - sums[:, of] - rest_low[of]).min(axis=1, initial=np.inf))
+        beside = _Beside(least, order[:filled], tables, places, sums_low, sums_high)
+        for each in shares:
+            ends = each.of_cell(cell, beside)
+            fewest, largest = np.maximum(fewest, ends[0]), np.minimum(largest, ends[1])
+        width = np.maximum(largest - fewest + 1, 0).astype(np.int64)
+        if width.sum() > most or width.sum() * len(least) > _MOST_NUMBERS:
+            return None
+        row = np.repeat(np.arange(len(tables)), width)
+        value = np.arange(len(row)) - np.repeat(np.cumsum(width) - width, width) + fewest[row]
+        tables = np.column_stack([tables[row], value.astype(np.int32)])
+        sums = sums[row]
+        sums[:, of] += value[:, None]
+    found = np.tile(least.astype(np.int32), (len(tables), 1))
+    found[:, open_] = tables
+    return found.reshape(-1, *shape)
