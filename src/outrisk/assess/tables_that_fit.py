@@ -69,28 +69,32 @@ class Shares:
             }
             low, high = (np.clip(each, 0.0, 1.0) for each in self.between(int(group), known))
             low, high = (low, high) if side else (1.0 - high, 1.0 - low)
-            other = beside.count(int(self.cells[group, 1 - side]))
-            if other is None:
-                least, most = beside.size(self.cells[group])
+            other = int(self.cells[group, 1 - side])
+            if (number := beside.count(other)) is None:
+                least, most = beside.size(cell, other)
                 low, high = least * low, most * high
             else:
-                low, high = other * low / (1.0 - low), other * high / (1.0 - high)
+                low, high = number * low / (1.0 - low), number * high / (1.0 - high)
         low, high = np.fmax(low, 0.0), np.where(np.isnan(high), np.inf, high)
         return np.ceil(low - _ARITHMETIC * np.maximum(low, 1.0)), np.floor(high + _ARITHMETIC * np.maximum(high, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
 class _Beside:
-    """Tables as far as they are filled: cells that are all known (`least`), or filled, in `order`, and then (b, open) in
-    `tables`; and ranges of sums of cells, `places` saying of each cell in which it is.
+    """Tables as far as they are filled, in `order`: cells that are all known (`least`), then those of `tables` (b,
+    filled). Of each sum what it lacks (b, sums), and what the cells behind the next one may bring (sums,); `places`
+    say of each cell in which sum it is.
     """
 
     least: Array
+    greatest: Array
     order: NDArray[np.intp]
     tables: Counts
     places: Sequence[NDArray[np.intp]]
-    sums_low: Array
-    sums_high: Array
+    lacks_low: Array
+    lacks_high: Array
+    rest_low: Array
+    rest_high: Array
 
     def count(self, cell: int) -> Array | None:
         """The count (b,) of a cell, or (1,) where it is known; None where it is still open."""
@@ -100,12 +104,12 @@ class _Beside:
             return None
         return self.least[[cell]] if behind < 0 else self.tables[:, behind].astype(np.float64)
 
-    def size(self, cells: NDArray[np.int64]) -> tuple[float, float]:
-        """The range of the sum of some cells, where one is printed."""
-        low, high = 0.0, np.inf
-        for at in self.places:
-            if len(set(at[cells].tolist())) == 1 and (at == at[cells[0]]).sum() == len(cells):
-                low, high = max(low, self.sums_low[at[cells[0]]]), min(high, self.sums_high[at[cells[0]]])
+    def size(self, cell: int, other: int) -> tuple[Array, Array]:
+        """The range (b,) of the sum of the next cell and one behind it."""
+        low, high = (np.full(len(self.tables), each[[cell, other]].sum()) for each in (self.least, self.greatest))
+        for at in (int(at[cell]) for at in self.places if at[cell] == at[other]):
+            low = np.maximum(low, self.lacks_low[:, at] - (self.rest_high[at] - self.greatest[other]))
+            high = np.minimum(high, self.lacks_high[:, at] - (self.rest_low[at] - self.least[other]))
         return low, high
 
 
@@ -119,16 +123,16 @@ def tables_that_fit(printed: Printed, shares: Sequence[Shares] = (), most: int =
     cells = np.indices(shape).reshape(len(shape), -1)
     sums_low = np.concatenate([np.zeros(0), *(low.ravel() for _, low, _ in printed.sums)])
     sums_high = np.concatenate([np.zeros(0), *(high.ravel() for _, _, high in printed.sums)])
-    places, first = [], 0
+    places, start = [], 0
     for kept, low, _ in printed.sums:
         at = np.ravel_multi_index(tuple(cells[list(kept)]), low.shape) if kept else np.zeros(cells.shape[1], np.intp)
-        places.append(first + at)
-        first += low.size
+        places.append(start + at)
+        start += low.size
     least, greatest = np.ceil(printed.low.ravel()), np.floor(printed.high.ravel())
-    first = np.full(len(least), -1)
+    turn = np.full(len(least), -1)
     for each in shares:
-        first[each.cells] = np.arange(each.cells.size).reshape(each.cells.shape)
-    order = np.lexsort((first, least < greatest))  # what is known first
+        turn[each.cells] = np.arange(each.cells.size).reshape(each.cells.shape)
+    order = np.lexsort((turn, least < greatest))  # what is known first
     known, open_ = np.split(order, [int((least >= greatest).sum())])
     sums = np.zeros((1, len(sums_low)))
     rest_low, rest_high = np.zeros(len(sums_low)), np.zeros(len(sums_low))  # of the cells to come, in each sum
@@ -145,7 +149,9 @@ def tables_that_fit(printed: Printed, shares: Sequence[Shares] = (), most: int =
         rest_high[of] -= greatest[cell]
         fewest = np.maximum(least[cell], (sums_low[of] - sums[:, of] - rest_high[of]).max(axis=1, initial=-np.inf))
         largest = np.minimum(greatest[cell], (sums_high[of] - sums[:, of] - rest_low[of]).min(axis=1, initial=np.inf))
-        beside = _Beside(least, order[:filled], tables, places, sums_low, sums_high)
+        beside = _Beside(
+            least, greatest, order[:filled], tables, places, sums_low - sums, sums_high - sums, rest_low, rest_high
+        )
         for each in shares:
             ends = each.of_cell(cell, beside)
             fewest, largest = np.maximum(fewest, ends[0]), np.minimum(largest, ends[1])

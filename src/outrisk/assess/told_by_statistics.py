@@ -1,5 +1,5 @@
-"""What statistics of one table, such as a test or a crude odds ratio, tell of the table that they were computed from: of
-all tables that fit the printed counts, those that give the printed statistics.
+"""What statistics of one table, such as a test or a crude odds ratio, tell of the table that they were computed from:
+of all tables that fit the printed counts, those that give the printed statistics.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from outrisk.assess.tables_that_fit import Counts, Printed, Shares, tables_that_
 from outrisk.codebook import Codebook
 from outrisk.errors import ProveError
 from outrisk.outputs.base import Array, Subset, released
+from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.saturated import MOST_CELLS, Saturated, saturated
 from outrisk.outputs.smooth.compared import OF_MEANS
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTest
@@ -43,10 +44,10 @@ class Statistic(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Described:
-    """A table by the variables `by` (of the records `where`) that `statistics` are of, by name: how many tables fit what
-    is printed of it (`number`; None where more than a million do) and from where to where their cells lie (`low`, `high`,
-    in its shape); of these the `fitting` ones (b, *shape), which give the statistics; none, and `many`, where these are
-    too many to try. tested: one of them is a test.
+    """A table by the variables `by` (of the records `where`) that `statistics` are of, by name. `number`: how many
+    tables fit what is printed of it, None where that is more than a million; low, high: from where to where their cells
+    lie, in its shape. `fitting` (b, *shape) are those that give the statistics; none, and `many`, where there are too
+    many to try. tested: one of the statistics is a test.
     """
 
     statistics: tuple[str, ...]
@@ -63,7 +64,7 @@ class Described:
     @property
     def name(self) -> str:
         """The outputs that say so."""
-        return " with ".join([*self.printed.outputs, *self.statistics])
+        return " with ".join(dict.fromkeys([*self.printed.outputs, *self.statistics]))
 
 
 def statistic(of: Analysis, low: Array | None = None, high: Array | None = None) -> Statistic | None:
@@ -102,6 +103,7 @@ def described_tables(codebook: Codebook, released: Sequence[Released]) -> Iterat
             fitting = fitting[_gives(of, each, by, fitting)]
         tested = any(isinstance(of, HypothesisTest) for of, _ in statistics)
         names = tuple(each.name for _, each in statistics)
+        printed = replace(printed, outputs=tuple(name for name in printed.outputs if name not in names))
         yield Described(names, by, where, printed, number, low, high, fitting, many, tested)
 
 
@@ -128,9 +130,9 @@ def told_by_statistics(
         if each.many or (printed and not each.printed.whole):
             continue
         if not len(each.fitting):
-            said = "; ".join(each.printed.outputs)
+            said = " and ".join(filter(None, ["; ".join(each.statistics), "; ".join(each.printed.outputs)]))
             raise ProveError(
-                f"no data set fits all the released numbers: what {'; '.join(each.statistics)} and {said} print"
+                f"no data set fits all the released numbers: what {said} print{'s' * (' and ' not in said)}"
             )
         low, high = each.fitting.min(axis=0), each.fitting.max(axis=0)
         if (low > each.low).any() or (high < each.high).any():
@@ -212,6 +214,8 @@ def _of_all_records(released: Released) -> bool:
     of = released.output
     if isinstance(of, Magnitudes):
         return not of.weight and not of.codebook[of.value].missing
+    if isinstance(of, Regression | HypothesisTest):
+        return not any(of.codebook[name].missing for name in of.variables)
     return isinstance(of, Frequencies) and not of.weight
 
 

@@ -95,7 +95,9 @@ def guess_fold(
     columns = [problem.codebook.index(name) for name in keys]
     known = {name: fold.original.codes[listed, at].astype(np.int64) for name, at in zip(keys, columns, strict=True)}
     try:
-        of = programme_with_statistics(problem.codebook, problem.released, problem.n_records, known, [target], problem.rules)
+        of = programme_with_statistics(
+            problem.codebook, problem.released, problem.n_records, known, [target], problem.rules
+        )
         left_out = tuple(LeftOut(name, reason) for name, reason in of.left_out.items())
         facts = replace(facts, left_out=left_out, equations=sum(bool(origin) for origin in of.origin))
         if not facts.equations:

@@ -1,5 +1,5 @@
-"""Counts that a table rounds or withholds, or that no table prints, and that statistics of the same variables give back:
-tests, and regressions with a coefficient for each kind of record, such as a crude odds ratio.
+"""Counts that a table rounds or withholds, or that no table prints, and that statistics of the same variables give
+back: tests, and regressions with a coefficient for each kind of record, such as a crude odds ratio.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def given_back(
         told = Told.whole(data, each.by, complete(data, each.where, each.statistics[0], ()))
         if len(each.fitting):
             yield from _told(each, told, data, appetite, inside)
-        elif each.many and (each.low < each.high).any() and (each.tested or _few(each, told, appetite).any()):
+        elif each.many and (each.low < each.high).any() and (each.printed.whole or _few(each, told, appetite).any()):
             which = "the test fits" if len(each.statistics) == 1 and each.tested else "what they print fits"
             what = f"Too many tables fit the printed counts of {' x '.join(each.by)} to ask which of them {which}."
             yield Found(NOT_BOUNDED, False, named(list(each.statistics)), 0, 0, what)
@@ -68,7 +68,9 @@ def _told(each: Described, told: Told, data: Microdata, appetite: Appetite, insi
     if not number and not more:
         return
     statistic = "test" if each.tested else "regression"
-    print_ = f"what the {statistic} prints" if len(each.statistics) == 1 else f"what {len(each.statistics)} outputs print"
+    print_ = (
+        f"what the {statistic} prints" if len(each.statistics) == 1 else f"what {len(each.statistics)} outputs print"
+    )
     of = "more than a million" if each.number is None else f"the {each.number:,}"
     gives = f"{plural(len(fitting), 'table')} of {of} that fit the printed counts"
     gives += f" {'gives' if len(fitting) == 1 else 'give'} {print_}"

@@ -79,6 +79,7 @@ class Regression(Common):
 
     @cached_property
     def covariance_meant(self) -> Covariance:
+        """How its standard errors were estimated: 'robust' as what that is of this kind."""
         inference = bool(set(INFERENCE) & set(self.release.parts))
         found = self.covariance.checked(self.name, self.kind == "ols", inference)
         if found.cluster and found.cluster not in self.codebook:

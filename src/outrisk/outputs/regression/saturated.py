@@ -24,6 +24,7 @@ from outrisk.problem.released import ROUNDING, half_digit
 MOST_CELLS = 400  # of a table that is tried out
 _KINDS = ("ols", "logit", "probit", "poisson", "mnlogit")
 _NO_ERROR = 1e-6  # a standard error that may be none
+_SURE = 6  # digits
 _NO_PART = 1e-12  # of a linear predictor, in a coefficient
 _WORST = 1e6  # condition of the kinds of records
 _SLACK = 1e-7  # what a fit's last iteration may leave of a linear predictor
@@ -35,7 +36,8 @@ class Saturated:
 
     group, outcome (cells,): the kind of record and the value of the response at each cell, -1 where no record counts.
     values: of the response, each once. inverse (G, G): makes coefficients of linear predictors. low, high (G, E):
-    between which printed numbers leave the coefficients; G kinds of records, E equations. centred: R2 is about the mean.
+    between which printed numbers leave the coefficients; G kinds of records, E equations. centred: R2 is about the
+    mean. printed (k,): the printed numbers.
     """
 
     regression: Regression
@@ -55,8 +57,8 @@ class Saturated:
 
     @property
     def decimals(self) -> NDArray[np.int64]:
-        """Printed digits after the point of each number."""
-        return self.regression.decimals
+        """Printed digits after the point of each number, as far as iterations are sure of them."""
+        return np.minimum(self.regression.decimals, _SURE)
 
     @cached_property
     def _members(self) -> Array:
@@ -141,8 +143,8 @@ class Saturated:
         )
 
     def pairs(self, by: Sequence[str]) -> NDArray[np.int64]:
-        """Of each group the cell without and the one with the outcome, (G, 2), among those of a table by these variables
-        (the regression's, in whatever order), flat; (0, 2) where there are more, or the response is not 0 or 1.
+        """Of each group the cell without and the one with the outcome, (G, 2), among those of a table by these
+        variables (the regression's, in whatever order), flat; (0, 2) where there are more, or it is not 0 or 1.
         """
         shape = [self.regression.codebook[name].size for name in self.variables]
         order = [self.variables.index(name) for name in by]
@@ -161,21 +163,20 @@ class Saturated:
         return np.argsort(-(self.inverse[known] != 0.0).sum(axis=0), kind="stable")
 
     def means(self, group: int, others: Mapping[int, Array]) -> tuple[Array, Array]:
-        """Between which (b,) the printed coefficients leave the mean of a group's response, given the means (b,) of some
-        `others`; of a regression of one equation.
+        """Between which (b,) the printed coefficients leave the mean of a group's response, given the means (b,) of
+        some `others`; of a regression of one equation.
         """
-        rows = len(next(iter(others.values()), np.zeros(1)))
-        least, most = np.full(rows, -np.inf), np.full(rows, np.inf)
+        least, most = np.full(1, -np.inf), np.full(1, np.inf)
         with np.errstate(all="ignore"):
             eta = {g: _link(self.regression.kind, mean)[0] for g, mean in others.items()}
             for row, low, high in zip(self.inverse, self.low[:, 0], self.high[:, 0], strict=True):
                 some = np.flatnonzero(row).tolist()
                 if group not in some or not {*some} <= {group, *others}:
                     continue
-                rest = np.sum([row[g] * eta[g] for g in some if g != group], axis=0) * np.ones(rows)
+                rest = sum((row[g] * eta[g] for g in some if g != group), np.zeros(1))
                 ends = np.sort([(low - rest) / row[group], (high - rest) / row[group]], axis=0)
                 least, most = np.fmax(least, ends[0]), np.fmin(most, ends[1])
-            return tuple(_mean(self.regression.kind, each) for each in (least, most))
+            return _mean(self.regression.kind, least), _mean(self.regression.kind, most)
 
     @staticmethod
     def _combined(by: Array, each: Array) -> Array:
@@ -208,15 +209,16 @@ def saturated(of: Analysis, low: Array | None = None, high: Array | None = None)
     if kinds.shape[0] != kinds.shape[1] or np.linalg.cond(kinds) > _WORST:
         return None
     values, outcome = np.unique(model.response[level_in(model.place, codes[counts])], return_inverse=True)
-    inverse = np.linalg.inv(kinds)
+    inverse = np.asarray(np.linalg.inv(kinds), np.float64)
     inverse[np.abs(inverse) < _NO_PART] = 0.0
     half = half_digit(of.decimals) * ROUNDING
     says = of.release.says(low - half, high + half, len(of.coefficients), True)
-    ends = says.coefficients.T.reshape(2, -1, len(kinds)).transpose(0, 2, 1)
-    found = np.full((2, len(codes)), -1)
-    found[:, counts] = group.ravel(), outcome
+    least, most = says.coefficients.T.reshape(2, -1, len(kinds)).transpose(0, 2, 1)
+    of_cells = np.full((2, len(codes)), -1)
+    of_cells[:, counts] = group.ravel(), outcome
     centred = any(spans_one(term.rows) for term in model.terms)
-    return Saturated(of, *found, values, inverse, ends[0] - _SLACK, ends[1] + _SLACK, centred, middle(low, high))
+    ends = least - _SLACK, most + _SLACK
+    return Saturated(of, of_cells[0], of_cells[1], values, inverse, *ends, centred, middle(low, high))
 
 
 def _cells(of: Regression) -> NDArray[np.int64]:
@@ -252,7 +254,7 @@ def _link(kind: str, mean: Array) -> tuple[Array, Array, Array]:
 
 def _mean(kind: str, eta: Array) -> Array:
     """The mean at linear predictors."""
-    return {"logit": expit, "probit": ndtr, "poisson": np.exp}.get(kind, np.asarray)(eta)
+    return np.asarray({"logit": expit, "probit": ndtr, "poisson": np.exp}.get(kind, np.asarray)(eta))
 
 
 def _likelihood(kind: str, number: Array, y: Array, mean: Array) -> Array:
