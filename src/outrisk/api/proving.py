@@ -19,7 +19,6 @@ from outrisk.api.not_over_inputs import check_outputs
 from outrisk.api.studies import studies_at, study_of_session
 from outrisk.assess.certain_people import certain_people, check_register
 from outrisk.assess.contributions.earlier import check_earlier
-from outrisk.assess.look.not_printed import tables_of
 from outrisk.assess.told_by_statistics import programme_with_statistics, told_by_statistics
 from outrisk.codebook import Codebook
 from outrisk.config import Study, read_study
@@ -213,8 +212,7 @@ def _values(study: Study, data: Microdata, asked: Asked) -> Proof:
     )
     seconds = time.perf_counter() - started
     proof = Proof(found.summary.sentence, found.certain, dict(found.summary.left_out), seconds, found.by_outputs)
-    tables = [numbers[output.name] for output in outputs if output.kind == "test" or tables_of([output])]
-    return _with_cells(proof, study, codebook, tables, len(data), rules)
+    return _with_cells(proof, study, codebook, list(numbers.values()), len(data), rules)
 
 
 def _records(study: Study, asked: Asked) -> Proof:
@@ -243,10 +241,8 @@ def _with_cells(
 ) -> Proof:
     """A proof with what tables say of cells that they do not print."""
     small = study.file.appetite.safe_threshold
-    told, _ = told_by_statistics(codebook, released, printed=True)
-    found = audit(codebook, [*released, *told], n, rules, study.file.target, small=small)
-    own = {each.name for each in told}
-    found = replace(found, tables=tuple(each for each in found.tables if each.table.output not in own))
+    told, _ = told_by_statistics(codebook, released)
+    found = audit(codebook, released, n, rules, study.file.target, small=small, told=told)
     rows = [
         {
             "table": each.table.name,

@@ -20,8 +20,8 @@ Counts = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class Printed:
-    """What outputs print of the cells of a table, in its shape: ranges of them, and of sums over some of its axes
-    (`kept` are the others). `outputs` say so; `whole`: one of them prints the table itself.
+    """What outputs print of the cells of a table, in its shape: ranges of them, of `sums` over some of its axes (`kept`
+    are the others), and of sums of `some` of its cells. `outputs` say so; `whole`: one of them prints the table itself.
     """
 
     low: Array
@@ -29,6 +29,7 @@ class Printed:
     sums: tuple[tuple[tuple[int, ...], Array, Array], ...]
     outputs: tuple[str, ...]
     whole: bool
+    some: tuple[tuple[NDArray[np.bool_], float, float], ...] = ()
 
     def ranges(self) -> tuple[Array, Array]:
         """From where to where each cell may lie, by the ranges of each sum and of the other cells in it; not always the
@@ -42,6 +43,11 @@ class Printed:
                 of = [np.expand_dims(each, over) for each in (least, most)]
                 rest = [each.sum(axis=over, keepdims=True) - each for each in (low, high)]
                 low, high = np.maximum(low, of[0] - rest[1]), np.minimum(high, of[1] - rest[0])
+            for cells, fewest, largest in self.some:
+                low, high = (
+                    np.where(cells, np.maximum(low, fewest - (high[cells].sum() - high)), low),
+                    np.where(cells, np.minimum(high, largest - (low[cells].sum() - low)), high),
+                )
             if all(np.array_equal(*pair) for pair in zip(before, (low, high), strict=True)):
                 break
         return low, high
@@ -121,14 +127,20 @@ def tables_that_fit(printed: Printed, shares: Sequence[Shares] = (), most: int =
     """
     shape = printed.low.shape
     cells = np.indices(shape).reshape(len(shape), -1)
-    sums_low = np.concatenate([np.zeros(0), *(low.ravel() for _, low, _ in printed.sums)])
-    sums_high = np.concatenate([np.zeros(0), *(high.ravel() for _, _, high in printed.sums)])
+    others = ([least, -np.inf] for _, least, _ in printed.some), ([most, np.inf] for _, _, most in printed.some)
+    sums_low = np.concatenate([np.zeros(0), *(low.ravel() for _, low, _ in printed.sums), *others[0]])
+    sums_high = np.concatenate([np.zeros(0), *(high.ravel() for _, _, high in printed.sums), *others[1]])
     places, start = [], 0
     for kept, low, _ in printed.sums:
         at = np.ravel_multi_index(tuple(cells[list(kept)]), low.shape) if kept else np.zeros(cells.shape[1], np.intp)
         places.append(start + at)
         start += low.size
-    least, greatest = np.ceil(printed.low.ravel()), np.floor(printed.high.ravel())
+    for within, _, _ in printed.some:
+        places.append(np.where(within.ravel(), start, start + 1))  # a sum of its own, and one of which nothing is known
+        start += 2
+    least, greatest = (each.ravel() for each in printed.ranges())
+    if (least > greatest).any():
+        return np.zeros((0, *shape), dtype=np.int32)
     turn = np.full(len(least), -1)
     for each in shares:
         turn[each.cells] = np.arange(each.cells.size).reshape(each.cells.shape)
@@ -140,7 +152,7 @@ def tables_that_fit(printed: Printed, shares: Sequence[Shares] = (), most: int =
         np.add.at(sums[0], at[known], least[known])
         np.add.at(rest_low, at[open_], least[open_])
         np.add.at(rest_high, at[open_], greatest[open_])
-    fits = (least <= greatest).all() and (sums + rest_low <= sums_high).all() and (sums + rest_high >= sums_low).all()
+    fits = (sums + rest_low <= sums_high).all() and (sums + rest_high >= sums_low).all()
     tables: Counts = np.zeros((int(fits), 0), dtype=np.int32)
     sums = sums[: len(tables)]
     for filled, cell in enumerate(open_.tolist(), len(known)):

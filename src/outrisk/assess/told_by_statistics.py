@@ -15,7 +15,6 @@ from outrisk.assess.tables_that_fit import Counts, Printed, Shares, tables_that_
 from outrisk.codebook import Codebook
 from outrisk.errors import ProveError
 from outrisk.outputs.base import Array, Subset, released
-from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.saturated import MOST_CELLS, Saturated, saturated
 from outrisk.outputs.smooth.compared import OF_MEANS
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTest
@@ -32,13 +31,16 @@ _EXACT = 1e-8  # share of a number that its computation may be off by
 
 class Statistic(Protocol):
     """What makes numbers (b, k), printed to so many decimals (k,), of tables of counts (b, ...) with an axis for each
-    of its `variables`; NaN or infinite where they are undefined.
+    of its `variables`; NaN or infinite where they are undefined. `counted`: at which cells, in that shape, records have
+    all values that it takes.
     """
 
     @property
     def variables(self) -> Sequence[str]: ...  # noqa: D102
     @property
     def decimals(self) -> NDArray[np.int64]: ...  # noqa: D102
+    @property
+    def counted(self) -> NDArray[np.bool_]: ...  # noqa: D102
     def of_counts(self, counts: Array) -> Array: ...  # noqa: D102
 
 
@@ -87,7 +89,7 @@ def described_tables(codebook: Codebook, released: Sequence[Released]) -> Iterat
             groups.setdefault((frozenset(of.variables), each.output.where), []).append((of, each))
     for (_, where), statistics in groups.items():
         by = tuple(statistics[0][0].variables)
-        printed = _printed(codebook, by, where, [each for each in released if each.output.where == where])
+        printed = _printed(codebook, by, where, [each for each in released if each.output.where == where], statistics)
         if printed is None:
             continue
         tables = tables_that_fit(printed) if printed.low.size <= MOST_CELLS else None
@@ -103,7 +105,6 @@ def described_tables(codebook: Codebook, released: Sequence[Released]) -> Iterat
             fitting = fitting[_gives(of, each, by, fitting)]
         tested = any(isinstance(of, HypothesisTest) for of, _ in statistics)
         names = tuple(each.name for _, each in statistics)
-        printed = replace(printed, outputs=tuple(name for name in printed.outputs if name not in names))
         yield Described(names, by, where, printed, number, low, high, fitting, many, tested)
 
 
@@ -118,16 +119,14 @@ def _shares(of: Statistic, by: Sequence[str]) -> Iterator[Shares]:
     )
 
 
-def told_by_statistics(
-    codebook: Codebook, outputs: Sequence[Released], printed: bool = False
-) -> tuple[list[Released], dict[str, str]]:
-    """What statistics leave of the counts of their tables, as tables of their own, where that is less than is printed
-    (with `printed`, of tables that are printed themselves); and by the name of each such statistic, what is left out of
-    it. ProveError where no table that fits the printed counts gives the numbers of the statistics.
+def told_by_statistics(codebook: Codebook, outputs: Sequence[Released]) -> tuple[list[Released], dict[str, str]]:
+    """What statistics leave of the counts of their tables, as tables of their own, where that is less than is printed;
+    and by the name of each such statistic, what is left out of it. ProveError where no table that fits the printed
+    counts gives the numbers of the statistics.
     """
     found, left_out = list[Released](), dict[str, str]()
     for each in described_tables(codebook, outputs):
-        if each.many or (printed and not each.printed.whole):
+        if each.many:
             continue
         if not len(each.fitting):
             said = " and ".join(filter(None, ["; ".join(each.statistics), "; ".join(each.printed.outputs)]))
@@ -172,8 +171,16 @@ def _gives(of: Statistic, released: Released, by: Sequence[str], tables: Counts)
     return found
 
 
-def _printed(codebook: Codebook, by: Sequence[str], where: str, beside: Sequence[Released]) -> Printed | None:
-    """What outputs of the same records print of a table by some variables; None where cells may hold any number."""
+def _printed(
+    codebook: Codebook,
+    by: Sequence[str],
+    where: str,
+    beside: Sequence[Released],
+    statistics: Sequence[tuple[Statistic, Released]],
+) -> Printed | None:
+    """What outputs of the same records, and numbers of records of statistics, print of a table by some variables; None
+    where cells may hold any number.
+    """
     shape = tuple(codebook[name].size for name in by)
     low, high = np.zeros(shape), np.full(shape, np.inf)
     high[~_in_subset(codebook, by, where)] = 0.0
@@ -189,11 +196,21 @@ def _printed(codebook: Codebook, by: Sequence[str], where: str, beside: Sequence
             else:
                 sums.append((kept, least, most))
             outputs.append(one.name)
+    lows, highs = [np.zeros(1), *(least for _, least, _ in sums)], [np.full(1, np.inf), *(most for _, _, most in sums)]
     for kept, _, most in sums:
         high = np.minimum(high, np.expand_dims(most, [axis for axis in range(len(by)) if axis not in kept]))
+    some = []
+    all_low, all_high = max(float(each.sum()) for each in lows), min(float(each.sum()) for each in highs)
+    for of, each in statistics:
+        for counts in each.output.counts(each.low, each.high):
+            counted = of.counted.transpose([list(of.variables).index(name) for name in by])
+            some.append((counted, float(counts.low), float(counts.high)))
+            some.append((~counted, all_low - float(counts.high), all_high - float(counts.low)))
+    for cells, _, largest in some:
+        high[cells] = np.minimum(high[cells], largest)
     if not np.isfinite(high).all():
         return None
-    return Printed(low, high, tuple(sums), tuple(dict.fromkeys(outputs)), whole)
+    return Printed(low, high, tuple(sums), tuple(dict.fromkeys(outputs)), whole, tuple(some))
 
 
 def _in_subset(codebook: Codebook, by: Sequence[str], where: str) -> NDArray[np.bool_]:
@@ -214,8 +231,6 @@ def _of_all_records(released: Released) -> bool:
     of = released.output
     if isinstance(of, Magnitudes):
         return not of.weight and not of.codebook[of.value].missing
-    if isinstance(of, Regression | HypothesisTest):
-        return not any(of.codebook[name].missing for name in of.variables)
     return isinstance(of, Frequencies) and not of.weight
 
 

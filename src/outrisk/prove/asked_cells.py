@@ -79,24 +79,26 @@ def is_count(block: object) -> bool:
 
 
 def tables_not_released(
-    codebook: Codebook, released: Sequence[Released], first: str = ""
+    codebook: Codebook, released: Sequence[Released], first: str = "", told: Sequence[Released] = ()
 ) -> tuple[list[Table], list[str]]:
-    """Crosses of two released tables of counts of the same records, by all variables of both; and those not asked.
+    """Crosses of two released tables of counts of the same records, by all variables of both, and tables that nobody
+    released and of which other outputs tell (`told`); and those not asked.
 
     Asked are tables that no released one contains, of at most `MOST_CELLS` cells, up to 600 cells in all: those with
     the variable `first` before others, then the smallest.
     """
-    by_records: dict[bytes, tuple[Released, tuple[Mask, ...], set[frozenset[int]]]] = {}
-    for one in released:
+    by_records: dict[bytes, tuple[Released, tuple[Mask, ...], tuple[set[frozenset[int]], set[frozenset[int]]]]] = {}
+    for at, one in [*((0, one) for one in released), *((1, one) for one in told)]:
         for part in one.parts:
             for block in part.blocks if isinstance(part, TallyPart) else ():
                 if is_count(block) and block.cell is None and block.place.variables:
-                    there = by_records.setdefault(_key(block.masks), (one, block.masks, set()))
-                    there[2].add(frozenset(block.place.variables))
+                    there = by_records.setdefault(_key(block.masks), (one, block.masks, (set(), set())))
+                    there[2][at].add(frozenset(block.place.variables))
     asked: list[Table] = []
-    for one, masks, sets in by_records.values():
+    for one, masks, (sets, of_told) in by_records.values():
         largest = [each for each in sets if not any(each < other for other in sets)]
         unions = {a | b for a, b in combinations(largest, 2)}
+        unions |= {each for each in of_told if not any(each <= other for other in sets)}
         asked += [_cross(codebook, sorted(each), masks, one.output.where) for each in unions]
     asked.sort(key=lambda table: (first not in table.variables, len(table.labels) or np.inf, table.name))
     chosen, left, cells = [], [], 0

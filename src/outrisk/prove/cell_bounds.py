@@ -98,7 +98,7 @@ class Audit:
                 f"of {len(crosses):,} tables that were not released {number:,} small cells follow exactly and {near:,} "
                 "nearly"
             )
-        said = f"Without a register, from the tables alone: {'; '.join(parts)}." if parts else ""
+        said = f"Without a register, from the outputs alone: {'; '.join(parts)}." if parts else ""
         left = f"Not asked about: {len(self.not_asked):,} tables ({', '.join(sorted(set(self.not_asked.values())))})."
         return f"{said} {left if self.not_asked else ''}".strip()
 
@@ -118,22 +118,25 @@ def audit(
     small: float = np.inf,
     every: bool = False,
     budget: Budget | None = None,
+    told: Sequence[Released] = (),
 ) -> Audit:
     """Bounds of all withheld counts of tables, and (with `crosses`) of cells of tables that were not released.
 
     `n_records`: None where it is not known. `first`: the variable whose crosses are asked about before others. Used are
     counts, sums, shares, means and rates. Bounds are those of linear programmes, then of whole numbers where these are
     close. Cells soon seen to be neither recovered nor narrowed, or (where no output withholds them) to be able to hold
-    `small` records or more, keep wider bounds than they might, unless `every` one is asked for. ProveError where no
-    data set fits.
+    `small` records or more, keep wider bounds than they might, unless `every` one is asked for. `told` are tables that
+    nobody released, with what follows of their counts from outputs that are not used here. ProveError where no data set
+    fits.
     """
     budget = budget or Budget(_WORK)
     linear = _linear(released)
     asked, unasked = withheld_cells(codebook, linear), dict[str, str]()
     if crosses:
-        more, left = tables_not_released(codebook, linear, first)
+        more, left = tables_not_released(codebook, linear, first, told)
         asked += more
         unasked = dict.fromkeys(left, "too many cells")
+    linear += told
     found, whole = [], _programme(codebook, linear, n_records, rules, ())
     for table in asked:
         if budget.over:

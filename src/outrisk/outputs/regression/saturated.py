@@ -60,6 +60,11 @@ class Saturated:
         """Printed digits after the point of each number, as far as iterations are sure of them."""
         return np.minimum(self.regression.decimals, _SURE)
 
+    @property
+    def counted(self) -> NDArray[np.bool_]:
+        """At which cells records count, in the shape of a table by the `variables`."""
+        return (self.group >= 0).reshape([self.regression.codebook[name].size for name in self.variables])
+
     @cached_property
     def _members(self) -> Array:
         """Which cells are of each group and outcome, (cells, groups * values)."""

@@ -191,6 +191,14 @@ class HypothesisTest(Common):
         """The number of records."""
         return record_counts(self.labels, "n", low, high)
 
+    @property
+    def counted(self) -> NDArray[np.bool_]:
+        """At which cells of a table by the `variables` (their missing levels last) records have all values."""
+        sizes = [self.codebook[name].size for name in self.variables]
+        values = [len(self.codebook[name].values) for name in self.variables]
+        known = [at < most for at, most in zip(np.indices(sizes), values, strict=True)]
+        return np.asarray(np.logical_and.reduce(known), np.bool_)
+
     def of_counts(self, counts: Array) -> Array:
         """The numbers (b, k) of a test that compares counts, from tables of them (b, ...) with an axis for each of the
         `variables`, whose missing level is the last.

@@ -1,0 +1,205 @@
+"""What crude odds ratios and their like leave of the tables that they follow from, held against trying all tables."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import outrisk
+from outrisk.appetite import Appetite
+from outrisk.assess.look import look
+from outrisk.assess.look.finding import NOT_BOUNDED
+from outrisk.assess.tables_that_fit import tables_that_fit
+from outrisk.assess.told_by_statistics import described_tables, told_by_statistics
+from outrisk.codebook import Codebook, Variable
+from outrisk.errors import OutputError, ProveError
+from outrisk.microdata import Microdata
+from outrisk.outputs import REGISTRY, release, released
+
+CODEBOOK = Codebook(
+    (
+        Variable("ill", "integer", (0, 1), missing=True),
+        Variable("stage", "integer", (1, 2, 3)),
+        Variable("sex", "integer", (0, 1)),
+    )
+)
+ODDS = {"release": ["coefficients", "confidence_limits", "n"], "exponentiate": True, "decimals": 2}
+BY_STAGE = {"kind": "logit", "formula": "ill ~ C(stage)", "keep": ["stage"], **ODDS}
+BY_SEX = {"kind": "logit", "formula": "ill ~ sex", "keep": ["sex"], **ODDS}
+TABLE_ONE = {"kind": "univariate", "variables": ["stage", "sex"]}
+
+
+def built(*entries, codebook=CODEBOOK):
+    return [one for at, each in enumerate(entries, 1) for one in REGISTRY[each["kind"]](**each).build(codebook, at)]
+
+
+def people(n, seed, missing=0.0):
+    rng = np.random.default_rng(seed)
+    stage, sex = rng.choice(3, n, p=[0.6, 0.3, 0.1]), rng.integers(0, 2, n)
+    ill = (rng.random(n) < 0.1 + 0.1 * stage + 0.1 * sex).astype(int)
+    ill[rng.random(n) < missing] = 2
+    return Microdata(CODEBOOK, np.column_stack([ill, stage, sex]).astype(np.uint16))
+
+
+def described(data, *entries):
+    return list(described_tables(CODEBOOK, [release(each, data) for each in built(*entries)]))
+
+
+def table_of(data, by):
+    codes = data.codes[:, [CODEBOOK.index(name) for name in by]].astype(int)
+    found = np.zeros([CODEBOOK[name].size for name in by], dtype=int)
+    np.add.at(found, tuple(codes.T), 1)
+    return found
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_fitting_tables_are_those_whose_refit_is_printed(seed):
+    codes = np.random.default_rng(seed).integers(0, (2, 3, 2), (16, 3))
+    data = Microdata(CODEBOOK, codes.astype(np.uint16))
+    (found,) = described(data, {"kind": "univariate", "variables": ["sex"]}, {**BY_SEX, "decimals": 1})
+    output = built({**BY_SEX, "decimals": 1})[0]
+    printed = release(output, data)
+    fitting = []
+    for table in tables_that_fit(found.printed):
+        cells = np.argwhere(np.ones(table.shape))
+        codes = np.repeat(cells, table.ravel(), axis=0)
+        other = Microdata(CODEBOOK, np.column_stack([codes[:, 0], 0 * codes[:, 0], codes[:, 1]]).astype(np.uint16))
+        try:
+            numbers = output.refit(other)
+        except OutputError:
+            continue
+        if (np.abs(numbers - printed.low)[output.printed] <= 0.05).all():
+            fitting.append(table)
+    np.testing.assert_array_equal(found.fitting, fitting)
+    assert any((table == table_of(data, found.by)).all() for table in fitting)
+
+
+KINDS = [
+    BY_STAGE,
+    BY_SEX,
+    {**BY_STAGE, "decimals": 1, "release": ["coefficients", "p_values", "n"]},
+    {"kind": "logit", "formula": "ill ~ C(stage) * sex", **ODDS},
+    {"kind": "probit", "formula": "ill ~ sex", "keep": ["sex"], "release": ["coefficients"], "decimals": 1},
+    {"kind": "poisson", "formula": "ill ~ C(stage)", "keep": ["stage"], "covariance": "robust", **ODDS},
+    {"kind": "ols", "formula": "ill ~ 0 + C(stage)", "release": ["coefficients", "standard_errors"], "decimals": 2},
+    {"kind": "logit", "formula": "sex ~ C(stage)", "keep": ["stage"], "where": "ill == 1", **ODDS},
+    {"kind": "mnlogit", "formula": "stage ~ sex", "keep": ["sex"], **ODDS},
+]
+
+
+@pytest.mark.parametrize("entry", KINDS, ids=range(len(KINDS)))
+@pytest.mark.parametrize("beside", ["margins", "rounded", "outcome"])
+def test_the_truth_is_among_what_fits_with_shares_and_without(entry, beside):
+    where = {"where": entry["where"]} if "where" in entry else {}
+    tables = {
+        "margins": [{**TABLE_ONE, **where}],
+        "rounded": [
+            {"kind": "frequencies", "by": ["stage", "ill"], "margins": True, "protection": {"round_to": 3}, **where}
+        ],
+        "outcome": [{"kind": "univariate", "variables": ["ill", "sex"], **where}],
+    }
+    told = 0
+    for seed in range(4):
+        data = people(60, seed, missing=0.1 * (seed % 2))
+        try:
+            found = described(data, *tables[beside], entry)
+        except OutputError:
+            continue
+        kept = data.take(np.flatnonzero(data.codes[:, 0] == 1)) if where else data
+        for each in found:
+            truth = table_of(kept, each.by)
+            assert each.many or (each.fitting == truth).reshape(len(each.fitting), -1).all(axis=1).any()
+            assert (each.low <= truth).all() and (truth <= each.high).all()
+            told += not each.many
+    assert told or beside != "margins" or entry["formula"] == "ill ~ C(stage) * sex"
+
+
+def test_large_tables_are_filled_by_what_ratios_leave():
+    data = people(8000, 0)
+    found, narrow = (
+        described(data, {"kind": "univariate", "variables": [*more, "stage"]}, BY_STAGE) for more in (["sex"], ["ill"])
+    )
+    truth = table_of(data, ["ill", "stage"])
+    assert found[0].number is None
+    for each in (*found, *narrow):
+        assert not each.many and 1 <= len(each.fitting) < 100
+        assert (each.fitting == truth).reshape(len(each.fitting), -1).all(axis=1).any()
+
+
+def test_ratios_of_nothing_but_n_are_of_a_table_up_to_its_mirror_images():
+    data = people(300, 3)
+    book = Codebook((Variable("ill", "integer", (0, 1)), *CODEBOOK.variables[1:]))
+    output = built({**BY_SEX, "decimals": 3}, codebook=book)[0]
+    (found,) = described_tables(book, [release(output, Microdata(book, data.codes))])
+    truth = table_of(data, ["ill", "sex"])[:2]
+    images = {tuple(each.ravel()) for each in (truth, truth.T, truth[::-1, ::-1], truth[::-1, ::-1].T)}
+    assert {tuple(each.ravel()) for each in found.fitting} == images
+
+
+def look_at(data, *entries):
+    return look(built(*entries), data, Appetite(), "ill", inside=True)
+
+
+def test_the_look_names_small_cells_of_a_table_that_nobody_released():
+    data = people(120, 1)
+    (finding,) = [each for each in look_at(data, TABLE_ONE, BY_STAGE) if each.rule == "table not released"]
+    few = table_of(data, ["stage", "ill"])
+    few = few[(few > 0) & (few < 10)]
+    assert (finding.cells, finding.people) == (len(few), few.sum())
+    assert finding.output == "univariate stage with logit 2" and "gives what the regression prints" in finding.what
+    alone = [
+        each.rule for each in look_at(data, TABLE_ONE, {**BY_STAGE, "release": ["coefficients", "n"], "decimals": 0})
+    ]
+    assert "table not released" not in alone and NOT_BOUNDED not in alone
+
+
+def test_a_ratio_undoes_the_rounding():
+    data = people(120, 1)
+    rounded = {"kind": "frequencies", "by": ["stage", "ill"], "margins": True, "protection": {"round_to": 5}}
+    (finding,) = [each for each in look_at(data, rounded, BY_STAGE) if each.output.endswith("with logit 2")]
+    assert finding.rule == "withheld cells recoverable" and finding.cells >= 6
+
+
+def test_tables_too_many_to_try_are_said_where_cells_are_small():
+    rng = np.random.default_rng(0)
+    stage = rng.choice(3, 200_000, p=[0.6, 0.39995, 0.00005])
+    ill = (rng.random(200_000) < 0.3).astype(int)
+    data = Microdata(CODEBOOK, np.column_stack([ill, stage, 0 * ill]).astype(np.uint16))
+    ill[stage == 2] = np.arange((stage == 2).sum()) % 2
+    data = Microdata(CODEBOOK, np.column_stack([ill, stage, 0 * ill]).astype(np.uint16))
+    (finding,) = [each for each in look_at(data, TABLE_ONE, {**BY_STAGE, "decimals": 1}) if each.rule == NOT_BOUNDED]
+    assert "Too many tables fit the printed counts of ill x stage" in finding.what
+
+
+def test_an_output_without_a_fit_is_left_aside():
+    data = people(60, 0)
+    codes = data.codes.copy()
+    codes[codes[:, 1] == 2, 0] = 1
+    found = look_at(Microdata(CODEBOOK, codes), TABLE_ONE, BY_STAGE)
+    assert not [each for each in found if each.rule in ("table not released", NOT_BOUNDED)]
+
+
+def test_bounds_of_cells_know_what_ratios_tell():
+    data = people(120, 1)
+    values = {name: data.codes[:, at] + (name == "stage") for at, name in enumerate(CODEBOOK.names)}
+    frame = pd.DataFrame(values)
+    table, fit = outrisk.Univariate(["stage"]), outrisk.Logit("ill ~ C(stage)", keep=["stage"], **ODDS)
+    alone, both = (
+        outrisk.prove(frame, outputs, keys=["stage"], target="ill", codebook=CODEBOOK)
+        for outputs in ([table], [table, fit])
+    )
+    few = table_of(data, ["stage", "ill"])
+    told = both.cells[both.cells["recovered"]]
+    assert alone.cells.empty and (~both.cells["released"]).all()
+    assert len(told) == ((few > 0) & (few < 10)).sum() > 0 and set(told["outputs"]) == {"univariate stage with logit 2"}
+    assert "1 tables that were not released" in both.of_cells
+    assert both.left_out["logit 2"] == "the range that it leaves each count of its table is used"
+
+
+def test_ratios_that_no_table_gives_are_refused():
+    data = people(60, 2)
+    table, odds = built({"kind": "univariate", "variables": ["sex"]}, BY_SEX)
+    truth = release(odds, data)
+    more = np.array([0, 0.03, 0, 0, 0, 0, 0])
+    wrong = released(odds, truth.low + more, truth.high + more)
+    with pytest.raises(ProveError, match="no data set fits all the released numbers: what logit 2 and univariate sex"):
+        told_by_statistics(CODEBOOK, [release(table, data), wrong])
