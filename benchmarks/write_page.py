@@ -43,6 +43,7 @@ BENCHMARKS = {
     "near": Benchmark("--runs 2", "twelve runs of each release without options", "census"),
     "ablation": Benchmark("--seeds 1 --sizes 300", "ten seeds and four sizes without options"),
     "planted": Benchmark("--draws 10", "forty draws without options"),
+    "crude": Benchmark(),
     "bands": Benchmark("", "`--seeds 5`", "census"),
     "several_records": Benchmark("", "`--seeds 5`", "census"),
     "certain": Benchmark("", "`protected`, `null` and `few`", "census"),

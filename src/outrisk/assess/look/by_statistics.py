@@ -90,5 +90,5 @@ def _told(each: Described, told: Told, data: Microdata, appetite: Appetite, insi
         named(told.labels(recovered)) if inside or (printed.whole and alone) else "",
         "Compute the test from the counts as they are printed, or leave its statistic and p out."
         if each.tested
-        else "Print the regression's numbers to fewer digits, without limits and standard errors, or leave it out.",
+        else "Merge levels of few people, or print the regression to fewer digits, without limits and standard errors.",
     )
