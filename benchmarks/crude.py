@@ -19,11 +19,11 @@ import numpy as np
 import pandas as pd
 from statsmodels.datasets import fair
 
-from outrisk.assess.told_by_statistics import described_tables
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs import REGISTRY, release
+from outrisk.outputs.of_one_table.described import described_tables
 
 PEOPLE = (300, 1_500, 8_000, 200_000)
 SMALL = 10

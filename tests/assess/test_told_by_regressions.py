@@ -8,12 +8,13 @@ import outrisk
 from outrisk.appetite import Appetite
 from outrisk.assess.look import look
 from outrisk.assess.look.finding import NOT_BOUNDED
-from outrisk.assess.tables_that_fit import tables_that_fit
-from outrisk.assess.told_by_statistics import described_tables, told_by_statistics
+from outrisk.assess.told_by_statistics import told_by_statistics
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import OutputError, ProveError
 from outrisk.microdata import Microdata
 from outrisk.outputs import REGISTRY, release, released
+from outrisk.outputs.of_one_table.described import described_tables
+from outrisk.outputs.of_one_table.tables_that_fit import tables_that_fit
 
 CODEBOOK = Codebook(
     (

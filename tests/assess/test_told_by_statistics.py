@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 
 import outrisk
-from outrisk.assess.tables_that_fit import Printed, tables_that_fit
 from outrisk.assess.told_by_statistics import programme_with_statistics, told_by_statistics
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import ProveError
 from outrisk.microdata import Microdata
 from outrisk.outputs import REGISTRY, release, released
+from outrisk.outputs.of_one_table.tables_that_fit import Printed, tables_that_fit
 from outrisk.prove.programme import programme
 from outrisk.reconstruct.best_guesses import best_guesses
 

@@ -24,6 +24,7 @@ from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import Settings
 from outrisk.microdata import Codes, Microdata
 from outrisk.outputs.base import Output, release
+from outrisk.outputs.of_one_table.described import tables_told
 from outrisk.problem.blocks import Mask
 from outrisk.problem.determined import determined, whole
 from outrisk.records.provenance import seed_of
@@ -144,7 +145,8 @@ def _people(classes: Sequence[_Class]) -> int:
 def _evolved(question: Question, records: Microdata, number: int) -> tuple[list[Microdata], bool]:
     """Synthetic data of every run on the release of some records, and whether all outputs are reproduced in all."""
     released = tuple(release(output, records) for output in question.outputs)
-    problem = Problem(records.codebook, len(records), released, question.rules)
+    told = tables_told(records.codebook, released)
+    problem = Problem(records.codebook, len(records), released, question.rules, told=told)
     seeds = [seed_of(question.seed, [_BRANCH, 1, number, run]) for run in range(question.runs)]
     runs = [Microdata(problem.codebook, codes) for codes in _codes_of_runs(problem, question, seeds)]
     return runs, all(distance(each.recompute(run)) <= 1 for run in runs for each in released)

@@ -19,6 +19,7 @@ from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import Settings
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output, release
+from outrisk.outputs.of_one_table.described import tables_told
 from outrisk.problem.blocks import Mask
 from outrisk.problem.released import Released
 from outrisk.records.provenance import seed_of
@@ -117,7 +118,9 @@ def _problem(assessment: Assessment, fold: Fold) -> Problem:
     """What a fold's evolution is asked for; its measures are tried."""
     _try_measures(assessment, fold)
     released = tuple(_release(assessment, fold))
-    problem = Problem(assessment.original.codebook, len(fold.original), released, assessment.rules)
+    codebook = assessment.original.codebook
+    told = tables_told(codebook, released)
+    problem = Problem(codebook, len(fold.original), released, assessment.rules, told=told)
     _ = problem.searched.plan
     return problem
 

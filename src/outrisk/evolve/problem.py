@@ -29,6 +29,7 @@ class Problem:
 
     kinds_a_record: how many kinds of records there may be for each record in a model that still gets a table of them.
     determined: variables that stand in no output, as others tell them (see `tied`); `untied`: the problem before that.
+    told: what follows from several outputs together, none of it published, that a search holds to besides.
     """
 
     codebook: Codebook
@@ -38,6 +39,7 @@ class Problem:
     kinds_a_record: int = 12
     determined: tuple[Determined, ...] = ()
     untied: Problem | None = None
+    told: tuple[Released, ...] = ()
 
     def __post_init__(self) -> None:
         if self.n_records < 1:
@@ -61,8 +63,8 @@ class Problem:
     @cached_property
     def _searched(self) -> Problem | None:
         """None: itself, which would keep it for ever."""
-        found = tuple(each for output in self.released for each in (output.searched, *output.implied))
-        return None if found == self.released else replace(self, released=found)
+        found = (*(each for output in self.released for each in (output.searched, *output.implied)), *self.told)
+        return None if found == self.released else replace(self, released=found, told=())
 
     @property
     def tied(self) -> Problem:
@@ -75,10 +77,11 @@ class Problem:
     def _tied(self) -> Problem | None:
         if self.untied is not None or not self.rules:
             return None
-        released, rules, determined = tied(self.released, self.rules, self.codebook.sizes)
+        outputs, rules, determined = tied((*self.released, *self.told), self.rules, self.codebook.sizes)
         if not determined:
             return None
-        return replace(self, released=released, rules=rules, determined=determined, untied=self)
+        released, told = outputs[: len(self.released)], outputs[len(self.released) :]
+        return replace(self, released=released, rules=rules, determined=determined, untied=self, told=told)
 
     @property
     def free(self) -> Problem:

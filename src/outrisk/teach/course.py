@@ -20,6 +20,7 @@ from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import Settings
 from outrisk.microdata import Microdata
 from outrisk.outputs import Rule
+from outrisk.outputs.of_one_table.described import tables_told
 from outrisk.problem.blocks import Tally
 from outrisk.problem.released import Released, TallyPart
 from outrisk.prove.in_conflict import in_conflict
@@ -49,7 +50,8 @@ class Course:
         """What the evolution solves; EvolveError where a table counts more or fewer records than there are to be."""
         for output in self.released:
             _check_records(output, self.n_records)
-        return Problem(self.codebook, self.n_records, self.released, tuple(rule.mask for rule in self.rules))
+        rules, told = tuple(rule.mask for rule in self.rules), tables_told(self.codebook, self.released)
+        return Problem(self.codebook, self.n_records, self.released, rules, told=told)
 
     @cached_property
     def conflicts(self) -> list[dict[int, str]]:

@@ -13,10 +13,10 @@ from outrisk.appetite import Appetite
 from outrisk.assess.look.finding import NOT_BOUNDED, Found, counted, named, plural
 from outrisk.assess.look.not_printed import tables_of
 from outrisk.assess.look.told import Told, complete
-from outrisk.assess.told_by_statistics import Described, described_tables, statistic
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output, release
+from outrisk.outputs.of_one_table.described import Described, described_tables, statistic
 from outrisk.problem.released import Released
 
 
@@ -34,7 +34,7 @@ def given_back(
         if len(each.fitting):
             yield from _told(each, told, data, appetite, inside)
         elif each.many and (each.low < each.high).any() and (each.printed.whole or _few(each, told, appetite).any()):
-            which = "the test fits" if len(each.statistics) == 1 and each.tested else "what they print fits"
+            which = "the test fits" if len(each.statistics) == 1 and not each.crude else "what they print fits"
             what = f"Too many tables fit the printed counts of {' x '.join(each.by)} to ask which of them {which}."
             yield Found(NOT_BOUNDED, False, named(list(each.statistics)), 0, 0, what)
 
@@ -67,7 +67,7 @@ def _told(each: Described, told: Told, data: Microdata, appetite: Appetite, insi
     number, more = int(recovered.sum()), int(of_two.sum())
     if not number and not more:
         return
-    statistic = "test" if each.tested else "regression"
+    statistic = "regression" if each.crude else "test"
     print_ = (
         f"what the {statistic} prints" if len(each.statistics) == 1 else f"what {len(each.statistics)} outputs print"
     )
@@ -88,7 +88,7 @@ def _told(each: Described, told: Told, data: Microdata, appetite: Appetite, insi
         told.who(recovered),
         f"{what}{also}: {gives}.",
         named(told.labels(recovered)) if inside or (printed.whole and alone) else "",
-        "Compute the test from the counts as they are printed, or leave its statistic and p out."
-        if each.tested
-        else "Merge levels of few people, or print the regression to fewer digits, without limits and standard errors.",
+        "Merge levels of few people, or print the regression to fewer digits, without limits and standard errors."
+        if each.crude
+        else "Compute the test from the counts as they are printed, or leave its statistic and p out.",
     )

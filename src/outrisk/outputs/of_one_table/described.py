@@ -1,0 +1,219 @@
+"""What statistics of one table, such as a test or a crude odds ratio, tell of the table that they were computed from:
+of all tables that fit the printed counts, those that give the printed statistics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outrisk.codebook import Codebook
+from outrisk.outputs.base import Array, Subset, released
+from outrisk.outputs.of_one_table.tables_that_fit import Counts, Printed, Shares, tables_that_fit
+from outrisk.outputs.regression.saturated import MOST_CELLS, Saturated, saturated
+from outrisk.outputs.smooth.compared import OF_MEANS
+from outrisk.outputs.smooth.hypothesis_test import HypothesisTest
+from outrisk.outputs.tables.frequencies import Frequencies
+from outrisk.outputs.tables.magnitudes import Magnitudes
+from outrisk.problem.analysis import Analysis, RecordCounts
+from outrisk.problem.released import ROUNDING, Released, half_digit
+
+_CHUNK = 1_000_000  # cells that are held against a statistic at a time
+_EXACT = 1e-8  # share of a number that its computation may be off by
+
+
+class Statistic(Protocol):
+    """What makes numbers (b, k), printed to so many decimals (k,), of tables of counts (b, ...) with an axis for each
+    of its `variables`; NaN or infinite where they are undefined. `counted`: at which cells, in that shape, records have
+    all values that it takes.
+    """
+
+    @property
+    def variables(self) -> Sequence[str]: ...  # noqa: D102
+    @property
+    def decimals(self) -> NDArray[np.int64]: ...  # noqa: D102
+    @property
+    def counted(self) -> NDArray[np.bool_]: ...  # noqa: D102
+    def of_counts(self, counts: Array) -> Array: ...  # noqa: D102
+
+
+@dataclass(frozen=True, eq=False)
+class Described:
+    """A table by the variables `by` (of the records `where`) that `statistics` are of, by name. `number`: how many
+    tables fit what is printed of it, None where that is more than a million; low, high: from where to where their cells
+    lie, in its shape. `fitting` (b, *shape) are those that give the statistics; none, and `many`, where there are too
+    many to try. crude: one of the statistics is a regression.
+    """
+
+    statistics: tuple[str, ...]
+    by: tuple[str, ...]
+    where: str
+    printed: Printed
+    number: int | None
+    low: Array
+    high: Array
+    fitting: Counts
+    many: bool
+    crude: bool
+
+    @property
+    def name(self) -> str:
+        """The outputs that say so."""
+        return " with ".join(dict.fromkeys([*self.printed.outputs, *self.statistics]))
+
+    def told(self, codebook: Codebook) -> Released | None:
+        """What the statistics leave of the counts, as a table of its own; None where that is no less than is printed,
+        or no table fits.
+        """
+        if not len(self.fitting):
+            return None
+        low, high = self.fitting.min(axis=0), self.fitting.max(axis=0)
+        if not ((low > self.low).any() or (high < self.high).any()):
+            return None
+        table = Frequencies(codebook, self.name, self.by, self.where)
+        return released(table, low.ravel().astype(np.float64), high.ravel().astype(np.float64))
+
+
+def statistic(of: Analysis, low: Array | None = None, high: Array | None = None) -> Statistic | None:
+    """A test of counts, or a regression with a coefficient for each kind of record, as a function of one table, with
+    numbers printed between `low` and `high` (k,), if any; None for another output.
+    """
+    if isinstance(of, HypothesisTest):
+        return None if of.test in OF_MEANS else of
+    return saturated(of, low, high)
+
+
+def described_tables(codebook: Codebook, released: Sequence[Released]) -> Iterator[Described]:
+    """Tables of which statistics among some released outputs say something, be they released themselves or not. Counts
+    of other variables, and of other records, are left aside, and so are tables of which too little is printed to tell
+    how many may fit, or whose cells are too many.
+    """
+    groups: dict[tuple[frozenset[str], str], list[tuple[Statistic, Released]]] = {}
+    for each in released:
+        if of := statistic(each.output, each.low, each.high):
+            groups.setdefault((frozenset(of.variables), each.output.where), []).append((of, each))
+    for (_, where), statistics in groups.items():
+        by = tuple(statistics[0][0].variables)
+        printed = _printed(codebook, by, where, [each for each in released if each.output.where == where], statistics)
+        if printed is None:
+            continue
+        tables = tables_that_fit(printed) if printed.low.size <= MOST_CELLS else None
+        number, (low, high) = None, printed.ranges()
+        if tables is not None:
+            number = len(tables)
+            low, high = (tables.min(axis=0), tables.max(axis=0)) if number else (low, high)
+        elif printed.low.size <= MOST_CELLS:
+            tables = tables_that_fit(printed, [each for of, _ in statistics for each in _shares(of, by)])
+        many = tables is None
+        fitting = np.zeros((0, *printed.low.shape), dtype=np.int32) if tables is None else tables
+        for of, each in statistics:
+            fitting = fitting[_gives(of, each, by, fitting)]
+        crude = any(isinstance(of, Saturated) for of, _ in statistics)
+        names = tuple(each.name for _, each in statistics)
+        yield Described(names, by, where, printed, number, low, high, fitting, many, crude)
+
+
+def tables_told(codebook: Codebook, released: Sequence[Released]) -> tuple[Released, ...]:
+    """What regressions that follow from one table leave of its counts, for a search: coefficients that are not printed
+    then are. Tests are left to it as they are.
+    """
+    found = (each.told(codebook) for each in described_tables(codebook, released) if each.crude)
+    return tuple(each for each in found if each)
+
+
+def _shares(of: Statistic, by: Sequence[str]) -> Iterator[Shares]:
+    """What printed coefficients say of shares with an outcome."""
+    if not isinstance(of, Saturated) or not len(pairs := of.pairs(by)):
+        return
+    first = of.first.tolist()
+    yield Shares(
+        pairs[first],
+        lambda group, others: of.means(first[group], {first[each]: share for each, share in others.items()}),
+    )
+
+
+def _gives(of: Statistic, released: Released, by: Sequence[str], tables: Counts) -> NDArray[np.bool_]:
+    """Which of the tables (b, *shape), by the variables of `by`, give the printed numbers of a statistic."""
+    size = np.where(np.isfinite(released.low), np.abs(released.low), 0.0)
+    half = np.maximum(half_digit(of.decimals) * ROUNDING, _EXACT * np.maximum(size, 1.0))
+    order = [0, *(1 + list(by).index(name) for name in of.variables)]
+    found = np.zeros(len(tables), dtype=np.bool_)
+    some = max(1, _CHUNK // max(1, tables[:1].size))
+    for at in range(0, len(tables), some):
+        numbers = of.of_counts(tables[at : at + some].transpose(order).astype(np.float64))
+        within = (numbers >= released.low - half) & (numbers <= released.high + half)
+        untold = np.isinf(released.low) & np.isinf(released.high)
+        found[at : at + some] = (within | untold).all(axis=1)
+    return found
+
+
+def _printed(
+    codebook: Codebook,
+    by: Sequence[str],
+    where: str,
+    beside: Sequence[Released],
+    statistics: Sequence[tuple[Statistic, Released]],
+) -> Printed | None:
+    """What outputs of the same records, and numbers of records of statistics, print of a table by some variables; None
+    where cells may hold any number.
+    """
+    shape = tuple(codebook[name].size for name in by)
+    low, high = np.zeros(shape), np.full(shape, np.inf)
+    high[~_in_subset(codebook, by, where)] = 0.0
+    sums, outputs, whole = [], [], False
+    for one in filter(_of_all_records, beside):
+        for counts in one.output.counts(one.low, one.high):
+            if not set(counts.by) <= set(by):
+                continue
+            kept = tuple(sorted(list(by).index(name) for name in counts.by))
+            least, most = _in_order(counts, [by[axis] for axis in kept])
+            if len(kept) == len(by):
+                low, high, whole = np.maximum(low, least), np.minimum(high, most), True
+            else:
+                sums.append((kept, least, most))
+            outputs.append(one.name)
+    lows, highs = [np.zeros(1), *(least for _, least, _ in sums)], [np.full(1, np.inf), *(most for _, _, most in sums)]
+    for kept, _, most in sums:
+        high = np.minimum(high, np.expand_dims(most, [axis for axis in range(len(by)) if axis not in kept]))
+    some = []
+    all_low, all_high = max(float(each.sum()) for each in lows), min(float(each.sum()) for each in highs)
+    for of, each in statistics:
+        for counts in each.output.counts(each.low, each.high):
+            counted = of.counted.transpose([list(of.variables).index(name) for name in by])
+            some.append((counted, float(counts.low), float(counts.high)))
+            some.append((~counted, all_low - float(counts.high), all_high - float(counts.low)))
+    for cells, _, largest in some:
+        high[cells] = np.minimum(high[cells], largest)
+    if not np.isfinite(high).all():
+        return None
+    return Printed(low, high, tuple(sums), tuple(dict.fromkeys(outputs)), whole, tuple(some))
+
+
+def _in_subset(codebook: Codebook, by: Sequence[str], where: str) -> NDArray[np.bool_]:
+    """Which cells of a table by some variables can hold records of a subset, in its shape."""
+    found = np.ones(tuple(codebook[name].size for name in by), dtype=np.bool_)
+    for mask in Subset(codebook, where, "").masks():
+        names = [codebook.names[j] for j in mask.joint.variables]
+        include = mask.include.reshape([codebook[name].size for name in names])
+        include = np.asarray(include.any(axis=tuple(axis for axis, name in enumerate(names) if name not in by)))
+        common = [name for name in names if name in by]
+        include = include.transpose([common.index(name) for name in by if name in common])
+        found &= np.expand_dims(include, [axis for axis, name in enumerate(by) if name not in common])
+    return found
+
+
+def _of_all_records(released: Released) -> bool:
+    """Whether an output counts every record of its subset, those with a missing value too."""
+    of = released.output
+    if isinstance(of, Magnitudes):
+        return not of.weight and not of.codebook[of.value].missing
+    return isinstance(of, Frequencies) and not of.weight
+
+
+def _in_order(counts: RecordCounts, by: Sequence[str]) -> tuple[Array, Array]:
+    order = [counts.by.index(name) for name in by]
+    return np.transpose(counts.low, order), np.transpose(counts.high, order)
