@@ -38,6 +38,7 @@ from outrisk.load import load_study_data
 from outrisk.microdata import Microdata, from_frame, infer_codebook
 from outrisk.outputs import release
 from outrisk.outputs.conditions.derived import derived_in
+from outrisk.outputs.of_one_table.described import tables_told
 from outrisk.records.provenance import peak_memory_mb
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -316,6 +317,14 @@ ADJUSTED = [
     OF_EXPOSURE | {"formula": "TENURE ~ C(LTILL) + AGE", "where": "SEX == 1"},
     OF_EXPOSURE | {"formula": "TENURE ~ C(LTILL) + AGE", "where": "SEX == 2"},
 ]
+CRUDE = [
+    {"kind": "univariate", "variables": ["LTILL", "SEX", "MSTATUS", "ETHGROUP"]},
+    {"kind": "magnitudes", "value": "AGE", "statistics": ["mean", "sd"], "decimals": 1},
+    *(
+        OF_EXPOSURE | {"formula": f"TENURE ~ C({each})", "keep": each}
+        for each in ("LTILL", "SEX", "MSTATUS", "ETHGROUP")
+    ),
+]
 
 
 def many():
@@ -349,6 +358,11 @@ def many():
     return [*tables, *fits, *sums]
 
 
+def asked(codebook, n, released, rules=()):
+    """What is asked, as a study asks it."""
+    return Problem(codebook, n, tuple(released), rules, told=tables_told(codebook, released))
+
+
 def problem_of(frame, entries, codebook=None, derive=None):
     """What is asked: the released outputs of these records, and their codebook, by default as they are; and what is
     derived in them.
@@ -358,7 +372,7 @@ def problem_of(frame, entries, codebook=None, derive=None):
     adapter = TypeAdapter(OutputEntry)
     outputs = [o for at, entry in enumerate(entries, 1) for o in adapter.validate_python(entry).build(codebook, at)]
     rules = tuple(rule.mask for rule in derived_in(codebook, derive or {}).values())
-    return Problem(codebook, len(data), tuple(release(output, data) for output in outputs), rules)
+    return asked(codebook, len(data), [release(output, data) for output in outputs], rules)
 
 
 def of_2019(folder, n):
@@ -455,7 +469,7 @@ def fair(folder, half=None):
     data = load_study_data(study).original
     if half is not None:
         data = data.take(np.random.default_rng(half).permutation(len(data))[: len(data) // 2])
-    return Problem(data.codebook, len(data), tuple(release(output, data) for output in study.outputs(data.codebook)))
+    return asked(data.codebook, len(data), [release(output, data) for output in study.outputs(data.codebook)])
 
 
 def session(folder):
@@ -475,8 +489,8 @@ def session(folder):
         original = load_study_data(study).original
         given = study.given(original.codebook)
         outputs = study.outputs(original.codebook)
-        released = tuple(given.get(output.name) or release(output, original) for output in outputs)
-    return Problem(original.codebook, len(original), released)
+        released = [given.get(output.name) or release(output, original) for output in outputs]
+    return asked(original.codebook, len(original), released)
 
 
 PAGE = [
@@ -539,6 +553,7 @@ RELEASES = {
     **{f"two years at least of {n:,}": partial(followed, n=n, entries=TRIAL, least=24) for n in (300, 8_000, 100_000)},
     **{f"hazard ratios of {n:,}": partial(followed, n=n, entries=COX) for n in (300, 1_500, 8_000, 100_000)},
     **{f"adjusted odds ratios of {n:,}": partial(census, n=n, entries=ADJUSTED) for n in (300, 1_500, 8_000, 200_000)},
+    **{f"crude odds ratios of {n:,}": partial(census, n=n, entries=CRUDE) for n in (300, 1_500, 8_000, 200_000)},
     **{f"death rates of {n:,}": partial(followed, n=n, entries=RATES) for n in (300, 1_500, 8_000, 200_000)},
     **{
         f"rates beside hazards of {n:,}": partial(followed, n=n, entries=[*RATES, {**HAZARDS, **RATIOS}])

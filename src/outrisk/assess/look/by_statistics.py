@@ -33,7 +33,11 @@ def given_back(
         told = Told.whole(data, each.by, complete(data, each.where, each.statistics[0], ()))
         if len(each.fitting):
             yield from _told(each, told, data, appetite, inside)
-        elif each.many and (each.low < each.high).any() and (each.printed.whole or _few(each, told, appetite).any()):
+        elif (
+            each.many
+            and (each.low < each.high).any()
+            and (each.printed.whole or (each.crude and _few(each, told, appetite).any()))
+        ):
             which = "the test fits" if len(each.statistics) == 1 and not each.crude else "what they print fits"
             what = f"Too many tables fit the printed counts of {' x '.join(each.by)} to ask which of them {which}."
             yield Found(NOT_BOUNDED, False, named(list(each.statistics)), 0, 0, what)

@@ -5,7 +5,7 @@ of all tables that fit the printed counts, those that give the printed statistic
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -23,6 +23,7 @@ from outrisk.problem.analysis import Analysis, RecordCounts
 from outrisk.problem.released import ROUNDING, Released, half_digit
 
 _CHUNK = 1_000_000  # cells that are held against a statistic at a time
+_ROUNDS = 4  # in which what is told of one table is held against others
 _EXACT = 1e-8  # share of a number that its computation may be off by
 
 
@@ -87,34 +88,61 @@ def statistic(of: Analysis, low: Array | None = None, high: Array | None = None)
     return saturated(of, low, high)
 
 
-def described_tables(codebook: Codebook, released: Sequence[Released]) -> Iterator[Described]:
-    """Tables of which statistics among some released outputs say something, be they released themselves or not. Counts
-    of other variables, and of other records, are left aside, and so are tables of which too little is printed to tell
-    how many may fit, or whose cells are too many.
+def described_tables(codebook: Codebook, released: Sequence[Released]) -> list[Described]:
+    """Tables of which statistics among some released outputs say something, be they released themselves or not. What is
+    told of one counts for others as if it were printed. Counts of other variables, and of other records, are left
+    aside, and so are tables of which too little is printed to tell how many may fit, or whose cells are too many.
     """
     groups: dict[tuple[frozenset[str], str], list[tuple[Statistic, Released]]] = {}
     for each in released:
         if of := statistic(each.output, each.low, each.high):
             groups.setdefault((frozenset(of.variables), each.output.where), []).append((of, each))
-    for (_, where), statistics in groups.items():
-        by = tuple(statistics[0][0].variables)
-        printed = _printed(codebook, by, where, [each for each in released if each.output.where == where], statistics)
-        if printed is None:
-            continue
-        tables = tables_that_fit(printed) if printed.low.size <= MOST_CELLS else None
-        number, (low, high) = None, printed.ranges()
-        if tables is not None:
-            number = len(tables)
-            low, high = (tables.min(axis=0), tables.max(axis=0)) if number else (low, high)
-        elif printed.low.size <= MOST_CELLS:
-            tables = tables_that_fit(printed, [each for of, _ in statistics for each in _shares(of, by)])
-        many = tables is None
-        fitting = np.zeros((0, *printed.low.shape), dtype=np.int32) if tables is None else tables
-        for of, each in statistics:
-            fitting = fitting[_gives(of, each, by, fitting)]
-        crude = any(isinstance(of, Saturated) for of, _ in statistics)
-        names = tuple(each.name for _, each in statistics)
-        yield Described(names, by, where, printed, number, low, high, fitting, many, crude)
+    found, told = dict[tuple[frozenset[str], str], Described](), dict[tuple[frozenset[str], str], Released]()
+    for again in range(_ROUNDS):
+        news = dict[tuple[frozenset[str], str], Released]()
+        for key, statistics in groups.items():
+            before = found.get(key)
+            others = [one for other, one in told.items() if other != key and other[0] & key[0] and other[1] == key[1]]
+            if again and (not others or (before and len(before.fitting) == 1)):
+                continue
+            if described := _described(codebook, key[1], [*released, *others], statistics):
+                if before:
+                    described = replace(described, number=before.number, low=before.low, high=before.high)
+                found[key] = described
+                if one := described.told(codebook):
+                    news[key] = one
+        if all(key in told and _is_same(told[key], one) for key, one in news.items()):
+            break
+        told |= news
+    return list(found.values())
+
+
+def _is_same(one: Released, other: Released) -> bool:
+    return np.array_equal(one.low, other.low) and np.array_equal(one.high, other.high)
+
+
+def _described(
+    codebook: Codebook, where: str, released: Sequence[Released], statistics: Sequence[tuple[Statistic, Released]]
+) -> Described | None:
+    """What statistics of the same variables and records say of their table."""
+    by = tuple(statistics[0][0].variables)
+    printed = _printed(codebook, by, [each for each in released if each.output.where == where], where, statistics)
+    if printed is None:
+        return None
+    tables = tables_that_fit(printed) if printed.low.size <= MOST_CELLS else None
+    number, (low, high) = None, printed.ranges()
+    if tables is not None:
+        number = len(tables)
+        low, high = (tables.min(axis=0), tables.max(axis=0)) if number else (low, high)
+    elif printed.low.size <= MOST_CELLS:
+        tables = tables_that_fit(printed, [each for of, _ in statistics for each in _shares(of, by)])
+    many = tables is None
+    fitting = np.zeros((0, *printed.low.shape), dtype=np.int32) if tables is None else tables
+    for of, each in statistics:
+        fitting = fitting[_gives(of, each, by, fitting)]
+    crude = any(isinstance(of, Saturated) for of, _ in statistics)
+    names = tuple(each.name for _, each in statistics)
+    return Described(names, by, where, printed, number, low, high, fitting, many, crude)
 
 
 def tables_told(codebook: Codebook, released: Sequence[Released]) -> tuple[Released, ...]:
@@ -154,8 +182,8 @@ def _gives(of: Statistic, released: Released, by: Sequence[str], tables: Counts)
 def _printed(
     codebook: Codebook,
     by: Sequence[str],
-    where: str,
     beside: Sequence[Released],
+    where: str,
     statistics: Sequence[tuple[Statistic, Released]],
 ) -> Printed | None:
     """What outputs of the same records, and numbers of records of statistics, print of a table by some variables; None
@@ -164,18 +192,24 @@ def _printed(
     shape = tuple(codebook[name].size for name in by)
     low, high = np.zeros(shape), np.full(shape, np.inf)
     high[~_in_subset(codebook, by, where)] = 0.0
-    sums, outputs, whole = [], [], False
-    for one in filter(_of_all_records, beside):
-        for counts in one.output.counts(one.low, one.high):
-            if not set(counts.by) <= set(by):
-                continue
-            kept = tuple(sorted(list(by).index(name) for name in counts.by))
-            least, most = _in_order(counts, [by[axis] for axis in kept])
-            if len(kept) == len(by):
-                low, high, whole = np.maximum(low, least), np.minimum(high, most), True
-            else:
-                sums.append((kept, least, most))
-            outputs.append(one.name)
+    sums, outputs, whole = list[tuple[tuple[int, ...], Array, Array]](), list[str](), False
+    found = [
+        (one.name, counts, kept)
+        for one in filter(_of_all_records, beside)
+        for counts in one.output.counts(one.low, one.high)
+        if (kept := tuple(at for at, name in enumerate(by) if name in counts.by)) or not counts.by
+    ]
+    for name, counts, kept in sorted(found, key=_not_narrow):
+        least, most = _over(counts, [by[axis] for axis in kept])
+        if len(kept) == len(by) == len(counts.by):
+            low, high, whole = np.maximum(low, least), np.minimum(high, most), True
+        elif len(kept) == len(counts.by) or not any(
+            kept == of and (lower >= least).all() and (upper <= most).all() for of, lower, upper in sums
+        ):
+            sums.append((kept, least, most))
+        else:
+            continue
+        outputs.append(name)
     lows, highs = [np.zeros(1), *(least for _, least, _ in sums)], [np.full(1, np.inf), *(most for _, _, most in sums)]
     for kept, _, most in sums:
         high = np.minimum(high, np.expand_dims(most, [axis for axis in range(len(by)) if axis not in kept]))
@@ -214,6 +248,15 @@ def _of_all_records(released: Released) -> bool:
     return isinstance(of, Frequencies) and not of.weight
 
 
-def _in_order(counts: RecordCounts, by: Sequence[str]) -> tuple[Array, Array]:
+def _not_narrow(found: tuple[str, RecordCounts, tuple[int, ...]]) -> tuple[bool, float]:
+    """Sums that are not printed last, and of these the narrowest first."""
+    _, counts, kept = found
+    return len(counts.by) > len(kept), float((counts.high - counts.low).sum())
+
+
+def _over(counts: RecordCounts, by: Sequence[str]) -> tuple[Array, Array]:
+    """The counts by these variables, summed over the others."""
     order = [counts.by.index(name) for name in by]
-    return np.transpose(counts.low, order), np.transpose(counts.high, order)
+    order += [axis for axis in range(len(counts.by)) if axis not in order]
+    rest = tuple(range(len(by), len(order)))
+    return np.transpose(counts.low, order).sum(axis=rest), np.transpose(counts.high, order).sum(axis=rest)
