@@ -5,7 +5,7 @@ First order is exact for tallies alone. Of few records, or of few digits, what l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,8 +42,11 @@ def by_refit(problem: Problem, candidate: Candidate) -> ByRefit:
     linear = linearise(problem, candidate.codes, candidate.totals, "precision")
     of_model = np.concatenate([np.full(part.n_numbers, isinstance(part, ModelPart)) for part in problem.parts])
     beyond = numbers - linear.numbers(candidate.totals)
+    errors = errors_of(problem, np.where(np.isfinite(far), far, np.inf), candidate.totals, linear.informations)
+    if all(refit.matched.all() for refit in refits):  # in print, if by less than first order is sure of
+        errors = replace(errors, missed=0.0, matched=errors.numbers)
     return ByRefit(
-        errors_of(problem, np.where(np.isfinite(far), far, np.inf), candidate.totals, linear.informations),
+        errors,
         sum(int((~refit.near).sum()) for refit in refits),
         np.where(of_model & np.isfinite(beyond), beyond, 0.0),
     )
