@@ -11,10 +11,14 @@ from outrisk.assess.look.finding import NOT_BOUNDED
 from outrisk.assess.told_by_statistics import told_by_statistics
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import OutputError, ProveError
+from outrisk.evolve.loop import evolve
+from outrisk.evolve.problem import Problem
+from outrisk.evolve.settings import preset
 from outrisk.microdata import Microdata
 from outrisk.outputs import REGISTRY, release, released
-from outrisk.outputs.of_one_table.described import described_tables
+from outrisk.outputs.of_one_table.described import described_tables, tables_told
 from outrisk.outputs.of_one_table.tables_that_fit import tables_that_fit
+from outrisk.problem.blocks import Mask, joint_of
 
 CODEBOOK = Codebook(
     (
@@ -204,3 +208,55 @@ def test_ratios_that_no_table_gives_are_refused():
     wrong = released(odds, truth.low + more, truth.high + more)
     with pytest.raises(ProveError, match="no data set fits all the released numbers: what logit 2 and univariate sex"):
         told_by_statistics(CODEBOOK, [release(table, data), wrong])
+
+
+def asked(data, *entries):
+    printed = [release(each, data) for each in built(*entries)]
+    return Problem(CODEBOOK, len(data), tuple(printed), told=tables_told(CODEBOOK, printed))
+
+
+@pytest.mark.parametrize("n", [200, 2000])
+def test_a_search_holds_to_what_ratios_tell(n):
+    data = people(n, 5)
+    problem = asked(data, TABLE_ONE, BY_STAGE, BY_SEX)
+    assert len(problem.told) == 2 and problem.told == problem.searched.released[-2:]
+    assert len(problem.searched.searched.released) == len(problem.searched.released)
+    for last in evolve(problem, preset("fast"), np.random.default_rng(1)):  # noqa: B007
+        pass
+    assert last.stop == "matched" and last.number < 60
+    assert not tables_told(CODEBOOK, [release(each, data) for each in built(TABLE_ONE)])
+
+
+def test_what_is_told_is_of_the_variables_that_a_search_changes():
+    book = Codebook((*CODEBOOK.variables, Variable("late", "integer", (0, 1))))
+    data = people(300, 0)
+    data = Microdata(book, np.column_stack([data.codes, data.codes[:, 1] == 2]).astype(np.uint16))
+    late = {"kind": "logit", "formula": "ill ~ late", "keep": ["late"], **ODDS}
+    printed = [
+        release(each, data) for each in built({"kind": "univariate", "variables": ["late"]}, late, codebook=book)
+    ]
+    told = tables_told(book, printed)
+    joint = joint_of(book, ["stage", "late"])
+    rule = Mask(joint, np.array([True, False, True, False, False, True]))  # late is stage 3
+    problem = Problem(book, len(data), tuple(printed), (rule,), told=told)
+    used = {j for one in problem.tied.told for block in one.blocks for j in block.place.variables}
+    assert used == {0, 1} and len(told) == 1
+    assert {j for block in told[0].blocks for j in block.place.variables} == {0, 3}
+
+
+def test_what_is_told_of_one_table_counts_for_others():
+    data = people(3000, 2)
+    alone = described(data, {"kind": "univariate", "variables": ["sex"]}, BY_SEX)
+    both = described(data, TABLE_ONE, BY_SEX, BY_STAGE)
+    assert len(alone[0].fitting) > len(both[0].fitting)
+    assert (both[0].low == alone[0].low).all() and both[0].number == alone[0].number
+    for each in both:
+        assert (each.fitting == table_of(data, each.by)).all(axis=(1, 2)).any()
+
+
+def test_a_printed_cross_table_says_its_margins():
+    data = people(400, 1)
+    cross = {"kind": "frequencies", "by": ["sex", "ill"]}
+    found, sparse = (described(data, each, {**BY_STAGE, "decimals": 0})[0] for each in (cross, TABLE_ONE))
+    assert found.printed.outputs == ("table sex x ill",) and not found.printed.whole
+    assert sparse.printed.outputs == ("univariate stage",)
