@@ -73,10 +73,36 @@ def test_numbers_are_those_of_statsmodels(kind, response, design, covariance):
     assert compared
 
 
-def test_of_an_outcome_that_a_group_has_not_there_are_no_numbers():
-    of = saturated(regression("logit", "ill ~ sex"))
-    never = np.array([[[5.0, 0.0, 0.0], [4.0, 3.0, 0.0]]])  # sex, ill
-    assert not np.isfinite(of.of_counts(never)[0, 1])
+@pytest.mark.parametrize(
+    ("b", "error", "stands"),
+    [(-18.5, 2062.0, True), (-0.7, 0.4, False), (-18.5, 0.4, False), (18.5, 2062.0, False), (-18.5, None, True)],
+)
+def test_of_an_outcome_that_a_group_has_not_iterations_leave_a_large_coefficient(b, error, stands):
+    """As R prints it, with a warning at most."""
+    parts = ["coefficients", *(["standard_errors"] if error else [])]
+    printed = np.array([0.3, b, *([0.7, error] if error else [])])
+    of = saturated(regression("logit", "ill ~ sex", release=parts, decimals=1), printed, printed)
+    never = np.array([[[40.0, 54.0, 0.0], [4.0, 0.0, 0.0]], [[5.0, 0.0, 0.0], [4.0, 0.0, 0.0]]])  # sex, ill
+    found = of.of_counts(never)
+    assert bool(found[0, 1] == b) is stands and not np.isfinite(found[1, 1])
+
+
+def test_outcomes_that_a_subset_leaves_out_make_it_none():
+    assert saturated(regression("mnlogit", "ward ~ sex", where="ward != 'c'")) is None
+
+
+@pytest.mark.parametrize("values", [(0.1, 0.1), (1.5, 3.0)])
+def test_where_a_line_fits_all_its_likelihood_is_arithmetic(values):
+    book = Codebook((Variable("x", "integer", (0, 1)), Variable("y", "numeric", tuple(sorted({*values, 7.0})))))
+    at = [book["y"].code_of[value] for value in values]
+    data = Microdata(book, np.array([(0, at[0])] * 9 + [(1, at[1])] * 6, dtype=np.uint16))
+    output = REGISTRY["ols"](
+        kind="ols", formula="y ~ x", release=["coefficients", "log_likelihood", "r2"], decimals=3
+    ).build(book, 1)[0]
+    numbers = release(output, data).low
+    table = np.zeros((1, 2, len(book["y"].values)))
+    table[0, 0, at[0]], table[0, 1, at[1]] = 9, 6
+    np.testing.assert_allclose(saturated(output, numbers, numbers).of_counts(table)[0], numbers, atol=1e-3)
 
 
 @pytest.mark.parametrize(

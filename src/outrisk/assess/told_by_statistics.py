@@ -24,10 +24,9 @@ def told_by_statistics(codebook: Codebook, outputs: Sequence[Released]) -> tuple
     found, left_out = list[Released](), dict[str, str]()
     for each in described_tables(codebook, outputs):
         if not each.many and not len(each.fitting):
-            said = " and ".join(filter(None, ["; ".join(each.statistics), "; ".join(each.printed.outputs)]))
-            raise ProveError(
-                f"no data set fits all the released numbers: what {said} print{'s' * (' and ' not in said)}"
-            )
+            names = [*each.statistics, *each.printed.outputs]
+            said = f"{'; '.join(names)} print{'s' * (len(names) == 1)}"
+            raise ProveError(f"no data set fits all the released numbers: what {said}")
         if told := each.told(codebook):
             found.append(told)
             left_out |= dict.fromkeys(each.statistics, "the range that it leaves each count of its table is used")
@@ -43,7 +42,10 @@ def programme_with_statistics(
     rules: Sequence[Mask] = (),
     crossed: bool = False,
 ) -> Programme:
-    """The `programme` of some outputs and of what tests among them leave of counts; arguments as there."""
+    """The `programme` of some outputs and of what statistics among them leave of counts; arguments as there."""
     told, left_out = told_by_statistics(codebook, outputs)
     of = programme(codebook, [*outputs, *told], n_records, known, wanted, rules, crossed=crossed)
+    for name, reason in left_out.items():
+        before = of.left_out.get(name, "")
+        left_out[name] = f"{before}; {reason}" if before.startswith("coefficients are used") else reason
     return replace(of, left_out={**of.left_out, **left_out})

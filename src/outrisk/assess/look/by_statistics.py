@@ -19,6 +19,11 @@ from outrisk.outputs.base import Output, release
 from outrisk.outputs.of_one_table.described import Described, described_tables, statistic
 from outrisk.problem.released import Released
 
+_ADVICE = (
+    "Merge levels of few people, or print the regression to fewer digits, without limits and standard errors.",
+    "Compute the test from the counts as they are printed, or leave its statistic and p out.",
+)
+
 
 def given_back(
     outputs: Sequence[Output], data: Microdata, appetite: Appetite, target: str, inside: bool = False
@@ -71,13 +76,14 @@ def _told(each: Described, told: Told, data: Microdata, appetite: Appetite, insi
     number, more = int(recovered.sum()), int(of_two.sum())
     if not number and not more:
         return
-    statistic = "regression" if each.crude else "test"
-    print_ = (
-        f"what the {statistic} prints" if len(each.statistics) == 1 else f"what {len(each.statistics)} outputs print"
-    )
-    of = "more than a million" if each.number is None else f"the {each.number:,}"
-    gives = f"{plural(len(fitting), 'table')} of {of} that fit the printed counts"
-    gives += f" {'gives' if len(fitting) == 1 else 'give'} {print_}"
+    prints = "what the regression prints" if each.crude else "what the test prints"
+    prints = prints if len(each.statistics) == 1 else f"what {len(each.statistics)} outputs print"
+    one = len(fitting) == 1
+    if each.number is None:
+        gives = f"{plural(len(fitting), 'table')} {'fits' if one else 'fit'} the printed counts and {prints}"
+    else:
+        gives = f"{plural(len(fitting), 'table')} of the {each.number:,} that fit the printed counts"
+        gives += f" {'gives' if one else 'give'} {prints}"
     if printed.whole:
         what = f"{plural(number, 'withheld or rounded cell')} of {recovered.size:,} can be worked out"
     else:
@@ -92,7 +98,5 @@ def _told(each: Described, told: Told, data: Microdata, appetite: Appetite, insi
         told.who(recovered),
         f"{what}{also}: {gives}.",
         named(told.labels(recovered)) if inside or (printed.whole and alone) else "",
-        "Merge levels of few people, or print the regression to fewer digits, without limits and standard errors."
-        if each.crude
-        else "Compute the test from the counts as they are printed, or leave its statistic and p out.",
+        " ".join(advice for advice, about in zip(_ADVICE, (each.crude, each.tested), strict=True) if about),
     )

@@ -45,9 +45,9 @@ class Statistic(Protocol):
 @dataclass(frozen=True, eq=False)
 class Described:
     """A table by the variables `by` (of the records `where`) that `statistics` are of, by name. `number`: how many
-    tables fit what is printed of it, None where that is more than a million; low, high: from where to where their cells
-    lie, in its shape. `fitting` (b, *shape) are those that give the statistics; none, and `many`, where there are too
-    many to try. crude: one of the statistics is a regression.
+    tables fit what is printed of it, None where that was not asked; low, high: from where to where their cells lie, in
+    its shape. `fitting` (b, *shape) are those that give the statistics; none, and `many`, where there are too many to
+    try. crude, tested: one of the statistics is a regression, a test.
     """
 
     statistics: tuple[str, ...]
@@ -60,6 +60,7 @@ class Described:
     fitting: Counts
     many: bool
     crude: bool
+    tested: bool
 
     @property
     def name(self) -> str:
@@ -129,20 +130,21 @@ def _described(
     printed = _printed(codebook, by, [each for each in released if each.output.where == where], where, statistics)
     if printed is None:
         return None
-    tables = tables_that_fit(printed) if printed.low.size <= MOST_CELLS else None
-    number, (low, high) = None, printed.ranges()
-    if tables is not None:
+    number, (low, high), tables = None, printed.ranges(), None
+    shares = [each for of, _ in statistics for each in _shares(of, by)]
+    if printed.low.size <= MOST_CELLS:
+        tables = tables_that_fit(printed, shares)
+        tables = tables_that_fit(printed) if tables is None and shares else tables
+    if tables is not None and not shares:
         number = len(tables)
         low, high = (tables.min(axis=0), tables.max(axis=0)) if number else (low, high)
-    elif printed.low.size <= MOST_CELLS:
-        tables = tables_that_fit(printed, [each for of, _ in statistics for each in _shares(of, by)])
     many = tables is None
     fitting = np.zeros((0, *printed.low.shape), dtype=np.int32) if tables is None else tables
     for of, each in statistics:
         fitting = fitting[_gives(of, each, by, fitting)]
-    crude = any(isinstance(of, Saturated) for of, _ in statistics)
+    crude, tested = (any(isinstance(of, kind) for of, _ in statistics) for kind in (Saturated, HypothesisTest))
     names = tuple(each.name for _, each in statistics)
-    return Described(names, by, where, printed, number, low, high, fitting, many, crude)
+    return Described(names, by, where, printed, number, low, high, fitting, many, crude, tested)
 
 
 def tables_told(codebook: Codebook, released: Sequence[Released]) -> tuple[Released, ...]:
@@ -192,7 +194,7 @@ def _printed(
     shape = tuple(codebook[name].size for name in by)
     low, high = np.zeros(shape), np.full(shape, np.inf)
     high[~_in_subset(codebook, by, where)] = 0.0
-    sums, outputs, whole = list[tuple[tuple[int, ...], Array, Array]](), list[str](), False
+    sums, outputs, whole = dict[tuple[int, ...], tuple[Array, Array]](), list[str](), False
     found = [
         (one.name, counts, kept)
         for one in filter(_of_all_records, beside)
@@ -203,15 +205,17 @@ def _printed(
         least, most = _over(counts, [by[axis] for axis in kept])
         if len(kept) == len(by) == len(counts.by):
             low, high, whole = np.maximum(low, least), np.minimum(high, most), True
-        elif len(kept) == len(counts.by) or not any(
-            kept == of and (lower >= least).all() and (upper <= most).all() for of, lower, upper in sums
-        ):
-            sums.append((kept, least, most))
         else:
-            continue
+            lower, upper = sums.get(kept, (np.zeros_like(least), np.full_like(most, np.inf)))
+            if len(kept) < len(counts.by) and (lower >= least).all() and (upper <= most).all():
+                continue
+            sums[kept] = np.maximum(lower, least), np.minimum(upper, most)
         outputs.append(name)
-    lows, highs = [np.zeros(1), *(least for _, least, _ in sums)], [np.full(1, np.inf), *(most for _, _, most in sums)]
-    for kept, _, most in sums:
+    lows, highs = (
+        [np.zeros(1), *(each for each, _ in sums.values())],
+        [np.full(1, np.inf), *(each for _, each in sums.values())],
+    )
+    for kept, (_, most) in sums.items():
         high = np.minimum(high, np.expand_dims(most, [axis for axis in range(len(by)) if axis not in kept]))
     some = []
     all_low, all_high = max(float(each.sum()) for each in lows), min(float(each.sum()) for each in highs)
@@ -224,7 +228,8 @@ def _printed(
         high[cells] = np.minimum(high[cells], largest)
     if not np.isfinite(high).all():
         return None
-    return Printed(low, high, tuple(sums), tuple(dict.fromkeys(outputs)), whole, tuple(some))
+    of_sums = tuple((kept, *ends) for kept, ends in sums.items())
+    return Printed(low, high, of_sums, tuple(dict.fromkeys(outputs)), whole, tuple(some))
 
 
 def _in_subset(codebook: Codebook, by: Sequence[str], where: str) -> NDArray[np.bool_]:

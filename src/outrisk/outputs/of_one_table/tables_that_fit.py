@@ -88,8 +88,8 @@ class Shares:
 @dataclass(frozen=True, eq=False)
 class _Beside:
     """Tables as far as they are filled, in `order`: cells that are all known (`least`), then those of `tables` (b,
-    filled). Of each sum what it lacks (b, sums), and what the cells behind the next one may bring (sums,); `places`
-    say of each cell in which sum it is.
+    filled). Of each sum what is in it (b, sums), its range, and what the cells behind the next one may bring (sums,);
+    `places` say of each cell in which sum it is.
     """
 
     least: Array
@@ -97,8 +97,9 @@ class _Beside:
     order: NDArray[np.intp]
     tables: Counts
     places: Sequence[NDArray[np.intp]]
-    lacks_low: Array
-    lacks_high: Array
+    sums: Array
+    sums_low: Array
+    sums_high: Array
     rest_low: Array
     rest_high: Array
 
@@ -114,8 +115,8 @@ class _Beside:
         """The range (b,) of the sum of the next cell and one behind it."""
         low, high = (np.full(len(self.tables), each[[cell, other]].sum()) for each in (self.least, self.greatest))
         for at in (int(at[cell]) for at in self.places if at[cell] == at[other]):
-            low = np.maximum(low, self.lacks_low[:, at] - (self.rest_high[at] - self.greatest[other]))
-            high = np.minimum(high, self.lacks_high[:, at] - (self.rest_low[at] - self.least[other]))
+            low = np.maximum(low, self.sums_low[at] - self.sums[:, at] - (self.rest_high[at] - self.greatest[other]))
+            high = np.minimum(high, self.sums_high[at] - self.sums[:, at] - (self.rest_low[at] - self.least[other]))
         return low, high
 
 
@@ -162,13 +163,13 @@ def tables_that_fit(printed: Printed, shares: Sequence[Shares] = (), most: int =
         fewest = np.maximum(least[cell], (sums_low[of] - sums[:, of] - rest_high[of]).max(axis=1, initial=-np.inf))
         largest = np.minimum(greatest[cell], (sums_high[of] - sums[:, of] - rest_low[of]).min(axis=1, initial=np.inf))
         beside = _Beside(
-            least, greatest, order[:filled], tables, places, sums_low - sums, sums_high - sums, rest_low, rest_high
+            least, greatest, order[:filled], tables, places, sums, sums_low, sums_high, rest_low, rest_high
         )
         for each in shares:
             ends = each.of_cell(cell, beside)
             fewest, largest = np.maximum(fewest, ends[0]), np.minimum(largest, ends[1])
         width = np.maximum(largest - fewest + 1, 0).astype(np.int64)
-        if width.sum() > most or width.sum() * len(least) > _MOST_NUMBERS:
+        if width.sum() > most or width.sum() * max(len(least), len(sums_low)) > _MOST_NUMBERS:
             return None
         row = np.repeat(np.arange(len(tables)), width)
         value = np.arange(len(row)) - np.repeat(np.cumsum(width) - width, width) + fewest[row]

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from scipy.special import expit, gammaln, ndtr, ndtri, xlogy
 
 from outrisk.outputs.base import Array
 from outrisk.outputs.regression.regression import Regression
-from outrisk.outputs.regression.release import Summary
+from outrisk.outputs.regression.release import OF_EACH, Summary
 from outrisk.outputs.regression.totals import spans_one
 from outrisk.problem.analysis import Analysis
 from outrisk.problem.blocks import Model, level_in
@@ -24,7 +25,11 @@ from outrisk.problem.released import ROUNDING, half_digit
 MOST_CELLS = 400  # of a table that is tried out
 _KINDS = ("ols", "logit", "probit", "poisson", "mnlogit")
 _NO_ERROR = 1e-6  # a standard error that may be none
-_SURE = 6  # digits
+_SURE = {"mnlogit": 2}  # digits: R's multinom stops early
+_FAR = 4.0  # a coefficient that may be infinite, wherever iterations have stopped
+_NEITHER = 0.5  # one that may be of two infinite ones
+_NO_REST = 1e-20  # share of the squares
+_LARGE = 1e7  # size of a response, in its spread
 _NO_PART = 1e-12  # of a linear predictor, in a coefficient
 _WORST = 1e6  # condition of the kinds of records
 _SLACK = 1e-7  # what a fit's last iteration may leave of a linear predictor
@@ -37,7 +42,7 @@ class Saturated:
     group, outcome (cells,): the kind of record and the value of the response at each cell, -1 where no record counts.
     values: of the response, each once. inverse (G, G): makes coefficients of linear predictors. low, high (G, E):
     between which printed numbers leave the coefficients; G kinds of records, E equations. centred: R2 is about the
-    mean. printed (k,): the printed numbers.
+    mean. printed (k,): the printed numbers; largest_error (G, E): how large those leave standard errors.
     """
 
     regression: Regression
@@ -49,6 +54,7 @@ class Saturated:
     high: Array
     centred: bool
     printed: Array
+    largest_error: Array
 
     @property
     def variables(self) -> list[str]:
@@ -58,7 +64,7 @@ class Saturated:
     @property
     def decimals(self) -> NDArray[np.int64]:
         """Printed digits after the point of each number, as far as iterations are sure of them."""
-        return np.minimum(self.regression.decimals, _SURE)
+        return np.minimum(self.regression.decimals, _SURE.get(self.regression.kind, 6))
 
     @property
     def counted(self) -> NDArray[np.bool_]:
@@ -83,10 +89,42 @@ class Saturated:
         with np.errstate(all="ignore"):
             fit = self._of_outcomes(number) if self.regression.kind == "mnlogit" else self._of_means(number)
             found = np.asarray(self.regression.release.numbers(fit)).T
-        places = self.regression.release.places("p_values", len(fit.coefficients))
-        for at, error in zip(places, fit.standard_errors, strict=bool(places)):
-            found[error < _NO_ERROR, at] = self.printed[at]  # where it is arithmetic that decides
+            self._take_what_arithmetic_decides(found, fit)
+            if self.regression.kind != "ols":
+                self._take_what_iterations_decide(found, number)
         return found
+
+    def _take_what_arithmetic_decides(self, found: Array, fit: Summary) -> None:
+        """As printed: p-values without a standard error, and what says how well nothing fits."""
+        places = partial(self.regression.release.places, K=len(fit.coefficients))
+        for at, error in zip(p_values := places("p_values"), fit.standard_errors, strict=bool(p_values)):
+            found[error < _NO_ERROR, at] = self.printed[at]
+        for at in [*places("log_likelihood"), *places("r2")] if self.regression.kind == "ols" else []:
+            found[np.isnan(found[:, at]), at] = self.printed[at]
+
+    def _take_what_iterations_decide(self, found: Array, number: Array) -> None:
+        """As printed: the numbers of coefficients that are infinite, as a group has no record of an outcome (number (b,
+        groups, values)), where those printed are large, as iterations that are stopped leave them, and so are their
+        standard errors. Two such groups may leave anything, and mostly nothing; all groups alike leave no regression.
+        """
+        K, G = len(self.regression.coefficients), len(self.inverse)
+        people = number.sum(axis=2)
+        if self.regression.kind == "mnlogit":
+            eta = np.log(number[:, :, 1:] / number[:, :, :1])
+        else:
+            eta = _link(self.regression.kind, number @ self.values / people)[0][:, :, None]
+        varies = (number.sum(axis=1) > 0).sum(axis=1) > 1
+        some = np.flatnonzero(np.isinf(eta).any(axis=(1, 2)) & (people > 0).all(axis=1) & varies)
+        for (e, g), part in product(np.ndindex(eta.shape[2], G), OF_EACH if len(some) else ()):
+            row = np.flatnonzero(self.inverse[g])
+            ends = eta[some][:, row, e] * self.inverse[g, row]
+            up, down = (ends == np.inf).any(axis=1), (ends == -np.inf).any(axis=1)
+            low, high = self.low[g, e], self.high[g, e]
+            as_printed = np.where(up & down, low <= _NEITHER and high >= -_NEITHER, False)
+            as_printed |= (up & (high >= _FAR)) | (down & (low <= -_FAR))
+            as_printed &= self.largest_error[g, e] >= _FAR
+            for at in self.regression.release.places(part, K)[e * G + g :: K]:
+                found[some[as_printed], at] = self.printed[at]
 
     def _of_means(self, number: Array) -> Summary:
         """The fit (K, b) where each group has a mean of its own; number (b, groups, values)."""
@@ -98,14 +136,11 @@ class Saturated:
         rest = squares.sum(axis=1)
         eta, slope, spread = _link(kind, mean)
         if covariance:
-            factor = np.array([covariance.factor(each, None, K)[0] for each in n.tolist()])
-            variance = factor[:, None] * squares / (people * slope) ** 2
+            variance = self._factor(n, K)[:, None] * squares / (people * slope) ** 2
         elif kind == "ols":
             variance = (rest / (n - K))[:, None] / people
         else:
             variance = spread / (people * slope**2)
-        if kind in ("logit", "probit"):
-            eta = np.where((mean > 0.0) & (mean < 1.0), eta, np.nan)
         distribution = covariance.distribution or ("t" if kind == "ols" else "normal")
         df = np.where(n > K, n - K, np.nan) if distribution == "t" else np.inf
         likelihood = _likelihood(kind, number, y, mean)
@@ -113,6 +148,9 @@ class Saturated:
         of_constant = _likelihood(kind, whole, y, whole @ y / n[:, None])
         about = whole @ y / n[:, None] if self.centred else np.zeros((len(n), 1))
         total = (whole * (y - about[:, :, None]) ** 2).sum(axis=(1, 2))
+        if kind == "ols":
+            nothing = _NO_REST * (whole * y**2).sum(axis=(1, 2))
+            likelihood, total = np.where(rest <= nothing, np.nan, likelihood), np.where(total <= nothing, np.nan, total)
         return Summary(
             self._combined(self.inverse, eta),
             np.sqrt(self._combined(self.inverse**2, variance)),
@@ -124,6 +162,11 @@ class Saturated:
             np.sqrt(rest / (n - K)),
         )
 
+    def _factor(self, n: Array, K: int) -> Array:
+        """What the sandwich is multiplied by at so many records (b,)."""
+        each, of = np.unique(n, return_inverse=True)
+        return np.array([self.regression.covariance_meant.factor(one, None, K)[0] for one in each.tolist()])[of]
+
     def _of_outcomes(self, number: Array) -> Summary:
         """The fit (K, b) where each group has a share of its own of each outcome; the first is the base."""
         covariance = self.regression.covariance_meant
@@ -133,12 +176,12 @@ class Saturated:
         for e in range(1, len(self.values)):
             eta = np.log(number[:, :, e] / number[:, :, 0])
             variance = 1.0 / number[:, :, e] + 1.0 / number[:, :, 0]  # the sandwich is the same
-            coefficients.append(self._combined(self.inverse, np.where(np.isfinite(eta), eta, np.nan)))
+            coefficients.append(self._combined(self.inverse, eta))
             errors.append(np.sqrt(self._combined(self.inverse**2, variance)))
         error = np.concatenate(errors)
         K = len(error)
         if covariance:
-            error *= np.sqrt([covariance.factor(each, None, K)[0] for each in n.tolist()])
+            error *= np.sqrt(self._factor(n, K))
         likelihood = xlogy(number, number / people[:, :, None]).sum(axis=(1, 2))
         of_constant = xlogy(whole, whole / n[:, None]).sum(axis=1)
         df = np.where(n > K, n - K, np.nan) if covariance.distribution == "t" else np.inf
@@ -179,6 +222,8 @@ class Saturated:
                 if group not in some or not {*some} <= {group, *others}:
                     continue
                 rest = sum((row[g] * eta[g] for g in some if g != group), np.zeros(1))
+                if not np.isfinite([low, high]).all():  # it may be infinite itself
+                    rest = np.where(np.isfinite(rest), rest, np.nan)
                 ends = np.sort([(low - rest) / row[group], (high - rest) / row[group]], axis=0)
                 least, most = np.fmax(least, ends[0]), np.fmin(most, ends[1])
             return _mean(self.regression.kind, least), _mean(self.regression.kind, most)
@@ -214,6 +259,10 @@ def saturated(of: Analysis, low: Array | None = None, high: Array | None = None)
     if kinds.shape[0] != kinds.shape[1] or np.linalg.cond(kinds) > _WORST:
         return None
     values, outcome = np.unique(model.response[level_in(model.place, codes[counts])], return_inverse=True)
+    if of.kind == "mnlogit" and len(values) != len(model.coefficients) + 1:  # `where` leaves an outcome out
+        return None
+    if of.kind == "ols" and np.abs(values).max() > _LARGE * np.ptp(values):  # its digits are arithmetic's
+        return None
     inverse = np.asarray(np.linalg.inv(kinds), np.float64)
     inverse[np.abs(inverse) < _NO_PART] = 0.0
     half = half_digit(of.decimals) * ROUNDING
@@ -222,8 +271,12 @@ def saturated(of: Analysis, low: Array | None = None, high: Array | None = None)
     of_cells = np.full((2, len(codes)), -1)
     of_cells[:, counts] = group.ravel(), outcome
     centred = any(spans_one(term.rows) for term in model.terms)
+    if of.kind != "ols":
+        least, most = np.where(least <= -_FAR, -np.inf, least), np.where(most >= _FAR, np.inf, most)
+    errors = of.release.of_limits(low - half, high + half, len(of.coefficients), np.inf)[:, 1]
+    errors = np.fmin(errors, says.standard_errors[:, 1]).reshape(-1, len(kinds)).T
     ends = least - _SLACK, most + _SLACK
-    return Saturated(of, of_cells[0], of_cells[1], values, inverse, *ends, centred, middle(low, high))
+    return Saturated(of, of_cells[0], of_cells[1], values, inverse, *ends, centred, middle(low, high), errors)
 
 
 def _cells(of: Regression) -> NDArray[np.int64]:
@@ -236,7 +289,7 @@ def _cells(of: Regression) -> NDArray[np.int64]:
 
 
 def _counting(of: Regression, model: Model, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which cells (c,) hold records that count, of those that `where` leaves; by it alone a cell is not left out."""
+    """Which cells (c,) hold records that count, as far as the regression's own variables say so."""
     own = {of.codebook.index(name) for name in of.variables}
     counts = np.ones(len(codes), dtype=np.bool_)
     for mask in model.masks:
