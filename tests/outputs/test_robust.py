@@ -53,7 +53,7 @@ def by_hand(kind, output, data, weight):
         s = scores[names == name].sum(axis=0)
         S += np.outer(s, s)
     n, K, G = len(y), len(A), len(np.unique(names))
-    how = output._covariance.estimator
+    how = output.covariance_meant.estimator
     c = {"HC0": 1, "CR0": 1, "HC1": n / (n - K), "CR1": G / (G - 1), "CR1S": G / (G - 1) * (n - 1) / (n - K)}[how]
     return np.sqrt(c * np.diag(np.linalg.inv(A) @ S @ np.linalg.inv(A)))
 
