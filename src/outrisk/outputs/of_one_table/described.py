@@ -211,14 +211,11 @@ def _printed(
                 continue
             sums[kept] = np.maximum(lower, least), np.minimum(upper, most)
         outputs.append(name)
-    lows, highs = (
-        [np.zeros(1), *(each for each, _ in sums.values())],
-        [np.full(1, np.inf), *(each for _, each in sums.values())],
-    )
     for kept, (_, most) in sums.items():
         high = np.minimum(high, np.expand_dims(most, [axis for axis in range(len(by)) if axis not in kept]))
     some = []
-    all_low, all_high = max(float(each.sum()) for each in lows), min(float(each.sum()) for each in highs)
+    all_low = max((float(least.sum()) for least, _ in sums.values()), default=0.0)
+    all_high = min((float(most.sum()) for _, most in sums.values()), default=np.inf)
     for of, each in statistics:
         for counts in each.output.counts(each.low, each.high):
             counted = of.counted.transpose([list(of.variables).index(name) for name in by])

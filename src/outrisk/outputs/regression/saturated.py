@@ -91,7 +91,7 @@ class Saturated:
             found = np.asarray(self.regression.release.numbers(fit)).T
             self._take_what_arithmetic_decides(found, fit)
             if self.regression.kind != "ols":
-                self._take_what_iterations_decide(found, number)
+                self._take_what_iterations_decide(found, fit, number)
         return found
 
     def _take_what_arithmetic_decides(self, found: Array, fit: Summary) -> None:
@@ -102,22 +102,23 @@ class Saturated:
         for at in [*places("log_likelihood"), *places("r2")] if self.regression.kind == "ols" else []:
             found[np.isnan(found[:, at]), at] = self.printed[at]
 
-    def _take_what_iterations_decide(self, found: Array, number: Array) -> None:
+    def _take_what_iterations_decide(self, found: Array, fit: Summary, number: Array) -> None:
         """As printed: the numbers of coefficients that are infinite, as a group has no record of an outcome (number (b,
         groups, values)), where those printed are large, as iterations that are stopped leave them, and so are their
         standard errors. Two such groups may leave anything, and mostly nothing; all groups alike leave no regression.
         """
-        K, G = len(self.regression.coefficients), len(self.inverse)
-        people = number.sum(axis=2)
+        K, G = len(fit.coefficients), len(self.inverse)
+        varies = (number.sum(axis=1) > 0).sum(axis=1) > 1
+        infinite = ~np.isfinite(fit.coefficients).all(axis=0)
+        some = np.flatnonzero(infinite & (number.sum(axis=2) > 0).all(axis=1) & varies)
+        number = number[some]
         if self.regression.kind == "mnlogit":
             eta = np.log(number[:, :, 1:] / number[:, :, :1])
         else:
-            eta = _link(self.regression.kind, number @ self.values / people)[0][:, :, None]
-        varies = (number.sum(axis=1) > 0).sum(axis=1) > 1
-        some = np.flatnonzero(np.isinf(eta).any(axis=(1, 2)) & (people > 0).all(axis=1) & varies)
+            eta = _link(self.regression.kind, number @ self.values / number.sum(axis=2))[0][:, :, None]
         for (e, g), part in product(np.ndindex(eta.shape[2], G), OF_EACH if len(some) else ()):
             row = np.flatnonzero(self.inverse[g])
-            ends = eta[some][:, row, e] * self.inverse[g, row]
+            ends = eta[:, row, e] * self.inverse[g, row]
             up, down = (ends == np.inf).any(axis=1), (ends == -np.inf).any(axis=1)
             low, high = self.low[g, e], self.high[g, e]
             as_printed = np.where(up & down, low <= _NEITHER and high >= -_NEITHER, False)
