@@ -259,6 +259,17 @@ def test_what_is_told_of_one_table_counts_for_others():
         assert (each.fitting == table_of(data, each.by)).all(axis=(1, 2)).any()
 
 
+def test_what_only_others_bound_was_not_known_before():
+    """How many people have a stage is printed nowhere; that nobody's answer is missing, by another table's n."""
+    data = people(60, 3)
+    no_n = {**BY_STAGE, "release": ["coefficients", "confidence_limits"], "decimals": 3}
+    sexes = {"kind": "univariate", "variables": ["sex"]}
+    assert not described(data, no_n)
+    found = {each.by: each for each in described(data, sexes, BY_SEX, no_n)}[("ill", "stage")]
+    assert (found.low == 0).all() and np.isinf(found.high).all() and found.number is None
+    assert (found.fitting == table_of(data, found.by)).all(axis=(1, 2)).any()
+
+
 def test_a_printed_cross_table_says_its_margins():
     data = people(400, 1)
     cross = {"kind": "frequencies", "by": ["sex", "ill"]}

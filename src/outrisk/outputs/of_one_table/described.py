@@ -109,6 +109,9 @@ def described_tables(codebook: Codebook, released: Sequence[Released]) -> list[D
             if described := _described(codebook, key[1], [*released, *others], statistics):
                 if before:
                     described = replace(described, number=before.number, low=before.low, high=before.high)
+                elif again:  # nothing that is printed bounds it
+                    nothing = np.zeros_like(described.low), np.full_like(described.high, np.inf)
+                    described = replace(described, number=None, low=nothing[0], high=nothing[1])
                 found[key] = described
                 if one := described.told(codebook):
                     news[key] = one
