@@ -22,6 +22,7 @@ from outrisk.outputs.tables.mode import Mode, ModeEntry
 from outrisk.outputs.tables.quantiles import Quantiles, QuantilesEntry
 from outrisk.outputs.tables.rates import Rates, RatesEntry
 from outrisk.outputs.tables.shares import counting
+from outrisk.outputs.tables.table_one import TableOneEntry
 
 REGISTRY: dict[str, type[Entry]] = {}  # the entry of each kind in a study file
 
@@ -50,6 +51,7 @@ for _entry in (
     CorrelationsEntry,
     SurvivalEntry,
     HypothesisTestEntry,
+    TableOneEntry,
     CustomEntry,
 ):
     register(_entry)
@@ -86,6 +88,7 @@ __all__ = [
     "Rule",
     "Survival",
     "SurvivalEntry",
+    "TableOneEntry",
     "UnivariateEntry",
     "counting",
     "entry_of",

@@ -19,6 +19,7 @@ from outrisk.outputs.given import LABEL_COLUMNS, read_file_of_values
 from outrisk.outputs.regression.regression_entry import FormulaEntry
 from outrisk.outputs.smooth.survival import SurvivalEntry
 from outrisk.outputs.tables.rates import RatesEntry
+from outrisk.outputs.tables.table_one import TableOneEntry
 from outrisk.readers import esttab, gtsummary, modelsummary, r_output, spss_output, stata_log, statsmodels_summary
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.cross_table import entries_of_cross_table
@@ -27,6 +28,7 @@ from outrisk.readers.rates_table import entries_of_rates
 from outrisk.readers.rows_of_shape import is_of_shape
 from outrisk.readers.source import Source, one_sheet, read_source_of_values
 from outrisk.readers.survival_table import entry_of_survival_table
+from outrisk.readers.table_one import entries_of_table_one
 from outrisk.readers.term_names import read_term
 
 _SUFFIXES = {"standard error": "standard_errors", "p-value": "p_values", "exp(b)": "coefficients"}
@@ -78,6 +80,8 @@ def resolve(entry: Entry, codebook: Codebook, position: int, folder: Path) -> li
 
 
 def _resolved(entry: Entry, codebook: Codebook, position: int, folder: Path, place: str) -> list[Entry]:
+    if isinstance(entry, TableOneEntry) and entry.values is None:
+        return entry.entries(codebook)
     if isinstance(entry.values, Mapping):
         return [_of_mapping(entry, entry.values, codebook, place)]
     if not isinstance(entry.values, str):
@@ -181,6 +185,8 @@ def entries_of_table(
     """The entry with the cells of a cross table or of rates, or the times of a survival table; then its margins."""
     if isinstance(entry, SurvivalEntry):
         return [entry_of_survival_table(source, entry, codebook, place)]
+    if isinstance(entry, TableOneEntry):
+        return entries_of_table_one(source, entry, codebook, place, number)
     if isinstance(entry, RatesEntry):
         return entries_of_rates(source, entry, codebook, place, number)
     return entries_of_cross_table(source, entry, codebook, place, number)

@@ -1,0 +1,307 @@
+"""The columns and rows of a paper's table one, as programs and people write it: groups, variables, levels, statistics.
+
+Which is which shows by names, levels and words: `age, mean (SD)`, `Age (mean (SD))`, a line `Mean (SD)` below the
+variable, `sex = F (%)`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from outrisk.codebook import MISSING, Codebook
+from outrisk.errors import OutputError
+from outrisk.outputs.tables.counted import TOTAL
+from outrisk.readers.cells_of_models import plain
+from outrisk.readers.source import Grid
+from outrisk.readers.term_names import levels_of
+
+_OVERALL = ("overall", "total", "all", "whole", "everyone", "all patients", "all participants", "all people")
+_OTHERS = {  # columns beside the groups, by their head
+    "p": "p",
+    "p-value": "p",
+    "p value": "p",
+    "p.value": "p",
+    "pvalue": "p",
+    "test": "test",
+    "missing": "missing",
+    "n-miss": "missing",
+    "level": "level",
+}
+_SIZE = r"n\s*=\s*(?P<n>\d[\d,. ]*)"
+_WITH_SIZE = re.compile(rf"(?P<name>.*?)[\s,;:]*[(\[]?\s*{_SIZE}\s*[)\]]?(?:\s*\(\d[\d.,]*\s*%\))?", re.I)
+_MARK = re.compile(r"(?<=[^\s\d])\^?\d\^?$|[¹²³⁴-⁹*†‡]+$")
+_BULLET = re.compile(r"^(?:[-–•·]\s+|&nbsp;|\s|\N{NO-BREAK SPACE})+")
+_NUMBER_OF = re.compile(
+    r"(?i)(?:(?:n|number|no\.|count)(?:\s+(?:of\s+)?\w+)?|patients|participants|people|records)(?:,?\s*\(?(?:n|%|n \(%\))\)?)?"
+)
+_WHOLE = re.compile(r"(\d[\d,. ]*)(?:\(.*\))?")
+_MISSING = ("unknown", "missing", "n-miss", "n miss", "na", "nan", "none", "<na>", "not known")
+_STATISTICS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(  # words -> what cells have, the first found
+    (re.compile(words), names)
+    for words, names in (
+        (r"\bmean\b.*(?:\bsd\b|\bstd|±|standard dev|s\.d\.)", ("mean", "sd")),
+        (r"\b(?:mean|average)\b", ("mean",)),
+        (r"\bmedian\b.*(?:iqr|q1|quartile|25|i\.q\.r)", ("median", "quantile 0.25", "quantile 0.75")),
+        (r"\bmedian\b.*(?:range|\bmin)", ("median", "min", "max")),
+        (r"\bmedian\b", ("median",)),
+        (r"\biqr\b|\bq1\b|\bp25\b|25 ?%|quartile", ("quantile 0.25", "quantile 0.75")),
+        (r"^\(?range\b|\bmin.*\bmax", ("min", "max")),
+        (r"\bn\s*/\s*n\b", ("count", "of", "share")),
+        (r"%", ("count", "share")),
+        (r"^\(?(?:n|no\.|number|count)\)?$", ("count",)),
+    )
+)
+_ENDS = re.compile(r"\s*[,;:]\s*|\s+[-–—]\s+|\s*(?=[(\[])|\s+(?==)")
+_MOST_HEADERS = 8
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Which columns are what: groups by their column (a level, or TOTAL), how many are in them where the head says so,
+    and the columns of p, test, numbers of missing values, levels.
+    """
+
+    groups: Mapping[int, str]
+    sizes: Mapping[str, str]
+    others: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row: its variable, its level ('' of a number, MISSING of missing values), what its cells have (() where that is
+    not told), its cells by group, and how it is called.
+    """
+
+    variable: str
+    level: str
+    statistics: tuple[str, ...]
+    cells: Mapping[str, str]
+    called: str
+
+
+@dataclass(frozen=True)
+class TableOne:
+    """A table one as it is printed. groups: the levels that its columns are of, TOTAL for all; sizes: how many people
+    are in them, where it says so; beside: p, test and number of missing values of each variable; below: lines without
+    numbers that are of no variable, such as footnotes.
+    """
+
+    groups: tuple[str, ...]
+    sizes: Mapping[str, str]
+    rows: tuple[Row, ...]
+    beside: Mapping[str, Mapping[str, str]]
+    below: tuple[str, ...]
+
+
+def read_table_one(grid: Grid, by: str, rows: Mapping[str, str], codebook: Codebook, place: str) -> TableOne:
+    """A table by its columns and rows; OutputError for what it cannot be.
+
+    `by`: the variable of the groups, '' for none. `rows`: variables of rows that are called otherwise.
+    """
+    grid = [[_clean(cell) for cell in row] for row in grid]
+    grid = [row for row in grid if any(row) and not all(re.fullmatch(r":?-{2,}:?", cell) for cell in row if cell)]
+    head, columns = _head(grid, by, codebook, place)
+    labels = range(min([*columns.groups, *(at for name, at in columns.others.items() if name in ("missing", "level"))]))
+    if not labels:
+        raise OutputError(f"{place}: no column stands before the groups; rows begin with what they are of")
+    reader = _Rows(by, rows, codebook, place)
+    found, sizes = list[Row](), dict(columns.sizes)
+    for row in grid[head + 1 :]:
+        cells = {group: row[at] for at, group in columns.groups.items()}
+        texts = [row[at] for at in labels]
+        level = row[columns.others["level"]] if "level" in columns.others else next(filter(None, texts[1:]), "")
+        if reader.is_of_sizes(texts[0], cells):
+            sizes |= {group: _size(cell) for group, cell in cells.items() if cell}
+        else:
+            found += reader.read(texts[0], level, cells, {name: row[at] for name, at in columns.others.items()})
+    if not any(any(row.cells.values()) for row in found):
+        raise OutputError(f"{place}: no row of it has numbers of a variable of the codebook")
+    return TableOne(tuple(columns.groups.values()), sizes, tuple(found), reader.beside, tuple(reader.below))
+
+
+def _clean(cell: str) -> str:
+    return plain(_BULLET.sub("", cell.replace("&nbsp;", " ")))
+
+
+def _size(cell: str) -> str:
+    found = _WITH_SIZE.fullmatch(cell)
+    whole = _WHOLE.fullmatch(cell)
+    return found["n"].strip() if found else whole[1].strip() if whole else cell
+
+
+def _head(grid: Grid, by: str, codebook: Codebook, place: str) -> tuple[int, _Columns]:
+    """The last line of the head, and its columns."""
+    best: tuple[int, _Columns] | None = None
+    for at, row in enumerate(grid[:_MOST_HEADERS]):
+        columns = _columns(row, by, codebook)
+        if columns is not None and (best is None or len(columns.groups) > len(best[1].groups)):
+            best = at, columns
+    if best is None:
+        of = f"the levels of '{by}' ({', '.join(codebook[by].labels[:20])})" if by else "all people (Overall, N = 300)"
+        raise OutputError(f"{place}: no line of it has columns of {of}" + ("" if by else "; say with 'by' whose levels"))
+    return best
+
+
+def _columns(row: Sequence[str], by: str, codebook: Codebook) -> _Columns | None:
+    groups, sizes, others = dict[int, str](), dict[str, str](), dict[str, int]()
+    for at, cell in enumerate(row):
+        text = _MARK.sub("", cell).strip()
+        if text.casefold() in _OTHERS:
+            others.setdefault(_OTHERS[text.casefold()], at)
+            continue
+        sized = _WITH_SIZE.fullmatch(text) or _WITH_SIZE.fullmatch(cell)
+        name = _MARK.sub("", sized["name"]).strip() if sized else text
+        group = _group(name, by, codebook, sized is not None)
+        if at and group and group not in groups.values():
+            groups[at] = group
+            if sized:
+                sizes[group] = sized["n"].strip()
+    if not groups or (by and set(groups.values()) == {TOTAL}):
+        return None
+    return _Columns(groups, sizes, others)
+
+
+def _group(name: str, by: str, codebook: Codebook, sized: bool) -> str:
+    """The level of a column's head, TOTAL of all people, '' of something else."""
+    if name.casefold() in _OVERALL or (sized and not name and not by):
+        return TOTAL
+    if not by or not name:
+        return ""
+    for text in (name, re.sub(rf"(?i)^({re.escape(by)}|{re.escape(codebook[by].label or by)})\s*[:=]\s*", "", name)):
+        found = levels_of(codebook[by], text)
+        if len(found) == 1:
+            return found[0]
+    return ""
+
+
+class _Rows:
+    """Reads rows one after the other: a level or a statistic is of the variable above it."""
+
+    def __init__(self, by: str, called: Mapping[str, str], codebook: Codebook, place: str) -> None:
+        self.by, self.codebook, self.place = by, codebook, place
+        self.called = {_clean(label).casefold(): self._target(label, name) for label, name in called.items()}
+        self.below = list[str]()
+        self.beside = dict[str, dict[str, str]]()
+        self._variable, self._statistics = "", tuple[str, ...]()
+
+    def _target(self, label: str, name: str) -> tuple[str, str]:
+        variable, _, level = (part.strip() for part in name.partition("="))
+        found = levels_of(self.codebook[variable], level) if variable in self.codebook and level else []
+        if variable not in self.codebook or (level and len(found) != 1):
+            raise OutputError(
+                f"{self.place}: rows: {label!r} is said to be {name!r}, which is no variable of the codebook, nor a "
+                "level of one (sex = F)"
+            )
+        return variable, found[0] if level else ""
+
+    def is_of_sizes(self, label: str, cells: Mapping[str, str]) -> bool:
+        """Whether a row says how many people are in each group."""
+        filled = [cell for cell in cells.values() if cell]
+        return (
+            bool(filled)
+            and not self._variable
+            and (not label or bool(_NUMBER_OF.fullmatch(label)))
+            and all(_WITH_SIZE.fullmatch(cell) or _WHOLE.fullmatch(cell) for cell in filled)
+        )
+
+    def read(self, label: str, level: str, cells: Mapping[str, str], beside: Mapping[str, str]) -> Iterable[Row]:
+        """The row of a line, if it has numbers; OutputError where it is of nothing that is known."""
+        filled = any(cells.values())
+        if not (label or level or filled):
+            return
+        found = self._of(label, level, filled)
+        if found is None:
+            if filled:
+                called = label or level
+                raise OutputError(
+                    f"{self.place}: the row {called!r} is no variable of the codebook"
+                    + (f", no level of '{self._variable}' and no statistic" if self._variable else "")
+                    + f"; say in 'rows' what it is of, as in {{{called!r}: {self.codebook.names[0]}}}"
+                )
+            self.below.append(label or level)
+            return
+        variable, of_level, statistics = found
+        if variable != self._variable:
+            self._variable, self._statistics = variable, ()
+        if not of_level and not filled:
+            self._statistics = statistics
+        known = self.beside.setdefault(variable, {})
+        for name, text in beside.items():
+            if text and name != "level":
+                several = name == "p" and known.get(name, text) != text
+                known[name] = "several" if several else known.get(name, text)
+        if filled:
+            yield Row(variable, of_level, statistics or self._statistics, cells, f"{label} {level}".strip())
+
+    def _of(self, label: str, level: str, filled: bool) -> tuple[str, str, tuple[str, ...]] | None:
+        """The variable, the level and the statistics of a row."""
+        if label and level:
+            named = self._named(label)
+            if named is None:
+                return None
+            variable, _, statistics = named
+            of_level = self._level(variable, level)
+            if of_level is None:
+                beside = statistics_of(level)
+                return (variable, "", beside) if beside else None
+            return variable, of_level, statistics
+        text = label or level
+        if self._variable and text.casefold() not in self.called:
+            numeric = self.codebook[self._variable].numeric
+            if not label or filled:
+                of_level = self._level(self._variable, text)
+                if of_level == MISSING or (of_level is not None and not (numeric and self._statistics)):
+                    return self._variable, of_level, ()
+            if filled and numeric and (statistics := statistics_of(text)):
+                return self._variable, "", statistics
+        return self._named(text)
+
+    def _level(self, variable: str, text: str) -> str | None:
+        if levels := levels_of(self.codebook[variable], text):
+            if len(levels) > 1:
+                raise OutputError(f"{self.place}: {text!r} may be {' or '.join(levels)} of '{variable}'")
+            return levels[0]
+        return MISSING if text.casefold() in _MISSING else None
+
+    def _named(self, label: str) -> tuple[str, str, tuple[str, ...]] | None:
+        """The variable of a label, a level that it names, and its statistics: `sex = F (%)`, `age, mean (SD)`."""
+        ends = [len(label), *(found.start() for found in reversed(list(_ENDS.finditer(label))))]
+        for end in ends:
+            head, rest = label[:end].strip(), label[end:].strip(" ,;:-–—")
+            if found := self.called.get(head.casefold()):
+                return *found, statistics_of(rest)
+            names = [
+                name
+                for name in self.codebook.names
+                if name != self.by and head.casefold() in (name.casefold(), self.codebook[name].label.casefold())
+            ]
+            if not head or len(names) != 1:
+                continue
+            (name,) = names
+            if rest.startswith("="):
+                for stop in [len(rest), *(found.start() for found in reversed(list(_ENDS.finditer(rest))))]:
+                    of_level = self._level(name, rest[1:stop].strip())
+                    if of_level is not None:
+                        return name, of_level, statistics_of(rest[stop:].strip(" ,;:"))
+                return None
+            return name, "", statistics_of(rest)
+        return next(filter(None, (self._of_level(label[:end].strip(), label[end:]) for end in ends)), None)
+
+    def _of_level(self, head: str, rest: str) -> tuple[str, str, tuple[str, ...]] | None:
+        """A level that one variable alone has, as in a row `Female, n (%)`."""
+        found = [
+            (variable.name, label)
+            for variable in self.codebook.variables
+            if not variable.numeric and variable.name != self.by
+            for label, meaning in zip(variable.labels, variable.descriptions or variable.labels, strict=False)
+            if head.casefold() in (label.casefold(), meaning.casefold()) and not head.isdigit()
+        ]
+        return (*found[0], statistics_of(rest)) if head and len(found) == 1 else None
+
+
+def statistics_of(text: str) -> tuple[str, ...]:
+    """What the cells of a row have, by the words that it is called; () where they do not say it."""
+    text = text.strip(" ,;:").casefold()
+    return next((names for words, names in _STATISTICS if words.search(text)), ())
