@@ -190,26 +190,31 @@ def _in_a_line(cell: str) -> str:
 
 
 class _Tables(HTMLParser):
-    """Cells of the tables of a page; a table within a table counts as its own."""
+    """Cells of the tables of a page; a table within a table counts as its own. A cell over several rows is in each."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.found: list[Grid] = []
-        self._open = 0
         self._cell: list[str] | None = None
+        self._rows = 1  # that the cell stands in
+        self._below: dict[int, tuple[int, str]] = {}  # by column: how many rows more a cell stands in
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Begin a table, a row or a cell."""
         if tag == "table":
             self.found.append([])
+            self._below = {}
         elif tag == "tr" and self.found:
             self._end()
             self.found[-1].append([])
+            self._continue()
         elif tag in ("td", "th") and self.found:
             self._end()
             if not self.found[-1]:
                 self.found[-1].append([])
             self._cell = []
+            rows = dict(attrs).get("rowspan") or "1"
+            self._rows = min(int(rows), _MOST_CELLS) if rows.isdecimal() else 1
 
     def handle_endtag(self, tag: str) -> None:
         """End a cell."""
@@ -223,5 +228,18 @@ class _Tables(HTMLParser):
 
     def _end(self) -> None:
         if self._cell is not None and self.found and self.found[-1]:
-            self.found[-1][-1].append(" ".join("".join(self._cell).split()))
+            row, text = self.found[-1][-1], " ".join("".join(self._cell).split())
+            if self._rows > 1:
+                self._below[len(row)] = self._rows - 1, text
+            row.append(text)
+            self._continue()
         self._cell = None
+
+    def _continue(self) -> None:
+        """Cells of the rows above that stand in this one too, next to what is in it."""
+        row = self.found[-1][-1]
+        while (at := len(row)) in self._below:
+            rows, text = self._below.pop(at)
+            row.append(text)
+            if rows > 1:
+                self._below[at] = rows - 1, text

@@ -34,7 +34,8 @@ _WITH_SIZE = re.compile(rf"(?P<name>.*?)[\s,;:]*[(\[]?\s*{_SIZE}\s*[)\]]?(?:\s*\
 _MARK = re.compile(r"(?<=[^\s\d])\^?\d\^?$|[¹²³⁴-⁹*†‡]+$")
 _BULLET = re.compile(r"^(?:[-–•·]\s+|&nbsp;|\s|\N{NO-BREAK SPACE})+")
 _NUMBER_OF = re.compile(
-    r"(?i)(?:(?:n|number|no\.|count)(?:\s+(?:of\s+)?\w+)?|patients|participants|people|records)(?:,?\s*\(?(?:n|%|n \(%\))\)?)?"
+    r"(?i)(?:(?:n|number|no\.|count)(?:\s+(?:of\s+)?\w+)?|patients|participants|people|records)"
+    r"(?:,?\s*\(?(?:n|%|n \(%\))\)?)?"
 )
 _WHOLE = re.compile(r"(\d[\d,. ]*)(?:\(.*\))?")
 _MISSING = ("unknown", "missing", "n-miss", "n miss", "na", "nan", "none", "<na>", "not known")
@@ -84,14 +85,15 @@ class Row:
 @dataclass(frozen=True)
 class TableOne:
     """A table one as it is printed. groups: the levels that its columns are of, TOTAL for all; sizes: how many people
-    are in them, where it says so; beside: p, test and number of missing values of each variable; below: lines without
-    numbers that are of no variable, such as footnotes.
+    are in them, where it says so; beside: p, test and number of missing values of each variable; with_tests: there is a
+    column of tests; below: lines without numbers that are of no variable, such as footnotes.
     """
 
     groups: tuple[str, ...]
     sizes: Mapping[str, str]
     rows: tuple[Row, ...]
     beside: Mapping[str, Mapping[str, str]]
+    with_tests: bool
     below: tuple[str, ...]
 
 
@@ -118,7 +120,8 @@ def read_table_one(grid: Grid, by: str, rows: Mapping[str, str], codebook: Codeb
             found += reader.read(texts[0], level, cells, {name: row[at] for name, at in columns.others.items()})
     if not any(any(row.cells.values()) for row in found):
         raise OutputError(f"{place}: no row of it has numbers of a variable of the codebook")
-    return TableOne(tuple(columns.groups.values()), sizes, tuple(found), reader.beside, tuple(reader.below))
+    with_tests, below = "test" in columns.others, tuple(reader.below)
+    return TableOne(tuple(columns.groups.values()), sizes, tuple(found), reader.beside, with_tests, below)
 
 
 def _clean(cell: str) -> str:
@@ -140,7 +143,9 @@ def _head(grid: Grid, by: str, codebook: Codebook, place: str) -> tuple[int, _Co
             best = at, columns
     if best is None:
         of = f"the levels of '{by}' ({', '.join(codebook[by].labels[:20])})" if by else "all people (Overall, N = 300)"
-        raise OutputError(f"{place}: no line of it has columns of {of}" + ("" if by else "; say with 'by' whose levels"))
+        raise OutputError(
+            f"{place}: no line of it has columns of {of}" + ("" if by else "; say with 'by' whose levels")
+        )
     return best
 
 
@@ -248,15 +253,17 @@ class _Rows:
                 return (variable, "", beside) if beside else None
             return variable, of_level, statistics
         text = label or level
-        if self._variable and text.casefold() not in self.called:
-            numeric = self.codebook[self._variable].numeric
-            if not label or filled:
-                of_level = self._level(self._variable, text)
-                if of_level == MISSING or (of_level is not None and not (numeric and self._statistics)):
-                    return self._variable, of_level, ()
-            if filled and numeric and (statistics := statistics_of(text)):
-                return self._variable, "", statistics
-        return self._named(text)
+        if not self._variable or text.casefold() in self.called:
+            return self._named(text)
+        numeric = self.codebook[self._variable].numeric
+        if not label or filled:
+            of_level = self._level(self._variable, text)
+            if of_level == MISSING or (of_level is not None and not (numeric and self._statistics)):
+                return self._variable, of_level, ()
+        named = self._named(text)
+        if named is None and filled and numeric and (statistics := statistics_of(text)):
+            return self._variable, "", statistics
+        return named
 
     def _level(self, variable: str, text: str) -> str | None:
         if levels := levels_of(self.codebook[variable], text):
@@ -275,7 +282,7 @@ class _Rows:
             names = [
                 name
                 for name in self.codebook.names
-                if name != self.by and head.casefold() in (name.casefold(), self.codebook[name].label.casefold())
+                if head.casefold() in (name.casefold(), self.codebook[name].label.casefold())
             ]
             if not head or len(names) != 1:
                 continue

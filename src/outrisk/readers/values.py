@@ -24,11 +24,11 @@ from outrisk.readers import esttab, gtsummary, modelsummary, r_output, spss_outp
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.cross_table import entries_of_cross_table
 from outrisk.readers.entry_of_regression import entry_of_coefficients
+from outrisk.readers.printed_table_one import entries_of_table_one
 from outrisk.readers.rates_table import entries_of_rates
 from outrisk.readers.rows_of_shape import is_of_shape
 from outrisk.readers.source import Source, one_sheet, read_source_of_values
 from outrisk.readers.survival_table import entry_of_survival_table
-from outrisk.readers.table_one import entries_of_table_one
 from outrisk.readers.term_names import read_term
 
 _SUFFIXES = {"standard error": "standard_errors", "p-value": "p_values", "exp(b)": "coefficients"}

@@ -10,21 +10,24 @@ from pydantic import Field
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError, did_you_mean
 from outrisk.outputs.base import Entry, Names, Output
-from outrisk.outputs.smooth.compared import OF_MEANS, Test
+from outrisk.outputs.smooth.compared import Test
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTestEntry
 from outrisk.outputs.tables.frequencies import FrequenciesEntry
 from outrisk.outputs.tables.magnitudes import MagnitudesEntry
 from outrisk.outputs.tables.protection import UNPROTECTED, Protection
 from outrisk.outputs.tables.quantiles import QuantilesEntry
 
+OF_LEVELS = ("chi-square", "fisher")  # tests of variables of which counts are printed
+_SORTS = ("counts", "means", "medians")  # what a table one has of its variables
 TABLE_ONE = "table one"  # what it is called where a study gives it no name
 
 
 class TableOneEntry(Entry):
     """A table one in a study file: how many people are in each group of `by`, and of each of the `variables` the counts
     of its levels, or mean and sd of a number; of `medians` the median and the quartiles; of numbers in `counts` the
-    counts of their values. `tests`: of which variables the p of which test stands beside it. Where `values` name a
-    file, the table there says what it has, and `rows` which variable a row is of that is called otherwise.
+    counts of their values. `tests`: of which variables, or of all `counts`, `means`, `medians`, the p of which test
+    stands beside it. Where `values` name a file, the table there says what it has, and `rows` which variable a row is
+    of that is called otherwise.
     """
 
     positional = ("variables", "by")
@@ -58,45 +61,59 @@ class TableOneEntry(Entry):
         found = [self.numbers_of_records()] if self.by else []
         for name in names:
             groups = [self.by] if self.by else []
+            sort = "medians" if name in self.medians else "means"
             if name in self.medians:
-                more: dict[str, Any] = {"kind": "quantiles", "value": name, "by": groups, "quantiles": (0.25, 0.5, 0.75)}
+                more: dict[str, Any] = {
+                    "kind": "quantiles",
+                    "value": name,
+                    "by": groups,
+                    "quantiles": (0.25, 0.5, 0.75),
+                }
             elif codebook[name].numeric and name not in self.counts:
                 more = {"kind": "magnitudes", "value": name, "by": groups, "statistics": ("mean", "sd")}
             else:
-                more = {"kind": "frequencies", "by": [name, *groups], "protection": self.protection}
+                sort, more = "counts", {"kind": "frequencies", "by": [name, *groups], "protection": self.protection}
             found.append(self.part(name, **more))
-            if name in self.tests:
-                found.append(self.test(name, self.tests[name], statistics=("p",)))
+            if test := self.test_of(name, sort):
+                found.append(self.test(name, test, statistics=("p",)))
         return found
+
+    def test_of(self, name: str, sort: str) -> Test | None:
+        """The test of a variable of which means, medians or counts are printed; None where it has none."""
+        return self.tests.get(name) or (self.tests.get(sort) if sort not in self.variables else None)
 
     def check_names(self, codebook: Codebook, names: Sequence[str]) -> None:
         """OutputError where it names what is no variable, or asks for what cannot be of one."""
-        for name in (*names, *self.medians, *self.counts, *self.tests, *filter(None, [self.by])):
+        tests = {name: test for name, test in self.tests.items() if name not in _SORTS or name in codebook}
+        for name in (*names, *self.medians, *self.counts, *tests, *filter(None, [self.by])):
             if name not in codebook:
                 near = did_you_mean(name, codebook.names) or f"; variables are {codebook.names}"
                 raise OutputError(f"output '{self.called}': no variable '{name}'{near}")
-        numbers = [*self.medians, *(name for name, test in self.tests.items() if test in OF_MEANS)]
+        numbers = [*self.medians, *(name for name, test in tests.items() if test not in OF_LEVELS)]
         if no_number := next((name for name in numbers if not codebook[name].numeric), None):
-            raise OutputError(f"output '{self.called}': '{no_number}' has levels, and neither a mean nor a median")
+            raise OutputError(f"output '{self.called}': '{no_number}' has levels, and neither mean nor median")
+        if (test := self.tests.get("counts")) and "counts" not in codebook and test not in OF_LEVELS:
+            raise OutputError(f"output '{self.called}': tests: '{test}' is no test of counts; take one of {OF_LEVELS}")
         if both := next((name for name in self.medians if name in self.counts), None):
-            raise OutputError(f"output '{self.called}': '{both}' is named under medians and counts; leave it out of one")
+            raise OutputError(
+                f"output '{self.called}': '{both}' is named under medians and counts; leave it out of one"
+            )
         if self.by in names:
             raise OutputError(f"output '{self.called}': '{self.by}' makes the groups; leave it out of the variables")
-        if stray := next((name for name in self.tests if name not in names), None):
+        if names and (stray := next((name for name in tests if name not in names), None)):
             raise OutputError(f"output '{self.called}': tests: '{stray}' is none of the variables; add it there")
         if self.tests and not self.by:
             raise OutputError(f"output '{self.called}': tests are between groups; say which variable makes them (by)")
 
-    def numbers_of_records(self, **more: Any) -> Entry:
+    def numbers_of_records(self) -> Entry:
         """How many records are in each group."""
-        given = {"kind": "frequencies", "by": [self.by], "protection": self.protection}
-        return self.part("numbers of people", **(given | more))
+        return self.part("numbers of people", kind="frequencies", by=[self.by], protection=self.protection)
 
     def test(self, name: str, test: Test, **more: Any) -> Entry:
         """A test of a variable between the groups."""
-        given = {"kind": "test", "test": test, "variable": name, "by": [self.by]}
-        corrected = self.continuity and test in ("chi-square", "rank-sum")
-        return self.part(f"{test} test of {name}", **(given | {"continuity": corrected} | more))
+        given: dict[str, Any] = {"kind": "test", "test": test, "variable": name, "by": [self.by]}
+        given["continuity"] = self.continuity and test in ("chi-square", "rank-sum")
+        return self.part(f"{test} test of {name}", **(given | more))
 
     def part(self, called: str, where: str = "", **more: Any) -> Entry:
         """One of its outputs, of its own records that are `where`."""

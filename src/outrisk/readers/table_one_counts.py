@@ -1,0 +1,305 @@
+"""Rows of a table one that are of levels: how many people have each, or which share of them; how many lack it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from outrisk.codebook import MISSING
+from outrisk.errors import OutputError
+from outrisk.outputs.regression.design import quoted
+from outrisk.outputs.tables.counted import TOTAL
+from outrisk.outputs.tables.protection import UNPROTECTED
+from outrisk.readers.arranged_cells import given_count
+from outrisk.readers.printed_number import Printed, as_given
+from outrisk.readers.table_one_reading import Reading, both, by_group, parts_of
+from outrisk.readers.table_one_rows import Row
+
+_ARITHMETIC = 1e-9
+_YES = (("0", "1"), ("no", "yes"), ("false", "true"), ("n", "y"))
+
+Cells = dict[tuple[str, str], Printed | None]  # by level and group
+
+
+def add_counts(reading: Reading, name: str, rows: Sequence[Row], missing: Sequence[Row]) -> None:
+    """Add what rows print of a variable's levels, by group and of all."""
+    texts: dict[str, dict[tuple[str, str], str]] = {"count": {}, "share": {}}
+    levels = list[str]()
+    for row in (*(_levelled(reading, row) for row in rows), *missing):
+        levels.append(row.level)
+        for each, cells in reading.split(row, row.statistics or _counted(row)).items():
+            if each not in ("count", "share", "of"):
+                raise OutputError(f"{reading.place}: {row.called!r} is of a level, which has no {each}")
+            for group, text in cells.items():
+                if texts.setdefault(each, {}).setdefault((row.level, group), text) != text:
+                    raise OutputError(f"{reading.place}: {row.called!r} stands there twice; keep one")
+    counts = {key: reading.number(text, f"n of {name} = {key[0]}") for key, text in texts["count"].items()}
+    shares = {key: reading.number(text.strip(" %"), f"% of {name} = {key[0]}") for key, text in texts["share"].items()}
+    if missing and not reading.codebook[name].missing:
+        _refuse_missing(reading, name, {key: one for key, one in counts.items() if key[0] == MISSING})
+        counts, shares = ({key: one for key, one in each.items() if key[0] != MISSING} for each in (counts, shares))
+        levels = [level for level in levels if level != MISSING]
+    _check_sums(reading, name, counts)
+    for of_all in (False, True):
+        _add(reading, name, levels, (counts, shares), of_all)
+
+
+def _levelled(reading: Reading, row: Row) -> Row:
+    """A row without a level is of the second of no and yes."""
+    variable = reading.codebook[row.variable]
+    values = [each.casefold() for each in variable.descriptions or variable.labels][: len(variable.values)]
+    if row.level:
+        return row
+    if tuple(values) in _YES:
+        return Row(row.variable, variable.labels[1], row.statistics, row.cells, row.called)
+    raise OutputError(
+        f"{reading.place}: the row {row.called!r} does not say of which level of '{row.variable}' it is; say it in "
+        f"'rows', as in {{{row.called!r}: {row.variable} = {variable.labels[0]}}}"
+    )
+
+
+def _counted(row: Row) -> tuple[str, ...]:
+    """What cells of counts have where nothing says it."""
+    cell = next(filter(None, row.cells.values()))
+    return ("count", "share") if len(parts_of(cell, 2)) == 2 else ("share",) if "%" in cell else ("count",)
+
+
+def _check_sums(reading: Reading, name: str, counts: Cells) -> None:
+    """OutputError where counts of all, or of a column, cannot be those of the groups, or of its people."""
+    if reading.entry.protection.round_to:
+        return
+    for (level, group), total in counts.items():
+        inside = [one for (each, other), one in counts.items() if each == level and other != TOTAL]
+        if group != TOTAL or total is None or total.below or len(inside) < len(reading.groups) or reading.within:
+            continue
+        if inside and all(map(_is_told, inside)):
+            added = sum(one.value for one in inside if one)
+            if added != total.value:
+                raise OutputError(
+                    f"{reading.place}: {name} = {level} is {total.value:g} of all, its groups add up to {added:g}; "
+                    "correct it, or leave the column out"
+                )
+    for group in reading.table.groups:
+        size = reading.size(group)
+        added = sum(one.value for (_, each), one in counts.items() if each == group and one and not one.below)
+        if size is not None and added > size:
+            raise OutputError(f"{reading.place}: counts of '{name}' add up to {added:g} of {size} people; correct them")
+
+
+def _add(reading: Reading, name: str, levels: Sequence[str], of: tuple[Cells, Cells], of_all: bool) -> None:
+    """Add the counts of the groups, or of all, and the percentages where counts are not all told."""
+    by, groups = reading.entry.by, [TOTAL] if of_all else reading.groups
+    counts, shares = ({key: one for key, one in each.items() if key[1] in groups} for each in of)
+    exact = bool(counts) and all(map(_is_told, counts.values())) and not reading.entry.protection.round_to
+    if of_all and reading.groups and _add_up(reading, counts, of[0]):
+        return
+    if not (counts or shares) or (people := reading.people(name, of_all)) is None:
+        return
+    called = f"{name}{' of all' * (of_all and bool(by))}"
+    names = [name] if of_all else [name, by]
+    shown = [level for level in levels if any(key[0] == level for key in (*counts, *shares))]
+    ranges = dict[tuple[str, str], str]()
+    if shares and not exact and len(shown) < len(reading.codebook[name].values) - 1:
+        ranges, shares = _by_shares(reading, name, counts, shares), {}
+    if counts or ranges:
+        cells, hidden = _with_the_rest(reading, name, counts, shown, groups)
+        if len(shown) == 1 and hidden and by and not of_all:
+            names, cells = [by], {("", group): one for (_, group), one in cells.items()}
+            ranges = {("", group): each for (_, group), each in ranges.items()}
+        _add_table(reading, names, cells, called, both(people, hidden), ranges)
+    if shares and not exact:
+        _add_shares(reading, names, shares, called, people)
+
+
+def _is_told(one: Printed | None) -> bool:
+    return one is not None and not one.below
+
+
+def _add_up(reading: Reading, totals: Cells, counts: Cells) -> bool:
+    """Whether counts of all people are the sums of those of the groups, to the person, and so say nothing more."""
+    for (level, _), total in totals.items():
+        inside = [counts.get((level, group)) for group in reading.groups]
+        if not all(map(_is_told, (total, *inside))) or reading.entry.protection.round_to:
+            return False
+        if total and total.value != sum(one.value for one in inside if one):
+            return False
+    return bool(totals)
+
+
+def _with_the_rest(
+    reading: Reading, name: str, counts: Cells, shown: Sequence[str], groups: Sequence[str]
+) -> tuple[Cells, str]:
+    """The counts with those of a level that is left to be subtracted; and of which levels they are, where others are
+    not told.
+    """
+    variable = reading.codebook[name]
+    others = [level for level in variable.labels if level not in shown]
+    exact = all(map(_is_told, counts.values())) and bool(counts)
+    sizes = {group: reading.size(group) for group in groups}
+    if others and exact:
+        added = {group: sum(one.value for key, one in counts.items() if one and key[1] == group) for group in groups}
+        left = {group: size - added[group] for group, size in sizes.items() if size is not None}
+        if len(left) == len(groups) and not any(left.values()):
+            return counts, ""
+        if len(left) == len(groups) and len(others) == 1:
+            return counts | {(others[0], group): Printed(each) for group, each in left.items()}, ""
+    if not others:
+        return counts, ""
+    return counts, f"{quoted(name)}.notna()" if others == [MISSING] else reading.one_of(name, shown)
+
+
+def _by_shares(reading: Reading, name: str, counts: Cells, shares: Cells) -> dict[tuple[str, str], str]:
+    """From where to where counts that are withheld, or not printed, lie by their percentages of so many people."""
+    found = dict[tuple[str, str], str]()
+    for key, share in shares.items():
+        one, size = counts.get(key), reading.size(key[1])
+        if (one and not one.below) or share is None or share.below:
+            continue
+        if size is None or reading.codebook[name].missing:
+            reading.notes.append(
+                f"percentages of {name} = {key[0]} are left out: of how many people they are is not told"
+            )
+            continue
+        low = max(0, math.ceil((share.value - share.half) * size / 100.0 - _ARITHMETIC))
+        high = math.floor((share.value + share.half) * size / 100.0 + _ARITHMETIC)
+        high = min(high, int(one.value) - 1) if one else high
+        if low > high:
+            raise OutputError(f"{reading.place}: {name} = {key[0]}: {share.value:g} % of {size} is no number of people")
+        found[key] = f"{low} to {high}" if low < high else str(low)
+    return found
+
+
+def _add_table(
+    reading: Reading,
+    names: Sequence[str],
+    cells: Mapping[tuple[str, str], Printed | None],
+    called: str,
+    where: str,
+    ranges: Mapping[tuple[str, str], str] | None = None,
+) -> None:
+    """Add a table of counts by its levels; a combination that is not there holds nobody. `ranges`: counts of which the
+    table tells from where to where they lie.
+    """
+    ranges, changes = ranges or {}, dict[str, Any]()
+    below = max((int(one.value) for one in cells.values() if one and one.below), default=0)
+    if below > 1 and "protection" not in reading.entry.model_fields_set and not ranges:
+        changes["protection"] = {"threshold": below}
+    part = reading.entry.part(called, where, kind="frequencies", by=list(names), **changes)
+    if reading.entry.protection != UNPROTECTED and not ranges:
+        part = part.model_copy(update={"protection": reading.entry.protection})
+    (output,) = part.build(reading.codebook, 1)
+    base = reading.entry.protection.round_to
+    values: dict[str, float | str] = {}
+    of = {_label(names, key): key for key in {**cells, **ranges}}
+    for label in output.labels:
+        key = of.get(label)
+        one = cells.get(key) if key else None
+        if key is not None and key in ranges:
+            values[label] = ranges[key]
+        elif one and one.below and ranges:
+            values[label] = f"0 to {int(one.value) - 1}"
+        else:
+            values[label] = given_count(one, key is not None, 0, 1.0, base)
+    reading.found.append(part.model_copy(update={"values": values}))
+
+
+def _label(names: Sequence[str], key: tuple[str, str]) -> str:
+    """What a table by these variables calls a cell of a level and a group."""
+    levels = key if len(names) == 2 else [next(each for each in key if each not in ("", TOTAL))]
+    return ", ".join(f"{name}={level}" for name, level in zip(names, levels, strict=True))
+
+
+def _add_shares(reading: Reading, names: Sequence[str], shares: Cells, called: str, people: str) -> None:
+    """Add a table of percentages of the people in a column, or of those in a row."""
+    variable = reading.codebook[names[0]]
+    known = [one for one in shares.values() if one and not one.below]
+    digits = max((max(0, one.decimals) for one in known), default=0)
+    groups = list(dict.fromkeys(group for _, group in shares))
+    of_missing = any(level == MISSING for level, _ in shares)
+    labels = [label for label in variable.labels if label != MISSING or of_missing]
+    of_rows = len(names) == 2 and _are_of_rows(shares, labels, groups)
+    for hidden in [label for label in labels if all(level != label for level, _ in shares)]:
+        for group in groups:  # two levels: what is left of 100
+            one = (
+                None
+                if of_rows or len(labels) > 2
+                else shares.get((next(each for each in labels if each != hidden), group))
+            )
+            shares = shares | {(hidden, group): one and Printed(round(100.0 - one.value, digits), digits)}
+    where = both(people, f"{quoted(names[0])}.notna()" if variable.missing and not of_missing else "")
+    show = "column_percentages" if len(names) == 2 and not of_rows else "row_percentages"
+    part = reading.entry.part(
+        f"{called} (percentages)", where, kind="frequencies", by=list(names), show=show, decimals=digits
+    )
+    (output,) = part.build(reading.codebook, 1)
+    of = {_label(names, key): one for key, one in shares.items()}
+    values: dict[str, float | str] = {}
+    for label in output.labels:
+        level = label.partition("=")[2].partition(", ")[0]
+        nobody = label not in of and (level not in labels if of_rows else level in labels)
+        one = of.get(label)
+        values[label] = (
+            as_given(one, digits, own=True)
+            if one and not one.below
+            else "undefined"
+            if nobody
+            else "withheld"
+            if label in of
+            else 0.0
+        )
+    reading.found.append(part.model_copy(update={"values": values}))
+
+
+def _are_of_rows(shares: Cells, levels: Sequence[str], groups: Sequence[str]) -> bool:
+    """Whether percentages add up to 100 in rows, and not in columns."""
+
+    def all_whole(sums: Sequence[Sequence[Printed | None]]) -> bool:
+        known = [[one for one in each if one and not one.below] for each in sums]
+        full = [each for each, asked in zip(known, sums, strict=True) if len(each) == len(asked)]
+        return bool(full) and all(
+            abs(sum(one.value for one in each) - 100.0) <= sum(one.half for one in each) + _ARITHMETIC for each in full
+        )
+
+    rows = [[shares.get((level, group)) for group in groups] for level in levels]
+    return all_whole(rows) and not all_whole(list(zip(*rows, strict=True)))
+
+
+def add_missing(reading: Reading, name: str, texts: Mapping[str, str]) -> None:
+    """Add how many records lack a variable, by group, or of all."""
+    cells: Cells = {
+        (MISSING, group): reading.number(parts_of(text, 1)[0], f"missing of {name}")
+        for group, text in texts.items()
+        if text
+    }
+    if not reading.codebook[name].missing:
+        return _refuse_missing(reading, name, cells)
+    by, gone = reading.entry.by, f"{quoted(name)}.isna()"
+    groups = {("", group): one for (_, group), one in cells.items() if group != TOTAL}
+    if groups:
+        _add_table(reading, [by], groups, f"{name} missing", both(reading.within, gone))
+    elif cells and (people := reading.people(name, True)) is not None:
+        _add_table(reading, [name], cells, f"{name} missing", both(people, gone))
+    return None
+
+
+def _refuse_missing(reading: Reading, name: str, cells: Cells) -> None:
+    if any(one is not None and one.value for one in cells.values()):
+        raise OutputError(f"{reading.place}: values of '{name}' are missing; its codebook needs missing: true")
+
+
+def add_sizes(reading: Reading) -> None:
+    """Add how many people are in each group."""
+    cells = {("", group): reading.sizes[group] for group in reading.groups if group in reading.sizes}
+    if reading.entry.by and cells:
+        _add_table(
+            reading,
+            [reading.entry.by],
+            cells,
+            "numbers of people",
+            reading.one_of(reading.entry.by, [*by_group(reading.table.sizes, reading.groups)]),
+        )
+    elif (everybody := reading.size(TOTAL)) is not None:
+        reading.notes.append(
+            f"N = {everybody} of all is no output; a study without data says it as records: {everybody}"
+        )

@@ -1,0 +1,152 @@
+"""What the readers of a table one share: its people, the texts of its cells, the entries made so far."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from outrisk.codebook import MISSING, Codebook
+from outrisk.errors import OutputError
+from outrisk.outputs.base import Entry
+from outrisk.outputs.regression.design import quoted
+from outrisk.outputs.tables.counted import TOTAL
+from outrisk.outputs.tables.table_one import TableOneEntry
+from outrisk.readers.cells_of_models import ends_of
+from outrisk.readers.printed_number import Printed, is_undefined, is_withheld, read_printed
+from outrisk.readers.table_one_rows import Row, TableOne
+
+_BRACKETS = re.compile(r"(.*?)\s*[(\[{]\s*(.*?)\s*[)\]}]\s*%?")
+_PLUS_MINUS = re.compile(r"(.+?)\s*(?:±|\+/-|\+-)\s*(.+)")
+_RATIO = re.compile(r"(\d[\d,]*)\s*/\s*(\d[\d,]*)")
+
+
+@dataclass
+class Reading:
+    """A table one that is being read; `found` are the entries of its outputs, `notes` what was left out."""
+
+    table: TableOne
+    entry: TableOneEntry
+    codebook: Codebook
+    place: str
+    found: list[Entry] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @cached_property
+    def comma(self) -> bool:
+        """Whether numbers have a decimal comma: some that begin a cell have digits behind it that are no thousands."""
+        cells = [cell for row in self.table.rows for cell in row.cells.values()]
+        commas = [cell for cell in cells if re.match(r"[+-]?\d+,(?:\d{1,2}|\d{4,})(?!\d)(?!\s*,)", cell)]
+        return bool(commas) and not any(re.search(r"\d\.\d(?!\d\d\b)", cell) for cell in cells)
+
+    @cached_property
+    def groups(self) -> list[str]:
+        """The levels that columns are of."""
+        return [each for each in self.table.groups if each != TOTAL]
+
+    @cached_property
+    def sizes(self) -> dict[str, Printed | None]:
+        """How many people the columns are of, where the table says so."""
+        return {group: self.number(text, f"N of {group}") for group, text in self.table.sizes.items()}
+
+    @cached_property
+    def within(self) -> str:
+        """The people that the columns are of, as an expression; '' for all."""
+        return self.one_of(self.entry.by, self.groups) if self.entry.by else ""
+
+    def number(self, text: str, where: str) -> Printed | None:
+        """The number of a text; None for what is withheld; OutputError for what is neither."""
+        found = read_printed(text, self.comma)
+        if found is None and not is_withheld(text) and not is_undefined(text):
+            raise OutputError(
+                f"{self.place}: {where} is {text[:40]!r}, which is not a number; a withheld one is *, c or <10"
+            )
+        return found
+
+    def size(self, group: str) -> int | None:
+        """How many people a column is of, to the person; None where that is not told."""
+        number = self.sizes.get(group)
+        return None if number is None or number.below or self.entry.protection.round_to else int(number.value)
+
+    def people(self, name: str, of_all: bool) -> str | None:
+        """The people that the columns of the groups, or that of all, are of; None, with a note, where that is not
+        known.
+        """
+        sizes = [self.size(group) for group in self.groups]
+        everybody = self.size(TOTAL)
+        if not (of_all and self.within and self.groups) or everybody == sum(each or 0 for each in sizes):
+            return self.within
+        if everybody is not None and None not in sizes:
+            return ""  # more than those in the groups
+        self.notes.append(
+            f"{name}: whether people in no group are among all is not told; the column of all is left out"
+        )
+        return None
+
+    def one_of(self, name: str, levels: Sequence[str]) -> str:
+        """The condition that a variable has one of some levels; '' where it must have."""
+        variable = self.codebook[name]
+        values = [value for value, label in zip(variable.values, variable.labels, strict=False) if label in levels]
+        if MISSING in levels and variable.missing:
+            raise OutputError(f"{self.place}: missing values of '{name}' beside some of its levels are not read")
+        if len(values) == len(variable.values):
+            return f"{quoted(name)}.notna()" if variable.missing else ""
+        return f"{quoted(name)} in {values!r}"
+
+    def split(self, row: Row, statistics: Sequence[str]) -> dict[str, dict[str, str]]:
+        """The texts of a row's cells by statistic and group."""
+        texts: dict[str, dict[str, str]] = {}
+        for group, cell in row.cells.items():
+            if not cell:
+                continue
+            names, parts = tuple(statistics), parts_of(cell, len(statistics))
+            if is_withheld(cell):
+                parts = parts * len(names)
+            elif len(parts) == 1 and names == ("count", "share"):
+                names = ("share",) if cell.endswith("%") else ("count",)
+            elif len(parts) == 1 and names[0] == "median":
+                names = ("median",)
+            elif len(parts) == 2 and names == ("median", "quantile 0.25", "quantile 0.75"):
+                names, parts = ("median",), parts[:1]
+                self.notes.append(f"{row.called!r}: a distance of quartiles is no output and left out")
+            if len(parts) != len(names):
+                raise OutputError(
+                    f"{self.place}: the cell of {row.called!r} under {group!r} is {cell[:40]!r}, where "
+                    f"{' and '.join(names)} are expected; write them as in 'mean (sd)', 'median (q1, q3)', 'n (%)'"
+                )
+            for name, part in zip(names, parts, strict=True):
+                texts.setdefault(name, {})[group] = part
+        return texts
+
+
+def parts_of(cell: str, wanted: int) -> list[str]:
+    """The numbers of a cell: `12 (3.4%)`, `1.2 ± 0.3`, `6.0 [2.5, 13.0]`, `0.5 - 23.0`, `12/98 (12%)`."""
+    if found := _BRACKETS.fullmatch(cell):
+        return [part for each in found.groups() if each for part in _pair(each, wanted > 2)]
+    if found := _PLUS_MINUS.fullmatch(cell):
+        return list(found.groups())
+    return _pair(cell, wanted > 1)
+
+
+def _pair(text: str, wanted: bool) -> list[str]:
+    """Both numbers of a text, where there are two."""
+    if found := _RATIO.fullmatch(text):
+        return list(found.groups())
+    if not wanted:
+        return [text]
+    if ends := ends_of(text):
+        return list(ends)
+    sides = text.split(",")
+    return [side.strip() for side in sides] if len(sides) == 2 and all(map(read_printed, sides)) else [text]
+
+
+def both(*conditions: str) -> str:
+    """All of some conditions."""
+    some = [each for each in conditions if each]
+    return " and ".join(f"({each})" for each in some) if len(some) > 1 else "".join(some)
+
+
+def by_group(texts: Mapping[str, str], groups: Sequence[str]) -> dict[str, str]:
+    """Those of some groups."""
+    return {group: texts[group] for group in groups if group in texts}
