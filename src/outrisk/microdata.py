@@ -153,8 +153,12 @@ def coded(
     """Positions in the support, -1 for what is not in it, and which values are missing; shapes (n_records,)."""
     gaps = gaps_of(column, missing_values)
     if variable.kind == "categorical":
-        positions = pd.Index(variable.values, dtype=object).get_indexer(pd.Index(as_text(column), dtype=object))
-        return np.asarray(positions, dtype=np.int64), gaps
+        levels, text = pd.Index(variable.values, dtype=object), pd.Series(as_text(column), dtype=object)
+        positions = np.asarray(levels.get_indexer(pd.Index(text)), dtype=np.int64)
+        if ((positions < 0) & ~gaps).any():  # whole numbers with a gap are written as 3.0
+            whole = text.astype(str).str.replace(r"^(-?\d+)\.0+$", r"\1", regex=True)
+            positions = np.where(positions < 0, levels.get_indexer(pd.Index(whole, dtype=object)), positions)
+        return positions, gaps
     return _nearest(variable, as_numbers(column, gaps)), gaps
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from outrisk.codebook import MISSING
 from outrisk.errors import OutputError
 from outrisk.outputs.regression.design import quoted
 from outrisk.outputs.tables.counted import TOTAL
-from outrisk.outputs.tables.protection import UNPROTECTED
+from outrisk.outputs.tables.protection import Protection
 from outrisk.readers.arranged_cells import given_count
 from outrisk.readers.printed_number import Printed, as_given
 from outrisk.readers.table_one_reading import Reading, both, by_group, parts_of
@@ -91,7 +90,7 @@ def _add(reading: Reading, name: str, levels: Sequence[str], of: tuple[Cells, Ce
     """Add the counts of the groups, or of all, and the percentages where counts are not all told."""
     by, groups = reading.entry.by, [TOTAL] if of_all else reading.groups
     counts, shares = ({key: one for key, one in each.items() if key[1] in groups} for each in of)
-    exact = bool(counts) and all(map(_is_told, counts.values())) and not reading.entry.protection.round_to
+    rounded = reading.entry.protection.round_to is not None
     if of_all and reading.groups and _add_up(reading, counts, of[0]):
         return
     if not (counts or shares) or (people := reading.people(name, of_all)) is None:
@@ -100,7 +99,9 @@ def _add(reading: Reading, name: str, levels: Sequence[str], of: tuple[Cells, Ce
     names = [name] if of_all else [name, by]
     shown = [level for level in levels if any(key[0] == level for key in (*counts, *shares))]
     ranges = dict[tuple[str, str], str]()
-    if shares and not exact and len(shown) < len(reading.codebook[name].values) - 1:
+    if not any(_is_told(share) and not _is_told(counts.get(key)) for key, share in shares.items()) and not rounded:
+        shares = {}  # they follow from the counts
+    if len(shown) < len(reading.codebook[name].values) - 1 or not all(map(_is_told, shares.values())):
         ranges, shares = _by_shares(reading, name, counts, shares), {}
     if counts or ranges:
         cells, hidden = _with_the_rest(reading, name, counts, shown, groups)
@@ -108,7 +109,7 @@ def _add(reading: Reading, name: str, levels: Sequence[str], of: tuple[Cells, Ce
             names, cells = [by], {("", group): one for (_, group), one in cells.items()}
             ranges = {("", group): each for (_, group), each in ranges.items()}
         _add_table(reading, names, cells, called, both(people, hidden), ranges)
-    if shares and not exact:
+    if shares:
         _add_shares(reading, names, shares, called, people)
 
 
@@ -181,26 +182,24 @@ def _add_table(
     """Add a table of counts by its levels; a combination that is not there holds nobody. `ranges`: counts of which the
     table tells from where to where they lie.
     """
-    ranges, changes = ranges or {}, dict[str, Any]()
-    below = max((int(one.value) for one in cells.values() if one and one.below), default=0)
-    if below > 1 and "protection" not in reading.entry.model_fields_set and not ranges:
-        changes["protection"] = {"threshold": below}
-    part = reading.entry.part(called, where, kind="frequencies", by=list(names), **changes)
-    if reading.entry.protection != UNPROTECTED and not ranges:
-        part = part.model_copy(update={"protection": reading.entry.protection})
+    ranges, protection = ranges or {}, reading.entry.protection
+    below = {int(one.value) for one in cells.values() if one and one.below}
+    least = min((one.value for one in cells.values() if one and not one.below and one.value), default=math.inf)
+    one_rule = len(below) == 1 and least >= max(below) > 1 and not ranges
+    if one_rule and "protection" not in reading.entry.model_fields_set:
+        protection = Protection(threshold=max(below))
+    elif protection.threshold is None:  # each `<10` says what it may be
+        ranges = {key: f"0 to {int(one.value) - 1}" for key, one in cells.items() if one and one.below} | {**ranges}
+    part = reading.entry.part(called, where, kind="frequencies", by=list(names), protection=protection)
     (output,) = part.build(reading.codebook, 1)
-    base = reading.entry.protection.round_to
+    base = protection.round_to
     values: dict[str, float | str] = {}
     of = {_label(names, key): key for key in {**cells, **ranges}}
     for label in output.labels:
         key = of.get(label)
         one = cells.get(key) if key else None
-        if key is not None and key in ranges:
-            values[label] = ranges[key]
-        elif one and one.below and ranges:
-            values[label] = f"0 to {int(one.value) - 1}"
-        else:
-            values[label] = given_count(one, key is not None, 0, 1.0, base)
+        told = ranges.get(key) if key else None
+        values[label] = told or given_count(one, key is not None, 0, 1.0, base)
     reading.found.append(part.model_copy(update={"values": values}))
 
 

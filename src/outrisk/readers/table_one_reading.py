@@ -107,13 +107,13 @@ class Reading:
                 names = ("share",) if cell.endswith("%") else ("count",)
             elif len(parts) == 1 and names[0] == "median":
                 names = ("median",)
-            elif len(parts) == 2 and names == ("median", "quantile 0.25", "quantile 0.75"):
-                names, parts = ("median",), parts[:1]
-                self.notes.append(f"{row.called!r}: a distance of quartiles is no output and left out")
+            elif len(parts) > 1 and (names == ("mean",) or (len(parts) == 2 and names[0] == "median")):
+                names, parts = names[:1], parts[:1]
+                self.notes.append(f"{row.called!r}: what stands behind the {names[0]} is no output and is left out")
             if len(parts) != len(names):
                 raise OutputError(
                     f"{self.place}: the cell of {row.called!r} under {group!r} is {cell[:40]!r}, where "
-                    f"{' and '.join(names)} are expected; write them as in 'mean (sd)', 'median (q1, q3)', 'n (%)'"
+                    f"{', '.join(names)} should stand; write them as in 'mean (sd)', 'median (q1, q3)', 'n (%)'"
                 )
             for name, part in zip(names, parts, strict=True):
                 texts.setdefault(name, {})[group] = part

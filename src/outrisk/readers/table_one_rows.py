@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from outrisk.codebook import MISSING, Codebook
 from outrisk.errors import OutputError
 from outrisk.outputs.tables.counted import TOTAL
-from outrisk.readers.cells_of_models import plain
+from outrisk.readers.cells_of_models import plain, whole
 from outrisk.readers.source import Grid
 from outrisk.readers.term_names import levels_of
 
@@ -37,7 +37,7 @@ _NUMBER_OF = re.compile(
     r"(?i)(?:(?:n|number|no\.|count)(?:\s+(?:of\s+)?\w+)?|patients|participants|people|records)"
     r"(?:,?\s*\(?(?:n|%|n \(%\))\)?)?"
 )
-_WHOLE = re.compile(r"(\d[\d,. ]*)(?:\(.*\))?")
+_WHOLE = re.compile(r"(\d+|\d{1,3}(?:[., ]\d{3})+)\s*(?:\(.*\))?")
 _MISSING = ("unknown", "missing", "n-miss", "n miss", "na", "nan", "none", "<na>", "not known")
 _STATISTICS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(  # words -> what cells have, the first found
     (re.compile(words), names)
@@ -54,6 +54,9 @@ _STATISTICS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(  # wor
         (r"^\(?(?:n|no\.|number|count)\)?$", ("count",)),
     )
 )
+_LINE = re.compile(
+    r"(?i)[(\[]?(?:mean|average|median|min|range|iqr|q1|p25|25|interquartile)"
+)  # how one of a statistic begins
 _ENDS = re.compile(r"\s*[,;:]\s*|\s+[-–—]\s+|\s*(?=[(\[])|\s+(?==)")
 _MOST_HEADERS = 8
 
@@ -102,8 +105,7 @@ def read_table_one(grid: Grid, by: str, rows: Mapping[str, str], codebook: Codeb
 
     `by`: the variable of the groups, '' for none. `rows`: variables of rows that are called otherwise.
     """
-    grid = [[_clean(cell) for cell in row] for row in grid]
-    grid = [row for row in grid if any(row) and not all(re.fullmatch(r":?-{2,}:?", cell) for cell in row if cell)]
+    grid = whole([[_clean(cell) for cell in row] for row in grid])
     head, columns = _head(grid, by, codebook, place)
     labels = range(min([*columns.groups, *(at for name, at in columns.others.items() if name in ("missing", "level"))]))
     if not labels:
@@ -261,7 +263,7 @@ class _Rows:
             if of_level == MISSING or (of_level is not None and not (numeric and self._statistics)):
                 return self._variable, of_level, ()
         named = self._named(text)
-        if named is None and filled and numeric and (statistics := statistics_of(text)):
+        if named is None and filled and numeric and _LINE.match(text) and (statistics := statistics_of(text)):
             return self._variable, "", statistics
         return named
 
@@ -287,11 +289,12 @@ class _Rows:
             if not head or len(names) != 1:
                 continue
             (name,) = names
-            if rest.startswith("="):
-                for stop in [len(rest), *(found.start() for found in reversed(list(_ENDS.finditer(rest))))]:
-                    of_level = self._level(name, rest[1:stop].strip())
-                    if of_level is not None:
-                        return name, of_level, statistics_of(rest[stop:].strip(" ,;:"))
+            said = rest.startswith("=")
+            for stop in [len(rest), *(found.start() for found in reversed(list(_ENDS.finditer(rest))))]:
+                of_level = self._level(name, rest[said:stop].strip())
+                if of_level and (said or (of_level != MISSING and not self.codebook[name].numeric)):
+                    return name, of_level, statistics_of(rest[stop:])
+            if said:
                 return None
             return name, "", statistics_of(rest)
         return next(filter(None, (self._of_level(label[:end].strip(), label[end:]) for end in ends)), None)
