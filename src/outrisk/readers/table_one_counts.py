@@ -101,7 +101,8 @@ def _add(reading: Reading, name: str, levels: Sequence[str], of: tuple[Cells, Ce
     ranges = dict[tuple[str, str], str]()
     if not any(_is_told(share) and not _is_told(counts.get(key)) for key, share in shares.items()) and not rounded:
         shares = {}  # they follow from the counts
-    if len(shown) < len(reading.codebook[name].values) - 1 or not all(map(_is_told, shares.values())):
+    told = all(_is_told(shares.get((level, group))) for level in shown for group in groups)
+    if not told or len(shown) < len(reading.codebook[name].values) - 1:
         ranges, shares = _by_shares(reading, name, counts, shares), {}
     if counts or ranges:
         cells, hidden = _with_the_rest(reading, name, counts, shown, groups)

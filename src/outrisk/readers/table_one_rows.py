@@ -165,7 +165,8 @@ def _columns(row: Sequence[str], by: str, codebook: Codebook) -> _Columns | None
             groups[at] = group
             if sized:
                 sizes[group] = sized["n"].strip()
-    if not groups or (by and set(groups.values()) == {TOTAL}):
+    levels = [each for each in groups.values() if each != TOTAL]
+    if not groups or (by and len(levels) < 2 and not set(levels) & set(sizes)):
         return None
     return _Columns(groups, sizes, others)
 
@@ -195,6 +196,8 @@ class _Rows:
 
     def _target(self, label: str, name: str) -> tuple[str, str]:
         variable, _, level = (part.strip() for part in name.partition("="))
+        if not name.strip():
+            return "", ""  # to be left out
         found = levels_of(self.codebook[variable], level) if variable in self.codebook and level else []
         if variable not in self.codebook or (level and len(found) != 1):
             raise OutputError(
@@ -219,6 +222,9 @@ class _Rows:
         if not (label or level or filled):
             return
         found = self._of(label, level, filled)
+        if found and not found[0]:
+            self.below.append(label)
+            return
         if found is None:
             if filled:
                 called = label or level

@@ -1,0 +1,349 @@
+"""A paper's table one: as programs write it, against refits; as people write it, against what it says."""
+
+import logging
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from fair import MEANINGS, PRINTED, frame
+
+from outrisk.assess.look.unlike_data import ROUNDING
+from outrisk.codebook import Codebook, Variable
+from outrisk.config import study_of
+from outrisk.errors import OutRiskError
+from outrisk.microdata import from_frame, infer_codebook
+from outrisk.outputs import TableOneEntry
+
+TABLE = {"kind": "table_one", "by": "affair"}
+OF_ARSENAL = {"counts": "chi-square", "means": "anova"}  # which its CSV does not say
+FILES = {  # of a program: the table, the entry, how many numbers it holds, how many p-values among them
+    "arsenal": ("arsenal.csv", {**TABLE, "tests": OF_ARSENAL}, 65, 4),
+    "arsenal, printed": ("arsenal.md", {**TABLE, "tests": OF_ARSENAL}, 65, 4),
+    "arsenal, with gaps": ("arsenal_gaps.csv", {**TABLE, "tests": OF_ARSENAL}, 69, 4),
+    "arsenal, a page": ("arsenal_gaps.html", {**TABLE, "tests": OF_ARSENAL}, 69, 4),
+    "arsenal, of all": ("arsenal_all.csv", {"kind": "table_one"}, 8, 0),
+    "arsenal, by four": ("arsenal_rows.csv", {**TABLE, "by": "religion", "tests": {"means": "anova"}}, 54, 2),
+    "tableone": ("tableone.csv", TABLE, 48, 5),
+    "tableone, a page": ("tableone.html", TABLE, 48, 5),
+    "tableone, with gaps": ("tableone_gaps.csv", TABLE, 57, 5),
+    "tableone, a page with gaps": ("tableone_gaps.html", TABLE, 57, 5),
+    "tableone, of all": ("tableone_all.csv", {"kind": "table_one"}, 7, 0),
+    "tableone, by four": ("tableone_by_four.csv", {**TABLE, "by": "religion"}, 31, 2),
+}
+
+
+def people(gaps=True):
+    found = frame()[["affair", "age", "yrs_married", "religion", "educ", "occ"]].copy()
+    if gaps:
+        found[["educ", "religion"]] = found[["educ", "religion"]].astype(float)
+        found.loc[16::17, "educ"] = np.nan
+        found.loc[22::23, "religion"] = np.nan
+    return found
+
+
+def codebook(gaps=True):
+    found, _ = infer_codebook(people(False), few=20)
+    changed = {
+        "religion": Variable("religion", "categorical", ("1", "2", "3", "4"), missing=gaps, descriptions=MEANINGS),
+        "affair": Variable("affair", "categorical", ("0", "1"), descriptions=("none", "some")),
+        "age": Variable("age", "numeric", found["age"].values, label="Age, years"),
+        "educ": Variable("educ", "integer", found["educ"].values, label="Education", missing=gaps),
+    }
+    return Codebook(tuple(changed.get(each.name, each) for each in found.variables))
+
+
+def released(entry, gaps=False):
+    document = {"name": "fair", "outputs": [entry], "codebook": "none.yaml", "records": 6366}
+    return list(study_of(document, PRINTED / "fair.yaml").released(codebook(gaps)))
+
+
+def unlike(entry, gaps=False):
+    """The numbers that a refit does not give, to the digits that they show."""
+    data, found = from_frame(people(gaps), codebook(gaps)), []
+    for each in released(entry, gaps):
+        beside = each.recompute(data)
+        off = np.abs(beside.differences) * 10.0 ** each.decimals[each.known]
+        fine = beside.matched | (off <= ROUNDING)
+        labels = np.array(each.output.labels)[each.known]
+        found += [f"{each.name}: {label}" for label in labels[~fine]]
+    return found
+
+
+def outputs(text, gaps=False, **more):
+    """Of a table, the values of each output by label."""
+    found = released({**TABLE, "values": text, **more}, gaps)
+    return {
+        each.name.partition(": ")[2]: dict(zip(each.output.labels, zip(each.low, each.high, strict=True), strict=True))
+        for each in found
+    }
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_every_number_of_a_program_is_what_a_refit_gives(case):
+    file, entry, numbers, tests = FILES[case]
+    gaps = "gaps" in file or file in ("tableone_all.csv", "tableone_by_four.csv")
+    entry = {**entry, "values": file}
+    assert unlike(entry, gaps) == []
+    found = released(entry, gaps)
+    assert sum(len(each.low) for each in found) == numbers
+    assert sum(each.output.kind == "test" for each in found) == tests
+
+
+def test_the_installed_program_writes_such_tables(tmp_path):
+    if shutil.which("Rscript") is None:
+        pytest.skip("Rscript is not installed")
+    frame().to_csv(tmp_path / "fair.csv", index=False)
+    command = ["Rscript", PRINTED.with_name("programs") / "table_one_by_r.R", tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "there is no package called" in done.stderr or ("pandoc" in done.stderr.lower() and done.returncode):
+        pytest.skip(done.stderr.strip().splitlines()[-1])
+    assert done.returncode == 0, done.stderr
+    for file, entry, *_ in FILES.values():
+        if file.startswith("arsenal"):
+            assert unlike({**entry, "values": str(tmp_path / file)}, "gaps" in file) == []
+
+
+PRINTED_BY_R = """\
+                            Stratified by affair
+                             0                    1                     p      test
+  n                            4313                 2053
+  age (mean (SD))             28.39 (6.81)         30.54 (6.70)         <0.001
+  yrs_married (median [IQR])   6.00 [2.50, 13.00]   9.00 [6.00, 16.50]  <0.001 nonnorm
+  religion (%)                                                          <0.001
+     1                          613 (14.2)           408 (19.9)
+     2                         1448 (33.6)           819 (39.9)
+     3                         1715 (39.8)           707 (34.4)
+     4                          537 (12.5)           119 ( 5.8)
+  occ = student (%)              34 ( 0.8)             7 ( 0.3)
+"""
+LEVELS_OF_R = """\
+"","level","Overall","0","1","p","test"
+"n","","  6366","  4313","  2053","",""
+"age (mean (SD))",""," 29.08 (6.85)"," 28.39 (6.81)"," 30.54 (6.70)","<0.001",""
+"religion (%)","1","  1021 (16.0) ","   613 (14.2) ","   408 (19.9) ","<0.001",""
+"","2","  2267 (35.6) ","  1448 (33.6) ","   819 (39.9) ","",""
+"","3","  2422 (38.0) ","  1715 (39.8) ","   707 (34.4) ","",""
+"","4","   656 (10.3) ","   537 (12.5) ","   119 ( 5.8) ","",""
+"""
+GTSUMMARY = """\
+**Characteristic**,"**Overall**
+N = 6,366","**0**
+N = 4,313","**1**
+N = 2,053",**p-value**
+"Age, years","27 (22, 32)","27 (22, 32)","27 (27, 37)",<0.001
+religion,NA,NA,NA,<0.001
+not at all,"1,021 (16%)",613 (14%),408 (20%),NA
+mildly,"2,267 (36%)","1,448 (34%)",819 (40%),NA
+fairly,"2,422 (38%)","1,715 (40%)",707 (34%),NA
+strongly,656 (10%),537 (12%),119 (5.8%),NA
+Education,NA,NA,NA,NA
+Mean (SD),14.21 (2.18),14.32 (2.21),13.97 (2.09),NA
+"Min, Max","9.00, 20.00","9.00, 20.00","9.00, 20.00",NA
+"""
+MARKDOWN = """\
+| **Characteristic** | **0**, N = 4,313 | **1**, N = 2,053 | **p-value** |
+|---|---|---|---|
+| __Age, years__ | 28.4 (6.8) | 30.5 (6.7) | <0.001 |
+| __religion__ |  |  | <0.001 |
+| not at all | 613 (14%) | 408 (20%) | |
+| mildly | 1,448 (34%) | 819 (40%) | |
+| fairly | 1,715 (40%) | 707 (34%) | |
+| strongly | 537 (12%) | 119 (5.8%) | |
+| ^1^ Mean (SD); n (%) | | | |
+| ^2^ Welch Two Sample t-test; Pearson's Chi-squared test | | | |
+"""
+BY_HAND = """\
+Table 1. Women with and without an affair;;;
+;none (n = 4.313);some (n=2.053);P
+Age, mean ± SD;28,39 ± 6,81;30,54 ± 6,70;<0,001
+Religion, n (%);;;<0,001
+  Not at all;613 (14,2);408 (19,9);
+  Mildly;1448 (33,6);819 (39,9);
+  Fairly;1715 (39,8);707 (34,4);
+  Strongly;537 (12,5);119 (5,8);
+Student, n (%);34 (0,8);7 (0,3);
+Values are means or numbers;;;
+"""
+TESTS = {"counts": "chi-square", "means": "welch", "medians": "rank-sum"}
+WRITTEN = {  # a table, its tests, how many numbers it holds
+    "R's tableone, printed": (PRINTED_BY_R, {}, 23),
+    "R's tableone, all levels": (LEVELS_OF_R, {}, 18),
+    "gtsummary": (GTSUMMARY, TESTS, 33),
+    "gtsummary, Markdown": (MARKDOWN, {}, 16),
+    "by hand, decimal commas": (BY_HAND, TESTS, 18),
+}
+
+
+@pytest.mark.parametrize("case", WRITTEN)
+def test_every_number_of_a_written_table_is_what_a_refit_gives(case):
+    text, tests, numbers = WRITTEN[case]
+    entry = {**TABLE, "values": text, "tests": tests}
+    assert unlike(entry) == []
+    assert sum(len(each.low) for each in released(entry)) == numbers
+
+
+def test_tests_of_r_are_those_that_its_column_and_its_defaults_say():
+    found = {
+        each.output.variable: each.output
+        for each in released({**TABLE, "values": PRINTED_BY_R})[1:]
+        if each.output.kind == "test"
+    }
+    assert {name: (each.test, each.continuity) for name, each in found.items()} == {
+        "age": ("anova", False),
+        "yrs_married": ("kruskal-wallis", False),
+        "religion": ("chi-square", True),
+    }
+
+
+def test_a_p_whose_test_nobody_says_is_left_out_with_a_line(caplog):
+    caplog.set_level(logging.INFO)
+    assert not any(each.output.kind == "test" for each in released({**TABLE, "values": BY_HAND}))
+    assert "p of religion is left out: which test it is of is not told; say it in 'tests'" in caplog.text
+    caplog.clear()
+    several = "x,0,1,p\nreligion,,,\n1,613,408,0.1\n2,1448,819,0.2\n"
+    assert "test" not in str(outputs(several, tests=TESTS).keys())
+    assert "p of religion is left out: several stand there" in caplog.text
+
+
+def test_a_p_is_what_it_is_said_to_be():
+    for text, ends in (
+        ("<0.001", (0.0, 0.001)),
+        ("0.30", (0.3, 0.3)),
+        (">0.9", (0.9, 1.0)),
+        ("p = 0.04", (0.04, 0.04)),
+    ):
+        found = outputs(f"x,0,1,p\nage (mean (SD)),28.39 (6.81),30.54 (6.70),{text}\n", tests={"age": "t"})
+        assert found["t test of age"] == {"p": pytest.approx(ends)}
+
+
+def test_the_level_that_is_left_follows_where_its_number_is_told():
+    found = outputs("x,0 (N=4313),1 (N=2053)\nreligion,,\n1,613,408\n2,1448,819\n3,1715,707\n")["religion"]
+    assert (found["religion=4, affair=0"], found["religion=4, affair=1"]) == ((537, 537), (119, 119))
+    gaps = outputs("x,0 (N=4313),1 (N=2053)\nreligion,,\n1,613,408\n2,1448,819\n3,1715,707\n", gaps=True)
+    assert gaps["religion"]["religion=4, affair=0"] == (0, 0)  # of those at levels 1 to 3
+    (table,) = [
+        each for each in released({**TABLE, "values": "x,0,1\nreligion,,\n1,613,408\n"}) if "numbers" not in each.name
+    ]
+    assert table.output.where == "religion in ['1']" and list(table.low) == [613, 408]
+
+
+def test_of_a_table_without_a_row_of_missing_values_those_with_a_value_are_counted():
+    text = "x,0,1\nreligion,,\n" + "".join(f"{level},{level}0,{level}1\n" for level in "1234")
+    (table,) = released({**TABLE, "values": text}, gaps=True)
+    assert table.output.where == "religion.notna()" and table.low[-2:].tolist() == [0, 0]
+    (table,) = released({**TABLE, "values": text + "Unknown,7,8\n"}, gaps=True)
+    assert table.output.where == "" and table.low[-2:].tolist() == [7, 8]
+
+
+def test_what_is_withheld_is_as_the_table_says():
+    head = "x,0 (N=200),1 (N=100)\nreligion,,\n1,20,30\n2,60,40\n3,100,26\n"
+    found = outputs(f"{head}4,20,<5\n")["religion"]
+    assert found["religion=4, affair=1"] == (1, 4)  # a threshold: zeros would be shown
+    assert outputs(f"{head}4,20,<25\n")["religion"]["religion=4, affair=1"] == (0, 24)  # 20 is shown beside it
+    by_share = outputs(f"{head}4,20 (10.0),<5 (4.0)\n")["religion"]
+    assert by_share["religion=4, affair=1"] == (4, 4)
+    shares = [("10.0", "30.0"), ("30.0", "40.0"), ("50.0", "26.0"), ("10.0", "4.0")]
+    lines = [*head.splitlines()[2:], "4,20,<5"]
+    texts = [
+        "{},{} ({}),{} ({})".format(
+            *[each for pair in zip(line.split(","), ("", *both), strict=False) for each in pair if each]
+        )
+        for line, both in zip(lines, shares, strict=False)
+    ]
+    beside = outputs("\n".join([*head.splitlines()[:2], *texts, ""]))
+    assert beside["religion (percentages)"]["religion=4, affair=1"] == (4.0, 4.0)
+    one = outputs("x,0 (N=200),1 (N=100)\nocc = student (%),<5 (1.5),<5 (4.0)\n")["occ"]
+    assert one == {"affair=0": (3, 3), "affair=1": (4, 4)}
+    rounded = outputs(f"{head}4,20,5\n".replace("26", "25"), protection={"round_to": 5})["religion"]
+    assert (rounded["religion=1, affair=0"], rounded["religion=4, affair=1"]) == ((18, 22), (3, 7))
+
+
+def test_percentages_are_of_columns_or_of_rows_as_they_add_up():
+    columns = "x,0,1\nreligion,,\n1,14.2%,19.9%\n2,33.6%,39.9%\n3,39.8%,34.4%\n4,12.5%,5.8%\n"
+    rows = "x,0,1\nreligion,,\n1,60.0%,40.0%\n2,63.9%,36.1%\n3,70.8%,29.2%\n4,81.9%,18.1%\n"
+    for text, show in ((columns, "column_percentages"), (rows, "row_percentages")):
+        (table,) = released({**TABLE, "values": text})
+        assert table.output.show == show
+        assert unlike({**TABLE, "values": text}) == []
+
+
+def test_a_column_of_all_says_more_only_where_its_groups_do_not_tell_it():
+    text = "x,All,0,1\nreligion,,,\n1,1021,613,408\n2,2267,1448,819\n3,2422,1715,707\n4,656,537,{}\n"
+    assert list(outputs(text.format(119))) == ["religion"]
+    withheld = outputs(text.format("*"))
+    assert withheld["religion of all"]["religion=4"] == (656, 656)
+    with pytest.raises(OutRiskError, match="religion = 4 is 656 of all, its groups add up to 657"):
+        outputs(text.format(120))
+
+
+def test_rows_says_what_a_row_is_of():
+    text = (
+        "x,0,1\nHow devout,,\n1,613,408\n2,1448,819\n3,1715,707\n4,537,119\nStudying,34,7\nBMI (kg/m2),25 (3),24 (3)\n"
+    )
+    rows = {"How devout": "religion", "Studying": "occ = student", "BMI": ""}
+    found = outputs(text, rows=rows)
+    assert list(found) == ["religion", "occ"] and found["occ"]["affair=1"] == (7, 7)
+    with pytest.raises(OutRiskError, match="the row 'How devout' is no variable of the codebook|'1' is no variable"):
+        outputs(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "message"),
+    [
+        ("x,a,b\nage,1,2\n", {}, r"no line of it has columns of the levels of 'affair' \(0, 1\)"),
+        ("x,a,b\nage,1,2\n", {"by": ""}, "no line of it has columns of all people .*; say with 'by' whose levels"),
+        ("x,0,1\nbmi,1,2\n", {}, r"the row 'bmi' is no variable of the codebook; say in 'rows'"),
+        ("x,0,1\nage,one,two\n", {}, "mean of age is 'one', which is not a number"),
+        ("x,0,1\n,,\n", {}, "no row of it has numbers"),
+        ("x,0 (N=9),1\nreligion,,\n1,10,3\n", {}, "counts of 'religion' add up to 10 of 9 people"),
+        ("x,0,1\nocc,27 (1),14 (1)\n", {}, "does not say of which level of 'occ' it is; say it in 'rows'"),
+        ("x,0,1\nage (mean (SD)),28 [1 2 3],2 (1)\n", {}, "sd of age is '1 2 3', which is not a number"),
+        ("x,0,1\nreligion,,\n1,1,2\nUnknown,3,4\n", {}, "values of 'religion' are missing; its codebook needs"),
+        ("x,0,1\nage,1 (2),1 (2)\nage,1 (2),1 (3)\n", {}, "the mean of 'age' stands there twice"),
+        ("x,0,1\nage,1,2\n", {"variables": ["age"]}, "the table says which variables it has; leave 'variables' out"),
+        ("x,0,1\nage,1,2\n", {"rows": {"age": "bmi"}}, "'age' is said to be 'bmi', which is no variable"),
+        ("x,0,1\nage,1,2\n", {"by": "bmi"}, "no variable 'bmi'"),
+        ("x,0,1\nage,1,2\n", {"tests": {"counts": "t"}}, "'t' is no test of counts"),
+        ("x,0,1\nage,1,2\n", {"tests": {"occ": "t"}}, "'occ' has levels, and neither mean nor median"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_one_line(text, more, message):
+    with pytest.raises(OutRiskError, match=message) as error:
+        outputs(text, **more)
+    assert "\n" not in str(error.value)
+
+
+def test_a_table_one_of_data_is_the_outputs_that_it_is_made_of():
+    entry = {**TABLE, "variables": ["religion", "age"], "medians": "yrs_married", "counts": "educ"}
+    entry["tests"] = {"counts": "chi-square", "age": "welch"}
+    made = TableOneEntry.model_validate(entry).build(codebook(False), 1)
+    assert [(each.kind, each.name.partition(": ")[2]) for each in made] == [
+        ("frequencies", "numbers of people"),
+        ("frequencies", "religion"),
+        ("test", "chi-square test of religion"),
+        ("magnitudes", "age"),
+        ("test", "welch test of age"),
+        ("quantiles", "yrs_married"),
+        ("frequencies", "educ"),
+        ("test", "chi-square test of educ"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({}, "it names no variables; list them, or name the file"),
+        ({"variables": ["bmi"]}, "no variable 'bmi'"),
+        ({"variables": ["affair"]}, "'affair' makes the groups"),
+        ({"medians": ["religion"]}, "'religion' has levels, and neither mean nor median"),
+        ({"medians": ["age"], "counts": ["age"]}, "'age' is named under medians and counts"),
+        ({"variables": ["age"], "tests": {"educ": "t"}}, "tests: 'educ' is none of the variables"),
+        ({"variables": ["age"], "by": "", "tests": {"age": "t"}}, "tests are between groups"),
+        ({"variables": ["age"], "rows": {"a": "age"}}, "'rows' go with 'values' from a file"),
+        ({"variables": ["age"], "values": [1, 2]}, "values of a table one are a file or a pasted text"),
+    ],
+)
+def test_what_no_table_one_can_be_is_refused(more, message):
+    with pytest.raises(OutRiskError, match=message):
+        TableOneEntry.model_validate({**TABLE, **more}).build(codebook(False), 1)
