@@ -167,7 +167,7 @@ Values are means or numbers;;;
 """
 TESTS = {"counts": "chi-square", "means": "welch", "medians": "rank-sum"}
 WRITTEN = {  # a table, its tests, how many numbers it holds
-    "R's tableone, printed": (PRINTED_BY_R, {}, 23),
+    "R's tableone, printed": (PRINTED_BY_R, {}, 25),
     "R's tableone, all levels": (LEVELS_OF_R, {}, 18),
     "gtsummary": (GTSUMMARY, TESTS, 33),
     "gtsummary, Markdown": (MARKDOWN, {}, 16),
@@ -243,14 +243,8 @@ def test_what_is_withheld_is_as_the_table_says():
     assert outputs(f"{head}4,20,<25\n")["religion"]["religion=4, affair=1"] == (0, 24)  # 20 is shown beside it
     by_share = outputs(f"{head}4,20 (10.0),<5 (4.0)\n")["religion"]
     assert by_share["religion=4, affair=1"] == (4, 4)
-    shares = [("10.0", "30.0"), ("30.0", "40.0"), ("50.0", "26.0"), ("10.0", "4.0")]
-    lines = [*head.splitlines()[2:], "4,20,<5"]
-    texts = [
-        "{},{} ({}),{} ({})".format(
-            *[each for pair in zip(line.split(","), ("", *both), strict=False) for each in pair if each]
-        )
-        for line, both in zip(lines, shares, strict=False)
-    ]
+    cells = ["20 (10.0),30 (30.0)", "60 (30.0),40 (40.0)", "100 (50.0),26 (26.0)", "20 (10.0),<5 (4.0)"]
+    texts = [f"{level},{cell}" for level, cell in enumerate(cells, start=1)]
     beside = outputs("\n".join([*head.splitlines()[:2], *texts, ""]))
     assert beside["religion (percentages)"]["religion=4, affair=1"] == (4.0, 4.0)
     one = outputs("x,0 (N=200),1 (N=100)\nocc = student (%),<5 (1.5),<5 (4.0)\n")["occ"]
@@ -284,7 +278,7 @@ def test_rows_says_what_a_row_is_of():
     rows = {"How devout": "religion", "Studying": "occ = student", "BMI": ""}
     found = outputs(text, rows=rows)
     assert list(found) == ["religion", "occ"] and found["occ"]["affair=1"] == (7, 7)
-    with pytest.raises(OutRiskError, match="the row 'How devout' is no variable of the codebook|'1' is no variable"):
+    with pytest.raises(OutRiskError, match="the row '1' is no variable of the codebook"):
         outputs(text)
 
 
