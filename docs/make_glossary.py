@@ -68,6 +68,7 @@ SHORT = {
     "SARS": "Samples of Anonymised Records, of the British census of 1991",
     "SD": "standard deviation",
     "SE": "standard error",
+    "SMD": "standardised mean difference: of two groups, in standard deviations",
     "SHA": "secure hash algorithm: a fingerprint of a file",
     "NOMREG": "the multinomial logit of SPSS",
     "PSPP": "a free program for the syntax and the files of SPSS",

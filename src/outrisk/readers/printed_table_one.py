@@ -47,6 +47,8 @@ def entries_of_table_one(
         raise OutputError(f"{place}: the table says which variables it has; leave '{said}' out")
     table = read_table_one(_grid(source, number, place), entry.by, entry.rows, codebook, place)
     reading = Reading(table, entry, codebook, place)
+    if table.others:
+        reading.notes.append(f"columns that are of no group are left out: {', '.join(table.others)}")
     add_sizes(reading)
     told = [found for part in re.split(r";|\bor\b", " ".join(table.below)) if (found := statistics_of(part))]
     for name in dict.fromkeys(row.variable for row in table.rows):

@@ -89,7 +89,7 @@ class Row:
 class TableOne:
     """A table one as it is printed. groups: the levels that its columns are of, TOTAL for all; sizes: how many people
     are in them, where it says so; beside: p, test and number of missing values of each variable; with_tests: there is a
-    column of tests; below: lines without numbers that are of no variable, such as footnotes.
+    column of tests; below: lines without numbers that are of no variable, such as footnotes; others: columns that are none of these.
     """
 
     groups: tuple[str, ...]
@@ -98,6 +98,7 @@ class TableOne:
     beside: Mapping[str, Mapping[str, str]]
     with_tests: bool
     below: tuple[str, ...]
+    others: tuple[str, ...]
 
 
 def read_table_one(grid: Grid, by: str, rows: Mapping[str, str], codebook: Codebook, place: str) -> TableOne:
@@ -123,7 +124,9 @@ def read_table_one(grid: Grid, by: str, rows: Mapping[str, str], codebook: Codeb
     if not any(any(row.cells.values()) for row in found):
         raise OutputError(f"{place}: no row of it has numbers of a variable of the codebook")
     with_tests, below = "test" in columns.others, tuple(reader.below)
-    return TableOne(tuple(columns.groups.values()), sizes, tuple(found), reader.beside, with_tests, below)
+    known = {*labels, *columns.groups, *columns.others.values()}
+    others = tuple(cell for at, cell in enumerate(grid[head]) if cell and at not in known)
+    return TableOne(tuple(columns.groups.values()), sizes, tuple(found), reader.beside, with_tests, below, others)
 
 
 def _clean(cell: str) -> str:
