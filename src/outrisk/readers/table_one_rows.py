@@ -89,7 +89,8 @@ class Row:
 class TableOne:
     """A table one as it is printed. groups: the levels that its columns are of, TOTAL for all; sizes: how many people
     are in them, where it says so; beside: p, test and number of missing values of each variable; with_tests: there is a
-    column of tests; below: lines without numbers that are of no variable, such as footnotes; others: columns that are none of these.
+    column of tests; below: lines without numbers that are of no variable, such as footnotes; others: columns that are
+    none of these.
     """
 
     groups: tuple[str, ...]
