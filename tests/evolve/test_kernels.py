@@ -166,8 +166,10 @@ def test_profiles_of_all_records_sum_to_what_their_totals_give(seed):
         assert whole >= 0
         joint = joint_over(code[whole + 1 : whole + 1 + 2 * code[whole] : 2].tolist(), problem.codebook.sizes)
         kinds = start + np.array([level(joint, row) for row in codes]) * part.n_numbers
-        found = profiles[kinds[:, None] + np.arange(part.n_numbers)].sum(axis=0)
-        np.testing.assert_allclose(found, block_totals(part.model, codes) @ form, rtol=1e-8, atol=1e-6)
+        each = profiles[kinds[:, None] + np.arange(part.n_numbers)]
+        gap = np.abs(each.sum(axis=0) - block_totals(part.model, codes) @ form)
+        near = 1e-6 if part.model.shape.size else 1e-9  # a shape's second derivatives are differences there
+        assert (gap <= 1e-6 + near * np.abs(each).sum(axis=0)).all()
 
 
 @settings(max_examples=30, deadline=None)
