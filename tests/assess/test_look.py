@@ -169,6 +169,16 @@ def test_each_rule_knows_whom_it_is_about():
     assert one_each(look([fit], data, APPETITE))["leverage"] == [0]
 
 
+def test_what_a_subset_says_of_its_records_is_no_answer():
+    data = by_area((60, 0), (30, 30), (0, 60))
+    found = look([table(where="area == 'a'")], data, APPETITE, "ill")
+    assert [each.about for each in found if each.rule == "same answer"] == ["ill"]
+    strict, of_three = Appetite(zeros_are_disclosive=True), table(("ill", "area"), where="area in ['a', 'b']")
+    rules = [each.rule for each in look([of_three], by_area((60, 30), (60, 30), (0, 0)), strict, "area")]
+    assert "values excluded" not in rules
+
+
+
 def test_the_target_leads_and_missing_is_no_answer():
     others = [(1, sex, ill, 5, 40) for sex in range(2) for ill in range(2)]
     data = records((0, 0, 1, 5, 20), (0, 1, 2, 5, 30), *others)

@@ -10,7 +10,7 @@ from outrisk.appetite import Appetite
 from outrisk.assess.look.finding import SHOWN, Found, named, people, plural
 from outrisk.assess.look.told import Flags, Told, complete, told_by, told_by_curves
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Output
+from outrisk.outputs.base import Output, Subset
 from outrisk.outputs.regression.cox import Cox
 from outrisk.outputs.smooth.survival import Survival
 from outrisk.outputs.tables.frequencies import Frequencies
@@ -24,13 +24,20 @@ def same_answer(output: Output, data: Microdata, appetite: Appetite, target: str
     Cox model is of nobody who had it not.
     """
     if isinstance(output, Frequencies):
-        yield from in_table(told_by(output, data), output.name, output.by, output.where)
+        open_ = [name for name in output.by if _possible(output, name).sum() > 1]  # what `where` does not say already
+        yield from in_table(told_by(output, data), output.name, open_, output.where)
     elif isinstance(output, Survival) and len(data.codebook[output.event].values) == 2:
         way_out = "Publish fewer times, so that people between two of them have and have not had the event."
         yield from in_table(told_by_curves(output, data), output.name, [output.event], output.where, way_out)
     elif isinstance(output, Cox) and {"n", "events"} <= set(output.release.parts) and output.status:
         told = Told.whole(data, [output.status], complete(data, output.where, output.name, output.variables))
         yield from in_table(told, output.name, [output.status], output.where, "Leave its numbers of people out.")
+
+
+def _possible(output: Frequencies, name: str) -> Flags:
+    """Which levels of a variable the records of a table may have."""
+    subset, labels = Subset(output.codebook, output.where, output.name), output.codebook[name].labels
+    return np.array([name not in subset.variables or not subset.excludes(name, [label]) for label in labels])
 
 
 def in_table(told: Told, output: str, names: Sequence[str], where: str = "", way_out: str = "") -> Iterator[Found]:
@@ -91,7 +98,8 @@ def empty_cells(output: Output, data: Microdata, appetite: Appetite, target: str
     axis = output.by.index(target)
     group = told.counts.sum(axis=axis, keepdims=True)
     several = (told.counts > 0).sum(axis=axis, keepdims=True) > 1
-    empty = (told.counts == 0) & several & told.shown
+    possible = np.expand_dims(_possible(output, target), [each for each in range(told.counts.ndim) if each != axis])
+    empty = (told.counts == 0) & several & told.shown & possible
     if data.codebook[target].missing:  # that nobody's value is missing excludes none
         empty[(slice(None),) * axis + (-1,)] = False
     if not empty.any():
