@@ -231,7 +231,7 @@ def test_the_same_numbers_as_a_study_file(df, tmp_path):
 def test_every_kind_is_an_object_with_the_names_of_the_study_file():
     kinds = {"ols": "OLS", "mnlogit": "MNLogit", "ologit": "OLogit", "oprobit": "OProbit", "negbin": "NegBin"}
     for kind, model in REGISTRY.items():
-        maker = getattr(outrisk, kinds.get(kind, kind.capitalize()))
+        maker = getattr(outrisk, kinds.get(kind, kind.title().replace("_", "")))
         assert maker.kind == kind
         assert set(inspect.signature(maker).parameters) == set(model.model_fields) - {"kind"}
     entry = outrisk.Magnitudes("age", ["area"], statistics=["mean", "sd"])
