@@ -28,6 +28,7 @@ _OTHERS = {  # columns beside the groups, by their head
     "missing": "missing",
     "n-miss": "missing",
     "level": "level",
+    "levels": "level",
 }
 _SIZE = r"n\s*=\s*(?P<n>\d[\d,. ]*)"
 _WITH_SIZE = re.compile(rf"(?P<name>.*?)[\s,;:]*[(\[]?\s*{_SIZE}\s*[)\]]?(?:\s*\(\d[\d.,]*\s*%\))?", re.I)
