@@ -16,6 +16,7 @@ from outrisk.outputs.base import Array, Subset, released
 from outrisk.outputs.of_one_table.tables_that_fit import Counts, Printed, Shares, tables_that_fit
 from outrisk.outputs.regression.saturated import MOST_CELLS, Saturated, saturated
 from outrisk.outputs.smooth.compared import OF_MEANS
+from outrisk.outputs.smooth.fisher import TooMuchWorkError
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTest
 from outrisk.outputs.tables.frequencies import Frequencies
 from outrisk.outputs.tables.magnitudes import Magnitudes
@@ -143,11 +144,19 @@ def _described(
         low, high = (tables.min(axis=0), tables.max(axis=0)) if number else (low, high)
     many = tables is None
     fitting = np.zeros((0, *printed.low.shape), dtype=np.int32) if tables is None else tables
-    for of, each in statistics:
-        fitting = fitting[_gives(of, each, by, fitting)]
+    try:
+        for of, each in sorted(statistics, key=_is_exact):  # last
+            fitting = fitting[_gives(of, each, by, fitting)]
+    except TooMuchWorkError:
+        fitting, many = fitting[:0], True
     crude, tested = (any(isinstance(of, kind) for of, _ in statistics) for kind in (Saturated, HypothesisTest))
     names = tuple(each.name for _, each in statistics)
     return Described(names, by, where, printed, number, low, high, fitting, many, crude, tested)
+
+
+def _is_exact(of: tuple[Statistic, Released]) -> bool:
+    """Whether a statistic takes long."""
+    return isinstance(of[0], HypothesisTest) and of[0].test == "fisher"
 
 
 def tables_told(codebook: Codebook, released: Sequence[Released]) -> tuple[Released, ...]:
