@@ -62,6 +62,7 @@ class Described:
     many: bool
     crude: bool
     tested: bool
+    exact: bool = False
 
     @property
     def name(self) -> str:
@@ -151,7 +152,7 @@ def _described(
         fitting, many = fitting[:0], True
     crude, tested = (any(isinstance(of, kind) for of, _ in statistics) for kind in (Saturated, HypothesisTest))
     names = tuple(each.name for _, each in statistics)
-    return Described(names, by, where, printed, number, low, high, fitting, many, crude, tested)
+    return Described(names, by, where, printed, number, low, high, fitting, many, crude, tested, any(map(_is_exact, statistics)))
 
 
 def _is_exact(of: tuple[Statistic, Released]) -> bool:
@@ -163,7 +164,7 @@ def tables_told(codebook: Codebook, released: Sequence[Released]) -> tuple[Relea
     """What regressions that follow from one table leave of its counts, for a search: coefficients that are not printed
     then are. Tests are left to it as they are.
     """
-    found = (each.told(codebook) for each in described_tables(codebook, released) if each.crude)
+    found = (each.told(codebook) for each in described_tables(codebook, released) if each.crude or each.exact)
     return tuple(each for each in found if each)
 
 
