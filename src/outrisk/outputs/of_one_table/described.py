@@ -48,7 +48,7 @@ class Described:
     """A table by the variables `by` (of the records `where`) that `statistics` are of, by name. `number`: how many
     tables fit what is printed of it, None where that was not asked; low, high: from where to where their cells lie, in
     its shape. `fitting` (b, *shape) are those that give the statistics; none, and `many`, where there are too many to
-    try. crude, tested: one of the statistics is a regression, a test.
+    try. crude, tested, exact: one of the statistics is a regression, a test, an exact test.
     """
 
     statistics: tuple[str, ...]
@@ -62,7 +62,7 @@ class Described:
     many: bool
     crude: bool
     tested: bool
-    exact: bool = False
+    exact: bool
 
     @property
     def name(self) -> str:
@@ -152,7 +152,9 @@ def _described(
         fitting, many = fitting[:0], True
     crude, tested = (any(isinstance(of, kind) for of, _ in statistics) for kind in (Saturated, HypothesisTest))
     names = tuple(each.name for _, each in statistics)
-    return Described(names, by, where, printed, number, low, high, fitting, many, crude, tested, any(map(_is_exact, statistics)))
+    return Described(
+        names, by, where, printed, number, low, high, fitting, many, crude, tested, any(map(_is_exact, statistics))
+    )
 
 
 def _is_exact(of: tuple[Statistic, Released]) -> bool:
@@ -162,7 +164,7 @@ def _is_exact(of: tuple[Statistic, Released]) -> bool:
 
 def tables_told(codebook: Codebook, released: Sequence[Released]) -> tuple[Released, ...]:
     """What regressions that follow from one table leave of its counts, for a search: coefficients that are not printed
-    then are. Tests are left to it as they are.
+    then are; and what exact tests leave, whose p moves in steps. Other tests are left to it as they are.
     """
     found = (each.told(codebook) for each in described_tables(codebook, released) if each.crude or each.exact)
     return tuple(each for each in found if each)

@@ -158,8 +158,9 @@ class _Network:
         is added.
         """
         chance = states.ways * np.exp(all_of + states.likely + _log_sum(states.rows, columns, factorial))
-        least = -np.minimum(factorial[states.rows].sum(axis=1), factorial[columns].sum())
-        first = np.searchsorted(self.likely, states.likely + least - _SAME)
+        least = states.likely - np.minimum(factorial[states.rows].sum(axis=1), factorial[columns].sum())
+        nothing = np.log(_NOTHING / len(chance)) - all_of - np.log(states.ways) - _log_number(states.rows, columns)
+        first = np.searchsorted(self.likely, np.maximum(least, nothing) - _SAME)
         last = np.searchsorted(self.likely, states.likely + _most(states.rows, columns) + _SAME)
         found += np.bincount(last, np.where(first == last, chance, 0.0), minlength=len(found))
         return states.some((first < last) & (chance > _NOTHING / len(chance)))
@@ -205,6 +206,11 @@ class _Network:
 def _log_sum(rows: Counts, columns: Counts, factorial: Array) -> Array:
     """Logarithms (s,) of the sum of the product of 1 / x!, over all tables of these margins (s, r) and (c,)."""
     return np.asarray(factorial[columns.sum()] - factorial[columns].sum() - factorial[rows].sum(axis=1))
+
+
+def _log_number(rows: Counts, columns: Counts) -> Array:
+    """Logarithms (s,) of a number that tables of these margins (s, r) and (c,), ascending, are no more than."""
+    return np.asarray(np.log(np.minimum(rows[:, :-1, None], columns[:-1]) + 1.0).sum(axis=(1, 2)))
 
 
 def _most(rows: Counts, columns: Counts) -> Array:
