@@ -19,6 +19,7 @@ from outrisk.reconstruct.best_guesses import best_guesses
 CODEBOOK = Codebook((Variable("area", "integer", (1, 2, 3)), Variable("ill", "integer", (0, 1))))
 ROUNDED = {"kind": "frequencies", "by": ["area", "ill"], "margins": True, "protection": {"round_to": 5}}
 CHI2 = {"kind": "test", "test": "chi-square", "variable": "ill", "by": ["area"], "statistics": ["statistic", "n"]}
+EXACT = {"kind": "test", "test": "fisher", "variable": "ill", "by": ["area"], "statistics": ["p", "n"]}
 
 NAME = "chi-square test of ill by area"
 
@@ -61,12 +62,13 @@ def test_tables_that_fit_are_all_that_do(seed):
     assert tables_that_fit(Printed(low, high, (), (), True), most=0) is None
 
 
+@pytest.mark.parametrize("entry", [CHI2, EXACT], ids=["chi-square", "exact"])
 @pytest.mark.parametrize("seed", range(3))
-def test_ranges_are_those_of_all_tables_that_give_the_test(seed):
-    data, (table, chi2) = people(seed), built(ROUNDED, CHI2)
+def test_ranges_are_those_of_all_tables_that_give_the_test(seed, entry):
+    data, (table, chi2) = people(seed), built(ROUNDED, entry)
     printed, tested = release(table, data), release(chi2, data)
     (told,), left_out = told_by_statistics(CODEBOOK, [printed, tested])
-    assert told.name == f"table area x ill with {NAME}" and list(left_out) == [NAME]
+    assert told.name == f"table area x ill with {chi2.name}" and list(left_out) == [chi2.name]
     cells = [printed.labels.index(label) for label in told.labels]
     ranges = [range(int(printed.low[k]), int(printed.high[k]) + 1) for k in cells]
     fitting = []
