@@ -108,9 +108,9 @@ def test_what_is_left_out_is_nothing(seed, monkeypatch):
     assert quick == pytest.approx(fisher(table[None])[0], abs=1e-13, rel=1e-9)
 
 
-def test_what_is_far_from_likely_is_0():
-    table = np.array([[59, 27, 3], [31, 66, 8], [22, 9, 75]])
-    assert 0.0 <= fisher(table[None])[0] < 1e-13
+@pytest.mark.parametrize("cells", [[[59, 27, 3], [31, 66, 8], [22, 9, 75]], [[900, 20, 60, 9], [30, 800, 70, 80]]])
+def test_what_is_far_from_likely_is_0(cells):
+    assert 0.0 <= fisher(np.array([cells]))[0] < 1e-13
 
 
 @pytest.mark.parametrize("shape", [(3, 3), (5, 5)])

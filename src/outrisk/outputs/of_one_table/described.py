@@ -151,14 +151,12 @@ def _described(
     except TooMuchWorkError:
         fitting, many = fitting[:0], True
     crude, tested = (any(isinstance(of, kind) for of, _ in statistics) for kind in (Saturated, HypothesisTest))
-    names = tuple(each.name for _, each in statistics)
-    return Described(
-        names, by, where, printed, number, low, high, fitting, many, crude, tested, any(map(_is_exact, statistics))
-    )
+    names, exact = tuple(each.name for _, each in statistics), any(map(_is_exact, statistics))
+    return Described(names, by, where, printed, number, low, high, fitting, many, crude, tested, exact)
 
 
 def _is_exact(of: tuple[Statistic, Released]) -> bool:
-    """Whether a statistic takes long."""
+    """Whether a statistic is an exact test, which takes longest and has no slope."""
     return isinstance(of[0], HypothesisTest) and of[0].test == "fisher"
 
 

@@ -122,6 +122,8 @@ class _Network:
         found = np.zeros(len(self.likely) + 1)  # chance of tables by the first that is as likely
         states = _States(self.rows[None], np.zeros(1), np.ones(1))
         for at, column in enumerate(self.columns[:-2].tolist()):
+            if not len(states.rows):
+                break
             parent, cells = self._filled(states.rows, column)
             states = _States(
                 states.rows[parent] - cells,
