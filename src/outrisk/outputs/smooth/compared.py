@@ -40,14 +40,14 @@ class Compared:
     scale: float = 1.0
 
     def numbers(self, totals: Array, information: Array) -> Array:
-        """The published numbers (k,), exactly; NaN where they are undefined, or of Fisher's test too much work. Between
-        whole numbers p of Fisher's test is that of a chi-square.
+        """The published numbers (k,), exactly; NaN where they are undefined. Between whole numbers, and where it is
+        too much work, p of Fisher's test is that of a chi-square: a refit says which it is.
         """
         with np.errstate(all="ignore"):
             try:
                 return np.asarray(self._numbers(totals[None, :])[0], dtype=float)
             except TooMuchWorkError:
-                return np.array([totals.sum() if name == "n" else np.nan for name in self.statistics])
+                return replace(self, test="chi-square").numbers(totals, information)
 
     def of_many(self, totals: Array) -> Array:
         """The published numbers (b, k) of totals (b, m), of which each has groups and values of its own.

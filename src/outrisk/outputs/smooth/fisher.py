@@ -16,6 +16,7 @@ _WIDE = 4.5  # roots of records: beyond, a cell has a chance below 1e-17 (Hoeffd
 _NOTHING = 1e-15  # chance of all that is left out at a column
 _AT_ONCE = 500_000  # columns that are filled at a time
 _MARGINS, _REST = 2_000, 50  # as many columns take the time of each margins, and of each rest of their rows
+_FEWER = 64  # times fewer columns there are, at the least, than their cells alone would allow
 _MOST_STATES = 2_000_000  # rows that are left to be filled, at a time
 MOST_WORK = 2_000_000  # columns that are filled: a second or two
 
@@ -28,8 +29,9 @@ class TooMuchWorkError(OutputError):
 
 
 def fisher(tables: Counts, most: int = MOST_WORK) -> Array:
-    """Two-sided p (b,) of Fisher's exact test of tables of whole numbers (b, r, c) without empty rows or columns, to
-    some 1e-13; NaN for one row or column. TooMuchWorkError where more than `most` columns would have to be filled.
+    """Two-sided p (b,) of Fisher's exact test of tables of whole numbers (b, r, c) without empty rows or columns;
+    NaN for one row or column. Its error is one of rounding, some 1e-11 of 10,000 records. TooMuchWorkError where more
+    than `most` columns would have to be filled.
 
     Fisher, Design of Experiments (1935), of 2 x 2; Freeman and Halton, Biometrika 38 (1951), of others, by a network
     as Mehta and Patel's, JASA 78 (1983): column by column, a table that is filled as far as here is done with as soon
@@ -64,8 +66,12 @@ class _Work:
 
     def spend(self, columns: int) -> None:
         """TooMuchWorkError where it is not left."""
+        self.ask(columns)
         self.left -= columns
-        if self.left < 0:
+
+    def ask(self, columns: int) -> None:
+        """The same, of what is to be done at the least."""
+        if columns > self.left:
             raise TooMuchWorkError("too many tables have the same margins")
 
 
@@ -173,18 +179,20 @@ class _Network:
             return np.zeros(len(self.likely))
         new = np.append(True, (states.rows[1:] != states.rows[:-1]).any(axis=1))
         left, ends = states.rows[new], np.append(np.flatnonzero(new), len(new))
-        found, start = np.zeros(len(self.likely)), 0
-        while start < len(left):
-            stop = start + max(1, int(_AT_ONCE / self._width(left[start])))
+        found = np.zeros(len(self.likely))
+        wide = self._widths(left)
+        self.work.ask(_REST * len(left) + int(wide.sum() / _FEWER))
+        some = max(1, int(_AT_ONCE / wide.max()))
+        for start in range(0, len(left), some):
+            stop = min(start + some, len(left))
             parent, cells = self._filled(left[start:stop], int(self.columns[-2]))
             likely = -(factorial[cells] + factorial[left[start:stop][parent] - cells]).sum(axis=1)
             likely = likely[np.lexsort([likely, parent])]
             behind = np.searchsorted(parent, np.arange(stop - start + 1))
-            for at in range(min(stop, len(left)) - start):
+            for at in range(stop - start):
                 of, rest = slice(ends[start + at], ends[start + at + 1]), likely[behind[at] : behind[at + 1]]
                 ways = states.ways[of] * np.exp(all_of + states.likely[of] + rest[-1])
                 found += self._completed(states.likely[of], ways, rest)
-            start = stop
         return found
 
     def _completed(self, before: Array, ways: Array, likely: Array) -> Array:
@@ -199,10 +207,10 @@ class _Network:
         chance = np.append(0.0, np.cumsum(np.exp(likely - likely[-1])))
         return np.asarray(ways @ chance[np.searchsorted(likely, self.likely - before[:, None], side="right")])
 
-    def _width(self, rows: Counts) -> float:
-        """How many ways (r,) leave to fill the last column but one, at most."""
-        fewer = np.minimum(rows, self.columns[-2])[:-1]
-        return float(np.prod(np.minimum(fewer, 2.0 * _WIDE * np.sqrt(fewer) + 3.0) + 1.0))
+    def _widths(self, rows: Counts) -> Array:
+        """How many ways rows (s, r) leave to fill the last column but one, at most (s,)."""
+        fewer = np.minimum(rows, self.columns[-2])[:, :-1]
+        return np.asarray(np.prod(np.minimum(fewer, 2.0 * _WIDE * np.sqrt(fewer) + 3.0) + 1.0, axis=1))
 
 
 def _log_sum(rows: Counts, columns: Counts, factorial: Array) -> Array:
@@ -212,7 +220,10 @@ def _log_sum(rows: Counts, columns: Counts, factorial: Array) -> Array:
 
 def _log_number(rows: Counts, columns: Counts) -> Array:
     """Logarithms (s,) of a number that tables of these margins (s, r) and (c,), ascending, are no more than."""
-    return np.asarray(np.log(np.minimum(rows[:, :-1, None], columns[:-1]) + 1.0).sum(axis=(1, 2)))
+    found = np.zeros(len(rows))
+    for column in columns[:-1]:
+        found += np.log(np.minimum(rows[:, :-1], column) + 1.0).sum(axis=1)
+    return found
 
 
 def _most(rows: Counts, columns: Counts) -> Array:
@@ -221,9 +232,10 @@ def _most(rows: Counts, columns: Counts) -> Array:
     With m the expected counts, the sum of x log(m) is the same of all of them, and x log(m) - log(x!) is greatest at
     the whole part of m: as if each cell was a Poisson count.
     """
-    n = int(columns.sum())
-    expected = rows[:, :, None] * columns / n
-    whole = np.floor(expected)
-    each = whole * np.log(np.maximum(expected, 1e-300)) - gammaln(whole + 1.0)
+    n, found = int(columns.sum()), np.zeros(len(rows))
+    for column in columns:
+        expected = rows * (column / n)
+        whole = np.floor(expected)
+        found += (whole * np.log(np.maximum(expected, 1e-300)) - gammaln(whole + 1.0)).sum(axis=1)
     of_rows = (rows * np.log(np.maximum(rows, 1))).sum(axis=1)
-    return np.asarray(each.sum(axis=(1, 2)) - of_rows - (columns * np.log(columns)).sum() + n * np.log(n))
+    return np.asarray(found - of_rows - (columns * np.log(columns)).sum() + n * np.log(n))
