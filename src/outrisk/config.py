@@ -734,6 +734,7 @@ _ALSO_CALLED = {  # what other programs call a kind of output
     **dict.fromkeys(("covariance", "covariances", "corr"), "correlations"),
     **dict.fromkeys(("ttest", "chisq", "chisquare", "chisquared", "chisqtest", "chi", "anova", "oneway"), "test"),
     **dict.fromkeys(("ranksum", "wilcoxon", "wilcoxtest", "mannwhitney", "mannwhitneyu", "kruskal"), "test"),
+    **dict.fromkeys(("fisher", "fishertest", "fisherexact", "exact"), "test"),
 }
 
 

@@ -3,12 +3,14 @@
 from itertools import product
 
 import numpy as np
+from scipy import stats
 
 from outrisk.appetite import Appetite
 from outrisk.assess.look import look
 from outrisk.codebook import Codebook, Variable
 from outrisk.microdata import Microdata
 from outrisk.outputs import REGISTRY
+from outrisk.outputs.smooth import compared
 
 CODEBOOK = Codebook(
     (
@@ -49,6 +51,36 @@ def test_a_chi_square_undoes_the_rounding():
     assert "9 tables of the 349 that fit" in finding.what and "chi-square test of ill by area" in finding.output
     for cell in ("area=n, ill=no: 41", "area=n, ill=yes: 12", "area=s, ill=no: 38", "area=s, ill=yes: 23"):
         assert cell in finding.places
+
+
+def test_an_exact_test_says_as_much():
+    exact = {"kind": "test", "test": "fisher", "variable": "ill", "by": ["area"]}
+    (finding,) = found([ROUNDED, exact])
+    assert finding.rule == "withheld cells recoverable" and "fisher test of ill by area" in finding.output
+
+
+def test_margins_and_an_exact_test_leave_one_table():
+    """Of 47 and 52 people 20 are ill: one of 21 tables of two by two."""
+    data = data_of(((0, 0, 0), 41), ((1, 0, 0), 6), ((0, 1, 0), 38), ((1, 1, 0), 14))
+    margins = {"kind": "univariate", "variables": ["area", "ill"]}
+    exact = {"kind": "test", "test": "fisher", "variable": "ill", "by": ["area"]}
+    p = [stats.fisher_exact([[47 - x, x], [32 + x, 20 - x]]).pvalue for x in range(21)]
+    fitting = {places: [x for x in range(21) if round(p[x], places) == round(p[6], places)] for places in (1, 2, 3)}
+    assert fitting == {3: [6], 2: [6], 1: [6, 13]}
+    for places, rest in fitting.items():
+        (finding,) = found([margins, exact | {"decimals": places}], data, inside=True)
+        only = len(rest) == 1
+        assert f"{'1 table' if only else '2 tables'} of the 21 that fit the printed counts" in finding.what
+        assert (finding.rule, finding.places) == ("table not released", "area=n, ill=yes: 6" if only else "")
+
+
+def test_exact_tests_that_take_too_long_are_said(monkeypatch):
+    monkeypatch.setattr(compared, "MOST_WORK", 1_000)
+    exact = {"kind": "test", "test": "fisher", "variable": "ill", "by": ["area"]}
+    (finding,) = found([ROUNDED, exact])
+    assert finding.rule == "not bounded" and finding.what.startswith("Too many tables fit the printed counts")
+    (both,) = found([ROUNDED, CHI2, exact])
+    assert both.rule in ("not bounded", "withheld cells recoverable")
 
 
 def test_a_test_that_says_too_little_does_not():

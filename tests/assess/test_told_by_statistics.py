@@ -10,8 +10,12 @@ import outrisk
 from outrisk.assess.told_by_statistics import programme_with_statistics, told_by_statistics
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import ProveError
+from outrisk.evolve.loop import evolve
+from outrisk.evolve.problem import Problem
+from outrisk.evolve.settings import preset
 from outrisk.microdata import Microdata
 from outrisk.outputs import REGISTRY, release, released
+from outrisk.outputs.of_one_table.described import tables_told
 from outrisk.outputs.of_one_table.tables_that_fit import Printed, tables_that_fit
 from outrisk.prove.programme import programme
 from outrisk.reconstruct.best_guesses import best_guesses
@@ -19,6 +23,7 @@ from outrisk.reconstruct.best_guesses import best_guesses
 CODEBOOK = Codebook((Variable("area", "integer", (1, 2, 3)), Variable("ill", "integer", (0, 1))))
 ROUNDED = {"kind": "frequencies", "by": ["area", "ill"], "margins": True, "protection": {"round_to": 5}}
 CHI2 = {"kind": "test", "test": "chi-square", "variable": "ill", "by": ["area"], "statistics": ["statistic", "n"]}
+EXACT = {"kind": "test", "test": "fisher", "variable": "ill", "by": ["area"], "statistics": ["p", "n"]}
 
 NAME = "chi-square test of ill by area"
 
@@ -61,12 +66,12 @@ def test_tables_that_fit_are_all_that_do(seed):
     assert tables_that_fit(Printed(low, high, (), (), True), most=0) is None
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_ranges_are_those_of_all_tables_that_give_the_test(seed):
-    data, (table, chi2) = people(seed), built(ROUNDED, CHI2)
+@pytest.mark.parametrize(("entry", "seed"), [*((CHI2, seed) for seed in range(3)), (EXACT, 1)])
+def test_ranges_are_those_of_all_tables_that_give_the_test(entry, seed):
+    data, (table, chi2) = people(seed), built(ROUNDED, entry)
     printed, tested = release(table, data), release(chi2, data)
     (told,), left_out = told_by_statistics(CODEBOOK, [printed, tested])
-    assert told.name == f"table area x ill with {NAME}" and list(left_out) == [NAME]
+    assert told.name == f"table area x ill with {chi2.name}" and list(left_out) == [chi2.name]
     cells = [printed.labels.index(label) for label in told.labels]
     ranges = [range(int(printed.low[k]), int(printed.high[k]) + 1) for k in cells]
     fitting = []
@@ -81,6 +86,20 @@ def test_ranges_are_those_of_all_tables_that_give_the_test(seed):
     low, high = np.min(fitting, axis=0), np.max(fitting, axis=0)
     np.testing.assert_array_equal(told.low, low)
     np.testing.assert_array_equal(told.high, high)
+
+
+@pytest.mark.parametrize("seed", [1, 5])
+def test_a_search_holds_to_what_an_exact_test_tells(seed):
+    data = people(seed)
+    margins = [{"kind": "frequencies", "by": [name]} for name in ("area", "ill")]
+    exact, others = ([release(each, data) for each in built(*margins, one)] for one in (EXACT, CHI2))
+    told = tables_told(CODEBOOK, exact)
+    assert [each.name for each in told] == [f"table area with table ill with {exact[-1].name}"]
+    assert not tables_told(CODEBOOK, others)  # a search has a slope of it
+    problem = Problem(CODEBOOK, len(data), tuple(exact), told=told)
+    for last in evolve(problem, preset("fast"), np.random.default_rng(1)):  # noqa: B007
+        pass
+    assert last.stop == "matched" and last.number < 60
 
 
 def test_what_says_no_more_makes_no_table():

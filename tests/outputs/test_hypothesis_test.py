@@ -1,5 +1,9 @@
 """Tests between groups: by hand, by scipy, by what R prints, and what is refused."""
 
+from dataclasses import replace
+from fractions import Fraction
+from math import comb
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -35,6 +39,9 @@ TESTS = [
         ("rank-sum", "dose", ("sex",), True),
         ("kruskal-wallis", "age", ("arm",), False),
         ("kruskal-wallis", "dose", ("arm", "sex"), False),
+        ("fisher", "arm", ("sex",), False),
+        ("fisher", "sex", ("arm",), False),
+        ("fisher", "dose", ("sex",), False),
     ]
 ]
 each_test = pytest.mark.parametrize("output", TESTS, ids=lambda output: output.name)
@@ -102,6 +109,67 @@ def test_r_prints_the_same_of_a_table(continuity, expected):
     np.testing.assert_allclose(output.refit(two_by_two(12, 9, 5, 30)), expected, rtol=1e-5)
 
 
+def exact(of="sex", by=("arm",), **more):
+    return HypothesisTest(CODEBOOK, "f", "fisher", of, by, ("p", "n"), **more)
+
+
+def test_an_exact_test_by_hand():
+    data = two_by_two(3, 1, 1, 3)  # of 70 ways 1, 16, 36, 16, 1: 34 are no likelier
+    for output in (exact(), exact("arm", ("sex",))):
+        np.testing.assert_allclose(output.refit(data), [34 / 70, 8])
+        np.testing.assert_allclose(numbers_of(output, data), [34 / 70, 8])
+    one = two_by_two(3, 0, 5, 0)
+    np.testing.assert_array_equal(exact().refit(one), [np.nan, 8])
+    np.testing.assert_array_equal(numbers_of(exact(), one), [np.nan, 8])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.tuples(*[st.integers(1, 600)] * 4))
+def test_an_exact_test_of_two_by_two_in_whole_numbers(cells):
+    a, b, c, d = cells
+    ways = [comb(a + b, x) * comb(c + d, a + c - x) for x in range(min(a + b, a + c) + 1)]
+    p = float(Fraction(sum(each for each in ways if each * 10**7 <= ways[a] * (10**7 + 1)), sum(ways)))
+    data = two_by_two(*cells)
+    np.testing.assert_allclose(exact().refit(data)[0], p, rtol=1e-8)
+    np.testing.assert_allclose(numbers_of(exact(), data)[0], p, rtol=1e-8)
+
+
+def test_an_exact_test_moves_as_a_chi_square_does():
+    """It has steps; between whole numbers, and for its slopes, it is near that one."""
+    data = even_records(CODEBOOK, 3, 200)
+    (part,) = exact("arm", ("sex",)).parts(np.zeros(2))
+    of_chi = HypothesisTest(CODEBOOK, "c", "chi-square", "arm", ("sex",), ("p", "n"))
+    (other,) = of_chi.parts(np.zeros(2))
+    totals = totals_of(part, data)
+    slopes, others = (each.map.jacobian(totals, NO_INFORMATION) for each in (part, other))
+    np.testing.assert_allclose(slopes, others)
+    assert np.abs(slopes[0]).max() > 0
+    between, there = (each.map.numbers(totals + 0.25, NO_INFORMATION) for each in (part, other))
+    np.testing.assert_allclose(between, there)
+    assert abs(part.map.numbers(totals, NO_INFORMATION) - between)[0] < 0.05
+
+
+def test_an_exact_test_that_is_too_much_is_refused():
+    cells = np.array([[900, 1000, 950], [950, 900, 1000]])
+    wide = Codebook((Variable("a", "integer", tuple(range(3))), Variable("b", "integer", tuple(range(3)))))
+    codes = np.repeat(np.indices((3, 3)).reshape(2, -1).T, [*cells.ravel(), 900, 800, 700], axis=0)
+    data = Microdata(wide, codes.astype(np.uint16))
+    output = HypothesisTest(wide, "f", "fisher", "a", ("b",), ("p", "n"))
+    with pytest.raises(OutputError, match="8,100 records in a table of 3 x 3 are too many for Fisher's exact test; "):
+        output.refit(data)
+    (part,) = output.parts(np.zeros(2))
+    (other,) = replace(output, test="chi-square").parts(np.zeros(2))  # a search has that one instead
+    numbers = [each.map.numbers(totals_of(part, data), NO_INFORMATION) for each in (part, other)]
+    np.testing.assert_array_equal(*numbers)
+
+
+def test_what_is_released_of_a_test_that_does_not_say():
+    of = {
+        each: HypothesisTestEntry(kind="test", test=each, variable="arm", by="sex") for each in ("chi-square", "fisher")
+    }
+    assert [of[each].build(CODEBOOK, 1)[0].statistics for each in of] == [("statistic", "p"), ("p",)]
+
+
 @each_test
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from(["", "age < 40", "arm == 'a' or arm == 'c'"]))
@@ -114,7 +182,7 @@ def test_totals_and_scipy_agree(output, seed, where):
     np.testing.assert_allclose(numbers_of(of_some, data), expected, rtol=1e-8, atol=1e-9)
 
 
-@each_test
+@pytest.mark.parametrize("output", [each for each in TESTS if each.test != "fisher"], ids=lambda output: output.name)
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10_000))
 def test_derivatives_agree_with_differences(output, seed):
@@ -148,6 +216,8 @@ def test_groups_and_values_without_records_are_left_out():
         ({"test": "t", "variable": "age", "by": "age"}, "must be different"),
         ({"test": "t", "variable": "age", "by": "sex", "statistics": "cramers v"}, "a test 't' has no 'cramers v'"),
         ({"test": "t", "variable": "age", "by": "sex", "continuity": True}, "no such correction"),
+        ({"test": "fisher", "variable": "arm", "by": "sex", "continuity": True}, "no such correction"),
+        ({"test": "fisher", "variable": "arm", "by": "sex", "statistics": "statistic"}, "'fisher' has no 'statistic'"),
         ({"test": "chi-square", "variable": "age", "by": ["dose", "arm", "sex"], "where": "hat > 1"}, "hat"),
     ],
 )
@@ -161,6 +231,7 @@ def test_what_cannot_be_is_refused(entry, message):
     [
         ("chi-square", ("statistic", "p"), [-1.0, 0.5], "chi2 is -1"),
         ("chi-square", ("statistic", "p"), [1.0, 1.5], "p is 1.5"),
+        ("fisher", ("p", "n"), [1.5, 20], "p is 1.5"),
         ("chi-square", ("statistic", "df", "p"), [3.841, 1, 0.06], "p is 0.06; chi2 and df make it another number"),
         ("t", ("statistic", "df", "p"), [-2.0, 60, 0.02], "p is 0.02"),
         ("anova", ("statistic", "df", "df within", "p"), [3.0, 2, 57, 0.5], "p is 0.5"),
@@ -168,7 +239,7 @@ def test_what_cannot_be_is_refused(entry, message):
     ],
 )
 def test_values_that_no_data_have_are_refused(test, statistics, values, message):
-    variable = "arm" if test == "chi-square" else "age"
+    variable = "arm" if test in ("chi-square", "fisher") else "age"
     output = HypothesisTest(CODEBOOK, "x", test, variable, ("sex",), statistics)
     with pytest.raises(OutputError, match=message):
         released(output, np.array(values))

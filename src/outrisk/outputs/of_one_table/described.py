@@ -16,6 +16,7 @@ from outrisk.outputs.base import Array, Subset, released
 from outrisk.outputs.of_one_table.tables_that_fit import Counts, Printed, Shares, tables_that_fit
 from outrisk.outputs.regression.saturated import MOST_CELLS, Saturated, saturated
 from outrisk.outputs.smooth.compared import OF_MEANS
+from outrisk.outputs.smooth.fisher import TooMuchWorkError
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTest
 from outrisk.outputs.tables.frequencies import Frequencies
 from outrisk.outputs.tables.magnitudes import Magnitudes
@@ -47,7 +48,7 @@ class Described:
     """A table by the variables `by` (of the records `where`) that `statistics` are of, by name. `number`: how many
     tables fit what is printed of it, None where that was not asked; low, high: from where to where their cells lie, in
     its shape. `fitting` (b, *shape) are those that give the statistics; none, and `many`, where there are too many to
-    try. crude, tested: one of the statistics is a regression, a test.
+    try. crude, tested, exact: one of the statistics is a regression, a test, an exact test.
     """
 
     statistics: tuple[str, ...]
@@ -61,6 +62,7 @@ class Described:
     many: bool
     crude: bool
     tested: bool
+    exact: bool
 
     @property
     def name(self) -> str:
@@ -143,18 +145,26 @@ def _described(
         low, high = (tables.min(axis=0), tables.max(axis=0)) if number else (low, high)
     many = tables is None
     fitting = np.zeros((0, *printed.low.shape), dtype=np.int32) if tables is None else tables
-    for of, each in statistics:
-        fitting = fitting[_gives(of, each, by, fitting)]
+    try:
+        for of, each in sorted(statistics, key=_is_exact):  # last
+            fitting = fitting[_gives(of, each, by, fitting)]
+    except TooMuchWorkError:
+        fitting, many = fitting[:0], True
     crude, tested = (any(isinstance(of, kind) for of, _ in statistics) for kind in (Saturated, HypothesisTest))
-    names = tuple(each.name for _, each in statistics)
-    return Described(names, by, where, printed, number, low, high, fitting, many, crude, tested)
+    names, exact = tuple(each.name for _, each in statistics), any(map(_is_exact, statistics))
+    return Described(names, by, where, printed, number, low, high, fitting, many, crude, tested, exact)
+
+
+def _is_exact(of: tuple[Statistic, Released]) -> bool:
+    """Whether a statistic is an exact test, which takes longest and has no slope."""
+    return isinstance(of[0], HypothesisTest) and of[0].test == "fisher"
 
 
 def tables_told(codebook: Codebook, released: Sequence[Released]) -> tuple[Released, ...]:
     """What regressions that follow from one table leave of its counts, for a search: coefficients that are not printed
-    then are. Tests are left to it as they are.
+    then are; and what exact tests leave, whose p moves in steps. Other tests are left to it as they are.
     """
-    found = (each.told(codebook) for each in described_tables(codebook, released) if each.crude)
+    found = (each.told(codebook) for each in described_tables(codebook, released) if each.crude or each.exact)
     return tuple(each for each in found if each)
 
 

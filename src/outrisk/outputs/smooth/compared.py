@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,10 +12,13 @@ from scipy import special, stats
 
 from outrisk.outputs.base import Array
 from outrisk.outputs.smooth import derivatives as smooth
+from outrisk.outputs.smooth.fisher import MOST_WORK, TooMuchWorkError, fisher
 
-Test = Literal["chi-square", "t", "welch", "anova", "rank-sum", "kruskal-wallis"]
+Test = Literal["chi-square", "t", "welch", "anova", "rank-sum", "kruskal-wallis", "fisher"]
 OF_MEANS: tuple[Test, ...] = ("t", "welch", "anova")  # what compares means; the others compare counts
 _CONSTANT = 1e-14  # share of a group's mean square, about the centre, below which its variance is rounding
+_WHOLE = 1e-6  # what a count may be off a whole number by
+_MANY = 10  # tables of which each may take what one table may; more take no longer
 _STEP = 1e-5  # of degrees of freedom, of which p has no derivative in closed form
 
 Found = Mapping[str, NDArray[Any]]  # numbers by their statistic, each (b,); what is not there is undefined
@@ -37,12 +40,19 @@ class Compared:
     scale: float = 1.0
 
     def numbers(self, totals: Array, information: Array) -> Array:
-        """The published numbers (k,), exactly; NaN where they are undefined."""
+        """The published numbers (k,), exactly; NaN where they are undefined. Between whole numbers, and where it is
+        too much work, p of Fisher's test is that of a chi-square: a refit says which it is.
+        """
         with np.errstate(all="ignore"):
-            return np.asarray(self._numbers(totals[None, :])[0], dtype=float)
+            try:
+                return np.asarray(self._numbers(totals[None, :])[0], dtype=float)
+            except TooMuchWorkError:
+                return replace(self, test="chi-square").numbers(totals, information)
 
     def of_many(self, totals: Array) -> Array:
-        """The published numbers (b, k) of totals (b, m), of which each has groups and values of its own."""
+        """The published numbers (b, k) of totals (b, m), of which each has groups and values of its own.
+        TooMuchWorkError where there is too much of it.
+        """
         counts = totals.reshape(len(totals), -1, self.n_groups) > 0.5
         some = np.hstack([counts.any(axis=1), counts.any(axis=2)])
         _, first, kind = np.unique(some, axis=0, return_index=True, return_inverse=True)
@@ -53,7 +63,9 @@ class Compared:
         return found
 
     def jacobian(self, totals: Array, information: Array) -> Array:
-        """Their derivatives (k, m); 0 where a number is not defined. Exact, but for Welch's p to some 1e-8."""
+        """Their derivatives (k, m); 0 where a number is not defined. Exact, but for Welch's p to some 1e-8,
+        and for Fisher's, which has steps: those of the p of a chi-square.
+        """
         return smooth.derivatives(self._numbers, totals)
 
     def says(self, low: Array, high: Array) -> None:
@@ -61,8 +73,10 @@ class Compared:
 
     def precision(self, totals: Array, information: Array) -> Array:
         """Inverse sampling variances for normal values, or of a chi-squared statistic that is not central, on the
-        diagonal, shape (k, k).
+        diagonal, shape (k, k). Of Fisher's test those of a chi-square.
         """
+        if self.test == "fisher":
+            return replace(self, test="chi-square").precision(totals, information)
         with np.errstate(all="ignore"):
             found = {name: float(value[0].real) for name, value in self._found(totals[None, :]).items()}
             statistic, df, n = found.get("statistic", 1.0), found.get("df", 1.0), max(found["n"], 1.0)
@@ -249,8 +263,20 @@ def _kruskal_wallis(counts: NDArray[Any], continuity: bool) -> Found:
     return {"n": n, "statistic": statistic, "df": df, "p": p_value("kruskal-wallis", statistic, df)}
 
 
+def _exact(counts: NDArray[Any], continuity: bool) -> Found:
+    """Fisher's, exact of whole numbers; else its p is near that of a chi-square, which has derivatives."""
+    found = {"n": counts.sum(axis=(1, 2))}
+    if min(counts.shape[1:]) < 2:
+        return found
+    whole = np.rint(counts.real)
+    if np.iscomplexobj(counts) or (np.abs(counts - whole) > _WHOLE).any():
+        return found | {"p": _chi_square(counts, continuity)["p"]}
+    return found | {"p": fisher(whole.astype(np.int64), MOST_WORK * min(len(counts), _MANY))}
+
+
 _of_counts: Mapping[str, Callable[[NDArray[Any], bool], Found]] = {
     "chi-square": _chi_square,
     "rank-sum": _rank_sum,
     "kruskal-wallis": _kruskal_wallis,
+    "fisher": _exact,
 }

@@ -1,4 +1,4 @@
-"""Released tests of hypotheses between groups: chi-squared, t, analysis of variance, and tests of ranks."""
+"""Released tests of hypotheses between groups: chi-squared, exact, t, analysis of variance, ranks."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ from outrisk.outputs.base import (
 )
 from outrisk.outputs.smooth import derivatives as smooth
 from outrisk.outputs.smooth.compared import OF_MEANS, Compared, Test, p_value
+from outrisk.outputs.smooth.fisher import TooMuchWorkError, fisher
 from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.blocks import Mask
 from outrisk.problem.released import ROUNDING, ModelPart, half_digit
@@ -46,7 +47,9 @@ OF_TEST: Mapping[Test, tuple[Statistic, ...]] = {  # what each test has
     "anova": ("statistic", "df", "df within", "p", "n"),
     "rank-sum": ("statistic", "z", "p", "n"),
     "kruskal-wallis": ("statistic", "df", "p", "n"),
+    "fisher": ("p", "n"),
 }
+_USUAL: tuple[Statistic, ...] = ("statistic", "p")
 _SYMBOL: Mapping[Test, str] = {
     "chi-square": "chi2",
     "t": "t",
@@ -55,6 +58,7 @@ _SYMBOL: Mapping[Test, str] = {
     "rank-sum": "U",
     "kruskal-wallis": "H",
 }
+_OF_TABLES: tuple[Test, ...] = ("chi-square", "fisher")  # whose variable need not be numeric
 _OF_TWO: tuple[Test, ...] = ("t", "welch", "rank-sum")
 _DECIMALS = 3
 MAX_TOTALS = 2_000  # one for every value in every group
@@ -67,23 +71,24 @@ class HypothesisTest(Common):
 
     'chi-square' (Pearson's, of the table of both), 't' (Student's, of equal variances), 'welch', 'anova' (one-way),
     'rank-sum' (Wilcoxon's, also Mann and Whitney's: U of the first group in codebook order, p by the normal
-    distribution with ties) and 'kruskal-wallis'. All p-values are two-sided. `continuity`: Yates's correction of a
-    2 x 2 table, or that of the rank-sum test. Differences are the first group less the second. Records with a missing
-    value in any of the variables, and groups and values without records, are left out. NaN where there is no test: a
-    single group, more than two where two are compared, no variance.
+    distribution with ties), 'kruskal-wallis' and 'fisher' (the exact test of the table of both, of any size: Freeman
+    and Halton's). All p-values are two-sided. `continuity`: Yates's correction of a 2 x 2 table, or that of the
+    rank-sum test. Differences are the first group less the second. Records with a missing value in any of the
+    variables, and groups and values without records, are left out. NaN where there is no test: a single group, more
+    than two where two are compared, no variance, a single value.
     """
 
     test: Test
     variable: str
     by: tuple[str, ...]
-    statistics: tuple[Statistic, ...] = ("statistic", "p")
+    statistics: tuple[Statistic, ...] = _USUAL
     continuity: bool = False
     places: int | Mapping[str, int] = _DECIMALS
     where: str = ""
     kind = "test"
 
     def __post_init__(self) -> None:
-        smooth.check_names(self.codebook, [self.variable], self.name, numeric=self.test != "chi-square")
+        smooth.check_names(self.codebook, [self.variable], self.name, numeric=self.test not in _OF_TABLES)
         smooth.check_names(self.codebook, self.by, self.name)
         if len(set(self.variables)) < len(self.variables):
             raise OutputError(f"output '{self.name}': variable and by must be different variables")
@@ -149,7 +154,9 @@ class HypothesisTest(Common):
         return "; ".join(part for part in parts if part)
 
     def refit(self, data: Microdata, start: Array | None = None) -> Array:
-        """The numbers by scipy on the decoded records, shape (k,); NaN for what is not defined on them."""
+        """The numbers by scipy on the decoded records, shape (k,); NaN for what is not defined on them.
+        OutputError where an exact test is too much work.
+        """
         frame = self._subset.complete(data, self.variables)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")  # scipy warns of what is undefined, and gives NaN
@@ -162,6 +169,8 @@ class HypothesisTest(Common):
         present = np.unique(place)
         if self.test == "chi-square":
             return _chi_square(pd.crosstab(frame[self.variable], place).to_numpy(), self.continuity)
+        if self.test == "fisher":
+            return _fisher(pd.crosstab(frame[self.variable], place).to_numpy(), self.name)
         values = frame[self.variable].to_numpy(dtype=float)
         groups = [values[place == each] for each in present]
         if len(groups) < 2 or (self.test in _OF_TWO and len(groups) > 2):
@@ -291,6 +300,25 @@ def _chi_square(table: NDArray[Any], continuity: bool) -> dict[str, float]:
     }
 
 
+def _fisher(table: NDArray[Any], output: str) -> dict[str, float]:
+    """Of 2 x 2 by the hypergeometric distribution; scipy's own fisher_exact has no room for rounding between tables
+    that are as likely, and of larger ones only draws some.
+    """
+    if min(table.shape) < 2:
+        return {}
+    if table.shape == (2, 2):
+        n, of_row, of_column = int(table.sum()), int(table[0].sum()), int(table[:, 0].sum())
+        chance = stats.hypergeom.pmf(np.arange(min(of_row, of_column) + 1), n, of_row, of_column)
+        return {"p": float(min(chance[chance <= chance[table[0, 0]] * (1.0 + 1e-7)].sum(), 1.0))}
+    try:
+        return {"p": float(fisher(table[None])[0])}
+    except TooMuchWorkError:
+        raise OutputError(
+            f"output '{output}': p: {table.sum():,} records in a table of {' x '.join(map(str, table.shape))} are too "
+            "many for Fisher's exact test; give the p of a chi-square instead, or merge levels"
+        ) from None
+
+
 def _between_means(test: Test, groups: list[Array]) -> dict[str, float]:
     alike = all(np.ptp(group) == 0.0 for group in groups)
     if test == "anova":
@@ -334,14 +362,13 @@ class HypothesisTestEntry(Entry):
     test: Test
     variable: str
     by: Annotated[Names, Field(min_length=1)]
-    statistics: Annotated[tuple[Statistic, ...], BeforeValidator(listed)] = Field(
-        default=("statistic", "p"), min_length=1
-    )
+    statistics: Annotated[tuple[Statistic, ...], BeforeValidator(listed)] = Field(default=(), min_length=1)
     continuity: bool = False
     decimals: smooth.Decimals = _DECIMALS
 
     def build(self, codebook: Codebook, position: int) -> list[HypothesisTest]:
         """The output of this entry, the `position`-th (from 1) of its study."""
+        statistics = self.statistics or tuple(each for each in _USUAL if each in OF_TEST[self.test])
         return [
             HypothesisTest(
                 codebook,
@@ -349,7 +376,7 @@ class HypothesisTestEntry(Entry):
                 self.test,
                 self.variable,
                 self.by,
-                tuple(dict.fromkeys(self.statistics)),
+                tuple(dict.fromkeys(statistics)),
                 self.continuity,
                 self.decimals,
                 self.where,
