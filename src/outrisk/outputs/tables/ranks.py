@@ -208,6 +208,8 @@ class Ranks:
             matched = ~off[column :: len(self.probabilities)]
             wrong = cut.straddled & ~nothing[:, column]
             for step in sorted(range(-_OFF, _OFF + 1), key=abs):
+                if not wrong.any():
+                    break
                 at = wrong & (_fits(cut, n + step, probability) | matched) & (n + step >= 1)
                 least, most = np.where(at, n + step, least), np.where(at, n + step, most)
                 wrong &= ~at
