@@ -278,7 +278,7 @@ def test_rows_says_what_a_row_is_of():
     rows = {"How devout": "religion", "Studying": "occ = student", "BMI": ""}
     found = outputs(text, rows=rows)
     assert list(found) == ["religion", "occ"] and found["occ"]["affair=1"] == (7, 7)
-    with pytest.raises(OutRiskError, match="the row '1' is no variable of the codebook"):
+    with pytest.raises(OutRiskError, match="the row '1' stands below 'How devout', which is no variable of the cod"):
         outputs(text)
 
 
@@ -306,6 +306,144 @@ def test_what_cannot_be_read_is_refused_in_one_line(text, more, message):
     with pytest.raises(OutRiskError, match=message) as error:
         outputs(text, **more)
     assert "\n" not in str(error.value)
+
+
+MANY = Codebook(
+    (
+        Variable("arm", "categorical", ("0", "1"), missing=True),
+        Variable("band", "categorical", ("0-4", "5-9", "10-14")),
+        Variable("given", "categorical", ("Control", "Test")),
+        Variable("age", "integer", tuple(range(100)), label="Age"),
+        Variable("visits", "integer", tuple(range(9)), label="Number of visits"),
+        Variable("weight", "integer", tuple(range(200)), missing=True),
+        Variable("sex", "categorical", ("F", "M"), descriptions=("Female", "Male")),
+        Variable("smoke", "categorical", ("no", "yes"), missing=True, label="Smoking"),
+        Variable("race", "categorical", ("a", "b", "other/unknown")),
+        Variable("job", "categorical", ("x", "Other", "y"), missing=True),
+    )
+)
+
+
+def read(text, by="arm", **more):
+    """Of a table of MANY, the numbers that are no zeros and not undefined, by output and label."""
+    document = {"name": "x", "codebook": "none.yaml", "records": 600}
+    document["outputs"] = [{"kind": "table_one", "by": by, "values": text, **more}]
+    found = {}
+    for each in study_of(document, PRINTED / "x.yaml").released(MANY):
+        rows = zip(each.output.labels, each.low.tolist(), each.high.tolist(), strict=True)
+        some = {label: low if low == high else (low, high) for label, low, high in rows if high and low > -np.inf}
+        found[each.name.partition(": ")[2]] = some
+    return found
+
+
+UNKNOWN = (0.0, np.inf)
+SMALL = {  # a table: what it says
+    "an empty cell is of nobody knows how many": (
+        "x,0 (N=50),1 (N=60)\nsex,,\nF,20,\nM,30,20\n",
+        {"sex": {"sex=F, arm=0": 20, "sex=M, arm=0": 30, "sex=F, arm=1": UNKNOWN, "sex=M, arm=1": 20}},
+    ),
+    "an empty cell is not subtracted as nobody": (
+        "x,0 (N=50),1 (N=60)\nrace,,\na,20,30\nb,10,\n",
+        {"race": {"race=a, arm=0": 20, "race=a, arm=1": 30, "race=b, arm=0": 10, "race=b, arm=1": UNKNOWN}},
+    ),
+    "less than a percent is not nobody": (
+        "x,0 (N=200),1 (N=300)\nrace,,\na,<1%,50%\nb,50%,30%\nother/unknown,50%,20%\n",
+        {
+            "race": {
+                **{"race=a, arm=0": UNKNOWN, "race=a, arm=1": (149, 151), "race=b, arm=0": (99, 101)},
+                **{"race=b, arm=1": (89, 91), "race=other/unknown, arm=0": (99, 101)},
+                "race=other/unknown, arm=1": (59, 61),
+            }
+        },
+    ),
+    "a * beside <5 may be more": (
+        "x,0 (N=50),1 (N=60)\nsex,,\nF,*,<5\nM,10,50\n",
+        {"sex": {"sex=F, arm=0": UNKNOWN, "sex=F, arm=1": (0, 4), "sex=M, arm=0": 10, "sex=M, arm=1": 50}},
+    ),
+    "thousands": ('x,0,1\nsex,,\nF,"1,448",3\nM,4,5\n', {"sex": {"sex=F, arm=0": 1448}}),
+    "a decimal comma alone": ("x;0;1\nage;28,4;31,7\n", {"age": {"arm=0: mean of age": 28.4}}),
+    "decimal commas of percentages": ("x;0;1\nsex;;\nF;1 (14,2);2\nM;4 (85,8);3\n", {"sex": {"sex=M, arm=0": 4}}),
+    "percentages first": ('x,0,1\n"sex, % (n)",,\nF,25 (1),20 (2)\nM,75 (3),80 (8)\n', {"sex": {"sex=M, arm=1": 8}}),
+    "percentages alone": (
+        'x,0,1\n"sex, %",,\nF,30,40\nM,70,60\n',
+        {"sex (percentages)": {"sex=F, arm=0": 30, "sex=F, arm=1": 40, "sex=M, arm=0": 70, "sex=M, arm=1": 60}},
+    ),
+    "a level in brackets": ('x,0,1\n"Smoking (no), n (%)",5 (1),6 (1)\n', {"smoke": {"arm=0": 5, "arm=1": 6}}),
+    "missing values behind a comma": ('x,0,1\n"Smoking, missing",5,6\n', {"smoke missing": {"arm=0": 5, "arm=1": 6}}),
+    "missing values of a number": ('x,0,1\n"weight (missing)",5,6\n', {"weight missing": {"arm=0": 5, "arm=1": 6}}),
+    "a standard error": ('x,0,1\n"Age, mean ± SEM",45 ± 18,20 ± 10\n', {"age": {"arm=0: mean of age": 45}}),
+    "a variable called a number of something": (
+        "x,0,1\nNumber of visits,2 (1-3),1 (0-2)\n",
+        {"visits (quantiles)": {"arm=0: median of visits": 2}},
+    ),
+    "people of no group": ("x,0 (N=5),1 (N=6),All (N=14)\nage,3,4,4\n", {"numbers of people": {"arm=Missing": 3}}),
+    "nobody in a group": ("x,0,1\nage (mean (SD)),NA (NA),4 (1)\n", {"age": {"arm=1: mean of age": 4}}),
+    "a level NA": ("x,level,0,1\nsmoke (%),no,5,6\n,yes,5,6\n,NA,1,2\n", {"smoke": {"smoke=Missing, arm=1": 2}}),
+}
+
+
+@pytest.mark.parametrize("case", SMALL)
+def test_a_number_is_not_read_as_another(case):
+    text, wanted = SMALL[case]
+    found = read(text)
+    for name, cells in wanted.items():
+        assert {label: found[name].get(label) for label in cells} == cells
+        assert UNKNOWN not in cells.values() or len(found[name]) == len(cells)
+
+
+def test_heads_are_levels_before_they_are_anything_else():
+    row = "\nage (mean (SD)),1 (1),6 (1)"
+    bands = read(f"x,0-4,5-9,10-14{row},12 (1)\n", "band")["age"]
+    assert bands["band=5-9: mean of age"] == 6 and len(bands) == 6
+    assert read(f"x,Control,Test{row}\n", "given")["age"]["given=Test: mean of age"] == 6
+    page = "<table><tr><th></th><th colspan=2>0</th><th>1</th></tr><tr><td>F</td><td>2</td><td>9%</td><td>3</td></tr>\n"
+    assert read(page + "</table>\n")["sex"] == {"arm=0": 2, "arm=1": 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("x,0,1,2\nage,1,6,7\n", "the column '2' is of no group and is left out"),
+        ("x,0,1,Missing\nweight (mean (SD)),1 (1),2 (1),3 (1)\n", "the column 'Missing' is of no group"),
+        ("x,0,1,Missing\nweight (mean (SD)),1 (1),2 (1),5.9\n", "percentages of missing values of weight are left"),
+        ("x,0 (N=20),1 (N=30)\nSmoking,3/18,4/25\n", "of how many people smoke = yes is told"),
+        ("x,0 (N=20),1 (N=30)\nSmoking,20%,30%\n", "percentages of smoke are left out: of how many"),
+        ("x,0,1,p\nChildren,,,\nsex,,,0.03\nF,1,2,\nM,2,3,\n", "p of sex is left out: which test it is of is not told"),
+    ],
+)
+def test_what_is_left_out_has_a_line(text, note, caplog):
+    caplog.set_level(logging.INFO)
+    read(text)
+    assert note in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "message"),
+    [
+        ("x;0 (n = 4.313);1 (n = 50)\nage;1;2\n", {}, "N of 0 is '4.313', which is no number of people"),
+        ("x,0,1,0,1\nage,1,2,3,4\n", {}, "two columns are of '0'"),
+        ("x,0,1\nNumber of women,12,15\nage,1,2\n", {}, "the row 'Number of women' is no variable"),
+        ("x,0 (N=10),1 (N=20)\nn,9,20\nage,1,2\n", {}, "N of 0 is 10 in its head and 9 below"),
+        ("x,All (N=9),0 (N=10),1 (N=20)\nage,1,2,2\n", {}, "N of all is 9, those of the groups add up to 30"),
+        ('x,0,1\n"Age, geometric mean",45,20\n', {}, "the mean of 'age' is not the plain one"),
+        ("x,0,1\nrace,,\na,1,2\nb,2,3\nOther,3,4\n", {}, "the row 'Other' is no variable .* no level of 'race'"),
+        ("x,0,1\nage,30,31\nHeight,,\nMean (SD),17 (9),18 (8)\n", {}, "'Mean .SD.' stands below 'Height', which is no"),
+        ("x,0,1\nnever smoke,,\nsmoke (never),3,4\n", {}, "does not say of which level"),
+        ("x,0,1\nweight,30,31\nUnknown,1,2\nMissing,3,4\n", {}, "missing values of 'weight' stand there twice"),
+        ("x;0;1\nage, mean;7,000;8,000\n", {}, "'7,000', a decimal comma or one of thousands"),
+        ("Stratified by arm\n     0     1\nage  28.4  30.51\nsex = F   12345 3\n", {}, "does not stand in the columns"),
+    ],
+)
+def test_what_may_be_another_number_is_refused(text, more, message):
+    with pytest.raises(OutRiskError, match=message):
+        read(text, **more)
+
+
+def test_rows_below_one_that_is_left_out_are_left_out_with_it(caplog):
+    caplog.set_level(logging.INFO)
+    found = read("x,0,1\nsmoke,,\nno,12,13\nHypertension,,\nyes,3,4\n", rows={"Hypertension": ""})
+    assert found == {"smoke": {"arm=0": 12, "arm=1": 13}}
+    assert "'yes' below 'Hypertension' is left out with it" in caplog.text
 
 
 def test_a_table_one_of_data_is_the_outputs_that_it_is_made_of():

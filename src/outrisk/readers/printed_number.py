@@ -51,7 +51,7 @@ def read_printed(text: str, comma: bool = False) -> Printed | None:
     percent = text.endswith("%")
     text = text.rstrip("%").strip()
     if comma:
-        text = text.replace(".", "").replace(",", ".")
+        text = re.sub(r"(?<=\d)[\u00a0\u202f '](?=\d{3}(?!\d))", "", text.replace(".", "")).replace(",", ".")
     elif _GROUPS.fullmatch(text):
         text = re.sub(r"[^\d.+-]", "", text)
     found = _NUMBER.fullmatch(text)

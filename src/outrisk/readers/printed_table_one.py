@@ -24,13 +24,14 @@ from outrisk.readers.table_one_rows import read_table_one, statistics_of
 _LOG = logging.getLogger(__name__)
 _OF_NUMBERS = ("t", "welch", "anova", "rank-sum", "kruskal-wallis")
 _TESTS = (  # words -> test, the first that fits
-    ("fisher|exact", "fisher"),
-    ("chi", "chi-square"),
-    ("kruskal|nonnorm", "kruskal-wallis"),
-    ("wilcoxon|mann|rank.?sum", "rank-sum"),
-    ("welch", "welch"),
-    ("anova|one.?way|linear model", "anova"),
-    ("t.?test", "t"),
+    (r"(?:wilcoxon|mann|rank.?sum).*\bexact", ""),  # which is not the one by the normal distribution
+    (r"\bfisher|\bexact\b", "fisher"),
+    (r"\bchi\b|\bchi.?sq|χ", "chi-square"),
+    (r"\bkruskal|\bnonnorm", "kruskal-wallis"),
+    (r"\bwilcoxon|\bmann\b|\brank.?sum", "rank-sum"),
+    (r"\bwelch", "welch"),
+    (r"\banova|\bone.?way|\blinear model", "anova"),
+    (r"\bt.?test", "t"),
 )
 _OF_SEVERAL = {"t": "anova", "welch": "", "rank-sum": "kruskal-wallis"}  # what a test of two groups is of more
 _HEAD_OF_PRINT = "Stratified by"  # above a table that R's tableone prints
@@ -46,9 +47,9 @@ def entries_of_table_one(
     if said := next((name for name in ("variables", "medians", "counts") if getattr(entry, name)), ""):
         raise OutputError(f"{place}: the table says which variables it has; leave '{said}' out")
     table = read_table_one(_grid(source, number, place), entry.by, entry.rows, codebook, place)
-    reading = Reading(table, entry, codebook, place)
-    if table.others:
-        reading.notes.append(f"columns that are of no group are left out: {', '.join(table.others)}")
+    reading = Reading(
+        table, entry, codebook, place, notes=[*table.notes], either=source.delimited and not source.by_commas
+    )
     add_sizes(reading)
     told = [found for part in re.split(r";|\bor\b", " ".join(table.below)) if (found := statistics_of(part))]
     for name in dict.fromkeys(row.variable for row in table.rows):
@@ -66,15 +67,21 @@ def _grid(source: Source, number: int | None, place: str) -> Grid:
         if not 1 <= (number or 1) <= len(source.tables):
             raise OutputError(f"{place}: it has {len(source.tables)} tables, and no table {number}")
         return source.tables[(number or 1) - 1]
-    printed = any(_HEAD_OF_PRINT in line and not {'"', ","} & set(line) for line in source.lines[:5])
-    return _of_print(source.lines) if printed or not source.delimited else source.grid
+    printed = any(
+        (_HEAD_OF_PRINT in line and not {'"', ","} & set(line)) or re.fullmatch(r"\s+Overall\s*", line)
+        for line in source.lines[:5]
+    )
+    return _of_print(source.lines, place) if printed or not source.delimited else source.grid
 
 
-def _of_print(lines: Sequence[str]) -> Grid:
+def _of_print(lines: Sequence[str], place: str) -> Grid:
     """The cells of a printed page, such as one of R's tableone: columns begin where the words of the head do."""
     lines = [line.rstrip() for line in lines if line.strip() and _HEAD_OF_PRINT not in line]
     starts = [0, *(found.start() for found in re.finditer(r"(?<=\s)\S+(?: \S+)*", lines[0]))] if lines else []
     ends = [*starts[1:], None]
+    for line in lines[1:]:
+        if any(line[at - 1 : at].strip() and line[at : at + 1].strip() for at in starts[1:]):
+            raise OutputError(f"{place}: {line.strip()[:40]!r} does not stand in the columns of its head; align them")
     return [[line[start:end].strip() for start, end in zip(starts, ends, strict=False)] for line in lines]
 
 
@@ -82,6 +89,8 @@ def _add(reading: Reading, name: str, told: Sequence[tuple[str, ...]]) -> None:
     """The outputs of the rows of a variable."""
     rows = [row for row in reading.table.rows if row.variable == name]
     missing = [row for row in rows if row.level == MISSING]
+    if len(missing) > 1:
+        raise OutputError(f"{reading.place}: missing values of '{name}' stand there twice; keep one row of them")
     numbers = [row for row in rows if not row.level and reading.codebook[name].numeric]
     counts = [row for row in rows if row not in missing and row not in numbers]
     if numbers and counts:
@@ -110,13 +119,18 @@ def _add_test(reading: Reading, name: str, statistics: Sequence[str]) -> None:
         reading.notes.append(f"p of {name} is left out: {why}")
         return
     known = p_value(text)
-    one = read_printed(known.partition(" to ")[0], reading.comma)
+    one = read_printed(known.partition(" to ")[0], "," in known)
     if one is None:
         raise OutputError(f"{reading.place}: p of {name} is {text!r}, which is not a number")
     value = known if " to " in known else as_given(one, max(0, one.decimals), own=True)
     part = reading.entry.test(
         name, test, statistics=("p",), decimals=max(0, one.decimals), where=reading.within, continuity=continuity
     )
+    try:
+        part.build(reading.codebook, 1)
+    except OutputError as error:  # such as of too many values
+        reading.notes.append(f"p of {name} is left out: {str(error).partition(': ')[2]}")
+        return
     reading.found.append(part.model_copy(update={"values": [value]}))
 
 
@@ -136,6 +150,8 @@ def _test(reading: Reading, name: str, statistics: Sequence[str]) -> tuple[Test 
     found = _named(words) or (by_note.pop() if len(by_note) == 1 else "")
     found = _OF_SEVERAL.get(found, found) if several else found
     known = next((test for test in get_args(Test) if test == found and test in suited), None)
+    if known == "rank-sum":  # a program's name of it; R's and scipy's default
+        return known, not words or "wilcoxon" not in words
     return known, known == "chi-square" and words.startswith("chi-squared")  # Python's tableone takes scipy's default
 
 

@@ -17,6 +17,7 @@ from outrisk.errors import DataError, first_line
 Grid = list[list[str]]
 _LARGEST = 20_000_000  # bytes
 _MOST_CELLS = 2_000_000
+_WIDEST = 1_000  # cells that one is as wide as
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,11 @@ class Source:
         reader.feed(self.text)
         reader.close()
         return [_even(table) for table in reader.found]
+
+    @property
+    def by_commas(self) -> bool:
+        """Whether commas, or the bars of Markdown, stand between its cells."""
+        return bool(self.sheets) or _delimited(self.text)[1] in (",", "|")
 
     @property
     def delimited(self) -> bool:
@@ -197,6 +203,7 @@ class _Tables(HTMLParser):
         self.found: list[Grid] = []
         self._cell: list[str] | None = None
         self._rows = 1  # that the cell stands in
+        self._columns = 1
         self._below: dict[int, tuple[int, str]] = {}  # by column: how many rows more a cell stands in
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -215,6 +222,8 @@ class _Tables(HTMLParser):
             self._cell = []
             rows = dict(attrs).get("rowspan") or "1"
             self._rows = min(int(rows), _MOST_CELLS) if rows.isdecimal() else 1
+            columns = dict(attrs).get("colspan") or "1"
+            self._columns = min(int(columns), _WIDEST) if columns.isdecimal() else 1
 
     def handle_endtag(self, tag: str) -> None:
         """End a cell."""
@@ -232,6 +241,7 @@ class _Tables(HTMLParser):
             if self._rows > 1:
                 self._below[len(row)] = self._rows - 1, text
             row.append(text)
+            row += [""] * (self._columns - 1)
             self._continue()
         self._cell = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 
 from outrisk.codebook import MISSING
@@ -16,6 +17,7 @@ from outrisk.readers.table_one_reading import Reading, both, by_group, parts_of
 from outrisk.readers.table_one_rows import Row
 
 _ARITHMETIC = 1e-9
+_NOT = re.compile(r"(?i)\b(?:no|not|non|never|without|absen\w*|negativ\w*|free)\b(?!\.)")
 _YES = (("0", "1"), ("no", "yes"), ("false", "true"), ("n", "y"))
 
 Cells = dict[tuple[str, str], Printed | None]  # by level and group
@@ -25,15 +27,25 @@ def add_counts(reading: Reading, name: str, rows: Sequence[Row], missing: Sequen
     """Add what rows print of a variable's levels, by group and of all."""
     texts: dict[str, dict[tuple[str, str], str]] = {"count": {}, "share": {}}
     levels = list[str]()
-    for row in (*(_levelled(reading, row) for row in rows), *missing):
+    rows = [_levelled(reading, row) for row in rows]
+    filled = {group for row in rows for group, cell in row.cells.items() if cell or group != TOTAL}
+    for row in (*rows, *missing):
         levels.append(row.level)
-        for each, cells in reading.split(row, row.statistics or _counted(row)).items():
+        found = reading.split(row, row.statistics or _counted(reading, row))
+        for each, cells in found.items():
             if each not in ("count", "share", "of"):
                 raise OutputError(f"{reading.place}: {row.called!r} is of a level, which has no {each}")
             for group, text in cells.items():
                 if texts.setdefault(each, {}).setdefault((row.level, group), text) != text:
                     raise OutputError(f"{reading.place}: {row.called!r} stands there twice; keep one")
-    counts = {key: reading.number(text, f"n of {name} = {key[0]}") for key, text in texts["count"].items()}
+        for group in filled:  # an empty cell beside others is not of nobody
+            if not row.cells.get(group):
+                texts["count" if "count" in found else "share"].setdefault((row.level, group), "")
+    for (level, group), text in texts.get("of", {}).items():
+        base = reading.count(text, f"N of {name}")
+        if base is None or base.value != reading.size(group):
+            reading.notes.append(f"of how many people {name} = {level} is told ({text}) is left out")
+    counts = {key: reading.count(text, f"n of {name} = {key[0]}") for key, text in texts["count"].items()}
     shares = {key: reading.number(text.strip(" %"), f"% of {name} = {key[0]}") for key, text in texts["share"].items()}
     if missing and not reading.codebook[name].missing:
         _refuse_missing(reading, name, {key: one for key, one in counts.items() if key[0] == MISSING})
@@ -50,7 +62,9 @@ def _levelled(reading: Reading, row: Row) -> Row:
     values = [each.casefold() for each in variable.descriptions or variable.labels][: len(variable.values)]
     if row.level:
         return row
-    if tuple(values) in _YES:
+    words = re.sub(rf"(?i){re.escape(variable.name)}|{re.escape(variable.label or variable.name)}", "", row.called)
+    if tuple(values) in _YES and not _NOT.search(words):
+        reading.notes.append(f"{row.called!r} does not say of which level it is; it is taken for {variable.labels[1]}")
         return Row(row.variable, variable.labels[1], row.statistics, row.cells, row.called)
     raise OutputError(
         f"{reading.place}: the row {row.called!r} does not say of which level of '{row.variable}' it is; say it in "
@@ -58,10 +72,14 @@ def _levelled(reading: Reading, row: Row) -> Row:
     )
 
 
-def _counted(row: Row) -> tuple[str, ...]:
+def _counted(reading: Reading, row: Row) -> tuple[str, ...]:
     """What cells of counts have where nothing says it."""
-    cell = next(filter(None, row.cells.values()))
-    return ("count", "share") if len(parts_of(cell, 2)) == 2 else ("share",) if "%" in cell else ("count",)
+    cells = [*filter(None, row.cells.values())]
+    if any("/" in cell for cell in cells):
+        return "count", "of", "share"
+    if any(len(parts_of(cell, 2, reading.comma)) == 2 for cell in cells):
+        return "count", "share"
+    return ("share",) if any("%" in cell for cell in cells) else ("count",)
 
 
 def _check_sums(reading: Reading, name: str, counts: Cells) -> None:
@@ -91,6 +109,9 @@ def _add(reading: Reading, name: str, levels: Sequence[str], of: tuple[Cells, Ce
     by, groups = reading.entry.by, [TOTAL] if of_all else reading.groups
     counts, shares = ({key: one for key, one in each.items() if key[1] in groups} for each in of)
     rounded = reading.entry.protection.round_to is not None
+    if of_all and reading.groups and _are_whole(shares) and not _are_whole(of[1]):
+        reading.notes.append(f"percentages of {name} of all are left out: all are 100, as they are of rows")
+        shares = {}
     if of_all and reading.groups and _add_up(reading, counts, of[0]):
         return
     if not (counts or shares) or (people := reading.people(name, of_all)) is None:
@@ -105,17 +126,25 @@ def _add(reading: Reading, name: str, levels: Sequence[str], of: tuple[Cells, Ce
     if not told or len(shown) < len(reading.codebook[name].values) - 1:
         ranges, shares = _by_shares(reading, name, counts, shares), {}
     if counts or ranges:
+        empty: Cells = {(level, group): None for level in shown for group in groups}
+        counts = empty | counts
         cells, hidden = _with_the_rest(reading, name, counts, shown, groups)
-        if len(shown) == 1 and hidden and by and not of_all:
-            names, cells = [by], {("", group): one for (_, group), one in cells.items()}
+        of_one = len(shown) == 1 and bool(hidden) and bool(by) and not of_all
+        if of_one:
+            cells = {("", group): one for (_, group), one in cells.items()}
             ranges = {("", group): each for (_, group), each in ranges.items()}
-        _add_table(reading, names, cells, called, both(people, hidden), ranges)
+        _add_table(reading, [by] if of_one else names, cells, called, both(people, hidden), ranges)
     if shares:
         _add_shares(reading, names, shares, called, people)
 
 
 def _is_told(one: Printed | None) -> bool:
     return one is not None and not one.below
+
+
+def _are_whole(shares: Cells) -> bool:
+    """Whether there are percentages, all 100."""
+    return bool(shares) and all(one is not None and one.value == 100 for one in shares.values())
 
 
 def _add_up(reading: Reading, totals: Cells, counts: Cells) -> bool:
@@ -154,6 +183,9 @@ def _with_the_rest(
 def _by_shares(reading: Reading, name: str, counts: Cells, shares: Cells) -> dict[tuple[str, str], str]:
     """From where to where counts that are withheld, or not printed, lie by their percentages of so many people."""
     found = dict[tuple[str, str], str]()
+    if not _are_of_columns(reading, counts, shares):
+        reading.notes.append(f"percentages of {name} are left out: they are not of the people in a column")
+        return found
     for key, share in shares.items():
         one, size = counts.get(key), reading.size(key[1])
         if (one and not one.below) or share is None or share.below:
@@ -172,6 +204,25 @@ def _by_shares(reading: Reading, name: str, counts: Cells, shares: Cells) -> dic
     return found
 
 
+def _are_of_columns(reading: Reading, counts: Cells, shares: Cells) -> bool:
+    """Whether percentages may be of the people in a column: as they stand beside counts, and as rows add up to 100."""
+    for key, share in shares.items():
+        one, size = counts.get(key), reading.size(key[1])
+        if not (share and one and size) or share.below or one.below:
+            continue
+        if abs(100.0 * one.value / size - share.value) > 1.1 * share.half + _ARITHMETIC:
+            return False
+    if any(_is_told(one) for one in counts.values()):
+        return True
+    rows = [[one for (other, _), one in shares.items() if other == level] for level in {key[0] for key in shares}]
+    sums = [
+        (sum(one.value for one in row if one), sum(one.half for one in row if one))
+        for row in rows
+        if len(row) > 1 and all(map(_is_told, row))
+    ]
+    return not sums or any(abs(added - 100.0) > half + _ARITHMETIC for added, half in sums)
+
+
 def _add_table(
     reading: Reading,
     names: Sequence[str],
@@ -186,7 +237,7 @@ def _add_table(
     ranges, protection = ranges or {}, reading.entry.protection
     below = {int(one.value) for one in cells.values() if one and one.below}
     least = min((one.value for one in cells.values() if one and not one.below and one.value), default=math.inf)
-    one_rule = len(below) == 1 and least >= max(below) > 1 and not ranges
+    one_rule = len(below) == 1 and least >= max(below) > 1 and not ranges and None not in cells.values()
     if one_rule and "protection" not in reading.entry.model_fields_set:
         protection = Protection(threshold=max(below))
     elif protection.threshold is None:  # each `<10` says what it may be
@@ -206,7 +257,7 @@ def _add_table(
 
 def _label(names: Sequence[str], key: tuple[str, str]) -> str:
     """What a table by these variables calls a cell of a level and a group."""
-    levels = key if len(names) == 2 else [next(each for each in key if each not in ("", TOTAL))]
+    levels = key if len(names) == 2 else [key[0] or key[1]]
     return ", ".join(f"{name}={level}" for name, level in zip(names, levels, strict=True))
 
 
@@ -219,13 +270,15 @@ def _add_shares(reading: Reading, names: Sequence[str], shares: Cells, called: s
     of_missing = any(level == MISSING for level, _ in shares)
     labels = [label for label in variable.labels if label != MISSING or of_missing]
     of_rows = len(names) == 2 and _are_of_rows(shares, labels, groups)
+    if variable.missing and not of_missing and any(all(level != each for level, _ in shares) for each in labels):
+        reading.notes.append(f"percentages of {names[0]} are left out: of how many people they are is not told")
+        return
+    if of_rows and any(all(level != each for level, _ in shares) for each in labels):
+        reading.notes.append(f"percentages of {names[0]} are left out: whether they are of rows is not told")
+        return
     for hidden in [label for label in labels if all(level != label for level, _ in shares)]:
         for group in groups:  # two levels: what is left of 100
-            one = (
-                None
-                if of_rows or len(labels) > 2
-                else shares.get((next(each for each in labels if each != hidden), group))
-            )
+            one = None if len(labels) > 2 else shares.get((next(each for each in labels if each != hidden), group))
             shares = shares | {(hidden, group): one and Printed(round(100.0 - one.value, digits), digits)}
     where = both(people, f"{quoted(names[0])}.notna()" if variable.missing and not of_missing else "")
     show = "column_percentages" if len(names) == 2 and not of_rows else "row_percentages"
@@ -234,10 +287,12 @@ def _add_shares(reading: Reading, names: Sequence[str], shares: Cells, called: s
     )
     (output,) = part.build(reading.codebook, 1)
     of = {_label(names, key): one for key, one in shares.items()}
+    every = reading.codebook[names[-1]].labels if len(names) == 2 else [TOTAL]
+    key_of = {_label(names, (level, group)): (level, group) for level in variable.labels for group in every}
     values: dict[str, float | str] = {}
     for label in output.labels:
-        level = label.partition("=")[2].partition(", ")[0]
-        nobody = label not in of and (level not in labels if of_rows else level in labels)
+        level, group = key_of[label]
+        nobody = label not in of and (level not in labels if of_rows else group not in groups)
         one = of.get(label)
         values[label] = (
             as_given(one, digits, own=True)
@@ -267,11 +322,14 @@ def _are_of_rows(shares: Cells, levels: Sequence[str], groups: Sequence[str]) ->
 
 def add_missing(reading: Reading, name: str, texts: Mapping[str, str]) -> None:
     """Add how many records lack a variable, by group, or of all."""
-    cells: Cells = {
-        (MISSING, group): reading.number(parts_of(text, 1)[0], f"missing of {name}")
-        for group, text in texts.items()
-        if text
-    }
+    first = {group: parts_of(text, 1, reading.comma)[0] for group, text in texts.items() if text}
+    if any("%" in text or re.search(r"\.\d", text) for text in first.values()):
+        some = any(one and one.value for one in (reading.number(text.strip(" %"), "") for text in first.values()))
+        if some or reading.codebook[name].missing:
+            reading.notes.append(f"percentages of missing values of {name} are left out; give how many are missing")
+        return None
+    cells: Cells = {(MISSING, group): reading.count(text, f"missing of {name}") for group, text in first.items()}
+    cells |= {(MISSING, group): None for group in reading.groups if group in texts and group not in first}
     if not reading.codebook[name].missing:
         return _refuse_missing(reading, name, cells)
     by, gone = reading.entry.by, f"{quoted(name)}.isna()"
@@ -290,16 +348,32 @@ def _refuse_missing(reading: Reading, name: str, cells: Cells) -> None:
 
 def add_sizes(reading: Reading) -> None:
     """Add how many people are in each group."""
+    by = reading.entry.by
     cells = {("", group): reading.sizes[group] for group in reading.groups if group in reading.sizes}
-    if reading.entry.by and cells:
-        _add_table(
-            reading,
-            [reading.entry.by],
-            cells,
-            "numbers of people",
-            reading.one_of(reading.entry.by, [*by_group(reading.table.sizes, reading.groups)]),
-        )
+    if by and cells:
+        people = reading.one_of(by, [*by_group(reading.table.sizes, reading.groups)])
+        left = _in_no_group(reading)
+        if left and people == f"{quoted(by)}.notna()":
+            cells, people = cells | {("", MISSING): Printed(left)}, ""
+        elif left or (left is None and TOTAL in reading.sizes):
+            reading.notes.append("N of all is left out: it is not that of the groups")
+        _add_table(reading, [by], cells, "numbers of people", people)
+    elif by and TOTAL in reading.sizes:
+        reading.notes.append("N of all is left out: N of the groups is not told")
     elif (everybody := reading.size(TOTAL)) is not None:
         reading.notes.append(
             f"N = {everybody} of all is no output; a study without data says it as records: {everybody}"
         )
+
+
+def _in_no_group(reading: Reading) -> int | None:
+    """How many people of all are in none of the groups; None where that is not told; OutputError where it cannot be."""
+    everybody, sizes = reading.size(TOTAL), [reading.size(group) for group in reading.groups]
+    if everybody is None or None in sizes:
+        return None
+    left = everybody - sum(each or 0 for each in sizes)
+    if left < 0 or (left and not reading.within):
+        raise OutputError(
+            f"{reading.place}: N of all is {everybody}, those of the groups add up to {everybody - left}; correct it"
+        )
+    return left

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ _BY_SHAPE: Mapping[int, tuple[str, ...]] = {  # what numbers of a cell are where
 }
 _QUANTILES = {"min": 0.0, "quantile 0.25": 0.25, "median": 0.5, "quantile 0.75": 0.75, "max": 1.0}
 _MOST_DIGITS = 12
+_OF_NUMBERS = ("threshold", "withhold_zeros", "known_threshold")  # what of a protection withholds them
 
 
 def add_numbers(reading: Reading, name: str, rows: Sequence[Row], told: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
@@ -30,6 +32,8 @@ def add_numbers(reading: Reading, name: str, rows: Sequence[Row], told: Sequence
         if twice := next((each for each in found if each in texts), None):
             raise OutputError(f"{reading.place}: the {twice} of '{name}' stands there twice; keep one")
         texts |= found
+    if "other mean" in texts:
+        raise OutputError(f"{reading.place}: the mean of '{name}' is not the plain one; leave it out by 'rows'")
     if gone := sorted(set(texts) - {"mean", "sd", *_QUANTILES}):
         raise OutputError(
             f"{reading.place}: a {gone[0]} of '{name}' is of no level of it; say in 'rows' of which, as in "
@@ -43,11 +47,12 @@ def add_numbers(reading: Reading, name: str, rows: Sequence[Row], told: Sequence
 
 
 def _by_shape(reading: Reading, row: Row, told: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    cell = next(filter(None, row.cells.values()))
-    n = max(len(parts_of(cell, wanted)) for wanted in _BY_SHAPE)
+    some = [cell for cell in row.cells.values() if cell]
+    cell = next((cell for cell in some if re.search(r"\d", cell)), some[0])
+    n = max(len(parts_of(cell, wanted, reading.comma)) for wanted in _BY_SHAPE)
     if found := next((each for each in told if len(each) == n and "count" not in each), None):
         return found
-    if n not in _BY_SHAPE:
+    if n not in _BY_SHAPE or "%" in cell:
         raise OutputError(
             f"{reading.place}: {row.called!r} does not say what {cell[:40]!r} is; add it, as in 'mean (sd)'"
         )
@@ -80,8 +85,11 @@ def _add(reading: Reading, name: str, kind: str, texts: Mapping[str, Mapping[str
     values: dict[str, float | str] = {}
     for label in output.labels:
         each = next(each for each in texts if label.endswith(f": {each} of {name}"))
-        group = TOTAL if of_all else label.removesuffix(f": {each} of {name}").partition("=")[2]
+        group = TOTAL if of_all else label.removesuffix(f": {each} of {name}").removeprefix(f"{entry.by}=")
         one, text = read[each].get(group), texts[each].get(group, "")
         nobody = is_undefined(text) or group not in groups
         values[label] = as_given(one, digits[each], own=True) if one else "undefined" if nobody else "withheld"
+    if "withheld" in values.values() and entry.protection.threshold:
+        protection = {key: value for key, value in entry.protection if key in _OF_NUMBERS}
+        part = entry.part(called, people, protection=protection, **more)
     reading.found.append(part.model_copy(update={"values": values}))
