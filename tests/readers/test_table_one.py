@@ -201,7 +201,7 @@ def test_a_p_whose_test_nobody_says_is_left_out_with_a_line(caplog):
     assert not any(each.output.kind == "test" for each in released({**TABLE, "values": BY_HAND}))
     assert "p of religion is left out: which test it is of is not told; say it in 'tests'" in caplog.text
     caplog.clear()
-    several = "x,0,1,p\nreligion,,,\n1,613,408,0.1\n2,1448,819,0.2\n"
+    several = "x,0,1,p\nreligion,,,\n1,613,408,0.1\n2,1448,819,0.2\n3,1715,707,\n4,537,119,\n"
     assert "test" not in str(outputs(several, tests=TESTS).keys())
     assert "p of religion is left out: several stand there" in caplog.text
 
@@ -479,3 +479,21 @@ def test_a_table_one_of_data_is_the_outputs_that_it_is_made_of():
 def test_what_no_table_one_can_be_is_refused(more, message):
     with pytest.raises(OutRiskError, match=message):
         TableOneEntry.model_validate({**TABLE, **more}).build(codebook(False), 1)
+
+
+LEVELS = "religion (n),,,<0.001,exact\n1,613,408,,\n2,1448,819,,\n3,1715,707,,\n"
+
+
+def test_an_exact_test_is_taken_as_one():
+    text = f"x,0,1,p,test\n{LEVELS}4,537,119,,\n"
+    (found,) = [each for each in released({**TABLE, "values": text}) if each.output.kind == "test"]
+    assert (found.output.test, found.low[0], found.high[0]) == ("fisher", 0, 0.001)
+
+
+def test_a_p_of_some_levels_may_be_of_these_alone_and_is_left_out(caplog):
+    caplog.set_level(logging.INFO)
+    some = [f"x,0,1,p,test\n{LEVELS}", f"x,0 (N=4313),1 (N=2053),p,test\n{LEVELS}"]
+    assert not any(each.output.kind == "test" for text in some for each in released({**TABLE, "values": text}))
+    assert "p of religion is left out: whether levels that are not printed are in its test is not told" in caplog.text
+    whole = f"x,0 (N=3776),1 (N=1934),p,test\n{LEVELS}"  # nobody has the fourth
+    assert any(each.output.kind == "test" for each in released({**TABLE, "values": whole}))

@@ -96,15 +96,20 @@ def _add(reading: Reading, name: str, told: Sequence[tuple[str, ...]]) -> None:
     if numbers and counts:
         raise OutputError(f"{reading.place}: rows of '{name}' are of its values and of all of them; leave out one kind")
     statistics: tuple[str, ...] = ("count",) if counts else ()
+    whole = True
     if counts:
-        add_counts(reading, name, counts, missing)
+        whole = add_counts(reading, name, counts, missing)
     elif numbers:
         statistics = add_numbers(reading, name, numbers, told)
     if missing and not counts:
         add_missing(reading, name, missing[0].cells)
     elif not missing and (text := reading.table.beside[name].get("missing", "")):
         add_missing(reading, name, {TOTAL: text})
-    if statistics:
+    if not whole and reading.table.beside[name].get("p"):
+        reading.notes.append(
+            f"p of {name} is left out: whether levels that are not printed are in its test is not told"
+        )
+    elif statistics:
         _add_test(reading, name, statistics)
 
 

@@ -23,8 +23,10 @@ _YES = (("0", "1"), ("no", "yes"), ("false", "true"), ("n", "y"))
 Cells = dict[tuple[str, str], Printed | None]  # by level and group
 
 
-def add_counts(reading: Reading, name: str, rows: Sequence[Row], missing: Sequence[Row]) -> None:
-    """Add what rows print of a variable's levels, by group and of all."""
+def add_counts(reading: Reading, name: str, rows: Sequence[Row], missing: Sequence[Row]) -> bool:
+    """Add what rows print of a variable's levels, by group and of all. Returns whether they are all of its levels, or
+    nobody has the others.
+    """
     texts: dict[str, dict[tuple[str, str], str]] = {"count": {}, "share": {}}
     levels = list[str]()
     rows = [_levelled(reading, row) for row in rows]
@@ -54,6 +56,17 @@ def add_counts(reading: Reading, name: str, rows: Sequence[Row], missing: Sequen
     _check_sums(reading, name, counts)
     for of_all in (False, True):
         _add(reading, name, levels, (counts, shares), of_all)
+    return _are_all(reading, name, set(levels) - {MISSING}, counts)
+
+
+def _are_all(reading: Reading, name: str, levels: set[str], counts: Cells) -> bool:
+    """Whether all levels of a variable are told, one of two among them, or nobody has those that are not."""
+    values = len(reading.codebook[name].values)
+    if values == 2 or len(levels) == values:
+        return True
+    sizes = [reading.size(group) for group in reading.groups]
+    added = [sum(one.value for key, one in counts.items() if one and key[1] == group) for group in reading.groups]
+    return all(map(_is_told, counts.values())) and sizes == added
 
 
 def _levelled(reading: Reading, row: Row) -> Row:
@@ -123,7 +136,8 @@ def _add(reading: Reading, name: str, levels: Sequence[str], of: tuple[Cells, Ce
     if not any(_is_told(share) and not _is_told(counts.get(key)) for key, share in shares.items()) and not rounded:
         shares = {}  # they follow from the counts
     told = all(_is_told(shares.get((level, group))) for level in shown for group in groups)
-    if not told or len(shown) < len(reading.codebook[name].values) - 1:
+    values, of_levels = len(reading.codebook[name].values), len({*shown} - {MISSING})
+    if not told or of_levels < values - (values == 2):
         ranges, shares = _by_shares(reading, name, counts, shares), {}
     if counts or ranges:
         empty: Cells = {(level, group): None for level in shown for group in groups}
