@@ -497,3 +497,17 @@ def test_a_p_of_some_levels_may_be_of_these_alone_and_is_left_out(caplog):
     assert "p of religion is left out: whether levels that are not printed are in its test is not told" in caplog.text
     whole = f"x,0 (N=3776),1 (N=1934),p,test\n{LEVELS}"  # nobody has the fourth
     assert any(each.output.kind == "test" for each in released({**TABLE, "values": whole}))
+
+
+def test_heads_may_say_what_their_columns_have():
+    rows = "age,28.39 (6.81),30.54 (6.70),NS\nreligion,,,\n1,613 (14.2),408 (19.9),\n2,1448 (33.6),819 (39.9),\n"
+    rows += "3,1715 (39.8),707 (34.4),\n4,537 (12.5),119 (5.8),\n"
+    heads = [
+        "x,none,some,p\n,%,%,\n",
+        "x,none (N=4313),some (N=2053),p\n,n (%),n (%),\n",
+        'x,"none, n (%)",some n (%),p\n',
+        "x,none (%),some (%),p\n",
+    ]
+    for head in heads:
+        assert unlike({**TABLE, "values": head + rows, "tests": TESTS}) == []
+        assert list(outputs(head + rows))[-2:] == ["age", "religion"]

@@ -126,7 +126,8 @@ def _add_test(reading: Reading, name: str, statistics: Sequence[str]) -> None:
     known = p_value(text)
     one = read_printed(known.partition(" to ")[0], "," in known)
     if one is None:
-        raise OutputError(f"{reading.place}: p of {name} is {text!r}, which is not a number")
+        reading.notes.append(f"p of {name} is left out: {text[:20]!r} is no number")
+        return
     value = known if " to " in known else as_given(one, max(0, one.decimals), own=True)
     part = reading.entry.test(
         name, test, statistics=("p",), decimals=max(0, one.decimals), where=reading.within, continuity=continuity

@@ -50,7 +50,7 @@ def _by_shape(reading: Reading, row: Row, told: Sequence[tuple[str, ...]]) -> tu
     some = [cell for cell in row.cells.values() if cell]
     cell = next((cell for cell in some if re.search(r"\d", cell)), some[0])
     n = max(len(parts_of(cell, wanted, reading.comma)) for wanted in _BY_SHAPE)
-    if found := next((each for each in told if len(each) == n and "count" not in each), None):
+    if found := next((each for each in told if len(each) == n and {*each} <= {"mean", "sd", *_QUANTILES}), None):
         return found
     if n not in _BY_SHAPE or "%" in cell:
         raise OutputError(

@@ -33,6 +33,9 @@ _OTHERS = {  # columns beside the groups, by their head
 _SIZE = r"(?<![^\W\d_])n\s*=\s*(?P<n>\d[\d,. ]*)"
 _WITH_SIZE = re.compile(rf"(?P<name>.*?)[\s,;:]*[(\[]?\s*{_SIZE}\s*[)\]]?(?:\s*\(\d[\d.,]*\s*%\))?", re.I)
 _MARK = re.compile(r"(?<=[^\s\d])\^?\d\^?$|[¹²³⁴-⁹*†‡]+$")
+_UNITS = re.compile(
+    r"(?i)[\s,;:]+[(\[]?(?:n|no\.|number|mean|median)?\s*[(\[]?(?:%|sd|iqr)\s*[)\]]*$"
+)  # `Cases, n (%)`
 _BULLET = re.compile(r"^(?:[-–•·]\s+|&nbsp;|\s|\N{NO-BREAK SPACE})+")
 _NUMBER_OF = re.compile(
     r"(?i)(?:(?:n|number|no\.|count)(?:\s+(?:of\s+)?(?:patients|participants|people|persons|subjects|individuals|"
@@ -218,7 +221,8 @@ def _columns(row: Sequence[str], by: str, codebook: Codebook) -> _Columns | None
     for at, cell in enumerate(row):
         text = _MARK.sub("", cell).strip()
         sized = _WITH_SIZE.fullmatch(cell) or _WITH_SIZE.fullmatch(text)
-        names = (sized["name"].strip(), _MARK.sub("", sized["name"]).strip()) if sized else (cell, text)
+        names = [sized["name"].strip(), _MARK.sub("", sized["name"]).strip()] if sized else [cell, text]
+        names += [_UNITS.sub("", name).strip() for name in names]
         group = next(filter(None, (_group(name, by, codebook, sized is not None) for name in names)), "")
         other = _OTHERS.get(text.casefold(), "")
         if other and (not at or group in ("", *groups.values())):
@@ -289,6 +293,9 @@ class _Rows:
         """The row of a line, if it has numbers; OutputError where it is of nothing that is known."""
         filled = any(cells.values())
         if not (label or level or filled):
+            return
+        if not (label or level) and all(statistics_of(cell) and not re.search(r"\d", cell) for cell in cells.values()):
+            self.below += dict.fromkeys(cells.values())  # a line of what the columns have
             return
         found = self._of(label, level, filled)
         if found and not found[0]:
