@@ -12,7 +12,7 @@ from outrisk.assess.look.unlike_data import ROUNDING
 from outrisk.codebook import Codebook, Variable
 from outrisk.config import study_of
 from outrisk.errors import OutRiskError
-from outrisk.microdata import from_frame, infer_codebook
+from outrisk.microdata import Microdata, from_frame, infer_codebook
 from outrisk.outputs import TableOneEntry
 
 TABLE = {"kind": "table_one", "by": "affair"}
@@ -511,3 +511,74 @@ def test_heads_may_say_what_their_columns_have():
     for head in heads:
         assert unlike({**TABLE, "values": head + rows, "tests": TESTS}) == []
         assert list(outputs(head + rows))[-2:] == ["age", "religion"]
+
+
+RANDOM = Codebook(
+    (
+        Variable("arm", "categorical", ("0", "1", "2"), missing=True, descriptions=("none", "low", "high")),
+        Variable("sex", "categorical", ("f", "m"), label="Sex at birth"),
+        Variable("stage", "categorical", ("I", "II", "III, IV"), missing=True),
+        Variable("age", "integer", tuple(range(20, 90)), label="Age, years"),
+        Variable("weight", "numeric", tuple(each / 2 for each in range(80, 240)), missing=True),
+    )
+)
+
+
+def a_random_table(seed):
+    """Random people, and a table one of them as somebody may write it."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(20, 150))
+    codes = np.stack([rng.integers(0, size, n) for size in RANDOM.sizes], axis=1)
+    data = Microdata(RANDOM, codes.astype(np.uint16))
+    frame, comma = data.frame(), bool(rng.random() < 0.3)
+    frame["arm"], frame["stage"] = frame["arm"].astype(object), frame["stage"].astype(object)
+    groups = [(level, frame[frame["arm"] == level]) for level in rng.permutation(["0", "1", "2"])]
+    if rng.random() < 0.5:  # of everybody, or of those in the groups
+        groups.append(("Overall", frame if rng.random() < 0.5 else frame[frame["arm"].notna()]))
+    least = int(rng.choice([0, 5]))
+
+    def number(value, digits):
+        text = "NA" if np.isnan(value) else f"{value:.{digits}f}"
+        return text.replace(".", ",") if comma else text
+
+    def count(people, whole):
+        if 0 < people < least:
+            return f"<{least}" if rng.random() < 0.5 else f"<{least} ({number(100 * people / max(whole, 1), 1)})"
+        return f"{people} ({number(100 * people / max(whole, 1), 1)})"
+
+    of_all = [len(part) for _, part in groups]
+    named = dict(zip("012", ("none", "Low", "arm = high"), strict=True))
+    lines = [
+        ["", *(f"{named.get(level, level)} (N = {whole})" for (level, _), whole in zip(groups, of_all, strict=True))]
+    ]
+    lines.append(["Sex at birth = f (%)", *(count((part["sex"] == "f").sum(), len(part)) for _, part in groups)])
+    lines.append(["stage, n (%)", *("" for _ in groups)])
+    for level in ("I", "II", "III, IV"):
+        lines.append([level, *(count((part["stage"] == level).sum(), part["stage"].count()) for _, part in groups)])
+    if rng.random() < 0.5:
+        lines.append(["Unknown", *(str(part["stage"].isna().sum()) for _, part in groups)])
+    for label, name in (("Age, years", "age"), ("weight", "weight")):
+        parts = [part[name].dropna().astype(float) for _, part in groups]
+        if rng.random() < 0.5:
+            lines.append(
+                [f"{label}, mean (SD)", *(f"{number(one.mean(), 1)} ({number(one.std(), 2)})" for one in parts)]
+            )
+        else:
+            ends = [[number(one.quantile(at), 2) for at in (0.5, 0.25, 0.75)] for one in parts]
+            lines.append([f"{label}, median [Q1, Q3]", *("{} [{} to {}]".format(*each) for each in ends)])
+    return data, "\n".join(";".join(line) for line in lines) + "\n"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_random_table_is_read_as_it_was_written(seed):
+    data, text = a_random_table(seed)
+    document = {"name": "t", "outputs": [{"kind": "table_one", "by": "arm", "values": text}], "codebook": "none.yaml"}
+    found = study_of(document | {"records": len(data.codes)}, PRINTED / "t.yaml").released(RANDOM)
+    assert {"sex", "stage", "age", "weight"} <= {each.name.split(": ")[1].split(" ")[0] for each in found}
+    for each in found:
+        true, half = each.output.refit(data), 0.51 * 10.0**-each.output.decimals
+        fits = (true >= each.low - half) & (true <= each.high + half)
+        undefined = np.isnan(true) & np.isinf(each.low)
+        assert (fits | undefined).all(), (each.name, each.output.where, text)
+        exact = each.low == each.high
+        assert exact.any() or "<" in text
