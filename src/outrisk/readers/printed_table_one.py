@@ -10,9 +10,9 @@ from typing import get_args
 from outrisk.codebook import MISSING, Codebook
 from outrisk.errors import OutputError
 from outrisk.outputs.base import Entry
-from outrisk.outputs.smooth.compared import Test
+from outrisk.outputs.smooth.compared import OF_TABLES, Test
 from outrisk.outputs.tables.counted import TOTAL
-from outrisk.outputs.tables.table_one import OF_LEVELS, TableOneEntry
+from outrisk.outputs.tables.table_one import TableOneEntry
 from outrisk.readers.cells_of_models import p_value
 from outrisk.readers.printed_number import as_given, read_printed
 from outrisk.readers.source import Grid, Source
@@ -149,7 +149,7 @@ def _test(reading: Reading, name: str, statistics: Sequence[str]) -> tuple[Test 
     words, several = beside.get("test", "").casefold(), len(reading.groups) > 2
     texts = {row["test"] for row in reading.table.beside.values() if "test" in row}
     of_tableone = reading.table.with_tests and texts <= {"nonnorm", "exact"}  # R's, which names no other
-    suited = OF_LEVELS if sort == "counts" else _OF_NUMBERS
+    suited = OF_TABLES if sort == "counts" else _OF_NUMBERS
     if of_tableone and not words:
         return ("chi-square", True) if sort == "counts" else ("anova", False)
     by_note = {each for part in re.split(r";|,", " ".join(reading.table.below)) if (each := _named(part)) in suited}

@@ -33,7 +33,7 @@ from outrisk.outputs.base import (
     support_frame,
 )
 from outrisk.outputs.smooth import derivatives as smooth
-from outrisk.outputs.smooth.compared import OF_MEANS, Compared, Test, p_value
+from outrisk.outputs.smooth.compared import OF_MEANS, OF_TABLES, Compared, Test, p_value
 from outrisk.outputs.smooth.fisher import TooMuchWorkError, fisher
 from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.blocks import Mask
@@ -58,7 +58,6 @@ _SYMBOL: Mapping[Test, str] = {
     "rank-sum": "U",
     "kruskal-wallis": "H",
 }
-_OF_TABLES: tuple[Test, ...] = ("chi-square", "fisher")  # whose variable need not be numeric
 _OF_TWO: tuple[Test, ...] = ("t", "welch", "rank-sum")
 _DECIMALS = 3
 MAX_TOTALS = 2_000  # one for every value in every group
@@ -88,7 +87,7 @@ class HypothesisTest(Common):
     kind = "test"
 
     def __post_init__(self) -> None:
-        smooth.check_names(self.codebook, [self.variable], self.name, numeric=self.test not in _OF_TABLES)
+        smooth.check_names(self.codebook, [self.variable], self.name, numeric=self.test not in OF_TABLES)
         smooth.check_names(self.codebook, self.by, self.name)
         if len(set(self.variables)) < len(self.variables):
             raise OutputError(f"output '{self.name}': variable and by must be different variables")

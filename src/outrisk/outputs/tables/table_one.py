@@ -10,14 +10,13 @@ from pydantic import Field
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError, did_you_mean
 from outrisk.outputs.base import Entry, Names, Output
-from outrisk.outputs.smooth.compared import Test
+from outrisk.outputs.smooth.compared import OF_TABLES, Test
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTestEntry
 from outrisk.outputs.tables.frequencies import FrequenciesEntry
 from outrisk.outputs.tables.magnitudes import MagnitudesEntry
 from outrisk.outputs.tables.protection import UNPROTECTED, Protection
 from outrisk.outputs.tables.quantiles import QuantilesEntry
 
-OF_LEVELS = ("chi-square", "fisher")  # tests of variables of which counts are printed
 _SORTS = ("counts", "means", "medians")  # what a table one has of its variables
 TABLE_ONE = "table one"  # what it is called where a study gives it no name
 
@@ -89,11 +88,11 @@ class TableOneEntry(Entry):
             if name not in codebook:
                 near = did_you_mean(name, codebook.names) or f"; variables are {codebook.names}"
                 raise OutputError(f"output '{self.called}': no variable '{name}'{near}")
-        numbers = [*self.medians, *(name for name, test in tests.items() if test not in OF_LEVELS)]
+        numbers = [*self.medians, *(name for name, test in tests.items() if test not in OF_TABLES)]
         if no_number := next((name for name in numbers if not codebook[name].numeric), None):
             raise OutputError(f"output '{self.called}': '{no_number}' has levels, and neither mean nor median")
-        if (test := self.tests.get("counts")) and "counts" not in codebook and test not in OF_LEVELS:
-            raise OutputError(f"output '{self.called}': tests: '{test}' is no test of counts; take one of {OF_LEVELS}")
+        if (test := self.tests.get("counts")) and "counts" not in codebook and test not in OF_TABLES:
+            raise OutputError(f"output '{self.called}': tests: '{test}' is no test of counts; take one of {OF_TABLES}")
         if both := next((name for name in self.medians if name in self.counts), None):
             raise OutputError(
                 f"output '{self.called}': '{both}' is named under medians and counts; leave it out of one"
