@@ -162,9 +162,11 @@ def _is_exact(of: tuple[Statistic, Released]) -> bool:
 
 def tables_told(codebook: Codebook, released: Sequence[Released]) -> tuple[Released, ...]:
     """What regressions that follow from one table leave of its counts, for a search: coefficients that are not printed
-    then are; and what exact tests leave, whose p moves in steps. Other tests are left to it as they are.
+    then are; what exact tests leave, whose p moves in steps; and tables that other tests leave alone. Where these leave
+    several, the range of a cell holds others too, and would only be in its way.
     """
-    found = (each.told(codebook) for each in described_tables(codebook, released) if each.crude or each.exact)
+    tables = described_tables(codebook, released)
+    found = (each.told(codebook) for each in tables if each.crude or each.exact or len(each.fitting) == 1)
     return tuple(each for each in found if each)
 
 
