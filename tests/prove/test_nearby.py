@@ -1,5 +1,6 @@
 """Claims refuted near a data set that fits are those that a programme of all groups refutes, and no others."""
 
+import logging
 from dataclasses import replace
 
 import numpy as np
@@ -127,6 +128,7 @@ def test_a_programme_of_few_constraints_goes_by_columns_from_a_data_set_that_fit
 
 
 def test_a_rule_that_records_break_says_nothing(caplog):
+    caplog.set_level(logging.WARNING, logger="outrisk")
     frame = pd.DataFrame({"area": [1, 1, 2, 2] * 20, "ill": [0, 1, 1, 0] * 20})
     told = {rule: outrisk.prove(frame, TABLE, keys=["area"], target="ill", rules=[rule]) for rule in RULES}
     assert "none of 80 people" in told["area == 2 or ill == 0"].sentence
