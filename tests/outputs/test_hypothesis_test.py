@@ -272,3 +272,10 @@ def test_what_is_too_large_is_refused():
     for test in ("t", "kruskal-wallis"):
         with pytest.raises(OutputError, match="3,000 values of 'pay' in 600 groups are too many for a test"):
             HypothesisTest(wide, "x", test, "pay", ("area",))
+
+
+@pytest.mark.parametrize(("test", "usual"), [("fisher", ("p",)), ("chi-square", ("statistic", "p"))])
+def test_an_entry_without_statistics_has_the_usual_and_is_read_again_as_it_was(test, usual):
+    entry = HypothesisTestEntry.model_validate({"kind": "test", "test": test, "variable": "a", "by": "b"})
+    assert entry.statistics == usual
+    assert HypothesisTestEntry.model_validate(entry.model_dump(mode="json")) == entry

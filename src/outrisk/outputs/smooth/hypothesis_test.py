@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 from scipy import stats
 from scipy.stats import contingency
 
@@ -361,13 +361,20 @@ class HypothesisTestEntry(Entry):
     test: Test
     variable: str
     by: Annotated[Names, Field(min_length=1)]
-    statistics: Annotated[tuple[Statistic, ...], BeforeValidator(listed)] = Field(default=(), min_length=1)
+    statistics: Annotated[tuple[Statistic, ...], BeforeValidator(listed)] = Field(default=_USUAL, min_length=1)
     continuity: bool = False
     decimals: smooth.Decimals = _DECIMALS
 
+    @model_validator(mode="before")
+    @classmethod
+    def _has_the_usual(cls, given: object) -> object:
+        """What the test has of the usual statistics, where none are asked for."""
+        if not isinstance(given, Mapping) or given.get("test") != "fisher" or "statistics" in given:
+            return given
+        return {**given, "statistics": [each for each in _USUAL if each in OF_TEST["fisher"]]}
+
     def build(self, codebook: Codebook, position: int) -> list[HypothesisTest]:
         """The output of this entry, the `position`-th (from 1) of its study."""
-        statistics = self.statistics or tuple(each for each in _USUAL if each in OF_TEST[self.test])
         return [
             HypothesisTest(
                 codebook,
@@ -375,7 +382,7 @@ class HypothesisTestEntry(Entry):
                 self.test,
                 self.variable,
                 self.by,
-                tuple(dict.fromkeys(statistics)),
+                tuple(dict.fromkeys(self.statistics)),
                 self.continuity,
                 self.decimals,
                 self.where,
