@@ -39,6 +39,7 @@ from outrisk.evolve.settings import Settings, preset
 from outrisk.expressions import read_expression
 from outrisk.microdata import MISSING_VALUES
 from outrisk.outputs import REGISTRY, Entry, Output, Rule, read_rules, released_as_given
+from outrisk.outputs.base import both
 from outrisk.problem.released import Released
 from outrisk.readers.values import files_of, resolve
 from outrisk.tabular import Written
@@ -453,8 +454,7 @@ class Study:
     def _of_subset(self, entry: OutputEntry) -> OutputEntry:
         if not self.within:
             return entry
-        where = f"({self.within}) and ({entry.where})" if entry.where else self.within
-        return entry.model_copy(update={"where": where})
+        return entry.model_copy(update={"where": both(self.within, entry.where)})
 
     def rules(self, codebook: Codebook) -> tuple[Rule, ...]:
         """The plausibility rules."""

@@ -154,10 +154,11 @@ def coded(
     gaps = gaps_of(column, missing_values)
     if variable.kind == "categorical":
         levels, text = pd.Index(variable.values, dtype=object), pd.Series(as_text(column), dtype=object)
-        positions = np.asarray(levels.get_indexer(pd.Index(text)), dtype=np.int64)
-        if ((positions < 0) & ~gaps).any():  # whole numbers with a gap are written as 3.0
-            whole = text.astype(str).str.replace(r"^(-?\d+)\.0+$", r"\1", regex=True)
-            positions = np.where(positions < 0, levels.get_indexer(pd.Index(whole, dtype=object)), positions)
+        positions = np.array(levels.get_indexer(pd.Index(text)), dtype=np.int64)
+        stray = np.flatnonzero((positions < 0) & ~gaps)
+        if len(stray):  # whole numbers with a gap are written as 3.0
+            whole = text.iloc[stray].astype(str).str.replace(r"^(-?\d+)\.0+$", r"\1", regex=True)
+            positions[stray] = levels.get_indexer(pd.Index(whole, dtype=object))
         return positions, gaps
     return _nearest(variable, as_numbers(column, gaps)), gaps
 

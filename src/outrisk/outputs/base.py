@@ -219,6 +219,12 @@ def released(output: Output, low: Array, high: Array | None = None) -> Released:
     return Released(output, low, high, output.parts(middle(low, high)))
 
 
+def both(*conditions: str) -> str:
+    """All of some conditions of `where`, those that are empty left out, as one."""
+    some = [each for each in conditions if each]
+    return " and ".join(f"({each})" for each in some) if len(some) > 1 else "".join(some)
+
+
 def record_counts(labels: Sequence[str], label: str, low: Array, high: Array) -> Iterable[RecordCounts]:
     """The number of records that an output used, where it is one of the published numbers (k,) under this label."""
     if label in labels:
@@ -284,11 +290,13 @@ class Subset:
 
     def excludes(self, name: str, levels: Collection[str]) -> bool:
         """Whether no record of the subset can have one of these levels of a variable, in any data."""
-        if not self.where:
-            return False
+        return bool(self.where) and not self.levels(name) & set(levels)
+
+    def levels(self, name: str) -> set[str]:
+        """The levels of a variable that records of the subset may have, as labels, without the missing one."""
         named = {*self.variables, name}
         joint = joint_for(self.codebook, [each for each in self.codebook.names if each in named], self.output)
-        return not set(map(format_value, self.select(support_frame(self.codebook, joint))[name])) & set(levels)
+        return set(map(format_value, self.select(support_frame(self.codebook, joint))[name]))
 
     def _holds(self, frame: pd.DataFrame) -> NDArray[np.bool_]:
         columns = {

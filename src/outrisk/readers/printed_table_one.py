@@ -10,7 +10,7 @@ from typing import get_args
 from outrisk.codebook import MISSING, Codebook
 from outrisk.errors import OutputError
 from outrisk.outputs.base import Entry
-from outrisk.outputs.smooth.compared import OF_TABLES, Test
+from outrisk.outputs.smooth.compared import CORRECTED, OF_TABLES, Test
 from outrisk.outputs.tables.counted import TOTAL
 from outrisk.outputs.tables.table_one import TableOneEntry
 from outrisk.readers.cells_of_models import p_value
@@ -22,7 +22,6 @@ from outrisk.readers.table_one_reading import Reading
 from outrisk.readers.table_one_rows import read_table_one, statistics_of
 
 _LOG = logging.getLogger(__name__)
-_OF_NUMBERS = ("t", "welch", "anova", "rank-sum", "kruskal-wallis")
 _TESTS = (  # words -> test, the first that fits
     (r"(?:wilcoxon|mann|rank.?sum).*\bexact", ""),  # which is not the one by the normal distribution
     (r"\bfisher|\bexact\b", "fisher"),
@@ -145,17 +144,17 @@ def _test(reading: Reading, name: str, statistics: Sequence[str]) -> tuple[Test 
     entry, beside = reading.entry, reading.table.beside[name]
     sort = "counts" if "count" in statistics else "medians" if "median" in statistics else "means"
     if said := entry.test_of(name, sort):
-        return said, entry.continuity and said in ("chi-square", "rank-sum")
+        return said, entry.continuity and said in CORRECTED
     words, several = beside.get("test", "").casefold(), len(reading.groups) > 2
     texts = {row["test"] for row in reading.table.beside.values() if "test" in row}
     of_tableone = reading.table.with_tests and texts <= {"nonnorm", "exact"}  # R's, which names no other
-    suited = OF_TABLES if sort == "counts" else _OF_NUMBERS
+    suited = [each for each in get_args(Test) if (each in OF_TABLES) == (sort == "counts")]
     if of_tableone and not words:
         return ("chi-square", True) if sort == "counts" else ("anova", False)
     by_note = {each for part in re.split(r";|,", " ".join(reading.table.below)) if (each := _named(part)) in suited}
     found = _named(words) or (by_note.pop() if len(by_note) == 1 else "")
     found = _OF_SEVERAL.get(found, found) if several else found
-    known = next((test for test in get_args(Test) if test == found and test in suited), None)
+    known = next((test for test in suited if test == found), None)
     if known == "rank-sum":  # a program's name of it; R's and scipy's default
         return known, not words or "wilcoxon" not in words
     return known, known == "chi-square" and words.startswith("chi-squared")  # Python's tableone takes scipy's default

@@ -36,12 +36,17 @@ class Source:
     @cached_property
     def grid(self) -> Grid:
         """Cells of a delimited text or of the first sheet, without empty lines; all rows of one length."""
-        return _even(self.sheets[0][1] if self.sheets else _delimited(self.text)[0])
+        return _even(self.sheets[0][1] if self.sheets else self._cells[0])
+
+    @cached_property
+    def _cells(self) -> tuple[Grid, str]:
+        """The cells of a delimited text, and what is between them."""
+        return _delimited(self.text)
 
     @cached_property
     def comma(self) -> bool:
         """Whether numbers have a decimal comma."""
-        if self.sheets or _delimited(self.text)[1] == ",":
+        if self.sheets or self._cells[1] == ",":
             return False
         cells = [cell.strip() for row in self.grid for cell in row]
         commas = sum(re.fullmatch(r"[+-]?\d*,\d+", cell) is not None for cell in cells)
@@ -61,7 +66,7 @@ class Source:
     @property
     def by_commas(self) -> bool:
         """Whether commas, or the bars of Markdown, stand between its cells."""
-        return bool(self.sheets) or _delimited(self.text)[1] in (",", "|")
+        return bool(self.sheets) or self._cells[1] in (",", "|")
 
     @property
     def delimited(self) -> bool:

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 
 from outrisk.codebook import MISSING
 from outrisk.errors import OutputError
+from outrisk.outputs.base import both
 from outrisk.outputs.regression.design import quoted
 from outrisk.outputs.tables.counted import TOTAL
 from outrisk.outputs.tables.protection import Protection
 from outrisk.readers.arranged_cells import given_count
 from outrisk.readers.printed_number import Printed, as_given
-from outrisk.readers.table_one_reading import Reading, both, by_group, parts_of
+from outrisk.readers.table_one_reading import Reading, by_group, parts_of
 from outrisk.readers.table_one_rows import Row
 
 _ARITHMETIC = 1e-9

@@ -202,12 +202,6 @@ def _pair(text: str, wanted: bool, comma: bool, within: bool = False) -> list[st
     return [side.strip() for side in sides] if two and (within or re.search(r"[.%]", text)) else [text]
 
 
-def both(*conditions: str) -> str:
-    """All of some conditions."""
-    some = [each for each in conditions if each]
-    return " and ".join(f"({each})" for each in some) if len(some) > 1 else "".join(some)
-
-
 def by_group(texts: Mapping[str, str], groups: Sequence[str]) -> dict[str, str]:
     """Those of some groups."""
     return {group: texts[group] for group in groups if group in texts}

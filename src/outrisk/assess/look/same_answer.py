@@ -37,7 +37,8 @@ def same_answer(output: Output, data: Microdata, appetite: Appetite, target: str
 def _possible(output: Frequencies, name: str) -> Flags:
     """Which levels of a variable the records of a table may have."""
     subset, labels = Subset(output.codebook, output.where, output.name), output.codebook[name].labels
-    return np.array([name not in subset.variables or not subset.excludes(name, [label]) for label in labels])
+    levels = subset.levels(name) if name in subset.variables else set(labels)
+    return np.array([label in levels for label in labels])
 
 
 def in_table(told: Told, output: str, names: Sequence[str], where: str = "", way_out: str = "") -> Iterator[Found]:

@@ -16,6 +16,7 @@ from outrisk.outputs.smooth.fisher import MOST_WORK, TooMuchWorkError, fisher
 
 Test = Literal["chi-square", "t", "welch", "anova", "rank-sum", "kruskal-wallis", "fisher"]
 OF_MEANS: tuple[Test, ...] = ("t", "welch", "anova")  # what compares means; the others compare counts
+CORRECTED: tuple[Test, ...] = ("chi-square", "rank-sum")  # which have a correction for continuity
 OF_TABLES: tuple[Test, ...] = ("chi-square", "fisher")  # what compares levels, which need not be numbers
 _CONSTANT = 1e-14  # share of a group's mean square, about the centre, below which its variance is rounding
 _WHOLE = 1e-6  # what a count may be off a whole number by

@@ -33,7 +33,7 @@ from outrisk.outputs.base import (
     support_frame,
 )
 from outrisk.outputs.smooth import derivatives as smooth
-from outrisk.outputs.smooth.compared import OF_MEANS, OF_TABLES, Compared, Test, p_value
+from outrisk.outputs.smooth.compared import CORRECTED, OF_MEANS, OF_TABLES, Compared, Test, p_value
 from outrisk.outputs.smooth.fisher import TooMuchWorkError, fisher
 from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.blocks import Mask
@@ -97,7 +97,7 @@ class HypothesisTest(Common):
                 f"output '{self.name}': statistics: a test '{self.test}' has no '{unknown[0]}'; "
                 f"it has {list(OF_TEST[self.test])}"
             )
-        if self.continuity and self.test not in ("chi-square", "rank-sum"):
+        if self.continuity and self.test not in CORRECTED:
             raise OutputError(f"output '{self.name}': continuity: a test '{self.test}' has no such correction; omit it")
         values = len(self.codebook[self.variable].values)
         totals = (3 if self.test in OF_MEANS else values) * self.n_groups

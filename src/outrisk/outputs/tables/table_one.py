@@ -9,8 +9,8 @@ from pydantic import Field
 
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError, did_you_mean
-from outrisk.outputs.base import Entry, Names, Output
-from outrisk.outputs.smooth.compared import OF_TABLES, Test
+from outrisk.outputs.base import Entry, Names, Output, both
+from outrisk.outputs.smooth.compared import CORRECTED, OF_TABLES, Test
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTestEntry
 from outrisk.outputs.tables.frequencies import FrequenciesEntry
 from outrisk.outputs.tables.magnitudes import MagnitudesEntry
@@ -18,7 +18,6 @@ from outrisk.outputs.tables.protection import UNPROTECTED, Protection
 from outrisk.outputs.tables.quantiles import QuantilesEntry
 
 _SORTS = ("counts", "means", "medians")  # what a table one has of its variables
-TABLE_ONE = "table one"  # what it is called where a study gives it no name
 
 
 class TableOneEntry(Entry):
@@ -45,7 +44,7 @@ class TableOneEntry(Entry):
     def called(self) -> str:
         """What the names of its outputs begin with."""
         by = f" by {self.by}" if self.by else ""
-        return self.name or f"{TABLE_ONE}{by}" + (f" where {self.where}" if self.where else "")
+        return self.name or f"table one{by}" + (f" where {self.where}" if self.where else "")
 
     def entries(self, codebook: Codebook) -> list[Entry]:
         """The entries of the outputs that it is made of; OutputError where there can be none."""
@@ -93,9 +92,9 @@ class TableOneEntry(Entry):
             raise OutputError(f"output '{self.called}': '{no_number}' has levels, and neither mean nor median")
         if (test := self.tests.get("counts")) and "counts" not in codebook and test not in OF_TABLES:
             raise OutputError(f"output '{self.called}': tests: '{test}' is no test of counts; take one of {OF_TABLES}")
-        if both := next((name for name in self.medians if name in self.counts), None):
+        if twice := next((name for name in self.medians if name in self.counts), None):
             raise OutputError(
-                f"output '{self.called}': '{both}' is named under medians and counts; leave it out of one"
+                f"output '{self.called}': '{twice}' is named under medians and counts; leave it out of one"
             )
         if self.by in names:
             raise OutputError(f"output '{self.called}': '{self.by}' makes the groups; leave it out of the variables")
@@ -111,13 +110,13 @@ class TableOneEntry(Entry):
     def test(self, name: str, test: Test, **more: Any) -> Entry:
         """A test of a variable between the groups."""
         given: dict[str, Any] = {"kind": "test", "test": test, "variable": name, "by": [self.by]}
-        given["continuity"] = self.continuity and test in ("chi-square", "rank-sum")
+        given["continuity"] = self.continuity and test in CORRECTED
         return self.part(f"{test} test of {name}", **(given | more))
 
     def part(self, called: str, where: str = "", **more: Any) -> Entry:
         """One of its outputs, of its own records that are `where`."""
-        both = " and ".join(f"({each})" if self.where and where else each for each in (self.where, where) if each)
-        given = {"name": f"{self.called}: {called}", "where": both, "importance": self.importance, **more}
+        given = {"name": f"{self.called}: {called}", "importance": self.importance, **more}
+        given["where"] = both(self.where, where)
         return _ENTRIES[given["kind"]].model_validate(given)
 
     def build(self, codebook: Codebook, position: int) -> list[Output]:
