@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from fair import MEANINGS, PRINTED, frame
 
+from outrisk.api.studies import prepare_study
 from outrisk.assess.look.unlike_data import ROUNDING
 from outrisk.codebook import Codebook, Variable
 from outrisk.config import study_of
@@ -204,6 +205,21 @@ def test_a_p_whose_test_nobody_says_is_left_out_with_a_line(caplog):
     several = "x,0,1,p\nreligion,,,\n1,613,408,0.1\n2,1448,819,0.2\n3,1715,707,\n4,537,119,\n"
     assert "test" not in str(outputs(several, tests=TESTS).keys())
     assert "p of religion is left out: several stand there" in caplog.text
+
+
+def test_a_run_keeps_what_was_left_out_of_its_tables(tmp_path, caplog):
+    """The report says it, and not only the terminal: whoever releases the table releases these numbers too."""
+    people(False).sample(200, random_state=1).to_csv(tmp_path / "data.csv", index=False)
+    (tmp_path / "one.csv").write_text("x,0,1,p\nreligion,,,0.03\n1,613,408,\n2,1448,819,\n3,1715,707,\n4,537,119,\n")
+    (tmp_path / "study.yaml").write_text(
+        "{name: one, data: {path: data.csv}, outputs: [{kind: table_one, by: affair, values: one.csv}], keys: [age], "
+        "target: affair}"
+    )
+    run = prepare_study(tmp_path / "study.yaml", tmp_path / "run", False, None, None, False)
+    caplog.clear()
+    why = "which test it is of is not told; say it in 'tests'"
+    assert run.manifest.not_assessed == (f"[outputs 1.values] one.csv: p of religion is left out: {why}",)
+    assert not caplog.records  # it was told when the study was read
 
 
 def test_a_p_is_what_it_is_said_to_be():

@@ -218,6 +218,15 @@ def test_a_directory_without_a_decision_still_has_a_page(firsts, tmp_path):
     assert "On the whole data, read against a holdout" in page and "TCAP" in page
 
 
+def test_what_is_printed_and_not_assessed_stands_on_both_pages(firsts, tmp_path):
+    said = [f"[outputs 1.values] one.csv: p of variable {number} is left out" for number in range(3)]
+    place = altered(firsts["halves"][0], tmp_path / "run", manifest_json=lambda each: each.update(not_assessed=said))
+    first = words(render(place).read_text(encoding="utf-8"))
+    assert f"Printed, but not assessed: {said[0]}; and 2 more" in first and said[1] not in first
+    details = words((place / "details.html").read_text(encoding="utf-8"))
+    assert all(text in details for text in said)
+
+
 def test_an_interrupted_study_says_so(firsts, tmp_path):
     def cut(manifest):
         manifest |= {"status": "interrupted", "runs_done": 2, "runs_planned": 6}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,12 +15,11 @@ from outrisk.outputs.tables.mode import ModeEntry
 from outrisk.outputs.tables.quantiles import QuantilesEntry
 from outrisk.readers.arranged_cells import CLOSE, Arranged, Key, arrange, given_count, number_of, within, words
 from outrisk.readers.cross_statistics import magnitudes, modes, quantiles
+from outrisk.readers.not_assessed import leave_out
 from outrisk.readers.printed_number import Printed, decimals_of
 from outrisk.readers.source import Source
 from outrisk.readers.spss_tables import plain_table
 from outrisk.readers.table_layout import lay_out
-
-_LOG = logging.getLogger(__name__)
 
 
 def entries_of_cross_table(
@@ -49,7 +47,7 @@ def entries_of_cross_table(
     arranged = arrange(table, by, codebook, source.comma, place)
     found, notes = maker(arranged, entry, codebook, place)
     for note in notes:
-        _LOG.info("%s: %s", place, note)
+        leave_out(place, note)
     return found
 
 

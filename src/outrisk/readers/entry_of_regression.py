@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,12 +17,12 @@ from outrisk.outputs.regression.sandwich import Estimator, meant
 from outrisk.readers.below_headings import without_headings
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.equations import ALONE, equations_of, same_terms
+from outrisk.readers.not_assessed import leave_out
 from outrisk.readers.printed_regression import parts_of, printed_decimals, with_values
 from outrisk.readers.rows_of_shape import apart
 from outrisk.readers.table_formulas import formula_of, levels_in, with_levels
 from outrisk.readers.term_names import Term, counted_level, in_words, is_short_for, read_term
 
-_LOG = logging.getLogger(__name__)
 _PLAIN = ("ols", "probit", "oprobit")  # whose coefficients hardly anybody exponentiates
 
 
@@ -93,7 +92,7 @@ def _as_said(table: Coefficients, entry: FormulaEntry, place: str) -> Coefficien
         errors = table.errors_of_ratios and entry.exponentiate
         table = replace(table, exponentiated=entry.exponentiate, errors_of_ratios=errors, open_scale=False)
     if entry.kind == "cox" and table.n_may_be_events and "n" in table.single:
-        _LOG.info("%s: the number of records is not assessed: of a Cox model it may be that of events", place)
+        leave_out(place, "the number of records is not assessed: of a Cox model it may be that of events")
         table = replace(table, single={part: text for part, text in table.single.items() if part != "n"})
     return table
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Sequence
 from typing import get_args
@@ -14,6 +13,7 @@ from outrisk.outputs.smooth.compared import CORRECTED, OF_TABLES, Test
 from outrisk.outputs.tables.counted import TOTAL
 from outrisk.outputs.tables.table_one import TableOneEntry
 from outrisk.readers.cells_of_models import p_value
+from outrisk.readers.not_assessed import leave_out
 from outrisk.readers.printed_number import as_given, read_printed
 from outrisk.readers.source import Grid, Source
 from outrisk.readers.table_one_counts import add_counts, add_missing, add_sizes
@@ -21,7 +21,6 @@ from outrisk.readers.table_one_numbers import add_numbers
 from outrisk.readers.table_one_reading import Reading
 from outrisk.readers.table_one_rows import read_table_one, statistics_of
 
-_LOG = logging.getLogger(__name__)
 _TESTS = (  # words -> test, the first that fits
     (r"(?:wilcoxon|mann|rank.?sum).*\bexact", ""),  # which is not the one by the normal distribution
     (r"\bfisher|\bexact\b", "fisher"),
@@ -57,7 +56,7 @@ def entries_of_table_one(
         else:
             _add(reading, name, told)
     for note in dict.fromkeys(reading.notes):
-        _LOG.info("%s: %s", place, note)
+        leave_out(place, note)
     return reading.found
 
 
