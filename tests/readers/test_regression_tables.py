@@ -4,10 +4,14 @@ import re
 
 import numpy as np
 import pytest
-from fair import PRINTED, codebook, given, study
+import statsmodels.api as sm
+import statsmodels.formula.api as smf
+from fair import PRINTED, codebook, frame, given, study
 
 from outrisk.assess.look.unlike_data import ROUNDING
 from outrisk.errors import OutputError
+from outrisk.readers.source import Source
+from outrisk.readers.values import read_coefficients, source_of
 
 FORMULA = "affair ~ age + C(religion) + C(occ)"
 FULL = {"coefficients", "standard_errors", "confidence_limits", "p_values", "n", "log_likelihood", "pseudo_r2"}
@@ -25,7 +29,7 @@ TABLES = {  # what each file releases, and the levels that it compares with
     "tidy.csv": (THREE, "1", "managerial"),
     "tidy_exponentiated.csv": (THREE, "1", "managerial"),
     "coef_summary.csv": (THREE, "1", "managerial"),
-    "r_summary.txt": (THREE, "1", "managerial"),
+    "r_summary.txt": (THREE | {"n", "log_likelihood", "pseudo_r2"}, "1", "managerial"),
     "spss.csv": (THREE, "4", "white_collar"),
     "spss_comma.csv": (THREE, "4", "white_collar"),
 }
@@ -354,3 +358,64 @@ def test_names_and_labels_that_stata_shortens(tmp_path):
     (tmp_path / "open.log").write_text(text.replace("    age |", "     a~ |"))
     with pytest.raises(OutputError, match="'a~' may be 'affairs' or 'age'; rename it, or say it in the formula"):
         given({"kind": "logit", "values": str(tmp_path / "open.log")})
+
+
+OF_SQUARES = """
+      Source |       SS           df       MS      Number of obs   =     6,366
+-------------+----------------------------------   F(1, 6364)      =     53.10
+       Model |   256.87         1       256.87    Prob > F        =    0.0000
+    Residual |   30788.2     6,364   4.8379      R-squared       =    0.0083
+-------------+----------------------------------   Adj R-squared   =    0.0081
+       Total |   31045.1     6,365   4.8775      Root MSE        =    2.1995
+
+------------------------------------------------------------------------------
+     affairs | Coefficient  Std. err.      t    P>|t|     [95% conf. interval]
+-------------+----------------------------------------------------------------
+         age |  -.0293366   .0040259    -7.29   0.000    -.0372287   -.0214445
+       _cons |    1.55851    .120281    12.96   0.000      1.32272      1.7943
+------------------------------------------------------------------------------
+"""
+OF_THE_MODEL = {  # what of a model is read beside its coefficients, and what is said to be left out
+    "a log of regress": (OF_SQUARES, {"n", "r2", "residual_sd"}, ["sums of squares"]),
+    "a weighted one": (
+        OF_SQUARES.replace("\n      Source", "\n(sum of wgt is 6,366)\n\n      Source"),
+        {"n", "r2"},
+        ["sums of squares", "Root MSE, whose weights add up to the number of records"],
+    ),
+    "a robust one": (
+        OF_SQUARES.replace("Coefficient  Std. err.", "Robust Coefficient  std. err."),
+        {"n", "r2", "residual_sd"},
+        ["sums of squares", "the F test, which is robust"],
+    ),
+    "coxph": ("coxph_summary.txt", {"n", "events"}, ["concordance and the tests of all coefficients"]),
+    "a log of logit": ("stata_base1.log", {"n", "log_likelihood", "pseudo_r2"}, []),
+    "statsmodels": ("statsmodels.txt", {"n", "log_likelihood", "pseudo_r2"}, []),
+    "modelsummary": ("modelsummary.csv#1", {"n", "log_likelihood", "r2"}, ["RMSE"]),
+    "esttab": (
+        ",(1)\n,affair\nage,0.05\n_cons,-1.2\nN,6366\nrmse,2.1\naic,99.1\nr2_a,0.01\n",
+        {"n"},
+        ["rmse", "aic", "r2_a"],
+    ),
+    "esttab, what follows": (
+        ",(1)\n,affair\nage,0.05\n_cons,-1.2\nN,6366\nll,-40.1\naic,99.1\nr2,0.02\nr2_a,0.01\n",
+        {"n", "log_likelihood", "r2"},
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", OF_THE_MODEL)
+def test_what_is_printed_of_a_model_is_read_or_said_to_be_left_out(case):
+    text, single, unread = OF_THE_MODEL[case]
+    table = read_coefficients(*source_of(text, PRINTED, case), case)
+    assert set(table.single) == single and list(table.unread) == unread
+
+
+@pytest.mark.parametrize("form", [str, lambda summary: summary.as_html(), lambda summary: summary.as_csv()])
+def test_what_statsmodels_says_of_residuals_is_said_to_be_left_out(form):
+    linear = smf.ols("affairs ~ age", frame()).fit()
+    table = read_coefficients(Source("ols", f"{form(linear.summary())}\n"), None, "ols")
+    assert table.unread == ("tests of the residuals, their skewness and kurtosis, and the condition number",)
+    counts = smf.glm("round(children) ~ age", frame(), family=sm.families.Poisson()).fit()
+    table = read_coefficients(Source("glm", f"{form(counts.summary())}\n"), None, "glm")
+    assert table.unread == ("Pearson's chi-squared and the deviance",)

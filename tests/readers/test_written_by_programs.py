@@ -3,6 +3,7 @@
 The scripts in `programs` make them of the fair data.
 """
 
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from outrisk.errors import OutputError
 PROGRAMS = PRINTED.with_name("programs")
 LOGIT = {"kind": "logit", "formula": "affair ~ age + C(religion) + C(occ)"}
 LINEAR = {"kind": "ols", "formula": "affairs ~ C(religion) + age"}
+POISSON = {"kind": "poisson", "formula": "round(children) ~ age + C(religion)"}
 COUNTS = {"kind": "frequencies", "by": ["occ", "religion"]}
 MNLOGIT = {"kind": "mnlogit", "formula": "religion ~ age + C(occ) + children"}
 CURVES = {"kind": "survival", "time": "yrs_married", "event": "affair", "by": ["religion"]}
@@ -37,7 +39,11 @@ BY_R = {  # file, entry, how many numbers it holds
     "limits of lm": ("tidy_lm.csv", LINEAR, 25),
     "coef(summary())": ("coef_summary.csv", LOGIT, 30),
     "write.table": ("coef_summary.txt", LOGIT, 30),
-    "summary": ("r_summary.txt", LOGIT, 30),
+    "summary": ("r_summary.txt", LOGIT, 33),
+    "summary of lm": ("lm.txt", LINEAR, 18),
+    "summary of a poisson": ("glm_poisson.txt", POISSON, 17),
+    "summary of a probit": ("glm_probit.txt", {"kind": "probit", "formula": "affair ~ age + C(occ)"}, 10),
+    "summary of a quasibinomial": ("glm_quasi.txt", {"kind": "logit", "formula": "affair ~ age + C(occ)"}, 10),
     "robust": ("coeftest.txt", LOGIT | {"covariance": "HC0"}, 30),
     "robust, of lm": ("coeftest_lm.txt", LINEAR | {"covariance": "HC1"}, 15),
     "by clusters": ("coeftest_clusters.txt", LINEAR | {"cluster": "occ"}, 15),
@@ -52,10 +58,10 @@ BY_R = {  # file, entry, how many numbers it holds
         {"kind": "ologit", "formula": "marriage ~ age + children", "release": ["coefficients", "standard_errors"]},
         12,
     ),
-    "summary of polr": ("polr.txt", ORDERED, 18),
-    "summary of polr, probit": ("polr_probit.txt", ORDERED | {"kind": "oprobit"}, 18),
+    "summary of polr": ("polr.txt", ORDERED, 19),
+    "summary of polr, probit": ("polr_probit.txt", ORDERED | {"kind": "oprobit"}, 19),
     "glm.nb": ("glm_nb_tidy.csv", NEGATIVE, 6),
-    "summary of glm.nb": ("glm_nb.txt", NEGATIVE, 6),
+    "summary of glm.nb": ("glm_nb.txt", NEGATIVE, 8),
     "survfit": ("survfit_tidy.csv", CURVES, 112),  # with standard errors of the cumulative hazard
     "summary of survfit": ("survfit_summary.txt", CURVES, 112),
     "coxph": ("coxph.txt", COX, 29),
@@ -157,6 +163,71 @@ def test_the_installed_program_writes_such_tables(program, script, cases, tmp_pa
     assert done.returncode == 0, done.stderr
     for case in cases.values():
         compare(tmp_path, *case)
+
+
+def test_a_summary_says_more_of_its_model_than_the_coefficients():
+    """What follows from a deviance, or from AIC, counts; the rest is said to be left out. R's errors of a weighted glm
+    are those of the last step but one.
+    """
+
+    def read(entry, name):
+        asked = study({**entry, "values": name})
+        (released,) = asked.given(codebook(True)).values()
+        last = slice(len(released.labels) - len(released.output.release.parts) + 3, None)
+        beside = released.recompute(data(True))
+        ends = zip(released.labels[last], released.low[last], released.high[last], beside.matched[last], strict=True)
+        return {label: (low, high, matched) for label, low, high, matched in ends}, asked.not_assessed(codebook(True))
+
+    residuals = "not assessed of the model: quantiles of the residuals, the least and the greatest of which are of "
+    residuals += "single people"
+    found, left = read({"kind": "logit", "formula": "affair ~ age + C(occ)"}, "glm_weighted.txt")
+    assert found == {
+        "number of records": (6366, 6366, True),
+        "log-likelihood": (7 - 109943.5 / 2, 7 - 109942.5 / 2, True),
+        "pseudo-R2": (pytest.approx(0.02724, abs=1e-4), pytest.approx(0.02734, abs=1e-4), True),
+    }
+    assert [each.partition(" not")[0] for each in left] == ["[outputs 1.values] glm_weighted.txt:"]
+    assert left[0].endswith(residuals)
+    found, left = read({"kind": "ols", "formula": "affairs ~ C(religion) + age"}, "lm.txt")
+    assert found["number of records"] == (6366, 6366, True) and found["residual s"][2] and left[0].endswith(residuals)
+    _, left = read(POISSON, "glm_poisson.txt")
+    assert left[0].endswith(f"{residuals}; deviances")
+    _, left = read({"kind": "logit", "formula": "affair ~ age + C(occ)"}, "glm_quasi.txt")
+    assert left[1].endswith(
+        "p values are not assessed: they are scaled by a dispersion of 0.9980511, in a way not known"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "changed", "to", "message"),
+    [
+        ("poisson", "", "", "the table is of a probit, the output says kind: poisson"),
+        ("logit", '"probit"', '"cloglog"', "a glm of the family binomial by the link 'cloglog' is not known"),
+        ("logit", "for binomial", "for Gamma", "a glm of the family gamma is not known; known are binomial"),
+        ("negbin", "for binomial", "for Negative Binomial(0.2)", "whose theta is set, not estimated; fit it by glm.nb"),
+        (
+            "probit",
+            "data = data)",
+            "data = data, weights = pw)",
+            "the table is weighted, by 'pw', which is no variable",
+        ),
+    ],
+)
+def test_a_model_that_is_another_is_refused(kind, changed, to, message):
+    text = (PRINTED / "glm_probit.txt").read_text(encoding="utf-8")
+    entry = {"kind": kind, "formula": "affair ~ age + C(occ)", "values": text.replace(changed, to)}
+    with pytest.raises(OutputError, match=re.escape(message)):
+        study(entry).given(codebook(True))
+
+
+def test_answers_of_groups_have_no_log_likelihood_of_records():
+    text = (PRINTED / "glm_probit.txt").read_text(encoding="utf-8").replace("AIC: 7807.7", "AIC: 907.7")
+    asked = study({"kind": "probit", "formula": "affair ~ age + C(occ)", "values": text})
+    (released,) = asked.given(codebook(True)).values()
+    assert "log_likelihood" not in released.output.release.parts
+    assert asked.not_assessed(codebook(True))[0].endswith(
+        "deviances and AIC, which are not those of one answer a record"
+    )
 
 
 def test_profile_limits_are_refused_with_what_can_be_assessed():

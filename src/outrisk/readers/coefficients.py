@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from outrisk.outputs.regression.release import Kind
 from outrisk.outputs.regression.sandwich import Estimator
 
+_FOLLOWING = {  # measures of fit, in small letters -> what they follow from
+    **{name: {"log_likelihood"} for name in ("aic", "bic")},
+    **{name: {"r2", "n"} for name in ("f", "r2_a", "r2 adj.", "adj. r-squared", "adj. r-sq")},
+    **{name: set[str]() for name in ("df_m", "p", "rank", "std.errors")},
+    "chi2": {"log_likelihood", "pseudo_r2"},
+}
 BY_TERM = ("coefficients", "standard_errors", "p_values", "lower", "upper")
 
 
@@ -16,10 +22,10 @@ class Coefficients:
     """A regression as a program prints it.
 
     rows: (name, texts by part of `BY_TERM`) of each coefficient. bases: names of reference levels that are listed.
-    single: texts of n, events, log_likelihood, pseudo_r2, r2. exponentiated: estimates and limits are exp(b);
-    errors_of_ratios: standard errors are those of exp(b), as Stata prints. significant: digits of numbers from 10,000
-    on (0: all). own_digits: each number shows its own precision. exact: decimals that numbers at full precision are
-    good for. profiled: the confidence limits are not estimate +- a multiple of the standard error.
+    single: texts of n, events, log_likelihood, pseudo_r2, r2, residual_sd. exponentiated: estimates and limits are
+    exp(b); errors_of_ratios: standard errors are those of exp(b), as Stata prints. significant: digits of numbers from
+    10,000 on (0: all). own_digits: each number shows its own precision. exact: decimals that numbers at full precision
+    are good for. profiled: the confidence limits are not estimate +- a multiple of the standard error.
     perhaps_profiled: they are not where R took them by itself, of models that it fits by iteration.
     kind, response: where the table says; kinds: which it may be of, any where there are none. last_reference: of
     counted contrasts (SPSS), the last level by default.
@@ -38,7 +44,7 @@ class Coefficients:
     open_scale: estimates may be exp(b), which the table does not say. headed: levels stand below their variable, and
     rows without numbers are headings or reference levels (see `without_headings`); one with the part 'reference' is
     such a level, one with 'elsewhere' has cells of other tables. n_may_be_events: the n of a Cox model may be that of
-    its events.
+    its events. unread: what else is printed of the model, in words, and follows from nothing that is read.
     """
 
     rows: tuple[tuple[str, Mapping[str, str]], ...]
@@ -78,3 +84,9 @@ class Coefficients:
     open_scale: bool = False
     headed: bool = False
     n_may_be_events: bool = False
+    unread: tuple[str, ...] = ()
+
+
+def unread(fits: Iterable[str], single: Mapping[str, str]) -> tuple[str, ...]:
+    """Measures of fit, by their names in a table, that are neither read nor follow from what is: `single`."""
+    return tuple(name for name in fits if not _FOLLOWING.get(name.casefold(), {""}) <= {*single})

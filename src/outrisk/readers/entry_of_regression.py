@@ -32,6 +32,8 @@ def entry_of_coefficients(table: Coefficients, entry: FormulaEntry, codebook: Co
     OutputError, with the names on both sides, where table and formula are not of one model.
     """
     table = _as_said(table, entry, place)
+    if table.unread:
+        leave_out(place, f"not assessed of the model: {'; '.join(table.unread)}")
     if isinstance(entry, CoxEntry):
         entry = _of_table(table, entry, place)
     elif isinstance(entry, RegressionEntry):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from outrisk.errors import OutputError
-from outrisk.readers.coefficients import Coefficients
+from outrisk.readers.coefficients import Coefficients, unread
 from outrisk.readers.printed_number import read_printed
 from outrisk.readers.source import Source
 
@@ -25,7 +25,7 @@ _SINGLE = {
     "pseudo r2": "pseudo_r2",
 }
 _SHAPE = re.compile(r"cut\d+|lnalpha")
-_OTHERS = {"aic", "bic", "chi2", "f", "r2_a", "adj. r-squared", "adj. r-sq", "df_m", "p", "rank"}
+_OTHERS = {"aic", "bic", "chi2", "f", "r2_a", "adj. r-squared", "adj. r-sq", "df_m", "p", "rank", "rmse"}
 
 
 def recognises(source: Source) -> bool:
@@ -85,6 +85,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         ordered=of_shape.startswith("/cut"),
         outcomes=outcomes,
         base=base,
+        unread=unread(found.others, found.single),
     )
 
 
@@ -101,6 +102,7 @@ class _Equations:
     rows: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
     bases: list[tuple[str, str]] = field(default_factory=list)
     single: dict[str, str] = field(default_factory=dict)
+    others: list[str] = field(default_factory=list)
 
     def take(self, row: Sequence[str], at: int, below: str) -> None:
         """Take a row with its cell in the column `at`, and what stands below it in brackets."""
@@ -108,7 +110,10 @@ class _Equations:
         if name and not any(row[1:]) and not self.apart:
             self.outcome = name  # an equation's name stands alone in its row
         name = self.of_shape(name)
-        if not name or name.casefold() in _OTHERS or not cell:
+        if name.casefold() in _OTHERS and cell:
+            self.others.append(name)
+            return
+        if not name or not cell:
             return
         if name.casefold() in _SINGLE:
             self.single[_SINGLE[name.casefold()]] = cell

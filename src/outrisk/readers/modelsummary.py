@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from outrisk.errors import OutputError
 from outrisk.outputs.regression.sandwich import Estimator
 from outrisk.readers.cells_of_models import ends_of, has_comma, p_value, plain, whole, with_brackets
-from outrisk.readers.coefficients import Coefficients
+from outrisk.readers.coefficients import Coefficients, unread
 from outrisk.readers.printed_number import read_printed
 from outrisk.readers.r_output import BROOM
 from outrisk.readers.source import Grid, Source
@@ -79,18 +79,22 @@ def read(source: Source, model: int | None = None) -> Coefficients:
 
 @dataclass
 class _Found:
-    """Texts by term and part of the model in the column `at`, and its measures of fit, as rows are met."""
+    """Texts by term and part of the model in the column `at`, and its measures of fit, as rows are met; how these are
+    `called` in the table.
+    """
 
     place: str
     at: int
     rows: dict[str, dict[str, str]] = field(default_factory=dict)
     fits: dict[str, str] = field(default_factory=dict)
+    called: dict[str, str] = field(default_factory=dict)
     last: str = ""
 
     def fit(self, name: str, cell: str) -> None:
         """Take a measure of fit."""
         if cell:
             self.fits[name.casefold()] = cell
+            self.called[name.casefold()] = name
 
     def named(self, term: str, statistic: str, cell: str) -> None:
         """Take a cell whose statistic is named, perhaps by a pattern such as `{std.error} ({p.value})`."""
@@ -176,9 +180,12 @@ def _coefficients(found: _Found, comma: bool) -> Coefficients:
     robust, cluster = _errors(found.fits.get("std.errors", ""))
     if cluster and "&" in cluster:
         cluster = ""
+    single = {part: found.fits[name] for name, part in _SINGLE.items() if name in found.fits}
+    others = (called for name, called in found.called.items() if name not in _SINGLE)
     return Coefficients(
         tuple(rows),
-        single={part: found.fits[name] for name, part in _SINGLE.items() if name in found.fits},
+        single=single,
+        unread=unread(others, single),
         errors_of_ratios=above,
         level=None,
         own_digits=True,

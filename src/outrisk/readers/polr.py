@@ -44,12 +44,15 @@ def of_summary(table: Coefficients, text: str, place: str) -> Coefficients:
         raise OutputError(f"{place}: a polr by method '{method[1]}' is not known; known are {', '.join(_KINDS)}")
     weight = re.search(r"\bweights\s*=\s*([\w.]*)", call[1]) if call else None
     survey = re.search(r"\bsvyolr\(", text) is not None
+    of_weighted = weight is not None or survey
     return replace(
         table,
         rows=tuple(near_maximum(table.rows)),
+        single={} if of_weighted else table.single,
+        unread=("the residual deviance",) if of_weighted else (),
         kind=_KINDS[method[1] if method else "logistic"] if call else "",
         ordered=True,
         robust="design-based" if survey else "",
-        weighted=weight is not None or survey,
+        weighted=of_weighted,
         weight=weight[1] if weight else "",
     )

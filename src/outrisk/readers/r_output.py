@@ -13,6 +13,7 @@ from outrisk.outputs.regression.surv import read_surv
 from outrisk.readers import polr
 from outrisk.readers.coefficients import BY_TERM, Coefficients
 from outrisk.readers.printed_number import read_printed
+from outrisk.readers.r_model import OfModel, of_deviance, of_model
 from outrisk.readers.source import Source
 
 BROOM = {  # names that broom has for statistics
@@ -58,7 +59,8 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     ordered = [number for number, line in enumerate(source.lines) if polr.HEAD.match(line)]
     if ordered:
         rows = [row for head in ordered for row in _printed_rows(source.lines[head + 1 :], _OF_POLR)]
-        return polr.of_summary(Coefficients(tuple(rows), own_digits=True), source.text, source.name)
+        table = Coefficients(tuple(rows), single=of_deviance(source.text), own_digits=True)
+        return polr.of_summary(table, source.text, source.name)
     at = _printed(source)
     if at is None and _is_matrix(source):
         return _matrix(source)
@@ -74,7 +76,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
             (row[term], {_COLUMNS[name]: cell for name, cell in zip(header, row, strict=True) if name in _COLUMNS})
             for row in source.grid[1:]
         ]
-        single: dict[str, str] = {}
+        model_of = OfModel()
         if "y.level" in header:  # broom::tidy of nnet::multinom
             outcomes = tuple(row[header.index("y.level")] for row in source.grid[1:])
         if "coef.type" in header:  # broom::tidy of an ordered regression
@@ -82,7 +84,8 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         elif "value" in header:  # coef(summary()) of a polr
             types = []
     else:
-        rows, single = _printed_rows(source.lines[at + 1 :]), _facts(source.text)
+        rows = _printed_rows(source.lines[at + 1 :])
+        model_of = of_model(source.text, rows, source.name)
     if not rows:
         raise OutputError(f"{source.name}: it has a header and no coefficients")
     ratios = _are_ratios(rows, source.comma and at is None)
@@ -91,20 +94,22 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     kept = [(name, {part: text for part, text in texts.items() if part != "statistic"}) for name, texts in rows]
     found = Coefficients(
         tuple(kept),
-        single=single,
+        single=model_of.single,
         exponentiated=ratios,
         exact=_OF_MULTINOM if outcomes else 6,
         profiled=_are_profiled(rows, ratios, source.comma and at is None),
         own_digits=at is not None,
         comma=source.comma and at is None,
-        robust="design-based" if survey else "those of a coeftest" if other else "",
+        robust="design-based" if survey else "those of a coeftest" if other else model_of.robust,
         covariance="CR1" if survey and survey[0] else "",
         distribution="t" if survey else "",
-        weighted=survey is not None,
-        weight=survey[1] if survey else "",
+        weighted=survey is not None or model_of.weighted,
+        weight=survey[1] if survey else model_of.weight,
         kind="mnlogit" if outcomes else "",
+        kinds=model_of.kinds,
         outcomes=outcomes,
         expected=True,
+        unread=tuple(model_of.unread),
     )
     return found if types is None else polr.as_ordered(found, types, source.name)
 
@@ -149,6 +154,7 @@ def _of_coxph(source: Source, heads: Sequence[int]) -> Coefficients:
         event=surv.event if surv else "",
         strata=surv.strata if surv else (),
         ties=ties[1] if ties else "efron",
+        unread=("concordance and the tests of all coefficients",) if "Concordance=" in source.text else (),
     )
 
 
@@ -218,11 +224,6 @@ def _printed_rows(
             break
         rows.append((name.strip(), dict(zip(parts, cells, strict=True))))
     return rows
-
-
-def _facts(text: str) -> dict[str, str]:
-    found = re.search(r"Multiple R-squared:\s+([\d.]+)", text)
-    return {"r2": found[1]} if found else {}
 
 
 def _are_ratios(rows: Sequence[tuple[str, dict[str, str]]], comma: bool) -> bool:

@@ -34,6 +34,12 @@ _FACTS = {
     "log_likelihood": r"^(?!Iteration).*Log (?:pseudo)?likelihood\s*=\s*(-?[\d.,]+)",
     "pseudo_r2": r"Pseudo R2\s*=\s*([\d.]+)",
     "r2": r"(?<!Adj )R-squared\s*=\s*([\d.]+)",
+    "residual_sd": r"Root MSE\s*=\s*([\d.]+)",
+}
+_UNREAD = {  # what a log says of a model and no output has, by a pattern
+    "sums of squares": r"^\s*Source \|\s+SS",
+    "the test of all coefficients": r"Wald chi2",
+    "the time at risk": r"Time at risk\s*=",
 }
 
 
@@ -73,6 +79,12 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         if found:
             single[fact] = found[-1]
     robust = _errors(lines, heads[0])
+    weighted = bool(re.search(r"\(sum of wgt is|Population size\s*=", text))
+    unread = [what for what, pattern in _UNREAD.items() if re.search(pattern, text, re.M)]
+    if weighted and single.pop("residual_sd", ""):
+        unread.append("Root MSE, whose weights add up to the number of records")
+    if kind == "ols" and robust != "nonrobust":
+        unread.append("the F test, which is robust")
     clusters = re.findall(r"adjusted for\s+(?:[\d,]+\s+clusters\s+in|clustering\s+on)\s+(\w+)", text)
     return Coefficients(
         tuple(rows),
@@ -89,12 +101,13 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         clustered="adjusted for" in text,
         cluster=clusters[0] if len(clusters) == 1 else "",
         ordered=any(name.startswith("/cut") for name, _ in rows),
-        weighted=bool(re.search(r"\(sum of wgt is|Population size\s*=", text)),
+        weighted=weighted,
         outcomes=tuple(outcomes),
         base=base,
         ties=_ties(text, source.name) if kind == "cox" else "",
         strata=_strata(text) if kind == "cox" else (),
         stratified=bool(re.search(r"^\s*Stratified ", text, re.M)) and kind == "cox",
+        unread=tuple(unread),
     )
 
 

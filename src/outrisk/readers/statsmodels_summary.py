@@ -45,6 +45,10 @@ _HAZARDS = re.compile(r"log HR\s+log HR SE\s+HR\s+t\s+P>\|t\|\s+\[0\.\d+\s+0\.\d
 _LABELS = r"Dep\. Variable|Dependent [Vv]ariable|Model Family|Link Function|Model|No\. Observations|Covariance Type|"
 _LABELS += r"Num\. events|Num strata|Ties|"
 _PAIR = re.compile(rf"(?<!Adj\. )(?<!Df )\b({_LABELS}Log-Likelihood|Pseudo R-squ(?:\.|ared)|R-squared):\s+(\S+)")
+_UNREAD = {  # what a summary says of a model and no output has, by a pattern
+    "tests of the residuals, their skewness and kurtosis, and the condition number": r"\bOmnibus\b",
+    "Pearson's chi-squared and the deviance": r"\bPearson chi2\b",
+}
 _LIMIT = re.compile(r"\[?(0\.\d+)\]?")
 
 
@@ -102,6 +106,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         stratified="num strata" in facts,
         ordered=ordered,
         distances=ordered,
+        unread=tuple(what for what, pattern in _UNREAD.items() if re.search(pattern, source.text)),
     )
 
 
