@@ -11,11 +11,12 @@ from typing import Any, Literal
 from outrisk.errors import OutputError
 from outrisk.outputs.smooth.compared import Test
 from outrisk.outputs.smooth.hypothesis_test import Statistic
-from outrisk.readers.printed_number import MOST_DECIMALS, Printed
+from outrisk.readers.printed_number import Printed
 
 MOST = 12  # decimals that an output has
 _OF_EXACT = 6  # taken of numbers at full precision, as of a regression's
 _OF_SMALL = 4  # significant digits kept of small ones, as p-values are
+_TIE = 0.499  # of a last digit: what lies as near to the next may be rounded to either
 SIGNED: tuple[Statistic, ...] = ("statistic", "difference", "z")  # which turn with the order of two groups
 
 
@@ -32,15 +33,23 @@ class Number:
         """A printed number; of so many decimals, where a program has cut off trailing zeros."""
         if printed.below:
             return cls(0.0, printed.value, MOST)
-        value, shown = printed.value, printed.decimals if decimals is None else max(decimals, printed.decimals)
-        if decimals is None and shown > MOST_DECIMALS and not _short(printed):
-            small = math.floor(math.log10(abs(value))) if value else 0
-            shown = min(shown, MOST, max(_OF_EXACT, _OF_SMALL - 1 - small))
-            return cls(round(value, shown), round(value, shown), shown)
+        shown = printed.decimals if decimals is None else max(decimals, printed.decimals)
         if 0 <= shown <= MOST:
-            return cls(round(value, shown), round(value, shown), shown)
+            return cls(round(printed.value, shown), round(printed.value, shown), shown)
         half = 0.5 * 10.0**-shown
-        return cls(value - half, value + half, max(0, min(shown, MOST)))
+        return cls(printed.value - half, printed.value + half, max(0, min(shown, MOST)))
+
+    @classmethod
+    def exact(cls, printed: Printed) -> Number:
+        """A number at full precision: to six decimals as those of regressions, small ones to four digits."""
+        value = printed.value
+        size = math.floor(math.log10(abs(value))) if value else 0
+        decimals = min(MOST, max(_OF_EXACT, _OF_SMALL - 1 - size))
+        near = round(value, decimals)
+        half = 0.5 * 10.0**-decimals
+        if abs(near - value) > 2.0 * _TIE * half:
+            return cls(value - half, value + half, decimals)
+        return cls(near, near, decimals)
 
     @property
     def negative(self) -> Number:
@@ -57,15 +66,10 @@ class Number:
         return low if low == high else f"{low:.12g} to {high:.12g}"
 
 
-def _short(printed: Printed) -> bool:
-    """Whether a number of many decimals shows few digits: it is small, and not at full precision."""
-    first = math.floor(math.log10(abs(printed.value))) if printed.value else 0
-    return printed.decimals + first + 1 <= MOST_DECIMALS
-
-
 @dataclass(frozen=True)
 class FoundTest:
-    """One printed test. may_be: the tests that it may be; the one there is, where the text says it.
+    """One printed test. may_be: the tests that it may be; the one there is, where the text says it. also: what it may
+    be besides, unless the output says its test.
 
     numbers: in the order of its own groups. continuity: None where the text does not say it. groups: levels of the two
     groups as printed, in the order of the test; `order`: what says the order where they are not named: R's first level,
@@ -82,6 +86,7 @@ class FoundTest:
     sizes: tuple[int, ...] = ()
     variable: str = ""
     by: str = ""
+    also: str = ""
     slope: bool = False
     doubtful: Mapping[Statistic, str] = field(default_factory=dict)
     unsaid: Mapping[Statistic, str] = field(default_factory=dict)

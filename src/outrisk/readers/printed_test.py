@@ -16,11 +16,22 @@ from outrisk.outputs.smooth.hypothesis_test import OF_TEST, OF_TWO, HypothesisTe
 from outrisk.readers.found_tests import SIGNED, FoundTest, Number
 from outrisk.readers.source import Source
 from outrisk.readers.term_names import levels_of
+from outrisk.readers.tests_of_broom import tests_of_broom
 from outrisk.readers.tests_of_r import tests_of_r
+from outrisk.readers.tests_of_scipy import tests_of_scipy
+from outrisk.readers.tests_of_stata import tests_of_stata
 
 _LOG = logging.getLogger(__name__)
-_READERS: tuple[Callable[[Source], list[FoundTest]], ...] = (tests_of_r,)
-_KNOWN = "R's t.test, wilcox.test, chisq.test, fisher.test, kruskal.test, oneway.test and summary(aov)"
+_READERS: tuple[Callable[[Source], list[FoundTest]], ...] = (
+    tests_of_r,
+    tests_of_stata,
+    tests_of_scipy,
+    tests_of_broom,
+)
+_KNOWN = (
+    "R's t.test, wilcox.test, chisq.test, fisher.test, kruskal.test, oneway.test and summary(aov), Stata's ttest, "
+    "ranksum, kwallis, oneway and tabulate, and scipy's tests"
+)
 
 
 def entry_of_test(
@@ -85,6 +96,8 @@ def _test(found: FoundTest, entry: HypothesisTestEntry, place: str) -> Test:
                 "correct one of them"
             )
         return entry.test
+    if found.also:
+        raise OutputError(f"{place}: it may be of {found.also}; say 'test' in the output, if it is one")
     if len(found.may_be) > 1:
         raise OutputError(f"{place}: it does not say which of {list(found.may_be)} it is; say 'test' in the output")
     return found.may_be[0]

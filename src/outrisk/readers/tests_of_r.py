@@ -33,7 +33,7 @@ _NAMES: dict[str, Statistic] = {
 _SURE = 5  # significant digits of a statistic that R prints, and of p one less; all its releases at the least
 _PLACES = {"statistic": 4, "df": 3, "df within": 3}  # at which R 2 rounded, whatever the size
 _ANOVA = re.compile(r"\s*Df\s+Sum Sq\s+Mean Sq\s+F value\s+Pr\(>F\)\s*")
-_MEANS = "means of the groups are left out; give them as a table of means (kind: magnitudes)"
+MEANS = "means of the groups are left out; give them as a table of means (kind: magnitudes)"
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,7 @@ def _with_groups(found: FoundTest, data: str, body: Sequence[str], title: str) -
     if sides and (sides[2] == "by" or found.may_be == ("anova",)):
         changes = {"variable": bare_name(sides[1]), "by": bare_name(sides[3]), "order": "first level"}
     means = [name for line in body for name in re.findall(r"mean in group (.+?)(?=\s+mean in group|\s*$)", line)]
-    notes = found.notes + ((_MEANS,) if any(line.startswith("mean") for line in body) else ())
+    notes = found.notes + ((MEANS,) if any(line.startswith("mean") for line in body) else ())
     groups = tuple(means) if len(means) == 2 else levels_compared(called)
     return replace(found, groups=groups, notes=notes, **changes)
 
