@@ -110,8 +110,9 @@ def bare_name(text: str) -> str:
     return (column[1] if column else text).strip("`")
 
 
-def levels_compared(text: str) -> tuple[str, ...]:
-    """The levels of two groups that an expression takes one by one: x[arm == "a"], x[arm == "b"]."""
-    found = re.findall(r"==\s*(?:'([^']*)'|\"([^\"]*)\"|([\w.]+))", text)
-    levels = tuple(next((part for part in each if part), "") for each in found)
-    return levels if len(levels) == 2 and levels[0] != levels[1] else ()
+def levels_compared(text: str) -> tuple[str, tuple[str, ...]]:
+    """The variable and the two of its levels that an expression takes one by one: x[arm == "a"], x[arm == "b"]."""
+    found = re.findall(r"([\w.$]+)\s*==\s*(?:'([^']*)'|\"([^\"]*)\"|([\w.]+))", text)
+    names = {bare_name(each[0]) for each in found}
+    levels = tuple(next((part for part in each[1:] if part), "") for each in found)
+    return (names.pop(), levels) if len(names) == 1 and len(levels) == 2 and levels[0] != levels[1] else ("", ())

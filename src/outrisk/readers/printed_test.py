@@ -11,7 +11,7 @@ import numpy as np
 
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
-from outrisk.outputs.smooth.compared import CORRECTED, Test
+from outrisk.outputs.smooth.compared import CORRECTED, OF_MEANS, OF_TABLES, Test
 from outrisk.outputs.smooth.hypothesis_test import OF_TEST, OF_TWO, HypothesisTestEntry, Statistic
 from outrisk.readers.found_tests import SIGNED, FoundTest, Number
 from outrisk.readers.source import Source
@@ -28,6 +28,7 @@ _READERS: tuple[Callable[[Source], list[FoundTest]], ...] = (
     tests_of_scipy,
     tests_of_broom,
 )
+_LONGEST = 1_000_000  # characters
 _KNOWN = (
     "R's t.test, wilcox.test, chisq.test, fisher.test, kruskal.test, oneway.test and summary(aov), Stata's ttest, "
     "ranksum, kwallis, oneway and tabulate, and scipy's tests"
@@ -41,18 +42,22 @@ def entry_of_test(
 
     `number`: which of several tests, from 1. What is left out is told to the log.
     """
+    if len(source.text) > _LONGEST:
+        raise OutputError(
+            f"{place}: {len(source.text):,} characters are more than tests are printed in; give these alone"
+        )
     found = _one_of([each for read in _READERS for each in read(source)], entry, number, place)
     test = _test(found, entry, place)
     continuity = _continuity(found, test, entry, place)
     if "continuity" not in entry.model_fields_set:
         found = replace(found, doubtful={**found.unsaid, **found.doubtful})
-    _same_variables(found, entry, codebook, place)
+    called = _same_variables(found, test, entry, codebook, place)
     _no_slope(found, entry, codebook, place)
     found, notes = _in_codebook_order(found, test, entry, codebook)
     numbers = {name: each for name, each in found.numbers.items() if name in OF_TEST[test]}
     statistics = _statistics(numbers, found, test, entry, place)
     _check(numbers, found, test, continuity, entry, codebook, place)
-    for note in (*found.notes, *notes):
+    for note in (*called, *found.notes, *notes):
         _LOG.info("%s: %s", place, note)
     made = _made(entry, test, continuity, statistics, numbers)
     (output,) = made.build(codebook, 1)
@@ -114,20 +119,20 @@ def _continuity(found: FoundTest, test: Test, entry: HypothesisTestEntry, place:
     return found.continuity
 
 
-def _same_variables(found: FoundTest, entry: HypothesisTestEntry, codebook: Codebook, place: str) -> None:
-    """OutputError where the text is of other variables of the codebook than the entry."""
-    own = {entry.variable, *entry.by}
-    for name in (found.variable, found.by):
-        if name in codebook and name not in own:
-            raise OutputError(
-                f"{place}: it is a test of {found.variable} by {found.by}, and the output is one of {entry.variable} "
-                f"by {', '.join(entry.by)}; correct one of them"
-            )
-    swapped = found.variable in entry.by or found.by == entry.variable
-    if swapped and not {"chi-square", "fisher"} & set(found.may_be):
-        raise OutputError(
-            f"{place}: it is a test of {found.variable} by {found.by}; exchange 'variable' and 'by' of the output"
-        )
+def _same_variables(
+    found: FoundTest, test: Test, entry: HypothesisTestEntry, codebook: Codebook, place: str
+) -> list[str]:
+    """OutputError where the text is of other variables than the entry; a note on names that the entry does not have."""
+    of_text = " by ".join(name for name in (found.variable, found.by) if name)
+    own, said = f"{entry.variable} by {', '.join(entry.by)}", (found.variable, found.by)
+    if any(name in codebook and name not in (entry.variable, *entry.by) for name in said):
+        raise OutputError(f"{place}: it is a test of {of_text}, and the output is one of {own}; correct one of them")
+    if test not in OF_TABLES and (found.variable in entry.by or found.by == entry.variable):
+        raise OutputError(f"{place}: it is a test of {of_text}; exchange 'variable' and 'by' of the output")
+    if test in OF_MEANS and "(" in found.variable:
+        raise OutputError(f"{place}: it is a test of {found.variable[:80]}, which is no variable; derive one")
+    unknown = [name for name in said if name and name not in (entry.variable, *entry.by)]
+    return [f"it is called a test of {of_text[:200]}; it is taken for one of {own}"] if unknown else []
 
 
 def _no_slope(found: FoundTest, entry: HypothesisTestEntry, codebook: Codebook, place: str) -> None:
@@ -166,7 +171,7 @@ def _in_codebook_order(
         return _unordered(found, signed, "groups by several variables are not told apart in it"), []
     labels = codebook[entry.by[0]].labels
     if not found.groups:
-        return _by_first_level(found, signed, labels)
+        return _by_first_level(found, signed, labels, entry.by[0])
     levels = [levels_of(codebook[entry.by[0]], text) for text in found.groups]
     for text, each in zip(found.groups, levels, strict=True):
         if len(each) != 1:
@@ -177,11 +182,11 @@ def _in_codebook_order(
 
 
 def _by_first_level(
-    found: FoundTest, signed: Sequence[Statistic], labels: Sequence[str]
+    found: FoundTest, signed: Sequence[Statistic], labels: Sequence[str], by: str
 ) -> tuple[FoundTest, list[str]]:
     """Of groups without names: R begins with the first level, which is the codebook's where levels are in order."""
     why = "it does not say which group comes first"
-    if found.order == "unknown":
+    if found.order == "unknown" or found.by != by:
         return _unordered(found, signed, why), []
     if not _sorted(labels):
         return _unordered(found, signed, f"{why} (R's first level, which need not be the codebook's)"), []

@@ -12,7 +12,7 @@ from scipy import stats
 
 from outrisk.errors import OutputError
 from outrisk.outputs.smooth.compared import Test
-from outrisk.outputs.smooth.hypothesis_test import Statistic
+from outrisk.outputs.smooth.hypothesis_test import OF_TWO, Statistic
 from outrisk.readers.found_tests import MOST, FoundTest, Number, bare_name, levels_compared, or_refused
 from outrisk.readers.printed_number import Printed, read_printed
 from outrisk.readers.source import Source
@@ -32,6 +32,7 @@ _NAMES: dict[str, Statistic] = {
 }
 _SURE = 5  # significant digits of a statistic that R prints, and of p one less; all its releases at the least
 _PLACES = {"statistic": 4, "df": 3, "df within": 3}  # at which R 2 rounded, whatever the size
+_QUANTILE = 1e-9  # relative, by which quantiles of t may differ between programs
 _ANOVA = re.compile(r"\s*Df\s+Sum Sq\s+Mean Sq\s+F value\s+Pr\(>F\)\s*")
 MEANS = "means of the groups are left out; give them as a table of means (kind: magnitudes)"
 
@@ -128,8 +129,9 @@ def _numbers(printed: dict[Statistic, tuple[str, str]], of_limits: int) -> dict[
     """The numbers, each as wide as R's rule for its digits leaves it.
 
     R prints a statistic and its degrees of freedom to as many significant digits (five, unless its options say
-    otherwise) and p to one less, limits to two more, and cuts off trailing zeros. What one of them shows is therefore
-    true of all, up to the usual five; R 2 rounded to decimals instead, so that small ones have no more than those.
+    otherwise), p to one less but one at least, limits to two more, and cuts off trailing zeros. What one of them
+    shows is therefore true of all, up to the usual five; R 2 rounded to decimals instead, so that small ones have no
+    more than those.
     """
     found: dict[Statistic, Printed] = {}
     for name, (sign, text) in printed.items():
@@ -138,7 +140,9 @@ def _numbers(printed: dict[Statistic, tuple[str, str]], of_limits: int) -> dict[
             raise OutputError(f"{name} is {text[:40]!r}, which is not a number; give the page as R prints it")
         if number is not None:
             found[name] = number
-    shown = [_significant(printed[name][1]) + (name == "p") for name, each in found.items() if not each.below]
+    shown = [_significant(printed[name][1]) for name, each in found.items() if not each.below and name != "p"]
+    if "p" in found and not found["p"].below and (of_p := _significant(printed["p"][1])) > 1:  # one may be the least
+        shown.append(of_p + 1)
     sure = min(max([*shown, of_limits - 2]), _SURE)
     numbers: dict[Statistic, Number] = {}
     for name, each in found.items():
@@ -158,7 +162,7 @@ def _decimals(name: Statistic, number: Printed, sure: int) -> int:
     if least == 0 and (name == "statistic" or size >= _SURE):  # whole ones, to which R 3 gave no more digits either
         digits = f"{abs(number.value):.0f}"
         least = len(digits.rstrip("0")) - len(digits)
-    decimals = sure - (name == "p") - 1 - size
+    decimals = (max(1, sure - 1) if name == "p" else sure) - 1 - size
     return max(least, min(decimals, _PLACES.get(name, decimals)))
 
 
@@ -237,7 +241,11 @@ def _of_limits(body: Sequence[str], numbers: dict[Statistic, Number]) -> dict[St
         return {}
     return {
         "difference": Number(middle - half, middle + half, digits),
-        "standard error": Number(max(width - half, 0.0) / quantiles[0], (width + half) / quantiles[1], digits),
+        "standard error": Number(
+            max(width - half, 0.0) / quantiles[0] * (1.0 - _QUANTILE),
+            (width + half) / quantiles[1] * (1.0 + _QUANTILE),
+            digits,
+        ),
     }
 
 
@@ -247,11 +255,15 @@ def _with_groups(found: FoundTest, data: str, body: Sequence[str], title: str) -
     called = of[1] if of else ""
     sides = re.fullmatch(r"(.+?)\s+(by|and)\s+(.+)", called)
     changes: dict[str, Any] = {}
-    if sides and (sides[2] == "by" or found.may_be == ("anova",)):
+    if sides and (sides[2] == "by" or found.may_be[0] not in OF_TWO):
         changes = {"variable": bare_name(sides[1]), "by": bare_name(sides[3]), "order": "first level"}
     means = [name for line in body for name in re.findall(r"mean in group (.+?)(?=\s+mean in group|\s*$)", line)]
     notes = found.notes + ((MEANS,) if any(line.startswith("mean") for line in body) else ())
-    groups = tuple(means) if len(means) == 2 else levels_compared(called)
+    name, groups = levels_compared(called)
+    if len(means) == 2:
+        groups = tuple(means)
+    elif groups:
+        changes["by"] = name
     return replace(found, groups=groups, notes=notes, **changes)
 
 

@@ -49,7 +49,8 @@ def _of_result(called: str, text: str, above: str) -> FoundTest:
         raise OutputError(f"{called} has no statistic and pvalue; give it as scipy shows it")
     may_be, notes, changes = _MAY_BE[called], list[str](), dict[str, Any]()
     if above.strip():
-        changes["groups"] = levels_compared(above.rstrip().splitlines()[-1])
+        name, changes["groups"] = levels_compared(above.rstrip().splitlines()[-1])
+        changes["by"] = name.rpartition(".")[2]
     df = numbers.get("df")
     if called == "TtestResult" and df is None:
         raise OutputError("TtestResult has no df; give it as scipy shows it")

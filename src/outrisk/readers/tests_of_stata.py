@@ -18,10 +18,13 @@ _BEGINNINGS = (
     (re.compile(r"\s*Two-sample Wilcoxon rank-sum \(Mann.Whitney\) test\s*"), "rank-sum"),
     (re.compile(r"\s*Kruskal.Wallis equality-of-populations rank test\s*"), "kruskal-wallis"),
     (re.compile(r"\s*Source\s+SS\s+df\s+MS\s+F\s+Prob > F\s*"), "anova"),
-    (re.compile(r"\s*(?:Pearson chi2\(\d+\)|likelihood-ratio chi2\(\d+\)|Fisher's exact|Cram.r's V)\s*=.*"), "table"),
+    (
+        re.compile(r"\s*(?:Pearson chi2\(\d+\)|[Ll]ikelihood-ratio chi2\(\d+\)|Fisher's exact|Cram.r's V)\s*=.*"),
+        "table",
+    ),
 )
 _COMMAND = re.compile(r"\.\s+(?:bysort\s.*?:\s*|by\s.*?:\s*)?([a-z]+)\s+(\w+)(?:\s+(\w+))?.*?(?:,.*?\bby\((\w+)\))?.*")
-_NUMBER = r"(-?[\d,]*\.?\d+(?:e[+-]?\d+)?|\.)"
+_NUMBER = r"(-?[\d,]{0,20}\.?\d{1,20}(?:e[+-]?\d{1,3})?|\.)"
 _MOST_EXACT = 1e6  # rank sums below this have all their digits
 
 
@@ -117,10 +120,7 @@ def _of_t(page: Sequence[str], command: tuple[str, str]) -> FoundTest:
     notes = ["means, sds and limits of the groups are left out; give them as a table of means (kind: magnitudes)"]
     if welch:
         del numbers["df"], numbers["p"]
-        notes.append(
-            "degrees of freedom by Welch's formula are not the output's, which are Satterthwaite's; they and p "
-            "are left out"
-        )
+        notes.append("degrees of freedom by Welch's formula, and p by them, are not the output's; they are left out")
     sizes = (_whole(rows[0][1]), _whole(rows[1][1]))
     return FoundTest(
         ("welch",) if unequal else ("t",),
@@ -215,7 +215,7 @@ def _of_table(page: Sequence[str], command: tuple[str, str], above: Sequence[str
     if any(re.search(r"\d", line) and "|" in line for line in above):
         notes.append("the table above the test is left out; give it as a table (kind: frequencies)")
     text = "\n".join(page)
-    if re.search(r"likelihood-ratio|gamma|tau-b|1-sided", text):
+    if re.search(r"[Ll]ikelihood-ratio|gamma|tau-b|1-sided", text):
         notes.append("the likelihood ratio, gamma, tau-b and one-sided tests are no output; they are left out")
     found = []
     pearson = re.search(r"Pearson chi2\((\d+)\)\s*=\s*" + _NUMBER + r"\s+Pr = (\S+)", text)
