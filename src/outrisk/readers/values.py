@@ -17,6 +17,7 @@ from outrisk.errors import OutputError
 from outrisk.outputs.base import Entry
 from outrisk.outputs.given import LABEL_COLUMNS, read_file_of_values
 from outrisk.outputs.regression.regression_entry import FormulaEntry
+from outrisk.outputs.smooth.hypothesis_test import HypothesisTestEntry
 from outrisk.outputs.smooth.survival import SurvivalEntry
 from outrisk.outputs.tables.rates import RatesEntry
 from outrisk.outputs.tables.table_one import TableOneEntry
@@ -25,6 +26,7 @@ from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.cross_table import entries_of_cross_table
 from outrisk.readers.entry_of_regression import entry_of_coefficients
 from outrisk.readers.printed_table_one import entries_of_table_one
+from outrisk.readers.printed_test import entry_of_test
 from outrisk.readers.rates_table import entries_of_rates
 from outrisk.readers.rows_of_shape import is_of_shape
 from outrisk.readers.source import Source, one_sheet, read_source_of_values
@@ -182,9 +184,13 @@ def _of_mapping(entry: Entry, cells: Mapping[str, Any], codebook: Codebook, plac
 def entries_of_table(
     source: Source, entry: Entry, codebook: Codebook, place: str, number: int | None = None
 ) -> list[Entry]:
-    """The entry with the cells of a cross table or of rates, or the times of a survival table; then its margins."""
+    """The entry with the cells of a cross table or of rates, the times of a survival table, or the numbers of a test;
+    then its margins.
+    """
     if isinstance(entry, SurvivalEntry):
         return [entry_of_survival_table(source, entry, codebook, place)]
+    if isinstance(entry, HypothesisTestEntry):
+        return [entry_of_test(source, entry, codebook, place, number)]
     if isinstance(entry, TableOneEntry):
         return entries_of_table_one(source, entry, codebook, place, number)
     if isinstance(entry, RatesEntry):

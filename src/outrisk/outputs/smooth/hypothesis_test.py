@@ -58,7 +58,7 @@ _SYMBOL: Mapping[Test, str] = {
     "rank-sum": "U",
     "kruskal-wallis": "H",
 }
-_OF_TWO: tuple[Test, ...] = ("t", "welch", "rank-sum")
+OF_TWO: tuple[Test, ...] = ("t", "welch", "rank-sum")
 _DECIMALS = 3
 MAX_TOTALS = 2_000  # one for every value in every group
 _MAX_ENTRIES = 16_000_000  # what each combination of the variables adds to each of them
@@ -172,7 +172,7 @@ class HypothesisTest(Common):
             return _fisher(pd.crosstab(frame[self.variable], place).to_numpy(), self.name)
         values = frame[self.variable].to_numpy(dtype=float)
         groups = [values[place == each] for each in present]
-        if len(groups) < 2 or (self.test in _OF_TWO and len(groups) > 2):
+        if len(groups) < 2 or (self.test in OF_TWO and len(groups) > 2):
             return {}
         if self.test in OF_MEANS:
             return _between_means(self.test, groups)
@@ -353,12 +353,12 @@ def _standard_error(test: Test, groups: list[Array]) -> float:
 
 
 class HypothesisTestEntry(Entry):
-    """A test between groups in a study file."""
+    """A test between groups in a study file. Without `test` the values are a text or a file that says which it is."""
 
     positional = ("test", "variable", "by")
 
     kind: Literal["test"]
-    test: Test
+    test: Test | None = None
     variable: str
     by: Annotated[Names, Field(min_length=1)]
     statistics: Annotated[tuple[Statistic, ...], BeforeValidator(listed)] = Field(default=_USUAL, min_length=1)
@@ -373,8 +373,19 @@ class HypothesisTestEntry(Entry):
             return given
         return {**given, "statistics": [each for each in _USUAL if each in OF_TEST["fisher"]]}
 
+    @model_validator(mode="after")
+    def _says_its_test(self) -> HypothesisTestEntry:
+        if self.test is None and not isinstance(self.values, str):
+            raise ValueError(f"'test' is missing; say which of {list(OF_TEST)}")
+        return self
+
     def build(self, codebook: Codebook, position: int) -> list[HypothesisTest]:
         """The output of this entry, the `position`-th (from 1) of its study."""
+        if self.test is None:
+            raise OutputError(
+                f"output '{self.name or f'test {position}'}': 'test' is missing, and values by label do not say it; "
+                f"say which of {list(OF_TEST)}"
+            )
         return [
             HypothesisTest(
                 codebook,

@@ -1,0 +1,102 @@
+"""Tests as rows of CSV, as R's broom gives them: tidy() and glance() of an htest, tidy() of an analysis of variance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from outrisk.errors import OutputError
+from outrisk.outputs.smooth.hypothesis_test import Statistic
+from outrisk.readers.found_tests import FoundTest, Number, bare_name, or_refused
+from outrisk.readers.printed_number import MOST_DECIMALS, read_printed
+from outrisk.readers.source import Source
+from outrisk.readers.tests_of_r import MEANS, method_of
+
+_ROW: dict[str, Statistic] = {
+    "statistic": "statistic",
+    "p.value": "p",
+    "parameter": "df",
+    "num.df": "df",
+    "den.df": "df within",
+}
+
+
+def tests_of_broom(source: Source) -> list[FoundTest]:
+    """All tests of a CSV; none of another text."""
+    if not source.delimited or len(source.grid) < 2:
+        return []
+    header, *rows = source.grid
+    if {"p.value", "method"} <= set(header):
+        return [or_refused(_of_row, dict(zip(header, row, strict=True)), source.comma) for row in rows]
+    if {"term", "df", "sumsq", "meansq", "statistic", "p.value"} <= set(header):
+        return [or_refused(_of_anova, [dict(zip(header, row, strict=True)) for row in rows], source.comma)]
+    return []
+
+
+def _numbers(row: dict[str, str], columns: dict[str, Statistic], comma: bool) -> dict[Statistic, Number]:
+    """Numbers of a row; where one is at full precision they all are, and CSV has cut off their zeros alone."""
+    printed = {column: read_printed(text, comma) for column, text in row.items()}
+    exact = any(each is not None and each.decimals > MOST_DECIMALS for each in printed.values())
+    found: dict[Statistic, Number] = {}
+    for column, name in columns.items():
+        number = printed.get(column)
+        if number is None and row.get(column, "") not in ("", "NA"):
+            raise OutputError(f"{column} is {row[column][:40]!r}, which is not a number")
+        if number is not None:
+            found[name] = Number.exact(number) if exact and not number.below else Number.of(number)
+    return found
+
+
+def _of_row(row: dict[str, str], comma: bool) -> FoundTest:
+    """One row of tidy()."""
+    title = row["method"].strip()
+    method = method_of(title)
+    if method is None or method.test is None:
+        raise OutputError(f"'{title[:80]}' is not read: {method.why if method else 'it is no test that an output has'}")
+    of_means = method.test in ("t", "welch")
+    numbers = _numbers(row, _ROW | ({"estimate": "difference"} if of_means else {}), comma)
+    if method.test == "anova" and "df within" not in numbers:
+        raise OutputError("a row of oneway.test without num.df and den.df; give both")
+    doubtful: dict[Statistic, str] = {}
+    changes: dict[str, Any] = {}
+    notes = []
+    alternative = row.get("alternative", "") or "two.sided"
+    if alternative not in ("two.sided", "NA"):
+        doubtful["p"] = "it is one-sided, and the output's p is two-sided; take it with alternative = 'two.sided'"
+    if row.get("estimate1"):
+        notes.append(MEANS)
+    if method.test == "fisher":
+        numbers.pop("statistic", None)
+    if "exact test" in title and method.test == "rank-sum":
+        numbers.pop("p")
+        doubtful.pop("p", None)
+        notes.append("the exact p-value is not that of the normal distribution, which the output has; it is left out")
+    elif title == "Wilcoxon rank sum test":
+        changes["unsaid"] = {"p": "before R 4.0 this title is also that of the exact test; say 'continuity: false'"}
+    if "simulated" in title or "hybrid" in title:
+        doubtful["p"] = "it is drawn (simulate.p.value) or approximated (hybrid), which no refit gives back"
+    if row.get("conf.low", "NA") not in ("", "NA"):
+        notes.append("confidence limits are no number of a test; they are left out")
+    groups = (row.get("group1", ""), row.get("group2", ""))  # which rstatix adds
+    return FoundTest(
+        (method.test,),
+        numbers,
+        method.continuity,
+        groups if all(groups) else (),
+        doubtful=doubtful,
+        notes=tuple(notes),
+        **changes,
+    )
+
+
+def _of_anova(rows: list[dict[str, str]], comma: bool) -> FoundTest:
+    """tidy() of an aov or an anova: a row of the groups, then the residuals."""
+    if len(rows) != 2 or rows[1]["term"] != "Residuals":
+        names = ", ".join(row["term"] for row in rows if row["term"] != "Residuals")
+        raise OutputError(f"an analysis of variance of {names[:80]} is not one-way; give one of a single factor")
+    numbers = _numbers(rows[0], {"statistic": "statistic", "df": "df", "p.value": "p"}, comma)
+    numbers |= _numbers(rows[1], {"df": "df within"}, comma)
+    if len(numbers) < 4:
+        raise OutputError("an analysis of variance without its statistic, df or p.value; give all")
+    note = "sums and means of squares are no number of a test; they are left out"
+    term = rows[0]["term"]
+    return FoundTest(("anova",), numbers, by=bare_name(term), slope="(" not in term, notes=(note,))

@@ -1,0 +1,249 @@
+"""Tests of hypotheses in a log of Stata: ttest, ranksum, kwallis, oneway, and what tabulate prints below its table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from outrisk.errors import OutputError
+from outrisk.outputs.smooth.hypothesis_test import Statistic
+from outrisk.readers.found_tests import FoundTest, Number, or_refused
+from outrisk.readers.printed_number import Printed, read_printed
+from outrisk.readers.source import Source
+
+_BEGINNINGS = (
+    (re.compile(r"\s*Two-sample t test with (?:un)?equal variances\s*"), "t"),
+    (re.compile(r"\s*(?:Paired|One-sample) t test\s*"), "not two"),
+    (re.compile(r"\s*Two-sample Wilcoxon rank-sum \(Mann.Whitney\) test\s*"), "rank-sum"),
+    (re.compile(r"\s*Kruskal.Wallis equality-of-populations rank test\s*"), "kruskal-wallis"),
+    (re.compile(r"\s*Source\s+SS\s+df\s+MS\s+F\s+Prob > F\s*"), "anova"),
+    (
+        re.compile(r"\s*(?:Pearson chi2\(\d+\)|[Ll]ikelihood-ratio chi2\(\d+\)|Fisher's exact|Cram.r's V)\s*=.*"),
+        "table",
+    ),
+)
+_COMMAND = re.compile(r"\.\s+(?:bysort\s.*?:\s*|by\s.*?:\s*)?([a-z]+)\s+(\w+)(?:\s+(\w+))?.*?(?:,.*?\bby\((\w+)\))?.*")
+_NUMBER = r"(-?[\d,]{0,20}\.?\d{1,20}(?:e[+-]?\d{1,3})?|\.)"
+_MOST_EXACT = 1e6  # rank sums below this have all their digits
+
+
+def tests_of_stata(source: Source) -> list[FoundTest]:
+    """All tests of a log, in their order; none of another text."""
+    lines = source.lines
+    starts = [(at, kind) for at, line in enumerate(lines) if (kind := _begins(line))]
+    starts = [each for each, before in zip(starts, [None, *starts], strict=False) if not _goes_on(before, each, lines)]
+    found: list[FoundTest] = []
+    for (at, kind), (end, _) in pairwise([*starts, (len(lines), "")]):
+        page = lines[at:end]
+        stop = next((k for k, line in enumerate(page) if k and re.match(r"\.\s+\w", line)), len(page))
+        page, command = page[:stop], _command(lines[:at])
+        if kind == "table":
+            found += _of_table(page, command, lines[max(0, at - 4) : at])
+        else:
+            found.append(or_refused(_READ[kind], page, command))
+    return found
+
+
+def _begins(line: str) -> str:
+    return next((kind for pattern, kind in _BEGINNINGS if pattern.fullmatch(line)), "")
+
+
+def _goes_on(before: tuple[int, str] | None, here: tuple[int, str], lines: Sequence[str]) -> bool:
+    """Whether a line below a table belongs to the one above it."""
+    if before is None or {before[1], here[1]} != {"table"}:
+        return False
+    return all("=" in line or not line.strip() for line in lines[before[0] : here[0]])
+
+
+def _command(lines: Sequence[str]) -> tuple[str, str]:
+    """The variable and the groups of the last command above; '' where there is none."""
+    said = next((found for line in reversed(lines) if (found := _COMMAND.fullmatch(line.strip()))), None)
+    return (said[2], said[4] or said[3] or "") if said else ("", "")
+
+
+def _said(page: Sequence[str], pattern: str, what: str) -> str:
+    """The first number behind what a page says; OutputError where it does not say it."""
+    found = next((each[1] for line in page if (each := re.search(pattern + r"\s*" + _NUMBER, line))), None)
+    if found is None or found == ".":
+        raise OutputError(f"a test of Stata without its {what}; give the page as Stata prints it")
+    return found
+
+
+def _number(text: str) -> Number:
+    number = read_printed(text)
+    if number is None:
+        raise OutputError(f"{text[:40]!r} in a test of Stata is not a number; give the page as Stata prints it")
+    return Number.of(number)
+
+
+def _rows(page: Sequence[str]) -> list[list[str]]:
+    """Rows of a table with bars: what stands before the first bar, then the numbers."""
+    rows = []
+    for line in page:
+        label, bar, rest = line.strip().strip("|").partition("|")
+        cells = rest.replace("|", " ").split()
+        if bar and cells and read_printed(cells[0]) is not None:
+            rows.append([label.strip(), *cells])
+    return rows
+
+
+def _whole(text: str) -> int:
+    number = read_printed(text)
+    if number is None or number.value != int(number.value):
+        raise OutputError(f"{text[:40]!r} in a test of Stata is no number of records; give the page as it is printed")
+    return int(number.value)
+
+
+def _of_t(page: Sequence[str], command: tuple[str, str]) -> FoundTest:
+    """ttest, by(): t, its degrees of freedom and p; the difference and its standard error."""
+    rows = _rows(page)
+    of_difference = next((row for row in rows if row[0] == "diff" and len(row) > 2), None)
+    all_records = next((row for row in rows if row[0].casefold() == "combined"), None)
+    order = next((each for line in page if (each := re.search(r"diff = mean\((.+?)\) - mean\((.+?)\)", line))), None)
+    if of_difference is None or all_records is None or order is None or len(rows) < 4:
+        raise OutputError("a t test of Stata is cut off; give it from its title to its p-values")
+    groups = (order[1].strip(), order[2].strip())
+    null = next((each[1] for line in page if (each := re.search(r"H[o0]: diff = (\S+)", line))), "")
+    if null != "0":
+        raise OutputError(f"a t test of Stata against {null or 'what it does not say'}; print it against 0")
+    welch = any("Welch's degrees" in line for line in page)
+    unequal = "unequal" in page[0]
+    numbers: dict[Statistic, Number] = {
+        "statistic": _number(_said(page, r"\bt =", "t")),
+        "df": _number(_said(page, r"[dD]egrees of freedom =", "degrees of freedom")),
+        "p": _number(_said(page, r"Pr\(\|T\| > \|t\|\) =", "Pr(|T| > |t|)")),
+        "difference": _number(of_difference[1]),
+        "standard error": _number(of_difference[2]),
+        "n": _number(all_records[1]),
+    }
+    notes = ["means, sds and limits of the groups are left out; give them as a table of means (kind: magnitudes)"]
+    if welch:
+        del numbers["df"], numbers["p"]
+        notes.append("degrees of freedom by Welch's formula, and p by them, are not the output's; they are left out")
+    sizes = (_whole(rows[0][1]), _whole(rows[1][1]))
+    return FoundTest(
+        ("welch",) if unequal else ("t",),
+        numbers,
+        groups=groups,
+        sizes=sizes,
+        variable=command[0],
+        by=command[1],
+        notes=tuple(notes),
+    )
+
+
+def _of_others(page: Sequence[str], command: tuple[str, str]) -> FoundTest:
+    raise OutputError(f"'{page[0].strip()}' compares no groups of records; it needs kind: custom")
+
+
+def _of_ranks(page: Sequence[str], command: tuple[str, str]) -> FoundTest:
+    """ranksum: U of the first group by its rank sum, z without continuity correction, p."""
+    rows = [row for row in _rows(page) if len(row) == 4]
+    if len(rows) != 3 or rows[2][0].casefold() != "combined":
+        raise OutputError("a rank-sum test of Stata is cut off; give it from its title to its p-value")
+    sizes, ranks = (_whole(rows[0][1]), _whole(rows[1][1])), read_printed(rows[0][2])
+    if ranks is None:
+        raise OutputError(f"rank sum {rows[0][2][:40]!r} of a test of Stata is not a number")
+    half = ranks.half if ranks.decimals < 0 or ranks.value >= _MOST_EXACT else 0.0
+    u = ranks.value - sizes[0] * (sizes[0] + 1) / 2.0
+    numbers: dict[Statistic, Number] = {
+        "statistic": Number(u - half, u + half, 1),
+        "z": _number(_said(page, r"\bz =", "z")),
+        "p": _number(_said(page, r"Prob > \|z\| =", "Prob > |z|")),
+        "n": _number(rows[2][1]),
+    }
+    notes = ["records of each group are no number of a test; give them as a table of counts (kind: frequencies)"]
+    if any(re.search(r"Exact [Pp]rob", line) for line in page):
+        notes.append("the exact p-value is not that of the normal distribution, which the output has; it is left out")
+    return FoundTest(
+        ("rank-sum",),
+        numbers,
+        False,
+        (rows[0][0], rows[1][0]),
+        sizes=sizes,
+        variable=command[0],
+        by=command[1],
+        notes=tuple(notes),
+    )
+
+
+def _of_kruskal(page: Sequence[str], command: tuple[str, str]) -> FoundTest:
+    """kwallis: chi2 with ties, and p."""
+    tied = [at for at, line in enumerate(page) if "with ties" in line]
+    if not tied:
+        raise OutputError("a Kruskal-Wallis test of Stata without its line 'with ties'; give it to its end")
+    text = page[tied[0]]
+    df = re.search(r"chi2\((\d+)\)|with (\d+) d\.f\.", text)
+    if df is None:
+        raise OutputError("a Kruskal-Wallis test of Stata without its degrees of freedom; give it as it is printed")
+    numbers: dict[Statistic, Number] = {
+        "statistic": _number(_said([text], r"with ties =", "chi2 with ties")),
+        "df": _number(df[1] or df[2]),
+        "p": _number(_said(page[tied[0] + 1 :], r"(?:Prob|probability) =", "p")),
+    }
+    rows = [row for row in _rows(page) if len(row) == 3]
+    if rows:
+        numbers["n"] = Number.of(Printed(float(sum(_whole(row[1]) for row in rows))))
+    notes = (
+        "records and rank sums of the groups, and the test without ties, are no numbers of the output; give the "
+        "records as a table of counts (kind: frequencies)",
+    )
+    return FoundTest(("kruskal-wallis",), numbers, variable=command[0], by=command[1], notes=notes)
+
+
+def _of_oneway(page: Sequence[str], command: tuple[str, str]) -> FoundTest:
+    """oneway: F, its degrees of freedom, p."""
+    rows = [line.split() for line in page]
+    between = next((cells for cells in rows if cells[:2] == ["Between", "groups"] and len(cells) == 7), None)
+    within = next((cells for cells in rows if cells[:2] == ["Within", "groups"] and len(cells) == 5), None)
+    if between is None or within is None:
+        raise OutputError("an analysis of variance of Stata is none of oneway, or is cut off; give that of oneway")
+    numbers: dict[Statistic, Number] = {
+        "statistic": _number(between[5]),
+        "df": _number(between[3]),
+        "df within": _number(within[3]),
+        "p": _number(between[6]),
+    }
+    notes = ("sums and means of squares and Bartlett's test are no number of the output; they are left out",)
+    return FoundTest(("anova",), numbers, variable=command[0], by=command[1], notes=notes)
+
+
+def _of_table(page: Sequence[str], command: tuple[str, str], above: Sequence[str]) -> list[FoundTest]:
+    """What tabulate prints below its table: Pearson's test with Cramer's V, and Fisher's."""
+    notes = []
+    if any(re.search(r"\d", line) and "|" in line for line in above):
+        notes.append("the table above the test is left out; give it as a table (kind: frequencies)")
+    text = "\n".join(page)
+    if re.search(r"[Ll]ikelihood-ratio|gamma|tau-b|1-sided", text):
+        notes.append("the likelihood ratio, gamma, tau-b and one-sided tests are no output; they are left out")
+    found = []
+    pearson = re.search(r"Pearson chi2\((\d+)\)\s*=\s*" + _NUMBER + r"\s+Pr = (\S+)", text)
+    if pearson:
+        found.append(or_refused(_of_pearson, pearson.groups(), text, command, tuple(notes)))
+    exact = re.search(r"^\s*Fisher's exact\s*=\s*(\S+)", text, re.M)
+    if exact:
+        found.append(or_refused(_of_fisher, exact[1], command, tuple(notes)))
+    return found
+
+
+def _of_pearson(said: tuple[str, str, str], text: str, command: tuple[str, str], notes: tuple[str, ...]) -> FoundTest:
+    numbers: dict[Statistic, Number] = {"statistic": _number(said[1]), "df": _number(said[0]), "p": _number(said[2])}
+    v = re.search(r"Cram.r's V\s*=\s*" + _NUMBER, text)
+    if v and v[1] != ".":
+        size = _number(v[1])  # of 2 x 2 Stata gives it a sign
+        numbers["cramers v"] = size if size.low >= 0.0 else size.negative
+    return FoundTest(("chi-square",), numbers, False, variable=command[0], by=command[1], notes=notes)
+
+
+def _of_fisher(text: str, command: tuple[str, str], notes: tuple[str, ...]) -> FoundTest:
+    return FoundTest(("fisher",), {"p": _number(text)}, variable=command[0], by=command[1], notes=notes)
+
+
+_READ = {
+    "t": _of_t,
+    "not two": _of_others,
+    "rank-sum": _of_ranks,
+    "kruskal-wallis": _of_kruskal,
+    "anova": _of_oneway,
+}

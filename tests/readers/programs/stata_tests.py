@@ -1,0 +1,242 @@
+"""Logs of tests in the layout of Stata's manual (ttest, ranksum, kwallis, oneway, tabulate) with scipy's numbers, and
+what scipy itself shows:  python stata_tests.py FOLDER, where fair.csv lies; run by tests/readers/test_printed_tests.py.
+
+Stata has not run: what is held against refits is how the layout is read.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from scipy.stats import contingency
+
+LINE = "-" * 78
+
+
+def number(value):
+    """Stata's %9.0g."""
+    return f"{value:.7g}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.7g}"
+
+
+def row(name, values):
+    mean, sd = values.mean(), values.std(ddof=1)
+    error = sd / len(values) ** 0.5
+    reach = stats.t.ppf(0.975, len(values) - 1) * error
+    cells = [len(values), *map(number, (mean, error, sd, mean - reach, mean + reach))]
+    return f"{name:>8} |" + "".join(f"{cell:>12}" for cell in cells)
+
+
+def ttest(first, second, names, unequal=False, options="", old=False):
+    found = stats.ttest_ind(first, second, equal_var=not unequal)
+    difference = first.mean() - second.mean()
+    reach = found.confidence_interval()
+    of = "Satterthwaite's degrees of freedom" if unequal else "Degrees of freedom"
+    df = f"{found.df:.4f}" if unequal else f"{found.df:.0f}"
+    if "welch" in options:
+        parts = [each.var(ddof=1) / len(each) for each in (first, second)]
+        below = sum(part**2 / (len(each) + 1) for part, each in zip(parts, (first, second), strict=True))
+        of, df = "Welch's degrees of freedom", f"{sum(parts) ** 2 / below - 2:.4f}"
+    head = "Obs        Mean    Std. err.   Std. dev.   [95% conf. interval]"
+    lines = [
+        f". ttest age, by(affair){options}",
+        "",
+        f"Two-sample t test with {'un' * unequal}equal variances",
+        LINE,
+        f"   Group |     {head.replace('err', 'Err').replace('dev', 'Dev') if old else head}",
+        LINE,
+        row(names[0], first),
+        row(names[1], second),
+        LINE,
+        row("combined" if old else "Combined", np.concatenate([first, second])),
+        LINE,
+        f"    diff |            {number(difference):>12}{number(difference / found.statistic):>12}            "
+        f"{number(reach.low):>12}{number(reach.high):>12}",
+        LINE,
+        f"    diff = mean({names[0]}) - mean({names[1]})                 t = {found.statistic:8.4f}",
+        f"H{'o' if old else '0'}: diff = 0                  {of.lower() if old else of} = {df:>8}",
+        "",
+        "    Ha: diff < 0                 Ha: diff != 0                 Ha: diff > 0",
+        f" Pr(T < t) = {stats.t.cdf(found.statistic, found.df):.4f}         Pr(|T| > |t|) = {found.pvalue:.4f}"
+        f"          Pr(T > t) = {stats.t.sf(found.statistic, found.df):.4f}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def ranksum(first, second, names, exact=False):
+    both = np.concatenate([first, second])
+    ranks, n = stats.rankdata(both), len(both)
+    pairs = len(first) * len(second)
+    plain, tied = pairs * (n + 1) / 12, pairs / n * ranks.var(ddof=1)
+    z = (ranks[: len(first)].sum() - len(first) * (n + 1) / 2) / tied**0.5
+    rows = [
+        (names[0], len(first), ranks[: len(first)].sum(), len(first) * (n + 1) / 2),
+        (names[1], len(second), ranks[len(first) :].sum(), len(second) * (n + 1) / 2),
+    ]
+    rows.append(("Combined", n, n * (n + 1) / 2, n * (n + 1) / 2))
+    lines = [
+        ". ranksum age, by(affair)",
+        "",
+        "Two-sample Wilcoxon rank-sum (Mann–Whitney) test",
+        "",
+        "      affair |      Obs    Rank sum    Expected",
+        "-------------+---------------------------------",
+        *(f"{name:>12} |{obs:9}{ranks:12.12g}{expected:12.12g}" for name, obs, ranks, expected in rows),
+        "-------------+---------------------------------",
+        "",
+        f"Unadjusted variance {plain:12.2f}",
+        f"Adjustment for ties {tied - plain:12.2f}",
+        "                     ----------",
+        f"Adjusted variance   {tied:12.2f}",
+        "",
+        f"H0: age(affair=={names[0]}) = age(affair=={names[1]})",
+        f"         z = {z:6.3f}",
+        f"Prob > |z| = {2 * stats.norm.sf(abs(z)):.4f}",
+        *([f"Exact prob = {stats.mannwhitneyu(first, second, method='exact').pvalue:.4f}"] if exact else []),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def kwallis(groups, old=False):
+    found = stats.kruskal(*groups.values())
+    every = np.concatenate([*groups.values()])
+    ranks = pd.Series(stats.rankdata(every))
+    _, times = np.unique(every, return_counts=True)
+    plain = found.statistic * (1 - (times**3 - times).sum() / (len(every) ** 3 - len(every)))
+    ends = np.cumsum([len(group) for group in groups.values()])
+    sums = [part.sum() for part in np.split(ranks.to_numpy(), ends[:-1])]
+    df = len(groups) - 1
+    rows = [(name, len(group), total) for (name, group), total in zip(groups.items(), sums, strict=True)]
+
+    def of(statistic, tied):
+        p = stats.chi2.sf(statistic, df)
+        if old:
+            name = f"chi-squared{' with ties' * tied}"
+            return [f"{name} = {statistic:9.3f} with {df} d.f.", f"probability =     {p:.4f}", ""]
+        return [f"  chi2({df}){' with ties' * tied} = {statistic:9.3f}", f"     Prob = {p:.4f}", ""]
+
+    lines = [
+        ". kwallis age, by(religion)",
+        "",
+        f"Kruskal{'-' if old else '–'}Wallis equality-of-populations rank test",
+        "",
+        "  +------------------------------+",
+        "  | religion |    Obs | Rank sum |",
+        "  |----------+--------+----------|",
+        *(f"  | {name:>8} | {size:6} | {total:8.2f} |" for name, size, total in rows),
+        "  +------------------------------+",
+        "",
+        *of(plain, False),
+        *of(found.statistic, True),
+    ]
+    return "\n".join(lines)
+
+
+def oneway(groups):
+    found, every = stats.f_oneway(*groups.values()), np.concatenate([*groups.values()])
+    within = sum(((group - group.mean()) ** 2).sum() for group in groups.values())
+    total, df, left = ((every - every.mean()) ** 2).sum(), len(groups) - 1, len(every) - len(groups)
+    between = total - within
+    lines = [
+        ". oneway age religion",
+        "",
+        "                        Analysis of variance",
+        "    Source              SS         df      MS            F     Prob > F",
+        "-" * 72,
+        f"Between groups   {between:13.9g} {df:6} {between / df:12.9g} {found.statistic:9.2f} {found.pvalue:10.4f}",
+        f" Within groups   {within:13.9g} {left:6} {within / left:12.9g}",
+        "-" * 72,
+        f"    Total        {total:13.9g} {df + left:6} {total / (df + left):12.9g}",
+        "",
+        "Bartlett's equal-variances test: chi2(3) =   6.1234    Prob>chi2 = 0.106",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def tabulate(table, with_table=True):
+    found = stats.chi2_contingency(table, correction=False)
+    likely = stats.chi2_contingency(table, correction=False, lambda_="log-likelihood")
+    v = contingency.association(table, method="cramer")
+    if table.shape == (2, 2):
+        v *= np.sign(table[0, 0] * table[1, 1] - table[0, 1] * table[1, 0])
+    lines = [". tabulate religion affair, chi2 exact lrchi2 V", ""]
+    if with_table:
+        lines += [
+            "           |        affair",
+            "  religion |         0          1 |     Total",
+            "-----------+----------------------+----------",
+            *(f"{at + 1:10} |{row[0]:10} {row[1]:10} |{row.sum():10}" for at, row in enumerate(table)),
+            "-----------+----------------------+----------",
+            f"     Total |{table[:, 0].sum():10} {table[:, 1].sum():10} |{table.sum():10}",
+            "",
+        ]
+    lines += [
+        f"          Pearson chi2({found.dof}) = {found.statistic:8.4f}   Pr = {found.pvalue:.3f}",
+        f" Likelihood-ratio chi2({found.dof}) = {likely.statistic:8.4f}   Pr = {likely.pvalue:.3f}",
+        f"               Cramér's V = {v:8.4f}",
+        f"           Fisher's exact =                 {exact(table):.3f}",
+        *(["   1-sided Fisher's exact =                 0.500"] if table.shape == (2, 2) else []),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def exact(table):
+    """By all tables with its margins (of four rows by two columns at most)."""
+    rows, columns = table.sum(axis=1), table.sum(axis=0)
+    chances = {(): 1.0}
+    for size in rows:
+        more = {}
+        for key, chance in chances.items():
+            for count in range(size + 1):
+                more[(*key, count)] = chance * stats.binom.pmf(count, size, 0.5)
+        chances = {key: each for key, each in more.items() if sum(key) <= columns[0]}
+    whole = {key: each for key, each in chances.items() if sum(key) == columns[0]}
+    here = whole[tuple(int(count) for count in table[:, 0])]
+    return sum(each for each in whole.values() if each <= here * (1 + 1e-7)) / sum(whole.values())
+
+
+def main(folder):
+    data = pd.read_csv(folder / "fair.csv")
+    small = data.iloc[::97]
+
+    def groups(frame, by):
+        return {level: part["age"].to_numpy() for level, part in frame.groupby(by)}
+
+    def write(name, text):
+        (folder / name).write_text(text, encoding="utf-8")
+
+    zero, one = groups(data, "affair").values()
+    few, some = groups(small, "affair").values()
+    write("stata_t.log", ttest(zero, one, "01"))
+    write("stata_t_old.log", ttest(few, some, "01", old=True))
+    write("stata_t_unequal.log", ttest(few, some, "01", True, " unequal"))
+    write("stata_t_welch.log", ttest(few, some, "01", True, " unequal welch"))
+    write("stata_t_turned.log", ttest(some, few, "10", True, " unequal"))
+    write("stata_ranksum.log", ranksum(zero, one, "01"))
+    write("stata_ranksum_turned.log", ranksum(some, few, "10", exact=True))
+    write("stata_kwallis.log", kwallis(groups(data, "religion")))
+    write("stata_kwallis_old.log", kwallis(groups(small, "religion"), old=True))
+    write("stata_oneway.log", oneway(groups(small, "religion")))
+    by_belief = pd.crosstab(small["religion"], small["affair"]).to_numpy()
+    write("stata_tabulate.log", tabulate(by_belief))
+    two = pd.crosstab(small["religion"] > 2, small["affair"]).to_numpy()
+    write("stata_tabulate_two.log", tabulate(two, with_table=False).replace("religion affair", "religious affair"))
+    write("stata_all.log", ttest(zero, one, "01") + oneway(groups(small, "religion")) + tabulate(by_belief))
+    calls = ">>> stats.{}(d.age[d.affair == {}], d.age[d.affair == {}])\n{!r}\n"
+    write("scipy_welch.txt", calls.format("ttest_ind", 1, 0, stats.ttest_ind(some, few, equal_var=False)))
+    write("scipy_t.txt", calls.format("ttest_ind", 0, 1, stats.ttest_ind(few, some)))
+    write("scipy_vectors.txt", f"{stats.ttest_ind(few, some, equal_var=False)!r}\n")
+    write("scipy_mannwhitney.txt", calls.format("mannwhitneyu", 0, 1, stats.mannwhitneyu(few, some)))
+    write("scipy_chi2.txt", f"{stats.chi2_contingency(by_belief)!r}\n")
+    write("scipy_chi2_two.txt", f"{stats.chi2_contingency(two)!r}\n")
+    write("scipy_fisher.txt", f"{stats.fisher_exact(two)!r}\n")
+    write("scipy_kruskal.txt", f"{stats.kruskal(*groups(small, 'religion').values())!r}\n")
+    write("scipy_oneway.txt", f"{stats.f_oneway(*groups(small, 'religion').values())!r}\n")
+
+
+main(Path(sys.argv[1]))

@@ -1,0 +1,412 @@
+"""Tests of hypotheses as programs print them: every number against a refit, and what is refused."""
+
+import logging
+import random
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from fair import PRINTED, codebook, frame, study
+from scipy import stats
+from test_fuzz_values import mutated
+
+from outrisk.codebook import Codebook, Variable
+from outrisk.errors import OutputError, OutRiskError
+from outrisk.microdata import Microdata, from_frame
+
+PROGRAMS = PRINTED.with_name("programs")
+FOLDER = PRINTED.with_name("printed_tests")
+AGE = {"kind": "test", "variable": "age", "by": "affair"}
+SCHOOL = {"kind": "test", "variable": "educ", "by": "affair"}
+BELIEF = {"kind": "test", "variable": "religion", "by": "affair"}
+BY_BELIEF = {"kind": "test", "variable": "age", "by": "religion"}
+T = ("statistic", "df", "p", "difference", "standard error")
+F = ("statistic", "df", "df within", "p")
+CHI = ("statistic", "df", "p")
+BY_R = {  # file: entry, test, continuity, statistics, of how many records one is taken
+    "t_welch.txt": (AGE, "welch", False, T, 1),
+    "t_equal.txt": (AGE, "t", False, T, 1),
+    "t_levels.txt": (AGE, "welch", False, T, 1),
+    "t_reversed.txt": (AGE, "welch", False, T, 97),
+    "wilcox.txt": (SCHOOL, "rank-sum", True, ("statistic", "p"), 1),
+    "wilcox_uncorrected.txt": (SCHOOL | {"continuity": False}, "rank-sum", False, ("statistic", "p"), 1),
+    "wilcox_limits.txt": (AGE, "rank-sum", True, ("statistic", "p"), 97),
+    "chisq.txt": (BELIEF, "chi-square", False, CHI, 1),
+    "chisq_variables.txt": (BELIEF, "chi-square", False, CHI, 1),
+    "chisq_yates.txt": (BELIEF | {"variable": "any_child"}, "chi-square", True, CHI, 1),
+    "chisq_small.txt": (BELIEF, "chi-square", False, CHI, 97),
+    "chisq_simulated.txt": (BELIEF, "chi-square", False, ("statistic",), 97),
+    "fisher.txt": (BELIEF, "fisher", False, ("p",), 97),
+    "fisher_two.txt": (BELIEF | {"variable": "religious"}, "fisher", False, ("p",), 97),
+    "kruskal.txt": (BY_BELIEF, "kruskal-wallis", False, CHI, 1),
+    "kruskal_factor.txt": (BY_BELIEF, "kruskal-wallis", False, CHI, 97),
+    "oneway.txt": (BY_BELIEF, "anova", False, F, 1),
+    "aov.txt": (BY_BELIEF, "anova", False, F, 1),
+    "anova_lm.txt": (BY_BELIEF | {"variable": "educ"}, "anova", False, F, 97),
+    "console.txt#1": (AGE, "welch", False, T, 1),
+    "console.txt#2": (BELIEF, "chi-square", False, CHI, 1),
+}
+N = ("statistic", "df", "p", "n")
+OF_STATA = {  # the same, of logs that were written in Stata's layout with numbers of scipy
+    "stata_t.log": (AGE, "t", False, ("statistic", "df", "p", "n", *T[3:]), 1),
+    "stata_t_old.log": (AGE, "t", False, ("statistic", "df", "p", "n", *T[3:]), 97),
+    "stata_t_unequal.log": (AGE, "welch", False, ("statistic", "df", "p", "n", *T[3:]), 97),
+    "stata_t_welch.log": (AGE, "welch", False, ("statistic", "n", *T[3:]), 97),
+    "stata_t_turned.log": (AGE, "welch", False, ("statistic", "df", "p", "n", *T[3:]), 97),
+    "stata_ranksum.log": (AGE, "rank-sum", False, ("statistic", "z", "p", "n"), 1),
+    "stata_ranksum_turned.log": (AGE, "rank-sum", False, ("statistic", "z", "p", "n"), 97),
+    "stata_kwallis.log": (BY_BELIEF, "kruskal-wallis", False, N, 1),
+    "stata_kwallis_old.log": (BY_BELIEF, "kruskal-wallis", False, N, 97),
+    "stata_oneway.log": (BY_BELIEF, "anova", False, F, 97),
+    "stata_tabulate.log#1": (BELIEF, "chi-square", False, (*CHI, "cramers v"), 97),
+    "stata_tabulate.log#2": (BELIEF, "fisher", False, ("p",), 97),
+    "stata_tabulate.log": (BELIEF | {"test": "fisher"}, "fisher", False, ("p",), 97),
+    "stata_tabulate_two.log#1": (BELIEF | {"variable": "religious"}, "chi-square", False, (*CHI, "cramers v"), 97),
+    "stata_all.log": (AGE | {"test": "t", "statistics": ["difference", "n"]}, "t", False, ("difference", "n"), 1),
+    "stata_all.log#2": (BY_BELIEF, "anova", False, F, 97),
+    "stata_all.log#3": (BELIEF, "chi-square", False, (*CHI, "cramers v"), 97),
+}
+TWO = BELIEF | {"variable": "religious"}
+OF_SCIPY = {
+    "scipy_welch.txt": (AGE, "welch", False, CHI, 97),
+    "scipy_t.txt": (AGE | {"test": "t"}, "t", False, CHI, 97),
+    "scipy_vectors.txt": (AGE | {"statistics": ["df", "p"]}, "welch", False, ("df", "p"), 97),
+    "scipy_mannwhitney.txt": (AGE | {"continuity": True}, "rank-sum", True, ("statistic", "p"), 97),
+    "scipy_chi2.txt": (BELIEF, "chi-square", False, CHI, 97),
+    "scipy_chi2_two.txt": (TWO | {"continuity": True}, "chi-square", True, CHI, 97),
+    "scipy_fisher.txt": (TWO | {"test": "fisher"}, "fisher", False, ("p",), 97),
+    "scipy_kruskal.txt": (BY_BELIEF, "kruskal-wallis", False, ("statistic", "p"), 97),
+    "scipy_oneway.txt": (BY_BELIEF, "anova", False, ("statistic", "p"), 97),
+}
+OF_BROOM = {
+    "tidy_t.csv": (AGE | {"statistics": ["df", "p"]}, "welch", False, ("df", "p"), 97),
+    "tidy_groups.csv": (AGE, "t", False, (*CHI, "difference"), 97),
+    "tidy_wilcox.csv": (AGE | {"statistics": "p"}, "rank-sum", True, ("p",), 97),
+    "tidy_chisq.csv": (BELIEF, "chi-square", False, CHI, 1),
+    "tidy_fisher.csv": (TWO, "fisher", False, ("p",), 97),
+    "tidy_kruskal.csv": (BY_BELIEF, "kruskal-wallis", False, CHI, 97),
+    "tidy_oneway.csv": (BY_BELIEF, "anova", False, F, 97),
+    "tidy_aov.csv": (BY_BELIEF, "anova", False, F, 97),
+}
+READ = BY_R | OF_STATA | OF_SCIPY | OF_BROOM
+REFUSED = {
+    "t_vectors.txt": (AGE, r"statistic: it does not say which group comes first; .*'statistics: \[df, p, standard er"),
+    "t_paired.txt": (AGE, "'Paired t-test' is not read: paired tests need kind: custom"),
+    "t_one_sided.txt": (AGE, r"p: it is one-sided, .* 'statistics: \[statistic, df\]'"),
+    "t_mu.txt": (AGE, r"statistic: it is against 1, .*'statistics: \[df\]'"),
+    "t_one_sample.txt": (AGE, "'One Sample t-test' is not read: it compares no groups"),
+    "t_welch.txt": (AGE | {"test": "t"}, "'test' is 't' in the study and 'welch' in the text; correct one"),
+    "wilcox.txt": (SCHOOL | {"continuity": False}, "'continuity' is false in the study and true in the text"),
+    "wilcox_exact.txt": (AGE, "statistic: it does not say which group comes first; give the test by label"),
+    "wilcox_uncorrected.txt": (SCHOOL, "p: before R 4.0 this title is also that of the exact test; .*'continuity: fal"),
+    "chisq_given.txt": (BELIEF, "'Chi-squared test for given probabilities' is not read: it compares no groups"),
+    "chisq_simulated.txt": (BELIEF | {"statistics": "p"}, "it has no p; it has statistic"),
+    "fisher_simulated.txt": (BELIEF, "p: it is drawn"),
+    "oneway_unequal.txt": (BY_BELIEF, "'One-way analysis of means .not assuming equal variances.' is not read"),
+    "aov_two.txt": (BY_BELIEF, r"of factor\(religion\), occ is not one-way; give one of a single factor"),
+    "aov_number.txt": (BY_BELIEF, r"its df is 1, as that of a slope .*print the analysis of factor\(religion\)"),
+    "console.txt": (BELIEF, r"it has 2 tests \(1: welch, 2: chi-square\); give one alone, or say which"),
+    "console.txt#3": (BELIEF, "it has 2 tests, and no test 3"),
+    "kruskal.txt": (AGE, "it is a test of age by religion, and the output is one of age by affair; correct one"),
+    "oneway.txt": (BY_BELIEF | {"variable": "religion", "by": "age"}, "exchange 'variable' and 'by' of the output"),
+    "stata_tabulate.log": (BELIEF, r"it has 2 tests \(1: chi-square, 2: fisher\)"),
+    "stata_t_welch.log": (AGE | {"statistics": ["p"]}, "it has no p; it has statistic, n, difference, standard error"),
+    "stata_t.log": (
+        AGE | {"variable": "educ"},
+        "a test of age by affair, and the output is one of educ by affair",
+    ),
+    "stata_t_turned.log": (AGE | {"test": "rank-sum"}, "'test' is 'rank-sum' in the study and 'welch' in the text"),
+    "scipy_t.txt": (AGE, r"it does not say which of \['t', 'welch'\] it is; say 'test' in the output"),
+    "scipy_vectors.txt": (AGE, "statistic: it does not say which group comes first"),
+    "scipy_mannwhitney.txt": (AGE, "p: mannwhitneyu's p may be exact, .* say 'continuity: true', or false"),
+    "scipy_chi2_two.txt": (TWO, "statistic: chi2_contingency corrects a 2 x 2 table .* say 'continuity: true', or f"),
+    "scipy_fisher.txt": (TWO, r"it may be of a correlation .*say 'test' in the output"),
+    "tidy_t.csv": (AGE, "statistic: it does not say which group comes first"),
+    "tidy_paired.csv": (AGE, "'Paired t-test' is not read: paired tests need kind: custom"),
+    "tidy_less.csv": (AGE | {"statistics": ["df", "p"]}, "p: it is one-sided"),
+    "tidy_aov_number.csv": (BY_BELIEF, "its df is 1, as that of a slope"),
+    "aggregate.csv": (AGE, "no test is known in it; known are what"),
+}
+
+
+def book():
+    """The codebook, with two further variables of two values."""
+    yes_no = ("False", "True")
+    more = (Variable("any_child", "categorical", yes_no), Variable("religious", "categorical", yes_no))
+    return Codebook((*codebook().variables, *more))
+
+
+def records(every=1):
+    """Every so-manieth record."""
+    rows = frame().iloc[::every]
+    more = {"any_child": (rows["children"] > 0).astype(str), "religious": (rows["religion"] > 2).astype(str)}
+    return from_frame(rows.assign(**more), book())
+
+
+def read(values, entry, every=1, known=None):
+    """What a study reads, beside what the data give: (released, refit)."""
+    (released,) = study({**entry, "values": values}).given(known or book()).values()
+    return released, released.recompute(records(every))
+
+
+@pytest.mark.parametrize("file", READ)
+def test_every_number_is_what_a_refit_gives(file):
+    compare(FOLDER, file)
+
+
+def compare(folder, file):
+    entry, test, continuity, statistics, every = READ[file]
+    released, beside = read(str(folder / file), entry, every)
+    output = released.output
+    assert (output.test, output.continuity, output.statistics) == (test, continuity, statistics)
+    assert beside.failure == "" and beside.matched.all()
+
+
+@pytest.mark.parametrize(
+    ("program", "script", "cases"),
+    [
+        ("Rscript", "tests_by_r.R", BY_R),
+        ("Rscript", "tests_by_broom.R", OF_BROOM),
+        (sys.executable, "stata_tests.py", OF_STATA | OF_SCIPY),
+    ],
+)
+def test_the_installed_program_prints_such_tests(program, script, cases, tmp_path):
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
+    frame().to_csv(tmp_path / "fair.csv", index=False)
+    command = [program, PROGRAMS / script, tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "there is no package called" in done.stderr:
+        pytest.skip(done.stderr.strip().splitlines()[-1])
+    assert done.returncode == 0, done.stderr
+    for file in cases:
+        compare(tmp_path, file)
+
+
+@pytest.mark.parametrize("file", REFUSED)
+def test_what_is_not_read_is_refused_with_the_way_out(file):
+    entry, message = REFUSED[file]
+    path = FOLDER / file if (FOLDER / file.partition("#")[0]).exists() else PRINTED / file
+    with pytest.raises(OutputError, match=message) as refused:
+        read(str(path), entry)
+    assert "\n" not in str(refused.value)
+
+
+def test_what_is_left_out_is_said(caplog):
+    for file, words in {
+        "t_welch.txt": "limits of the difference are taken as the difference, their middle, and its standard error",
+        "t_equal.txt": "means of the groups are left out; give them as a table of means",
+        "wilcox.txt": "it does not name its groups; they are taken in the order of the codebook",
+        "wilcox_limits.txt": "confidence limits of the shift are no number of a test",
+        "fisher_two.txt": "the odds ratio is estimated given the margins",
+        "chisq_simulated.txt": "a simulated p-value is that of no refit",
+        "aov.txt": "sums and means of squares are no number of a test",
+        "stata_t.log": "means, sds and limits of the groups are left out; give them as a table of means",
+        "stata_t_welch.log": "degrees of freedom by Welch's formula, and p by them, are not the output's",
+        "stata_ranksum_turned.log": "the exact p-value is not that of the normal distribution",
+        "stata_ranksum.log": "records of each group are no number of a test; give them as a table of counts",
+        "stata_kwallis.log": "the test without ties, are no numbers of the output",
+        "stata_oneway.log": "Bartlett's test are no number of the output",
+        "stata_tabulate.log#1": "the table above the test is left out; give it as a table",
+        "stata_tabulate.log#2": "the likelihood ratio, gamma, tau-b and one-sided tests are no output",
+        "scipy_chi2.txt": "expected frequencies are left out, and tell the totals of the table",
+        "scipy_fisher.txt": "the odds ratio is no number of a test",
+    }.items():
+        caplog.clear()
+        with caplog.at_level(logging.INFO, "outrisk"):
+            read(str(FOLDER / file), READ[file][0])
+        assert words in caplog.text, file
+
+
+def in_other_order():
+    """The codebook with the groups the other way round."""
+    turned = Variable("affair", "categorical", ("1", "0"))
+    return Codebook(tuple(turned if each.name == "affair" else each for each in codebook().variables))
+
+
+@pytest.mark.parametrize(
+    "file", ["t_welch.txt", "t_equal.txt", "stata_t.log", "stata_t_unequal.log", "stata_ranksum.log"]
+)
+def test_groups_stand_in_the_order_of_the_codebook(file):
+    entry, every = READ[file][0], READ[file][-1]
+    known = in_other_order()
+    (released,) = study({**entry, "values": str(FOLDER / file)}).given(known).values()
+    rows = frame().iloc[::every]
+    beside = released.recompute(from_frame(rows.assign(affair=rows["affair"].astype(str)), known))
+    assert beside.failure == "" and beside.matched.all()
+    there, _ = read(str(FOLDER / file), entry, every)
+    sign = there.output.statistics.index("z" if "ranksum" in file else "statistic")
+    np.testing.assert_allclose(released.low[sign], -there.low[sign])
+
+
+def test_an_order_that_is_not_said_is_not_guessed():
+    for file, entry in (("wilcox.txt", SCHOOL), ("tidy_wilcox.csv", AGE)):
+        with pytest.raises(
+            OutputError, match=r"statistic: it does not say which group comes first.*'statistics: \[p\]'"
+        ):
+            study({**entry, "values": str(FOLDER / file)}).given(in_other_order())
+    text = (FOLDER / "t_welch.txt").read_text(encoding="utf-8").replace("group 0", "women").replace("group 1", "men")
+    with pytest.raises(
+        OutputError, match="statistic: its group 'women' is no level of 'affair', which are 0, 1; leave"
+    ):
+        read(text.replace("in women", "in group women").replace("in men", "in group men"), AGE)
+
+
+@pytest.mark.parametrize(
+    ("file", "was", "becomes", "message"),
+    [
+        ("t_reversed.txt", "p-value = 0.06119", "p-value = 0.0312", "statistic|t and df make it another number"),
+        ("t_reversed.txt", "p-value = 0.06119", "", "has no line with its p-value; give the page as R prints it"),
+        ("t_reversed.txt", "df = 45.806", "df = many", "df is 'many', which is not a number"),
+        (
+            "t_reversed.txt",
+            "Welch Two Sample t-test",
+            "Brown-Mood test",
+            "'Brown-Mood test' is not read: it is no test",
+        ),
+        ("chisq_small.txt", "p-value = 0.8078", "p-value = 1.8", "p and V lie in 0 to 1"),
+        (
+            "anova_lm.txt",
+            "Residuals ",
+            "educ ",
+            "table of an analysis of variance is cut off; give it down to its Resi",
+        ),
+        ("stata_t_old.log", "Ho: diff = 0 ", "Ho: diff = 2 ", "a t test of Stata against 2; print it against 0"),
+        (
+            "stata_t_old.log",
+            "combined |",
+            "together |",
+            "a t test of Stata is cut off; give it from its title to its p",
+        ),
+        ("stata_t_old.log", "Pr(|T| > |t|) = 0.0675", "", r"a test of Stata without its Pr\(\|T\| > \|t\|\)"),
+        (
+            "stata_t_old.log",
+            "Two-sample t test with equal variances",
+            "Paired t test",
+            "'Paired t test' compares no gr",
+        ),
+        ("stata_ranksum.log", "Combined |", "", "a rank-sum test of Stata is cut off"),
+        ("stata_kwallis.log", "with ties", "", "a Kruskal-Wallis test of Stata without its line 'with ties'"),
+        ("stata_oneway.log", "Within groups", "Residual", "none of oneway, or is cut off; give that of oneway"),
+        (
+            "scipy_welch.txt",
+            "df=np.float64(45.806184009964966))",
+            "df=np.float64(4",
+            "is cut off; give it to its closin",
+        ),
+        ("scipy_welch.txt", "pvalue=np.float64(0.06119470257117777), ", "", "TtestResult has no statistic and pvalue"),
+        (
+            "scipy_welch.txt",
+            "np.float64(1.9192533058899133)",
+            "nan",
+            "statistic of TtestResult is 'nan', which is not a",
+        ),
+        ("tidy_kruskal.csv", "4.47971564715963", "much", "statistic is 'much', which is not a number"),
+    ],
+)
+def test_what_is_cut_off_or_contradicts_itself_is_refused(file, was, becomes, message):
+    text = (FOLDER / file).read_text(encoding="utf-8")
+    assert was in text
+    with pytest.raises(OutputError, match=message) as refused:
+        read(text.replace(was, becomes), READ[file][0])
+    assert "\n" not in str(refused.value)
+
+
+def test_a_test_must_be_said_where_values_do_not_say_it(tmp_path):
+    with pytest.raises(OutRiskError, match="'test' is missing; say which of"):
+        study({**AGE, "values": {"t": 1.2, "p": 0.2}})
+    (tmp_path / "t.csv").write_text("label,value\nt,1.2\np,0.2\n", encoding="utf-8")
+    with pytest.raises(OutRiskError, match="'test' is missing, and values by label do not say it; say which of"):
+        study({**AGE, "values": str(tmp_path / "t.csv")}).given(book())
+
+
+def test_texts_are_read_within_consoles_and_with_own_decimals():
+    text = (FOLDER / "t_reversed.txt").read_text(encoding="utf-8")
+    marked = "".join(f"## {line}\n" for line in text.splitlines())
+    released, beside = read(marked, AGE | {"decimals": {"statistic": 4, "df": 3, "p": 6}}, 97)
+    assert beside.matched.all() and released.high[2] > released.low[2]  # p is known to five decimals
+    with pytest.raises(OutputError, match="which has more digits than the 2 decimals released"):
+        read(text, AGE | {"decimals": 2})
+    with pytest.raises(OutputError, match="groups by several variables are not told apart"):
+        read(text, AGE | {"by": ["affair", "religion"]})
+    released, _ = read(text, AGE | {"by": ["affair", "religion"], "statistics": ["df", "p"]}, 97)
+    assert released.output.statistics == ("df", "p")
+
+
+def of_r(number, digits):
+    """R's format(number, digits = digits)."""
+    wanted = float(f"{number:.{digits - 1}e}")
+    least = next(k for k in range(1, digits + 1) if float(f"{number:.{k - 1}e}") == wanted)
+    mantissa, _, power = f"{number:.{least - 1}e}".partition("e")
+    fixed = f"{number:.{max(0, least - 1 - int(power))}f}"
+    scientific = f"{mantissa}e{int(power):+03d}"
+    return fixed if len(fixed) <= len(scientific) else scientific
+
+
+def page(title, names, numbers, digits, more=""):
+    parts = [f"{name} = {of_r(value, max(1, digits - 2))}" for name, value in zip(names, numbers[:-1], strict=True)]
+    parts.append(f"p-value = {of_r(numbers[-1], max(1, digits - 3))}")
+    return f"\n\t{title}\n\ndata:  x by g\n{', '.join(parts)}\n{more}\n"
+
+
+def means_of(first, second):
+    return f"sample estimates:\nmean in group a mean in group b \n{first:15.6g} {second:15.6g} \n"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_tests_as_r_prints_them(seed):
+    rng = np.random.default_rng(seed)
+    digits, n = int(rng.choice([3, 4, 5, 7, 7, 10])), int(rng.integers(12, 60))
+    known = Codebook((Variable("x", "integer", tuple(range(9))), Variable("g", "categorical", ("a", "b"))))
+    codes = np.column_stack([rng.integers(0, rng.integers(2, 10), n), rng.permutation(np.arange(n) % 2)])
+    data = Microdata(known, codes.astype(np.uint16))
+    a, b = (codes[codes[:, 1] == group, 0] for group in (0, 1))
+    if len(np.unique(codes[:, 0])) < 2 or a.mean() == b.mean():
+        pytest.skip("nothing to test")
+    welch, equal = stats.ttest_ind(a, b, equal_var=False), stats.ttest_ind(a, b)
+    u, h = stats.mannwhitneyu(a, b, method="asymptotic"), stats.kruskal(a, b)
+    table = np.array([[(part == value).sum() for part in (a, b)] for value in np.unique(codes[:, 0])])
+    chi, f = stats.chi2_contingency(table, correction=False), stats.f_oneway(a, b)
+    means = means_of(a.mean(), b.mean())
+    for text, numbers in (
+        (page("Welch Two Sample t-test", ["t", "df"], [welch.statistic, welch.df, welch.pvalue], digits, means), 3),
+        (page("Two Sample t-test", ["t", "df"], [equal.statistic, equal.df, equal.pvalue], digits, means), 3),
+        (page("Wilcoxon rank sum test with continuity correction", ["W"], [u.statistic, u.pvalue], digits), 2),
+        (page("Kruskal-Wallis rank sum test", ["Kruskal-Wallis chi-squared", "df"], [h[0], 1, h[1]], digits), 3),
+        (page("Pearson's Chi-squared test", ["X-squared", "df"], [chi[0], chi[2], chi[1]], digits), 3),
+        (page("One-way analysis of means", ["F", "num df", "denom df"], [f[0], 1, n - 2, f[1]], digits), 4),
+    ):
+        (released,) = study({"kind": "test", "variable": "x", "by": "g", "values": text}).given(known).values()
+        beside = released.recompute(data)
+        assert len(released.low) == numbers and beside.matched.all(), text
+
+
+def test_a_test_of_another_expression_is_refused_or_named(caplog):
+    text = (FOLDER / "t_reversed.txt").read_text(encoding="utf-8")
+    with pytest.raises(OutputError, match=r"it is a test of log\(age\), which is no variable"):
+        read(text.replace("age by had", "log(age) by had"), AGE)
+    with caplog.at_level(logging.INFO, "outrisk"):
+        read(text, AGE, 97)
+    assert "it is called a test of age by had; it is taken for one of age by affair" in caplog.text
+    text = (FOLDER / "wilcox_limits.txt").read_text(encoding="utf-8").replace("by affair", "by had")
+    with pytest.raises(OutputError, match="it does not say which group comes first"):
+        read(text, AGE)
+    text = (FOLDER / "scipy_welch.txt").read_text(encoding="utf-8").replace("d.affair ==", "d.religion ==")
+    with pytest.raises(OutputError, match="it is a test of religion, and the output is one of age by affair"):
+        read(text, AGE)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_mutated_texts_give_an_error_or_numbers(seed):
+    rng = random.Random(seed)
+    file = rng.choice(sorted(READ))
+    text = mutated((FOLDER / file.partition("#")[0]).read_text(encoding="utf-8"), rng) + "\n"
+    message, given = "", {}
+    try:
+        given = study({**READ[file][0], "values": text}).given(book())
+    except OutRiskError as error:
+        message = str(error)
+    assert (message or given) and "\n" not in message and len(message) < 2_000
+    assert all((released.low <= released.high).all() for released in given.values())
