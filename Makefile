@@ -11,7 +11,7 @@ demo: .venv/installed
 	$(BIN)/outrisk assess configs/fair.yaml --force
 
 test: .venv/installed-test
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --dist loadfile
 
 lint: .venv/installed-lint
 	$(BIN)/ruff check src tests benchmarks validation install docs

@@ -121,6 +121,21 @@ TESTED = [
     {"kind": "test", "test": "t", "variable": "AGE", "by": ["TENURE"], "statistics": ["p"]},
     {"kind": "test", "test": "rank-sum", "variable": "AGE", "by": ["TENURE"], "statistics": ["p"]},
 ]  # fmt: skip
+TABLE_ONE = [  # as R's and Python's tableone print it: p at three digits, means and standard deviations at one
+    *(
+        {"kind": "magnitudes", "value": name, "by": ["affair"], "statistics": ["mean", "sd"], "decimals": 1}
+        for name in ("age", "educ", "children")
+    ),
+    *(
+        {"kind": "test", "test": "welch", "variable": name, "by": ["affair"], "statistics": ["p"], "decimals": 3}
+        for name in ("age", "educ", "children")
+    ),
+    *({"kind": "frequencies", "by": [name, "affair"]} for name in ("religious", "occupation", "rate_marriage")),
+    *(
+        {"kind": "test", "test": "chi-square", "variable": name, "by": ["affair"], "statistics": ["p"], "decimals": 3}
+        for name in ("religious", "occupation", "rate_marriage")
+    ),
+]  # fmt: skip
 STATISTICS = [
     {"kind": "frequencies", "by": ["MSTATUS", "TENURE"], "protection": {"round_to": 5}},
     {"kind": "frequencies", "by": ["SEX", "LTILL"], "protection": {"threshold": 10}},
@@ -393,6 +408,15 @@ def banded(folder, n, entries):
     return problem_of(frame.assign(BAND=frame["AGE"] // 20), entries, derive={"BAND": "AGE // 20"})
 
 
+def women(folder, n, entries):
+    """Women of Fair's survey (statsmodels), drawn again where there are fewer."""
+    frame = statsmodels.datasets.fair.load_pandas().data
+    whole = ["rate_marriage", "religious", "educ", "occupation"]
+    frame = frame.assign(affair=(frame["affairs"] > 0).astype(int)).astype(dict.fromkeys(whole, int))
+    names = ["affair", "age", "children", *whole]
+    return problem_of(frame[names].sample(n, replace=n > len(frame), random_state=1), entries)
+
+
 def adults(folder, n, names):
     """People of adult, resampled; rare levels are merged, which a logit of income has no coefficient for."""
     frame = pd.read_csv(folder / ADULT).rename(columns=SHORT_NAMES)
@@ -532,6 +556,7 @@ RELEASES = {
     "regressions and tables of 2,000": partial(census, n=2_000, entries=BESIDE),
     **{f"a descriptive table of {n:,}": partial(census, n=n, entries=DESCRIPTIVE) for n in (100, 300, 3_000)},
     **{f"p-values of {n:,}": partial(census, n=n, entries=TESTED) for n in (300, 1_500, 8_000, 200_000)},
+    **{f"a table one of {n:,}": partial(women, n=n, entries=TABLE_ONE) for n in (60, 150, 300, 1_500, 8_000)},
     **{f"test statistics of {n:,}": partial(census, n=n, entries=STATISTICS) for n in (300, 1_500, 8_000, 200_000)},
     **{f"ordered and counts of {n:,}": partial(ranked, n=n, entries=RANKED) for n in (300, 1_500, 8_000, 200_000)},
     **{f"percentages of {n:,}": partial(census, n=n, entries=PERCENTAGES) for n in (400, 1_500, 8_000, 25_000)},

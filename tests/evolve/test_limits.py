@@ -33,8 +33,10 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "exact_moments._AGAIN", "exact_moments._HOPELESS", "exact_moments._ALONE", "exact_moments._OTHERS",
     "exact_moments._CHOICES", "exact_moments._ALIKE", "exact_moments._CHANCE", "exact_moments._INSIDE",
     "exact_moments._FURTHER",
-    "values_with_sums._FEW", "values_with_sums._NODES", "values_with_sums._TRIES", "values_with_sums._NEAR",
-    "values_with_sums._ROUNDS", "values_with_sums._PAIRS",
+    "tested_moments._SUMS", "tested_moments._COMBINATIONS", "tested_moments._ROUNDING", "tested_moments._DRAWN",
+    "tested_moments._CHANGED",
+    "values_with_sums._FEW", "values_with_sums._FEWER", "values_with_sums._NODES", "values_with_sums._TRIES",
+    "values_with_sums._NEAR", "values_with_sums._ROUNDS", "values_with_sums._PAIRS",
     # tolerances that end an iteration, and its steps at most
     "acceptance.GAIN", "acceptance.WORTH", "balance.STEPS", "balance.STILL", "balance.SHORTEST", "balance.TIGHTER",
     "balance.SWEEPS",

@@ -11,7 +11,7 @@ but for one (17.5 beside 22, 27, 32, ...), how many records have that one is set
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ from outrisk.evolve.agreeing_sums import EXACT, Changes, agreeing
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.order_statistics import within_quantiles
 from outrisk.evolve.problem import Problem
+from outrisk.evolve.tested_moments import as_tested, is_tested
 from outrisk.evolve.values_with_sums import Values, with_sums
 from outrisk.problem.blocks import Array, Tally, breaks_rule
 from outrisk.problem.influence import records_of_tally
@@ -132,20 +133,27 @@ def with_moments(problem: Problem, codes: Codes, rng: np.random.Generator) -> No
             continue
         levels, even = grid[0], _even(grid[0], bool(np.isfinite(told.squares).any()))
         bounds = levels[within[0]], levels[within[1]]
-        if even is None or (even.odd is not None and (bounds[1] - bounds[0] < levels[-1]).any()):
+        if even is None and len(levels) > _UNEVEN:
             continue
-        found = np.searchsorted(levels, _with_moments(levels[codes[:, j]], levels, bounds, even, told, rng))
+        if even is not None and even.odd is not None and (bounds[1] - bounds[0] < levels[-1]).any():
+            continue
         new = codes.copy()
-        new[:, j] = found
+        new[:, j] = np.searchsorted(levels, _with_moments(levels[codes[:, j]], levels, bounds, even, told, rng))
+        tested = as_tested(problem, new, j, levels, (told.cells, told.sums, told.squares), rng)
+        if tested is not None:
+            told = replace(told, sums=tested[0], squares=tested[1])
+            new[:, j] = np.searchsorted(levels, _with_moments(levels[new[:, j]], levels, bounds, even, told, rng))
         if not (breaks_rule(problem.rules, new) & ~breaks_rule(problem.rules, codes)).any():
-            codes[:, j] = found
+            codes[:, j] = new[:, j]
 
 
 def are_fine(problem: Problem, codes: Codes) -> bool:
     """Whether most published sums of values of a variable are within 1 % of their sampling errors only where they are
-    exact, for cells are small and values coarse.
+    exact, for cells are small and values coarse; or tests of them leave few.
     """
     for j in _summed(problem):
+        if is_tested(problem, j):
+            return True
         grid = _grid(problem, j)
         told = None if grid is None else _told(problem, codes, j, *grid[1:])
         if grid is None or told is None or len(grid[0]) < 2:
@@ -268,7 +276,12 @@ def _of_part(
 
 
 def _with_moments(
-    own: Values, levels: Values, bounds: tuple[Values, Values], even: _Even, told: _Told, rng: np.random.Generator
+    own: Values,
+    levels: Values,
+    bounds: tuple[Values, Values],
+    even: _Even | None,
+    told: _Told,
+    rng: np.random.Generator,
 ) -> Values:
     """Values (n,) out of `levels` near to those that records have, of which all that is told holds where it can be; for
     each within its bounds (n,).
@@ -292,17 +305,21 @@ def _attempt(
     own: Values,
     levels: Values,
     bounds: tuple[Values, Values],
-    even: _Even,
+    even: _Even | None,
     told: _Told,
     of: NDArray[np.int64],
     large: int,
     rng: np.random.Generator,
 ) -> Values:
-    """The same, of which it is not known how much holds; of cells with so many large classes, at most, first."""
+    """The same, of which it is not known how much holds; of cells with so many large classes, at most, first, and of
+    values that do not lie evenly of these alone.
+    """
     people = told.cells.T @ np.ones(told.cells.shape[0]) > 0.0
     held = bounds[1] - bounds[0] < levels[-1]
     free = people & ~_with_small(own, levels, told, held | ~people, of, large, rng)
     free &= bounds[0] < bounds[1]
+    if even is None:
+        return own
     if even.odd is not None:
         _with_odd(own, even, told, free, of, rng)
         free &= own != even.odd
