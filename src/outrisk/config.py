@@ -41,7 +41,7 @@ from outrisk.microdata import MISSING_VALUES
 from outrisk.outputs import REGISTRY, Entry, Output, Rule, read_rules, released_as_given
 from outrisk.outputs.base import both
 from outrisk.problem.released import Released
-from outrisk.readers.not_assessed import left_out
+from outrisk.readers.remarks import kept
 from outrisk.readers.values import files_of, resolve
 from outrisk.tabular import Written
 
@@ -457,9 +457,9 @@ class Study:
             return entry
         return entry.model_copy(update={"where": both(self.within, entry.where)})
 
-    def not_assessed(self, codebook: Codebook) -> tuple[str, ...]:
-        """What stands in the files that released numbers were read from, and is no number of an output."""
-        with left_out() as said:
+    def remarks(self, codebook: Codebook) -> tuple[str, ...]:
+        """How released numbers were read from the files that print them, and what was left out, each in a line."""
+        with kept() as said:
             for position, entry in enumerate(self.file.outputs, start=1):
                 resolve(entry, codebook, position, self.folder)
         return tuple(text.replace(f"{self.folder}{os.sep}", "") for text in said)

@@ -207,7 +207,7 @@ def test_a_p_whose_test_nobody_says_is_left_out_with_a_line(caplog):
     assert "p of religion is left out: several stand there" in caplog.text
 
 
-def test_a_run_keeps_what_was_left_out_of_its_tables(tmp_path, caplog):
+def test_a_run_keeps_how_its_tables_were_read(tmp_path, caplog):
     """The report says it, and not only the terminal: whoever releases the table releases these numbers too."""
     people(False).sample(200, random_state=1).to_csv(tmp_path / "data.csv", index=False)
     (tmp_path / "one.csv").write_text("x,0,1,p\nreligion,,,0.03\n1,613,408,\n2,1448,819,\n3,1715,707,\n4,537,119,\n")
@@ -218,7 +218,7 @@ def test_a_run_keeps_what_was_left_out_of_its_tables(tmp_path, caplog):
     run = prepare_study(tmp_path / "study.yaml", tmp_path / "run", False, None, None, False)
     caplog.clear()
     why = "which test it is of is not told; say it in 'tests'"
-    assert run.manifest.not_assessed == (f"[outputs 1.values] one.csv: p of religion is left out: {why}",)
+    assert run.manifest.remarks == (f"[outputs 1.values] one.csv: p of religion is left out: {why}",)
     assert not caplog.records  # it was told when the study was read
 
 

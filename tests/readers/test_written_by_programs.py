@@ -176,7 +176,7 @@ def test_a_summary_says_more_of_its_model_than_the_coefficients():
         last = slice(len(released.labels) - len(released.output.release.parts) + 3, None)
         beside = released.recompute(data(True))
         ends = zip(released.labels[last], released.low[last], released.high[last], beside.matched[last], strict=True)
-        return {label: (low, high, matched) for label, low, high, matched in ends}, asked.not_assessed(codebook(True))
+        return {label: (low, high, matched) for label, low, high, matched in ends}, asked.remarks(codebook(True))
 
     residuals = "not assessed of the model: quantiles of the residuals, the least and the greatest of which are of "
     residuals += "single people"
@@ -225,9 +225,7 @@ def test_answers_of_groups_have_no_log_likelihood_of_records():
     asked = study({"kind": "probit", "formula": "affair ~ age + C(occ)", "values": text})
     (released,) = asked.given(codebook(True)).values()
     assert "log_likelihood" not in released.output.release.parts
-    assert asked.not_assessed(codebook(True))[0].endswith(
-        "deviances and AIC, which are not those of one answer a record"
-    )
+    assert asked.remarks(codebook(True))[0].endswith("deviances and AIC, which are not those of one answer a record")
 
 
 def test_profile_limits_are_refused_with_what_can_be_assessed():

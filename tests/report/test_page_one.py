@@ -218,11 +218,11 @@ def test_a_directory_without_a_decision_still_has_a_page(firsts, tmp_path):
     assert "On the whole data, read against a holdout" in page and "TCAP" in page
 
 
-def test_what_is_printed_and_not_assessed_stands_on_both_pages(firsts, tmp_path):
+def test_remarks_on_how_numbers_were_read_are_counted_and_stand_in_the_details(firsts, tmp_path):
     said = [f"[outputs 1.values] one.csv: p of variable {number} is left out" for number in range(3)]
-    place = altered(firsts["halves"][0], tmp_path / "run", manifest_json=lambda each: each.update(not_assessed=said))
+    place = altered(firsts["halves"][0], tmp_path / "run", manifest_json=lambda each: each.update(remarks=said))
     first = words(render(place).read_text(encoding="utf-8"))
-    assert f"Printed, but not assessed: {said[0]}; and 2 more" in first and said[1] not in first
+    assert "3 remarks on how printed numbers were read, and on what was left out" in first and said[0] not in first
     details = words((place / "details.html").read_text(encoding="utf-8"))
     assert all(text in details for text in said)
 

@@ -374,7 +374,7 @@ class StudyRun:
             time_limit=self.study.file.study.time_limit,
             run_time_limit=self.study.file.study.run_time_limit,
             late=self.late,
-            not_assessed=self.study.not_assessed(self.assessment.original.codebook),
+            remarks=self.study.remarks(self.assessment.original.codebook),
         )
 
     def write(self, directory: RunFiles) -> None:

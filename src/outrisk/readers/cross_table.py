@@ -15,8 +15,8 @@ from outrisk.outputs.tables.mode import ModeEntry
 from outrisk.outputs.tables.quantiles import QuantilesEntry
 from outrisk.readers.arranged_cells import CLOSE, Arranged, Key, arrange, given_count, number_of, within, words
 from outrisk.readers.cross_statistics import magnitudes, modes, quantiles
-from outrisk.readers.not_assessed import leave_out
 from outrisk.readers.printed_number import Printed, decimals_of
+from outrisk.readers.remarks import remark
 from outrisk.readers.source import Source
 from outrisk.readers.spss_tables import plain_table
 from outrisk.readers.table_layout import lay_out
@@ -47,7 +47,7 @@ def entries_of_cross_table(
     arranged = arrange(table, by, codebook, source.comma, place)
     found, notes = maker(arranged, entry, codebook, place)
     for note in notes:
-        leave_out(place, note)
+        remark(place, note)
     return found
 
 

@@ -17,8 +17,8 @@ from outrisk.outputs.regression.sandwich import Estimator, meant
 from outrisk.readers.below_headings import without_headings
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.equations import ALONE, equations_of, same_terms
-from outrisk.readers.not_assessed import leave_out
 from outrisk.readers.printed_regression import parts_of, printed_decimals, with_values
+from outrisk.readers.remarks import remark
 from outrisk.readers.rows_of_shape import apart
 from outrisk.readers.table_formulas import formula_of, levels_in, with_levels
 from outrisk.readers.term_names import Term, counted_level, in_words, is_short_for, read_term
@@ -33,7 +33,7 @@ def entry_of_coefficients(table: Coefficients, entry: FormulaEntry, codebook: Co
     """
     table = _as_said(table, entry, place)
     if table.unread:
-        leave_out(place, f"not assessed of the model: {'; '.join(table.unread)}")
+        remark(place, f"not assessed of the model: {'; '.join(table.unread)}")
     if isinstance(entry, CoxEntry):
         entry = _of_table(table, entry, place)
     elif isinstance(entry, RegressionEntry):
@@ -94,7 +94,7 @@ def _as_said(table: Coefficients, entry: FormulaEntry, place: str) -> Coefficien
         errors = table.errors_of_ratios and entry.exponentiate
         table = replace(table, exponentiated=entry.exponentiate, errors_of_ratios=errors, open_scale=False)
     if entry.kind == "cox" and table.n_may_be_events and "n" in table.single:
-        leave_out(place, "the number of records is not assessed: of a Cox model it may be that of events")
+        remark(place, "the number of records is not assessed: of a Cox model it may be that of events")
         table = replace(table, single={part: text for part, text in table.single.items() if part != "n"})
     return table
 

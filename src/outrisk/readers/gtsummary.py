@@ -10,8 +10,8 @@ from outrisk.errors import OutputError
 from outrisk.outputs.regression.release import Kind
 from outrisk.readers.cells_of_models import are_uneven, ends_of, has_comma, p_value, plain, whole, with_brackets
 from outrisk.readers.coefficients import Coefficients
-from outrisk.readers.not_assessed import leave_out
 from outrisk.readers.printed_number import read_printed
+from outrisk.readers.remarks import remark
 from outrisk.readers.source import Grid, Source
 
 _COUNTS: tuple[Kind, ...] = ("poisson", "negbin")
@@ -88,7 +88,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     columns = models[(model or 1) - 1]
     unknown = [plain(cell) for cell, column in zip(grid[at][1:], head[1:], strict=True) if column is None and cell]
     if unknown:
-        leave_out(source.name, f"columns that are no part of a regression are passed over: {', '.join(unknown)}")
+        remark(source.name, f"columns that are no part of a regression are passed over: {', '.join(unknown)}")
     body = [[plain(cell) for cell in row] for row in grid[at + 1 :]]
     rows = [_row(row, columns, source.name) for row in body]
     return _coefficients(rows, columns, source.name)
@@ -199,7 +199,7 @@ def _coefficients(
     parts = {each.part for each in columns.values()} | {column.behind}
     kept = [(name, _one(texts, parts, column, comma)) for name, texts in rows]
     if any("p_values" in texts and "coefficients" not in texts for _, texts in kept):
-        leave_out(place, "p values are not assessed: they are of whole variables (add_global_p)")
+        remark(place, "p values are not assessed: they are of whole variables (add_global_p)")
         kept = [(name, {part: text for part, text in texts.items() if part != "p_values"}) for name, texts in kept]
     filled = [texts for _, texts in kept if "coefficients" in texts]
     above = all(_value(texts["coefficients"], comma) > 0 for texts in filled)
@@ -244,9 +244,9 @@ def _people(rows: Sequence[tuple[str, dict[str, str]]], name: str, place: str) -
                 "(tbl_uvregression); give each variable an output with its rows in a file of their own"
             )
         if len(there) > 1:
-            leave_out(place, f"numbers of people by level ({part}) are not assessed; give them as a table")
+            remark(place, f"numbers of people by level ({part}) are not assessed; give them as a table")
         elif there and part == "events" and name != "hr":
-            leave_out(place, "the number of events is not assessed, as the model is none of times")
+            remark(place, "the number of events is not assessed, as the model is none of times")
         elif there:
             found[part] = there[0]
     return found

@@ -11,8 +11,8 @@ from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.regression_entry import FormulaEntry
 from outrisk.outputs.regression.release import COUNTS, INFERENCE, NUMBERS
 from outrisk.readers.coefficients import Coefficients
-from outrisk.readers.not_assessed import leave_out
 from outrisk.readers.printed_number import Printed, as_given, decimals_of, is_undefined, is_withheld, read_printed
+from outrisk.readers.remarks import remark
 
 _ITERATED = ("logit", "probit", "poisson", "negbin", "ologit", "oprobit")  # whose limits R's confint profiles
 _TO = " to "  # between the ends of a range that a reader makes of a number
@@ -48,7 +48,7 @@ def parts_of(table: Coefficients, entry: FormulaEntry, place: str) -> list[str]:
         some = [part.replace("_", " ") for part in NUMBERS if part in there and part in INFERENCE]
         why = "they are by the expected information" if expected else f"they are {table.robust}, in a way not known"
         if some:
-            leave_out(place, f"{' and '.join(some)} are not assessed: {why}")
+            remark(place, f"{' and '.join(some)} are not assessed: {why}")
         there -= set(INFERENCE)
     parts: list[str] = [part for part in NUMBERS if part in there]
     if table.perhaps_profiled and not table.profiled and entry.kind in _ITERATED and "confidence_limits" in parts:

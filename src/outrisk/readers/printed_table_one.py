@@ -13,8 +13,8 @@ from outrisk.outputs.smooth.compared import CORRECTED, OF_TABLES, Test
 from outrisk.outputs.tables.counted import TOTAL
 from outrisk.outputs.tables.table_one import TableOneEntry
 from outrisk.readers.cells_of_models import p_value
-from outrisk.readers.not_assessed import leave_out
 from outrisk.readers.printed_number import as_given, read_printed
+from outrisk.readers.remarks import remark
 from outrisk.readers.source import Grid, Source
 from outrisk.readers.table_one_counts import add_counts, add_missing, add_sizes
 from outrisk.readers.table_one_numbers import add_numbers
@@ -56,7 +56,7 @@ def entries_of_table_one(
         else:
             _add(reading, name, told)
     for note in dict.fromkeys(reading.notes):
-        leave_out(place, note)
+        remark(place, note)
     return reading.found
 
 

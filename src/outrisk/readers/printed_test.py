@@ -13,7 +13,7 @@ from outrisk.errors import OutputError
 from outrisk.outputs.smooth.compared import CORRECTED, OF_MEANS, OF_TABLES, Test
 from outrisk.outputs.smooth.hypothesis_test import OF_TEST, OF_TWO, HypothesisTestEntry, Statistic
 from outrisk.readers.found_tests import SIGNED, FoundTest, Number
-from outrisk.readers.not_assessed import leave_out
+from outrisk.readers.remarks import remark
 from outrisk.readers.source import Source
 from outrisk.readers.term_names import levels_of
 from outrisk.readers.tests_of_broom import tests_of_broom
@@ -57,7 +57,7 @@ def entry_of_test(
     statistics = _statistics(numbers, found, test, entry, place)
     _check(numbers, found, test, continuity, entry, codebook, place)
     for note in (*called, *found.notes, *notes):
-        leave_out(place, note)
+        remark(place, note)
     made = _made(entry, test, continuity, statistics, numbers)
     (output,) = made.build(codebook, 1)
     decimals = dict(zip(output.statistics, output.decimals.tolist(), strict=True))

@@ -15,11 +15,11 @@ from outrisk.outputs.tables.person_time import ENDS
 from outrisk.outputs.tables.rates import RatesEntry, Statistic
 from outrisk.readers.arranged_cells import Arranged, Key, arrange
 from outrisk.readers.cross_statistics import rates
-from outrisk.readers.not_assessed import leave_out
 from outrisk.readers.printed_number import is_withheld, read_printed
 from outrisk.readers.printed_rates import Page, printed_rates
 from outrisk.readers.rates_columns import STATISTICS, Columns, apart, read_head
 from outrisk.readers.rates_numbers import RatesFound, around, interval_of, times, unit_of
+from outrisk.readers.remarks import remark
 from outrisk.readers.source import Grid, Source
 from outrisk.readers.table_layout import Cell, CellTable, index_line, lay_out
 
@@ -38,7 +38,7 @@ def entries_of_rates(
     arranged, entry, searched, more = _as_defined(arranged, entry, page, columns, place)
     found, of_totals = rates(arranged, entry, codebook, place)
     for note in (*page.notes, *notes, *more, *of_totals):
-        leave_out(place, note)
+        remark(place, note)
     return [around(each, codebook) for each in found if isinstance(each, RatesEntry)] if searched else found
 
 

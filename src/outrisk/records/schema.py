@@ -374,7 +374,7 @@ class Manifest:
     time_limit: float | None = None  # seconds of the study
     run_time_limit: float | None = None  # seconds of a run's evolution
     late: bool = False  # the time limit ended the study
-    not_assessed: tuple[str, ...] = ()  # what stands in the files of released numbers, and is no number of an output
+    remarks: tuple[str, ...] = ()  # how released numbers were read from files that print them, and what was left out
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from outrisk.report import formats
 from outrisk.report.compose import Section, asset
 
 _ROWS = 7
-_NOT_ASSESSED = 24  # words
 _WORDS = {"name": 6, "why": 9}  # of each where all rows are taken; more where there are fewer
 
 
@@ -44,19 +43,13 @@ def content(results: Results) -> dict[str, Any]:
     return {
         "rows": [(row, _short(row, room)) for row in shown],
         "left_out": _counted(rows[limit:]),
-        "not_assessed": _not_assessed(results.manifest.not_assessed),
+        "remarks": len(results.manifest.remarks),
         "decided": results.decision is not None,
         "adding": bool(adding),
         "place": place,
         "together": told,
         "marked": any(each.endswith("*") for each in (*(row.adds for row in shown), *told.values())),
     }
-
-
-def _not_assessed(said: Sequence[str]) -> str:
-    """The first of what the files print and no output has, and how many more there are."""
-    further = f"; and {len(said) - 1:,} more" if len(said) > 1 else ""
-    return formats.cut(said[0], _NOT_ASSESSED) + further if said else ""
 
 
 def _counted(rows: Sequence[OutputRow]) -> str:
