@@ -146,8 +146,8 @@ def records(every=1):
 
 
 def read(values, entry, every=1, known=None):
-    """What a study reads, beside what the data give: (released, refit)."""
-    (released,) = study({**entry, "values": values}).given(known or book()).values()
+    """What a study reads of a test, beside what the data give: (released, refit)."""
+    released, *_ = study({**entry, "values": values}).given(known or book()).values()
     return released, released.recompute(records(every))
 
 
@@ -197,13 +197,11 @@ def test_what_is_not_read_is_refused_with_the_way_out(file):
 def test_what_is_left_out_is_said(caplog):
     for file, words in {
         "t_welch.txt": "limits of the difference are taken as the difference, their middle, and its standard error",
-        "t_equal.txt": "means of the groups are left out; give them as a table of means",
         "wilcox.txt": "it does not name its groups; they are taken in the order of the codebook",
         "wilcox_limits.txt": "confidence limits of the shift are no number of a test",
         "fisher_two.txt": "the odds ratio is estimated given the margins",
         "chisq_simulated.txt": "a simulated p-value is that of no refit",
         "aov.txt": "sums and means of squares are no number of a test",
-        "stata_t.log": "means, sds and limits of the groups are left out; give them as a table of means",
         "stata_t_welch.log": "degrees of freedom by Welch's formula, and p by them, are not the output's",
         "stata_ranksum_turned.log": "the exact p-value is not that of the normal distribution",
         "stata_ranksum.log": "records of each group are no number of a test; give them as a table of counts",
@@ -232,13 +230,41 @@ def in_other_order():
 def test_groups_stand_in_the_order_of_the_codebook(file):
     entry, every = READ[file][0], READ[file][-1]
     known = in_other_order()
-    (released,) = study({**entry, "values": str(FOLDER / file)}).given(known).values()
+    released, *_ = study({**entry, "values": str(FOLDER / file)}).given(known).values()
     rows = frame().iloc[::every]
     beside = released.recompute(from_frame(rows.assign(affair=rows["affair"].astype(str)), known))
     assert beside.failure == "" and beside.matched.all()
     there, _ = read(str(FOLDER / file), entry, every)
     sign = there.output.statistics.index("z" if "ranksum" in file else "statistic")
     np.testing.assert_allclose(released.low[sign], -there.low[sign])
+
+
+@pytest.mark.parametrize(
+    ("file", "statistics"),
+    [
+        ("t_welch.txt", ("mean",)),
+        ("t_equal.txt", ("mean",)),
+        ("t_levels.txt", ("mean",)),
+        ("t_reversed.txt", ("mean",)),
+        ("stata_t.log", ("count", "mean", "sd")),
+        ("stata_t_turned.log", ("count", "mean", "sd")),
+    ],
+)
+def test_means_of_groups_beside_a_test_are_a_table_of_their_own(file, statistics):
+    entry, every = READ[file][0], READ[file][-1]
+    for known in (codebook(), in_other_order()):
+        _, means = study({**entry, "values": str(FOLDER / file)}).given(known).values()
+        assert means.output.statistics == statistics and (means.output.value, means.output.by) == ("age", ("affair",))
+        rows = frame().iloc[::every]
+        beside = means.recompute(from_frame(rows.assign(affair=rows["affair"].astype(str)), known))
+        assert beside.matched.all() and beside.failure == "" and means.known.all()
+
+
+def test_means_of_groups_that_are_no_levels_are_left_out(caplog):
+    text = (FOLDER / "t_welch.txt").read_text(encoding="utf-8").replace("group 0", "group women")
+    with caplog.at_level(logging.INFO, "outrisk"):
+        (released,) = study({**AGE, "statistics": ["p"], "values": text}).given(book()).values()
+    assert released.output.kind == "test" and "means of the groups are left out" in caplog.text
 
 
 def test_an_order_that_is_not_said_is_not_guessed():
@@ -378,7 +404,8 @@ def test_random_tests_as_r_prints_them(seed):
         (page("Pearson's Chi-squared test", ["X-squared", "df"], [chi[0], chi[2], chi[1]], digits), 3),
         (page("One-way analysis of means", ["F", "num df", "denom df"], [f[0], 1, n - 2, f[1]], digits), 4),
     ):
-        (released,) = study({"kind": "test", "variable": "x", "by": "g", "values": text}).given(known).values()
+        released, *means = study({"kind": "test", "variable": "x", "by": "g", "values": text}).given(known).values()
+        assert len(means) == ("t-test" in text) and all(each.recompute(data).matched.all() for each in means), text
         beside = released.recompute(data)
         assert len(released.low) == numbers and beside.matched.all(), text
 

@@ -76,6 +76,7 @@ class FoundTest:
     or nothing. sizes: records of each of them. variable, by: as the text calls what is compared, '' where it does not.
     slope: whether it is one on numbers where `by` has numbers. doubtful: why a number cannot be told for certain;
     unsaid: the same, unless the output says its continuity. notes: what is left out. refused: why it is not read.
+    described: of each group as it is called, texts of its count, mean and sd.
     """
 
     may_be: tuple[Test, ...]
@@ -92,6 +93,7 @@ class FoundTest:
     unsaid: Mapping[Statistic, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     refused: str = ""
+    described: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def or_refused(read: Callable[..., FoundTest], *given: Any) -> FoundTest:

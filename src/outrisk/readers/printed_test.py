@@ -10,14 +10,16 @@ import numpy as np
 
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
+from outrisk.outputs.base import Entry
 from outrisk.outputs.smooth.compared import CORRECTED, OF_MEANS, OF_TABLES, Test
 from outrisk.outputs.smooth.hypothesis_test import OF_TEST, OF_TWO, HypothesisTestEntry, Statistic
 from outrisk.readers.found_tests import SIGNED, FoundTest, Number
+from outrisk.readers.means_of_groups import means_of_groups
 from outrisk.readers.remarks import remark
 from outrisk.readers.source import Source
 from outrisk.readers.term_names import levels_of
 from outrisk.readers.tests_of_broom import tests_of_broom
-from outrisk.readers.tests_of_r import tests_of_r
+from outrisk.readers.tests_of_r import MEANS, tests_of_r
 from outrisk.readers.tests_of_scipy import tests_of_scipy
 from outrisk.readers.tests_of_stata import tests_of_stata
 
@@ -34,12 +36,13 @@ _KNOWN = (
 )
 
 
-def entry_of_test(
+def entries_of_test(
     source: Source, entry: HypothesisTestEntry, codebook: Codebook, place: str, number: int | None = None
-) -> HypothesisTestEntry:
-    """The entry with the numbers of a printed test; OutputError where the text has none of the entry, or several.
+) -> list[Entry]:
+    """The entry with the numbers of a printed test, then a table of the means of groups that it prints; OutputError
+    where the text has none of the entry, or several.
 
-    `number`: which of several tests, from 1. What is left out is told to the log.
+    `number`: which of several tests, from 1. How they were read is remarked.
     """
     if len(source.text) > _LONGEST:
         raise OutputError(
@@ -56,15 +59,17 @@ def entry_of_test(
     numbers = {name: each for name, each in found.numbers.items() if name in OF_TEST[test]}
     statistics = _statistics(numbers, found, test, entry, place)
     _check(numbers, found, test, continuity, entry, codebook, place)
+    means = means_of_groups(found.described, entry, codebook)
+    if found.described and means is None:
+        notes = [*notes, MEANS]
     for note in (*called, *found.notes, *notes):
         remark(place, note)
     made = _made(entry, test, continuity, statistics, numbers)
     (output,) = made.build(codebook, 1)
     decimals = dict(zip(output.statistics, output.decimals.tolist(), strict=True))
     labels = dict(zip(output.statistics, output.labels, strict=True))
-    return made.model_copy(
-        update={"values": {labels[name]: numbers[name].given(decimals[name]) for name in output.statistics}}
-    )
+    values = {labels[name]: numbers[name].given(decimals[name]) for name in output.statistics}
+    return [made.model_copy(update={"values": values}), *([means] if means else [])]
 
 
 def _one_of(found: Sequence[FoundTest], entry: HypothesisTestEntry, number: int | None, place: str) -> FoundTest:

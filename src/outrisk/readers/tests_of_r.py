@@ -173,13 +173,24 @@ def _with_groups(found: FoundTest, data: str, body: Sequence[str], title: str) -
     if sides and (sides[2] == "by" or found.may_be[0] not in OF_TWO):
         changes = {"variable": bare_name(sides[1]), "by": bare_name(sides[3]), "order": "first level"}
     means = [name for line in body for name in re.findall(r"mean in group (.+?)(?=\s+mean in group|\s*$)", line)]
-    notes = found.notes + ((MEANS,) if any(line.startswith("mean") for line in body) else ())
     name, groups = levels_compared(called)
     if len(means) == 2:
         groups = tuple(means)
     elif groups:
         changes["by"] = name
-    return replace(found, groups=groups, notes=notes, **changes)
+    described = _described(body, groups)
+    undescribed = not described and any(line.startswith("mean") for line in body)
+    notes = found.notes + ((MEANS,) if undescribed else ())
+    return replace(found, groups=groups, notes=notes, described=described, **changes)
+
+
+def _described(body: Sequence[str], groups: Sequence[str]) -> dict[str, dict[str, str]]:
+    """The mean of each group, where the estimates of a sample are these; they may be folded over lines."""
+    at = next((at for at, line in enumerate(body) if line.startswith("sample estimates:")), len(body))
+    texts = [text for line in body[at + 1 :] if not line.startswith("mean") for text in line.split()]
+    if len(texts) != len(groups) or any(read_printed(text) is None for text in texts):
+        return {}
+    return {group: {"mean": text} for group, text in zip(groups, texts, strict=True)}
 
 
 def _of_anova(lines: Sequence[str], at: int) -> FoundTest:

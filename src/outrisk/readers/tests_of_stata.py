@@ -117,11 +117,12 @@ def _of_t(page: Sequence[str], command: tuple[str, str]) -> FoundTest:
         "standard error": _number(of_difference[2]),
         "n": _number(all_records[1]),
     }
-    notes = ["means, sds and limits of the groups are left out; give them as a table of means (kind: magnitudes)"]
+    notes = list[str]()
     if welch:
         del numbers["df"], numbers["p"]
         notes.append("degrees of freedom by Welch's formula, and p by them, are not the output's; they are left out")
     sizes = (_whole(rows[0][1]), _whole(rows[1][1]))
+    described = {row[0]: dict(zip(("count", "mean", "sd"), (row[1], row[2], row[4]), strict=True)) for row in rows[:2]}
     return FoundTest(
         ("welch",) if unequal else ("t",),
         numbers,
@@ -130,6 +131,7 @@ def _of_t(page: Sequence[str], command: tuple[str, str]) -> FoundTest:
         variable=command[0],
         by=command[1],
         notes=tuple(notes),
+        described=described,
     )
 
 

@@ -26,7 +26,7 @@ from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.cross_table import entries_of_cross_table
 from outrisk.readers.entry_of_regression import entry_of_coefficients
 from outrisk.readers.printed_table_one import entries_of_table_one
-from outrisk.readers.printed_test import entry_of_test
+from outrisk.readers.printed_test import entries_of_test
 from outrisk.readers.rates_table import entries_of_rates
 from outrisk.readers.rows_of_shape import is_of_shape
 from outrisk.readers.source import Source, one_sheet, read_source_of_values
@@ -185,12 +185,12 @@ def entries_of_table(
     source: Source, entry: Entry, codebook: Codebook, place: str, number: int | None = None
 ) -> list[Entry]:
     """The entry with the cells of a cross table or of rates, the times of a survival table, or the numbers of a test;
-    then its margins.
+    then its margins, or means.
     """
     if isinstance(entry, SurvivalEntry):
         return [entry_of_survival_table(source, entry, codebook, place)]
     if isinstance(entry, HypothesisTestEntry):
-        return [entry_of_test(source, entry, codebook, place, number)]
+        return entries_of_test(source, entry, codebook, place, number)
     if isinstance(entry, TableOneEntry):
         return entries_of_table_one(source, entry, codebook, place, number)
     if isinstance(entry, RatesEntry):
