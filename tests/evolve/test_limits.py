@@ -34,7 +34,8 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "exact_moments._CHOICES", "exact_moments._ALIKE", "exact_moments._CHANCE", "exact_moments._INSIDE",
     "exact_moments._FURTHER",
     "tested_moments._SUMS", "tested_moments._COMBINATIONS", "tested_moments._ROUNDING", "tested_moments._DRAWN",
-    "tested_moments._CHANGED",
+    "tested_moments._CHANGED", "tested_moments._LEAST", "tested_moments._MOST", "tested_moments._FAR",
+    "tested_moments._STEPS", "tested_moments._WITHIN", "tested_moments._TILTS", "exact_moments._TURNS",
     "values_with_sums._FEW", "values_with_sums._FEWER", "values_with_sums._NODES", "values_with_sums._TRIES",
     "values_with_sums._NEAR", "values_with_sums._ROUNDS", "values_with_sums._PAIRS",
     # tolerances that end an iteration, and its steps at most

@@ -77,6 +77,29 @@ def test_values_have_their_moments_and_the_p_of_a_test(spacing, test, groups, n)
     assert sum(met) >= (3 if n > 100 else 2), met  # a few changes may not lead to the only sums that there are
 
 
+AS_R_PRINTS = {"statistic": 4, "df": 2, "p": 5, "difference": 5, "standard error": 5}
+
+
+@pytest.mark.parametrize(("spacing", "n"), [("evenly", 60), ("evenly", 1_000), ("unevenly", 60), ("one beside", 100)])
+def test_squares_that_a_test_alone_tells_of_are_found(spacing, n):
+    """As R prints a t test: means of both groups and the test at five digits, and no standard deviation."""
+    met = []
+    for seed in range(3):
+        data = people(n, seed, LEVELS[spacing])
+        book = data.codebook
+        made = [
+            Frequencies(book, "arms", ("arm",)),
+            Magnitudes(book, "ages", "age", ("arm",), ("mean",), digits=(5,)),
+            HypothesisTest(book, "tested", "welch", "age", ("arm",), tuple(AS_R_PRINTS), places=AS_R_PRINTS),
+        ]
+        codes = other_ages(data, seed + 10)
+        with_moments(problem_of(made, data), codes, np.random.default_rng(seed))
+        refits = [release(each, data).recompute(Microdata(book, codes)) for each in made]
+        assert all(refit.matched.all() for refit in refits[:2]), seed
+        met.append(bool(refits[2].matched.all()))
+    assert sum(met) >= 2, met
+
+
 @pytest.mark.parametrize("spacing", LEVELS)
 def test_a_search_ends_at_once_where_it_stood_still_between_means_and_p(spacing):
     for seed in range(3):

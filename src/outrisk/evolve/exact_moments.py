@@ -42,6 +42,7 @@ _ALONE = 20  # records from which on squares are left alone of which no sum was 
 _OTHERS, _CHOICES = 400, 12  # sums beside the present one that are looked at, and that are left to choose from
 _ALIKE = 10.0  # records of all classes that the variance of one is reckoned from too
 _CHANCE = 0.7, 1.4  # by which the standard deviation of a sum over a class is multiplied, at random
+_TURNS = 3  # of aiming at what tests leave, each nearer to it
 _INSIDE = 0.02, 0.98  # of the sums of squares that there can be: between which they are looked for
 _FURTHER = 0.3, 3.0  # standard deviations of a sum of squares that a class is off by, where it cannot be met
 
@@ -139,10 +140,12 @@ def with_moments(problem: Problem, codes: Codes, rng: np.random.Generator) -> No
             continue
         new = codes.copy()
         new[:, j] = np.searchsorted(levels, _with_moments(levels[codes[:, j]], levels, bounds, even, told, rng))
-        tested = as_tested(problem, new, j, levels, (told.cells, told.sums, told.squares), rng)
-        if tested is not None:
-            told = replace(told, sums=tested[0], squares=tested[1])
-            new[:, j] = np.searchsorted(levels, _with_moments(levels[new[:, j]], levels, bounds, even, told, rng))
+        for _ in range(_TURNS):
+            tested = as_tested(problem, new, j, levels, (told.cells, told.sums, told.squares), rng)
+            if tested is None:
+                break
+            aimed = replace(told, sums=tested[0], squares=tested[1])
+            new[:, j] = np.searchsorted(levels, _with_moments(levels[new[:, j]], levels, bounds, even, aimed, rng))
         if not (breaks_rule(problem.rules, new) & ~breaks_rule(problem.rules, codes)).any():
             codes[:, j] = new[:, j]
 

@@ -3,7 +3,7 @@
 A mean and a standard deviation printed to a digit or two leave some sums and squares of whole numbers for each group,
 and the p of a test to three digits few of all their combinations. A search that changes a record or two at a time
 stands still between them: what puts the test right puts a mean out. So they are tried, and one that has all is aimed
-at.
+at. Where no standard deviation is printed, as beside R's t test, the test itself says near which squares it is.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.optimize import least_squares
 
 from outrisk.evolve.agreeing_sums import EXACT
 from outrisk.evolve.compiled.layout import Codes
@@ -27,6 +28,10 @@ _SUMS = 41  # of a group that are tried, those nearest to the present one; and s
 _DRAWN, _CHANGED = 100_000, (4, 8, 16)  # changes of a group, where values lie unevenly; of so many records
 _COMBINATIONS = 3_000  # of sums and squares of all groups that are tried
 _ROUNDING = 1e-9  # relative, of what a value adds
+_LEAST, _MOST = 1e-9, 1e9  # of half a digit; of halves of a digit that a number is taken to be off by
+_FAR, _STEPS = 3.0, 60  # how far squares are looked for, as a logarithm; steps at most
+_TILTS = 0.0, 0.5, -0.5  # that they are looked for from, as logarithms
+_WITHIN = 25.0  # of squares that a test tells of, by how much they may be others
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +67,9 @@ def as_tested(
     rng: np.random.Generator,
 ) -> tuple[Array, Array] | None:
     """Where the sums of a variable's values lie in each cell, and the squares about their mean (cells, 2), with what
-    tests leave of it: in groups of a test one combination that it has as printed. None where tests are as printed, or
-    no combination is found. `levels` of the values, as whole numbers; told: the cells (cells, n), and both.
+    tests leave of it: in groups of a test one combination that it has as printed, or else about where its squares lie.
+    None where tests are as printed, or nothing is found. `levels` of the values, as whole numbers; told: the cells
+    (cells, n), and both.
     """
     cells, sums, squares = told
     changed = False
@@ -71,17 +77,23 @@ def as_tested(
     for test in _tests(problem, codes, j, levels, cells):
         if test.fits(test.totals):
             continue
-        choices = [
-            _choices(own[people], levels, sums[cell], squares[cell], rng)
-            for cell, people in zip(test.cells, test.people, strict=True)
-        ]
         now = np.array([[own[people].sum(), own[people] @ own[people]] for people in test.people])
-        chosen = _one_that_fits(test, choices, now, rng) if all(map(len, choices)) else None
-        if chosen is not None:
-            sums, squares, changed = sums.copy(), squares.copy(), True
-            for cell, people, (total, square) in zip(test.cells, test.people, chosen, strict=True):
-                sums[cell] = total
-                squares[cell] = square - total**2 / len(people)
+        for tilt in _TILTS if np.isinf(squares[test.cells]).any() else (0.0,):
+            about = _about(test, now, sums[test.cells], squares[test.cells], tilt)
+            choices = [
+                _choices(own[people], levels, ends, these, rng)
+                for people, ends, these in zip(test.people, sums[test.cells], about, strict=True)
+            ]
+            chosen = _one_that_fits(test, choices, now, rng) if all(map(len, choices)) else None
+            if chosen is not None:
+                break
+        sums, squares, before = sums.copy(), squares.copy(), squares
+        if chosen is None:
+            squares[test.cells] = about
+        else:
+            sums[test.cells] = chosen[:, :1]
+            squares[test.cells] = (chosen[:, 1] - chosen[:, 0] ** 2 / [len(each) for each in test.people])[:, None]
+        changed |= chosen is not None or not np.array_equal(before, squares)
     return (sums, squares) if changed else None
 
 
@@ -97,6 +109,32 @@ def _one_that_fits(test: _Test, choices: list[Array], now: Array, rng: np.random
         if test.fits(test.totals + np.einsum("gs,gsm->m", to - now, gains)):
             return to
     return None
+
+
+def _about(test: _Test, now: Array, sums: Array, about: Array, tilt: float) -> Array:
+    """Where the squares about the mean lie in each group (groups, 2); where they are not told and sums are, near those
+    with which the test is as printed, by least squares from the present ones, the groups tilted against each other: the
+    same degrees of freedom may have two solutions.
+    """
+    open_ = np.isinf(about).any(axis=1)
+    if not open_.any() or not np.isfinite(sums).all() or not np.isfinite(test.ends).all():
+        return about
+    gains, people = np.array(test.gains), np.array([len(each) for each in test.people])
+    totals, middle = np.clip(now[:, 0], *np.sort(sums, axis=1).T), about.copy()
+    middle[open_] = (now[:, 1] - now[:, 0] ** 2 / people)[open_, None]
+    start, half = middle.mean(axis=1), np.maximum(np.diff(test.ends, axis=1)[:, 0] / 2.0, _LEAST)
+
+    def off(log: Array) -> Array:
+        within = np.where(open_, start * np.exp(log), start)
+        to = np.stack([totals, within + totals**2 / people], axis=1)
+        numbers = test.part.map.numbers(test.totals + np.einsum("gs,gsm->m", to - now, gains), np.zeros((0, 0)))
+        far = np.nan_to_num((numbers - test.ends.mean(axis=1)) / half, nan=_MOST)
+        return np.asarray(np.clip(far, -_MOST, _MOST))
+
+    first = tilt * np.where(np.arange(len(start)) % 2, -1.0, 1.0)
+    found = least_squares(off, first, bounds=(-_FAR, _FAR), max_nfev=_STEPS)
+    near = start * np.exp(found.x)
+    return np.asarray(np.where(np.isinf(about), near[:, None] + _WITHIN * np.array([-1.0, 1.0]), about))
 
 
 def _choices(own: Array, levels: Values, ends: Array, about: Array, rng: np.random.Generator) -> Array:

@@ -78,8 +78,7 @@ def _of_glm(found: OfModel, text: str, family: re.Match[str], call: str, estimat
     found.kinds, quasi = _kinds(name, call, place), name.startswith("quasi")
     if quasi:
         found.robust = f"scaled by a dispersion of {dispersion}"
-    deviances = [re.search(_DEVIANCE.format(of), text) for of in ("Null", "Residual")]
-    null, residual = deviances
+    null, residual = (re.search(_DEVIANCE.format(of), text) for of in ("Null", "Residual"))
     if not null or not residual:
         return
     found.single["n"] = str(int(residual[2]) + estimated)
