@@ -21,7 +21,7 @@ from outrisk.evolve.agreeing_sums import EXACT
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.values_with_sums import Values
-from outrisk.problem.blocks import Array, Model, level_in
+from outrisk.problem.blocks import Array, Model, joint_over, level_in
 from outrisk.problem.released import ROUNDING, ModelPart
 
 _SUMS = 41  # of a group that are tried, those nearest to the present one; and squares for each
@@ -179,8 +179,8 @@ def _tests(problem: Problem, codes: Codes, j: int, levels: Values, cells: sparse
         group, there = _groups(part.model, j, codes, problem.codebook.sizes)
         found = list[tuple[int, NDArray[np.int64], Array]]()
         for each in np.flatnonzero(added.any(axis=(1, 2))):
-            people = np.flatnonzero(there & (group == each))
-            among = cells @ np.isin(np.arange(len(codes)), people).astype(np.float64)
+            mine = there & (group == each)
+            people, among = np.flatnonzero(mine), cells @ mine.astype(np.float64)
             same = np.flatnonzero((among == len(people)) & (size == len(people)))
             if len(people) and not len(same):
                 break
@@ -213,10 +213,7 @@ def _rows_of(model: Model, j: int) -> Array | None:
 def _groups(model: Model, j: int, codes: Codes, sizes: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """The level of each record (n,) in the other variables of a model, and whether it counts in it."""
     (term,) = model.extra
-    others = [each for each in term.joint.variables if each != j]
-    group = np.zeros(len(codes), np.int64)
-    for each in others:
-        group = group * sizes[each] + codes[:, each]
+    group = level_in(joint_over([each for each in term.joint.variables if each != j], sizes), codes)
     there = np.ones(len(codes), np.bool_)
     for mask in model.masks:
         there &= mask.include[level_in(mask.joint, codes)]

@@ -17,6 +17,9 @@ MOST = 12  # decimals that an output has
 _OF_EXACT = 6  # taken of numbers at full precision, as of a regression's
 _OF_SMALL = 4  # significant digits kept of small ones, as p-values are
 _TIE = 0.499  # of a last digit: what lies as near to the next may be rounded to either
+EXACT_P = "the exact p-value is not that of the normal distribution, which the output has; it is left out"
+DRAWN_P = "it is drawn (simulate.p.value) or approximated (hybrid), which no refit gives back"
+SQUARES = "sums and means of squares are no number of a test; they are left out"
 SIGNED: tuple[Statistic, ...] = ("statistic", "difference", "z")  # which turn with the order of two groups
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from outrisk.errors import OutputError
 from outrisk.outputs.smooth.hypothesis_test import Statistic
-from outrisk.readers.found_tests import FoundTest, Number, bare_name, or_refused
+from outrisk.readers.found_tests import DRAWN_P, EXACT_P, SQUARES, FoundTest, Number, bare_name, or_refused
 from outrisk.readers.printed_number import MOST_DECIMALS, read_printed
 from outrisk.readers.source import Source
 from outrisk.readers.tests_of_r import MEANS, method_of
@@ -69,11 +69,11 @@ def _of_row(row: dict[str, str], comma: bool) -> FoundTest:
     if "exact test" in title and method.test == "rank-sum":
         numbers.pop("p")
         doubtful.pop("p", None)
-        notes.append("the exact p-value is not that of the normal distribution, which the output has; it is left out")
+        notes.append(EXACT_P)
     elif title == "Wilcoxon rank sum test":
         changes["unsaid"] = {"p": "before R 4.0 this title is also that of the exact test; say 'continuity: false'"}
     if "simulated" in title or "hybrid" in title:
-        doubtful["p"] = "it is drawn (simulate.p.value) or approximated (hybrid), which no refit gives back"
+        doubtful["p"] = DRAWN_P
     if row.get("conf.low", "NA") not in ("", "NA"):
         notes.append("confidence limits are no number of a test; they are left out")
     groups = (row.get("group1", ""), row.get("group2", ""))  # which rstatix adds
@@ -97,6 +97,6 @@ def _of_anova(rows: list[dict[str, str]], comma: bool) -> FoundTest:
     numbers |= _numbers(rows[1], {"df": "df within"}, comma)
     if len(numbers) < 4:
         raise OutputError("an analysis of variance without its statistic, df or p.value; give all")
-    note = "sums and means of squares are no number of a test; they are left out"
+    note = SQUARES
     term = rows[0]["term"]
     return FoundTest(("anova",), numbers, by=bare_name(term), slope="(" not in term, notes=(note,))

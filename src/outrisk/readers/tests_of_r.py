@@ -11,7 +11,16 @@ from outrisk.errors import OutputError
 from outrisk.outputs.smooth.compared import Test
 from outrisk.outputs.smooth.hypothesis_test import OF_TWO, Statistic
 from outrisk.readers.digits_of_r import digits_of_limits, numbers_of_r, of_limits
-from outrisk.readers.found_tests import FoundTest, Number, bare_name, levels_compared, or_refused
+from outrisk.readers.found_tests import (
+    DRAWN_P,
+    EXACT_P,
+    SQUARES,
+    FoundTest,
+    Number,
+    bare_name,
+    levels_compared,
+    or_refused,
+)
 from outrisk.readers.printed_number import read_printed
 from outrisk.readers.source import Source
 
@@ -139,14 +148,14 @@ def _without(found: FoundTest, title: str, body: Sequence[str]) -> FoundTest:
     numbers, doubtful, notes = dict(found.numbers), dict(found.doubtful), list[str]()
     unsaid: dict[Statistic, str] = {}
     if "simulated" in title or "hybrid" in title:
-        doubtful["p"] = "it is drawn (simulate.p.value) or approximated (hybrid), which no refit gives back"
+        doubtful["p"] = DRAWN_P
         if found.may_be == ("chi-square",):
             del numbers["p"], doubtful["p"]
             notes.append("a simulated p-value is that of no refit; it is left out")
     if "rank sum exact test" in title:
         del numbers["p"]
         doubtful.pop("p", None)
-        notes.append("the exact p-value is not that of the normal distribution, which the output has; it is left out")
+        notes.append(EXACT_P)
     elif title == "Wilcoxon rank sum test":
         unsaid["p"] = (
             "before R 4.0 this title is also that of the exact test; print it with exact = FALSE and say "
@@ -216,7 +225,7 @@ def _of_anova(lines: Sequence[str], at: int) -> FoundTest:
         if number is None:
             raise OutputError(f"{name} of an analysis of variance is {text[:40]!r}, which is not a number")
         numbers[name] = Number.of(number)
-    note = "sums and means of squares are no number of a test; they are left out"
+    note = SQUARES
     term = rows[0][0]
     return FoundTest(
         ("anova",), numbers, variable=bare_name(response), by=bare_name(term), slope="(" not in term, notes=(note,)

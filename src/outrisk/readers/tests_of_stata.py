@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from outrisk.errors import OutputError
 from outrisk.outputs.smooth.hypothesis_test import Statistic
-from outrisk.readers.found_tests import FoundTest, Number, or_refused
+from outrisk.readers.found_tests import EXACT_P, FoundTest, Number, or_refused
 from outrisk.readers.printed_number import Printed, read_printed
 from outrisk.readers.source import Source
 
@@ -157,7 +157,7 @@ def _of_ranks(page: Sequence[str], command: tuple[str, str]) -> FoundTest:
     }
     notes = ["records of each group are no number of a test; give them as a table of counts (kind: frequencies)"]
     if any(re.search(r"Exact [Pp]rob", line) for line in page):
-        notes.append("the exact p-value is not that of the normal distribution, which the output has; it is left out")
+        notes.append(EXACT_P)
     return FoundTest(
         ("rank-sum",),
         numbers,
