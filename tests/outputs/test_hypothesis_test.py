@@ -1,4 +1,4 @@
-"""Tests between groups: by hand, by scipy, by what R prints, and what is refused."""
+"""Tests between groups and of pairs: by hand, by scipy, by what R prints, and what is refused."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -14,6 +14,7 @@ from outrisk.codebook import Codebook, Variable
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import released
+from outrisk.outputs.smooth.compared import OF_PAIRS
 from outrisk.outputs.smooth.hypothesis_test import OF_TEST, HypothesisTest, HypothesisTestEntry
 
 CODEBOOK = Codebook(
@@ -22,6 +23,10 @@ CODEBOOK = Codebook(
         Variable("arm", "categorical", ("a", "b", "c")),
         Variable("dose", "numeric", (0.5, 1.0, 1.5, 4.0), missing=True),
         Variable("age", "integer", tuple(range(20, 60))),
+        Variable("before", "numeric", (0.2, 0.5, 0.8, 1.1, 2.5), missing=True),
+        Variable("after", "numeric", (0.1, 0.2, 0.5, 0.8, 1.1)),
+        Variable("pain", "categorical", ("no", "yes"), missing=True),
+        Variable("pain after", "categorical", ("no", "yes")),
     )
 )
 TESTS = [
@@ -44,6 +49,20 @@ TESTS = [
         ("fisher", "dose", ("sex",), False),
     ]
 ]
+TESTS += [
+    HypothesisTest(CODEBOOK, f"{test} {of}{continuity}", test, of, (), OF_TEST[test], continuity, 4, paired=paired)
+    for test, of, paired, continuity in [
+        ("paired t", "after", "before", False),
+        ("paired t", "age", "dose", False),
+        ("signed-rank", "after", "before", False),
+        ("signed-rank", "after", "before", True),
+        ("signed-rank", "age", "dose", False),
+        ("mcnemar", "pain after", "pain", False),
+        ("mcnemar", "pain after", "pain", True),
+        ("exact mcnemar", "pain", "pain after", False),
+    ]
+]
+EXACT = ("fisher", "exact mcnemar")
 each_test = pytest.mark.parametrize("output", TESTS, ids=lambda output: output.name)
 
 
@@ -79,6 +98,70 @@ def test_means_and_ranks_by_hand():
     np.testing.assert_allclose(welch.refit(data), [(1 / 3 + 1) ** 0.5, (4 / 3) ** 2 / (1 / 9 / 2 + 1)])
     ranks = HypothesisTest(CODEBOOK, "r", "rank-sum", "age", ("sex",), ("statistic", "z", "n"))
     np.testing.assert_allclose(ranks.refit(data), [0, -3 / (6 * 6 / 12) ** 0.5, 5])
+
+
+def test_pairs_by_hand():
+    data = records(before=[0, 1, 2, 3, 5], after=[2, 4, 4, 4, 1])  # +0.3, +0.6, +0.3, 0 and one that lacks its before
+    paired = HypothesisTest(CODEBOOK, "p", "paired t", "after", (), OF_TEST["paired t"], paired="before")
+    sd = (((0.0) ** 2 * 2 + 0.3**2 + 0.3**2) / 3) ** 0.5  # of 0.3, 0.6, 0.3, 0: their mean is 0.3
+    found = dict(zip(paired.statistics, paired.refit(data), strict=True))
+    np.testing.assert_allclose([found[each] for each in ("n", "df", "difference")], [4, 3, 0.3])
+    np.testing.assert_allclose([found["standard error"], found["cohens d"]], [sd / 2, 0.3 / sd])
+    np.testing.assert_allclose(found["statistic"], 0.3 / (sd / 2))
+    ranks = HypothesisTest(CODEBOOK, "r", "signed-rank", "after", (), ("statistic", "z", "n"), paired="before")
+    np.testing.assert_allclose(ranks.refit(data), [6, 3 / (3 * 4 * 7 / 24 - 6 / 48) ** 0.5, 4])  # ties of two: 2**3 - 2
+    assert ranks.labels == ["V", "z", "n"] and ranks.decimals.tolist() == [1, 3, 0]
+    turned = replace(ranks, variable="before", paired="after")
+    np.testing.assert_allclose(turned.refit(data), [0, -3 / (3 * 4 * 7 / 24 - 6 / 48) ** 0.5, 4])
+
+
+def test_changes_by_hand():
+    data = records(**{"pain": [0] * 9 + [1] * 5 + [2], "pain after": [0] * 3 + [1] * 6 + [0] + [1] * 4 + [0]})
+    plain = HypothesisTest(CODEBOOK, "m", "mcnemar", "pain after", (), ("statistic", "df", "n"), paired="pain")
+    np.testing.assert_allclose(plain.refit(data), [(6 - 1) ** 2 / 7, 1, 14])  # six got it, one lost it
+    np.testing.assert_allclose(replace(plain, continuity=True).refit(data), [(6 - 1 - 1) ** 2 / 7, 1, 14])
+    other = HypothesisTest(CODEBOOK, "m", "exact mcnemar", "pain after", (), ("p", "n"), paired="pain")
+    np.testing.assert_allclose(other.refit(data), [2 * (1 + 7) / 2**7, 14])
+    np.testing.assert_allclose(numbers_of(other, data), [2 * (1 + 7) / 2**7, 14])
+    nobody = records(**{"pain": [0, 1, 1], "pain after": [0, 1, 1]})
+    for output in (plain, other):
+        assert np.isnan(output.refit(nobody)[0]) and output.refit(nobody)[-1] == 3
+
+
+def test_sizes_of_effects_by_hand():
+    data = records(sex=[0, 0, 0, 1, 1, 2], age=[1, 2, 3, 4, 6, 5])
+    for test in ("t", "welch"):  # squares inside groups 2 and 2, of 5 records
+        output = HypothesisTest(CODEBOOK, "d", test, "age", ("sex",), ("cohens d",))
+        np.testing.assert_allclose(output.refit(data), [-3 / (4 / 3) ** 0.5])
+    share = HypothesisTest(CODEBOOK, "e", "anova", "age", ("sex",), ("eta squared",))
+    np.testing.assert_allclose(share.refit(data), [10.8 / 14.8])  # squares in all about the mean of 3.2
+    data = records(sex=[0, 0, 1, 1, 1], age=[3, 1, 1, 2, 0])
+    area = HypothesisTest(CODEBOOK, "a", "rank-sum", "age", ("sex",), ("auc", "statistic"))
+    np.testing.assert_allclose(area.refit(data), [4.5 / 6, 4.5])
+
+
+# of R 4.2: t.test(a, b, paired = TRUE); wilcox.test(a, b, paired = TRUE, exact = FALSE), with correct = FALSE;
+# mcnemar.test(p, q), with correct = FALSE; binom.test(3, 12)
+PAIRS_OF_R = [
+    ("paired t", False, {"statistic": 0.764470787, "df": 9, "p": 0.464157896, "difference": 0.1}),
+    ("signed-rank", True, {"statistic": 23, "p": 0.522431285}),
+    ("signed-rank", False, {"statistic": 23, "p": 0.47728934}),
+    ("mcnemar", True, {"statistic": 2.083333333, "df": 1, "p": 0.148914673}),
+    ("mcnemar", False, {"statistic": 3, "df": 1, "p": 0.0832645167}),
+    ("exact mcnemar", False, {"p": 0.145996094}),
+]
+
+
+@pytest.mark.parametrize(("test", "continuity", "expected"), PAIRS_OF_R)
+def test_r_prints_the_same_of_pairs(test, continuity, expected):
+    a, b = [0, 1, 4, 4, 3, 2, 4, 1, 0, 3], [0, 0, 1, 3, 3, 0, 1, 2, 0, 0]
+    data = records(after=a, before=b)
+    names = ("after", "before")
+    if "mcnemar" in test:
+        data = records(**{"pain": [0] * 14 + [1] * 13, "pain after": [0] * 11 + [1] * 3 + [0] * 9 + [1] * 4})
+        names = ("pain after", "pain")
+    output = HypothesisTest(CODEBOOK, "r", test, names[0], (), tuple(expected), continuity, paired=names[1])
+    np.testing.assert_allclose(output.refit(data), list(expected.values()), rtol=1e-6)
 
 
 # of R 4.2: t.test(a ~ g), with var.equal = TRUE; anova(lm(a ~ h)); wilcox.test(a ~ g, exact = FALSE), with correct =
@@ -175,14 +258,12 @@ def test_what_is_released_of_a_test_that_does_not_say():
 @given(st.integers(0, 10_000), st.sampled_from(["", "age < 40", "arm == 'a' or arm == 'c'"]))
 def test_totals_and_scipy_agree(output, seed, where):
     data = random_records(CODEBOOK, seed)
-    of_some = HypothesisTest(
-        CODEBOOK, "x", output.test, output.variable, output.by, output.statistics, output.continuity, 4, where
-    )
+    of_some = replace(output, where=where)
     expected = refit_of(of_some, data)
     np.testing.assert_allclose(numbers_of(of_some, data), expected, rtol=1e-8, atol=1e-9)
 
 
-@pytest.mark.parametrize("output", [each for each in TESTS if each.test != "fisher"], ids=lambda output: output.name)
+@pytest.mark.parametrize("output", [each for each in TESTS if each.test not in EXACT], ids=lambda output: output.name)
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10_000))
 def test_derivatives_agree_with_differences(output, seed):
@@ -192,7 +273,9 @@ def test_derivatives_agree_with_differences(output, seed):
     found, expected, size = slopes_of(part, totals, 1e-5)
     size = np.maximum(size, 1e-9)
     turns = output.refit(data)[output.statistics.index("p")] > 0.99  # a p of 1: p, V and corrected z turn back
-    smooth = ~np.isin(output.statistics, ["p", "z", "cramers v"]) | (not turns)
+    flat = ["statistic"] if output.test == "mcnemar" else []  # 0 there, and so is its slope
+    smooth = ~np.isin(output.statistics, ["p", "z", "cramers v", *flat]) | (not turns)
+    smooth &= np.isfinite(expected).all(axis=1)  # no pair that differs: neither a test nor a slope
     np.testing.assert_allclose((found / size)[smooth], (expected / size)[smooth], atol=2e-5)
     precision = part.map.precision(totals, NO_INFORMATION)
     assert np.isfinite(precision).all() and (np.diag(precision) > 0).all()
@@ -219,6 +302,14 @@ def test_groups_and_values_without_records_are_left_out():
         ({"test": "fisher", "variable": "arm", "by": "sex", "continuity": True}, "no such correction"),
         ({"test": "fisher", "variable": "arm", "by": "sex", "statistics": "statistic"}, "'fisher' has no 'statistic'"),
         ({"test": "chi-square", "variable": "age", "by": ["dose", "arm", "sex"], "where": "hat > 1"}, "hat"),
+        ({"test": "paired t", "variable": "age", "by": "sex"}, "a test 'paired t' needs 'paired' and has no 'by'"),
+        ({"test": "t", "variable": "age", "paired": "dose"}, "a test 't' needs 'by' and has no 'paired'"),
+        ({"test": "paired t", "variable": "age", "paired": "arm"}, "'arm' is categorical and a number is needed"),
+        ({"test": "paired t", "variable": "age", "paired": "age"}, "variable and paired must be different"),
+        ({"test": "signed-rank", "variable": "age", "paired": "doze"}, "no variable 'doze'"),
+        ({"test": "mcnemar", "variable": "pain", "paired": "sex"}, r"the same two levels; those of 'pain' are \['no'"),
+        ({"test": "mcnemar", "variable": "arm", "paired": "sex"}, "the same two levels"),
+        ({"test": "exact mcnemar", "variable": "pain", "paired": "pain after", "continuity": True}, "no such correct"),
     ],
 )
 def test_what_cannot_be_is_refused(entry, message):
@@ -236,11 +327,21 @@ def test_what_cannot_be_is_refused(entry, message):
         ("t", ("statistic", "df", "p"), [-2.0, 60, 0.02], "p is 0.02"),
         ("anova", ("statistic", "df", "df within", "p"), [3.0, 2, 57, 0.5], "p is 0.5"),
         ("rank-sum", ("z", "p"), [1.96, 0.5], "p is 0.5; z make"),
+        ("rank-sum", ("auc",), [1.2], "auc is 1.2; p and shares lie in 0 to 1"),
+        ("anova", ("eta squared",), [-0.1], "eta squared is -0.1"),
+        ("paired t", ("statistic", "df", "p"), [-2.0, 60, 0.02], "p is 0.02"),
+        ("signed-rank", ("z", "p"), [1.96, 0.5], "p is 0.5; z make"),
+        ("mcnemar", ("statistic", "df", "p"), [3.841, 1, 0.06], "p is 0.06; chi2 and df make it another number"),
+        ("exact mcnemar", ("p",), [-0.2], "p is -0.2"),
     ],
 )
 def test_values_that_no_data_have_are_refused(test, statistics, values, message):
-    variable = "arm" if test in ("chi-square", "fisher") else "age"
-    output = HypothesisTest(CODEBOOK, "x", test, variable, ("sex",), statistics)
+    if test in OF_PAIRS:
+        of, paired = ("pain after", "pain") if "mcnemar" in test else ("after", "before")
+        output = HypothesisTest(CODEBOOK, "x", test, of, (), statistics, paired=paired)
+    else:
+        variable = "arm" if test in ("chi-square", "fisher") else "age"
+        output = HypothesisTest(CODEBOOK, "x", test, variable, ("sex",), statistics)
     with pytest.raises(OutputError, match=message):
         released(output, np.array(values))
 
@@ -272,10 +373,32 @@ def test_what_is_too_large_is_refused():
     for test in ("t", "kruskal-wallis"):
         with pytest.raises(OutputError, match="3,000 values of 'pay' in 600 groups are too many for a test"):
             HypothesisTest(wide, "x", test, "pay", ("area",))
+    for test, totals in (("signed-rank", "3,599 totals"), ("paired t", None)):
+        output = {"test": test, "variable": "pay", "paired": "area"}
+        if totals is None:
+            assert len(HypothesisTest(wide, "x", **output).parts(np.zeros(2))[0].model.extra[0].rows) == 1_800_000
+            continue
+        with pytest.raises(OutputError, match=f"3,000 values of 'pay' in 'area' are too many for a test: {totals}"):
+            HypothesisTest(wide, "x", **output)
 
 
-@pytest.mark.parametrize(("test", "usual"), [("fisher", ("p",)), ("chi-square", ("statistic", "p"))])
+@pytest.mark.parametrize(("by", "paired"), [("", ""), ("sex", "dose")])
+def test_an_entry_has_groups_or_a_pair(by, paired):
+    with pytest.raises(ValueError, match="give either 'by', groups of records, or 'paired'"):
+        HypothesisTestEntry(kind="test", test="t", variable="age", by=[by] if by else [], paired=paired)
+
+
+@pytest.mark.parametrize(
+    ("test", "usual"),
+    [
+        ("fisher", ("p",)),
+        ("chi-square", ("statistic", "p")),
+        ("exact mcnemar", ("p",)),
+        ("paired t", ("statistic", "p")),
+    ],
+)
 def test_an_entry_without_statistics_has_the_usual_and_is_read_again_as_it_was(test, usual):
-    entry = HypothesisTestEntry.model_validate({"kind": "test", "test": test, "variable": "a", "by": "b"})
+    other = {"paired": "b"} if test in OF_PAIRS else {"by": "b"}
+    entry = HypothesisTestEntry.model_validate({"kind": "test", "test": test, "variable": "a", **other})
     assert entry.statistics == usual
     assert HypothesisTestEntry.model_validate(entry.model_dump(mode="json")) == entry

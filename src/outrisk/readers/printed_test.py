@@ -11,8 +11,9 @@ import numpy as np
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.outputs.base import Entry
+from outrisk.outputs.smooth.by_scipy import OF_TWO
 from outrisk.outputs.smooth.compared import CORRECTED, OF_MEANS, OF_TABLES, Test
-from outrisk.outputs.smooth.hypothesis_test import OF_TEST, OF_TWO, HypothesisTestEntry, Statistic
+from outrisk.outputs.smooth.hypothesis_test import OF_TEST, HypothesisTestEntry, Statistic
 from outrisk.readers.found_tests import SIGNED, FoundTest, Number
 from outrisk.readers.means_of_groups import means_of_groups
 from outrisk.readers.remarks import remark

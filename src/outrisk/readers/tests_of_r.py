@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from outrisk.errors import OutputError
+from outrisk.outputs.smooth.by_scipy import OF_TWO
 from outrisk.outputs.smooth.compared import Test
-from outrisk.outputs.smooth.hypothesis_test import OF_TWO, Statistic
+from outrisk.outputs.smooth.hypothesis_test import Statistic
 from outrisk.readers.digits_of_r import digits_of_limits, numbers_of_r, of_limits
 from outrisk.readers.found_tests import (
     DRAWN_P,

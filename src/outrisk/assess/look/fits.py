@@ -232,7 +232,8 @@ def few_compared(output: Output, data: Microdata, appetite: Appetite, target: st
     n, needed, what = data.people(rows), 2, "correlation"
     if isinstance(output, HypothesisTest):
         groups = data.codes[rows][:, [data.codebook.index(name) for name in output.by]]
-        needed, what = max(2, len(np.unique(groups, axis=0))), f"test of {output.variable}"
+        needed = 1 if output.paired else max(2, len(np.unique(groups, axis=0)))
+        what = f"test of {output.variable}"
     if n - needed < appetite.safe_dof_threshold:
         yield Found.of(
             "degrees of freedom",

@@ -14,10 +14,28 @@ from outrisk.outputs.base import Array
 from outrisk.outputs.smooth import derivatives as smooth
 from outrisk.outputs.smooth.fisher import MOST_WORK, TooMuchWorkError, fisher
 
-Test = Literal["chi-square", "t", "welch", "anova", "rank-sum", "kruskal-wallis", "fisher"]
-OF_MEANS: tuple[Test, ...] = ("t", "welch", "anova")  # what compares means; the others compare counts
-CORRECTED: tuple[Test, ...] = ("chi-square", "rank-sum")  # which have a correction for continuity
-OF_TABLES: tuple[Test, ...] = ("chi-square", "fisher")  # what compares levels, which need not be numbers
+Test = Literal[
+    "chi-square",
+    "t",
+    "welch",
+    "anova",
+    "rank-sum",
+    "kruskal-wallis",
+    "fisher",
+    "paired t",
+    "signed-rank",
+    "mcnemar",
+    "exact mcnemar",
+]
+OF_MEANS: tuple[Test, ...] = ("t", "welch", "anova", "paired t")  # what compares means; the others compare counts
+OF_RANKS: tuple[Test, ...] = ("rank-sum", "signed-rank")  # whose p is that of a standard normal z
+OF_STUDENT: tuple[Test, ...] = ("t", "welch", "paired t")  # whose p is that of Student's t
+CORRECTED: tuple[Test, ...] = ("chi-square", "rank-sum", "signed-rank", "mcnemar")  # with one for continuity
+OF_TABLES: tuple[Test, ...] = ("chi-square", "fisher")  # what compares levels between groups, which need not be numbers
+OF_CHANGES: tuple[Test, ...] = ("mcnemar", "exact mcnemar")  # what compares two levels with the same two of a pair
+OF_DIFFERENCES: tuple[Test, ...] = ("paired t", "signed-rank")  # what compares a number with that of a pair
+OF_PAIRS: tuple[Test, ...] = (*OF_DIFFERENCES, *OF_CHANGES)  # two variables of the same records
+_NEAR: Mapping[Test, Test] = {"fisher": "chi-square", "exact mcnemar": "mcnemar"}  # of an exact test, one with slopes
 _CONSTANT = 1e-14  # share of a group's mean square, about the centre, below which its variance is rounding
 _WHOLE = 1e-6  # what a count may be off a whole number by
 _MANY = 10  # tables of which each may take what one table may; more take no longer
@@ -28,9 +46,10 @@ Found = Mapping[str, NDArray[Any]]  # numbers by their statistic, each (b,); wha
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """A test between groups from totals, flat: counts (values, groups), or for `OF_MEANS` of each group the records,
-    the sum and the squares (3, groups) of a value about `centre`, in units of `scale`. Groups and values of no record
-    are left out. `statistics` (k,) are the published numbers.
+    """A test from totals, flat: counts (values, groups), or for `OF_MEANS` of each group the records, the sum and the
+    squares (3, groups) of a value about `centre`, in units of `scale`. Groups and values of no record are left out. Of
+    pairs the values are `differences` (values,), those of one group; or the groups are the other level of a pair.
+    `statistics` (k,) are the published numbers.
     """
 
     test: Test
@@ -40,16 +59,17 @@ class Compared:
     continuity: bool = False
     centre: float = 0.0
     scale: float = 1.0
+    differences: Array | None = None
 
     def numbers(self, totals: Array, information: Array) -> Array:
         """The published numbers (k,), exactly; NaN where they are undefined. Between whole numbers, and where it is
-        too much work, p of Fisher's test is that of a chi-square: a refit says which it is.
+        too much work, p of an exact test is that of a chi-square: a refit says which it is.
         """
         with np.errstate(all="ignore"):
             try:
                 return np.asarray(self._numbers(totals[None, :])[0], dtype=float)
             except TooMuchWorkError:
-                return replace(self, test="chi-square").numbers(totals, information)
+                return replace(self, test=_NEAR[self.test]).numbers(totals, information)
 
     def of_many(self, totals: Array) -> Array:
         """The published numbers (b, k) of totals (b, m), of which each has groups and values of its own.
@@ -66,7 +86,7 @@ class Compared:
 
     def jacobian(self, totals: Array, information: Array) -> Array:
         """Their derivatives (k, m); 0 where a number is not defined. Exact, but for Welch's p to some 1e-8,
-        and for Fisher's, which has steps: those of the p of a chi-square.
+        and for an exact test's, which has steps: those of the p of a chi-square.
         """
         return smooth.derivatives(self._numbers, totals)
 
@@ -75,22 +95,25 @@ class Compared:
 
     def precision(self, totals: Array, information: Array) -> Array:
         """Inverse sampling variances for normal values, or of a chi-squared statistic that is not central, on the
-        diagonal, shape (k, k). Of Fisher's test those of a chi-square.
+        diagonal, shape (k, k). Of an exact test those of a chi-square.
         """
-        if self.test == "fisher":
-            return replace(self, test="chi-square").precision(totals, information)
+        if self.test in _NEAR:
+            return replace(self, test=_NEAR[self.test]).precision(totals, information)
         with np.errstate(all="ignore"):
             found = {name: float(value[0].real) for name, value in self._found(totals[None, :]).items()}
             statistic, df, n = found.get("statistic", 1.0), found.get("df", 1.0), max(found["n"], 1.0)
             spread = _spread(self.test, statistic, df)
             slope = _slope(self.test, found.get("z", statistic), df, found.get("df within", 1.0))
             by_name = {
-                "statistic": spread if self.test != "rank-sum" else n**3 / 48.0,  # U of groups of a half each
+                "statistic": {"rank-sum": n**3 / 48.0, "signed-rank": n**3 / 12.0}.get(self.test, spread),  # halves
                 "z": 1.0,
                 "df": max(df, 1.0),
-                "p": slope**2 * (spread if self.test != "rank-sum" else 1.0),
+                "p": slope**2 * (1.0 if self.test in OF_RANKS else spread),
                 "n": n,
                 "cramers v": 1.0 / n,
+                "cohens d": (1.0 if self.test == "paired t" else 4.0) / n,  # groups of a half each
+                "eta squared": 1.0 / n,
+                "auc": 1.0 / (3.0 * n),
                 "difference": found.get("standard error", 1.0) ** 2,
                 "standard error": found.get("standard error", 1.0) ** 2 / max(2.0 * df, 1.0),
             }
@@ -105,10 +128,16 @@ class Compared:
 
     def _found(self, totals: NDArray[Any]) -> Found:
         """Numbers by their statistic, from totals (b, m), real or complex."""
+        if self.test == "paired t":
+            return _of_differences(totals, self.scale)
         if self.test in OF_MEANS:
             sums = totals.reshape(len(totals), 3, self.n_groups)
             return _of_means(self.test, sums[:, :, sums[0, 0].real > 0.5], self.scale)
+        if self.differences is not None:
+            return _signed_rank(totals, self.differences, self.continuity)
         counts = totals.reshape(len(totals), -1, self.n_groups)
+        if self.test in OF_CHANGES:
+            return _of_changes(self.test, counts, self.continuity)
         some = counts[0].real > 0.5
         counts = counts[:, some.any(axis=1)][:, :, some.any(axis=0)]
         return _of_counts[self.test](counts, self.continuity)
@@ -116,7 +145,7 @@ class Compared:
 
 def p_value(test: Test, statistic: NDArray[Any], df: Any = 1.0, within: Any = 1.0) -> NDArray[Any]:
     """P of a statistic, two-sided, to first order in imaginary parts: of t at `df`, of F at `df` and `within`, of
-    chi-squared at `df`; of 'rank-sum' the statistic is the standard normal one.
+    chi-squared at `df`; of ranks the statistic is the standard normal one.
     """
     at = [np.asarray(each).real.astype(float) for each in (df, within)]
     p = _tail(test, statistic.real, *at)
@@ -132,29 +161,29 @@ def p_value(test: Test, statistic: NDArray[Any], df: Any = 1.0, within: Any = 1.
 
 
 def _tail(test: Test, statistic: Any, df: Any, within: Any) -> NDArray[Any]:
-    if test in ("t", "welch"):
+    if test in OF_STUDENT:
         return np.asarray(2.0 * special.stdtr(df, -np.abs(statistic)))
     if test == "anova":
         return np.asarray(special.fdtrc(df, within, statistic))
-    if test == "rank-sum":
+    if test in OF_RANKS:
         return np.asarray(2.0 * special.ndtr(-np.abs(statistic)))
     return np.asarray(special.chdtrc(df, statistic))
 
 
 def _slope(test: Test, statistic: Any, df: Any, within: Any) -> Any:
     """The derivative of p in its statistic."""
-    if test in ("t", "welch"):
+    if test in OF_STUDENT:
         return -2.0 * np.sign(statistic) * stats.t.pdf(statistic, df)
     if test == "anova":
         return -stats.f.pdf(statistic, df, within)
-    if test == "rank-sum":
+    if test in OF_RANKS:
         return -2.0 * np.sign(statistic) * stats.norm.pdf(statistic)
     return -stats.chi2.pdf(statistic, df)
 
 
 def _spread(test: Test, statistic: float, df: float) -> float:
     """A sampling variance of the statistic."""
-    if test in ("t", "welch"):
+    if test in OF_STUDENT:
         return 1.0 + statistic**2 / (2.0 * max(df, 1.0))
     excess = max(statistic - (1.0 if test == "anova" else df), 0.0)
     return (2.0 * df + 4.0 * df * excess) / df**2 if test == "anova" else 2.0 * df + 4.0 * excess
@@ -179,6 +208,7 @@ def _of_means(test: Test, sums: NDArray[Any], scale: float) -> Found:
             "df": np.full(len(n), df),
             "df within": left,
             "p": p_value(test, f, df, left),
+            "eta squared": between / (between + within),
         }
     if groups != 2 or n[0].real.min() < 1.5:
         return found
@@ -199,7 +229,71 @@ def _of_means(test: Test, sums: NDArray[Any], scale: float) -> Found:
         "p": p_value(test, t, df),
         "difference": difference,
         "standard error": error * scale,
+        "cohens d": difference / (np.sqrt(within / (whole - 2.0)) * scale),
     }
+
+
+def _of_differences(sums: NDArray[Any], scale: float) -> Found:
+    """Student's t of differences in pairs, from their number, sum and squares (b, 3)."""
+    n, total, squares = sums.T
+    found = {"n": n}
+    if n[0].real < 0.5:
+        return found
+    mean, inside = total / n, squares - total**2 / n
+    found["difference"] = mean * scale
+    if n[0].real < 1.5 or inside[0].real <= _CONSTANT * squares[0].real:
+        return found
+    sd, df = np.sqrt(inside / (n - 1.0)), n - 1.0
+    t = mean / (sd / np.sqrt(n))
+    return found | {
+        "statistic": t,
+        "df": df,
+        "p": p_value("paired t", t, df),
+        "standard error": sd / np.sqrt(n) * scale,
+        "cohens d": mean / sd,
+    }
+
+
+def _signed_rank(counts: NDArray[Any], differences: Array, continuity: bool) -> Found:
+    """Wilcoxon's of pairs: V, the ranks of differences above 0 among the sizes of all that are not 0, and p by the
+    normal distribution with ties; from counts (b, values) of the differences (values,).
+    """
+    found = {"n": counts.sum(axis=1)}
+    size, place = np.unique(np.abs(differences), return_inverse=True)
+    each, above = (np.zeros((len(counts), len(size)), counts.dtype) for _ in range(2))
+    moved, rises = differences != 0.0, differences > 0.0
+    np.add.at(each.T, place[moved], counts.T[moved])
+    np.add.at(above.T, place[rises], counts.T[rises])
+    n = each.sum(axis=1)
+    rank = np.cumsum(each, axis=1) - (each - 1.0) / 2.0
+    found["statistic"] = (above * rank).sum(axis=1)
+    gap = found["statistic"] - n * (n + 1.0) / 4.0
+    if continuity:
+        gap = gap - 0.5 * np.sign(gap.real)
+    z = gap / np.sqrt(n * (n + 1.0) * (2.0 * n + 1.0) / 24.0 - (each**3 - each).sum(axis=1) / 48.0)
+    return found | {"z": z, "p": p_value("signed-rank", z)}
+
+
+def _of_changes(test: Test, counts: NDArray[Any], continuity: bool) -> Found:
+    """McNemar's, of counts (b, 2, 2) by the two levels of a pair; exact: by the binomial distribution of whole numbers,
+    else its p is near that of the chi-squared statistic.
+    """
+    found = {"n": counts.sum(axis=(1, 2))}
+    one, other = counts[:, 0, 1], counts[:, 1, 0]
+    changed = one + other
+    if test == "exact mcnemar":
+        whole = np.rint(changed.real)
+        if not np.iscomplexobj(counts) and (np.abs(changed - whole) <= _WHOLE).all():
+            fewer = np.rint(np.minimum(one, other))
+            p = np.minimum(2.0 * special.bdtr(fewer, whole.astype(np.int64), 0.5), 1.0)
+            return found | {"p": np.where(whole > 0.0, p, np.nan)}
+        continuity = True  # which is nearer
+    gap = (one - other) * np.sign((one - other).real)
+    if continuity:
+        gap = np.where(gap.real > 1.0, gap - 1.0, 0.0)
+    statistic, df = gap**2 / changed, np.where(changed.real > 0.0, 1.0, np.nan)
+    p = p_value("mcnemar", statistic, df)
+    return found | ({"p": p} if test == "exact mcnemar" else {"statistic": statistic, "df": df, "p": p})
 
 
 def _chi_square(counts: NDArray[Any], continuity: bool) -> Found:
@@ -244,7 +338,7 @@ def _rank_sum(counts: NDArray[Any], continuity: bool) -> Found:
         return {"n": n}
     pairs = size[:, 0] * size[:, 1]
     u = ranks[:, 0] - size[:, 0] * (size[:, 0] + 1.0) / 2.0
-    found = {"n": n, "statistic": u}
+    found = {"n": n, "statistic": u, "auc": u / pairs}
     if counts.shape[1] < 2:
         return found
     gap = u - pairs / 2.0

@@ -1,10 +1,10 @@
-"""Released tests of hypotheses between groups: chi-squared, exact, t, analysis of variance, ranks."""
+"""Released tests of hypotheses: between groups chi-squared, exact, t, analysis of variance, ranks; and of pairs."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, model_validator
-from scipy import stats
-from scipy.stats import contingency
+from scipy import sparse
 
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
@@ -33,23 +32,54 @@ from outrisk.outputs.base import (
     support_frame,
 )
 from outrisk.outputs.smooth import derivatives as smooth
-from outrisk.outputs.smooth.compared import CORRECTED, OF_MEANS, OF_TABLES, Compared, Test, p_value
-from outrisk.outputs.smooth.fisher import TooMuchWorkError, fisher
+from outrisk.outputs.smooth.by_scipy import between_groups, difference, of_pairs
+from outrisk.outputs.smooth.compared import (
+    CORRECTED,
+    OF_CHANGES,
+    OF_DIFFERENCES,
+    OF_MEANS,
+    OF_PAIRS,
+    OF_RANKS,
+    OF_STUDENT,
+    OF_TABLES,
+    Compared,
+    Test,
+    p_value,
+)
 from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.blocks import Mask
 from outrisk.problem.released import ROUNDING, ModelPart, half_digit
 
-Statistic = Literal["statistic", "z", "df", "df within", "p", "n", "difference", "standard error", "cramers v"]
+Statistic = Literal[
+    "statistic",
+    "z",
+    "df",
+    "df within",
+    "p",
+    "n",
+    "difference",
+    "standard error",
+    "cramers v",
+    "cohens d",
+    "eta squared",
+    "auc",
+]
+_OF_T: tuple[Statistic, ...] = ("statistic", "df", "p", "n", "difference", "standard error", "cohens d")
 OF_TEST: Mapping[Test, tuple[Statistic, ...]] = {  # what each test has
     "chi-square": ("statistic", "df", "p", "n", "cramers v"),
-    "t": ("statistic", "df", "p", "n", "difference", "standard error"),
-    "welch": ("statistic", "df", "p", "n", "difference", "standard error"),
-    "anova": ("statistic", "df", "df within", "p", "n"),
-    "rank-sum": ("statistic", "z", "p", "n"),
+    "t": _OF_T,
+    "welch": _OF_T,
+    "anova": ("statistic", "df", "df within", "p", "n", "eta squared"),
+    "rank-sum": ("statistic", "z", "p", "n", "auc"),
     "kruskal-wallis": ("statistic", "df", "p", "n"),
     "fisher": ("p", "n"),
+    "paired t": _OF_T,
+    "signed-rank": ("statistic", "z", "p", "n"),
+    "mcnemar": ("statistic", "df", "p", "n"),
+    "exact mcnemar": ("p", "n"),
 }
 _USUAL: tuple[Statistic, ...] = ("statistic", "p")
+_EXACT: tuple[Test, ...] = ("fisher", "exact mcnemar")  # which have no statistic
 _SYMBOL: Mapping[Test, str] = {
     "chi-square": "chi2",
     "t": "t",
@@ -57,8 +87,10 @@ _SYMBOL: Mapping[Test, str] = {
     "anova": "F",
     "rank-sum": "U",
     "kruskal-wallis": "H",
+    "paired t": "t",
+    "signed-rank": "V",
+    "mcnemar": "chi2",
 }
-OF_TWO: tuple[Test, ...] = ("t", "welch", "rank-sum")
 _DECIMALS = 3
 MAX_TOTALS = 2_000  # one for every value in every group
 _MAX_ENTRIES = 16_000_000  # what each combination of the variables adds to each of them
@@ -66,31 +98,34 @@ _MAX_ENTRIES = 16_000_000  # what each combination of the variables adds to each
 
 @dataclass(frozen=True)
 class HypothesisTest(Common):
-    """A test whether `variable` differs between groups (`by`: every combination of their values).
+    """A test whether `variable` differs between groups (`by`: every combination of their values), or from `paired`.
 
     'chi-square' (Pearson's, of the table of both), 't' (Student's, of equal variances), 'welch', 'anova' (one-way),
     'rank-sum' (Wilcoxon's, also Mann and Whitney's: U of the first group in codebook order, p by the normal
     distribution with ties), 'kruskal-wallis' and 'fisher' (the exact test of the table of both, of any size: Freeman
-    and Halton's). All p-values are two-sided. `continuity`: Yates's correction of a 2 x 2 table, or that of the
-    rank-sum test. Differences are the first group less the second. Records with a missing value in any of the
-    variables, and groups and values without records, are left out. NaN where there is no test: a single group, more
-    than two where two are compared, no variance, a single value.
+    and Halton's). All p-values are two-sided. Differences are the first group less the second. Of pairs: 'paired t'
+    (Student's, of the differences `variable` less `paired`), 'signed-rank' (Wilcoxon's: V, the ranks of differences
+    above 0, those of 0 left out; p by the normal distribution with ties), 'mcnemar' and 'exact mcnemar' (of two
+    variables with the same two levels; exact by the binomial distribution). `continuity`: Yates's correction of a 2 x 2
+    table, or that of a test of ranks or McNemar's. 'cohens d' is the difference over the standard deviation inside
+    groups, pooled, or over that of the differences; 'eta squared' the share of squares between groups; 'auc' the share
+    of pairs of records in which that of the first group has the larger value, ties counted half. Records with a missing
+    value in any of the variables, and groups and values without records, are left out. NaN where there is no test: a
+    single group, more than two where two are compared, no variance, a single value, no pair that differs.
     """
 
     test: Test
     variable: str
-    by: tuple[str, ...]
+    by: tuple[str, ...] = ()
     statistics: tuple[Statistic, ...] = _USUAL
     continuity: bool = False
     places: int | Mapping[str, int] = _DECIMALS
     where: str = ""
+    paired: str = ""
     kind = "test"
 
     def __post_init__(self) -> None:
-        smooth.check_names(self.codebook, [self.variable], self.name, numeric=self.test not in OF_TABLES)
-        smooth.check_names(self.codebook, self.by, self.name)
-        if len(set(self.variables)) < len(self.variables):
-            raise OutputError(f"output '{self.name}': variable and by must be different variables")
+        self._check_variables()
         unknown = [each for each in self.statistics if each not in OF_TEST[self.test]]
         if unknown:
             raise OutputError(
@@ -99,26 +134,64 @@ class HypothesisTest(Common):
             )
         if self.continuity and self.test not in CORRECTED:
             raise OutputError(f"output '{self.name}': continuity: a test '{self.test}' has no such correction; omit it")
-        values = len(self.codebook[self.variable].values)
-        totals = (3 if self.test in OF_MEANS else values) * self.n_groups
-        entries = totals * math.prod(self.codebook[name].size for name in self.variables)
-        if totals > MAX_TOTALS or entries > _MAX_ENTRIES:
-            raise OutputError(
-                f"output '{self.name}': {values:,} values of '{self.variable}' in {self.n_groups:,} groups are too "
-                f"many for a test: {totals:,} totals, at most {MAX_TOTALS:,} are possible, and {entries:,} entries, at "
-                f"most {_MAX_ENTRIES:,}; band one of the variables"
-            )
+        self._check_size()
         _ = self.decimals, self._of_levels, self._masks
+
+    def _check_variables(self) -> None:
+        """OutputError where the variables are not those of such a test."""
+        pairs = self.test in OF_PAIRS
+        wrong = ("by", self.by, "paired") if pairs else ("paired", self.paired, "by")
+        if wrong[1] or not (self.paired if pairs else self.by):
+            raise OutputError(f"output '{self.name}': a test '{self.test}' needs '{wrong[2]}' and has no '{wrong[0]}'")
+        numeric = self.test not in (*OF_TABLES, *OF_CHANGES)
+        smooth.check_names(self.codebook, [self.variable], self.name, numeric=numeric)
+        smooth.check_names(self.codebook, [self.paired] if pairs else self.by, self.name, numeric=numeric and pairs)
+        if len(set(self.variables)) < len(self.variables):
+            raise OutputError(f"output '{self.name}': variable and {wrong[2]} must be different variables")
+        changed = (self.variable, self.paired) if self.test in OF_CHANGES else ()
+        labels = [self.codebook[name].labels[: len(self.codebook[name].values)] for name in changed]
+        if labels and (labels[0] != labels[1] or len(labels[0]) != 2):
+            raise OutputError(
+                f"output '{self.name}': a test '{self.test}' compares the same two levels; those of '{self.variable}' "
+                f"are {labels[0][:20]} and those of '{self.paired}' {labels[1][:20]}; derive variables with two"
+            )
+
+    def _check_size(self) -> None:
+        """OutputError where totals are too many."""
+        values = len(self.codebook[self.variable].values)
+        levels = math.prod(self.codebook[name].size for name in self.variables)
+        totals = (3 if self.test in OF_MEANS else values) * self.n_groups
+        if self.test == "signed-rank" and levels <= _MAX_ENTRIES:
+            totals = len(self._differences[0])
+        if totals > MAX_TOTALS or totals * levels > _MAX_ENTRIES:
+            of = f"'{self.paired}'" if self.paired else f"{self.n_groups:,} groups"
+            raise OutputError(
+                f"output '{self.name}': {values:,} values of '{self.variable}' in {of} are too many for a test: "
+                f"{totals:,} totals, at most {MAX_TOTALS:,} are possible, and {totals * levels:,} entries, at most "
+                f"{_MAX_ENTRIES:,}; band one of the variables"
+            )
 
     @property
     def variables(self) -> list[str]:
-        """Groups and what is compared."""
-        return [*self.by, self.variable]
+        """Groups, or what is paired, and what is compared."""
+        return [*([self.paired] if self.paired else self.by), self.variable]
+
+    @property
+    def _groups(self) -> tuple[str, ...]:
+        """The variables whose combinations are groups: the other of a pair, where levels are compared."""
+        return (self.paired,) if self.test in OF_CHANGES else self.by
 
     @cached_property
     def n_groups(self) -> int:
         """Combinations of the groups' values."""
-        return math.prod(len(self.codebook[name].values) for name in self.by)
+        return math.prod(len(self.codebook[name].values) for name in self._groups)
+
+    @cached_property
+    def _differences(self) -> tuple[Array, NDArray[np.int64]]:
+        """The differences that pairs may have, and the place among them of each pair of values (paired, variable)."""
+        paired, own = (np.array(self.codebook[name].values, dtype=float) for name in (self.paired, self.variable))
+        found, place = np.unique(difference(own, paired[:, None]), return_inverse=True)
+        return found, place.reshape(len(paired), len(own))
 
     @cached_property
     def _subset(self) -> Subset:
@@ -133,8 +206,8 @@ class HypothesisTest(Common):
     def decimals(self) -> NDArray[np.int64]:
         """Digits after the point of each published number, shape (k,)."""
         places = smooth.decimals_of(self.places, self.statistics, self._whole, _DECIMALS, self.name)
-        if self.test == "rank-sum" and "statistic" in places:
-            places["statistic"] = min(places["statistic"], 1)  # U is a multiple of a half
+        if self.test in OF_RANKS and "statistic" in places:
+            places["statistic"] = min(places["statistic"], 1)  # U and V are multiples of a half
         return np.array([places[each] for each in self.statistics], dtype=np.int64)
 
     @property
@@ -146,11 +219,16 @@ class HypothesisTest(Common):
     def notes(self) -> str:
         """What was computed, in words."""
         parts = [
-            f"test '{self.test}' of {self.variable} by {', '.join(self.by)}: {', '.join(self.statistics)}",
+            f"test '{self.test}' of {self.compared}: {', '.join(self.statistics)}",
             "with continuity correction" if self.continuity else "",
             f"where {self.where}" if self.where else "",
         ]
         return "; ".join(part for part in parts if part)
+
+    @property
+    def compared(self) -> str:
+        """What is compared, in words."""
+        return compared(self.variable, self.by, self.paired)
 
     def refit(self, data: Microdata, start: Array | None = None) -> Array:
         """The numbers by scipy on the decoded records, shape (k,); NaN for what is not defined on them.
@@ -164,36 +242,10 @@ class HypothesisTest(Common):
         return np.where(np.isfinite(numbers), numbers, np.nan)
 
     def _by_scipy(self, frame: pd.DataFrame) -> dict[str, float]:
-        place = places_in(self.codebook, self.by, frame)
-        present = np.unique(place)
-        if self.test == "chi-square":
-            return _chi_square(pd.crosstab(frame[self.variable], place).to_numpy(), self.continuity)
-        if self.test == "fisher":
-            return _fisher(pd.crosstab(frame[self.variable], place).to_numpy(), self.name)
-        values = frame[self.variable].to_numpy(dtype=float)
-        groups = [values[place == each] for each in present]
-        if len(groups) < 2 or (self.test in OF_TWO and len(groups) > 2):
-            return {}
-        if self.test in OF_MEANS:
-            return _between_means(self.test, groups)
-        alike = bool(np.ptp(values) == 0.0)
-        if self.test == "kruskal-wallis":
-            if alike:
-                return {}
-            found = stats.kruskal(*groups)
-            return {"statistic": float(found.statistic), "p": float(found.pvalue), "df": len(groups) - 1.0}
-        found = stats.mannwhitneyu(*groups, use_continuity=self.continuity, method="asymptotic")
-        of_ranks = {} if alike else {"p": float(found.pvalue), "z": self._z(groups)}
-        return {"statistic": float(found.statistic), **of_ranks}
-
-    def _z(self, groups: list[Array]) -> float:
-        """The standardised rank sum; scipy's ranksums has neither ties nor a correction."""
-        ranks = stats.rankdata(np.concatenate(groups))
-        first, second = (len(group) for group in groups)
-        gap = ranks[:first].sum() - first * (first + second + 1) / 2.0
-        if self.continuity:
-            gap = np.sign(gap) * max(abs(gap) - 0.5, 0.0)
-        return float(gap / np.sqrt(first * second / (first + second) * np.var(ranks, ddof=1)))
+        own = frame[self.variable]
+        if self.paired:
+            return of_pairs(self.test, own, frame[self.paired], self.continuity)
+        return between_groups(self.test, own, places_in(self.codebook, self.by, frame), self.continuity, self.name)
 
     def counts(self, low: Array, high: Array) -> Iterable[RecordCounts]:
         """The number of records."""
@@ -212,61 +264,76 @@ class HypothesisTest(Common):
         `variables`, whose missing level is the last.
         """
         levels = [slice(len(self.codebook[name].values)) for name in self.variables]
+        if self.test == "signed-rank":
+            place = self._differences[1].ravel()
+            of_pairs = sparse.csr_matrix((np.ones(len(place)), (np.arange(len(place)), place)))
+            return self._compared.of_many(np.asarray(counts[:, *levels].reshape(len(counts), -1) @ of_pairs))
         known = counts[:, *levels].reshape(len(counts), self.n_groups, -1)
         return self._compared.of_many(known.transpose(0, 2, 1).reshape(len(counts), -1))
 
     def parts(self, values: Array) -> tuple[ModelPart, ...]:
         """Counts (values, groups), flat; for means of each group the records, the sum and the squares, (3, groups)."""
-        joint, place, level = self._of_levels
+        joint, place, level, values = self._of_levels
         known, compared = np.flatnonzero(place >= 0), self._compared
         if self.test in OF_MEANS:
             rows = np.zeros((joint.size, 3 * self.n_groups))
-            value = (np.array(self.codebook[self.variable].values)[level[known]] - compared.centre) / compared.scale
+            value = (values[level[known]] - compared.centre) / compared.scale
             for power in range(3):
                 rows[known, power * self.n_groups + place[known]] = value**power
         else:
-            rows = np.zeros((joint.size, len(self.codebook[self.variable].values) * self.n_groups))
+            rows = np.zeros((joint.size, len(values) * self.n_groups))
             rows[known, level[known] * self.n_groups + place[known]] = 1.0
         return (ModelPart(smooth.sums_of(joint, rows, self._masks), compared, len(self.statistics)),)
 
     @cached_property
     def _compared(self) -> Compared:
-        centre, scale = 0.0, 1.0
-        if self.test in OF_MEANS:
+        centre, scale, differences = 0.0, 1.0, None
+        if self.test in OF_DIFFERENCES:
+            differences = self._differences[0]
+            scale = max(1.0, float(np.abs(differences).max())) if self.test == "paired t" else 1.0
+        elif self.test in OF_MEANS:
             least, most = (float(self.codebook[self.variable].values[at]) for at in (0, -1))
             centre, scale = (least + most) / 2.0, max(1.0, most - least) / 2.0
-        return Compared(self.test, self.n_groups, self.statistics, self.decimals, self.continuity, centre, scale)
+        return Compared(
+            self.test, self.n_groups, self.statistics, self.decimals, self.continuity, centre, scale, differences
+        )
 
     @cached_property
     def _masks(self) -> tuple[Mask, ...]:
         return self._subset.masks()
 
     @cached_property
-    def _of_levels(self) -> tuple[Any, NDArray[np.int64], NDArray[np.int64]]:
-        """The joint of the variables, and of each of its levels the group (-1 where a value is missing) and the value's
-        position.
+    def _of_levels(self) -> tuple[Any, NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
+        """The joint of the variables, of each of its levels the group (-1 where a value is missing) and the value's
+        position, and the values: of a pair, the differences.
         """
         joint = joint_for(self.codebook, self.variables, self.name)
         frame = support_frame(self.codebook, joint)
         known = frame.notna().all(axis=1).to_numpy()
-        group = np.where(known, places_in(self.codebook, self.by, frame), -1)
-        return joint, group, np.where(known, places_in(self.codebook, [self.variable], frame), 0)
+        group = np.where(known, places_in(self.codebook, self._groups, frame) if self._groups else 0, -1)
+        level = np.where(known, places_in(self.codebook, [self.variable], frame), 0)
+        if self.test not in OF_DIFFERENCES:
+            return joint, group, level, np.array(self.codebook[self.variable].values)
+        other = np.where(known, places_in(self.codebook, [self.paired], frame), 0)
+        return joint, group, self._differences[1][other, level], self._differences[0]
 
     def check(self, low: Array, high: Array) -> None:
         """OutputError for released values that no data can have, or a p that is not that of its statistic."""
         least, most = np.full(len(low), -np.inf), np.full(len(low), np.inf)
         for k, each in enumerate(self.statistics):
-            if each not in ("z", "difference") and (each, self.test in ("t", "welch")) != ("statistic", True):
+            if each not in ("z", "difference", "cohens d") and (each, self.test in OF_STUDENT) != ("statistic", True):
                 least[k] = 0.0
-            if each in ("p", "cramers v"):
+            if each in ("p", "cramers v", "eta squared", "auc"):
                 most[k] = 1.0
-        why = "p and V lie in 0 to 1, and of all else but t, z and a difference nothing is below 0; correct it"
+        why = "p and shares lie in 0 to 1, and of all else but t, z, d and a difference nothing is below 0; correct it"
         smooth.check_range(self.name, self.labels, low, high, least, most, why)
         self._check_p(low, high)
 
     def _check_p(self, low: Array, high: Array) -> None:
         at: dict[str, int] = {each: k for k, each in enumerate(self.statistics)}
-        needed = {"rank-sum": ["z"], "anova": ["statistic", "df", "df within"]}.get(self.test, ["statistic", "df"])
+        needed = ["z"] if self.test in OF_RANKS else ["statistic", "df"]
+        if self.test == "anova":
+            needed = [*needed, "df within"]
         if "p" not in at or any(each not in at for each in needed):
             return
         half = half_digit(self.decimals) * ROUNDING
@@ -287,80 +354,23 @@ class HypothesisTest(Common):
         smooth.check_range(self.name, self.labels, low, high, least, most, why)
 
 
-def _chi_square(table: NDArray[Any], continuity: bool) -> dict[str, float]:
-    if min(table.shape) < 2:
-        return {}
-    found = stats.chi2_contingency(table, correction=continuity)
-    return {
-        "statistic": float(found.statistic),
-        "df": float(found.dof),
-        "p": float(found.pvalue),
-        "cramers v": float(contingency.association(table, method="cramer")),
-    }
-
-
-def _fisher(table: NDArray[Any], output: str) -> dict[str, float]:
-    """Of 2 x 2 by the hypergeometric distribution; scipy's own fisher_exact has no room for rounding between tables
-    that are as likely, and of larger ones only draws some.
-    """
-    if min(table.shape) < 2:
-        return {}
-    if table.shape == (2, 2):
-        n, of_row, of_column = int(table.sum()), int(table[0].sum()), int(table[:, 0].sum())
-        chance = stats.hypergeom.pmf(np.arange(min(of_row, of_column) + 1), n, of_row, of_column)
-        return {"p": float(min(chance[chance <= chance[table[0, 0]] * (1.0 + 1e-7)].sum(), 1.0))}
-    try:
-        return {"p": float(fisher(table[None])[0])}
-    except TooMuchWorkError:
-        raise OutputError(
-            f"output '{output}': p: {table.sum():,} records in a table of {' x '.join(map(str, table.shape))} are too "
-            "many for Fisher's exact test; give the p of a chi-square instead, or merge levels"
-        ) from None
-
-
-def _between_means(test: Test, groups: list[Array]) -> dict[str, float]:
-    alike = all(np.ptp(group) == 0.0 for group in groups)
-    if test == "anova":
-        left = sum(len(group) for group in groups) - len(groups)
-        if alike or not left:
-            return {}
-        found = stats.f_oneway(*groups)
-        between = {"df": len(groups) - 1.0, "df within": float(left)}
-        return between | {"statistic": float(found.statistic), "p": float(found.pvalue)}
-    if min(len(group) for group in groups) < 2:
-        return {}
-    difference = float(groups[0].mean() - groups[1].mean())
-    if alike:
-        return {"difference": difference}
-    found = stats.ttest_ind(*groups, equal_var=test == "t")
-    return {
-        "statistic": float(found.statistic),
-        "df": float(found.df),
-        "p": float(found.pvalue),
-        "difference": difference,
-        "standard error": _standard_error(test, groups),
-    }
-
-
-def _standard_error(test: Test, groups: list[Array]) -> float:
-    """Of the difference of two means."""
-    each = [group.var(ddof=1) for group in groups]
-    sizes = [len(group) for group in groups]
-    if test == "t":
-        pooled = sum(v * (n - 1) for v, n in zip(each, sizes, strict=True)) / (sum(sizes) - 2)
-        each = [pooled, pooled]
-    return math.sqrt(sum(v / n for v, n in zip(each, sizes, strict=True)))
+def compared(variable: str, by: Sequence[str], paired: str) -> str:
+    """What a test compares, in words."""
+    return f"{variable} paired with {paired}" if paired else f"{variable} by {', '.join(by)}"
 
 
 class HypothesisTestEntry(Entry):
-    """A test between groups in a study file. Without `test` the values are a text or a file that says which it is."""
+    """A test between groups, or of pairs, in a study file. Without `test` the values are a text or a file that says
+    which it is.
+    """
 
     positional = ("test", "variable", "by")
 
     kind: Literal["test"]
     test: Test | None = None
     variable: str
-    by: Annotated[Names, Field(min_length=1)]
+    by: Names = ()
+    paired: str = ""
     statistics: Annotated[tuple[Statistic, ...], BeforeValidator(listed)] = Field(default=_USUAL, min_length=1)
     continuity: bool = False
     decimals: smooth.Decimals = _DECIMALS
@@ -369,15 +379,22 @@ class HypothesisTestEntry(Entry):
     @classmethod
     def _has_the_usual(cls, given: object) -> object:
         """What the test has of the usual statistics, where none are asked for."""
-        if not isinstance(given, Mapping) or given.get("test") != "fisher" or "statistics" in given:
+        if not isinstance(given, Mapping) or given.get("test") not in _EXACT or "statistics" in given:
             return given
-        return {**given, "statistics": [each for each in _USUAL if each in OF_TEST["fisher"]]}
+        return {**given, "statistics": ["p"]}
 
     @model_validator(mode="after")
     def _says_its_test(self) -> HypothesisTestEntry:
         if self.test is None and not isinstance(self.values, str):
             raise ValueError(f"'test' is missing; say which of {list(OF_TEST)}")
+        if bool(self.by) == bool(self.paired):
+            raise ValueError("give either 'by', groups of records, or 'paired', the other variable of the same records")
         return self
+
+    @property
+    def compared(self) -> str:
+        """What is compared, in words."""
+        return compared(self.variable, self.by, self.paired)
 
     def build(self, codebook: Codebook, position: int) -> list[HypothesisTest]:
         """The output of this entry, the `position`-th (from 1) of its study."""
@@ -389,7 +406,7 @@ class HypothesisTestEntry(Entry):
         return [
             HypothesisTest(
                 codebook,
-                self.name or f"{self.test} test of {self.variable} by {' x '.join(self.by)}",
+                self.name or f"{self.test} test of {self.compared.replace(', ', ' x ')}",
                 self.test,
                 self.variable,
                 self.by,
@@ -397,5 +414,6 @@ class HypothesisTestEntry(Entry):
                 self.continuity,
                 self.decimals,
                 self.where,
+                self.paired,
             )
         ]

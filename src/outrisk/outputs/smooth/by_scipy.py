@@ -1,0 +1,188 @@
+"""Tests of hypotheses by scipy, from the values of records: what refits of released tests give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+from scipy.stats import contingency
+
+from outrisk.errors import OutputError
+from outrisk.outputs.base import Array
+from outrisk.outputs.smooth.compared import OF_MEANS, Test
+from outrisk.outputs.smooth.fisher import TooMuchWorkError, fisher
+
+_DIGITS = 12  # significant, of differences in pairs: 1.1 - 0.8 and 0.5 - 0.2 are one
+OF_TWO: tuple[Test, ...] = ("t", "welch", "rank-sum")  # groups
+
+
+def between_groups(
+    test: Test, values: pd.Series, place: NDArray[np.int64], continuity: bool, output: str
+) -> dict[str, float]:
+    """Numbers of a test between groups by their statistic, from the values (n,) of records and the group (n,) of each;
+    what is not there is undefined. OutputError where an exact test is too much work.
+    """
+    if test == "chi-square":
+        return _chi_square(pd.crosstab(values, place).to_numpy(), continuity)
+    if test == "fisher":
+        return _fisher(pd.crosstab(values, place).to_numpy(), output)
+    numbers = values.to_numpy(dtype=float)
+    groups = [numbers[place == each] for each in np.unique(place)]
+    if len(groups) < 2 or (test in OF_TWO and len(groups) > 2):
+        return {}
+    if test in OF_MEANS:
+        return _between_means(test, groups)
+    alike = bool(np.ptp(numbers) == 0.0)
+    if test == "kruskal-wallis":
+        if alike:
+            return {}
+        found = stats.kruskal(*groups)
+        return {"statistic": float(found.statistic), "p": float(found.pvalue), "df": len(groups) - 1.0}
+    found = stats.mannwhitneyu(*groups, use_continuity=continuity, method="asymptotic")
+    auc = found.statistic / (len(groups[0]) * len(groups[1]))
+    of_ranks = {} if alike else {"p": float(found.pvalue), "z": _z(groups, continuity)}
+    return {"statistic": float(found.statistic), "auc": float(auc), **of_ranks}
+
+
+def of_pairs(test: Test, own: pd.Series, paired: pd.Series, continuity: bool) -> dict[str, float]:
+    """Numbers of a test of pairs by their statistic, from both values (n,) of records; what is not there is
+    undefined.
+    """
+    if test not in ("paired t", "signed-rank"):
+        return _changes(test, own.to_numpy(dtype=object), paired.to_numpy(dtype=object), continuity)
+    differences = difference(own.to_numpy(dtype=float), paired.to_numpy(dtype=float))
+    return _paired_t(differences) if test == "paired t" else _signed_rank(differences, continuity)
+
+
+def difference(own: Array, paired: Array) -> Array:
+    """Differences in pairs, of which those that are alike but for rounding are the same number."""
+    found = own - paired
+    size = max(1.0, float(np.abs(own).max(initial=0.0)), float(np.abs(paired).max(initial=0.0)))
+    return np.asarray(np.round(found, _DIGITS - math.ceil(math.log10(size))) + 0.0)
+
+
+def _z(groups: Sequence[Array], continuity: bool) -> float:
+    """The standardised rank sum; scipy's ranksums has neither ties nor a correction."""
+    ranks = stats.rankdata(np.concatenate(groups))
+    first, second = (len(group) for group in groups)
+    gap = ranks[:first].sum() - first * (first + second + 1) / 2.0
+    if continuity:
+        gap = np.sign(gap) * max(abs(gap) - 0.5, 0.0)
+    return float(gap / np.sqrt(first * second / (first + second) * np.var(ranks, ddof=1)))
+
+
+def _chi_square(table: NDArray[Any], continuity: bool) -> dict[str, float]:
+    if min(table.shape) < 2:
+        return {}
+    found = stats.chi2_contingency(table, correction=continuity)
+    return {
+        "statistic": float(found.statistic),
+        "df": float(found.dof),
+        "p": float(found.pvalue),
+        "cramers v": float(contingency.association(table, method="cramer")),
+    }
+
+
+def _fisher(table: NDArray[Any], output: str) -> dict[str, float]:
+    """Of 2 x 2 by the hypergeometric distribution; scipy's own fisher_exact has no room for rounding between tables
+    that are as likely, and of larger ones only draws some.
+    """
+    if min(table.shape) < 2:
+        return {}
+    if table.shape == (2, 2):
+        n, of_row, of_column = int(table.sum()), int(table[0].sum()), int(table[:, 0].sum())
+        chance = stats.hypergeom.pmf(np.arange(min(of_row, of_column) + 1), n, of_row, of_column)
+        return {"p": float(min(chance[chance <= chance[table[0, 0]] * (1.0 + 1e-7)].sum(), 1.0))}
+    try:
+        return {"p": float(fisher(table[None])[0])}
+    except TooMuchWorkError:
+        raise OutputError(
+            f"output '{output}': p: {table.sum():,} records in a table of {' x '.join(map(str, table.shape))} are too "
+            "many for Fisher's exact test; give the p of a chi-square instead, or merge levels"
+        ) from None
+
+
+def _between_means(test: Test, groups: list[Array]) -> dict[str, float]:
+    alike = all(np.ptp(group) == 0.0 for group in groups)
+    if test == "anova":
+        left = sum(len(group) for group in groups) - len(groups)
+        if alike or not left:
+            return {}
+        found = stats.f_oneway(*groups)
+        every = np.concatenate(groups)
+        inside = sum(float(((group - group.mean()) ** 2).sum()) for group in groups)
+        share = 1.0 - inside / float(((every - every.mean()) ** 2).sum())
+        between = {"df": len(groups) - 1.0, "df within": float(left), "eta squared": share}
+        return between | {"statistic": float(found.statistic), "p": float(found.pvalue)}
+    if min(len(group) for group in groups) < 2:
+        return {}
+    difference = float(groups[0].mean() - groups[1].mean())
+    if alike:
+        return {"difference": difference}
+    found = stats.ttest_ind(*groups, equal_var=test == "t")
+    return {
+        "statistic": float(found.statistic),
+        "df": float(found.df),
+        "p": float(found.pvalue),
+        "difference": difference,
+        "standard error": _standard_error(test, groups),
+        "cohens d": difference / (_standard_error("t", groups) / math.sqrt(sum(1.0 / len(group) for group in groups))),
+    }
+
+
+def _paired_t(differences: Array) -> dict[str, float]:
+    n = len(differences)
+    if not n:
+        return {}
+    mean = float(differences.mean())
+    if n < 2 or np.ptp(differences) == 0.0:
+        return {"difference": mean}
+    found, sd = stats.ttest_1samp(differences, 0.0), float(differences.std(ddof=1))
+    return {
+        "statistic": float(found.statistic),
+        "df": n - 1.0,
+        "p": float(found.pvalue),
+        "difference": mean,
+        "standard error": sd / math.sqrt(n),
+        "cohens d": mean / sd,
+    }
+
+
+def _signed_rank(differences: Array, continuity: bool) -> dict[str, float]:
+    """By scipy's wilcoxon, whose statistic and z of a two-sided test are those of the smaller of two sums of ranks."""
+    moved = differences[differences != 0.0]
+    ranks = stats.rankdata(np.abs(moved))
+    above = float(ranks[moved > 0.0].sum())
+    if not len(moved):
+        return {"statistic": above}
+    found = stats.wilcoxon(moved, correction=continuity, method="asymptotic")
+    way = -1.0 if above > ranks.sum() / 2.0 else 1.0
+    return {"statistic": above, "z": way * float(found.zstatistic), "p": float(found.pvalue)}
+
+
+def _changes(test: Test, own: NDArray[Any], paired: NDArray[Any], continuity: bool) -> dict[str, float]:
+    """McNemar's, of records of which some changed their level."""
+    from_level = paired[own != paired]
+    n, first = len(from_level), int((from_level == from_level[0]).sum()) if len(from_level) else 0
+    gap = abs(2 * first - n)
+    if not n:
+        return {}
+    if test == "exact mcnemar":
+        return {"p": float(stats.binomtest(first, n, 0.5).pvalue)}
+    statistic = (max(gap - 1, 0) if continuity else gap) ** 2 / n
+    return {"statistic": statistic, "df": 1.0, "p": float(stats.chi2.sf(statistic, 1))}
+
+
+def _standard_error(test: Test, groups: list[Array]) -> float:
+    """Of the difference of two means."""
+    each = [group.var(ddof=1) for group in groups]
+    sizes = [len(group) for group in groups]
+    if test == "t":
+        pooled = sum(v * (n - 1) for v, n in zip(each, sizes, strict=True)) / (sum(sizes) - 2)
+        each = [pooled, pooled]
+    return math.sqrt(sum(v / n for v, n in zip(each, sizes, strict=True)))
