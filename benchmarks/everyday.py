@@ -182,13 +182,29 @@ SURVIVAL = [
     {"kind": "magnitudes", "value": "AGE", "by": ["AREA"], "statistics": ["mean", "sd"]},
 ]  # fmt: skip
 ARMS = [
-    {"kind": "frequencies", "by": ["ARM", "SEX"]},
+    *[{"kind": "frequencies", "by": ["ARM", each]} for each in ("SEX", "PAIN", "PAIN_AFTER")],
     *({"kind": "frequencies", "by": [name, "ARM"], "show": "column_percentages"} for name in ("MSTATUS", "TENURE")),
     {"kind": "magnitudes", "value": "AGE", "by": ["ARM"], "statistics": ["mean", "sd"], "decimals": 1},
 ]  # fmt: skip
 OF_ARMS = {"kind": "survival", "time": "MONTHS", "event": "DIED", "by": "ARM"}
 TRIAL = [*ARMS, {**OF_ARMS, "times": [12, 24, 36, 48, 60],
                  "statistics": ["survival", "standard error", "at risk", "events", "log-rank"]}]  # fmt: skip
+OF_ARM = [{"where": f"ARM == {arm}", "name": f"{{}} in arm {arm}"} for arm in (0, 1)]
+BEFORE_AND_AFTER = [  # a small trial's two tables: who they are, and how both arms changed
+    *[{"kind": "frequencies", "by": ["ARM", each]} for each in ("SEX", "PAIN", "PAIN_AFTER")],
+    *[{"kind": "magnitudes", "value": each, "by": ["ARM"], "statistics": ["mean", "sd"], "decimals": 1}
+      for each in ("PRESSURE", "PRESSURE_AFTER", "SCORE", "SCORE_AFTER")],
+    *[{"kind": "test", "where": where["where"], "name": where["name"].format(test), "test": test, "variable": after,
+       "paired": before, "statistics": statistics}
+      for test, before, after, statistics in [
+          ("paired t", "PRESSURE", "PRESSURE_AFTER", ["statistic", "df", "p", "difference", "cohens d"]),
+          ("signed-rank", "SCORE", "SCORE_AFTER", ["statistic", "p"]),
+          ("mcnemar", "PAIN", "PAIN_AFTER", ["statistic", "df", "p", "n"])]
+      for where in OF_ARM],
+    {"kind": "test", "test": "welch", "variable": "PRESSURE_AFTER", "by": ["ARM"],
+     "statistics": ["statistic", "df", "p", "cohens d"]},
+    {"kind": "test", "test": "rank-sum", "variable": "SCORE_AFTER", "by": ["ARM"], "statistics": ["p", "auc"]},
+]  # fmt: skip
 HAZARDS = {"kind": "cox", "status": "DIED", "formula": "MONTHS ~ C(ARM) + AGE + C(SEX) + C(TENURE)"}
 RATIOS = {"release": ["coefficients", "confidence_limits", "p_values", "n", "events"], "exponentiate": True,
           "decimals": {"coefficients": 2, "confidence_limits": 2, "p_values": 3}}  # fmt: skip
@@ -483,6 +499,25 @@ def followed(folder, n, entries, least=1):
     return problem_of(frame, entries)
 
 
+def treated(folder, n, entries):
+    """A trial of two arms, drawn: blood pressure, a score from 0 to 10 and pain, before and after; less of all of them
+    in one arm, and few have changed their pain.
+    """
+    rng = np.random.default_rng(1)
+    arm, sex, severity = rng.integers(0, 2, n), rng.choice(["f", "m"], n), rng.normal(0, 1, n)
+    pressure = 140 + 12 * severity + rng.normal(0, 6, n)
+    score, pain = 5 + 1.5 * severity + rng.normal(0, 1, n), severity + rng.normal(0, 1, n) > 0
+    changed = rng.random(n)
+    after = np.where(pain, changed > 0.15 + 0.15 * arm, changed < 0.08)
+    frame = pd.DataFrame({"ARM": arm, "SEX": sex, "PAIN": pain, "PAIN_AFTER": after}).replace(
+        {False: "no", True: "yes"}
+    )
+    for name, before, less, most in (("PRESSURE", pressure, 4 + 5 * arm, 200), ("SCORE", score, 0.5 + arm, 10)):
+        for ending, values in (("", before), ("_AFTER", before - less + rng.normal(0, before.std() / 2, n))):
+            frame[name + ending] = np.clip(np.round(values), 0, most).astype(int)
+    return problem_of(frame, entries)
+
+
 def adult(folder, n, names, entries):
     return problem_of(adults(folder, n, names), entries)
 
@@ -557,6 +592,9 @@ RELEASES = {
     **{f"a descriptive table of {n:,}": partial(census, n=n, entries=DESCRIPTIVE) for n in (100, 300, 3_000)},
     **{f"p-values of {n:,}": partial(census, n=n, entries=TESTED) for n in (300, 1_500, 8_000, 200_000)},
     **{f"a table one of {n:,}": partial(women, n=n, entries=TABLE_ONE) for n in (60, 150, 300, 1_500, 8_000)},
+    **{
+        f"before and after of {n:,}": partial(treated, n=n, entries=BEFORE_AND_AFTER) for n in (40, 300, 8_000, 200_000)
+    },
     **{f"test statistics of {n:,}": partial(census, n=n, entries=STATISTICS) for n in (300, 1_500, 8_000, 200_000)},
     **{f"ordered and counts of {n:,}": partial(ranked, n=n, entries=RANKED) for n in (300, 1_500, 8_000, 200_000)},
     **{f"percentages of {n:,}": partial(census, n=n, entries=PERCENTAGES) for n in (400, 1_500, 8_000, 25_000)},

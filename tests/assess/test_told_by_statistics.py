@@ -119,9 +119,52 @@ def test_a_search_holds_to_the_table_that_a_test_leaves_alone(seed):
 def test_what_says_no_more_makes_no_table():
     data = people(1)
     exact, coarse = {**ROUNDED, "protection": {}}, {**CHI2, "statistics": ["p"], "decimals": 0}
-    of_others = {**CHI2, "statistics": ["p"], "where": "area < 3"}
-    for entries in ([exact, CHI2], [ROUNDED, coarse], [coarse], [ROUNDED, of_others]):
+    of_some = {**ROUNDED, "where": "area < 3"}
+    for entries in ([exact, CHI2], [ROUNDED, coarse], [coarse], [of_some, {**CHI2, "statistics": ["p"]}]):
         assert told_by_statistics(CODEBOOK, [release(each, data) for each in built(*entries)]) == ([], {})
+
+
+PAIRS = Codebook(
+    (
+        Variable("arm", "categorical", ("a", "b"), missing=True),
+        Variable("pain", "categorical", ("no", "yes")),
+        Variable("later", "categorical", ("no", "yes"), missing=True),
+    )
+)
+CHANGED = {"kind": "test", "test": "mcnemar", "variable": "later", "paired": "pain", "statistics": ["statistic", "n"]}
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("where", ["arm == 'a'", "arm != 'b'"])
+def test_tables_by_group_bound_the_table_of_a_group(seed, where):
+    """Of all tables of both pains in one arm: those with the counts that tables by arm have there, and the test."""
+    rng = np.random.default_rng(seed)
+    codes = np.stack([rng.integers(0, size, 60) for size in (3, 2, 3)], axis=1).astype(np.uint16)
+    data = Microdata(PAIRS, codes)
+    entries = [{"kind": "frequencies", "by": ["arm", name]} for name in ("pain", "later")]
+    outputs = [
+        REGISTRY[e["kind"]](**e).build(PAIRS, at)[0] for at, e in enumerate([*entries, {**CHANGED, "where": where}])
+    ]
+    (described,) = described_tables(PAIRS, [release(each, data) for each in outputs])
+    mine = codes[(codes[:, 0] == 0) | ((codes[:, 0] == 2) & ("!=" in where))][:, 1:]
+    own = np.zeros((2, 3), np.int64)
+    np.add.at(own, tuple(mine.T), 1)
+    own = own if described.by == ("pain", "later") else own.T
+    chi2 = outputs[-1].refit(data)[0]
+    expected = []
+    for one, *rest in product(*[range(int(own.sum()) + 1)] * 3):  # no, no; no, yes; yes, no: the rest follows
+        table = np.zeros((2, 3), np.int64)
+        table[0, :2], table[1, 0] = (one, rest[0]), rest[1]
+        table[0, 2] = own[0].sum() - table[0].sum()
+        table[1, 1:] = own.sum(axis=0)[1:] - table[0, 1:]
+        changed = table[0, 1] + table[1, 0]
+        same = (table.sum(axis=0) == own.sum(axis=0)).all() and (table >= 0).all()
+        if not same or table[:, :2].sum() != own[:, :2].sum() or not changed:
+            continue
+        if abs((table[0, 1] - table[1, 0]) ** 2 / changed - round(chi2, 3)) <= 0.0005 * (1 + 1e-9):
+            expected.append(table)
+    assert described.fitting.tolist() == sorted(each.tolist() for each in expected)
+    assert any((each == own).all() for each in described.fitting)
 
 
 def test_claims_that_a_test_proves():

@@ -132,7 +132,7 @@ def _described(
 ) -> Described | None:
     """What statistics of the same variables and records say of their table."""
     by = tuple(statistics[0][0].variables)
-    printed = _printed(codebook, by, [each for each in released if each.output.where == where], where, statistics)
+    printed = _printed(codebook, by, released, where, statistics)
     if printed is None:
         return None
     number, (low, high), tables = None, printed.ranges(), None
@@ -213,8 +213,10 @@ def _printed(
     found = [
         (one.name, counts, kept)
         for one in filter(_of_all_records, beside)
-        for counts in one.output.counts(one.low, one.high)
-        if (kept := tuple(at for at, name in enumerate(by) if name in counts.by)) or not counts.by
+        for counts in _of_subset(codebook, one, where)
+        if (kept := tuple(at for at, name in enumerate(by) if name in counts.by))
+        or not counts.by
+        or one.output.where != where  # it tells the size of the subset
     ]
     for name, counts, kept in sorted(found, key=_not_narrow):
         least, most = _over(counts, [by[axis] for axis in kept])
@@ -242,6 +244,18 @@ def _printed(
         return None
     of_sums = tuple((kept, *ends) for kept, ends in sums.items())
     return Printed(low, high, of_sums, tuple(dict.fromkeys(outputs)), whole, tuple(some))
+
+
+def _of_subset(codebook: Codebook, released: Released, where: str) -> Iterator[RecordCounts]:
+    """What an output says of numbers of records of a subset: as it is of these itself, or by tables of all records that
+    cross what makes the subset.
+    """
+    for counts in released.output.counts(released.low, released.high):
+        if released.output.where == where:
+            yield counts
+        elif not released.output.where and set(Subset(codebook, where, "").variables) <= set(counts.by):
+            inside = _in_subset(codebook, counts.by, where)
+            yield replace(counts, low=np.where(inside, counts.low, 0.0), high=np.where(inside, counts.high, 0.0))
 
 
 def _in_subset(codebook: Codebook, by: Sequence[str], where: str) -> NDArray[np.bool_]:
