@@ -22,6 +22,9 @@ AGE = {"kind": "test", "variable": "age", "by": "affair"}
 SCHOOL = {"kind": "test", "variable": "educ", "by": "affair"}
 BELIEF = {"kind": "test", "variable": "religion", "by": "affair"}
 BY_BELIEF = {"kind": "test", "variable": "age", "by": "religion"}
+PAIRED = {"kind": "test", "variable": "age", "paired": "educ"}
+TURNED = {"kind": "test", "variable": "educ", "paired": "age"}
+CHANGED = {"kind": "test", "variable": "any_child", "paired": "religious"}
 T = ("statistic", "df", "p", "difference", "standard error")
 F = ("statistic", "df", "df within", "p")
 CHI = ("statistic", "df", "p")
@@ -45,6 +48,13 @@ BY_R = {  # file: entry, test, continuity, statistics, of how many records one i
     "oneway.txt": (BY_BELIEF, "anova", False, F, 1),
     "aov.txt": (BY_BELIEF, "anova", False, F, 1),
     "anova_lm.txt": (BY_BELIEF | {"variable": "educ"}, "anova", False, F, 97),
+    "t_paired.txt": (PAIRED, "paired t", False, T, 1),
+    "t_pair.txt": (PAIRED, "paired t", False, T, 97),
+    "t_of_one.txt": (TURNED, "paired t", False, T, 97),
+    "signed.txt": (PAIRED, "signed-rank", True, ("statistic", "p"), 97),
+    "signed_uncorrected.txt": (TURNED | {"continuity": False}, "signed-rank", False, ("statistic", "p"), 1),
+    "mcnemar.txt": (CHANGED, "mcnemar", True, CHI, 1),
+    "mcnemar_uncorrected.txt": (CHANGED, "mcnemar", False, CHI, 1),
     "console.txt#1": (AGE, "welch", False, T, 1),
     "console.txt#2": (BELIEF, "chi-square", False, CHI, 1),
 }
@@ -64,6 +74,11 @@ OF_STATA = {  # the same, of logs that were written in Stata's layout with numbe
     "stata_tabulate.log#2": (BELIEF, "fisher", False, ("p",), 97),
     "stata_tabulate.log": (BELIEF | {"test": "fisher"}, "fisher", False, ("p",), 97),
     "stata_tabulate_two.log#1": (BELIEF | {"variable": "religious"}, "chi-square", False, (*CHI, "cramers v"), 97),
+    "stata_paired.log": (PAIRED, "paired t", False, ("statistic", "df", "p", "n", *T[3:]), 1),
+    "stata_paired_turned.log": (PAIRED, "paired t", False, ("statistic", "df", "p", "n", *T[3:]), 97),
+    "stata_signrank.log": (PAIRED, "signed-rank", False, ("statistic", "z", "p", "n"), 97),
+    "stata_mcc.log#1": (CHANGED, "mcnemar", False, CHI, 97),
+    "stata_mcc.log": (CHANGED | {"test": "exact mcnemar"}, "exact mcnemar", False, ("p",), 97),
     "stata_all.log": (AGE | {"test": "t", "statistics": ["difference", "n"]}, "t", False, ("difference", "n"), 1),
     "stata_all.log#2": (BY_BELIEF, "anova", False, F, 97),
     "stata_all.log#3": (BELIEF, "chi-square", False, (*CHI, "cramers v"), 97),
@@ -77,6 +92,8 @@ OF_SCIPY = {
     "scipy_chi2.txt": (BELIEF, "chi-square", False, CHI, 97),
     "scipy_chi2_two.txt": (TWO | {"continuity": True}, "chi-square", True, CHI, 97),
     "scipy_fisher.txt": (TWO | {"test": "fisher"}, "fisher", False, ("p",), 97),
+    "scipy_paired.txt": (PAIRED | {"statistics": ["df", "p"]}, "paired t", False, ("df", "p"), 97),
+    "scipy_signed.txt": (PAIRED | {"continuity": True, "statistics": "p"}, "signed-rank", True, ("p",), 97),
     "scipy_kruskal.txt": (BY_BELIEF, "kruskal-wallis", False, ("statistic", "p"), 97),
     "scipy_oneway.txt": (BY_BELIEF, "anova", False, ("statistic", "p"), 97),
 }
@@ -84,6 +101,9 @@ OF_BROOM = {
     "tidy_t.csv": (AGE | {"statistics": ["df", "p"]}, "welch", False, ("df", "p"), 97),
     "tidy_groups.csv": (AGE, "t", False, (*CHI, "difference"), 97),
     "tidy_wilcox.csv": (AGE | {"statistics": "p"}, "rank-sum", True, ("p",), 97),
+    "tidy_paired.csv": (PAIRED | {"statistics": ["df", "p"]}, "paired t", False, ("df", "p"), 97),
+    "tidy_signed.csv": (PAIRED | {"statistics": ["p"]}, "signed-rank", True, ("p",), 97),
+    "tidy_mcnemar.csv": (CHANGED, "mcnemar", True, CHI, 1),
     "tidy_chisq.csv": (BELIEF, "chi-square", False, CHI, 1),
     "tidy_fisher.csv": (TWO, "fisher", False, ("p",), 97),
     "tidy_kruskal.csv": (BY_BELIEF, "kruskal-wallis", False, CHI, 97),
@@ -93,7 +113,18 @@ OF_BROOM = {
 READ = BY_R | OF_STATA | OF_SCIPY | OF_BROOM
 REFUSED = {
     "t_vectors.txt": (AGE, r"statistic: it does not say which group comes first; .*'statistics: \[df, p, standard er"),
-    "t_paired.txt": (AGE, "'Paired t-test' is not read: paired tests need kind: custom"),
+    "t_paired.txt": (AGE, "it is a test of pairs; give 'paired', the other variable of the same records, in place of"),
+    "t_pair.txt": (PAIRED | {"paired": "children"}, "a test of age paired with educ, and the output is one of age pai"),
+    "t_equal.txt": (PAIRED, "it is a test between groups; give 'by' in place of 'paired'"),
+    "signed_uncorrected.txt": (TURNED, "p: before R 4.0 this title is also that of the exact test"),
+    "signed_uncorrected.txt#1": (PAIRED | {"continuity": False}, "V is of the differences the other way round; exch"),
+    "signed_exact.txt": (PAIRED, "statistic: it does not say which of its two variables is less the other"),
+    "signed_one.txt": (PAIRED, r"of small.age - small.educ alone is of one sample; print it of two variables"),
+    "mcnemar_levels.txt": (CHANGED, "'McNemar's Chi-squared test' with df = 3 is of more than two levels"),
+    "stata_mcc.log": (CHANGED, r"it has 2 tests \(1: mcnemar, 2: exact mcnemar\)"),
+    "stata_signrank_zeros.log": (PAIRED, "ranks differences of 0, which the output's leaves out"),
+    "scipy_paired.txt": (PAIRED, "statistic: it does not say which of its two variables"),
+    "scipy_signed.txt": (PAIRED | {"continuity": True}, "statistic: wilcoxon's is the smaller of two sums of ranks"),
     "t_one_sided.txt": (AGE, r"p: it is one-sided, .* 'statistics: \[statistic, df\]'"),
     "t_mu.txt": (AGE, r"statistic: it is against 1, .*'statistics: \[df\]'"),
     "t_one_sample.txt": (AGE, "'One Sample t-test' is not read: it compares no groups"),
@@ -119,12 +150,13 @@ REFUSED = {
     ),
     "stata_t_turned.log": (AGE | {"test": "rank-sum"}, "'test' is 'rank-sum' in the study and 'welch' in the text"),
     "scipy_t.txt": (AGE, r"it does not say which of \['t', 'welch'\] it is; say 'test' in the output"),
+    "scipy_signed.txt#1": (PAIRED | {"statistics": "p"}, "p: wilcoxon's p may be exact .* say 'continuity: true', or"),
     "scipy_vectors.txt": (AGE, "statistic: it does not say which group comes first"),
     "scipy_mannwhitney.txt": (AGE, "p: mannwhitneyu's p may be exact, .* say 'continuity: true', or false"),
     "scipy_chi2_two.txt": (TWO, "statistic: chi2_contingency corrects a 2 x 2 table .* say 'continuity: true', or f"),
     "scipy_fisher.txt": (TWO, r"it may be of a correlation .*say 'test' in the output"),
     "tidy_t.csv": (AGE, "statistic: it does not say which group comes first"),
-    "tidy_paired.csv": (AGE, "'Paired t-test' is not read: paired tests need kind: custom"),
+    "tidy_paired.csv": (PAIRED, "statistic: it does not say which of its two variables is less the other"),
     "tidy_less.csv": (AGE | {"statistics": ["df", "p"]}, "p: it is one-sided"),
     "tidy_aov_number.csv": (BY_BELIEF, "its df is 1, as that of a slope"),
     "aggregate.csv": (AGE, "no test is known in it; known are what"),
@@ -209,6 +241,8 @@ def test_what_is_left_out_is_said(caplog):
         "stata_oneway.log": "Bartlett's test are no number of the output",
         "stata_tabulate.log#1": "the table above the test is left out; give it as a table",
         "stata_tabulate.log#2": "the likelihood ratio, gamma, tau-b and one-sided tests are no output",
+        "stata_signrank.log": "numbers of differences above and below 0 are no number of a test",
+        "stata_mcc.log": "the table above, and proportions and odds ratio below, are left out; give the table",
         "scipy_chi2.txt": "expected frequencies are left out, and tell the totals of the table",
         "scipy_fisher.txt": "the odds ratio is no number of a test",
     }.items():
@@ -260,6 +294,32 @@ def test_means_of_groups_beside_a_test_are_a_table_of_their_own(file, statistics
         assert beside.matched.all() and beside.failure == "" and means.known.all()
 
 
+def test_a_pair_that_is_called_otherwise_is_named_or_its_order_not_guessed(caplog):
+    text = (FOLDER / "signed.txt").read_text(encoding="utf-8")
+    with caplog.at_level(logging.INFO, "outrisk"):
+        _, beside = read(text.replace("small$age", "own"), PAIRED, 97)
+    assert beside.matched.all()
+    assert "it is called a test of own paired with educ; it is taken for one of age paired with educ" in caplog.text
+    with pytest.raises(OutputError, match=r"statistic: it does not say which .*'statistics: \[p\]'"):
+        read(text.replace("small$age", "own").replace("small$educ", "other"), PAIRED, 97)
+
+
+@pytest.mark.parametrize("file", ["stata_paired.log", "stata_paired_turned.log"])
+def test_means_of_a_pair_are_a_table_each(file):
+    entry, every = READ[file][0], READ[file][-1]
+    _, *means = study({**entry, "values": str(FOLDER / file)}).given(book()).values()
+    assert [(each.output.value, each.output.by) for each in means] == [("age", ()), ("educ", ())]
+    for each in means:
+        assert each.output.statistics == ("count", "mean", "sd") and each.recompute(records(every)).matched.all()
+
+
+def test_means_of_a_pair_with_missing_values_are_left_out(caplog):
+    lacks = [Variable(each.name, each.kind, each.values, missing=each.name == "educ") for each in book().variables]
+    with caplog.at_level(logging.INFO, "outrisk"):
+        found = study({**PAIRED, "values": str(FOLDER / "stata_paired.log")}).given(Codebook(tuple(lacks)))
+    assert len(found) == 1 and "means of the groups are left out" in caplog.text
+
+
 def test_means_of_groups_that_are_no_levels_are_left_out(caplog):
     text = (FOLDER / "t_welch.txt").read_text(encoding="utf-8").replace("group 0", "group women")
     with caplog.at_level(logging.INFO, "outrisk"):
@@ -292,7 +352,7 @@ def test_an_order_that_is_not_said_is_not_guessed():
             "Brown-Mood test",
             "'Brown-Mood test' is not read: it is no test",
         ),
-        ("chisq_small.txt", "p-value = 0.8078", "p-value = 1.8", "p and V lie in 0 to 1"),
+        ("chisq_small.txt", "p-value = 0.8078", "p-value = 1.8", "p and shares lie in 0 to 1"),
         (
             "anova_lm.txt",
             "Residuals ",
@@ -310,8 +370,8 @@ def test_an_order_that_is_not_said_is_not_guessed():
         (
             "stata_t_old.log",
             "Two-sample t test with equal variances",
-            "Paired t test",
-            "'Paired t test' compares no gr",
+            "One-sample t test",
+            "'One-sample t test' compares no gr",
         ),
         ("stata_ranksum.log", "Combined |", "", "a rank-sum test of Stata is cut off"),
         ("stata_kwallis.log", "with ties", "", "a Kruskal-Wallis test of Stata without its line 'with ties'"),

@@ -20,7 +20,11 @@ _TIE = 0.499  # of a last digit: what lies as near to the next may be rounded to
 EXACT_P = "the exact p-value is not that of the normal distribution, which the output has; it is left out"
 DRAWN_P = "it is drawn (simulate.p.value) or approximated (hybrid), which no refit gives back"
 SQUARES = "sums and means of squares are no number of a test; they are left out"
-SIGNED: tuple[Statistic, ...] = ("statistic", "difference", "z")  # which turn with the order of two groups
+SIGNED: tuple[Statistic, ...] = (
+    "statistic",
+    "difference",
+    "z",
+)  # which turn with the order of two groups, or of a pair
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,8 @@ class FoundTest:
     or nothing. sizes: records of each of them. variable, by: as the text calls what is compared, '' where it does not.
     slope: whether it is one on numbers where `by` has numbers. doubtful: why a number cannot be told for certain;
     unsaid: the same, unless the output says its continuity. notes: what is left out. refused: why it is not read.
-    described: of each group as it is called, texts of its count, mean and sd.
+    described: of each group as it is called, or of each variable of a pair, texts of its count, mean and sd. pair: what
+    differences are of, the first less the second, as the text calls them.
     """
 
     may_be: tuple[Test, ...]
@@ -97,6 +102,7 @@ class FoundTest:
     notes: tuple[str, ...] = ()
     refused: str = ""
     described: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    pair: tuple[str, ...] = ()
 
 
 def or_refused(read: Callable[..., FoundTest], *given: Any) -> FoundTest:

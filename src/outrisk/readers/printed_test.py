@@ -12,10 +12,11 @@ from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.outputs.base import Entry
 from outrisk.outputs.smooth.by_scipy import OF_TWO
-from outrisk.outputs.smooth.compared import CORRECTED, OF_MEANS, OF_TABLES, Test
+from outrisk.outputs.smooth.compared import CORRECTED, OF_MEANS, OF_PAIRS, OF_TABLES, Test
 from outrisk.outputs.smooth.hypothesis_test import OF_TEST, HypothesisTestEntry, Statistic
 from outrisk.readers.found_tests import SIGNED, FoundTest, Number
-from outrisk.readers.means_of_groups import means_of_groups
+from outrisk.readers.means_of_groups import means_of_groups, means_of_pair
+from outrisk.readers.order_of_pairs import in_order_of_pair
 from outrisk.readers.remarks import remark
 from outrisk.readers.source import Source
 from outrisk.readers.term_names import levels_of
@@ -32,16 +33,16 @@ _READERS: tuple[Callable[[Source], list[FoundTest]], ...] = (
 )
 _LONGEST = 1_000_000  # characters
 _KNOWN = (
-    "R's t.test, wilcox.test, chisq.test, fisher.test, kruskal.test, oneway.test and summary(aov), Stata's ttest, "
-    "ranksum, kwallis, oneway and tabulate, and scipy's tests"
+    "R's t.test, wilcox.test, chisq.test, fisher.test, kruskal.test, oneway.test, mcnemar.test and summary(aov), "
+    "Stata's ttest, ranksum, signrank, kwallis, oneway, tabulate and mcc, and scipy's tests"
 )
 
 
 def entries_of_test(
     source: Source, entry: HypothesisTestEntry, codebook: Codebook, place: str, number: int | None = None
 ) -> list[Entry]:
-    """The entry with the numbers of a printed test, then a table of the means of groups that it prints; OutputError
-    where the text has none of the entry, or several.
+    """The entry with the numbers of a printed test, then tables of the means that it prints; OutputError where the
+    text has none of the entry, or several.
 
     `number`: which of several tests, from 1. How they were read is remarked.
     """
@@ -54,14 +55,19 @@ def entries_of_test(
     continuity = _continuity(found, test, entry, place)
     if "continuity" not in entry.model_fields_set:
         found = replace(found, doubtful={**found.unsaid, **found.doubtful})
-    called = _same_variables(found, test, entry, codebook, place)
-    _no_slope(found, entry, codebook, place)
-    found, notes = _in_codebook_order(found, test, entry, codebook)
+    if test in OF_PAIRS:
+        found, called = in_order_of_pair(found, test, entry, codebook, place)
+        notes = list[str]()
+    else:
+        called = _same_variables(found, test, entry, codebook, place)
+        _no_slope(found, entry, codebook, place)
+        found, notes = _in_codebook_order(found, test, entry, codebook)
     numbers = {name: each for name, each in found.numbers.items() if name in OF_TEST[test]}
     statistics = _statistics(numbers, found, test, entry, place)
     _check(numbers, found, test, continuity, entry, codebook, place)
-    means = means_of_groups(found.described, entry, codebook)
-    if found.described and means is None:
+    means_of = means_of_pair if test in OF_PAIRS else means_of_groups
+    tables = means_of(found.described, entry, codebook)
+    if found.described and not tables:
         notes = [*notes, MEANS]
     for note in (*called, *found.notes, *notes):
         remark(place, note)
@@ -70,7 +76,7 @@ def entries_of_test(
     decimals = dict(zip(output.statistics, output.decimals.tolist(), strict=True))
     labels = dict(zip(output.statistics, output.labels, strict=True))
     values = {labels[name]: numbers[name].given(decimals[name]) for name in output.statistics}
-    return [made.model_copy(update={"values": values}), *([means] if means else [])]
+    return [made.model_copy(update={"values": values}), *tables]
 
 
 def _one_of(found: Sequence[FoundTest], entry: HypothesisTestEntry, number: int | None, place: str) -> FoundTest:
@@ -94,7 +100,13 @@ def _one_of(found: Sequence[FoundTest], entry: HypothesisTestEntry, number: int 
     chosen = fitting[0] if fitting else found[0]
     if chosen.refused:
         raise OutputError(f"{place}: {chosen.refused}")
-    return chosen
+    suited = tuple(each for each in chosen.may_be if (each in OF_PAIRS) == bool(entry.paired))
+    if not suited:
+        of, way = "of pairs", "'paired', the other variable of the same records, in place of 'by'"
+        if entry.paired:
+            of, way = "between groups", "'by' in place of 'paired'"
+        raise OutputError(f"{place}: it is a test {of}; give {way}")
+    return replace(chosen, may_be=suited)
 
 
 def _test(found: FoundTest, entry: HypothesisTestEntry, place: str) -> Test:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from outrisk.errors import OutputError
+from outrisk.outputs.smooth.compared import OF_RANKS, OF_STUDENT
 from outrisk.outputs.smooth.hypothesis_test import Statistic
 from outrisk.readers.found_tests import DRAWN_P, EXACT_P, SQUARES, FoundTest, Number, bare_name, or_refused
 from outrisk.readers.printed_number import MOST_DECIMALS, read_printed
@@ -52,7 +53,7 @@ def _of_row(row: dict[str, str], comma: bool) -> FoundTest:
     method = method_of(title)
     if method is None or method.test is None:
         raise OutputError(f"'{title[:80]}' is not read: {method.why if method else 'it is no test that an output has'}")
-    of_means = method.test in ("t", "welch")
+    of_means = method.test in OF_STUDENT
     numbers = _numbers(row, _ROW | ({"estimate": "difference"} if of_means else {}), comma)
     if method.test == "anova" and "df within" not in numbers:
         raise OutputError("a row of oneway.test without num.df and den.df; give both")
@@ -66,11 +67,11 @@ def _of_row(row: dict[str, str], comma: bool) -> FoundTest:
         notes.append(MEANS)
     if method.test == "fisher":
         numbers.pop("statistic", None)
-    if "exact test" in title and method.test == "rank-sum":
+    if "exact test" in title and method.test in OF_RANKS:
         numbers.pop("p")
         doubtful.pop("p", None)
         notes.append(EXACT_P)
-    elif title == "Wilcoxon rank sum test":
+    elif title in ("Wilcoxon rank sum test", "Wilcoxon signed rank test"):
         changes["unsaid"] = {"p": "before R 4.0 this title is also that of the exact test; say 'continuity: false'"}
     if "simulated" in title or "hybrid" in title:
         doubtful["p"] = DRAWN_P

@@ -9,7 +9,7 @@ from typing import Any
 
 from outrisk.errors import OutputError
 from outrisk.outputs.smooth.by_scipy import OF_TWO
-from outrisk.outputs.smooth.compared import Test
+from outrisk.outputs.smooth.compared import OF_PAIRS, OF_RANKS, OF_STUDENT, Test
 from outrisk.outputs.smooth.hypothesis_test import Statistic
 from outrisk.readers.digits_of_r import digits_of_limits, numbers_of_r, of_limits
 from outrisk.readers.found_tests import (
@@ -26,12 +26,17 @@ from outrisk.readers.printed_number import read_printed
 from outrisk.readers.source import Source
 
 _DATA = re.compile(r"\s*data:\s+(.*\S)\s*")
-_PAIR = re.compile(r"(X-squared|Kruskal-Wallis chi-squared|num df|denom df|df|[tWFVz]|p-value)\s*(=|<)\s*(\S+?)(?:,|$)")
+_PAIR = re.compile(
+    r"((?:Kruskal-Wallis |McNemar's )chi-squared|X-squared|num df|denom df|df|[tWFVz]|p-value)"
+    r"\s*(=|<)\s*(\S+?)(?:,|$)"
+)
 _NAMES: dict[str, Statistic] = {
     "X-squared": "statistic",
     "Kruskal-Wallis chi-squared": "statistic",
     "t": "statistic",
     "W": "statistic",
+    "V": "statistic",
+    "McNemar's chi-squared": "statistic",
     "F": "statistic",
     "num df": "df",
     "denom df": "df within",
@@ -55,11 +60,14 @@ class Method:
 METHODS = (
     Method(r"Welch Two Sample t-test", "welch"),
     Method(r"Two Sample t-test", "t"),
-    Method(r"Paired t-test", None, why="paired tests need kind: custom"),
+    Method(r"Paired t-test", "paired t"),
     Method(r"One Sample t-test", None, why="it compares no groups; the mean itself is kind: magnitudes"),
     Method(r"Wilcoxon rank sum test with continuity correction", "rank-sum", True),
     Method(r"Wilcoxon rank sum (?:exact )?test", "rank-sum", False),
-    Method(r"Wilcoxon signed rank.*", None, why="tests of one sample or of pairs need kind: custom"),
+    Method(r"Wilcoxon signed rank test with continuity correction", "signed-rank", True),
+    Method(r"Wilcoxon signed rank (?:exact )?test", "signed-rank", False),
+    Method(r"McNemar's Chi-squared test with continuity correction", "mcnemar", True),
+    Method(r"McNemar's Chi-squared test", "mcnemar", False),
     Method(r"Pearson's Chi-squared test with Yates' continuity correction", "chi-square", True),
     Method(r"Pearson's Chi-squared test(?: with simulated p-value.*)?", "chi-square", False),
     Method(r"Chi-squared test for given probabilities.*", None, why="it compares no groups; it needs kind: custom"),
@@ -153,21 +161,22 @@ def _without(found: FoundTest, title: str, body: Sequence[str]) -> FoundTest:
         if found.may_be == ("chi-square",):
             del numbers["p"], doubtful["p"]
             notes.append("a simulated p-value is that of no refit; it is left out")
-    if "rank sum exact test" in title:
+    if re.search(r"rank (?:sum )?exact test", title):
         del numbers["p"]
         doubtful.pop("p", None)
         notes.append(EXACT_P)
-    elif title == "Wilcoxon rank sum test":
+    elif title in ("Wilcoxon rank sum test", "Wilcoxon signed rank test"):
         unsaid["p"] = (
             "before R 4.0 this title is also that of the exact test; print it with exact = FALSE and say "
             "'continuity: false'"
         )
-    told = of_limits(body, numbers) if found.may_be[0] in ("t", "welch") and not doubtful else {}
+    told = of_limits(body, numbers) if found.may_be[0] in OF_STUDENT and not doubtful else {}
     numbers |= told
     if told:
         notes.append("limits of the difference are taken as the difference, their middle, and its standard error")
     elif any("percent confidence interval" in line for line in body):
-        of = {"fisher": "of the odds ratio", "rank-sum": "of the shift"}.get(found.may_be[0], "of the difference")
+        shift, test = dict.fromkeys(OF_RANKS, "of the shift"), found.may_be[0]
+        of = {"fisher": "of the odds ratio", **shift}.get(test, "of the difference")
         notes.append(f"confidence limits {of} are no number of a test; they are left out")
     if any("odds ratio" in line and ":" not in line for line in body):
         notes.append("the odds ratio is estimated given the margins, which no output is; it is left out")
@@ -178,6 +187,8 @@ def _with_groups(found: FoundTest, data: str, body: Sequence[str], title: str) -
     """The test with what says which variables it is of, and which group comes first."""
     of = _DATA.fullmatch(data)
     called = of[1] if of else ""
+    if found.may_be[0] in OF_PAIRS:
+        return _of_pair(found, called, title)
     sides = re.fullmatch(r"(.+?)\s+(by|and)\s+(.+)", called)
     changes: dict[str, Any] = {}
     if sides and (sides[2] == "by" or found.may_be[0] not in OF_TWO):
@@ -192,6 +203,22 @@ def _with_groups(found: FoundTest, data: str, body: Sequence[str], title: str) -
     undescribed = not described and any(line.startswith("mean") for line in body)
     notes = found.notes + ((MEANS,) if undescribed else ())
     return replace(found, groups=groups, notes=notes, described=described, **changes)
+
+
+def _of_pair(found: FoundTest, called: str, title: str) -> FoundTest:
+    """The test of pairs with what says which variables it is of."""
+    call = re.fullmatch(r"(?:Pair|table|xtabs|cbind)\(\s*([^,()]+?)\s*,\s*([^,()]+?)\s*\)", called)
+    sides = call.groups() if call else called.split(" and ")
+    if found.may_be == ("mcnemar",):
+        df = found.numbers.get("df")
+        if df is not None and df.low != 1:
+            raise OutputError(f"'{title[:80]}' with df = {df.low:g} is of more than two levels, which no output is")
+        return replace(found, pair=tuple(map(bare_name, sides)) if len(sides) == 2 else ())
+    if len(sides) != 2:
+        raise OutputError(
+            f"'{title[:80]}' of {called[:80]} alone is of one sample; print it of two variables, paired = TRUE"
+        )
+    return replace(found, pair=tuple(map(bare_name, sides)))
 
 
 def _described(body: Sequence[str], groups: Sequence[str]) -> dict[str, dict[str, str]]:

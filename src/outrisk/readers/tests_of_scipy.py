@@ -13,10 +13,11 @@ from outrisk.readers.printed_number import read_printed
 from outrisk.readers.source import Source
 
 _MAY_BE: dict[str, tuple[Test, ...]] = {
-    "TtestResult": ("t", "welch"),
+    "TtestResult": ("t", "welch", "paired t"),
     "Ttest_indResult": ("t", "welch"),
     "Chi2ContingencyResult": ("chi-square",),
     "MannwhitneyuResult": ("rank-sum",),
+    "WilcoxonResult": ("signed-rank",),
     "KruskalResult": ("kruskal-wallis",),
     "F_onewayResult": ("anova",),
     "SignificanceResult": ("fisher",),
@@ -65,6 +66,10 @@ def _of_result(called: str, text: str, above: str) -> FoundTest:
         if df is not None and df.low == 1.0:
             why = "chi2_contingency corrects a 2 x 2 table unless told otherwise, which its result does not say; say "
             changes["unsaid"] = dict.fromkeys(("statistic", "p"), f"{why}'continuity: true', or false")
+    if called == "WilcoxonResult":
+        changes["doubtful"] = {"statistic": "wilcoxon's is the smaller of two sums of ranks, which it does not say"}
+        why = "wilcoxon's p may be exact (its default of few records); if it is by the normal distribution "
+        changes["unsaid"] = {"p": f"{why}say 'continuity: true', or false"}
     if called == "MannwhitneyuResult":
         why = "mannwhitneyu's p may be exact, or corrected for continuity (its default of many records); if it is by "
         changes["unsaid"] = {"p": f"{why}the normal distribution say 'continuity: true', or false"}

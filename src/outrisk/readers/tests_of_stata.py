@@ -1,4 +1,6 @@
-"""Tests of hypotheses in a log of Stata: ttest, ranksum, kwallis, oneway, and what tabulate prints below its table."""
+"""Tests of hypotheses in a log of Stata: ttest, ranksum, signrank, kwallis, oneway, and what tabulate and mcc print
+below their tables.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,10 @@ from outrisk.readers.source import Source
 
 _BEGINNINGS = (
     (re.compile(r"\s*Two-sample t test with (?:un)?equal variances\s*"), "t"),
-    (re.compile(r"\s*(?:Paired|One-sample) t test\s*"), "not two"),
+    (re.compile(r"\s*Paired t test\s*"), "paired t"),
+    (re.compile(r"\s*Wilcoxon signed-rank test\s*"), "signed-rank"),
+    (re.compile(r"\s*McNemar's chi2\(1\)\s*=.*"), "mcnemar"),
+    (re.compile(r"\s*One-sample t test\s*"), "not two"),
     (re.compile(r"\s*Two-sample Wilcoxon rank-sum \(Mann.Whitney\) test\s*"), "rank-sum"),
     (re.compile(r"\s*Kruskal.Wallis equality-of-populations rank test\s*"), "kruskal-wallis"),
     (re.compile(r"\s*Source\s+SS\s+df\s+MS\s+F\s+Prob > F\s*"), "anova"),
@@ -25,6 +30,7 @@ _BEGINNINGS = (
 )
 _COMMAND = re.compile(r"\.\s+(?:bysort\s.*?:\s*|by\s.*?:\s*)?([a-z]+)\s+(\w+)(?:\s+(\w+))?.*?(?:,.*?\bby\((\w+)\))?.*")
 _NUMBER = r"(-?[\d,]{0,20}\.?\d{1,20}(?:e[+-]?\d{1,3})?|\.)"
+_OF_MCC = ("the table above, and proportions and odds ratio below, are left out; give the table (kind: frequencies)",)
 _MOST_EXACT = 1e6  # rank sums below this have all their digits
 
 
@@ -40,6 +46,8 @@ def tests_of_stata(source: Source) -> list[FoundTest]:
         page, command = page[:stop], _command(lines[:at])
         if kind == "table":
             found += _of_table(page, command, lines[max(0, at - 4) : at])
+        elif kind == "mcnemar":
+            found += [or_refused(_of_mcnemar, page), *([or_refused(_of_exact, page)] if _is_exact(page) else [])]
         else:
             found.append(or_refused(_READ[kind], page, command))
     return found
@@ -133,6 +141,70 @@ def _of_t(page: Sequence[str], command: tuple[str, str]) -> FoundTest:
         notes=tuple(notes),
         described=described,
     )
+
+
+def _of_paired_t(page: Sequence[str], command: tuple[str, str]) -> FoundTest:
+    """ttest of two variables: t, its degrees of freedom and p; the mean difference and its standard error."""
+    rows = _rows(page)
+    order = next((each for line in page if (each := re.search(r"mean\(diff\) = mean\((\w+) - (\w+)\)", line))), None)
+    if order is None or len(rows) < 3 or rows[2][0] != "diff" or min(map(len, rows[:3])) < 5:
+        raise OutputError("a paired t test of Stata is cut off; give it from its title to its p-values")
+    null = next((each[1] for line in page if (each := re.search(r"H[o0]: mean\(diff\) = (\S+)", line))), "")
+    if null != "0":
+        raise OutputError(f"a paired t test of Stata against {null or 'what it does not say'}; print it against 0")
+    numbers: dict[Statistic, Number] = {
+        "statistic": _number(_said(page, r"\bt =", "t")),
+        "df": _number(_said(page, r"[dD]egrees of freedom =", "degrees of freedom")),
+        "p": _number(_said(page, r"Pr\(\|T\| > \|t\|\) =", "Pr(|T| > |t|)")),
+        "difference": _number(rows[2][2]),
+        "standard error": _number(rows[2][3]),
+        "n": _number(rows[2][1]),
+    }
+    described = {row[0]: dict(zip(("count", "mean", "sd"), (row[1], row[2], row[4]), strict=True)) for row in rows[:2]}
+    return FoundTest(("paired t",), numbers, described=described, pair=(order[1], order[2]))
+
+
+def _of_signed_ranks(page: Sequence[str], command: tuple[str, str]) -> FoundTest:
+    """signrank: the positive ranks, z without continuity correction, p."""
+    rows = {row[0].casefold(): row for row in _rows(page) if len(row) == 4}
+    pair = next((each for line in page if (each := re.search(r"H[o0]: (\w+) = (\w+)\s*$", line))), None)
+    if not {"positive", "zero", "all"} <= set(rows) or pair is None:
+        raise OutputError("a signed-rank test of Stata is cut off; give it from its title to its p-value")
+    if re.fullmatch(r"[\d.]+", pair[2]):
+        raise OutputError(f"a signed-rank test of Stata against {pair[2]} is of one sample; it needs kind: custom")
+    if _whole(rows["zero"][1]):
+        raise OutputError(
+            "a signed-rank test of Stata ranks differences of 0, which the output's leaves out; it needs kind: custom"
+        )
+    numbers: dict[Statistic, Number] = {
+        "statistic": _number(rows["positive"][2]),
+        "z": _number(_said(page, r"\bz =", "z")),
+        "p": _number(_said(page, r"Prob > \|z\| =", "Prob > |z|")),
+        "n": _number(rows["all"][1]),
+    }
+    notes = ["numbers of differences above and below 0 are no number of a test; they are left out"]
+    if any(re.search(r"Exact [Pp]rob", line) for line in page):
+        notes.append(EXACT_P)
+    return FoundTest(("signed-rank",), numbers, False, notes=tuple(notes), pair=(pair[1], pair[2]))
+
+
+def _is_exact(page: Sequence[str]) -> bool:
+    return any("Exact McNemar" in line for line in page)
+
+
+def _of_mcnemar(page: Sequence[str]) -> FoundTest:
+    """mcc: the chi-squared statistic, without continuity correction, and p."""
+    said = re.search(r"chi2\(1\)\s*=\s*" + _NUMBER + r"\s+Prob > chi2\s*=\s*(\S+)", page[0])
+    if said is None:
+        raise OutputError("a line of McNemar's chi2 of Stata is cut off; give it to its p-value")
+    numbers: dict[Statistic, Number] = {"statistic": _number(said[1]), "df": _number("1"), "p": _number(said[2])}
+    return FoundTest(("mcnemar",), numbers, False, notes=_OF_MCC)
+
+
+def _of_exact(page: Sequence[str]) -> FoundTest:
+    """The exact p below it."""
+    numbers: dict[Statistic, Number] = {"p": _number(_said(page, r"Exact McNemar significance probability\s*=", "p"))}
+    return FoundTest(("exact mcnemar",), numbers, notes=_OF_MCC)
 
 
 def _of_others(page: Sequence[str], command: tuple[str, str]) -> FoundTest:
@@ -244,6 +316,8 @@ def _of_fisher(text: str, command: tuple[str, str], notes: tuple[str, ...]) -> F
 
 _READ = {
     "t": _of_t,
+    "paired t": _of_paired_t,
+    "signed-rank": _of_signed_ranks,
     "not two": _of_others,
     "rank-sum": _of_ranks,
     "kruskal-wallis": _of_kruskal,

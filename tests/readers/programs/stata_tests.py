@@ -1,5 +1,6 @@
-"""Logs of tests in the layout of Stata's manual (ttest, ranksum, kwallis, oneway, tabulate) with scipy's numbers, and
-what scipy itself shows:  python stata_tests.py FOLDER, where fair.csv lies; run by tests/readers/test_printed_tests.py.
+"""Logs of tests in the layout of Stata's manual (ttest, ranksum, signrank, kwallis, oneway, tabulate, mcc) with scipy's
+numbers, and what scipy itself shows:  python stata_tests.py FOLDER, where fair.csv lies; run by
+tests/readers/test_printed_tests.py.
 
 Stata has not run: what is held against refits is how the layout is read.
 """
@@ -95,6 +96,89 @@ def ranksum(first, second, names, exact=False):
         f"         z = {z:6.3f}",
         f"Prob > |z| = {2 * stats.norm.sf(abs(z)):.4f}",
         *([f"Exact prob = {stats.mannwhitneyu(first, second, method='exact').pvalue:.4f}"] if exact else []),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def paired(first, second, names, old=False):
+    found, difference = stats.ttest_rel(first, second), first - second
+    head = "    Obs        Mean    Std. err.   Std. dev.   [95% conf. interval]"
+    lines = [
+        f". ttest {names[0]} == {names[1]}",
+        "",
+        "Paired t test",
+        LINE,
+        f"Variable | {head.replace('err', 'Err').replace('dev', 'Dev') if old else head}",
+        LINE,
+        row(names[0], first),
+        row(names[1], second),
+        LINE,
+        row("diff", difference),
+        LINE,
+        f"     mean(diff) = mean({names[0]} - {names[1]})                    t = {found.statistic:8.4f}",
+        f" H{'o' if old else '0'}: mean(diff) = 0            {'d' if old else 'D'}egrees of freedom = {found.df:8.0f}",
+        "",
+        " Ha: mean(diff) < 0           Ha: mean(diff) != 0           Ha: mean(diff) > 0",
+        f" Pr(T < t) = {stats.t.cdf(found.statistic, found.df):.4f}         Pr(|T| > |t|) = {found.pvalue:.4f}"
+        f"          Pr(T > t) = {stats.t.sf(found.statistic, found.df):.4f}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def signrank(first, second, names, zeros=0):
+    difference = first - second
+    ranks = stats.rankdata(np.abs(difference))
+    n, above, below = len(ranks), ranks[difference > 0].sum(), ranks[difference < 0].sum()
+    plain, adjusted = n * (n + 1) * (2 * n + 1) / 24, (ranks**2).sum() / 4
+    z = (above - n * (n + 1) / 4) / adjusted**0.5
+    lines = [
+        f". signrank {names[0]} = {names[1]}",
+        "",
+        "Wilcoxon signed-rank test",
+        "",
+        "        Sign |      Obs   Sum ranks    Expected",
+        "-------------+---------------------------------",
+        f"    Positive |{(difference > 0).sum():9}{above:12.12g}{n * (n + 1) / 4:12.12g}",
+        f"    Negative |{(difference < 0).sum():9}{below:12.12g}{n * (n + 1) / 4:12.12g}",
+        f"        Zero |{zeros:9}{zeros:12}{zeros:12}",
+        "-------------+---------------------------------",
+        f"         All |{n:9}{n * (n + 1) / 2:12.12g}{n * (n + 1) / 2:12.12g}",
+        "",
+        f"Unadjusted variance {plain:12.2f}",
+        f"Adjustment for ties {adjusted - plain:12.2f}",
+        f"Adjustment for zeros{0:12.2f}",
+        "                     ----------",
+        f"Adjusted variance   {adjusted:12.2f}",
+        "",
+        f"H0: {names[0]} = {names[1]}",
+        f"         z = {z:6.3f}",
+        f"Prob > |z| = {2 * stats.norm.sf(abs(z)):.4f}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def mcc(table):
+    (a, b), (c, d) = table
+    chi2 = (b - c) ** 2 / (b + c)
+    lines = [
+        ". mcc any_child religious",
+        "",
+        "                 |        Controls        |",
+        "Cases            |   Exposed   Unexposed  |      Total",
+        "-----------------+------------------------+-----------",
+        f"         Exposed |{d:10} {c:11}  | {c + d:10}",
+        f"       Unexposed |{b:10} {a:11}  | {a + b:10}",
+        "-----------------+------------------------+-----------",
+        f"           Total |{b + d:10} {a + c:11}  | {a + b + c + d:10}",
+        "",
+        f"McNemar's chi2(1) = {chi2:9.2f}    Prob > chi2 = {stats.chi2.sf(chi2, 1):.4f}",
+        f"Exact McNemar significance probability       = {stats.binomtest(int(b), int(b + c)).pvalue:.4f}",
+        "",
+        "Proportion with factor",
+        f"        Cases    {(c + d) / table.sum():9.7g}",
         "",
     ]
     return "\n".join(lines)
@@ -227,6 +311,14 @@ def main(folder):
     two = pd.crosstab(small["religion"] > 2, small["affair"]).to_numpy()
     write("stata_tabulate_two.log", tabulate(two, with_table=False).replace("religion affair", "religious affair"))
     write("stata_all.log", ttest(zero, one, "01") + oneway(groups(small, "religion")) + tabulate(by_belief))
+    ages, years = (small[name].to_numpy() for name in ("age", "educ"))
+    write("stata_paired.log", paired(data["age"].to_numpy(), data["educ"].to_numpy(), ("age", "educ")))
+    write("stata_paired_turned.log", paired(years, ages, ("educ", "age"), old=True))
+    write("stata_signrank.log", signrank(ages, years, ("age", "educ")))
+    write("stata_signrank_zeros.log", signrank(ages, years, ("age", "educ"), zeros=3))
+    write("stata_mcc.log", mcc(pd.crosstab(small["children"] > 0, small["religion"] > 2).to_numpy()))
+    write("scipy_paired.txt", f"{stats.ttest_rel(ages, years)!r}\n")
+    write("scipy_signed.txt", f"{stats.wilcoxon(ages, years, correction=True, method='asymptotic')!r}\n")
     calls = ">>> stats.{}(d.age[d.affair == {}], d.age[d.affair == {}])\n{!r}\n"
     write("scipy_welch.txt", calls.format("ttest_ind", 1, 0, stats.ttest_ind(some, few, equal_var=False)))
     write("scipy_t.txt", calls.format("ttest_ind", 0, 1, stats.ttest_ind(few, some)))

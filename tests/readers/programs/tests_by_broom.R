@@ -17,4 +17,6 @@ write_tidy("tidy_oneway.csv", oneway.test(age ~ religion, small, var.equal = TRU
 write_tidy("tidy_aov.csv", aov(age ~ factor(religion), small))
 write_tidy("tidy_aov_number.csv", aov(age ~ religion, small))
 write_tidy("tidy_paired.csv", t.test(small$age, small$educ, paired = TRUE))
+write_tidy("tidy_signed.csv", wilcox.test(small$age, small$educ, paired = TRUE, exact = FALSE))
+write_tidy("tidy_mcnemar.csv", mcnemar.test(data$children > 0, data$religion > 2))
 write_tidy("tidy_less.csv", t.test(age ~ affair, small, alternative = "less"))

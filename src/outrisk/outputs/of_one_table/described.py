@@ -207,16 +207,16 @@ def _printed(
     where cells may hold any number.
     """
     shape = tuple(codebook[name].size for name in by)
-    low, high = np.zeros(shape), np.full(shape, np.inf)
-    high[~_in_subset(codebook, by, where)] = 0.0
+    low, high, subset = np.zeros(shape), np.full(shape, np.inf), Subset(codebook, where, "")
+    high[~_in_subset(subset, by)] = 0.0
     sums, outputs, whole = dict[tuple[int, ...], tuple[Array, Array]](), list[str](), False
     found = [
         (one.name, counts, kept)
         for one in filter(_of_all_records, beside)
-        for counts in _of_subset(codebook, one, where)
+        for counts in _of_subset(subset, one)
         if (kept := tuple(at for at, name in enumerate(by) if name in counts.by))
         or not counts.by
-        or one.output.where != where  # it tells the size of the subset
+        or one.output.where != where  # tells the size of the subset
     ]
     for name, counts, kept in sorted(found, key=_not_narrow):
         least, most = _over(counts, [by[axis] for axis in kept])
@@ -246,22 +246,25 @@ def _printed(
     return Printed(low, high, of_sums, tuple(dict.fromkeys(outputs)), whole, tuple(some))
 
 
-def _of_subset(codebook: Codebook, released: Released, where: str) -> Iterator[RecordCounts]:
+def _of_subset(subset: Subset, released: Released) -> Iterator[RecordCounts]:
     """What an output says of numbers of records of a subset: as it is of these itself, or by tables of all records that
     cross what makes the subset.
     """
+    if released.output.where not in ("", subset.where):
+        return
     for counts in released.output.counts(released.low, released.high):
-        if released.output.where == where:
+        if released.output.where == subset.where:
             yield counts
-        elif not released.output.where and set(Subset(codebook, where, "").variables) <= set(counts.by):
-            inside = _in_subset(codebook, counts.by, where)
+        elif set(subset.variables) <= set(counts.by):
+            inside = _in_subset(subset, counts.by)
             yield replace(counts, low=np.where(inside, counts.low, 0.0), high=np.where(inside, counts.high, 0.0))
 
 
-def _in_subset(codebook: Codebook, by: Sequence[str], where: str) -> NDArray[np.bool_]:
+def _in_subset(subset: Subset, by: Sequence[str]) -> NDArray[np.bool_]:
     """Which cells of a table by some variables can hold records of a subset, in its shape."""
+    codebook = subset.codebook
     found = np.ones(tuple(codebook[name].size for name in by), dtype=np.bool_)
-    for mask in Subset(codebook, where, "").masks():
+    for mask in subset.masks():
         names = [codebook.names[j] for j in mask.joint.variables]
         include = mask.include.reshape([codebook[name].size for name in names])
         include = np.asarray(include.any(axis=tuple(axis for axis, name in enumerate(names) if name not in by)))

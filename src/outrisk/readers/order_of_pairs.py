@@ -1,0 +1,41 @@
+"""A printed test of pairs in the order of a study: which of two variables is less the other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from outrisk.codebook import Codebook
+from outrisk.errors import OutputError
+from outrisk.outputs.smooth.compared import OF_CHANGES, Test
+from outrisk.outputs.smooth.hypothesis_test import HypothesisTestEntry
+from outrisk.readers.found_tests import SIGNED, FoundTest
+
+
+def in_order_of_pair(
+    found: FoundTest, test: Test, entry: HypothesisTestEntry, codebook: Codebook, place: str
+) -> tuple[FoundTest, list[str]]:
+    """The test of the variable less what it is paired with, and notes on names that the entry does not have; what is
+    not certain of it is doubtful. OutputError where the text is of other variables.
+    """
+    own, said = (entry.variable, entry.paired), f"{' paired with '.join(found.pair)}"[:200]
+    if any(name in codebook and name not in own for name in found.pair):
+        raise OutputError(f"{place}: it is a test of {said}, and the output is one of {entry.compared}; correct one")
+    notes = []
+    if any(name not in own for name in found.pair):
+        notes.append(f"it is called a test of {said}; it is taken for one of {entry.compared}")
+    signed = [name for name in SIGNED if name in found.numbers]
+    if test in OF_CHANGES or not signed:
+        return found, notes
+    first, second = (*found.pair, "", "")[:2]
+    if first == entry.variable or second == entry.paired:
+        return found, notes
+    doubtful, numbers = dict(found.doubtful), dict(found.numbers)
+    if first == entry.paired or second == entry.variable:
+        for name in signed:
+            numbers[name] = numbers[name].negative
+        if test == "signed-rank" and "statistic" in numbers:
+            doubtful["statistic"] = "its V is of the differences the other way round; exchange 'variable' and 'paired'"
+    else:
+        why = "it does not say which of its two variables is less the other"
+        doubtful = {**dict.fromkeys(signed, why), **doubtful}
+    return replace(found, numbers=numbers, doubtful=doubtful), notes
