@@ -15,8 +15,8 @@ DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
 TEMPLATES = sorted((ROOT / "src" / "outrisk" / "report" / "templates").rglob("*.html"))
 NAMES = {  # of people, programs and machines; words that are marks in files
-    *("AMD", "CHECK", "ConfigError", "CPython", "DeLong", "EPYC", "HiGHS", "MacKinnon", "McFadden", "MIT"),
-    *("OutRisk", "OutRiskError"),
+    *("AMD", "CHECK", "ConfigError", "CPython", "DeLong", "EPYC", "HiGHS", "MacKinnon", "McFadden", "McNemar"),
+    *("MIT", "OutRisk", "OutRiskError"),
     *("OpenSAFELY", "PowerShell", "SDMetrics", "TENURE", "VERSION", "VisionofBritain", "macOS"),
 }  # fmt: skip
 

@@ -742,7 +742,8 @@ _ALSO_CALLED = {  # what other programs call a kind of output
     **dict.fromkeys(("covariance", "covariances", "corr"), "correlations"),
     **dict.fromkeys(("ttest", "chisq", "chisquare", "chisquared", "chisqtest", "chi", "anova", "oneway"), "test"),
     **dict.fromkeys(("ranksum", "wilcoxon", "wilcoxtest", "mannwhitney", "mannwhitneyu", "kruskal"), "test"),
-    **dict.fromkeys(("fisher", "fishertest", "fisherexact", "exact"), "test"),
+    **dict.fromkeys(("fisher", "fishertest", "fisherexact", "exact", "mcnemar", "mcnemartest", "mcc"), "test"),
+    **dict.fromkeys(("paired", "pairedt", "pairedttest", "ttestrel", "signrank", "signedrank", "signedranks"), "test"),
 }
 
 
