@@ -160,6 +160,15 @@ def test_the_look_names_small_cells_of_a_table_that_nobody_released():
     assert "table not released" not in alone and NOT_BOUNDED not in alone
 
 
+def test_the_look_says_of_whom_a_table_is_that_tables_by_group_tell():
+    data = people(240, 1)
+    tables = [{"kind": "frequencies", "by": ["sex", name]} for name in ("stage", "ill")]
+    where = "sex == 0"
+    found = [each for each in look_at(data, *tables, {**BY_STAGE, "where": where}) if each.rule == "table not released"]
+    assert len(found) == 1 and f"(where {where}) was not released" in found[0].what
+    assert found[0].output.startswith("table sex x stage with table sex x ill")
+
+
 def test_a_ratio_undoes_the_rounding():
     data = people(120, 1)
     rounded = {"kind": "frequencies", "by": ["stage", "ill"], "margins": True, "protection": {"round_to": 5}}

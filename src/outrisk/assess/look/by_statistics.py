@@ -44,8 +44,13 @@ def given_back(
             and (each.printed.whole or (each.crude and _few(each, told, appetite).any()))
         ):
             which = "the test fits" if len(each.statistics) == 1 and not each.crude else "what they print fits"
-            what = f"Too many tables fit the printed counts of {' x '.join(each.by)} to ask which of them {which}."
+            what = f"Too many tables fit the printed counts of {_called(each)} to ask which of them {which}."
             yield Found(NOT_BOUNDED, False, named(list(each.statistics)), 0, 0, what)
+
+
+def _called(each: Described) -> str:
+    """The table in words."""
+    return " x ".join(each.by) + (f" (where {each.where})" if each.where else "")
 
 
 def _released(outputs: Sequence[Output], data: Microdata) -> Iterator[Released]:
@@ -87,7 +92,7 @@ def _told(each: Described, told: Told, data: Microdata, appetite: Appetite, insi
     if printed.whole:
         what = f"{plural(number, 'withheld or rounded cell')} of {recovered.size:,} can be worked out"
     else:
-        what = f"The table {' x '.join(each.by)} was not released; {plural(number, 'cell')} of fewer than "
+        what = f"The table {_called(each)} was not released; {plural(number, 'cell')} of fewer than "
         what += f"{appetite.safe_threshold} {counted(data)} {'follows' if number == 1 else 'follow'} exactly"
     also = f", and {more:,} more {'is' if more == 1 else 'are'} known to be one of two numbers" if more else ""
     yield Found.of(
