@@ -269,3 +269,16 @@ def test_the_page_shows_cross_tables_pictures_and_a_chance_relation(tmp_path, ca
     render_teaching(place)
     page = (place / "teaching.html").read_text(encoding="utf-8")
     assert "p is undefined (only one of the groups has enough records)." in page
+
+
+def test_the_page_says_how_printed_numbers_were_read(tmp_path, capsys):
+    chi2 = (
+        "\n\tPearson's Chi-squared test with simulated p-value\n\ndata:  area and ill\n"
+        "X-squared = 2.1265, df = NA, p-value = 0.5\n"
+    )
+    test = {"kind": "test", "variable": "area", "by": "ill", "values": chi2}
+    path, place = study(tmp_path, {"outputs": [TABLE, test]}), tmp_path / "course"
+    code, _, _ = outrisk(capsys, "teach", path, "--out", place, "--workers", "1")
+    page = (place / "teaching.html").read_text(encoding="utf-8")
+    assert code == 0 and "How printed numbers were read" in page
+    assert "a simulated p-value is that of no refit; it is left out" in page

@@ -10,6 +10,7 @@ from fair import PRINTED, codebook, frame, given, study
 
 from outrisk.assess.look.unlike_data import ROUNDING
 from outrisk.errors import OutputError
+from outrisk.readers.printed_number import as_given, decimals_of, read_printed
 from outrisk.readers.source import Source
 from outrisk.readers.values import read_coefficients, source_of
 
@@ -46,6 +47,25 @@ def test_every_printed_number_is_what_a_refit_gives(name, model):
     off = np.abs(beside.differences) * 10.0**released.decimals  # R's summary rounds twice
     assert beside.failure == "" and (beside.matched | (off <= ROUNDING)).all()
     assert len(released.low) >= 10
+
+
+@pytest.mark.parametrize(
+    ("texts", "decimals", "given"),
+    [
+        (["5.76e-06", "1.2e-05"], 6, [6e-06, 1.2e-05]),  # the second has no more than six
+        (["5.76e-06"], 8, [5.76e-06]),
+        (["5.764836201e-06"], 9, [5.765e-06]),
+        (["1.23e-10", "<2e-16"], 12, [1.23e-10, "0 to 0"]),
+        (["5.76e-06", "0.0123"], 4, [0.0, 0.0123]),
+        (["<0.001", "<0.001"], 3, ["0 to 0.001"] * 2),
+        (["<2e-16"], 12, ["0 to 0"]),
+        (["<10"], 0, ["0 to 10"]),
+    ],
+)
+def test_numbers_that_are_all_small_keep_their_digits(texts, decimals, given):
+    column = [read_printed(text) for text in texts]
+    assert decimals_of(column) == decimals
+    assert [as_given(each, decimals) for each in column] == given
 
 
 @pytest.mark.parametrize("name", TABLES)

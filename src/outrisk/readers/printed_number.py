@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 MOST_DECIMALS = 8  # that a program prints; a number with more is written at full precision
 _OF_EXACT = 6  # taken of numbers at full precision: no refit gives back all of their digits
+_OF_SMALL, _LARGEST = 4, 12  # significant digits of small ones; decimals of an output
 _TIE = 0.499  # of a last digit: what was rounded before is not rounded again
 _NEAR_TIES = {True: 0.45, False: 0.0}  # the same at full precision, by whether they are good to 6 decimals
 _MARKS = re.compile(r'^[=\'"\s]+|["\'\s]+$')
@@ -75,9 +76,16 @@ def is_undefined(text: str) -> bool:
 def decimals_of(column: Iterable[Printed | None], exact: int = _OF_EXACT) -> int:
     """Digits after the point of a column: the most that one of its numbers shows, as trailing zeros get lost.
 
-    Numbers at full precision count as rounded to `exact`.
+    Numbers at full precision count as rounded to `exact`; where all are small ones in powers of ten (5.76e-06), as
+    p-values may be, to the fewest digits that one shows, four significant ones at most; where all are only said to be
+    below one, to the digits of that.
     """
-    shown = [each.decimals for each in column if each is not None and not each.below and not _scientific(each)]
+    known = [each for each in column if each is not None]
+    there = [each for each in known if not each.below]
+    shown = [each.decimals for each in there if not _scientific(each)]
+    if known and not shown:
+        small = [min(each.decimals, _OF_SMALL - 1 - math.floor(math.log10(abs(each.value)))) for each in there]
+        return max(0, min(_LARGEST, min(small) if small else max(each.decimals for each in known)))
     most = max(shown, default=0)
     return max(0, most if most <= MOST_DECIMALS else exact)
 

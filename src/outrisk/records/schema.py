@@ -889,6 +889,7 @@ class Teaching:
     copies: tuple[TeachingCopy, ...]
     bars: tuple[Bars, ...] = ()  # of the first data set
     chance: Chance | None = None
+    remarks: tuple[str, ...] = ()  # how released numbers were read from files that print them, and what was left out
     synthetic: bool = True
 
 

@@ -64,8 +64,14 @@ def agreement(difference: float, decimals: int) -> float:
     return next((d for d in range(decimals, -1, -1) if agrees(difference, d)), math.nan)
 
 
-def document(course: Course, copies: Sequence[TeachingCopy], data: Sequence[Microdata], source: str) -> Teaching:
-    """The content of teaching.json. `data`: the records of each copy."""
+def document(
+    course: Course,
+    copies: Sequence[TeachingCopy],
+    data: Sequence[Microdata],
+    source: str,
+    remarks: Sequence[str] = (),
+) -> Teaching:
+    """The content of teaching.json. `data`: the records of each copy. `remarks`: how released numbers were read."""
     tied = relations(course.codebook, course.released, course.rules)
     return Teaching(
         computed=course.computed,
@@ -77,4 +83,5 @@ def document(course: Course, copies: Sequence[TeachingCopy], data: Sequence[Micr
         copies=tuple(copies),
         bars=bars(data[0]) if data else (),
         chance=chance_relation(data, tied.absent) if data else None,
+        remarks=tuple(remarks),
     )

@@ -90,9 +90,8 @@ class Making:
             checked.append(facts)
             rows += found
         directory.rows("reproduced.csv", Reproduced, rows)
-        directory.json(
-            "teaching.json", document(course, checked, [copy.data for copy in self.copies], study.file.source)
-        )
+        data, remarks = [copy.data for copy in self.copies], study.remarks(course.codebook)
+        directory.json("teaching.json", document(course, checked, data, study.file.source, remarks))
         records = {"records": None if course.computed else course.n_records}
         _write_marked_yaml(directory, "study.yaml", study.stored(directory.final, course.codebook) | records)
         _write_marked_yaml(directory, "codebook.yaml", codebook_to_dict(marked_codebook(course.codebook)))
