@@ -5,6 +5,7 @@ import random
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -57,6 +58,7 @@ BY_R = {  # file: entry, test, continuity, statistics, of how many records one i
     "mcnemar_uncorrected.txt": (CHANGED, "mcnemar", False, CHI, 1),
     "console.txt#1": (AGE, "welch", False, T, 1),
     "console.txt#2": (BELIEF, "chi-square", False, CHI, 1),
+    "console.txt": (BELIEF, "chi-square", False, CHI, 1),  # the one that is of its variables
 }
 N = ("statistic", "df", "p", "n")
 OF_STATA = {  # the same, of logs that were written in Stata's layout with numbers of scipy
@@ -84,6 +86,28 @@ OF_STATA = {  # the same, of logs that were written in Stata's layout with numbe
     "stata_all.log#3": (BELIEF, "chi-square", False, (*CHI, "cramers v"), 97),
 }
 TWO = BELIEF | {"variable": "religious"}
+OF_PSPP = {
+    "pspp_tests.csv": (AGE | {"test": "t"}, "t", False, T, 97),
+    "pspp_tests.csv#2": (AGE, "welch", False, T, 97),
+    "pspp_tests.csv#3": (SCHOOL, "t", False, T, 97),
+    "pspp_tests.csv#5": (PAIRED, "paired t", False, T, 97),
+    "pspp_tests.csv#7": (BY_BELIEF, "anova", False, F, 97),
+    "pspp_tests.csv#8": (BELIEF, "chi-square", False, (*CHI, "n", "cramers v"), 97),
+    "pspp_tests.csv#9": (TWO, "chi-square", False, (*CHI, "n", "cramers v"), 97),
+    "pspp_tests.csv#10": (TWO, "chi-square", True, (*CHI, "n"), 97),
+    "pspp_tests.csv#11": (TWO, "fisher", False, ("p", "n"), 97),
+    "pspp_tests.csv#12": (AGE, "rank-sum", False, ("statistic", "z", "p"), 97),
+    "pspp_tests.csv#13": (BY_BELIEF, "kruskal-wallis", False, CHI, 97),
+    "pspp_tests.csv#14": (PAIRED, "signed-rank", False, ("statistic", "z", "p"), 97),
+    "pspp_tests.csv#15": (TURNED, "signed-rank", False, ("statistic", "z", "p"), 97),
+    "pspp_tests.csv#16": (CHANGED, "exact mcnemar", False, ("p", "n"), 97),
+}
+OF_SPSS = {
+    "spss_tests.csv#1": (AGE, "t", False, T, 97),
+    "spss_tests.csv#2": (AGE, "welch", False, T, 97),
+    "spss_tests.csv": (AGE | {"test": "rank-sum"}, "rank-sum", False, ("statistic", "z", "p"), 97),
+    "spss_tests.csv#4": (CHANGED, "mcnemar", True, ("statistic", "p", "n"), 97),
+}
 OF_SCIPY = {
     "scipy_welch.txt": (AGE, "welch", False, CHI, 97),
     "scipy_t.txt": (AGE | {"test": "t"}, "t", False, CHI, 97),
@@ -110,8 +134,12 @@ OF_BROOM = {
     "tidy_oneway.csv": (BY_BELIEF, "anova", False, F, 97),
     "tidy_aov.csv": (BY_BELIEF, "anova", False, F, 97),
 }
-READ = BY_R | OF_STATA | OF_SCIPY | OF_BROOM
+READ = BY_R | OF_STATA | OF_SCIPY | OF_BROOM | OF_PSPP | OF_SPSS
 REFUSED = {
+    "pspp_tests.csv": (AGE, r"it has 16 tests \(1: t, 2: welch, 3: t, .*; give one alone, or say which as 'FILE#2'"),
+    "pspp_tests.csv#6": (AGE, "'One-Sample Test' is not read: it compares no groups"),
+    "pspp_tests.csv#5": (TURNED | {"variable": "children"}, "a test of age paired with educ, and the output is one of"),
+    "pspp_tests.csv#8": (BY_BELIEF, "a test of religion by affair, and the output is one of age by religion"),
     "t_vectors.txt": (AGE, r"statistic: it does not say which group comes first; .*'statistics: \[df, p, standard er"),
     "t_paired.txt": (AGE, "it is a test of pairs; give 'paired', the other variable of the same records, in place of"),
     "t_pair.txt": (PAIRED | {"paired": "children"}, "a test of age paired with educ, and the output is one of age pai"),
@@ -138,7 +166,7 @@ REFUSED = {
     "oneway_unequal.txt": (BY_BELIEF, "'One-way analysis of means .not assuming equal variances.' is not read"),
     "aov_two.txt": (BY_BELIEF, r"of factor\(religion\), occ is not one-way; give one of a single factor"),
     "aov_number.txt": (BY_BELIEF, r"its df is 1, as that of a slope .*print the analysis of factor\(religion\)"),
-    "console.txt": (BELIEF, r"it has 2 tests \(1: welch, 2: chi-square\); give one alone, or say which"),
+    "console.txt": (BELIEF | {"variable": "occ"}, r"it has 2 tests \(1: welch, 2: chi-square\); give one alone, or say which"),
     "console.txt#3": (BELIEF, "it has 2 tests, and no test 3"),
     "kruskal.txt": (AGE, "it is a test of age by religion, and the output is one of age by affair; correct one"),
     "oneway.txt": (BY_BELIEF | {"variable": "religion", "by": "age"}, "exchange 'variable' and 'by' of the output"),
@@ -164,10 +192,11 @@ REFUSED = {
 
 
 def book():
-    """The codebook, with two further variables of two values."""
+    """The codebook, with labels and two further variables of two values."""
+    labels = {"age": {"label": "Age in years"}, "affair": {"label": "Had an affair", "descriptions": ("no", "yes")}}
     yes_no = ("False", "True")
     more = (Variable("any_child", "categorical", yes_no), Variable("religious", "categorical", yes_no))
-    return Codebook((*codebook().variables, *more))
+    return Codebook((*(replace(each, **labels.get(each.name, {})) for each in codebook().variables), *more))
 
 
 def records(every=1):
@@ -201,15 +230,16 @@ def compare(folder, file):
     [
         ("Rscript", "tests_by_r.R", BY_R),
         ("Rscript", "tests_by_broom.R", OF_BROOM),
-        (sys.executable, "stata_tests.py", OF_STATA | OF_SCIPY),
+        (sys.executable, "stata_tests.py", OF_STATA | OF_SCIPY | OF_SPSS),
+        ("pspp", "tests_by_pspp.sps", OF_PSPP),
     ],
 )
 def test_the_installed_program_prints_such_tests(program, script, cases, tmp_path):
     if shutil.which(program) is None:
         pytest.skip(f"{program} is not installed")
     frame().to_csv(tmp_path / "fair.csv", index=False)
-    command = [program, PROGRAMS / script, tmp_path]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [program, PROGRAMS / script, *(["-o", "pspp_tests.csv"] if program == "pspp" else [tmp_path])]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     if "there is no package called" in done.stderr:
         pytest.skip(done.stderr.strip().splitlines()[-1])
     assert done.returncode == 0, done.stderr

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,18 +23,21 @@ from outrisk.readers.term_names import levels_of
 from outrisk.readers.tests_of_broom import tests_of_broom
 from outrisk.readers.tests_of_r import MEANS, tests_of_r
 from outrisk.readers.tests_of_scipy import tests_of_scipy
+from outrisk.readers.tests_of_spss import tests_of_spss
 from outrisk.readers.tests_of_stata import tests_of_stata
 
 _READERS: tuple[Callable[[Source], list[FoundTest]], ...] = (
     tests_of_r,
     tests_of_stata,
+    tests_of_spss,
     tests_of_scipy,
     tests_of_broom,
 )
 _LONGEST = 1_000_000  # characters
 _KNOWN = (
     "R's t.test, wilcox.test, chisq.test, fisher.test, kruskal.test, oneway.test, mcnemar.test and summary(aov), "
-    "Stata's ttest, ranksum, signrank, kwallis, oneway, tabulate and mcc, and scipy's tests"
+    "Stata's ttest, ranksum, signrank, kwallis, oneway, tabulate and mcc, SPSS's T-TEST, ONEWAY, CROSSTABS and NPAR "
+    "TESTS as CSV, and scipy's tests"
 )
 
 
@@ -50,7 +53,8 @@ def entries_of_test(
         raise OutputError(
             f"{place}: {len(source.text):,} characters are more than tests are printed in; give these alone"
         )
-    found = _one_of([each for read in _READERS for each in read(source)], entry, number, place)
+    names = {each.label: each.name for each in codebook.variables if each.label}
+    found = _one_of([_by_name(each, names) for read in _READERS for each in read(source)], entry, number, place)
     test = _test(found, entry, place)
     continuity = _continuity(found, test, entry, place)
     if "continuity" not in entry.model_fields_set:
@@ -79,6 +83,14 @@ def entries_of_test(
     return [made.model_copy(update={"values": values}), *tables]
 
 
+def _by_name(found: FoundTest, names: Mapping[str, str]) -> FoundTest:
+    """The test with names of variables in place of the labels that a program prints."""
+    pair = tuple(names.get(each, each) for each in found.pair)
+    variable, by = (names.get(each, each) for each in (found.variable, found.by))
+    described = {names.get(each, each): texts for each, texts in found.described.items()} if pair else found.described
+    return replace(found, variable=variable, by=by, pair=pair, described=described)
+
+
 def _one_of(found: Sequence[FoundTest], entry: HypothesisTestEntry, number: int | None, place: str) -> FoundTest:
     """The test that is meant."""
     if not found:
@@ -91,6 +103,7 @@ def _one_of(found: Sequence[FoundTest], entry: HypothesisTestEntry, number: int 
             raise OutputError(f"{place}: it has {len(found)} tests, and no test {number}")
         found = [found[number - 1]]
     fitting = [each for each in found if entry.test is None or entry.test in each.may_be]
+    fitting = [each for each in fitting if _is_of(each, entry)] or fitting
     if len(found) > 1 and len(fitting) != 1:
         called = [" or ".join(each.may_be) or "not read" for each in found]
         listed = ", ".join(f"{at}: {name}" for at, name in enumerate(called, start=1))
@@ -107,6 +120,14 @@ def _one_of(found: Sequence[FoundTest], entry: HypothesisTestEntry, number: int 
             of, way = "between groups", "'by' in place of 'paired'"
         raise OutputError(f"{place}: it is a test {of}; give {way}")
     return replace(chosen, may_be=suited)
+
+
+def _is_of(found: FoundTest, entry: HypothesisTestEntry) -> bool:
+    """Whether a test says that it is of the variables of the entry, as far as it names them."""
+    if entry.paired or found.pair:
+        return set(found.pair) == {entry.variable, entry.paired}
+    said = {found.variable, found.by} - {""}
+    return entry.variable in said and said <= {entry.variable, *entry.by}
 
 
 def _test(found: FoundTest, entry: HypothesisTestEntry, place: str) -> Test:

@@ -1,8 +1,8 @@
 """Logs of tests in the layout of Stata's manual (ttest, ranksum, signrank, kwallis, oneway, tabulate, mcc) with scipy's
-numbers, and what scipy itself shows:  python stata_tests.py FOLDER, where fair.csv lies; run by
-tests/readers/test_printed_tests.py.
+numbers, an output in that of SPSS 29 as CSV, and what scipy itself shows:  python stata_tests.py FOLDER, where fair.csv
+lies; run by tests/readers/test_printed_tests.py.
 
-Stata has not run: what is held against refits is how the layout is read.
+Neither Stata nor SPSS has run: what is held against refits is how the layout is read.
 """
 
 import sys
@@ -184,6 +184,78 @@ def mcc(table):
     return "\n".join(lines)
 
 
+def of_spss(value, digits=3):
+    """SPSS has no 0 before the point."""
+    return f"{value:.{digits}f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.{digits}f}"
+
+
+def spss(small):
+    """Tests of one output, separated by semicolons, with decimal commas, as SPSS exports them in Europe."""
+    few, some = (part["age"].to_numpy() for _, part in small.groupby("affair"))
+    lines = [["Group Statistics"], ["", "Had an affair", "N", "Mean", "Std. Deviation", "Std. Error Mean"]]
+    for name, level, group in (("Age in years", "no", few), ("", "yes", some)):
+        numbers = [group.mean(), group.std(ddof=1), stats.sem(group)]
+        lines.append([name, level, str(len(group)), *(of_spss(each, 4) for each in numbers)])
+    lines += [
+        ["Independent Samples Test"],
+        ["", "", "Levene's Test for Equality of Variances", "", "t-test for Equality of Means"],
+        ["", "", "F", "Sig.", "t", "df", "Significance", "", "Mean Difference", "Std. Error Difference"],
+        ["", "", "", "", "", "", "One-Sided p", "Two-Sided p", "", ""],
+    ]
+    for equal, name, said in ((True, "Age in years", "assumed"), (False, "", "not assumed")):
+        found, difference = stats.ttest_ind(few, some, equal_var=equal), few.mean() - some.mean()
+        numbers = [found.statistic, found.df, found.pvalue / 2, found.pvalue, difference, difference / found.statistic]
+        tested = ["1.391", ".239"] if equal else ["", ""]
+        cells = [of_spss(each, 0 if equal and at == 1 else 3) for at, each in enumerate(numbers)]
+        lines.append([name, f"Equal variances {said}", *tested, *cells])
+    ranks = stats.rankdata(np.concatenate([few, some]))
+    sums = [ranks[: len(few)].sum(), ranks[len(few) :].sum()]
+    u, z = stats.mannwhitneyu(few, some, method="asymptotic", use_continuity=False), 0.0
+    z = -abs(stats.norm.isf(u.pvalue / 2))
+    lines += [["Ranks"], ["", "Had an affair", "N", "Mean Rank", "Sum of Ranks"]]
+    for name, level, n, total in (("Age in years", "no", len(few), sums[0]), ("", "yes", len(some), sums[1])):
+        lines.append([name, level, str(n), of_spss(total / n, 2), of_spss(total, 2)])
+    w = min(u.statistic, len(few) * len(some) - u.statistic)
+    lines += [
+        ["", "Total", str(len(ranks))],
+        ["Test Statistics(a)"],
+        ["", "Age in years"],
+        ["Mann-Whitney U", of_spss(w)],
+        ["Wilcoxon W", of_spss(sums[0])],
+        ["Z", of_spss(z)],
+        ["Asymp. Sig. (2-tailed)", of_spss(u.pvalue)],
+        ["a. Grouping Variable: Had an affair"],
+    ]
+    (a, b), (c, d) = pd.crosstab(small["children"] > 0, small["religion"] > 2).to_numpy()
+    chi2 = (abs(b - c) - 1) ** 2 / (b + c)
+    lines += [
+        ["Test Statistics(a)"],
+        ["", "any_child & religious"],
+        ["N", str(a + b + c + d)],
+        ["Chi-Square(b)", of_spss(chi2)],
+        ["Asymp. Sig.", of_spss(stats.chi2.sf(chi2, 1))],
+        ["a. McNemar Test"],
+        ["b. Continuity Corrected"],
+    ]
+    width, titles = (
+        max(map(len, lines)),
+        ("Group Statistics", "Independent Samples Test", "Ranks", "Test Statistics(a)"),
+    )
+    text = ""
+    for line in lines:
+        if line[0] in titles:
+            text += f"\nTable: {line[0]}\n"
+        else:
+            text += ";".join([*line, *[""] * (width - len(line))]).replace(".", ",") + "\n"
+    return (
+        text.replace("a, ", "a. ")
+        .replace("b, ", "b. ")
+        .replace("Std,", "Std.")
+        .replace("Sig,", "Sig.")
+        .replace("Asymp,", "Asymp.")
+    )
+
+
 def kwallis(groups, old=False):
     found = stats.kruskal(*groups.values())
     every = np.concatenate([*groups.values()])
@@ -317,6 +389,7 @@ def main(folder):
     write("stata_signrank.log", signrank(ages, years, ("age", "educ")))
     write("stata_signrank_zeros.log", signrank(ages, years, ("age", "educ"), zeros=3))
     write("stata_mcc.log", mcc(pd.crosstab(small["children"] > 0, small["religion"] > 2).to_numpy()))
+    write("spss_tests.csv", spss(small))
     write("scipy_paired.txt", f"{stats.ttest_rel(ages, years)!r}\n")
     write("scipy_signed.txt", f"{stats.wilcoxon(ages, years, correction=True, method='asymptotic')!r}\n")
     calls = ">>> stats.{}(d.age[d.affair == {}], d.age[d.affair == {}])\n{!r}\n"
