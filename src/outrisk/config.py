@@ -732,9 +732,9 @@ _ALSO_CALLED = {  # what other programs call a kind of output
     **dict.fromkeys(("nbreg", "negativebinomial", "glmnb", "nb2"), "negbin"),
     **dict.fromkeys(("linear", "regression", "lm", "leastsquares"), "ols"),
     **dict.fromkeys(("mean", "means", "sum", "sums", "pivot", "pivottable", "aggregate"), "magnitudes"),
-    **dict.fromkeys(
-        ("rate", "incidence", "incidencerate", "strate", "stptime", "pyears", "ratio", "ratios", "smr"), "rates"
-    ),
+    **dict.fromkeys(("rate", "incidence", "incidencerate", "strate", "stptime", "pyears", "ratio", "ratios"), "rates"),
+    **dict.fromkeys(("standardisedrates", "standardizedrates", "dsr", "asr", "asmr", "smr", "sir"), "standardised"),
+    **dict.fromkeys(("dstdize", "istdize", "ageadjust", "ageadjusted", "ageadjustdirect"), "standardised"),
     **dict.fromkeys(("median", "medians", "percentiles"), "quantiles"),
     **dict.fromkeys(("kaplanmeier", "km", "survfunc", "survivalcurve"), "survival"),
     **dict.fromkeys(("coxph", "phreg", "stcox", "coxregression", "proportionalhazards", "hazardratio"), "cox"),

@@ -14,6 +14,7 @@ from outrisk.outputs.regression.release import Release
 from outrisk.outputs.smooth.correlations import Correlations, CorrelationsEntry
 from outrisk.outputs.smooth.custom import Custom, CustomEntry
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTest, HypothesisTestEntry
+from outrisk.outputs.smooth.standardised import Standardised, StandardisedEntry
 from outrisk.outputs.smooth.survival import Survival, SurvivalEntry
 from outrisk.outputs.tables.frequencies import Frequencies, FrequenciesEntry, UnivariateEntry
 from outrisk.outputs.tables.histogram import Histogram, HistogramEntry
@@ -45,6 +46,7 @@ for _entry in (
     UnivariateEntry,
     MagnitudesEntry,
     RatesEntry,
+    StandardisedEntry,
     QuantilesEntry,
     ModeEntry,
     HistogramEntry,
@@ -86,6 +88,8 @@ __all__ = [
     "RegressionEntry",
     "Release",
     "Rule",
+    "Standardised",
+    "StandardisedEntry",
     "Survival",
     "SurvivalEntry",
     "TableOneEntry",

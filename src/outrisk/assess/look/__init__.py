@@ -13,6 +13,7 @@ from outrisk.assess.look.finding import NOT_SEEN, Found, in_a_sentence
 from outrisk.assess.look.fits import curves, degrees_of_freedom, few_behind, few_compared
 from outrisk.assess.look.not_printed import not_printed
 from outrisk.assess.look.of_rates import of_rates
+from outrisk.assess.look.of_standardised import of_standardised
 from outrisk.assess.look.same_answer import empty_cells, same_answer
 from outrisk.assess.look.small_cells import small_cells
 from outrisk.microdata import Microdata
@@ -29,6 +30,7 @@ RULES: tuple[Rule, ...] = (
     few_records,
     dominance,
     of_rates,
+    of_standardised,
     few_behind,
     degrees_of_freedom,
     few_compared,
@@ -37,6 +39,7 @@ RULES: tuple[Rule, ...] = (
 )
 _SEEN = frozenset(  # kinds whose numbers the rules know how to read
     {"frequencies", "magnitudes", "rates", "quantiles", "mode", "histogram", "correlations", "survival", "test"}
+    | {"standardised"}
     | {"logit", "probit", "poisson", "ols", "mnlogit", "ologit", "oprobit", "negbin", "cox"}
 )
 

@@ -20,7 +20,7 @@ from outrisk.problem.released import half_digit
 
 
 @dataclass(frozen=True, eq=False)
-class _Cell:
+class Cell:
     """A cell that is not withheld: its label, its records, those of them that add to its numerator, and whether what is
     printed would be another number if one did.
     """
@@ -40,6 +40,19 @@ def of_rates(output: Output, data: Microdata, appetite: Appetite, target: str) -
     if not isinstance(output, Rates):
         return
     cells = _cells(output, data)
+    yield from few_events(output, output.numerator, cells, data, appetite, _given_away(output))
+    names = output.sums.names
+    tells = output.numerator in names or [len(data.codebook[name].values) for name in names] == [2]
+    yield from same_answers(output, output.numerator, output.by, cells, data, names[0] if tells else "")
+    for sums, told in _sums(output):
+        for finding in dominance(sums, data, appetite, target):
+            yield finding if told else replace(finding, certain=False, about="")
+
+
+def few_events(
+    output: Output, numerator: str, cells: Sequence[Cell], data: Microdata, appetite: Appetite, more: str
+) -> Iterator[Found]:
+    """Cells in which some people add to the numerator, but fewer than `safe_threshold`; `more` to be said of them."""
     few = [each for each in cells if 0 < data.people(each.events) < appetite.safe_threshold]
     if few:
         few.sort(key=lambda each: data.people(each.events))
@@ -50,17 +63,13 @@ def of_rates(output: Output, data: Microdata, appetite: Appetite, target: str) -
             len(few),
             np.concatenate([each.events for each in few]),
             f"{plural(len(few), 'cell')} of {len(cells):,} rest{'s' * (len(few) == 1)} on fewer than "
-            f"{appetite.safe_threshold} {counted(data)} that add to {output.numerator}{_given_away(output)}.",
+            f"{appetite.safe_threshold} {counted(data)} that add to {numerator}{more}.",
             named([f"{each.label}: {data.people(each.events):,}" for each in few]),
             "Merge levels, or withhold these cells.",
         )
-    yield from _same_answers(output, cells, data)
-    for sums, told in _sums(output):
-        for finding in dominance(sums, data, appetite, target):
-            yield finding if told else replace(finding, certain=False, about="")
 
 
-def _cells(output: Rates, data: Microdata) -> list[_Cell]:
+def _cells(output: Rates, data: Microdata) -> list[Cell]:
     """Those that hold somebody and are not withheld."""
     rows = cell_rows(output.cells, data)
     adds = output.sums.adds(data.take(rows))
@@ -73,7 +82,7 @@ def _cells(output: Rates, data: Microdata) -> list[_Cell]:
     time = np.array([*variable.values, *[0.0] * variable.missing])[data.codes[rows, data.codebook.index(variable.name)]]
     shown = _shows(output, np.asarray(np.bincount(place, time, len(output.cells.labels)), dtype=np.float64))
     return [
-        _Cell(label, rows[place == at], rows[(place == at) & (adds > 0)], bool(shown[at]))
+        Cell(label, rows[place == at], rows[(place == at) & (adds > 0)], bool(shown[at]))
         for at, label in enumerate(output.cells.labels)
         if (place == at).any() and not hidden[at]
     ]
@@ -88,14 +97,14 @@ def _shows(output: Rates, time: NDArray[np.float64]) -> NDArray[np.bool_]:
     return np.asarray(output.per >= half_digit(output.digits["rate"]) * time)
 
 
-def _same_answers(output: Rates, cells: Sequence[_Cell], data: Microdata) -> Iterator[Found]:
+def same_answers(
+    output: Output, numerator: str, by: Sequence[str], cells: Sequence[Cell], data: Microdata, about: str
+) -> Iterator[Found]:
+    """Cells in which nobody adds to the numerator, all do, or one person is; `about`: the variable that this tells."""
     nobody = [each for each in cells if each.shows and not len(each.events)]
     alone = [each for each in cells if len(each.events) and data.people(each.rows) == 1]
     everybody = [each for each in cells if len(each.events) == len(each.rows) and each not in alone]
-    names = output.sums.names
-    tells = output.numerator in names or [len(data.codebook[name].values) for name in names] == [2]
-    about = names[0] if tells else ""
-    who = " and ".join(output.by) or "that they are in the table"
+    who = " and ".join(by) or "that they are in the table"
     for found, certain, what in (
         (nobody, True, "it is 0, or false, for everybody"),
         (alone, True, "one person makes up the rate"),
@@ -111,7 +120,7 @@ def _same_answers(output: Rates, cells: Sequence[_Cell], data: Microdata) -> Ite
                 output.name,
                 len(found),
                 rows,
-                f"{output.numerator} of {number} {told}: {plural(len(found), 'cell')} in which {what}.",
+                f"{numerator} of {number} {told}: {plural(len(found), 'cell')} in which {what}.",
                 named([f"{each.label}: {people(data.people(each.rows))}" for each in found]),
                 "Merge these cells with others, or withhold them.",
                 about if certain else "",

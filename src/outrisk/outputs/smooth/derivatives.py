@@ -63,14 +63,37 @@ def complete(codebook: Codebook, names: Sequence[str], output: str) -> tuple[Mas
 
 def sums_of(joint: Joint, rows: Array, masks: tuple[Mask, ...]) -> Model:
     """A model of nothing but totals: each record adds the row (joint.size, totals) of its level."""
+    return sums_of_terms([Term(joint, np.arange(rows.shape[1]), rows)], masks)
+
+
+def sums_of_terms(terms: Sequence[Term], masks: tuple[Mask, ...]) -> Model:
+    """The same where totals depend on different variables: each record adds a row of each term to its columns."""
+    joint = terms[0].joint
     return Model(
         family="none",
         coefficients=np.zeros((0, 0)),
         place=joint,
         response=np.zeros(joint.size),
-        extra=(Term(joint, np.arange(rows.shape[1]), rows),),
+        extra=tuple(terms),
         masks=masks,
     )
+
+
+def value_of_event(codebook: Codebook, event: str, given: str, output: str) -> object:
+    """The value of a variable that counts as an event: the one that is given; else 1, or the last of two levels."""
+    variable = codebook[event]
+    by_label = dict(zip(variable.labels, variable.values, strict=False))
+    if given:
+        if given not in by_label:
+            raise OutputError(
+                f"output '{output}': event_value {given!r} is not a value of '{event}'; "
+                f"values are {list(by_label)[:20]}"
+            )
+        return by_label[given]
+    usual = len(variable.values) <= 2 if not variable.numeric else set(variable.values) <= {0, 1}
+    if not usual:
+        raise OutputError(f"output '{output}': say with 'event_value' which value of '{event}' counts")
+    return 1 if variable.numeric else variable.values[-1]
 
 
 def check_names(codebook: Codebook, names: Sequence[str], output: str, numeric: bool = False) -> None:

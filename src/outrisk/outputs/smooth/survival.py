@@ -98,19 +98,7 @@ class Survival(Common):
     @cached_property
     def happened(self) -> object:
         """The value of `event` that counts as one."""
-        variable = self.codebook[self.event]
-        by_label = dict(zip(variable.labels, variable.values, strict=False))
-        if self.event_value:
-            if self.event_value not in by_label:
-                raise OutputError(
-                    f"output '{self.name}': event_value {self.event_value!r} is not a value of '{self.event}'; "
-                    f"values are {list(by_label)[:20]}"
-                )
-            return by_label[self.event_value]
-        usual = len(variable.values) <= 2 if not variable.numeric else set(variable.values) <= {0, 1}
-        if not usual:
-            raise OutputError(f"output '{self.name}': say with 'event_value' which value of '{self.event}' counts")
-        return 1 if variable.numeric else variable.values[-1]
+        return smooth.value_of_event(self.codebook, self.event, self.event_value, self.name)
 
     @cached_property
     def columns(self) -> list[Statistic]:

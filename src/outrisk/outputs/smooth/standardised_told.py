@@ -1,0 +1,289 @@
+"""What standardised rates tell of numbers of records and events, and what none of them can be.
+
+Events and records that are printed are counts, as tables have them. So are events that other numbers tell: the ratio
+with its limits or its standard error, as those of a Poisson variable, and a crude rate beside its denominator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outrisk.errors import OutputError
+from outrisk.outputs.base import Array, joint_for, places_in, support_frame
+from outrisk.outputs.counts_first import CountsFirst
+from outrisk.outputs.regression.existence import Existence
+from outrisk.outputs.smooth import derivatives as smooth
+from outrisk.outputs.tables.checks import check_whole
+from outrisk.outputs.tables.person_time import ENDS, MOST_EVENTS, Limits, behind_rates
+from outrisk.problem.analysis import RecordCounts
+from outrisk.problem.blocks import Tally
+from outrisk.problem.counts import Counts
+from outrisk.problem.released import ROUNDING, Part, Released, TallyPart, half_digit
+
+if TYPE_CHECKING:
+    from outrisk.outputs.smooth.standardised import Standardised
+
+Ends = tuple[Array, Array]
+_TALLIED = ("events", "n", "person-time")
+
+
+def counts_first(output: Standardised, low: Array, high: Array, proves: bool) -> Released | None:
+    """What was released from low to high (k,) with events, records and person-time first, in parts of their own; for
+    proofs (`proves`) also events that the other numbers tell. None where there are none of these.
+    """
+    whole, printed = output, np.arange(len(low))
+    if proves:
+        whole, low, high, printed = _with_events(output, low, high)
+    some = [each for each in _TALLIED if each in whole.shown]
+    if not some:
+        return None
+    of = [whole.at(each) for each in some]
+    parts: list[Part] = [TallyPart((_tally(whole, each),), _map(whole, each), len(whole.groups)) for each in some]
+    others = np.setdiff1d(np.arange(len(low)), np.concatenate(of))
+    if len(others):
+        rest = [each for each in whole.shown if each not in some]
+        parts.append(output.of_shown(rest, whole.decimals[others]))
+    places = np.concatenate([*of, others])
+    names = [label + " by the other numbers" * (whole is not output and " events" in label) for label in whole.labels]
+    first = CountsFirst(
+        output.codebook,
+        output.name,
+        whole,
+        tuple(parts),
+        places,
+        np.full(len(places), -1),
+        tuple(names[at] for at in places),
+        importance=output.importance,
+    )
+    return Released(first, first.at(low), first.at(high), tuple(parts), printed[places])
+
+
+def _map(output: Standardised, statistic: str) -> Counts:
+    time = output.times
+    spread = float((time**2).sum() / time.sum()) if statistic == "person-time" else 1.0
+    return Counts(np.arange(len(output.groups)), spread)
+
+
+def _tally(output: Standardised, statistic: str) -> Tally:
+    """Events, records or person-time of each group."""
+    names = {"events": [output.event], "person-time": [output.time]}.get(statistic, [])
+    joint = joint_for(output.codebook, [*output.by, *names], output.name)
+    frame = support_frame(output.codebook, joint)
+    counts = frame.notna().all(axis=1).to_numpy(dtype=bool)
+    if statistic == "events":
+        counts = counts & np.asarray(frame[output.event] == output.happened)
+    cell = np.where(counts, places_in(output.codebook, output.by, frame), -1).astype(np.int32)
+    value = frame[output.time].fillna(0.0).to_numpy(dtype=float) if statistic == "person-time" else None
+    return Tally(joint, len(output.groups), cell, value, output.masks)
+
+
+def _with_events(output: Standardised, low: Array, high: Array) -> tuple[Standardised, Array, Array, NDArray[np.int64]]:
+    """The same with events, between the fewest and the most that the other numbers leave, where these were not printed
+    and something is told of them; and from which of the numbers that were each follows.
+    """
+    fewest, most = events_told(output, low, high)
+    if "events" in output.shown or not ((fewest > 0.0) | np.isfinite(most)).any():
+        return output, low, high, np.arange(len(low))
+    from_ = next(each for each in ("ratio", "crude rate", output.shown[0]) if each in output.shown)
+
+    def beside(numbers: NDArray[np.generic], more: NDArray[np.generic]) -> NDArray[np.generic]:
+        return np.column_stack([numbers.reshape(len(output.groups), -1), more]).ravel()
+
+    whole = replace(output, statistics=(*output.columns, "events"))
+    printed = beside(np.arange(len(low)), output.at(from_))
+    return whole, beside(low, fewest), beside(high, most), printed  # type: ignore[return-value]
+
+
+def implied(output: Standardised, low: Array, high: Array) -> tuple[Released, ...]:
+    """Records of each stratum, one at least, of groups that have a direct rate; and events that are not printed where
+    something is told of them.
+    """
+    blocks, least, most = list[Tally](), list[Array](), list[Array]()
+    defined = _defined(output, low, high)
+    if output.method == "direct" and defined.any():
+        blocks.append(_of_strata(output, defined))
+        least.append(np.ones(blocks[-1].size))
+        most.append(np.full(blocks[-1].size, np.inf))
+    if "events" not in output.shown:
+        fewest, greatest = events_told(output, low, high)
+        if ((fewest > 0.0) | np.isfinite(greatest)).any():
+            blocks.append(_tally(output, "events"))
+            least.append(fewest)
+            most.append(greatest)
+    if not blocks:
+        return ()
+    size = sum(block.size for block in blocks)
+    made = TallyPart(tuple(blocks), Counts(np.arange(size)), size)
+    found = Existence(output.codebook, output.name, made, importance=output.importance)
+    return (Released(found, np.concatenate(least), np.concatenate(most), (made,)),)
+
+
+def _defined(output: Standardised, low: Array, high: Array) -> NDArray[np.bool_]:
+    """Groups (groups,) that have a direct rate, as one of its numbers is printed."""
+    at = [output.at(each) for each in ("rate", "standard error", *ENDS) if each in output.shown]
+    finite = [np.isfinite(low[each]) | np.isfinite(high[each]) for each in at]
+    return np.any(finite, axis=0) if finite else np.zeros(len(output.groups), np.bool_)
+
+
+def _of_strata(output: Standardised, groups: NDArray[np.bool_]) -> Tally:
+    """Records with a denominator in each stratum of some groups."""
+    names = [*output.by, *output.over, *([output.time] if output.time else [])]
+    joint = joint_for(output.codebook, names, output.name)
+    frame = support_frame(output.codebook, joint)
+    inside = frame.notna().all(axis=1).to_numpy(dtype=bool)
+    among, strata = output.stratum_of(frame, inside), len(output.strata.labels)
+    group = np.where(inside, places_in(output.codebook, output.by, frame), 0)
+    inside = inside & (among >= 0) & groups[group]
+    if output.time:
+        inside &= frame[output.time].to_numpy(dtype=float) > 0.0
+    cell = (np.cumsum(groups) - 1)[group] * strata + among
+    return Tally(joint, int(groups.sum()) * strata, np.where(inside, cell, -1).astype(np.int32), None, output.masks)
+
+
+def events_told(output: Standardised, low: Array, high: Array) -> Ends:
+    """The fewest and the most events of each group (groups,) that released numbers from low to high (k,) leave; from 0
+    to infinity where they say nothing.
+    """
+    half = half_digit(output.decimals) * ROUNDING
+    ends = {each: (low[at] - half[at], high[at] + half[at]) for each in output.shown for at in [output.at(each)]}
+    none, free = np.zeros(len(output.groups)), np.full(len(output.groups), np.inf)
+    if "events" in ends:
+        at = output.at("events")
+        return np.maximum(low[at], 0.0), high[at]
+    found = [(none, free)]
+    time = ends.get("person-time" if output.time else "n", (none, free))
+    limits = Limits("exact" if output.method == "direct" else output.settings["interval"], output.level)
+    if "crude rate" in ends:
+        found.append(_behind(limits, output.per, time, {"rate": ends["crude rate"]}))
+    if output.method == "indirect":
+        of_ratio = {
+            name: ends[each] for name, each in zip(("rate", *ENDS), ("ratio", *ENDS), strict=True) if each in ends
+        }
+        found.append(_behind(limits, 1.0, ends.get("expected", (none, free)), of_ratio))
+        if {"ratio", "standard error"} <= set(ends):
+            found.append(_of_error(ends["ratio"], ends["standard error"]))
+    return np.max([each[0] for each in found], axis=0), np.min([each[1] for each in found], axis=0)
+
+
+def _behind(limits: Limits, per: float, time: Ends, numbers: dict[str, Ends]) -> Ends:
+    none = np.zeros(len(time[0]))
+    if not numbers:
+        return none, none + np.inf
+    time = np.maximum(time[0], 0.0), time[1]
+    (fewest, _), (most, _) = behind_rates(limits, per, (none, none + np.inf), time, numbers)
+    return np.nan_to_num(fewest, nan=0.0), np.where(np.isnan(most), np.inf, most)
+
+
+def _of_error(ratio: Ends, error: Ends) -> Ends:
+    """A ratio is d / expected and its standard error sqrt(d) / expected, so that d is the square of their quotient."""
+    with np.errstate(all="ignore"):
+        least = np.where(np.isfinite(error[1]) & (ratio[0] > 0.0), (ratio[0] / error[1]) ** 2, 0.0)
+        most = np.where(np.isfinite(ratio[1]) & (error[0] > 0.0), (ratio[1] / error[0]) ** 2, np.inf)
+    return np.ceil(least * (1.0 - 1e-9)), np.where(np.isfinite(most), np.floor(most * (1.0 + 1e-9)), np.inf)
+
+
+def record_counts_of(output: Standardised, low: Array, high: Array) -> Iterator[RecordCounts]:
+    """How many records groups have, and how many of them the event, where these are printed. Of groups with a missing
+    value nothing is said.
+    """
+    sizes = [output.codebook[name].size for name in output.by]
+    known = tuple(slice(len(output.codebook[name].values)) for name in output.by)
+    shape = [len(output.codebook[name].values) for name in output.by]
+    if "n" in output.shown:
+        at = output.at("n")
+        least, most = np.zeros(sizes), np.full(sizes, np.inf)
+        least[known], most[known] = low[at].reshape(shape), high[at].reshape(shape)
+        yield RecordCounts(output.by, np.maximum(least, 0.0), most)
+    if "events" in output.shown:
+        event, at = output.codebook[output.event], output.at("events")
+        least, most = np.zeros([*sizes, event.size]), np.full([*sizes, event.size], np.inf)
+        place: tuple[slice | int, ...] = (*known, int(event.code_of[output.happened]))
+        least[place], most[place] = low[at].reshape(shape), high[at].reshape(shape)
+        yield RecordCounts((*output.by, output.event), np.maximum(least, 0.0), most)
+
+
+def check(output: Standardised, low: Array, high: Array) -> None:
+    """OutputError that names the first number, or two, that no data can have."""
+    k = len(low)
+    at = {each: output.at(each) for each in output.shown}
+    labels = output.labels
+    least, most = np.zeros(k), np.full(k, np.inf)
+    if output.method == "direct" and output.settings["interval"] != "fay-feuer" and ENDS[0] in at:
+        least[at[ENDS[0]]] = -np.inf
+    for each in ("rate", "crude rate"):
+        if each in at and not output.time:
+            most[at[each]] = output.per * (1.0 + 1e-12)
+    why = f"nothing here is below 0{'' if output.time else f', nor a rate above {output.per:g}'}; correct it, or 'per'"
+    smooth.check_range(output.name, labels, low, high, least, most, why)
+    for each in ("events", "n"):
+        if each in at:
+            check_whole(output.name, [labels[place] for place in at[each]], low[at[each]], high[at[each]])
+    _check_order(output, low, high, at)
+    _check_quotients(output, low, high, at)
+    if output.method == "indirect" and ENDS[0] in at:
+        _check_limits(output, low, high, at)
+
+
+def _check_order(output: Standardised, low: Array, high: Array, at: dict[str, NDArray[np.int64]]) -> None:
+    """Lower limits lie below, upper ones above; nobody has the event who is no record."""
+    half = half_digit(output.decimals) * ROUNDING
+    centre = "rate" if output.method == "direct" else "ratio"
+    for small, large in ((ENDS[0], centre), (centre, ENDS[1]), ENDS, ("events", "n")):
+        if small not in at or large not in at:
+            continue
+        less, more = low[at[small]] - half[at[small]], high[at[large]] + half[at[large]]
+        wrong = np.flatnonzero(less > more)
+        if len(wrong):
+            one, other = at[small][wrong[0]], at[large][wrong[0]]
+            raise OutputError(
+                f"output '{output.name}': {output.labels[one]} is {low[one]:g} and {output.labels[other]} "
+                f"{high[other]:g}; the first is never above the other: correct one of them"
+            )
+
+
+def _check_quotients(output: Standardised, low: Array, high: Array, at: dict[str, NDArray[np.int64]]) -> None:
+    """A crude rate is events over denominator, a ratio events over those expected, where the three are printed."""
+    half = half_digit(output.decimals) * ROUNDING
+    half[np.concatenate([at[each] for each in ("events", "n") if each in at] or [np.zeros(0, np.int64)])] = 0.0
+    below = "person-time" if output.time else "n"
+    for rate, denominator, per in (("crude rate", below, output.per), ("ratio", "expected", 1.0)):
+        if not {rate, "events", denominator} <= set(at):
+            continue
+        events, time = at["events"], at[denominator]
+        with np.errstate(all="ignore"):
+            least = per * low[events] / (high[time] + half[time])
+            most = per * high[events] / np.maximum(low[time] - half[time], 0.0)
+        bound = np.full(len(low), -np.inf), np.full(len(low), np.inf)
+        bound[0][at[rate]] = np.where(np.isnan(least), -np.inf, least) - half[at[rate]]
+        bound[1][at[rate]] = np.where(np.isnan(most), np.inf, most) + half[at[rate]]
+        why = f"events and {denominator} make it another number; correct it, or these"
+        smooth.check_range(output.name, output.labels, low, high, *bound, why)
+
+
+def _check_limits(output: Standardised, low: Array, high: Array, at: dict[str, NDArray[np.int64]]) -> None:
+    """Some number of events has these limits, where they are so far apart that there are not too many to try."""
+    half = half_digit(output.decimals) * ROUNDING
+    limits, none = Limits(output.settings["interval"], output.level), np.zeros(len(output.groups))
+    names = {"rate": "ratio", **{each: each for each in ENDS}}
+    numbers = {
+        name: (low[at[each]] - half[at[each]], high[at[each]] + half[at[each]])
+        for name, each in names.items()
+        if each in at
+    }
+    (fewest, _), _ = behind_rates(limits, 1.0, (none, none + np.inf), (none, none + np.inf), numbers)
+    apart = limits.of(float(MOST_EVENTS))
+    lower, upper = (numbers[each][end] for end, each in enumerate(ENDS))
+    wide = (lower > 0.0) & np.isfinite(upper) & (upper > lower * float(apart[1] / apart[0]) * 1.01)
+    wrong = np.flatnonzero(np.isnan(fewest) & wide)
+    if len(wrong):
+        one, other = (at[each][wrong[0]] for each in ENDS)
+        raise OutputError(
+            f"output '{output.name}': {output.labels[one]} is {low[one]:g} and {output.labels[other]} {high[other]:g}; "
+            f"no number of events has these {output.settings['interval']} limits at {100 * output.level:g} % beside "
+            "the other numbers; correct them, 'interval' or 'level'"
+        )
