@@ -230,6 +230,40 @@ RATES = [  # of deaths per 1,000 person-months: one table with the deaths, one w
     },
     {"kind": "magnitudes", "value": "AGE", "by": ["ARM"], "statistics": ["mean", "sd"], "decimals": 1},
 ]
+EUROPE = {
+    "00-14": 16_000,
+    "15-29": 16_500,
+    "30-44": 20_000,
+    "45-59": 20_500,
+    "60 on": 27_000,
+}  # near the European standard population of 2013
+OF_EUROPE = {
+    "kind": "standardised",
+    "event": "DIED",
+    "over": ["BAND"],
+    "standard": EUROPE,
+    "time": "MONTHS",
+    "per": 1000,
+    "decimals": 1,
+}
+STANDARDISED = [  # of deaths per 1,000 person-months, by sex, by region, and beside those expected
+    {"kind": "univariate", "variables": ["REGION", "SEX", "TENURE"]},
+    {"kind": "frequencies", "by": ["BAND", "SEX"]},
+    {**OF_EUROPE, "by": ["SEX"], "statistics": ["events", "person-time", "crude rate", "rate", "limits"]},
+    {**OF_EUROPE, "by": ["REGION"], "statistics": ["rate", "limits"], "interval": "dobson-byar"},
+    {
+        "kind": "standardised",
+        "event": "DIED",
+        "over": ["BAND", "SEX"],
+        "by": ["REGION"],
+        "time": "MONTHS",
+        "method": "indirect",
+        "per": 1000,
+        "reference": {f"{band}, {sex}": 8 + 3 * at for at, band in enumerate(EUROPE) for sex in (1, 2)},
+        "statistics": ["events", "expected", "ratio", "limits"],
+        "decimals": {"expected": 1},
+    },
+]
 LOG_HAZARDS = [*ARMS, {**HAZARDS, "release": ["coefficients", "standard_errors", "log_likelihood"], "decimals": 4}]
 EVERY_MONTH = [*ARMS, {**OF_ARMS, "statistics": ["survival", "at risk", "events"]}]
 QUARTILES = [
@@ -483,12 +517,15 @@ def incomes(folder, n, entries):
     return problem_of(frame, entries, Codebook(tuple(found)))
 
 
-def followed(folder, n, entries, least=1):
+def followed(folder, n, entries, least=1, more=()):
     """People of the census in two arms, whose months until they died are drawn: nothing at hand has follow-up. Up to
     60; hazards grow with age and are less by a third in one arm; some leave at any time from the `least` month on.
+    more: columns beside; BAND is of fifteen years of age, the last from 60 on, REGION one of four sets of areas.
     """
     frame = pd.read_csv(folder / CENSUS)
-    frame = frame[frame["YEAR"] == 2019][["SEX", "AGE", "MSTATUS", "TENURE"]]
+    band = pd.cut(frame["AGE"], [0, 15, 30, 45, 60, np.inf], right=False, labels=list(EUROPE)).astype(str)
+    frame = frame.assign(BAND=band, REGION=frame["AREA"].str[:2].astype(int) // 15)
+    frame = frame[frame["YEAR"] == 2019][["SEX", "AGE", "MSTATUS", "TENURE", *more]]
     frame = frame.sample(n, replace=n > len(frame), random_state=1)
     rng = np.random.default_rng(1)
     frame["ARM"] = rng.integers(0, 2, n)
@@ -618,6 +655,10 @@ RELEASES = {
     **{f"adjusted odds ratios of {n:,}": partial(census, n=n, entries=ADJUSTED) for n in (300, 1_500, 8_000, 200_000)},
     **{f"crude odds ratios of {n:,}": partial(census, n=n, entries=CRUDE) for n in (300, 1_500, 8_000, 200_000)},
     **{f"death rates of {n:,}": partial(followed, n=n, entries=RATES) for n in (300, 1_500, 8_000, 200_000)},
+    **{
+        f"standardised rates of {n:,}": partial(followed, n=n, entries=STANDARDISED, more=("REGION", "BAND"))
+        for n in (300, 1_500, 8_000, 200_000)
+    },
     **{
         f"rates beside hazards of {n:,}": partial(followed, n=n, entries=[*RATES, {**HAZARDS, **RATIOS}])
         for n in (300, 1_500, 8_000)
