@@ -21,7 +21,7 @@ from outrisk.outputs.smooth import derivatives as smooth
 from outrisk.outputs.tables.checks import check_whole
 from outrisk.outputs.tables.person_time import ENDS, MOST_EVENTS, Limits, behind_rates
 from outrisk.problem.analysis import RecordCounts
-from outrisk.problem.blocks import Tally
+from outrisk.problem.blocks import Joint, Tally
 from outrisk.problem.counts import Counts
 from outrisk.problem.released import ROUNDING, Part, Released, TallyPart, half_digit
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from outrisk.outputs.smooth.standardised import Standardised
 
 Ends = tuple[Array, Array]
-_TALLIED = ("events", "n", "person-time")
+_TALLIED = ("events", "n", "person-time", "expected")
 
 
 def counts_first(output: Standardised, low: Array, high: Array, proves: bool) -> Released | None:
-    """What was released from low to high (k,) with events, records and person-time first, in parts of their own; for
-    proofs (`proves`) also events that the other numbers tell. None where there are none of these.
+    """What was released from low to high (k,) with events, records and sums over records first, in parts of their own;
+    for proofs (`proves`) also events that the other numbers tell. None where there are none of these.
     """
     whole, printed = output, np.arange(len(low))
     if proves:
@@ -49,7 +49,9 @@ def counts_first(output: Standardised, low: Array, high: Array, proves: bool) ->
         rest = [each for each in whole.shown if each not in some]
         parts.append(output.of_shown(rest, whole.decimals[others]))
     places = np.concatenate([*of, others])
-    names = [label + " by the other numbers" * (whole is not output and " events" in label) for label in whole.labels]
+    names = [
+        label + " by the other numbers" * (whole is not output and label.endswith(": events")) for label in whole.labels
+    ]
     first = CountsFirst(
         output.codebook,
         output.name,
@@ -64,29 +66,46 @@ def counts_first(output: Standardised, low: Array, high: Array, proves: bool) ->
 
 
 def _map(output: Standardised, statistic: str) -> Counts:
-    time = output.times
-    spread = float((time**2).sum() / time.sum()) if statistic == "person-time" else 1.0
+    value, spread = _adds(output, statistic), 1.0
+    if value is not None:
+        spread = float((value**2).sum() / value.sum())
     return Counts(np.arange(len(output.groups)), spread)
 
 
+def _joint(output: Standardised, statistic: str) -> Joint:
+    time = [output.time] if output.time else []
+    names = {"events": [output.event], "person-time": time, "expected": [*output.over, *time]}.get(statistic, [])
+    return joint_for(output.codebook, [*output.by, *names], output.name)
+
+
+def _adds(output: Standardised, statistic: str) -> Array | None:
+    """What a record adds to a sum, at each level of its joint; None for a count."""
+    if statistic not in ("person-time", "expected"):
+        return None
+    frame = support_frame(output.codebook, _joint(output, statistic))
+    time = frame[output.time].fillna(0.0).to_numpy(dtype=float) if output.time else np.ones(len(frame))
+    if statistic == "person-time":
+        return time
+    stratum = output.stratum_of(frame, frame[list(output.over)].notna().all(axis=1).to_numpy(dtype=bool))
+    return np.where(stratum < 0, 0.0, time * output.strata.numbers[stratum] / output.per)
+
+
 def _tally(output: Standardised, statistic: str) -> Tally:
-    """Events, records or person-time of each group."""
-    names = {"events": [output.event], "person-time": [output.time]}.get(statistic, [])
-    joint = joint_for(output.codebook, [*output.by, *names], output.name)
+    """Events, records, person-time or expected events of each group."""
+    joint = _joint(output, statistic)
     frame = support_frame(output.codebook, joint)
     counts = frame.notna().all(axis=1).to_numpy(dtype=bool)
     if statistic == "events":
         counts = counts & np.asarray(frame[output.event] == output.happened)
     cell = np.where(counts, places_in(output.codebook, output.by, frame), -1).astype(np.int32)
-    value = frame[output.time].fillna(0.0).to_numpy(dtype=float) if statistic == "person-time" else None
-    return Tally(joint, len(output.groups), cell, value, output.masks)
+    return Tally(joint, len(output.groups), cell, _adds(output, statistic), output.masks)
 
 
 def _with_events(output: Standardised, low: Array, high: Array) -> tuple[Standardised, Array, Array, NDArray[np.int64]]:
     """The same with events, between the fewest and the most that the other numbers leave, where these were not printed
     and something is told of them; and from which of the numbers that were each follows.
     """
-    fewest, most = events_told(output, low, high)
+    fewest, most = sums_told(output, low, high)["events"]
     if "events" in output.shown or not ((fewest > 0.0) | np.isfinite(most)).any():
         return output, low, high, np.arange(len(low))
     from_ = next(each for each in ("ratio", "crude rate", output.shown[0]) if each in output.shown)
@@ -100,27 +119,22 @@ def _with_events(output: Standardised, low: Array, high: Array) -> tuple[Standar
 
 
 def implied(output: Standardised, low: Array, high: Array) -> tuple[Released, ...]:
-    """Records of each stratum, one at least, of groups that have a direct rate; and events that are not printed where
-    something is told of them.
+    """Records of each stratum, one at least, of groups that have a direct rate; and events, and expected ones, where
+    something is told of them and they are not printed.
     """
-    blocks, least, most = list[Tally](), list[Array](), list[Array]()
     defined = _defined(output, low, high)
+    found = list[tuple[Tally, Counts, Array, Array]]()
     if output.method == "direct" and defined.any():
-        blocks.append(_of_strata(output, defined))
-        least.append(np.ones(blocks[-1].size))
-        most.append(np.full(blocks[-1].size, np.inf))
-    if "events" not in output.shown:
-        fewest, greatest = events_told(output, low, high)
-        if ((fewest > 0.0) | np.isfinite(greatest)).any():
-            blocks.append(_tally(output, "events"))
-            least.append(fewest)
-            most.append(greatest)
-    if not blocks:
-        return ()
-    size = sum(block.size for block in blocks)
-    made = TallyPart(tuple(blocks), Counts(np.arange(size)), size)
-    found = Existence(output.codebook, output.name, made, importance=output.importance)
-    return (Released(found, np.concatenate(least), np.concatenate(most), (made,)),)
+        block = _of_strata(output, defined)
+        found.append((block, Counts(np.arange(block.size)), np.ones(block.size), np.full(block.size, np.inf)))
+    for each, (least, most) in sums_told(output, low, high).items():
+        if each not in output.shown and ((least > 0.0) | np.isfinite(most)).any():
+            found.append((_tally(output, each), _map(output, each), least, most))
+    made = [TallyPart((block,), map_, block.size) for block, map_, _, _ in found]
+    outputs = [Existence(output.codebook, output.name, part, importance=output.importance) for part in made]
+    return tuple(
+        Released(one, least, most, (part,)) for one, part, (_, _, least, most) in zip(outputs, made, found, strict=True)
+    )
 
 
 def _defined(output: Standardised, low: Array, high: Array) -> NDArray[np.bool_]:
@@ -145,46 +159,51 @@ def _of_strata(output: Standardised, groups: NDArray[np.bool_]) -> Tally:
     return Tally(joint, int(groups.sum()) * strata, np.where(inside, cell, -1).astype(np.int32), None, output.masks)
 
 
-def events_told(output: Standardised, low: Array, high: Array) -> Ends:
-    """The fewest and the most events of each group (groups,) that released numbers from low to high (k,) leave; from 0
-    to infinity where they say nothing.
+def sums_told(output: Standardised, low: Array, high: Array) -> dict[str, Ends]:
+    """The fewest and the most 'events' of each group (groups,) that released numbers from low to high (k,) leave, and,
+    of ratios, the least and the most 'expected'; from 0 to infinity where they say nothing.
     """
     half = half_digit(output.decimals) * ROUNDING
     ends = {each: (low[at] - half[at], high[at] + half[at]) for each in output.shown for at in [output.at(each)]}
-    none, free = np.zeros(len(output.groups)), np.full(len(output.groups), np.inf)
+    nothing = np.zeros(len(output.groups)), np.full(len(output.groups), np.inf)
+    events, time = nothing, ends.get("person-time" if output.time else "n", nothing)
     if "events" in ends:
-        at = output.at("events")
-        return np.maximum(low[at], 0.0), high[at]
-    found = [(none, free)]
-    time = ends.get("person-time" if output.time else "n", (none, free))
-    limits = Limits("exact" if output.method == "direct" else output.settings["interval"], output.level)
+        events = np.maximum(low[output.at("events")], 0.0), high[output.at("events")]
+    direct = output.method == "direct"
+    limits = Limits("exact" if direct else output.settings["interval"], output.level)
     if "crude rate" in ends:
-        found.append(_behind(limits, output.per, time, {"rate": ends["crude rate"]}))
-    if output.method == "indirect":
-        of_ratio = {
-            name: ends[each] for name, each in zip(("rate", *ENDS), ("ratio", *ENDS), strict=True) if each in ends
-        }
-        found.append(_behind(limits, 1.0, ends.get("expected", (none, free)), of_ratio))
-        if {"ratio", "standard error"} <= set(ends):
-            found.append(_of_error(ends["ratio"], ends["standard error"]))
-    return np.max([each[0] for each in found], axis=0), np.min([each[1] for each in found], axis=0)
+        events, _ = _behind(limits, output.per, events, time, {"rate": ends["crude rate"]})
+    if direct:
+        return {"events": events}
+    if {"ratio", "standard error"} <= set(ends):
+        events = _of_error(events, ends["ratio"], ends["standard error"])
+    of_ratio = {name: ends[each] for name, each in zip(("rate", *ENDS), ("ratio", *ENDS), strict=True) if each in ends}
+    events, expected = _behind(limits, 1.0, events, ends.get("expected", nothing), of_ratio)
+    return {"events": events, "expected": expected}
 
 
-def _behind(limits: Limits, per: float, time: Ends, numbers: dict[str, Ends]) -> Ends:
-    none = np.zeros(len(time[0]))
+def _behind(limits: Limits, per: float, events: Ends, time: Ends, numbers: dict[str, Ends]) -> tuple[Ends, Ends]:
+    """What `behind_rates` finds; where it finds nothing, as of too many events, what was known before."""
     if not numbers:
-        return none, none + np.inf
+        return events, time
     time = np.maximum(time[0], 0.0), time[1]
-    (fewest, _), (most, _) = behind_rates(limits, per, (none, none + np.inf), time, numbers)
-    return np.nan_to_num(fewest, nan=0.0), np.where(np.isnan(most), np.inf, most)
+    fewest, most = behind_rates(limits, per, events, time, numbers)
+    least, greatest = (
+        np.where(np.isnan(each), before, each)
+        for each, before in zip(
+            (fewest, most), (np.array([events[0], time[0]]), np.array([events[1], time[1]])), strict=True
+        )
+    )
+    return (least[0], greatest[0]), (least[1], greatest[1])
 
 
-def _of_error(ratio: Ends, error: Ends) -> Ends:
+def _of_error(events: Ends, ratio: Ends, error: Ends) -> Ends:
     """A ratio is d / expected and its standard error sqrt(d) / expected, so that d is the square of their quotient."""
     with np.errstate(all="ignore"):
         least = np.where(np.isfinite(error[1]) & (ratio[0] > 0.0), (ratio[0] / error[1]) ** 2, 0.0)
         most = np.where(np.isfinite(ratio[1]) & (error[0] > 0.0), (ratio[1] / error[0]) ** 2, np.inf)
-    return np.ceil(least * (1.0 - 1e-9)), np.where(np.isfinite(most), np.floor(most * (1.0 + 1e-9)), np.inf)
+    least, most = np.ceil(least * (1.0 - 1e-9)), np.where(np.isfinite(most), np.floor(most * (1.0 + 1e-9)), np.inf)
+    return np.maximum(events[0], least), np.minimum(events[1], most)
 
 
 def record_counts_of(output: Standardised, low: Array, high: Array) -> Iterator[RecordCounts]:
@@ -229,9 +248,17 @@ def check(output: Standardised, low: Array, high: Array) -> None:
         _check_limits(output, low, high, at)
 
 
+def _half(output: Standardised, at: dict[str, NDArray[np.int64]]) -> Array:
+    """Half a last digit of each number (k,); of counts none, which are whole."""
+    half = half_digit(output.decimals) * ROUNDING
+    for each in ("events", "n"):
+        half[at.get(each, [])] = 0.0
+    return half
+
+
 def _check_order(output: Standardised, low: Array, high: Array, at: dict[str, NDArray[np.int64]]) -> None:
     """Lower limits lie below, upper ones above; nobody has the event who is no record."""
-    half = half_digit(output.decimals) * ROUNDING
+    half = _half(output, at)
     centre = "rate" if output.method == "direct" else "ratio"
     for small, large in ((ENDS[0], centre), (centre, ENDS[1]), ENDS, ("events", "n")):
         if small not in at or large not in at:
@@ -248,8 +275,7 @@ def _check_order(output: Standardised, low: Array, high: Array, at: dict[str, ND
 
 def _check_quotients(output: Standardised, low: Array, high: Array, at: dict[str, NDArray[np.int64]]) -> None:
     """A crude rate is events over denominator, a ratio events over those expected, where the three are printed."""
-    half = half_digit(output.decimals) * ROUNDING
-    half[np.concatenate([at[each] for each in ("events", "n") if each in at] or [np.zeros(0, np.int64)])] = 0.0
+    half = _half(output, at)
     below = "person-time" if output.time else "n"
     for rate, denominator, per in (("crude rate", below, output.per), ("ratio", "expected", 1.0)):
         if not {rate, "events", denominator} <= set(at):
