@@ -70,6 +70,8 @@ SHORT = {
     "SD": "standard deviation",
     "SE": "standard error",
     "SMD": "standardised mean difference: of two groups, in standard deviations",
+    "SMR": "standardised mortality ratio: deaths over those expected at the rates of a reference population",
+    "DSR": "directly standardised rate: the mean of the rates of age bands, weighted by a standard population",
     "SHA": "secure hash algorithm: a fingerprint of a file",
     "NOMREG": "the multinomial logit of SPSS",
     "PSPP": "a free program for the syntax and the files of SPSS",
