@@ -264,6 +264,17 @@ STANDARDISED = [  # of deaths per 1,000 person-months, by sex, by region, and be
         "decimals": {"expected": 1},
     },
 ]
+PREVALENCES = [  # percentages of a state, standardised as health surveys print them
+    {"kind": "univariate", "variables": ["REGION", "SEX", "TENURE"]},
+    {"kind": "frequencies", "by": ["BAND", "SEX"]},
+    *(
+        {
+            **{"kind": "standardised", "event": "TENURE", "over": ["BAND"], "standard": EUROPE, "by": [by]},
+            **{"statistics": ["n", "crude rate", "rate", "limits"], "per": 100, "decimals": 1},
+        }
+        for by in ("SEX", "REGION")
+    ),
+]
 LOG_HAZARDS = [*ARMS, {**HAZARDS, "release": ["coefficients", "standard_errors", "log_likelihood"], "decimals": 4}]
 EVERY_MONTH = [*ARMS, {**OF_ARMS, "statistics": ["survival", "at risk", "events"]}]
 QUARTILES = [
@@ -657,6 +668,10 @@ RELEASES = {
     **{f"death rates of {n:,}": partial(followed, n=n, entries=RATES) for n in (300, 1_500, 8_000, 200_000)},
     **{
         f"standardised rates of {n:,}": partial(followed, n=n, entries=STANDARDISED, more=("REGION", "BAND"))
+        for n in (300, 1_500, 8_000, 200_000)
+    },
+    **{
+        f"standardised prevalences of {n:,}": partial(followed, n=n, entries=PREVALENCES, more=("REGION", "BAND"))
         for n in (300, 1_500, 8_000, 200_000)
     },
     **{
