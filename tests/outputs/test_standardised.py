@@ -1,12 +1,14 @@
 """Standardised rates by hand, against R, and from totals against a refit; what they tell, and values that cannot be."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kinds import NO_INFORMATION, even_records, numbers_of, random_records, refit_of, slopes_of
 from slow import block_totals
 
+import outrisk
 from outrisk.assess.look import Appetite, look
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import OutputError
@@ -356,6 +358,17 @@ def test_values_are_given_by_label():
     assert found.known.tolist() == [True] * 3 + [False] * 3
     (events, _) = found.implied
     assert (events.low[0], events.high[0]) == (17, 17) and np.isinf(events.high[1])
+
+
+def test_the_python_way_in_is_the_study_file_s():
+    frame = even_records(CODEBOOK, 3, 200).frame()
+    weights = pd.Series({40: 5, 60: 3, 80: 2})
+    entry = outrisk.Standardised("died", "age", "sex", standard=weights, time="months", statistics=["rate", "events"])
+    found = outrisk.check(frame[["age", "sex", "died", "months"]], [entry], keys=["age"], target="died")
+    assert "not looked at" not in set(found.findings["rule"])
+    document = {**entry.document, "standard": {int(age): weight for age, weight in weights.items()}}
+    (built,) = StandardisedEntry(**document).build(CODEBOOK, 1)
+    assert built.name == "died standardised over age by sex" and built.standard == {"40": 5, "60": 3, "80": 2}
 
 
 def test_the_look_finds_few_events_and_groups_without_any():

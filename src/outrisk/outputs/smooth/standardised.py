@@ -22,6 +22,7 @@ from outrisk.outputs.smooth import derivatives as smooth
 from outrisk.outputs.smooth import standardised_told as told
 from outrisk.outputs.smooth.by_stratum import by_stratum
 from outrisk.outputs.smooth.standard_rates import IntervalOf, Method, StandardRates, Variance
+from outrisk.outputs.smooth.standardised_checks import check
 from outrisk.outputs.smooth.strata import Strata
 from outrisk.outputs.tables.person_time import ENDS
 from outrisk.problem.analysis import RecordCounts
@@ -329,7 +330,7 @@ class Standardised(Common):
 
     def check(self, low: Array, high: Array) -> None:
         """OutputError for released values that no data can have: it names the first such number."""
-        told.check(self, low, high)
+        check(self, low, high)
 
 
 def _numbers(value: object) -> object:
