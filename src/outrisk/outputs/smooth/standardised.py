@@ -367,10 +367,11 @@ class StandardisedEntry(Entry):
     def build(self, codebook: Codebook, position: int) -> list[Standardised]:
         """The output of this entry, the `position`-th (from 1) of its study."""
         by = f" by {' x '.join(self.by)}" if self.by else ""
+        how = "standardised" if self.method == "direct" else "indirectly standardised"
         return [
             Standardised(
                 codebook,
-                self.name or f"{self.event} standardised over {' x '.join(self.over)}{by}",
+                self.name or f"{self.event} {how} over {' x '.join(self.over)}{by}",
                 self.event,
                 self.over,
                 self.standard,
