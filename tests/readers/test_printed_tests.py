@@ -166,7 +166,7 @@ REFUSED = {
     "oneway_unequal.txt": (BY_BELIEF, "'One-way analysis of means .not assuming equal variances.' is not read"),
     "aov_two.txt": (BY_BELIEF, r"of factor\(religion\), occ is not one-way; give one of a single factor"),
     "aov_number.txt": (BY_BELIEF, r"its df is 1, as that of a slope .*print the analysis of factor\(religion\)"),
-    "console.txt": (BELIEF | {"variable": "occ"}, r"it has 2 tests \(1: welch, 2: chi-square\); give one alone, or say"),
+    "console.txt": (BELIEF | {"variable": "occ"}, r"it has 2 tests \(1: welch, 2: chi-square\); give one alone, or"),
     "console.txt#3": (BELIEF, "it has 2 tests, and no test 3"),
     "kruskal.txt": (AGE, "it is a test of age by religion, and the output is one of age by affair; correct one"),
     "oneway.txt": (BY_BELIEF | {"variable": "religion", "by": "age"}, "exchange 'variable' and 'by' of the output"),
