@@ -1,5 +1,6 @@
 """What tests of counts leave of their tables, held against trying all tables; and what certain claims make of it."""
 
+import warnings
 from itertools import product
 
 import numpy as np
@@ -165,6 +166,29 @@ def test_tables_by_group_bound_the_table_of_a_group(seed, where):
             expected.append(table)
     assert described.fitting.tolist() == sorted(each.tolist() for each in expected)
     assert any((each == own).all() for each in described.fitting)
+
+
+def test_what_only_another_table_bounds_was_not_bounded_before():
+    """Nothing is printed of b x ill: ranges that only another table's statistics give are no news of its own."""
+    book = Codebook(tuple(Variable(name, "integer", (0, 1)) for name in ("a", "b", "ill")))
+    data = Microdata(book, np.random.default_rng(1).integers(0, 2, (23, 3)).astype(np.uint16))
+    entries = [
+        {
+            "kind": "test",
+            "test": "chi-square",
+            "variable": "a",
+            "by": "b",
+            "statistics": ["statistic", "n"],
+            "decimals": 6,
+        },
+        {"kind": "test", "test": "signed-rank", "variable": "a", "paired": "b", "statistics": ["statistic", "z", "n"]},
+        {"kind": "test", "test": "rank-sum", "variable": "ill", "by": "b", "statistics": ["statistic", "z"]},
+    ]
+    outputs = [REGISTRY[e["kind"]](**e).build(book, at)[0] for at, e in enumerate(entries)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tables = described_tables(book, [release(each, data) for each in outputs])
+    assert len(tables) == 2 and all((each.low < each.high).all() for each in tables)
 
 
 def test_claims_that_a_test_proves():

@@ -146,8 +146,8 @@ REFUSED = {
     "t_equal.txt": (PAIRED, "it is a test between groups; give 'by' in place of 'paired'"),
     "signed_uncorrected.txt": (TURNED, "p: before R 4.0 this title is also that of the exact test"),
     "signed_uncorrected.txt#1": (PAIRED | {"continuity": False}, "V is of the differences the other way round; exch"),
-    "signed_exact.txt": (PAIRED, "statistic: it does not say which of its two variables is less the other"),
-    "signed_one.txt": (PAIRED, r"of small.age - small.educ alone is of one sample; print it of two variables"),
+    "signed_exact.txt": (PAIRED, r"it is a test of c\(1.1, 2.2, 5.5, 7.1\), which is no variable; derive one"),
+    "signed_one.txt": (PAIRED, r"of small.age - small.educ is of one sample, or of pairs in rows of their own; print"),
     "mcnemar_levels.txt": (CHANGED, "'McNemar's Chi-squared test' with df = 3 is of more than two levels"),
     "stata_mcc.log": (CHANGED, r"it has 2 tests \(1: mcnemar, 2: exact mcnemar\)"),
     "stata_signrank_zeros.log": (PAIRED, "ranks differences of 0, which the output's leaves out"),
@@ -332,6 +332,31 @@ def test_a_pair_that_is_called_otherwise_is_named_or_its_order_not_guessed(caplo
     assert "it is called a test of own paired with educ; it is taken for one of age paired with educ" in caplog.text
     with pytest.raises(OutputError, match=r"statistic: it does not say which .*'statistics: \[p\]'"):
         read(text.replace("small$age", "own").replace("small$educ", "other"), PAIRED, 97)
+    with pytest.raises(OutputError, match=r"it is a test of log\(small.age\), which is no variable; derive one"):
+        read(text.replace("small$age", "log(small$age)"), PAIRED)
+    log = (FOLDER / "stata_mcc.log").read_text(encoding="utf-8")
+    with pytest.raises(OutputError, match="a test of affair paired with religious, and the output is one of any_child"):
+        read(log.replace("mcc any_child", "mcc affair"), CHANGED | {"test": "mcnemar"})
+    short = (FOLDER / "stata_paired.log").read_text(encoding="utf-8").replace("(age - educ)", "(age - ed~c)")
+    assert read(short, PAIRED)[1].matched.all()
+
+
+def test_what_is_certain_of_the_other_order_is_read():
+    for file, statistics in (("stata_signrank.log", ["z", "p", "n"]), ("signed.txt", ["p"])):
+        text = (FOLDER / file).read_text(encoding="utf-8")
+        with pytest.raises(
+            OutputError, match="V is of the differences the other way round; exchange 'variable' and 'pa"
+        ):
+            read(text, TURNED, 97)
+        assert read(text, TURNED | {"statistics": statistics}, 97)[1].matched.all()
+
+
+def test_a_correction_of_nothing_is_not_asked_for():
+    """R leaves it out of the title where as many changed one way as the other."""
+    text = "\n\tMcNemar's Chi-squared test\n\ndata:  x\nMcNemar's chi-squared = 0, df = 1, p-value = 1\n"
+    for continuity in (True, False):
+        released, _ = read(text, CHANGED | {"continuity": continuity})
+        assert released.output.continuity is continuity
 
 
 @pytest.mark.parametrize("file", ["stata_paired.log", "stata_paired_turned.log"])

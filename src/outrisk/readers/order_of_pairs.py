@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from outrisk.codebook import Codebook
@@ -9,6 +10,7 @@ from outrisk.errors import OutputError
 from outrisk.outputs.smooth.compared import OF_CHANGES, Test
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTestEntry
 from outrisk.readers.found_tests import SIGNED, FoundTest
+from outrisk.readers.term_names import is_short_for
 
 
 def in_order_of_pair(
@@ -17,24 +19,28 @@ def in_order_of_pair(
     """The test of the variable less what it is paired with, and notes on names that the entry does not have; what is
     not certain of it is doubtful. OutputError where the text is of other variables.
     """
-    own, said = (entry.variable, entry.paired), f"{' paired with '.join(found.pair)}"[:200]
-    if any(name in codebook and name not in own for name in found.pair):
+    own, said = (entry.variable, entry.paired), " paired with ".join(found.pair)[:200]
+    pair = [next((name for name in own if is_short_for(text, name)), text) for text in found.pair]
+    if any(name in codebook and name not in own for name in pair):
         raise OutputError(f"{place}: it is a test of {said}, and the output is one of {entry.compared}; correct one")
+    expression = next((name for name in pair if name not in own and re.search(r"[^\w.~ ]", name)), None)
+    if expression is not None and test not in OF_CHANGES:
+        raise OutputError(f"{place}: it is a test of {expression[:80]}, which is no variable; derive one")
     notes = []
-    if any(name not in own for name in found.pair):
+    if any(name not in own for name in pair):
         notes.append(f"it is called a test of {said}; it is taken for one of {entry.compared}")
     signed = [name for name in SIGNED if name in found.numbers]
     if test in OF_CHANGES or not signed:
         return found, notes
-    first, second = (*found.pair, "", "")[:2]
+    first, second = (*pair, "", "")[:2]
     if first == entry.variable or second == entry.paired:
         return found, notes
     doubtful, numbers = dict(found.doubtful), dict(found.numbers)
     if first == entry.paired or second == entry.variable:
-        for name in signed:
-            numbers[name] = numbers[name].negative
-        if test == "signed-rank" and "statistic" in numbers:
+        of_ranks = test == "signed-rank" and "statistic" in numbers
+        if of_ranks:
             doubtful["statistic"] = "its V is of the differences the other way round; exchange 'variable' and 'paired'"
+        numbers |= {name: numbers[name].negative for name in signed if name != "statistic" or not of_ranks}
     else:
         why = "it does not say which of its two variables is less the other"
         doubtful = {**dict.fromkeys(signed, why), **doubtful}

@@ -284,7 +284,8 @@ def _check(
     place: str,
 ) -> None:
     """OutputError where numbers contradict each other: all that are printed, also those that the study leaves out."""
-    names = [name for name in OF_TEST[test] if name in numbers and (name in SIGNED or name not in found.doubtful)]
+    signed = () if test == "signed-rank" else SIGNED  # of which V is another in the other order
+    names = [name for name in OF_TEST[test] if name in numbers and (name in signed or name not in found.doubtful)]
     if not names:
         return
     own = _made(entry.model_copy(update={"decimals": {}}), test, continuity, names, numbers)

@@ -213,11 +213,12 @@ def _of_pair(found: FoundTest, called: str, title: str) -> FoundTest:
         df = found.numbers.get("df")
         if df is not None and df.low != 1:
             raise OutputError(f"'{title[:80]}' with df = {df.low:g} is of more than two levels, which no output is")
-        return replace(found, pair=tuple(map(bare_name, sides)) if len(sides) == 2 else ())
+        unsaid = found.numbers["statistic"].high == 0.0 if "statistic" in found.numbers else True  # nothing to correct
+        pair = tuple(map(bare_name, sides)) if len(sides) == 2 else ()
+        return replace(found, pair=pair, continuity=None if unsaid else found.continuity)
     if len(sides) != 2:
-        raise OutputError(
-            f"'{title[:80]}' of {called[:80]} alone is of one sample; print it of two variables, paired = TRUE"
-        )
+        way = "is of one sample, or of pairs in rows of their own; print it of two variables, paired = TRUE"
+        raise OutputError(f"'{title[:80]}' of {called[:80]} {way}")
     return replace(found, pair=tuple(map(bare_name, sides)))
 
 

@@ -47,7 +47,8 @@ def tests_of_stata(source: Source) -> list[FoundTest]:
         if kind == "table":
             found += _of_table(page, command, lines[max(0, at - 4) : at])
         elif kind == "mcnemar":
-            found += [or_refused(_of_mcnemar, page), *([or_refused(_of_exact, page)] if _is_exact(page) else [])]
+            read = (_of_mcnemar, _of_exact) if _is_exact(page) else (_of_mcnemar,)
+            found += [or_refused(each, page, command) for each in read]
         else:
             found.append(or_refused(_READ[kind], page, command))
     return found
@@ -146,7 +147,9 @@ def _of_t(page: Sequence[str], command: tuple[str, str]) -> FoundTest:
 def _of_paired_t(page: Sequence[str], command: tuple[str, str]) -> FoundTest:
     """ttest of two variables: t, its degrees of freedom and p; the mean difference and its standard error."""
     rows = _rows(page)
-    order = next((each for line in page if (each := re.search(r"mean\(diff\) = mean\((\w+) - (\w+)\)", line))), None)
+    order = next(
+        (each for line in page if (each := re.search(r"mean\(diff\) = mean\(([\w~]+) - ([\w~]+)\)", line))), None
+    )
     if order is None or len(rows) < 3 or rows[2][0] != "diff" or min(map(len, rows[:3])) < 5:
         raise OutputError("a paired t test of Stata is cut off; give it from its title to its p-values")
     null = next((each[1] for line in page if (each := re.search(r"H[o0]: mean\(diff\) = (\S+)", line))), "")
@@ -192,19 +195,19 @@ def _is_exact(page: Sequence[str]) -> bool:
     return any("Exact McNemar" in line for line in page)
 
 
-def _of_mcnemar(page: Sequence[str]) -> FoundTest:
+def _of_mcnemar(page: Sequence[str], command: tuple[str, str]) -> FoundTest:
     """mcc: the chi-squared statistic, without continuity correction, and p."""
     said = re.search(r"chi2\(1\)\s*=\s*" + _NUMBER + r"\s+Prob > chi2\s*=\s*(\S+)", page[0])
     if said is None:
         raise OutputError("a line of McNemar's chi2 of Stata is cut off; give it to its p-value")
     numbers: dict[Statistic, Number] = {"statistic": _number(said[1]), "df": _number("1"), "p": _number(said[2])}
-    return FoundTest(("mcnemar",), numbers, False, notes=_OF_MCC)
+    return FoundTest(("mcnemar",), numbers, False, notes=_OF_MCC, pair=command if all(command) else ())
 
 
-def _of_exact(page: Sequence[str]) -> FoundTest:
+def _of_exact(page: Sequence[str], command: tuple[str, str]) -> FoundTest:
     """The exact p below it."""
     numbers: dict[Statistic, Number] = {"p": _number(_said(page, r"Exact McNemar significance probability\s*=", "p"))}
-    return FoundTest(("exact mcnemar",), numbers, notes=_OF_MCC)
+    return FoundTest(("exact mcnemar",), numbers, notes=_OF_MCC, pair=command if all(command) else ())
 
 
 def _of_others(page: Sequence[str], command: tuple[str, str]) -> FoundTest:

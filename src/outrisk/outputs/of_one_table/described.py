@@ -112,8 +112,8 @@ def described_tables(codebook: Codebook, released: Sequence[Released]) -> list[D
                 if before:
                     described = replace(described, number=before.number, low=before.low, high=before.high)
                 elif again:  # nothing that is printed bounds it
-                    nothing = np.zeros_like(described.low), np.full_like(described.high, np.inf)
-                    described = replace(described, number=None, low=nothing[0], high=nothing[1])
+                    shape = described.low.shape
+                    described = replace(described, number=None, low=np.zeros(shape), high=np.full(shape, np.inf))
                 found[key] = described
                 if one := described.told(codebook):
                     news[key] = one

@@ -17,7 +17,6 @@ from outrisk.outputs.base import Array
 from outrisk.outputs.smooth.compared import OF_MEANS, Test
 from outrisk.outputs.smooth.fisher import TooMuchWorkError, fisher
 
-_DIGITS = 12  # significant, of differences in pairs: 1.1 - 0.8 and 0.5 - 0.2 are one
 OF_TWO: tuple[Test, ...] = ("t", "welch", "rank-sum")  # groups
 
 
@@ -49,21 +48,13 @@ def between_groups(
     return {"statistic": float(found.statistic), "auc": float(auc), **of_ranks}
 
 
-def of_pairs(test: Test, own: pd.Series, paired: pd.Series, continuity: bool) -> dict[str, float]:
+def of_pairs(test: Test, own: NDArray[Any], paired: NDArray[Any], continuity: bool) -> dict[str, float]:
     """Numbers of a test of pairs by their statistic, from both values (n,) of records; what is not there is
     undefined.
     """
-    if test not in ("paired t", "signed-rank"):
-        return _changes(test, own.to_numpy(dtype=object), paired.to_numpy(dtype=object), continuity)
-    differences = difference(own.to_numpy(dtype=float), paired.to_numpy(dtype=float))
-    return _paired_t(differences) if test == "paired t" else _signed_rank(differences, continuity)
-
-
-def difference(own: Array, paired: Array) -> Array:
-    """Differences in pairs, of which those that are alike but for rounding are the same number."""
-    found = own - paired
-    size = max(1.0, float(np.abs(own).max(initial=0.0)), float(np.abs(paired).max(initial=0.0)))
-    return np.asarray(np.round(found, _DIGITS - math.ceil(math.log10(size))) + 0.0)
+    if test == "paired t":
+        return _paired_t(own - paired)
+    return _signed_rank(own - paired, continuity) if test == "signed-rank" else _changes(test, own, paired, continuity)
 
 
 def _z(groups: Sequence[Array], continuity: bool) -> float:

@@ -32,7 +32,7 @@ from outrisk.outputs.base import (
     support_frame,
 )
 from outrisk.outputs.smooth import derivatives as smooth
-from outrisk.outputs.smooth.by_scipy import between_groups, difference, of_pairs
+from outrisk.outputs.smooth.by_scipy import between_groups, of_pairs
 from outrisk.outputs.smooth.compared import (
     CORRECTED,
     OF_CHANGES,
@@ -105,7 +105,8 @@ class HypothesisTest(Common):
     distribution with ties), 'kruskal-wallis' and 'fisher' (the exact test of the table of both, of any size: Freeman
     and Halton's). All p-values are two-sided. Differences are the first group less the second. Of pairs: 'paired t'
     (Student's, of the differences `variable` less `paired`), 'signed-rank' (Wilcoxon's: V, the ranks of differences
-    above 0, those of 0 left out; p by the normal distribution with ties), 'mcnemar' and 'exact mcnemar' (of two
+    above 0, those of 0 left out; p by the normal distribution with ties, which 1.1 - 0.8 and 0.5 - 0.2 are not, as
+    programs compute them), 'mcnemar' and 'exact mcnemar' (of two
     variables with the same two levels; exact by the binomial distribution). `continuity`: Yates's correction of a 2 x 2
     table, or that of a test of ranks or McNemar's. 'cohens d' is the difference over the standard deviation inside
     groups, pooled, or over that of the differences; 'eta squared' the share of squares between groups; 'auc' the share
@@ -190,7 +191,7 @@ class HypothesisTest(Common):
     def _differences(self) -> tuple[Array, NDArray[np.int64]]:
         """The differences that pairs may have, and the place among them of each pair of values (paired, variable)."""
         paired, own = (np.array(self.codebook[name].values, dtype=float) for name in (self.paired, self.variable))
-        found, place = np.unique(difference(own, paired[:, None]), return_inverse=True)
+        found, place = np.unique(own - paired[:, None], return_inverse=True)
         return found, place.reshape(len(paired), len(own))
 
     @cached_property
@@ -242,10 +243,15 @@ class HypothesisTest(Common):
         return np.where(np.isfinite(numbers), numbers, np.nan)
 
     def _by_scipy(self, frame: pd.DataFrame) -> dict[str, float]:
-        own = frame[self.variable]
         if self.paired:
-            return of_pairs(self.test, own, frame[self.paired], self.continuity)
-        return between_groups(self.test, own, places_in(self.codebook, self.by, frame), self.continuity, self.name)
+            names = (self.variable, self.paired)
+            if self.test in OF_CHANGES:
+                own, other = (places_in(self.codebook, [name], frame) for name in names)
+            else:
+                own, other = (frame[name].to_numpy(dtype=float) for name in names)
+            return of_pairs(self.test, own, other, self.continuity)
+        place = places_in(self.codebook, self.by, frame)
+        return between_groups(self.test, frame[self.variable], place, self.continuity, self.name)
 
     def counts(self, low: Array, high: Array) -> Iterable[RecordCounts]:
         """The number of records."""
