@@ -48,7 +48,6 @@ from outrisk.evolve import (
 from outrisk.evolve.ahead import compile_ahead
 from outrisk.evolve.balance import balanced
 from outrisk.evolve.breeding import mutate
-from outrisk.evolve.compiled import cube
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
@@ -119,10 +118,7 @@ def systematic(rows, shares, asked, order, polish, rng, others=None):
 
 def by_chance(rows, shares, asked, order, polish, rng, others=None):
     """Items taken one by one by chance, then annealed as after the cube method."""
-    taken = rng.random(len(shares)) < shares
-    off = taken @ rows - asked
-    cube.land(rows, taken, off, float(off @ off) / len(off), polish, rng)
-    return taken, off
+    return balanced(rows, (rng.random(len(shares)) < shares).astype(float), asked, order, polish, rng, others)
 
 
 def unpolished(rows, shares, asked, order, polish, rng, others=None):
@@ -141,7 +137,7 @@ def no_swaps(_, codes, *__):
 
 
 def of_any(codes, free, variable, numeric, sizes, most, rng):
-    """Records that take another value, drawn alike whatever value they have."""
+    """Records that take any other value, drawn alike whatever value they have."""
     new = codes[free[:most]]
     new[:, variable] = (new[:, variable] + rng.integers(1, sizes[variable], len(new))) % sizes[variable]
     return free[:most, None], new

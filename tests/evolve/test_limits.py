@@ -61,7 +61,7 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "local_search.MOST_VISITS", "closing.EACH", "closing.KICKS", "closing.PATIENT", "closing.SEEN", "closing.SWEEPS",
     "closing.EARLY", "closing.LATE", "closing.FAR", "closing.HEAVY",
     "swaps.NUMERIC", "swaps.TRIED", "swaps.AIMED", "shaped.GROUPS", "shaped.CELLS", "shaped.TURNS", "schedule.STILL",
-    "moves.SWEEPS", "moves.SEEN", "moves.TIMES",
+    "moves.SWEEPS",
     "resolved.BACK", "resolved.COARSE", "resolved.MOST", "resolved.RECORDS", "resolved.ROUNDS", "resolved.STEP",
     "resolved.WIDEST", "resolved.PULLS", "resolved.UNMET", "resolved.UNTOLD", "resolved.AGAIN",
     "calibrated.FROM_ENDS", "calibrated.MET",

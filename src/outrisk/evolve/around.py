@@ -13,7 +13,7 @@ from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.tilted import FELT
 from outrisk.problem.blocks import Array
-from outrisk.problem.influence import members_of, records_of_model
+from outrisk.problem.influence import records_of_model
 from outrisk.problem.refit import NEAR
 from outrisk.problem.released import Bounds, ModelPart, TallyPart
 
@@ -89,24 +89,6 @@ class Equations:
     def off(self) -> Array:
         """What numbers miss (q,); 0 where they are at their digits."""
         return np.where(np.abs(self.missing) <= self.half, 0.0, self.missing)
-
-
-def bearing(linear: Linear, codes: Codes, number: int) -> Array:
-    """What each of some records (n, variables) adds to a number, to first order, (n,); of a tally's, to the totals that
-    carry it.
-    """
-    jacobians = iter(linear.jacobians)
-    for part, where, which, _ in linear.problem.slices:
-        slopes = next(jacobians) if isinstance(part, ModelPart) else np.zeros((0, 0))
-        at = number - which.start
-        if not 0 <= at < part.n_numbers:
-            continue
-        if isinstance(part, ModelPart):
-            return records_of_model(part.model, codes).through(slopes[at : at + 1])[:, 0]
-        bounds = part.map.bounds(linear.origin[where], linear.problem.low[which], linear.problem.high[which])
-        carries = ((bounds.number == at) & (bounds.unit != 0.0)).astype(np.float64)
-        return np.asarray(members_of(part.blocks, codes) @ carries)
-    raise IndexError(f"there is no number {number}")
 
 
 def equations_at(linear: Linear, candidate: Candidate, errors: Array, resized: bool = False) -> Equations:

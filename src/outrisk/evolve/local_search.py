@@ -11,7 +11,7 @@ and with them went the population.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
@@ -192,7 +192,7 @@ class _Search:
         self.schedule.advance(far, self.nearest.waited, self.settled.candidate is not None)
 
     def _step(self, number: int) -> None:
-        """One generation: the data set is changed around what is far, then anywhere; or it is another start."""
+        """One generation: another start, or a copy is changed, which goes on if it is no worse."""
         if self.standstill.over:
             self._begin_anew(number)
             return
@@ -210,23 +210,9 @@ class _Search:
                 self._close(number)
             return
         temperature = self.settings.temperature if self.schedule.closing else 0.0
-        if self.schedule.phase == "together" and (far := self._beyond()).any():
-            self._try(lambda child: moves.anneal_around(child, self.linear, far, temperature, self.rng))
-        self._try(lambda child: self._move(child, number, temperature))
-
-    def _beyond(self) -> Array:
-        """By how much each number (total k,) is off, in what it may be, 0 for those that are not far."""
-        allowed = self.settled.allowed
-        if allowed is None:
-            return np.zeros(len(self.problem.tolerance))
-        off = np.abs(self.linear.distances(self.candidate.totals)) / allowed
-        return np.where(self.problem.known & np.isfinite(off) & (off > 1.0), off, 0.0)
-
-    def _try(self, change: Callable[[Candidate], None]) -> None:
-        """Change a copy, which goes on if it is no worse."""
         child = self.spare
         child.become(self.candidate)
-        change(child)
+        self._move(child, number, temperature)
         if self.linear.fitness(child.totals) <= self.linear.fitness(self.candidate.totals):
             self.candidate, self.spare = child, self.candidate
 

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from outrisk.evolve.around import bearing
 from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.compiled import climb as kernels
 from outrisk.evolve.compiled import exchanges, trades
-from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.linear_map import Linear
 from outrisk.evolve.tuning import TUNING
-from outrisk.problem.blocks import Array
 
 SWEEPS = 60  # tries of each swap of a batch
-SEEN, TIMES = 40_000, 4  # records of which it is asked how they bear on a number; how often
 
 
 def descend(candidate: Candidate, linear: Linear, visits: int, temperature: float, rng: np.random.Generator) -> None:
@@ -57,30 +53,7 @@ def anneal(candidate: Candidate, linear: Linear, temperature: float, rng: np.ran
     """Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983) over a batch of swaps between records that are alike in
     what tables see, no record in two of them (compiled/trades.py). Returns how many swaps were found.
     """
-    return _anneal(candidate.codes, candidate.totals, linear, temperature, rng)
-
-
-def anneal_around(
-    candidate: Candidate, linear: Linear, far: Array, temperature: float, rng: np.random.Generator
-) -> None:
-    """The same a few times among some of the records alone, those that bear on a number drawn by how `far` (total k,)
-    it is: the one swap that it needs may be between two of the few at the end of a survival curve, which hardly ever
-    meet among all records.
-    """
-    for _ in range(TIMES):
-        number = rng.choice(len(far), p=far**2 / (far @ far))
-        seen = rng.permutation(len(candidate.codes))[:SEEN]
-        weight = np.abs(bearing(linear, candidate.codes[seen], number))
-        most = min(int((weight > 0.0).sum()), TUNING.swaps // 4)
-        if most > 1:
-            some = rng.choice(seen, most, replace=False, p=weight / weight.sum())
-            codes = candidate.codes[some]
-            _anneal(codes, candidate.totals, linear, temperature, rng)
-            candidate.codes[some] = codes
-
-
-def _anneal(codes: Codes, totals: Array, linear: Linear, temperature: float, rng: np.random.Generator) -> int:
-    """Anneal swaps between records (n, variables) of a data set with these totals (m,), both in place."""
+    codes, totals = candidate.codes, candidate.totals
     residual, _ = linear.slopes(totals)
     plan, most = linear.problem.plan, 2 * TUNING.swaps
     found = trades.draw(plan, codes, *linear.arrays, len(residual), most, False, rng)
