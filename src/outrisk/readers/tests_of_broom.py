@@ -10,7 +10,7 @@ from outrisk.outputs.smooth.hypothesis_test import Statistic
 from outrisk.readers.found_tests import DRAWN_P, EXACT_P, SQUARES, FoundTest, Number, bare_name, or_refused
 from outrisk.readers.printed_number import MOST_DECIMALS, read_printed
 from outrisk.readers.source import Source
-from outrisk.readers.tests_of_r import MEANS, method_of
+from outrisk.readers.tests_of_r import MEANS, SHARES, method_of
 
 _ROW: dict[str, Statistic] = {
     "statistic": "statistic",
@@ -64,7 +64,7 @@ def _of_row(row: dict[str, str], comma: bool) -> FoundTest:
     if alternative not in ("two.sided", "NA"):
         doubtful["p"] = "it is one-sided, and the output's p is two-sided; take it with alternative = 'two.sided'"
     if row.get("estimate1"):
-        notes.append(MEANS)
+        notes.append(SHARES if "proportions" in title else MEANS)
     if method.test == "fisher":
         numbers.pop("statistic", None)
     if "exact test" in title and method.test in OF_RANKS:

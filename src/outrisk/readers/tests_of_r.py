@@ -44,6 +44,7 @@ _NAMES: dict[str, Statistic] = {
     "p-value": "p",
 }
 _ANOVA = re.compile(r"\s*Df\s+Sum Sq\s+Mean Sq\s+F value\s+Pr\(>F\)\s*")
+SHARES = "proportions, and counts in the call, are no number of a test; give them as a table (kind: frequencies)"
 MEANS = "means of the groups are left out; give them as a table of means (kind: magnitudes)"
 
 
@@ -69,6 +70,9 @@ METHODS = (
     Method(r"McNemar's Chi-squared test with continuity correction", "mcnemar", True),
     Method(r"McNemar's Chi-squared test", "mcnemar", False),
     Method(r"Pearson's Chi-squared test with Yates' continuity correction", "chi-square", True),
+    Method(r"\d+-sample test for equality of proportions with continuity correction", "chi-square", True),
+    Method(r"\d+-sample test for equality of proportions without continuity correction", "chi-square", False),
+    Method(r"1-sample proportions test.*", None, why="it compares no groups; the share itself is kind: frequencies"),
     Method(r"Pearson's Chi-squared test(?: with simulated p-value.*)?", "chi-square", False),
     Method(r"Chi-squared test for given probabilities.*", None, why="it compares no groups; it needs kind: custom"),
     Method(r"Fisher's Exact Test for Count Data(?: with simulated p-value.*| hybrid.*)?", "fisher"),
@@ -161,6 +165,8 @@ def _without(found: FoundTest, title: str, body: Sequence[str]) -> FoundTest:
         if found.may_be == ("chi-square",):
             del numbers["p"], doubtful["p"]
             notes.append("a simulated p-value is that of no refit; it is left out")
+    if "proportions" in title:
+        notes.append(SHARES)
     if re.search(r"rank (?:sum )?exact test", title):
         del numbers["p"]
         doubtful.pop("p", None)

@@ -11,6 +11,7 @@ grouped <- cbind(tidy(t.test(age ~ affair, small, var.equal = TRUE)), group1 = 0
 write.csv(grouped, "tidy_groups.csv", row.names = FALSE)
 write_tidy("tidy_wilcox.csv", wilcox.test(age ~ affair, small))
 write_tidy("tidy_chisq.csv", chisq.test(data$religion, data$affair))
+write_tidy("tidy_prop.csv", prop.test(table(small$religion > 2, small$affair)))
 write_tidy("tidy_fisher.csv", fisher.test(small$religion > 2, small$affair))
 write_tidy("tidy_kruskal.csv", kruskal.test(age ~ religion, small))
 write_tidy("tidy_oneway.csv", oneway.test(age ~ religion, small, var.equal = TRUE))
