@@ -2,6 +2,7 @@
 
 import logging
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -254,6 +255,24 @@ def test_the_installed_program_prints_such_tests(program, script, cases, tmp_pat
     assert done.returncode == 0, done.stderr
     for file in cases:
         compare(tmp_path, file)
+
+
+def test_an_output_of_spss_in_a_workbook_has_all_digits(tmp_path):
+    """Titles stand alone there, cells are merged, and numbers are whole whatever is shown."""
+    from openpyxl import Workbook
+
+    text = (FOLDER / "spss_tests.csv").read_text(encoding="utf-8").replace("Table: ", "")
+    exact = {"-1,860": -1.8596126, "-1,919": -1.9192533, ",061": 0.061194703, ",068": 0.067540}
+    sheet = (book_ := Workbook()).active
+    for line in text.splitlines():
+        cells = [exact.get(each, each.replace(",", ".")) for each in line.split(";")]
+        sheet.append([float(each) if re.fullmatch(r"-?[0-9]*\.?[0-9]+", str(each)) else each for each in cells])
+    sheet.merge_cells("A11:A12")
+    book_.save(tmp_path / "spss.xlsx")
+    released, beside = read(str(tmp_path / "spss.xlsx"), AGE | {"test": "welch", "statistics": ["statistic", "p"]}, 97)
+    assert beside.matched.all() and released.output.decimals.tolist() == [6, 6]
+    released, beside = read(str(tmp_path / "spss.xlsx"), CHANGED | {"test": "mcnemar"}, 97)
+    assert beside.matched.all() and len(released.low) == 3
 
 
 @pytest.mark.parametrize("file", REFUSED)

@@ -1,16 +1,19 @@
-"""Tests of hypotheses in an output of SPSS or PSPP as CSV: T-TEST, ONEWAY, the statistics of CROSSTABS, NPAR TESTS."""
+"""Tests of hypotheses in an output of SPSS or PSPP as CSV or xlsx: T-TEST, ONEWAY, the statistics of CROSSTABS, NPAR
+TESTS.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from outrisk.errors import OutputError
 from outrisk.outputs.smooth.compared import Test
 from outrisk.outputs.smooth.hypothesis_test import Statistic
 from outrisk.readers.found_tests import SQUARES, FoundTest, Number, or_refused
-from outrisk.readers.printed_number import read_printed
+from outrisk.readers.printed_number import MOST_DECIMALS, read_printed
 from outrisk.readers.source import Grid, Source
 from outrisk.readers.spss_tables import titled_tables
 
@@ -25,12 +28,15 @@ _ONE_SAMPLE = "it compares no groups; the mean itself is kind: magnitudes"
 
 @dataclass(frozen=True)
 class _Table:
-    """A table: its title, what stands over each column, and its rows below that."""
+    """A table: its title, what stands over each column, and its rows below that. exact: numbers have all their digits,
+    as in xlsx.
+    """
 
     title: str
     heads: Sequence[str]
     rows: Grid
     comma: bool
+    exact: bool
 
     def at(self, *heads: str | re.Pattern[str]) -> int | None:
         """The first column under one of these heads."""
@@ -44,8 +50,14 @@ class _Table:
 
     def number(self, row: Sequence[str], at: int | None) -> Number | None:
         """The number of a row there; None where there is none."""
-        found = read_printed(re.sub(r"(?<=\d)[a-z]$", "", row[at]), self.comma) if at is not None else None  # footnotes
-        return None if found is None else Number.of(found)
+        return self.read(row[at]) if at is not None else None
+
+    def read(self, text: str) -> Number | None:
+        """A number, which a letter may lead from to a footnote."""
+        found = read_printed(re.sub(r"(?<=\d)[a-z]$", "", text), self.comma)
+        if found is None:
+            return None
+        return Number.exact(found) if self.exact and not found.below else Number.of(found)
 
     def numbers(self, row: Sequence[str], places: Mapping[Statistic, int | None]) -> dict[Statistic, Number]:
         """Those that there are."""
@@ -58,7 +70,7 @@ def tests_of_spss(source: Source) -> list[FoundTest]:
     if not source.delimited:
         return []
     found, before = list[FoundTest](), list[_Table]()
-    for title, grid in titled_tables(source.grid):
+    for title, grid in _titled(source.grid):
         table = _table(title, grid, source.comma)
         if table is None:
             continue
@@ -66,6 +78,21 @@ def tests_of_spss(source: Source) -> list[FoundTest]:
         found += _of_table(table, before[::-1])
         before.append(table)
     return found
+
+
+def _titled(grid: Grid) -> Iterator[tuple[str, Grid]]:
+    """The tables with their titles: above each a line of its own, in xlsx without the word 'Table'."""
+    known = titled_tables(grid)
+    if len(known) > 1 or any(title for title, _ in known):
+        yield from known
+        return
+    starts = [at for at in range(len(grid) - 1) if _alone(grid[at]) and not grid[at + 1][0] and any(grid[at + 1])]
+    for begin, end in pairwise([*starts, len(grid)]):
+        yield grid[begin][0], grid[begin + 1 : end]
+
+
+def _alone(row: Sequence[str]) -> bool:
+    return bool(row[0]) and not any(row[1:])
 
 
 def _table(title: str, grid: Grid, comma: bool) -> _Table | None:
@@ -78,7 +105,9 @@ def _table(title: str, grid: Grid, comma: bool) -> _Table | None:
     heads = [""] * len(grid[0])
     for row in grid[:start]:
         heads = [" ".join(cell.split()) or above for cell, above in zip(row, heads, strict=True)]
-    return _Table(title, heads, grid[start:], comma)
+    numbers = [read_printed(cell, comma) for row in grid[start:] for cell in row]
+    exact = any(each is not None and each.decimals > MOST_DECIMALS for each in numbers)
+    return _Table(title, heads, grid[start:], comma, exact)
 
 
 def _of_table(table: _Table, before: Sequence[_Table]) -> Iterator[FoundTest]:
@@ -98,7 +127,7 @@ def _of_table(table: _Table, before: Sequence[_Table]) -> Iterator[FoundTest]:
     elif any(_TWO_SIDED.fullmatch(each) or _EXACT.fullmatch(each) for each in words):
         for name, said in _by_variable(table):
             if " & " in name:
-                yield or_refused(_of_changes, name, said, table.comma)
+                yield or_refused(_of_changes, name, said, table)
             elif {"z", "df"} & set(said):
                 yield or_refused(_of_ranks, name, said, table, before)
 
@@ -232,29 +261,27 @@ def _by_variable(table: _Table) -> Iterator[tuple[str, dict[str, str]]]:
         yield name, {row[0].casefold(): row[at] for row in table.rows}
 
 
-def _said(said: Mapping[str, str], comma: bool, *names: str | re.Pattern[str]) -> Number | None:
+def _said(said: Mapping[str, str], table: _Table, *names: str | re.Pattern[str]) -> Number | None:
     """A number by one of its names."""
     for name in names:
         for key, text in said.items():
             key = re.sub(r"(?<=\w)\s?\(?[a-c]\)?$", "", key) if key not in ("z", "df") else key
             if name.fullmatch(key) if isinstance(name, re.Pattern) else name == key:
-                found = read_printed(re.sub(r"(?<=\d)[a-z]$", "", text), comma)
-                return None if found is None else Number.of(found)
+                return table.read(text)
     return None
 
 
 def _of_ranks(name: str, said: Mapping[str, str], table: _Table, before: Sequence[_Table]) -> FoundTest:
     """Mann and Whitney's, Kruskal and Wallis's or Wilcoxon's test of one variable, with its ranks above."""
-    comma, by = table.comma, _grouped_by(before)
-    p, df = _said(said, comma, _TWO_SIDED), _said(said, comma, "df")
+    by, p, df = _grouped_by(before), _said(said, table, _TWO_SIDED), _said(said, table, "df")
     if p is None:
         raise OutputError(f"a test of {name[:80]} of SPSS has no two-sided p; give its table of test statistics whole")
     if df is not None:
-        statistic = _said(said, comma, "chi-square", "kruskal-wallis h")
+        statistic = _said(said, table, "chi-square", "kruskal-wallis h")
         given: dict[Statistic, Number | None] = {"statistic": statistic, "df": df, "p": p}
         numbers = {key: each for key, each in given.items() if each is not None}
         return FoundTest(("kruskal-wallis",), numbers, variable=name, by=by, notes=(_RANKS,))
-    z = _said(said, comma, "z")
+    z = _said(said, table, "z")
     if z is None:
         raise OutputError(f"a test of {name[:80]} of SPSS has no Z; give its table of test statistics whole")
     pair = tuple(part.strip() for part in name.split(" - "))
@@ -307,14 +334,14 @@ def _with_ranks(
     return replace(found, numbers=numbers, groups=groups, sizes=(int(n.low), int(m.low)))
 
 
-def _of_changes(name: str, said: Mapping[str, str], comma: bool) -> FoundTest:
+def _of_changes(name: str, said: Mapping[str, str], table: _Table) -> FoundTest:
     """McNemar's of a pair: exact of few who changed, else corrected for continuity."""
     pair = tuple(part.strip() for part in name.split(" & "))
-    given: dict[Statistic, Number | None] = {"p": _said(said, comma, _EXACT), "n": _said(said, comma, "n")}
+    given: dict[Statistic, Number | None] = {"p": _said(said, table, _EXACT), "n": _said(said, table, "n")}
     test: Test = "exact mcnemar"
     if given["p"] is None:
         test = "mcnemar"
-        given |= {"statistic": _said(said, comma, "chi-square"), "p": _said(said, comma, _TWO_SIDED)}
+        given |= {"statistic": _said(said, table, "chi-square"), "p": _said(said, table, _TWO_SIDED)}
     numbers = {key: each for key, each in given.items() if each is not None}
     if "p" not in numbers or (test == "mcnemar" and "statistic" not in numbers):
         raise OutputError(f"a test of {name[:80]} of SPSS has no p; give its table of test statistics whole")
