@@ -14,6 +14,7 @@ from outrisk.outputs.smooth.hypothesis_test import Statistic
 from outrisk.readers.printed_number import Printed
 
 MOST = 12  # decimals that an output has
+_LARGEST = 300  # of an exponent
 _OF_EXACT = 6  # taken of numbers at full precision, as of a regression's
 _OF_SMALL = 4  # significant digits kept of small ones, as p-values are
 _TIE = 0.499  # of a last digit: what lies as near to the next may be rounded to either
@@ -41,6 +42,7 @@ class Number:
         if printed.below:
             return cls(0.0, printed.value, MOST)
         shown = printed.decimals if decimals is None else max(decimals, printed.decimals)
+        shown = max(-_LARGEST, min(shown, _LARGEST))
         if 0 <= shown <= MOST:
             return cls(round(printed.value, shown), round(printed.value, shown), shown)
         half = 0.5 * 10.0**-shown

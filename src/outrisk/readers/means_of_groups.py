@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from outrisk.codebook import Codebook
+from outrisk.codebook import Codebook, Variable
+from outrisk.outputs.base import both
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTestEntry
 from outrisk.outputs.tables.magnitudes import MagnitudesEntry
 from outrisk.readers.printed_number import as_given, read_printed
@@ -29,7 +30,11 @@ def means_of_groups(described: Described, entry: HypothesisTestEntry, codebook: 
         return []
     digits = {each: max(0, *(number.decimals for (_, of), number in read.items() if of == each)) for each in statistics}
     digits.pop("count", None)
+    shown, variable = {level for level, _ in read}, codebook[entry.by[0]]
     table = _table(entry, entry.variable, entry.by, statistics, digits)
+    if variable.missing or len(shown) < len(variable.values):  # of whom nothing is said
+        some = only(variable, [label for label in variable.labels if label in shown])
+        table = table.model_copy(update={"where": both(entry.where, some)})
     (output,) = table.build(codebook, 1)
     values: dict[str, float | str] = {}
     for label in output.labels:
@@ -40,6 +45,12 @@ def means_of_groups(described: Described, entry: HypothesisTestEntry, codebook: 
         nobody: float | str = 0.0 if each == "count" else "undefined"
         values[label] = nobody if number is None else as_given(number, digits.get(each, 0), own=True)
     return [table.model_copy(update={"values": values})]
+
+
+def only(variable: Variable, levels: Sequence[str]) -> str:
+    """The records with one of these levels of a variable, as a study's `where`."""
+    name = variable.name if variable.name.isidentifier() else f"`{variable.name}`"
+    return " or ".join(f"{name} == {level if variable.numeric else repr(level)}" for level in levels)
 
 
 def means_of_pair(described: Described, entry: HypothesisTestEntry, codebook: Codebook) -> list[MagnitudesEntry]:

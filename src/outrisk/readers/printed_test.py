@@ -15,7 +15,7 @@ from outrisk.outputs.smooth.by_scipy import OF_TWO
 from outrisk.outputs.smooth.compared import CORRECTED, OF_MEANS, OF_PAIRS, OF_TABLES, Test
 from outrisk.outputs.smooth.hypothesis_test import OF_TEST, HypothesisTestEntry, Statistic
 from outrisk.readers.found_tests import SIGNED, FoundTest, Number
-from outrisk.readers.means_of_groups import means_of_groups, means_of_pair
+from outrisk.readers.means_of_groups import means_of_groups, means_of_pair, only
 from outrisk.readers.order_of_pairs import in_order_of_pair
 from outrisk.readers.remarks import remark
 from outrisk.readers.source import Source
@@ -53,7 +53,12 @@ def entries_of_test(
         raise OutputError(
             f"{place}: {len(source.text):,} characters are more than tests are printed in; give these alone"
         )
-    names = {each.label: each.name for each in codebook.variables if each.label}
+    said = [each.label for each in codebook.variables]
+    names = {
+        each.label: each.name
+        for each in codebook.variables
+        if each.label and each.label not in codebook and said.count(each.label) == 1
+    }
     found = _one_of([_by_name(each, names) for read in _READERS for each in read(source)], entry, number, place)
     test = _test(found, entry, place)
     continuity = _continuity(found, test, entry, place)
@@ -65,6 +70,7 @@ def entries_of_test(
     else:
         called = _same_variables(found, test, entry, codebook, place)
         _no_slope(found, entry, codebook, place)
+        _all_groups(found, test, entry, codebook, place)
         found, notes = _in_codebook_order(found, test, entry, codebook)
     numbers = {name: each for name, each in found.numbers.items() if name in OF_TEST[test]}
     statistics = _statistics(numbers, found, test, entry, place)
@@ -104,6 +110,8 @@ def _one_of(found: Sequence[FoundTest], entry: HypothesisTestEntry, number: int 
         found = [found[number - 1]]
     fitting = [each for each in found if entry.test is None or entry.test in each.may_be]
     fitting = [each for each in fitting if _is_of(each, entry)] or fitting
+    if "continuity" in entry.model_fields_set:
+        fitting = [each for each in fitting if each.continuity == entry.continuity] or fitting
     if len(found) > 1 and len(fitting) != 1:
         called = [" or ".join(each.may_be) or "not read" for each in found]
         listed = ", ".join(f"{at}: {name}" for at, name in enumerate(called, start=1))
@@ -187,6 +195,19 @@ def _no_slope(found: FoundTest, entry: HypothesisTestEntry, codebook: Codebook, 
         raise OutputError(
             f"{place}: its df is 1, as that of a slope on the numbers of {', '.join(entry.by)}; print the analysis of "
             f"factor({entry.by[0]})"
+        )
+
+
+def _all_groups(found: FoundTest, test: Test, entry: HypothesisTestEntry, codebook: Codebook, place: str) -> None:
+    """OutputError where two groups are compared of a variable that has more, and the study does not say so."""
+    if test not in OF_TWO or len(found.groups) != 2 or len(entry.by) != 1 or entry.where or entry.by[0] not in codebook:
+        return
+    variable = codebook[entry.by[0]]
+    levels = [levels_of(variable, text) for text in found.groups]
+    if len(variable.values) > 2 and all(len(each) == 1 for each in levels):
+        raise OutputError(
+            f"{place}: it compares {' and '.join(found.groups)} of '{variable.name}', which has other levels; say so "
+            f"with 'where: \"{only(variable, [each[0] for each in levels])}\"'"
         )
 
 

@@ -189,6 +189,11 @@ def of_spss(value, digits=3):
     return f"{value:.{digits}f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.{digits}f}"
 
 
+def found_above(differences):
+    """The ranks of differences above 0."""
+    return stats.rankdata(np.abs(differences))[differences > 0].sum()
+
+
 def spss(small):
     """Tests of one output, separated by semicolons, with decimal commas, as SPSS exports them in Europe."""
     few, some = (part["age"].to_numpy() for _, part in small.groupby("affair"))
@@ -237,9 +242,69 @@ def spss(small):
         ["a. McNemar Test"],
         ["b. Continuity Corrected"],
     ]
+    table = pd.crosstab(small["religion"] > 2, small["affair"]).to_numpy()
+    tests = [stats.chi2_contingency(table, correction=corrected) for corrected in (False, True)]
+    p = stats.fisher_exact(table).pvalue
+    lines += [
+        ["religious * Had an affair Crosstabulation"],
+        ["Count"],
+        ["", "", "Had an affair", "", "Total"],
+        ["", "", "no", "yes", ""],
+        *([["religious", str(at), *map(str, row), str(row.sum())] for at, row in enumerate(table)]),
+        ["Total", "", *map(str, table.sum(axis=0)), str(table.sum())],
+        ["Chi-Square Tests"],
+        ["", "Value", "df", "Asymptotic Significance (2-sided)", "Exact Sig. (2-sided)", "Exact Sig. (1-sided)"],
+        ["Pearson Chi-Square", f"{of_spss(tests[0].statistic)}a", "1", of_spss(tests[0].pvalue), "", ""],
+        ["Continuity Correctionb", of_spss(tests[1].statistic), "1", of_spss(tests[1].pvalue), "", ""],
+        ["Fisher's Exact Test", "", "", "", of_spss(p), ".535"],
+        ["N of Valid Cases", str(table.sum())],
+        ["a. 0 cells (0.0%) have expected count less than 5."],
+        ["b. Computed only for a 2x2 table"],
+        ["Symmetric Measures"],
+        ["", "", "Value", "Approximate Significance"],
+        ["Nominal by Nominal", "Phi", ".021", ".862"],
+        ["", "Cramer's V", of_spss(contingency.association(table, method="cramer")), ".862"],
+    ]
+    ages, years = small["age"].to_numpy(), small["educ"].to_numpy()
+    found = stats.wilcoxon(ages, years, correction=False, method="asymptotic")
+    lines += [
+        ["Ranks"],
+        ["", "", "N", "Mean Rank", "Sum of Ranks"],
+        ["Age in years - educ", "Negative Ranks", "0a", ".00", ".00"],
+        ["", "Positive Ranks", f"{len(ages)}b", of_spss((len(ages) + 1) / 2, 2), of_spss(found_above(ages - years), 2)],
+        ["", "Ties", "0c", "", ""],
+        ["", "Total", str(len(ages)), "", ""],
+        ["a. Age in years < educ"],
+        ["Test Statistics(a)"],
+        ["", "Age in years - educ"],
+        ["Z", f"{of_spss(-abs(found.zstatistic))}b"],
+        ["Asymp. Sig. (2-tailed)", of_spss(found.pvalue)],
+        ["a. Wilcoxon Signed Ranks Test"],
+        ["b. Based on negative ranks."],
+    ]
+    groups = [part["age"].to_numpy() for _, part in small.groupby("religion")]
+    f = stats.f_oneway(*groups)
+    lines += [
+        ["ANOVA"],
+        ["Age in years"],
+        ["", "Sum of Squares", "df", "Mean Square", "F", "Sig."],
+        ["Between Groups", "191.1", "3", "63.7", of_spss(f.statistic), of_spss(f.pvalue)],
+        ["Within Groups", "2968.2", str(len(small) - 4), "47.9", "", ""],
+        ["Total", "3159.3", str(len(small) - 1), "", "", ""],
+    ]
     width, titles = (
         max(map(len, lines)),
-        ("Group Statistics", "Independent Samples Test", "Ranks", "Test Statistics(a)"),
+        (
+            *(
+                "Group Statistics",
+                "Independent Samples Test",
+                "Ranks",
+                "Test Statistics(a)",
+                "ANOVA",
+                "Symmetric Measures",
+            ),
+            *("religious * Had an affair Crosstabulation", "Chi-Square Tests"),
+        ),
     )
     text = ""
     for line in lines:
@@ -247,13 +312,9 @@ def spss(small):
             text += f"\nTable: {line[0]}\n"
         else:
             text += ";".join([*line, *[""] * (width - len(line))]).replace(".", ",") + "\n"
-    return (
-        text.replace("a, ", "a. ")
-        .replace("b, ", "b. ")
-        .replace("Std,", "Std.")
-        .replace("Sig,", "Sig.")
-        .replace("Asymp,", "Asymp.")
-    )
+    for word in ("a, ", "b, ", "Std,", "Sig,", "Asymp,", "ranks,"):
+        text = text.replace(word, word.replace(",", "."))
+    return text
 
 
 def kwallis(groups, old=False):
