@@ -18,6 +18,7 @@ from outrisk.evolve.settings import preset
 from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, Standardised, StandardisedEntry, release, released, released_as_given
 from outrisk.outputs.smooth.standard_rates import StandardRates
+from outrisk.outputs.smooth.standardised_told import sums_told
 
 CODEBOOK = Codebook(
     (
@@ -251,6 +252,13 @@ def test_a_crude_rate_beside_its_denominator_tells_the_events():
     assert told[-1].low.tolist() == told[-1].high.tolist() == events.tolist()
 
 
+def test_a_number_of_records_is_whole_beside_a_crude_rate():
+    """59 of 61 print as 97: had the number half a digit of its own, they would be told as well."""
+    output = standardised("prevalence", (), ("crude rate", "n"), per=100.0, places=0)
+    events = sums_told(output, np.array([98.0, 61.0]), np.array([98.0, 61.0]))["events"]
+    assert [each.tolist() for each in events] == [[60.0], [60.0]]
+
+
 def test_a_direct_rate_says_that_each_stratum_has_somebody():
     output = standardised("normal", ("sex",), ("rate",))
     (found,) = output.implied(*output.publish(output.refit(FEW)))  # the men have no rate
@@ -307,7 +315,8 @@ def test_a_release_of_300_people_is_reproduced(way):
         ({"method": "indirect"}, "standard: indirect standardisation takes 'reference'"),
         ({"method": "indirect", "standard": {}}, "reference: is missing; give each stratum its rate"),
         ({"method": "indirect", "standard": {}, "reference": dict.fromkeys(STANDARD, 0)}, "all rates are 0"),
-        ({"method": "indirect", "standard": {}, "reference": {**STANDARD, "40": -1}}, "-1; rates are numbers"),
+        ({"method": "indirect", "standard": {}, "reference": {**STANDARD, "40": -1}, "per": 100}, "-1; rates are"),
+        ({"method": "indirect", "standard": {}, "reference": REFERENCE}, "are more than one a record; give 'per' as of"),
         ({"statistics": "ratio"}, "direct standardisation has no 'ratio'; it has"),
         ({"statistics": "person-time"}, "there is no person-time without 'time'"),
         ({"interval": "exact"}, "direct standardisation has no 'exact' limits; it has"),
@@ -341,6 +350,12 @@ def test_too_many_strata():
         ("normal", ("rate", "limits"), [10, 8, 9], "all: rate is 10 and all: upper limit 9"),
         ("prevalence", ("crude rate", "events", "n"), [500, 4, 10], "crude rate is 500; events and n make it another"),
         ("ratio, exact", ("ratio", "expected", "events"), [2, 3, 4], "ratio is 2; events and expected make it another"),
+        (
+            "ratio of records",
+            ("ratio", "standard error"),
+            [1.0, 0.6],
+            "no number of events of all has all of its numbers",
+        ),
         ("ratio, exact", ("ratio", "limits"), [1.52, 0.88, 2.6], "no number of events has these exact limits at 95 %"),
     ],
 )
@@ -386,6 +401,34 @@ def test_the_look_finds_few_events_and_groups_without_any():
         assert "died = 1 of 6 people is told for certain to anybody who knows sex" in nobody.what
     coarse = standardised("normal", statistics=("rate",), per=1e-6, places=0)  # one event more is not printed
     assert [each.rule for each in look([coarse], data, Appetite())] == ["small cells"]
+
+
+def test_what_says_nothing_of_events_tells_nobody_s_answer():
+    data = records([0, 0, 0, 1, 2], *([age, 1, 0, 0, 2] for age in (0, 1, 2) * 20))
+    for statistics in (("expected",), ("n",), ("person-time",)):
+        output = standardised("ratio, exact", statistics=statistics)
+        assert not [each for each in look([output], data, Appetite()) if each.rule == "same answer"]
+    limits = standardised("ratio, log", statistics=("ratio", "limits"), places=1)  # undefined without events
+    (found,) = (each for each in look([limits], data, Appetite()) if each.rule == "same answer" and each.people == 60)
+    assert found.certain
+
+
+def test_strata_that_are_called_alike_and_weights_that_are_no_numbers():
+    book = Codebook(
+        (
+            *(Variable("ill", "integer", (0, 1)), Variable("u", "categorical", ("a", "a, b"))),
+            Variable("v", "categorical", ("b, c", "c")),
+        )
+    )
+    with pytest.raises(OutputError, match="two strata of u, v are called 'a, b, c', as their levels have commas"):
+        Standardised(book, "s", "ill", ("u", "v"), {"a, b, c": 1.0})
+    entry = {"kind": "standardised", "event": "died", "over": "age"}
+    for standard, message in (
+        ({40: True}, "stratum '40' has True; write a number"),
+        ({40: 1, "40": 2}, "stands there t"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            StandardisedEntry(**entry, standard=standard)
 
 
 def test_a_group_of_one_person_and_one_in_which_all_have_the_event():

@@ -10,7 +10,7 @@ import pytest
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import ProveError
 from outrisk.microdata import Microdata, from_frame
-from outrisk.outputs import Frequencies, Magnitudes, Quantiles, release
+from outrisk.outputs import REGISTRY, Frequencies, Magnitudes, Quantiles, release, released
 from outrisk.outputs.regression.cox import Cox
 from outrisk.outputs.regression.release import Release
 from outrisk.outputs.smooth.correlations import Correlations
@@ -228,3 +228,14 @@ def test_what_was_ruled_out_can_be_found_again():
     assert second.fun >= before.fun
     solver.take_back()
     assert solver.maximise(objective).fun == before.fun and len(solver.rows) == 1
+
+
+def test_a_study_of_withheld_numbers_alone_proves_nothing():
+    entry = {
+        **{"kind": "standardised", "event": "died", "over": "age", "method": "indirect", "per": 100},
+        **{"reference": {"40": 1, "60": 2}, "statistics": ["n"]},
+    }
+    book = Codebook((Variable("age", "integer", (40, 60)), Variable("died", "integer", (0, 1))))
+    (output,) = REGISTRY["standardised"](**entry).build(book, 1)
+    withheld = released(output, np.array([-np.inf]), np.array([np.inf]))
+    assert not certain_records(programme(book, [withheld], 9)).number.sum()

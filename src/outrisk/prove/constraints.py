@@ -65,6 +65,9 @@ class Rows:
 
     def stacked(self, width: int) -> tuple[sparse.csr_array, Array, Array, tuple[str, ...], Codes]:
         """All of them over so many columns, the output of each, and which of its numbers it comes from."""
+        if not self.matrix:
+            nothing = np.zeros(0)
+            return sparse.csr_array((0, width)), nothing, nothing, (), np.zeros(0, np.int64)
         for each in self.matrix:
             each.resize(each.shape[0], width)
         origins = tuple(name for name, each in zip(self.origin, self.matrix, strict=True) for _ in range(each.shape[0]))

@@ -16,9 +16,9 @@ from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
 from outrisk.outputs.smooth.standardised import Standardised
 from outrisk.problem.influence import records_of_model
-from outrisk.problem.released import half_digit
 
 _NO_INFORMATION = np.zeros((0, 0))
+_OF_NOBODY = ("n", "person-time", "expected")  # numbers that say nothing of events
 
 
 def of_standardised(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
@@ -33,7 +33,7 @@ def of_standardised(output: Output, data: Microdata, appetite: Appetite, target:
     numerator = f"{output.event} = {format_value(output.happened)}"
     yield from few_events(output, numerator, cells, data, appetite, _given_away(output))
     about = output.event if len(data.codebook[output.event].values) == 2 else ""
-    yield from same_answers(output, numerator, output.by, cells, data, about)
+    yield from same_answers(output, numerator, output.by, [each for each in cells if each.shows], data, about)
 
 
 def _cells(output: Standardised, data: Microdata) -> list[Cell]:
@@ -46,7 +46,8 @@ def _cells(output: Standardised, data: Microdata) -> list[Cell]:
     for name in output.by:
         place = place * len(codebook[name].values) + codes[:, codebook.index(name)]
     numbers = output.refit(data) if len(rows) else np.full(len(output.labels), np.nan)
-    printed = np.asarray(np.isfinite(numbers).reshape(len(output.names), -1).any(axis=1))
+    of_events = np.array([each not in _OF_NOBODY for each in output.shown])
+    printed = np.asarray((np.isfinite(numbers).reshape(len(output.names), -1) & of_events).any(axis=1))
     shows = _shows(output, data)
     return [
         Cell(label, rows[place == at], rows[(place == at) & happened], bool(shows[at]))
@@ -59,13 +60,14 @@ def _shows(output: Standardised, data: Microdata) -> NDArray[np.bool_]:
     """Whether one event more would be printed, in whichever stratum of a group, (groups,)."""
     (part,) = output.parts(np.zeros(len(output.labels)))
     totals = records_of_model(part.model, data.codes).totals(np.ones(len(data)))
-    before, half = part.map.numbers(totals, _NO_INFORMATION), half_digit(output.decimals)
+    before = output.publish(part.map.numbers(totals, _NO_INFORMATION))
     size, strata = len(output.names), len(output.strata.labels)
     found = np.ones(size, np.bool_)
     for stratum in range(strata):
         more = totals.copy()
         more[stratum : size * strata : strata] += 1.0
-        apart = np.abs(part.map.numbers(more, _NO_INFORMATION) - before) >= half
+        after = output.publish(part.map.numbers(more, _NO_INFORMATION))
+        apart = (after[0] != before[0]) | (after[1] != before[1])
         found &= apart.reshape(size, -1).any(axis=1)
     return found
 

@@ -122,6 +122,12 @@ class Standardised(Common):
                 f"interval: {self.method} standardisation has no '{self.interval}' limits; "
                 f"it has {list(INTERVALS[self.method])}"
             )
+        largest = max((self.reference or {}).values(), default=0.0)
+        if self.method == "indirect" and not self.time and largest > self.per:
+            raise self._error(
+                f"reference: {largest:g} events per {self.per:g} records are more than one a record; give 'per' as of "
+                "the reference"
+            )
         if self.variance == "binomial" and (self.time or self.method == "indirect" or self._limits_by != "normal"):
             raise self._error(
                 "variance: 'binomial' is that of events among records, of direct rates with normal limits; "
@@ -336,7 +342,13 @@ class Standardised(Common):
 def _numbers(value: object) -> object:
     """A mapping of strata to numbers, where a study file has 40 for the level '40'."""
     if isinstance(value, Mapping):
-        return {format_value(label): number for label, number in value.items()}
+        found = {format_value(label): number for label, number in value.items()}
+        wrong = next((label for label, number in found.items() if isinstance(number, bool | str)), None)
+        if wrong is not None:
+            raise ValueError(f"stratum {wrong!r} has {found[wrong]!r}; write a number")
+        if len(found) < len(value):
+            raise ValueError("a stratum stands there twice, as a number and as text; keep one")
+        return found
     raise ValueError("write a mapping of each stratum to its number, as in {40: 7000, 45: 7000}")
 
 

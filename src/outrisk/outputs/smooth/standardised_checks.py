@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from outrisk.errors import OutputError
 from outrisk.outputs.base import Array
 from outrisk.outputs.smooth import derivatives as smooth
+from outrisk.outputs.smooth.standardised_told import sums_told
 from outrisk.outputs.tables.checks import check_whole
 from outrisk.outputs.tables.person_time import ENDS, MOST_EVENTS, Limits, behind_rates
 from outrisk.problem.released import ROUNDING, half_digit
@@ -28,7 +29,7 @@ def check(output: Standardised, low: Array, high: Array) -> None:
         least[at[ENDS[0]]] = -np.inf
     for each in ("rate", "crude rate"):
         if each in at and not output.time:
-            most[at[each]] = output.per * (1.0 + 1e-12)
+            most[at[each]] = output.per + half_digit(output.decimals[at[each]]) * ROUNDING
     why = f"nothing here is below 0{'' if output.time else f', nor a rate above {output.per:g}'}; correct it, or 'per'"
     smooth.check_range(output.name, labels, low, high, least, most, why)
     for each in ("events", "n"):
@@ -38,6 +39,14 @@ def check(output: Standardised, low: Array, high: Array) -> None:
     _check_quotients(output, low, high, at)
     if output.method == "indirect" and ENDS[0] in at:
         _check_limits(output, low, high, at)
+    for each, (fewest, most_of) in sums_told(output, low, high).items():
+        wrong = np.flatnonzero(fewest > most_of * (1.0 + 1e-9))
+        if len(wrong):
+            name = output.names[wrong[0]]
+            raise OutputError(
+                f"output '{output.name}': no {'number of events' if each == 'events' else 'expected events'} of {name} "
+                "has all of its numbers; correct one of them"
+            )
 
 
 def _half(output: Standardised, at: dict[str, NDArray[np.int64]]) -> Array:

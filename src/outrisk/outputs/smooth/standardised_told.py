@@ -161,6 +161,7 @@ def sums_told(output: Standardised, low: Array, high: Array) -> dict[str, Ends]:
     of ratios, the least and the most 'expected'; from 0 to infinity where they say nothing.
     """
     half = half_digit(output.decimals) * ROUNDING
+    half[np.concatenate([output.at(each) for each in ("events", "n")])] = 0.0  # whole
     ends = {each: (low[at] - half[at], high[at] + half[at]) for each in output.shown for at in [output.at(each)]}
     nothing = np.zeros(len(output.groups)), np.full(len(output.groups), np.inf)
     events, time = nothing, ends.get("person-time" if output.time else "n", nothing)

@@ -56,6 +56,12 @@ class Strata:
     @cached_property
     def numbers(self) -> Array:
         """The number of each, (strata,)."""
+        twice = next((label for label in self.labels if self.labels.count(label) > 1), None)
+        if twice is not None:
+            raise OutputError(
+                f"output '{self.subset.output}': over: two strata of {', '.join(self.over)} are called {twice!r}, as "
+                "their levels have commas; rename these"
+            )
         if not self.given:
             what = "weight" if self.weights else "rate"
             raise self._error(f"is missing; give each stratum its {what}: {self._some(self.labels)}")
@@ -78,6 +84,8 @@ class Strata:
                 f"stratum {self.labels[at]!r} has {numbers[at]:g}; "
                 f"{way_out if self.weights else 'rates are numbers from 0: correct it'}"
             )
+        if not np.isfinite(numbers.sum()):
+            raise self._error("its numbers are too large to add up; give them in another unit")
         if not numbers.any():
             raise self._error("all rates are 0, and nothing is expected; give those of a population with events")
         return numbers
