@@ -296,6 +296,10 @@ def test_what_stands_above_is_of_its_own_procedure():
     later = part_of("religion × affair") + part_of("Symmetric Measures")
     released, beside = read(chi + later, TWO | {"continuity": False}, 97)
     assert beside.matched.all() and "cramers v" not in released.output.statistics
+    none = "Table: Chi-Square Tests\n,Value\nN of Valid Cases,66\n"  # which PSPP prints of a chi2 of 0
+    assert "cramers v" not in read(chi + none + part_of("Symmetric Measures"), TWO | {"continuity": False})[0].labels
+    with pytest.raises(OutputError, match="no test is known in it"):
+        read(none + part_of("Symmetric Measures"), TWO)
     named = chi.replace("religious × affair", "Had faith × Had an affair")
     with pytest.raises(OutputError, match="it has no cramers v"):
         read(part_of("religion × affair") + named, BELIEF | {"continuity": False, "statistics": ["p", "cramers v"]})

@@ -103,16 +103,16 @@ def tests_of_spss(source: Source) -> list[FoundTest]:
     cells = [cell.strip() for row in source.grid for cell in row]
     commas = sum(re.fullmatch(r"[+-]?\d*,\d+[a-d]?", cell) is not None for cell in cells)
     comma = commas > sum(re.fullmatch(r"[+-]?\d*\.\d+[a-d]?", cell) is not None for cell in cells)
-    found, before, below = list[FoundTest](), list[_Table](), 0  # where the tests of the last cross table begin
+    found, before = list[FoundTest](), list[_Table]()
+    pearson: int | None = None  # where the test of the table before stands, if it is a Pearson's
     for title, grid in _titled(source.grid):
         table = _table(title, grid, comma)
         if table is None:
             continue
         new = list(_of_table(table, before[::-1]))
-        if any("chi-square" in each.may_be for each in new):
-            below = len(found)
-        elif "cramer's v" in table.words and "chi-square tests" in (before[-1].title.casefold() if before else ""):
-            found = _with_v(found, below, table)
+        if pearson is not None and "cramer's v" in table.words:
+            found[pearson] = _with_v(found[pearson], table)
+        pearson = len(found) if new and new[0].may_be == ("chi-square",) else None
         found += new
         before.append(table)
     return found
@@ -298,14 +298,10 @@ def _is_known(text: str) -> bool:
     return text in _KNOWN or bool(_TWO_SIDED.fullmatch(text) or _EXACT.fullmatch(text))
 
 
-def _with_v(found: list[FoundTest], begin: int, table: _Table) -> list[FoundTest]:
-    """The tests with Cramer's V of the table below them, in that of Pearson's test."""
+def _with_v(found: FoundTest, table: _Table) -> FoundTest:
+    """Pearson's test with Cramer's V of the table below it."""
     row = next(row for row in table.rows if "cramer's v" in [cell.casefold() for cell in row[:2]])
-    value = table.numbers(row, {"cramers v": table.at("value")})
-    first = found[begin]
-    if not value or "chi-square" not in first.may_be or "cramers v" in first.numbers:
-        return found
-    return [*found[:begin], replace(first, numbers={**first.numbers, **value}), *found[begin + 1 :]]
+    return replace(found, numbers={**found.numbers, **table.numbers(row, {"cramers v": table.at("value")})})
 
 
 def _by_variable(table: _Table) -> Iterator[tuple[str, dict[str, str]]]:
