@@ -10,8 +10,8 @@ from scipy import stats
 
 from outrisk.errors import OutputError
 from outrisk.outputs.smooth.hypothesis_test import Statistic
-from outrisk.readers.found_tests import MOST, Number
-from outrisk.readers.printed_number import Printed, read_printed
+from outrisk.readers.found_tests import Number
+from outrisk.readers.printed_number import MOST_OF_OUTPUT, Printed, read_printed
 
 _SURE = 5  # significant digits of a statistic that R prints, and of p one less; all its releases at the least
 _PLACES = {"statistic": 4, "df": 3, "df within": 3}  # at which R 2 rounded, whatever the size
@@ -85,7 +85,7 @@ def of_limits(body: Sequence[str], numbers: dict[Statistic, Number]) -> dict[Sta
     middle, width = (lower.value + upper.value) / 2.0, (upper.value - lower.value) / 2.0
     of_df = 0.5 * 10.0**-df.decimals
     quantiles = [stats.t.ppf(0.5 + level.value / 200.0, end) for end in (df.low - of_df, df.high + of_df)]
-    digits = max(0, min(MOST, 1 + max(lower.decimals, upper.decimals)))
+    digits = max(0, min(MOST_OF_OUTPUT, 1 + max(lower.decimals, upper.decimals)))
     if not all(quantile > 0.0 for quantile in quantiles):
         return {}
     return {

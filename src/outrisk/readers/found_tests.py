@@ -11,21 +11,14 @@ from typing import Any, Literal
 from outrisk.errors import OutputError
 from outrisk.outputs.smooth.compared import Test
 from outrisk.outputs.smooth.hypothesis_test import Statistic
-from outrisk.readers.printed_number import Printed
+from outrisk.readers.printed_number import MOST_OF_OUTPUT, OF_EXACT, OF_SMALL, Printed
 
-MOST = 12  # decimals that an output has
 _LARGEST = 300  # of an exponent
-_OF_EXACT = 6  # taken of numbers at full precision, as of a regression's
-_OF_SMALL = 4  # significant digits kept of small ones, as p-values are
 _TIE = 0.499  # of a last digit: what lies as near to the next may be rounded to either
 EXACT_P = "the exact p-value is not that of the normal distribution, which the output has; it is left out"
 DRAWN_P = "it is drawn (simulate.p.value) or approximated (hybrid), which no refit gives back"
 SQUARES = "sums and means of squares are no number of a test; they are left out"
-SIGNED: tuple[Statistic, ...] = (
-    "statistic",
-    "difference",
-    "z",
-)  # which turn with the order of two groups, or of a pair
+SIGNED: tuple[Statistic, ...] = ("statistic", "difference", "z")  # which turn with the order of groups, or of a pair
 
 
 @dataclass(frozen=True)
@@ -40,20 +33,20 @@ class Number:
     def of(cls, printed: Printed, decimals: int | None = None) -> Number:
         """A printed number; of so many decimals, where a program has cut off trailing zeros."""
         if printed.below:
-            return cls(0.0, printed.value, MOST)
+            return cls(0.0, printed.value, MOST_OF_OUTPUT)
         shown = printed.decimals if decimals is None else max(decimals, printed.decimals)
         shown = max(-_LARGEST, min(shown, _LARGEST))
-        if 0 <= shown <= MOST:
+        if 0 <= shown <= MOST_OF_OUTPUT:
             return cls(round(printed.value, shown), round(printed.value, shown), shown)
         half = 0.5 * 10.0**-shown
-        return cls(printed.value - half, printed.value + half, max(0, min(shown, MOST)))
+        return cls(printed.value - half, printed.value + half, max(0, min(shown, MOST_OF_OUTPUT)))
 
     @classmethod
     def exact(cls, printed: Printed) -> Number:
         """A number at full precision: to six decimals as those of regressions, small ones to four digits."""
         value = printed.value
         size = math.floor(math.log10(abs(value))) if value else 0
-        decimals = min(MOST, max(_OF_EXACT, _OF_SMALL - 1 - size))
+        decimals = min(MOST_OF_OUTPUT, max(OF_EXACT, OF_SMALL - 1 - size))
         near = round(value, decimals)
         half = 0.5 * 10.0**-decimals
         if abs(near - value) > 2.0 * _TIE * half:

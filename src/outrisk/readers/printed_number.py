@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 MOST_DECIMALS = 8  # that a program prints; a number with more is written at full precision
-_OF_EXACT = 6  # taken of numbers at full precision: no refit gives back all of their digits
-_OF_SMALL, _LARGEST = 4, 12  # significant digits of small ones; decimals of an output
+OF_EXACT = 6  # taken of numbers at full precision: no refit gives back all of their digits
+OF_SMALL = 4  # significant digits kept of small ones, as p-values are
+MOST_OF_OUTPUT = 12  # decimals that an output has
 _TIE = 0.499  # of a last digit: what was rounded before is not rounded again
 _NEAR_TIES = {True: 0.45, False: 0.0}  # the same at full precision, by whether they are good to 6 decimals
 _MARKS = re.compile(r'^[=\'"\s]+|["\'\s]+$')
@@ -73,7 +74,7 @@ def is_undefined(text: str) -> bool:
     return text.strip().casefold() in _UNDEFINED
 
 
-def decimals_of(column: Iterable[Printed | None], exact: int = _OF_EXACT) -> int:
+def decimals_of(column: Iterable[Printed | None], exact: int = OF_EXACT) -> int:
     """Digits after the point of a column: the most that one of its numbers shows, as trailing zeros get lost.
 
     Numbers at full precision count as rounded to `exact`; where all are small ones in powers of ten (5.76e-06), as
@@ -84,15 +85,15 @@ def decimals_of(column: Iterable[Printed | None], exact: int = _OF_EXACT) -> int
     there = [each for each in known if not each.below]
     shown = [each.decimals for each in there if not _scientific(each)]
     if known and not shown:
-        small = [min(each.decimals, _OF_SMALL - 1 - math.floor(math.log10(abs(each.value)))) for each in there]
-        return max(0, min(_LARGEST, min(small) if small else max(each.decimals for each in known)))
+        small = [min(each.decimals, OF_SMALL - 1 - math.floor(math.log10(abs(each.value)))) for each in there]
+        return max(0, min(MOST_OF_OUTPUT, min(small) if small else max(each.decimals for each in known)))
     most = max(shown, default=0)
     return max(0, most if most <= MOST_DECIMALS else exact)
 
 
 def _scientific(number: Printed) -> bool:
     """Whether it shows so many decimals only since it is written in powers of ten."""
-    return number.decimals > _OF_EXACT and 0 < abs(number.value) < 10.0**-4
+    return number.decimals > OF_EXACT and 0 < abs(number.value) < 10.0**-4
 
 
 def as_given(number: Printed, decimals: int, significant: int = 0, own: bool = False) -> float | str:
@@ -109,7 +110,7 @@ def as_given(number: Printed, decimals: int, significant: int = 0, own: bool = F
         half = number.half
     elif significant and abs(number.value) >= 10_000:
         half = 0.5 * 10.0 ** (math.floor(math.log10(abs(number.value))) + 1 - significant)
-    tie = _TIE if number.decimals <= MOST_DECIMALS else _NEAR_TIES[decimals >= _OF_EXACT]
+    tie = _TIE if number.decimals <= MOST_DECIMALS else _NEAR_TIES[decimals >= OF_EXACT]
     if abs(round(number.value, decimals) - number.value) > tie * 10.0**-decimals:
         half = 0.5 * 10.0**-decimals
         return f"{number.value - half:.12g} to {number.value + half:.12g}"

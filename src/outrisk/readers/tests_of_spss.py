@@ -208,10 +208,10 @@ def _described(table: _Table | None) -> dict[str, dict[str, dict[str, str]]]:
     places = {
         each: table.heads.index(head) for each, head in (("count", "n"), ("mean", "mean"), ("sd", "std. deviation"))
     }
-    name = table.caption
+    name, aside = table.caption, places["count"] > 1  # whether variables stand beside their groups
     for row in table.rows:
-        group = row[1] if places["count"] > 1 else row[0]
-        name = row[0] or name if places["count"] > 1 else name
+        group = row[aside]
+        name = row[0] or name if aside else name
         texts = {each: _without_mark(row[at]) for each, at in places.items()}
         if table.comma:
             texts = {each: text.replace(".", "").replace(",", ".") for each, text in texts.items()}

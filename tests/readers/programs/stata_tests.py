@@ -29,6 +29,11 @@ def row(name, values):
     return f"{name:>8} |" + "".join(f"{cell:>12}" for cell in cells)
 
 
+def p_values(found):
+    tails = stats.t.cdf(found.statistic, found.df), found.pvalue, stats.t.sf(found.statistic, found.df)
+    return " Pr(T < t) = {:.4f}         Pr(|T| > |t|) = {:.4f}          Pr(T > t) = {:.4f}".format(*tails)
+
+
 def ttest(first, second, names, unequal=False, options="", old=False):
     found = stats.ttest_ind(first, second, equal_var=not unequal)
     difference = first.mean() - second.mean()
@@ -59,8 +64,7 @@ def ttest(first, second, names, unequal=False, options="", old=False):
         f"H{'o' if old else '0'}: diff = 0                  {of.lower() if old else of} = {df:>8}",
         "",
         "    Ha: diff < 0                 Ha: diff != 0                 Ha: diff > 0",
-        f" Pr(T < t) = {stats.t.cdf(found.statistic, found.df):.4f}         Pr(|T| > |t|) = {found.pvalue:.4f}"
-        f"          Pr(T > t) = {stats.t.sf(found.statistic, found.df):.4f}",
+        p_values(found),
         "",
     ]
     return "\n".join(lines)
@@ -120,8 +124,7 @@ def paired(first, second, names, old=False):
         f" H{'o' if old else '0'}: mean(diff) = 0            {'d' if old else 'D'}egrees of freedom = {found.df:8.0f}",
         "",
         " Ha: mean(diff) < 0           Ha: mean(diff) != 0           Ha: mean(diff) > 0",
-        f" Pr(T < t) = {stats.t.cdf(found.statistic, found.df):.4f}         Pr(|T| > |t|) = {found.pvalue:.4f}"
-        f"          Pr(T > t) = {stats.t.sf(found.statistic, found.df):.4f}",
+        p_values(found),
         "",
     ]
     return "\n".join(lines)

@@ -35,7 +35,7 @@ OF_TABLES: tuple[Test, ...] = ("chi-square", "fisher")  # what compares levels b
 OF_CHANGES: tuple[Test, ...] = ("mcnemar", "exact mcnemar")  # what compares two levels with the same two of a pair
 OF_DIFFERENCES: tuple[Test, ...] = ("paired t", "signed-rank")  # what compares a number with that of a pair
 OF_PAIRS: tuple[Test, ...] = (*OF_DIFFERENCES, *OF_CHANGES)  # two variables of the same records
-_NEAR: Mapping[Test, Test] = {"fisher": "chi-square", "exact mcnemar": "mcnemar"}  # of an exact test, one with slopes
+SLOPED: Mapping[Test, Test] = {"fisher": "chi-square", "exact mcnemar": "mcnemar"}  # of an exact test, one with slopes
 _CONSTANT = 1e-14  # share of a group's mean square, about the centre, below which its variance is rounding
 _WHOLE = 1e-6  # what a count may be off a whole number by
 _MANY = 10  # tables of which each may take what one table may; more take no longer
@@ -69,7 +69,7 @@ class Compared:
             try:
                 return np.asarray(self._numbers(totals[None, :])[0], dtype=float)
             except TooMuchWorkError:
-                return replace(self, test=_NEAR[self.test]).numbers(totals, information)
+                return replace(self, test=SLOPED[self.test]).numbers(totals, information)
 
     def of_many(self, totals: Array) -> Array:
         """The published numbers (b, k) of totals (b, m), of which each has groups and values of its own.
@@ -97,8 +97,8 @@ class Compared:
         """Inverse sampling variances for normal values, or of a chi-squared statistic that is not central, on the
         diagonal, shape (k, k). Of an exact test those of a chi-square.
         """
-        if self.test in _NEAR:
-            return replace(self, test=_NEAR[self.test]).precision(totals, information)
+        if self.test in SLOPED:
+            return replace(self, test=SLOPED[self.test]).precision(totals, information)
         with np.errstate(all="ignore"):
             found = {name: float(value[0].real) for name, value in self._found(totals[None, :]).items()}
             statistic, df, n = found.get("statistic", 1.0), found.get("df", 1.0), max(found["n"], 1.0)

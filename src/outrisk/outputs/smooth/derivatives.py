@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from typing import Annotated, Any
 
 import numpy as np
@@ -77,6 +78,11 @@ def sums_of_terms(terms: Sequence[Term], masks: tuple[Mask, ...]) -> Model:
         extra=tuple(terms),
         masks=masks,
     )
+
+
+def groups_of(codebook: Codebook, by: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Values of some variables in every combination of theirs, a group each; one empty group without variables."""
+    return list(product(*(codebook[name].values for name in by)))
 
 
 def value_of_event(codebook: Codebook, event: str, given: str, output: str) -> object:

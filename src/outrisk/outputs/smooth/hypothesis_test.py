@@ -42,6 +42,7 @@ from outrisk.outputs.smooth.compared import (
     OF_RANKS,
     OF_STUDENT,
     OF_TABLES,
+    SLOPED,
     Compared,
     Test,
     p_value,
@@ -79,7 +80,6 @@ OF_TEST: Mapping[Test, tuple[Statistic, ...]] = {  # what each test has
     "exact mcnemar": ("p", "n"),
 }
 _USUAL: tuple[Statistic, ...] = ("statistic", "p")
-_EXACT: tuple[Test, ...] = ("fisher", "exact mcnemar")  # which have no statistic
 _SYMBOL: Mapping[Test, str] = {
     "chi-square": "chi2",
     "t": "t",
@@ -106,13 +106,13 @@ class HypothesisTest(Common):
     and Halton's). All p-values are two-sided. Differences are the first group less the second. Of pairs: 'paired t'
     (Student's, of the differences `variable` less `paired`), 'signed-rank' (Wilcoxon's: V, the ranks of differences
     above 0, those of 0 left out; p by the normal distribution with ties, which 1.1 - 0.8 and 0.5 - 0.2 are not, as
-    programs compute them), 'mcnemar' and 'exact mcnemar' (of two
-    variables with the same two levels; exact by the binomial distribution). `continuity`: Yates's correction of a 2 x 2
-    table, or that of a test of ranks or McNemar's. 'cohens d' is the difference over the standard deviation inside
-    groups, pooled, or over that of the differences; 'eta squared' the share of squares between groups; 'auc' the share
-    of pairs of records in which that of the first group has the larger value, ties counted half. Records with a missing
-    value in any of the variables, and groups and values without records, are left out. NaN where there is no test: a
-    single group, more than two where two are compared, no variance, a single value, no pair that differs.
+    programs compute them), 'mcnemar' and 'exact mcnemar' (of two variables with the same two levels; exact by the
+    binomial distribution). `continuity`: Yates's correction of a 2 x 2 table, or that of a test of ranks or McNemar's.
+    'cohens d' is the difference over the standard deviation inside groups, pooled, or over that of the differences;
+    'eta squared' the share of squares between groups; 'auc' the share of pairs of records in which that of the first
+    group has the larger value, ties counted half. Records with a missing value in any of the variables, and groups and
+    values without records, are left out. NaN where there is no test: a single group, more than two where two are
+    compared, no variance, a single value, no pair that differs.
     """
 
     test: Test
@@ -272,8 +272,8 @@ class HypothesisTest(Common):
         levels = [slice(len(self.codebook[name].values)) for name in self.variables]
         if self.test == "signed-rank":
             place = self._differences[1].ravel()
-            of_pairs = sparse.csr_matrix((np.ones(len(place)), (np.arange(len(place)), place)))
-            return self._compared.of_many(np.asarray(counts[:, *levels].reshape(len(counts), -1) @ of_pairs))
+            differs = sparse.csr_matrix((np.ones(len(place)), (np.arange(len(place)), place)))
+            return self._compared.of_many(np.asarray(counts[:, *levels].reshape(len(counts), -1) @ differs))
         known = counts[:, *levels].reshape(len(counts), self.n_groups, -1)
         return self._compared.of_many(known.transpose(0, 2, 1).reshape(len(counts), -1))
 
@@ -385,7 +385,7 @@ class HypothesisTestEntry(Entry):
     @classmethod
     def _has_the_usual(cls, given: object) -> object:
         """What the test has of the usual statistics, where none are asked for."""
-        if not isinstance(given, Mapping) or given.get("test") not in _EXACT or "statistics" in given:
+        if not isinstance(given, Mapping) or given.get("test") not in SLOPED or "statistics" in given:
             return given
         return {**given, "statistics": ["p"]}
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from itertools import product
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -157,7 +156,7 @@ class Standardised(Common):
     @cached_property
     def groups(self) -> list[tuple[Any, ...]]:
         """Values of `by` in every group; one empty group without `by`."""
-        return list(product(*(self.codebook[name].values for name in self.by)))
+        return smooth.groups_of(self.codebook, self.by)
 
     @cached_property
     def happened(self) -> object:

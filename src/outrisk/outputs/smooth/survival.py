@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -93,7 +92,7 @@ class Survival(Common):
     @cached_property
     def groups(self) -> list[tuple[Any, ...]]:
         """Values of `by` in every group; one empty group without `by`."""
-        return list(product(*(self.codebook[name].values for name in self.by)))
+        return smooth.groups_of(self.codebook, self.by)
 
     @cached_property
     def happened(self) -> object:
