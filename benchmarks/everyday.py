@@ -190,6 +190,15 @@ OF_ARMS = {"kind": "survival", "time": "MONTHS", "event": "DIED", "by": "ARM"}
 TRIAL = [*ARMS, {**OF_ARMS, "times": [12, 24, 36, 48, 60],
                  "statistics": ["survival", "standard error", "at risk", "events", "log-rank"]}]  # fmt: skip
 OF_ARM = [{"where": f"ARM == {arm}", "name": f"{{}} in arm {arm}"} for arm in (0, 1)]
+MEANS = [  # means with limits, or standard errors, as Stata, SPSS and papers have them; two tables, one of their groups
+    {"kind": "magnitudes", "value": "PRESSURE", "by": ["ARM", "SEX"], "statistics": ["mean", "limits"], "decimals": 1},
+    {"kind": "magnitudes", "value": "SCORE", "by": ["ARM"], "statistics": ["mean", "standard error", "count"]},
+    {"kind": "magnitudes", "value": "PRESSURE_AFTER", "statistics": ["mean", "sd", "standard error", "limits"],
+     "by": ["ARM"]},
+    {"kind": "magnitudes", "value": "SCORE_AFTER", "by": ["PAIN"], "statistics": ["mean", "limits", "count"]},
+    {"kind": "frequencies", "by": ["ARM", "SEX"]},
+    {"kind": "frequencies", "by": ["PAIN", "PAIN_AFTER"]},
+]  # fmt: skip
 BEFORE_AND_AFTER = [  # a small trial's two tables: who they are, and how both arms changed
     *[{"kind": "frequencies", "by": ["ARM", each]} for each in ("SEX", "PAIN", "PAIN_AFTER")],
     *[{"kind": "magnitudes", "value": each, "by": ["ARM"], "statistics": ["mean", "sd"], "decimals": 1}
@@ -643,6 +652,7 @@ RELEASES = {
     **{
         f"before and after of {n:,}": partial(treated, n=n, entries=BEFORE_AND_AFTER) for n in (40, 300, 8_000, 200_000)
     },
+    **{f"means with limits of {n:,}": partial(treated, n=n, entries=MEANS) for n in (40, 300, 8_000, 200_000)},
     **{f"test statistics of {n:,}": partial(census, n=n, entries=STATISTICS) for n in (300, 1_500, 8_000, 200_000)},
     **{f"ordered and counts of {n:,}": partial(ranked, n=n, entries=RANKED) for n in (300, 1_500, 8_000, 200_000)},
     **{f"percentages of {n:,}": partial(census, n=n, entries=PERCENTAGES) for n in (400, 1_500, 8_000, 25_000)},

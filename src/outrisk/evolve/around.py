@@ -179,7 +179,7 @@ def _exact(
     with np.errstate(divide="ignore"):
         unit = np.where(bounds.unit != 0.0, np.abs(bounds.unit), np.nan)
     half, near = tolerance[bounds.number] / unit, NEAR * errors[bounds.number] / unit
-    squares = {int(formula.totals[2]) for formula in part.formulas if formula.kind == "deviation"}
+    squares = {int(formula.totals[2]) for formula in part.formulas if formula.kind in ("deviation", "error")}
     for block in part.blocks:
         own, end = slice(end, end + block.size), end + block.size
         value = set(block.place.variables) - set(part.blocks[0].place.variables)

@@ -44,6 +44,7 @@ _ALIKE = 10.0  # records of all classes that the variance of one is reckoned fro
 _CHANCE = 0.7, 1.4  # by which the standard deviation of a sum over a class is multiplied, at random
 _TURNS = 3  # of aiming at what tests leave, each nearer to it
 _INSIDE = 0.02, 0.98  # of the sums of squares that there can be: between which they are looked for
+_ROOM = 2  # sums that a mean has to have to be near the middle of its limits
 _FURTHER = 0.3, 3.0  # standard deviations of a sum of squares that a class is off by, where it cannot be met
 
 
@@ -254,14 +255,21 @@ def _of_part(
     cells = sparse.csr_matrix((np.ones(len(there)), (first.cell[there], there)), shape=(first.size, len(codes)))
     n, own = cells @ np.ones(len(codes)), cells @ values
     sums, squares = (np.tile([-np.inf, np.inf], (first.size, 1)) for _ in range(2))
+    limits: dict[int, list[Array]] = {}
     totals = [each.totals(np.ones(len(codes))) for each in seen]
     for formula, ends in zip(part.formulas, np.stack([low, high], axis=1), strict=True):
         block = int(np.searchsorted(starts, formula.totals[-1], side="right")) - 1
         of = int(formula.totals[-1] - starts[block])
         if not of_values[block] or np.isinf(ends).all():
             continue
-        if formula.kind == "deviation":
-            squares[of] = max(n[of] - 1.0, 0.0) * np.maximum(ends, 0.0) ** 2
+        if formula.kind == "deviation" or (formula.kind == "error" and not len(formula.base)):
+            of_one = ends if formula.kind == "deviation" else ends / formula.times(max(n[of], 1.0))
+            squares[of] = _both(squares[of], max(n[of] - 1.0, 0.0) * np.maximum(of_one, 0.0) ** 2)
+            continue
+        if formula.kind == "error":  # limits of a mean, the lower one first
+            limits.setdefault(of, []).extend(
+                [ends] if formula.scale < 0.0 else [ends, np.array([formula.times(n[of])])]
+            )
             continue
         if formula.kind not in ("total", "ratio") or formula.scale != 1.0:
             return None
@@ -273,9 +281,43 @@ def _of_part(
             return None
         if is_mean:
             ends = n[of] * ends if n[of] else np.array([-np.inf, np.inf])
-        sums[of] = max(sums[of, 0], ends[0]), min(sums[of, 1], ends[1])
+        sums[of] = _both(sums[of], ends)
+    least, step = float(values.min()), float(np.diff(np.unique(values)).min(initial=np.inf))
+    for of, (lower, upper, unit) in ((of, each) for of, each in limits.items() if len(each) == 3 and n[of] > 1.0):
+        sums[of], squares[of] = _limited(sums[of], squares[of], lower, upper, float(unit[0]), n[of], (least, step))
     squares[np.isinf(sums).all(axis=1) & (n >= _ALONE)] = -np.inf, np.inf
     return cells, sums, squares
+
+
+def _both(one: Array, other: Array) -> Array:
+    """What lies within two ranges, or the middle between them."""
+    least, most = max(one[0], other[0]), min(one[1], other[1])
+    return np.array([least, most] if least <= most else [(least + most) / 2.0] * 2)
+
+
+def _limited(
+    sums: Array, squares: Array, lower: Array, upper: Array, unit: float, n: float, grid: tuple[float, float]
+) -> tuple[Array, Array]:
+    """Ranges (2,) of the sum of n values on a grid of an origin and a step, and of their squares about the mean, that
+    have both limits, each (2,), which lie `unit` standard deviations from the mean: the nearer one of the two is to the
+    middle, the more is left to the other. Where few sums are left it is the one nearest to the middle.
+    """
+    half, apart, degrees = float(upper[1] - upper[0]) / 2.0, float(upper.mean() - lower.mean()) / 2.0, n - 1.0
+    told = _both(unit * np.sqrt(np.maximum(squares, 0.0) / degrees), np.array([max(apart - half, 0.0), apart + half]))
+    start = float(np.clip(apart, *told))
+    room = max(half - abs(start - apart), 0.0) / 2.0
+    chosen = np.clip([start - room, start + room], *told)
+    left = half - float(np.abs(chosen - apart).max())
+    middle = float(upper.mean() + lower.mean()) / 2.0
+    near = _both(sums, n * np.array([middle - left, middle + left]))
+    if near[1] - near[0] < _ROOM * grid[1]:
+        near = _both(sums, n * np.array([middle - half, middle + half]))
+        steps = (np.clip(n * middle, *near) - n * grid[0]) / grid[1]
+        sum_ = n * grid[0] + grid[1] * round(steps)
+        left, chosen = half - abs(sum_ / n - middle), told
+        if near[0] <= sum_ <= near[1] and told[0] <= apart + left and told[1] >= apart - left:
+            near, chosen = np.array([sum_, sum_]), np.clip([apart - left, apart + left], *told)
+    return near, degrees * (chosen / unit) ** 2
 
 
 def _with_moments(

@@ -25,6 +25,7 @@ from outrisk.problem.released import TallyPart
 
 GROUPS, CELLS = 500, 500_000  # of neighbouring values, taken to be equally frequent, beside those around quantiles; of
 # all that it is published by
+WITHIN = 0.1  # standard deviations over samples that a number may be off, be its digits coarser
 TURNS = 3  # in which a mean that was not published is taken anew
 
 
@@ -96,7 +97,9 @@ def _shape(
             equations_of_tallies(problem, part, which, member, weights)
             for (part, which), member in zip(used, members, strict=True)
         ]
-        found, _ = nearest(Asked.of_all([], thin, weights, problem.n_records), weights)
+        asked = Asked.of_all([], thin, weights, problem.n_records)
+        asked = replace(asked, slack=np.minimum(asked.slack, WITHIN * asked.spread(weights)))
+        found, _ = nearest(asked, weights)
         if not (np.isfinite(found).all() and found.any()):  # what was published cannot be
             break
         weights = found

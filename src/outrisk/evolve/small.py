@@ -21,6 +21,7 @@ from outrisk.evolve.by_refit import by_refit
 from outrisk.evolve.candidate import Candidate, draw_candidate
 from outrisk.evolve.compiled.annealing import (
     DEVIATION,
+    ERROR,
     LIMIT,
     MODE,
     RANK,
@@ -48,7 +49,15 @@ from outrisk.problem.released import ModelPart
 CHAINS = 12, 5  # at most, each from its own start: tables, with models
 STEPS, LEAST_STEPS = (2_500, 5_000), 26_000  # moves in a chain: a record's, of tables and with models; at least
 EVERY = 300  # moves after which models are linearised anew; and that tell how much one changes a number
-_KINDS = {"total": TOTAL, "ratio": RATIO, "deviation": DEVIATION, "rank": RANK, "mode": MODE, "limit": LIMIT}
+_KINDS = {
+    "total": TOTAL,
+    "ratio": RATIO,
+    "deviation": DEVIATION,
+    "rank": RANK,
+    "mode": MODE,
+    "limit": LIMIT,
+    "error": ERROR,
+}
 
 
 def search(problem: Problem, settings: LocalSearchSettings, rng: np.random.Generator) -> Iterator[Generation]:

@@ -8,7 +8,7 @@ others stay.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,12 @@ def equations_of(
         ends = float(low[at]), float(high[at])
         if formula.kind in ("total", "mode", "limit") or np.isinf(ends).all():
             continue
-        places, weights, now, least, most = _linear(formula, totals, *ends, float(tolerance[at]), means, passed)
+        digit = float(tolerance[at])
+        if formula.kind == "error" and len(formula.base):
+            formula, ends, digit = _of_both(part.formulas, at, low, high, digit)
+            if np.isinf(ends).any():
+                continue
+        places, weights, now, least, most = _linear(formula, totals, *ends, digit, means, passed)
         both = np.isfinite(least) and np.isfinite(most)
         missed = (least + most) / 2.0 - now if both else min(max(now, least), most) - now
         if missed != 0.0 or both:
@@ -101,15 +106,8 @@ def _linear(
         each = size / formula.scale
         places, weights = np.concatenate([where, base]), np.concatenate([np.ones(1), np.full(len(base), -share)])
         return places, weights, now, (low - tolerance - middle) * each, (high + tolerance - middle) * each
-    if formula.kind == "deviation":
-        n, first, second = (float(totals[at]) for at in where)
-        size = max(n, 2.0)
-        middle = _middle(low, high)
-        mean = means.get(int(where[1]), first / size)
-        weights = np.array([mean**2 - middle**2, -2.0 * mean, 1.0])
-        now = second - 2.0 * mean * first + mean**2 * n - middle**2 * (n - 1.0)
-        ends = [(max(end, 0.0) ** 2 - middle**2) * (size - 1.0) for end in (low - tolerance, high + tolerance)]
-        return where, weights, now, ends[0], ends[1]
+    if formula.kind in ("deviation", "error"):
+        return _of_squares(formula, totals, low, high, tolerance, means)
     below = (formula.points < low - tolerance).astype(float)
     upto = (formula.points <= high + tolerance).astype(float)
     weights, size = (below + upto) / 2.0, float(totals[base].sum())
@@ -122,3 +120,42 @@ def _linear(
     used = weights != 0.0
     places = np.concatenate([where[used], base])
     return places, np.concatenate([weights[used], np.full(len(base), -formula.scale)]), now, -most, most
+
+
+def _of_both(
+    formulas: list[Formula], at: int, low: Array, high: Array, tolerance: float
+) -> tuple[Formula, tuple[float, float], float]:
+    """What the two limits of a mean, the lower one at `at` or before it, say together: the lower one of the mean in
+    their middle, the upper one of how far they are from it. Within half their tolerance of both, both are right.
+    """
+    formula = formulas[at]
+    lower, upper = (at, at + 1) if formula.scale < 0.0 else (at - 1, at)
+    if formula.scale < 0.0:
+        mean = Formula("ratio", formula.totals[1:2], formula.base, shift=formula.shift, least=0.5)
+        return mean, ((low[lower] + low[upper]) / 2.0, (high[lower] + high[upper]) / 2.0), tolerance / 2.0
+    apart = (low[upper] - high[lower]) / 2.0, (high[upper] - low[lower]) / 2.0
+    return replace(formula, base=formula.base[:0]), apart, tolerance / 2.0
+
+
+def _of_squares(
+    formula: Formula, totals: Array, low: float, high: float, tolerance: float, means: dict[int, float]
+) -> tuple[NDArray[np.int64], Array, float, float, float]:
+    """That of a standard deviation, or of the one that a standard error tells of as many records as there are: of
+    squares about the published mean.
+    """
+    where = formula.totals
+    n, first, second = (float(totals[at]) for at in where)
+    size, unit, spreads = max(n, 2.0), 1.0, 1.0
+    mean = means.get(int(where[1]), first / size)
+    if formula.kind == "error":
+        unit, spreads = (
+            formula.times(size),
+            2.0,
+        )  # squares of as large an error grow with n (n - 1)
+    printed = np.array([low, high]) / unit
+    middle = _middle(*printed)
+    spread = np.maximum(printed + np.array([-1.0, 1.0]) * tolerance / unit, 0.0)
+    weights = np.array([mean**2 - spreads * middle**2, -2.0 * mean, 1.0])
+    now = second - 2.0 * mean * first + mean**2 * n - middle**2 * (n - 1.0)
+    least, most = (spread**2 - middle**2) * (size - 1.0)
+    return where, weights, now, float(least), float(most)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from outrisk.problem.blocks import Array
 
-FormulaKind = Literal["total", "ratio", "deviation", "rank", "mode", "limit"]
-CURVED: tuple[FormulaKind, ...] = ("deviation", "limit")  # that no linear constraint says whole
+FormulaKind = Literal["total", "ratio", "deviation", "rank", "mode", "limit", "error"]
+CURVED: tuple[FormulaKind, ...] = ("deviation", "limit", "error")  # that no linear constraint says whole
 
 
 def _no_positions() -> NDArray[np.int64]:
@@ -27,7 +27,9 @@ class Formula:
     deviation: sd from n, first and second moment (`totals`, in this order). rank: the quantile `scale` of the `base`
     records with values `points`, each counted by its one of `totals`, linear between records. mode: of `points` the
     first with the largest one of `totals`. limit: scale * points[totals[0]] / sum of `base`, totals[0] being a count;
-    undefined up to `least` in the base, and where the point is.
+    undefined up to `least` in the base, and where the point is. error: of n records with a standard deviation as above,
+    scale * q * sd / sqrt(n), beyond shift + totals[1] / n where there is a `base`: q is points[n], beyond these what
+    comes near to `least` as 1 / n does.
     """
 
     kind: FormulaKind
@@ -37,6 +39,33 @@ class Formula:
     shift: float = 0.0
     scale: float = 1.0
     least: float = 0.0
+
+    def times(self, n: float) -> float:
+        """How many times the standard deviation of n records an error is."""
+        last = len(self.points) - 1
+        whole = int(n + 0.5)
+        q = self.points[whole] if whole <= last else self.least + (self.points[-1] - self.least) * last / n
+        return float(self.scale * q / np.sqrt(n))
+
+    def linear(self, totals: Array) -> tuple[float, Array]:
+        """A mean, standard deviation, standard error or limit at these totals (m,), and its derivatives in its own
+        `totals` (3,): records, first and second moment. NaN where it is undefined.
+        """
+        n, first, second = (float(totals[at]) for at in self.totals)
+        if n <= 1.5:
+            return float("nan"), np.full(3, np.nan)
+        mean, variance = first / n, max(second - first**2 / n, 0.0) / (n - 1.0)
+        sd = max(float(np.sqrt(variance)), 1e-12)
+        slopes = np.array([(mean**2 - variance) / (n - 1.0), -2.0 * mean / (n - 1.0), 1.0 / (n - 1.0)]) / (2.0 * sd)
+        if self.kind == "deviation":
+            return float(np.sqrt(variance)), slopes
+        unit = self.times(n)
+        value, slopes = unit * float(np.sqrt(variance)), unit * slopes
+        slopes[0] -= 0.5 * unit * sd / n  # a quantile changes far less with the number of records
+        if len(self.base):
+            value += self.shift + mean
+            slopes += np.array([-mean / n, 1.0 / n, 0.0])
+        return value, slopes
 
 
 @dataclass(frozen=True, eq=False)

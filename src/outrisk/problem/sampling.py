@@ -63,7 +63,32 @@ def _of_tallies(part: TallyPart, low: Array, high: Array, codes: Records) -> Arr
     carries = (bounds.unit != 0.0) & np.isfinite(bounds.unit)
     error = np.abs(bounds.unit) * np.sqrt(np.concatenate(variances))
     found[bounds.number[carries]] = error[carries]  # of several totals the last: numbers of records come first
+    if any(formula.kind == "error" for formula in part.formulas):
+        found = _of_means(part, np.concatenate(totals), codes, found)
     return np.where(found > 0.0, found, np.nan)
+
+
+def _of_means(part: TallyPart, totals: Array, codes: Records, others: Array) -> Array:
+    """Of means, their standard deviations, errors and limits (k,), by what each record adds to them; `others` stay."""
+    found = others.copy()
+    seen = [records_of_tally(block, codes) for block in part.blocks]
+    starts = np.cumsum([0, *(block.size for block in part.blocks)])
+    for at, formula in enumerate(part.formulas):
+        where = np.concatenate([formula.totals, formula.base[: formula.kind == "ratio"]])
+        if formula.kind == "ratio":
+            n, total = float(totals[where[1]]), float(totals[where[0]])
+            slopes = np.array([1.0 / n, -total / n**2] if n > 0.0 else [np.nan, np.nan])
+        elif formula.kind in ("deviation", "error"):
+            slopes = formula.linear(totals)[1]
+        else:
+            continue
+        influence = np.zeros(len(codes))
+        for one, slope in zip(where.tolist(), slopes, strict=True):
+            block = int(np.searchsorted(starts, one, side="right")) - 1
+            influence += np.where(seen[block].cell == one - starts[block], slope * seen[block].value, 0.0)
+        size = float(np.sqrt((influence**2).sum()))
+        found[at] = size if size > 0.0 else np.nan
+    return found
 
 
 def _of_model(part: ModelPart, codes: Records) -> Array:

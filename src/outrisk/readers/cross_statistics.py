@@ -61,9 +61,7 @@ def _decimals(texts: Mapping[Key, str], arranged: Arranged, place: str) -> int:
 
 def _digits(entry: Entry, digits: Mapping[str, int]) -> int | dict[str, int]:
     """The `decimals` of an entry whose statistics show so many digits."""
-    if isinstance(entry, MagnitudesEntry):
-        return dict(digits)
-    if isinstance(entry, RatesEntry):
+    if isinstance(entry, MagnitudesEntry | RatesEntry):
         ends = [digits[end] for end in ENDS if end in digits]
         return {str(each): max(ends) if each == "limits" else digits[str(each)] for each in entry.statistics}
     return max(digits.values())
@@ -144,12 +142,11 @@ def magnitudes(
     arranged: Arranged, entry: MagnitudesEntry, codebook: Codebook, place: str
 ) -> tuple[list[Entry], tuple[str, ...]]:
     """The entry with the statistics of a table, those of its margins, and notes on what was left out."""
-    statistics = {str(each): str(each) for each in entry.statistics}
     return _of_statistics(
         arranged,
         entry,
         codebook,
-        statistics,
+        {name: name for name in _shown(entry)},
         lambda cell, name: f"{cell}: {name}" if name == "count" else f"{cell}: {name} of {entry.value}",
         place,
     )
@@ -174,7 +171,11 @@ def modes(arranged: Arranged, entry: ModeEntry, codebook: Codebook, place: str) 
 
 def rates(arranged: Arranged, entry: RatesEntry, codebook: Codebook, place: str) -> tuple[list[Entry], tuple[str, ...]]:
     """The entry with the rates of a table, those of its margins, and notes on what was left out."""
-    names = [name for each in entry.statistics for name in (ENDS if each == "limits" else (str(each),))]
     return _of_statistics(
-        arranged, entry, codebook, {name: name for name in names}, lambda cell, name: f"{cell}: {name}", place
+        arranged, entry, codebook, {name: name for name in _shown(entry)}, lambda cell, name: f"{cell}: {name}", place
     )
+
+
+def _shown(entry: MagnitudesEntry | RatesEntry) -> list[str]:
+    """The numbers of a cell."""
+    return [name for each in entry.statistics for name in (ENDS if each == "limits" else (str(each),))]

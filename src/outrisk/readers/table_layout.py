@@ -29,6 +29,12 @@ STATISTICS = {
     "mode_aggfunc": "mode",
     "agg_mode": "mode",
 }
+_OF_MEANS = {  # beside a mean; elsewhere they may be levels
+    **dict.fromkeys(("standard error", "std. error", "std. err.", "std error", "std.error", "se", "sem", "s.e.",
+                     "std. error of mean", "std. error mean"), "standard error"),
+    **dict.fromkeys(("lower limit", "lower", "lower bound", "lower ci", "ci lower", "lcl", "conf.low"), "lower limit"),
+    **dict.fromkeys(("upper limit", "upper", "upper bound", "upper ci", "ci upper", "ucl", "conf.high"), "upper limit"),
+}  # fmt: skip
 _COUNTS = ("freq", "frequency", "count", "n", "counts", "value")
 _MOST_HEADERS = 6
 _UNNAMED = re.compile(r"Var\d+")  # how R's as.data.frame calls the axes of a table without names
@@ -126,8 +132,10 @@ def _one_header(grid: Grid, names: Collection[str], row_axes: int | None) -> Cel
     k = row_axes or max(1, unnamed)
     columns = header[k:]
     row_names = tuple(cell if cell in names else "" for cell in header[:k])
-    if all(cell.casefold() in STATISTICS for cell in columns):
-        found = [STATISTICS[cell.casefold()] for cell in columns]
+    of_columns = [STATISTICS.get(cell.casefold(), "") for cell in columns]
+    known = STATISTICS | (_OF_MEANS if "mean" in of_columns else {})
+    if all(cell.casefold() in known for cell in columns):
+        found = [known[cell.casefold()] for cell in columns]
         cells = [Cell(tuple(row[:k]), found[at], row[k + at]) for row in grid[1:] for at in range(len(columns))]
         return CellTable(row_names, tuple(cells), tuple(dict.fromkeys(found)))
     if len(columns) == 1 and columns[0] in names:  # the value's name, as pandas' pivot_table writes one statistic

@@ -8,6 +8,8 @@ from typing import Any
 
 from outrisk.errors import OutputError
 from outrisk.outputs.tables.counted import TOTAL
+from outrisk.outputs.tables.errors_of_means import ERROR
+from outrisk.outputs.tables.person_time import ENDS
 from outrisk.readers.printed_number import as_given, is_undefined
 from outrisk.readers.table_one_reading import Reading, parts_of
 from outrisk.readers.table_one_rows import Row
@@ -17,6 +19,8 @@ _BY_SHAPE: Mapping[int, tuple[str, ...]] = {  # what numbers of a cell are where
     2: ("mean", "sd"),
     3: ("median", "quantile 0.25", "quantile 0.75"),
 }
+_OF_MEANS = ("mean", "sd", ERROR, *ENDS)
+_LEVEL = re.compile(r"(\d\d(?:\.\d+)?) ?%")
 _QUANTILES = {"min": 0.0, "quantile 0.25": 0.25, "median": 0.5, "quantile 0.75": 0.75, "max": 1.0}
 _MOST_DIGITS = 12
 _OF_NUMBERS = ("threshold", "withhold_zeros", "known_threshold")  # what of a protection withholds them
@@ -34,15 +38,19 @@ def add_numbers(reading: Reading, name: str, rows: Sequence[Row], told: Sequence
         texts |= found
     if "other mean" in texts:
         raise OutputError(f"{reading.place}: the mean of '{name}' is not the plain one; leave it out by 'rows'")
-    if gone := sorted(set(texts) - {"mean", "sd", *_QUANTILES}):
+    if gone := sorted(set(texts) - {*_OF_MEANS, *_QUANTILES}):
         raise OutputError(
             f"{reading.place}: a {gone[0]} of '{name}' is of no level of it; say in 'rows' of which, as in "
             f"{{{rows[0].called!r}: {name} = {reading.codebook[name].labels[0]}}}"
         )
-    for kind, names in (("magnitudes", ("mean", "sd")), ("quantiles", tuple(_QUANTILES))):
+    if ENDS[0] in texts:
+        reading.notes.append(f"{rows[0].called!r}: limits of means are taken for those of Student's t")
+    said = next((each for row in rows if (each := _LEVEL.search(row.called)) and ENDS[0] in texts), None)
+    level = float(said[1]) / 100.0 if said else 0.95
+    for kind, names in (("magnitudes", _OF_MEANS), ("quantiles", tuple(_QUANTILES))):
         kept = {each: texts[each] for each in names if each in texts}
         for of_all in (False, True) if kept else ():
-            _add(reading, name, kind, kept, of_all)
+            _add(reading, name, kind, kept, of_all, level)
     return tuple(texts)
 
 
@@ -50,7 +58,7 @@ def _by_shape(reading: Reading, row: Row, told: Sequence[tuple[str, ...]]) -> tu
     some = [cell for cell in row.cells.values() if cell]
     cell = next((cell for cell in some if re.search(r"\d", cell)), some[0])
     n = max(len(parts_of(cell, wanted, reading.comma)) for wanted in _BY_SHAPE)
-    if found := next((each for each in told if len(each) == n and {*each} <= {"mean", "sd", *_QUANTILES}), None):
+    if found := next((each for each in told if len(each) == n and {*each} <= {*_OF_MEANS, *_QUANTILES}), None):
         return found
     if n not in _BY_SHAPE or "%" in cell:
         raise OutputError(
@@ -60,7 +68,9 @@ def _by_shape(reading: Reading, row: Row, told: Sequence[tuple[str, ...]]) -> tu
     return _BY_SHAPE[n]
 
 
-def _add(reading: Reading, name: str, kind: str, texts: Mapping[str, Mapping[str, str]], of_all: bool) -> None:
+def _add(
+    reading: Reading, name: str, kind: str, texts: Mapping[str, Mapping[str, str]], of_all: bool, level: float
+) -> None:
     """Add one kind of statistics, of the groups or of all."""
     entry, groups = reading.entry, [TOTAL] if of_all else reading.groups
     read = {
@@ -75,7 +85,14 @@ def _add(reading: Reading, name: str, kind: str, texts: Mapping[str, Mapping[str
     }
     more: dict[str, Any] = {"kind": kind, "value": name, "by": [] if of_all else [entry.by]}
     if kind == "magnitudes":
-        more |= {"statistics": tuple(texts), "decimals": digits}
+        if ENDS[0] in digits:
+            digits |= dict.fromkeys(ENDS, max(digits[end] for end in ENDS))
+        names = tuple(dict.fromkeys("limits" if each in ENDS else each for each in texts))
+        more |= {
+            "statistics": names,
+            "decimals": {each: digits[ENDS[0] if each == "limits" else each] for each in names},
+        }
+        more |= {"level": level} if ENDS[0] in digits else {}
     else:
         digits = dict.fromkeys(digits, max(digits.values()))
         more |= {"quantiles": tuple(_QUANTILES[each] for each in texts), "decimals": max(digits.values())}

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from outrisk.codebook import MISSING, Codebook
 from outrisk.errors import OutputError
 from outrisk.outputs.tables.counted import TOTAL
+from outrisk.outputs.tables.errors_of_means import ERROR
+from outrisk.outputs.tables.person_time import ENDS
 from outrisk.readers.cells_of_models import plain, whole
 from outrisk.readers.source import Grid
 from outrisk.readers.term_names import levels_of
@@ -55,7 +57,8 @@ _STATISTICS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(  # wor
     (re.compile(words), names)
     for words, names in (
         (r"\b(?:geometric|harmonic|trimmed|adjusted|weighted|least.?squares|marginal)\b.*\bmean", ("other mean",)),
-        (r"^(?!.*\b(?:sd|s\.d\.|standard dev)).*\bmean\b.*(?:\bsem?\b|\bs\.e\.|\berr(?:or)?\b)", ("mean",)),
+        (r"\bmean\b.*(?:\bc\.?i\b|confidence)", ("mean", *ENDS)),
+        (r"^(?!.*\b(?:sd|s\.d\.|standard dev)).*\bmean\b.*(?:\bsem?\b|\bs\.e\.|\berr(?:or)?\b)", ("mean", ERROR)),
         (r"\bmean\b.*(?:\bsd\b|\bstd|±|standard dev|s\.d\.)", ("mean", "sd")),
         (r"\b(?:mean|average)\b", ("mean",)),
         (r"\bmedian\b.*(?:iqr|q1|quartile|25|i\.q\.r)", ("median", "quantile 0.25", "quantile 0.75")),

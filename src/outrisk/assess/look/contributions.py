@@ -14,9 +14,11 @@ from outrisk.assess.look.told import cell_rows, rows_in
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
 from outrisk.outputs.tables.cells import Cells
+from outrisk.outputs.tables.errors_of_means import ERROR
 from outrisk.outputs.tables.histogram import Histogram
 from outrisk.outputs.tables.magnitudes import Magnitudes
 from outrisk.outputs.tables.mode import Mode
+from outrisk.outputs.tables.person_time import ENDS
 from outrisk.outputs.tables.protection import UNPROTECTED
 from outrisk.outputs.tables.quantiles import Quantiles
 
@@ -184,7 +186,7 @@ def _is_told(cell: Cell, output: Magnitudes, share: float) -> bool:
     rounding = output.protection.half_of_sums
     slack = [
         0.5 * 10.0**-digits * cell.weights.sum() if statistic == "mean" else max(0.5 * 10.0**-digits, rounding)
-        for statistic, digits in zip(output.statistics, output.decimals[: len(output.statistics)], strict=True)
+        for statistic, digits in zip(output.shown, output.decimals[: len(output.shown)], strict=True)
         if statistic in ("mean", "sum")
     ]
     return len(part) > 1 and bool((cell.values >= 0).all()) and part[2:].sum() + min(slack) < share * part[0]
@@ -231,26 +233,41 @@ def extremes(output: Output, data: Microdata, appetite: Appetite, target: str) -
         )
 
 
+def _shows_none(output: Magnitudes, n: int) -> bool:
+    """Whether a standard deviation of 0, or an error or limits beside it, are printed to digits at which one of n
+    records with the next value would show.
+    """
+    values = np.array(output.codebook[output.value].values, dtype=np.float64)
+    one = float(np.diff(values).min(initial=np.inf)) / np.sqrt(n)
+    unit = {"sd": 1.0, ERROR: 1.0 / np.sqrt(n), ENDS[1]: float(output.errors.quantile(n)) / np.sqrt(n)}
+    return any(unit[each] * one > half for each, half in output.half.items() if each in unit)
+
+
 def equal_values(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
     """Cells of a summary in which all have the same value, where its numbers show it.
 
-    They do where one record makes the cell (or the records of one person), where a standard deviation of 0 or equal
-    least and largest values are printed, and where a mean is at an end of the codebook's values. What all records of a
-    person come to is told where they make a cell.
+    They do where one record makes the cell (or the records of one person), where a standard deviation of 0 (or an
+    error, or limits, that show it) or equal least and largest values are printed, and where a mean is at an end of the
+    codebook's values. What all records of a person come to is told where they make a cell.
     """
     if not isinstance(output, Magnitudes | Quantiles):
         return
     if isinstance(output, Magnitudes) and output.protection.round_to and not {"mean", "sd"} & set(output.statistics):
         return  # what rounded sums show is not the value
     ends = np.array(output.codebook[output.value].values, dtype=np.float64)[[0, -1]]
-    spread = "sd" in output.statistics if isinstance(output, Magnitudes) else {0.0, 1.0} <= set(output.probabilities)
+    least_and_most = isinstance(output, Quantiles) and {0.0, 1.0} <= set(output.probabilities)
     mean = isinstance(output, Magnitudes) and bool({"mean", "sum"} & set(output.statistics))
     cells = cells_of(output, data)
     found = [
         cell
         for cell in cells
         if cell.values[0] == cell.values[-1]
-        and (data.people(cell.rows) == 1 or spread or (mean and cell.values[0] in ends))
+        and (
+            data.people(cell.rows) == 1
+            or least_and_most
+            or (mean and cell.values[0] in ends)
+            or (isinstance(output, Magnitudes) and _shows_none(output, len(cell.values)))
+        )
     ]
     own = [cell for cell in cells if cell.values[0] != cell.values[-1] and data.people(cell.rows) == 1]
     if own:

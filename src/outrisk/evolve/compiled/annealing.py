@@ -16,7 +16,7 @@ from outrisk.evolve.compiled.layout import FIRST, FORM, KIND, NUMBERS, RESIDUAL,
 from outrisk.evolve.compiled.record import allowed, entries_of, entry, jit, spot_of
 from outrisk.evolve.compiled.sums import work_of
 
-TOTAL, RATIO, DEVIATION, RANK, MODE, LIMIT = range(6)
+TOTAL, RATIO, DEVIATION, RANK, MODE, LIMIT, ERROR = range(7)
 UNDEFINED = 1e6  # half last digits that an undefined number counts for
 WHOLE = 1e-9  # ranks are rounded to this
 REDRAW, CREEP, TRANSFER, SWAP, PAIR = 0.25, 0.45, 0.75, 0.85, 1.0  # cumulated chances of the moves
@@ -74,9 +74,19 @@ def number_of(recipes, k, totals):
         if kind == LIMIT:
             above = recipes.points[min(recipes.point[k] + int(above + 0.5), recipes.point[k + 1] - 1)]
         return recipes.shift[k] + recipes.scale[k] * above / base
-    if kind == DEVIATION:
+    if kind in (DEVIATION, ERROR):
         n, first, second = totals[positions[0]], totals[positions[1]], totals[positions[2]]
-        return math.sqrt(max(second - first * first / n, 0.0) / (n - 1.0)) if n > 1.0 + WHOLE else math.nan
+        if n <= 1.0 + WHOLE:
+            return math.nan
+        sd = math.sqrt(max(second - first * first / n, 0.0) / (n - 1.0))
+        if kind == DEVIATION:
+            return sd
+        last = recipes.point[k + 1] - recipes.point[k] - 1
+        q = recipes.points[recipes.point[k] + min(int(n + 0.5), last)]
+        if n > last:
+            q = recipes.least[k] + (q - recipes.least[k]) * last / n
+        mean = recipes.shift[k] + first / n if recipes.base[k + 1] > recipes.base[k] else 0.0
+        return mean + recipes.scale[k] * q * sd / math.sqrt(n)
     points = recipes.points[recipes.point[k] : recipes.point[k] + len(positions)]
     if kind == MODE:
         most, at = 0.5, -1
