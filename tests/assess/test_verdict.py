@@ -207,6 +207,17 @@ def of(*who, **changes):
     return replace(CERTAIN, **{"people": len(who), "who": np.array(who), **changes})
 
 
+def test_what_is_proved_to_others_and_what_no_rule_reads_stands_in_the_sentence():
+    proof = "To an intruder who knows age of everybody, the outputs prove ill of 3 of 9 people."
+    unseen = Found("not looked at", False, "own", 0, 0, "No rule can read an output of kind custom.")
+    for levels in ([Level([-0.01, -0.01, -0.01], [0.01, 0.01, 0.01])], HIGH, []):
+        found = decide(evidence(levels=levels, findings=[unseen], beyond=proof))
+        assert proof in found.sentence
+        assert found.sentence.endswith("The direct look could not read 1 output (“own”).")
+        assert proof in found.reasons
+    assert "prove" not in decide(evidence()).sentence
+
+
 def test_outputs_missed_for_one_reason_share_a_line():
     missed = [replace(MISSED, output=f"y{at}", runs=at + 1, why="far off") for at in range(8)]
     reasons = decide(evidence(missed=(MISSED, *missed, replace(MISSED, why="output 'x': separated")))).reasons

@@ -129,7 +129,7 @@ class StudyRun:
     backend: Backend = field(default_factory=Backend)
     asked: Asked | None = None  # what is to be said of each output
     subsets: dict[str, Kept] = field(default_factory=dict)  # evolutions of subsets of outputs that have ended
-    _reached: tuple[int, Reached] | None = None  # by how many runs, and what
+    _reached: tuple[tuple[int, str], Reached] | None = None  # by how many runs and what proofs, and what
 
     def __enter__(self) -> StudyRun:
         """Begin the run directory, or go on with it: runs that it keeps are done. It is left as it is if the block ends
@@ -440,8 +440,8 @@ class StudyRun:
     def reached(self) -> Reached:
         """The verdict on what is done."""
         file, ended = self.study.file, self.ended
-        keys, margin = self.study.register_keys, file.appetite.margin
-        if self._reached is None or self._reached[0] != len(ended):
+        keys, margin, known = self.study.register_keys, file.appetite.margin, (len(ended), self._beyond)
+        if self._reached is None or self._reached[0] != known:
             found = reach(
                 file.name,
                 file.appetite,
@@ -453,8 +453,9 @@ class StudyRun:
                 self._register.said if self.guessed else (),
                 self._proved(),
                 unmet(self._matched()),
+                self._beyond,
             )
-            self._reached = len(ended), found
+            self._reached = known, found
         return self._reached[1]
 
     def _write_contributions(self, directory: RunFiles) -> None:
@@ -484,6 +485,14 @@ class StudyRun:
         if self.study.file.appetite.intruder != "register" or "register" not in self.study.file.intruder:
             return NOBODY, ""
         return self.assessment.original.owners(self.certain.who), self.certain.summary.sentence
+
+    @property
+    def _beyond(self) -> str:
+        """What is proved to an intruder with a register of whom the appetite does not ask, once proofs are there."""
+        if "certain" not in vars(self) or self.study.file.appetite.intruder == "register":
+            return ""
+        found = self.certain.summary
+        return f"{found.sentence.partition('. ')[0].rstrip('.')}." if found.proved else ""
 
     def write_synthetic(self, folder: Path) -> None:
         """Write the synthetic data of every run."""

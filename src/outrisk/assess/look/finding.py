@@ -20,7 +20,13 @@ NOT_BOUNDED = "not bounded"
 UNTIED = "not tied"
 SEVERAL = "several records of one"
 UNTRUE = "rules not true"
-NOT_SAID = (UNTIED, SEVERAL, UNTRUE)  # what a study does not say, so that risks may read lower than they are
+LIKE_DATA = "holdout like the data"
+NOT_SAID = (
+    UNTIED,
+    SEVERAL,
+    UNTRUE,
+    LIKE_DATA,
+)  # what is wrong with a study, so that risks may read lower than they are
 _NO_RULE = (NOT_SEEN, DIFFERS, NOT_BOUNDED, *NOT_SAID)
 SHOWN = 8  # cells of an output that a finding names
 
@@ -85,10 +91,14 @@ def in_a_sentence(findings: Sequence[Finding], n_outputs: int) -> str:
     more = f" {plural(unseen, 'output')} could not be looked at." if unseen else ""
     differing = sum(finding.rule == DIFFERS for finding in findings)
     if differing:
-        more = f" Released numbers of {plural(differing, 'output')} differ from what the data give.{more}"
+        more = (
+            f" Released numbers of {plural(differing, 'output')} differ from what the data give, and rules were held "
+            f"against the data.{more}"
+        )
     unsaid = ", ".join(dict.fromkeys(finding.rule for finding in findings if finding.rule in NOT_SAID))
     if unsaid:
-        more = f" The study does not say what it should ({unsaid}): risks may read lower than they are.{more}"
+        wrong = "gives the wrong holdout" if unsaid == LIKE_DATA else "does not say what it should"
+        more = f" The study {wrong} ({unsaid}): risks may read lower than they are.{more}"
     broken = ""
     if breaking:
         rules = ", ".join(dict.fromkeys(finding.rule for finding in breaking))
@@ -103,8 +113,11 @@ def in_a_sentence(findings: Sequence[Finding], n_outputs: int) -> str:
         return f"The release says outright, for certain (“{worst.output}”): {worst.what}{rest}{more}"
     if broken:
         return f"The direct look found nothing that is certain about people who can be named, but {broken}{more}"
+    looked = plural(n_outputs - unseen, "output")
+    if unseen and unseen == n_outputs:
+        return f"The direct look says nothing of this release.{more}"
     return (
-        f"The direct look at {plural(n_outputs, 'output')} found no small cell, no group with one answer and no broken "
-        f"rule. It looks at each output, at pairs that can be subtracted, and at what tables together say of cells "
-        f"that they do not print; it proves nothing beyond that.{more}"
+        f"The direct look at {looked} found no small cell, no group with one answer and no broken rule. It looks at "
+        f"each output, at pairs that can be subtracted, and at what tables together say of cells that they do not "
+        f"print; it proves nothing beyond that.{more}"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from outrisk.assess.look import Found, look
+from outrisk.assess.look.alike_holdout import alike_holdout
 from outrisk.assess.look.rules_not_true import not_true
 from outrisk.assess.look.several_records import several_records
 from outrisk.assess.look.unlike_data import with_differences
@@ -33,5 +34,6 @@ def found_in_study(
         *untied(outputs, data.original, rules, (*file.keys, file.target, *study.register_keys)),
         *several_records(data.alike),
         *not_true(study, data.original),
+        *alike_holdout(data.original, data.holdout),
     ]
     return with_differences(found, refits, file.data.rounded if file.data else ())

@@ -40,7 +40,7 @@ class Evidence:
     """All that a verdict rests on. levels: that of the verdict first; none without a holdout. proved: records whose
     target the intruder of the appetite can prove, and that in words. guessed: what an intruder with a register
     guesses rightly, which counts where the appetite asks about this intruder. intruders: what is found of others than
-    that of the codebook, in sentences.
+    that of the codebook, in sentences. beyond: what is proved to them, where the appetite does not ask about them.
     """
 
     study: str
@@ -57,6 +57,7 @@ class Evidence:
     guessed: Limit | None = None
     intruders: tuple[str, ...] = ()
     unmet: tuple[Unmet, ...] = ()
+    beyond: str = ""
 
 
 def decide(evidence: Evidence) -> Decision:

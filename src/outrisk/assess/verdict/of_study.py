@@ -42,10 +42,11 @@ def reach(
     intruders: Sequence[str] = (),
     proved: tuple[Rows, str] = (NOBODY, ""),
     unmet: tuple[Unmet, ...] = (),
+    beyond: str = "",
 ) -> Reached:
     """The verdict on what is done of a study; `results` may lack some of the jobs, and has those of swapped folds.
 
-    guessed, intruders, proved, unmet: see `Evidence`.
+    guessed, intruders, proved, unmet, beyond: see `Evidence`.
     """
     names, target = assessment.original.codebook.names, assessment.target
     released = jobs[0].problem.released
@@ -69,6 +70,7 @@ def reach(
         intruders=tuple(intruders),
         proved=proved,
         unmet=unmet,
+        beyond=beyond,
     )
     return Reached(decide(evidence), tuple(row for level in levels for row in level.rows()), people, own)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from outrisk.assess.look.contributions import DOMINANCE
-from outrisk.assess.look.finding import NOT_SAID, Found, everybody_of, people, plural
+from outrisk.assess.look.finding import NOT_SAID, NOT_SEEN, Found, everybody_of, people, plural
 from outrisk.records.schema import (
     CANNOT_TELL,
     DISCLOSIVE,
@@ -44,8 +44,8 @@ class Facts:
 
 
 def sentence(facts: Facts) -> str:
-    """The verdict with its number; a second sentence where rules of the environment are broken besides, and a third
-    where everybody knows more than the study says.
+    """The verdict with its number; then what is proved to a stronger intruder, rules of the environment that are broken
+    besides, outputs that no rule can read, and where everybody knows more than the study says.
     """
     said = {
         DISCLOSIVE: _disclosive,
@@ -54,9 +54,13 @@ def sentence(facts: Facts) -> str:
         NOT_FOUND: _not_found,
         CANNOT_TELL: _cannot_tell,
     }[facts.verdict](facts)
+    if facts.evidence.beyond:
+        said = f"{said} {facts.evidence.beyond}"
     if facts.broken:
         rules = ", ".join(dict.fromkeys(finding.rule for finding in facts.broken))
         said = f"{said} The direct look has {plural(len(facts.broken), 'further finding')} ({rules})."
+    if unseen := [finding.output for finding in facts.evidence.findings if finding.rule == NOT_SEEN]:
+        said = f"{said} The direct look could not read {plural(len(unseen), 'output')} (“{unseen[0]}”)."
     first = {finding.rule: finding.what.partition(":")[0] for finding in reversed(_not_said(facts))}
     if first:
         also = "; ".join(f"{what[0].lower()}{what[1:]}" for what in first.values())
@@ -172,6 +176,8 @@ def reasons(facts: Facts) -> Iterator[str]:
         yield f"{finding.output}: {finding.what}"
     if len(facts.evidence.proved[0]):
         yield facts.evidence.proved[1]
+    if facts.evidence.beyond:
+        yield facts.evidence.beyond
     order = {"above": 0, "open": 1, "below": 2}
     for limit in sorted(facts.limits, key=lambda limit: order[limit.says]):
         yield (

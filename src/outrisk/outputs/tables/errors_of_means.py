@@ -96,9 +96,10 @@ class ErrorsOfMeans:
                 with np.errstate(divide="ignore", invalid="ignore"):
                     low = np.where(other[1] > 0, one[0] / other[1], np.inf)
                     high = np.where(other[0] > 0, one[1] / other[0], np.inf)
-                low, high = np.where(np.isfinite(other[1]), low, 0.0), np.where(np.isfinite(one[1]), high, np.inf)
-                fewest, greatest = self._between(low, high, (large, small))
-                least, most = np.maximum(least, fewest), np.minimum(most, greatest)
+                known = np.isfinite(one[1]) & np.isfinite(other[1])
+                fewest, greatest = self._between(np.where(known, low, 0.0), high, (large, small))
+                least = np.where(known, np.maximum(least, fewest), least)
+                most = np.where(known, np.minimum(most, greatest), most)
         return least, most
 
     def _ratio(self, n: Array, of: tuple[str, str]) -> Array:

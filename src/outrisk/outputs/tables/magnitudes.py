@@ -260,7 +260,8 @@ class Magnitudes(Common):
             return None
         wide, cells = self._wide(low, high), len(self.cells.labels)
         at = self._k + np.arange(cells)
-        n = wide.get("count", (low[at], high[at]) if self._guarded else (np.zeros(cells), np.full(cells, np.inf)))
+        n = (low[at], high[at]) if self._guarded else (np.zeros(cells), np.full(cells, np.inf))
+        n = self._by_statistic(low, high)["count"][1:] if "count" in wide else n
         told = self.errors.records(wide)
         least, most = np.maximum(np.maximum(n[0], told[0]), 0.0), np.minimum(n[1], told[1])
         some = np.any([np.isfinite(wide[each][1]) for each in (ERROR, *ENDS) if each in wide], axis=0)

@@ -27,6 +27,7 @@ def content(results: Results) -> dict[str, Any] | None:
         rules.setdefault((row.rule, row.certain), []).append(row)
     shown = list(rules.values())[: max(_ROWS, sum(certain for _, certain in rules))]
     return {
+        "certain": any(rows[0].certain for rows in shown),
         "rows": [(rows[0], _said(rows[0], _ROWS / len(shown)), _others(rows)) for rows in shown],
         "left_out": len(found) - sum(len(rows) for rows in shown),
         "sentence": results.risk.outright,
