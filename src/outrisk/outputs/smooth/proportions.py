@@ -37,6 +37,7 @@ COUNTS = ("events", "n")
 _DECIMALS = 3
 _OF_PERCENT = 1
 MAX_NUMBERS = 8_000
+_MOST_LEVELS = 20  # of an event, of each of which the share is given
 _MAX_ENTRIES = 16_000_000  # what each combination of the variables adds to each total
 _BY_STATSMODELS = {
     "exact": "beta",
@@ -52,8 +53,8 @@ class Proportions(Common):
     """Proportions `per` so many of the records with the `event`, in each group (`by`: every combination of the values
     of other variables; without, one of all records).
 
-    event_value: the value of `event` that counts as one; 1, or the last of two levels. Of a category with more levels,
-    without it, the share of each level. Limits at `level` by an `interval`, standard errors by a `divisor` (see
+    event_value: the value of `event` that counts as one; 1, or the last of two levels. Without it, of a variable
+    with three levels or more, up to 20, the share of each. Limits at `level` by an `interval`, standard errors by a `divisor` (see
     `BinomialLimits`). Records with a missing value in any of the variables are left out. Not defined (NaN): what is of
     no record, a standard error of one with the divisor n - 1, limits on the log odds where nobody has the event or all.
     """
@@ -115,9 +116,9 @@ class Proportions(Common):
 
     @cached_property
     def counted(self) -> tuple[Any, ...]:
-        """The values of `event` whose proportions these are: one, or each of a category with three or more."""
+        """The values of `event` whose proportions these are: one, or each of three or more."""
         variable = self.codebook[self.event]
-        if not self.event_value and not variable.numeric and len(variable.values) > 2:
+        if not self.event_value and 2 < len(variable.values) <= _MOST_LEVELS:
             return tuple(variable.values)
         return (smooth.value_of_event(self.codebook, self.event, self.event_value, self.name),)
 
