@@ -73,9 +73,7 @@ def _rows(output: Proportions, data: Microdata) -> Iterator[_Row]:
         group, value = place == output.group[at], output.counted[at % len(output.counted)]
         if group.any():
             has = of_event == codebook[output.event].code_of[value]
-            yield _Row(
-                label, value, inside[group], inside[group & has], told[at], bool(more[at]), bool(fewer[at])
-            )
+            yield _Row(label, value, inside[group], inside[group & has], told[at], bool(more[at]), bool(fewer[at]))
 
 
 def _shows(
@@ -114,16 +112,17 @@ def _few(output: Proportions, rows: Sequence[_Row], data: Microdata, appetite: A
     found.sort(key=lambda each: each[0])
     exactly = sum(certain for *_, certain in found)
     cells_of = len(rows) if several else 2 * len(rows)
-    how = {0: "none of them", len(found): "each of them" if len(found) > 1 else "it"}.get(exactly, f"{exactly:,} of them")
+    told = f"of {exactly:,} of them what is printed tells exactly how many"
+    if exactly in (0, len(found)):
+        told = "what is printed tells exactly how many" if exactly else "what is printed does not tell exactly how many"
     yield Found.of(
         "small cells",
         False,
         output.name,
         len(found),
         np.concatenate([members for _, _, members, _ in found]),
-        f"{plural(len(found), 'cell')} of {cells_of:,} behind the printed proportions hold{'s' * (len(found) == 1)} fewer "
-        f"than {least} {counted(data)}; what is printed tells exactly how many {how} hold"
-        f"{'s' * (len(found) == 1)}.",
+        f"{plural(len(found), 'cell')} of {cells_of:,} behind the printed proportions "
+        f"hold{'s' * (len(found) == 1)} fewer than {least} {counted(data)}; {told}.",
         named([f"{label}: {number:,}" for number, label, *_ in found]),
         "Merge levels, withhold these groups, or print fewer digits and no limits.",
     )
@@ -144,7 +143,11 @@ def _same(output: Proportions, rows: Sequence[_Row], data: Microdata) -> Iterato
         (everybody, True, "everybody has it"),
         (nobody, True, "nobody has it"),
         (alone, True, "there is one person"),
-        (hidden, False, "everybody has it, or nobody, though the printed digits would be the same with one who differs"),
+        (
+            hidden,
+            False,
+            "everybody has it, or nobody, though the printed digits would be the same with one who differs",
+        ),
     ):
         if not found:
             continue

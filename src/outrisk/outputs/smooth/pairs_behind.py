@@ -1,7 +1,7 @@
 """Which whole numbers of events and records a printed proportion, its standard error and its limits can be of.
 
-All of these are functions of two whole numbers, and digits leave few pairs of them: 12.3 (10.1-14.8) as percentages with
-exact limits is one of a handful. Up to SMALL records all pairs are tried whose quotient prints so. Beyond, a limit at a
+All of these are functions of two whole numbers, and digits leave few pairs of them: 12.2 (6.5-20.4), percentages with
+exact limits, is 12 of 98 alone. Up to SMALL records all pairs are tried whose quotient prints so. Beyond, a limit at a
 given proportion comes nearer to it with every record more, so that bisection says between how many records it can be,
 for each of CELLS parts of the range of the proportion; all pairs in there are tried, unless they are too many.
 """
@@ -111,9 +111,7 @@ def _of_pairs(pairs: Array) -> Behind:
     return Behind((float(a), float(most)), (float(n), float(longest)), pairs)
 
 
-def _from_to(
-    few: Array, start: Array, stop: Array, low: Array, high: Array, printed: Printed, endless: bool
-) -> Behind:
+def _from_to(few: Array, start: Array, stop: Array, low: Array, high: Array, printed: Printed, endless: bool) -> Behind:
     """What holds of all pairs in some cells, and of a `few` others."""
     events = float(np.ceil((start * low).min() - 1e-9)), float(np.floor((stop * high).max() + 1e-9))
     n = float(start.min()), float(stop.max())
@@ -161,9 +159,7 @@ def _counted(sizes: NDArray[np.int64]) -> Array:
     return (np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)).astype(np.float64)
 
 
-def _conditions(
-    limits: BinomialLimits, printed: Printed
-) -> list[Callable[[Array, Array], NDArray[np.bool_]]]:
+def _conditions(limits: BinomialLimits, printed: Printed) -> list[Callable[[Array, Array], NDArray[np.bool_]]]:
     """What must hold of events and records (m,) for each printed number."""
     found: list[Callable[[Array, Array], NDArray[np.bool_]]] = []
     if _said(printed.proportion):
@@ -243,9 +239,7 @@ def _too_many(
     return found
 
 
-def _short(
-    limits: BinomialLimits, upper: bool, low: Array, high: Array, n: Array, bound: float
-) -> NDArray[np.bool_]:
+def _short(limits: BinomialLimits, upper: bool, low: Array, high: Array, n: Array, bound: float) -> NDArray[np.bool_]:
     """Whether limits of proportions from low to high (cells,) of n records (cells,) all lie below `bound`."""
     if limits.interval == "logit":
         values, slack = _of_logit(limits, upper, low, high, n)
@@ -253,9 +247,7 @@ def _short(
     return ~limits.reaches(upper, high * n, n, bound - _HAIR)
 
 
-def _over(
-    limits: BinomialLimits, upper: bool, low: Array, high: Array, n: Array, bound: float
-) -> NDArray[np.bool_]:
+def _over(limits: BinomialLimits, upper: bool, low: Array, high: Array, n: Array, bound: float) -> NDArray[np.bool_]:
     """Whether limits of proportions from low to high (cells,) of n records (cells,) all lie above `bound`."""
     if limits.interval == "logit":
         values, slack = _of_logit(limits, upper, low, high, n)

@@ -53,10 +53,11 @@ class Proportions(Common):
     """Proportions `per` so many of the records with the `event`, in each group (`by`: every combination of the values
     of other variables; without, one of all records).
 
-    event_value: the value of `event` that counts as one; 1, or the last of two levels. Without it, of a variable
-    with three levels or more, up to 20, the share of each. Limits at `level` by an `interval`, standard errors by a `divisor` (see
-    `BinomialLimits`). Records with a missing value in any of the variables are left out. Not defined (NaN): what is of
-    no record, a standard error of one with the divisor n - 1, limits on the log odds where nobody has the event or all.
+    event_value: the value of `event` that counts as one; 1, or the last of two levels. Without it, of a variable with
+    three levels or more, up to 20, the share of each. Limits at `level` by an `interval`, standard errors by a
+    `divisor` (see `BinomialLimits`). Records with a missing value in any of the variables are left out. Not defined
+    (NaN): what is of no record, a standard error of one with the divisor n - 1, limits on the log odds where nobody has
+    the event or all.
     """
 
     event: str
@@ -82,10 +83,13 @@ class Proportions(Common):
             raise self._error("statistics: limits alone are not released; add the proportion, or the events")
         by_error = self.interval in BY_ERROR
         if self.distribution == "t" and not by_error:
-            raise self._error(f"distribution: {self.interval} limits have no t; leave it out, or take 'logit' or 'normal'")
+            raise self._error(
+                f"distribution: {self.interval} limits have no t; leave it out, or take 'logit' or 'normal'"
+            )
         if self.divisor == "n-1" and not by_error and "standard error" not in self.statistics:
             raise self._error(
-                f"divisor: nothing here is divided by it, as {self.interval} limits have no standard error; leave it out"
+                f"divisor: nothing here is divided by it, as {self.interval} limits have no standard error; "
+                "leave it out"
             )
         _ = self.decimals, self.masks
         entries = joint_for(self.codebook, self.variables, self.name).size * len(self.names)
@@ -222,9 +226,7 @@ class Proportions(Common):
     def of_shown(self, shown: Sequence[str], rows: NDArray[np.int64], follow: bool = False) -> ModelPart:
         """The part of some numbers of some rows; `follow`: whether these follow from others."""
         digits = np.array([self.digits[each] for each in shown] * len(rows), dtype=np.int64)
-        map_ = ProportionsOfTotals(
-            self.limits, tuple(shown), self.per, rows, self.group[rows], len(self.names), digits
-        )
+        map_ = ProportionsOfTotals(self.limits, tuple(shown), self.per, rows, self.group[rows], len(self.names), digits)
         return ModelPart(smooth.sums_of_terms(self._terms, self.masks), map_, len(digits), follow=follow)
 
     @cached_property

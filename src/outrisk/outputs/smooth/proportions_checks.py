@@ -68,7 +68,9 @@ def _way_out(output: Proportions, low: Array, high: Array) -> str:
     intervals = get_args(ProportionInterval) if "limits" in uses else (output.interval,)
     for interval, divisor, distribution in product(intervals, get_args(Divisor), get_args(Distribution)):
         by_error = interval in BY_ERROR
-        if (distribution == "t" and not by_error) or (divisor == "n-1" and not by_error and "standard error" not in uses):
+        if (distribution == "t" and not by_error) or (
+            divisor == "n-1" and not by_error and "standard error" not in uses
+        ):
             continue
         other = replace(output, interval=interval, divisor=divisor, distribution=distribution)
         if _impossible(other, low, high) < 0:
@@ -76,5 +78,3 @@ def _way_out(output: Proportions, low: Array, high: Array) -> str:
             named = [f"'{key}: {value}'" for key, value in changes.items() if getattr(output, key) != value]
             return f"{' with '.join(named)} has all numbers of this output: say so, or correct them"
     return f"correct them, {' or '.join([*keys, chr(39) + 'divisor' + chr(39)])}"
-
-

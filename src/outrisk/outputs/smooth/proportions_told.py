@@ -17,7 +17,9 @@ from outrisk.outputs.base import Array
 from outrisk.outputs.counts_first import CountsFirst
 from outrisk.outputs.regression.existence import Existence
 from outrisk.outputs.smooth.pairs_behind import Behind, Printed, behind
+from outrisk.outputs.smooth.pairs_of_totals import PairsOfTotals
 from outrisk.outputs.smooth.proportions_of_totals import Quotients
+from outrisk.outputs.tables.person_time import ENDS
 from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.blocks import Tally
 from outrisk.problem.counts import Counts
@@ -57,6 +59,13 @@ def pairs_told(output: Proportions, low: Array, high: Array) -> list[Behind]:
     """The pairs of events and records of each row that numbers released from low to high (k,) can be of; rows of a
     group have the same records.
     """
+    found = [behind(output.limits, each) for each in printed_rows(output, low, high)]
+    several = len(output.counted)
+    return [one for at in range(0, len(found), several) for one in _of_a_group(found[at : at + several])]
+
+
+def printed_rows(output: Proportions, low: Array, high: Array) -> list[Printed]:
+    """From where to where the numbers of each row lie that were released from low to high (k,)."""
     half = half_digit(output.decimals) * ROUNDING
     unit = np.full(len(low), output.per)
     counts = np.concatenate([output.at("events"), output.at("n")])
@@ -66,9 +75,8 @@ def pairs_told(output: Proportions, low: Array, high: Array) -> list[Behind]:
     for row in ends:
         numbers = dict.fromkeys(_FIELDS.values(), _UNSAID)
         numbers |= {_FIELDS[each]: (float(a), float(b)) for each, (a, b) in zip(output.shown, row, strict=True)}
-        found.append(behind(output.limits, Printed(**numbers)))
-    several = len(output.counted)
-    return [one for at in range(0, len(found), several) for one in _of_a_group(found[at : at + several])]
+        found.append(Printed(**numbers))
+    return found
 
 
 def _of_a_group(rows: list[Behind]) -> list[Behind]:
@@ -103,7 +111,8 @@ def counts_first(output: Proportions, low: Array, high: Array, proves: bool) -> 
     printed is left out. None where nothing is known.
     """
     told = known(output, low, high)
-    whole = replace(output, statistics=(*(each for each in output.statistics if each not in _COUNTED), *_COUNTED))
+    plain = tuple(each for each in output.statistics if each not in _COUNTED)
+    whole = replace(output, statistics=(*plain, "events", "n"))
     made = list[tuple[Part, NDArray[np.int64], Array, Array]]()
     for statistic in _COUNTED:
         least, most = told.of(statistic)
@@ -116,8 +125,8 @@ def counts_first(output: Proportions, low: Array, high: Array, proves: bool) -> 
         return None
     for part, of, ends in _others(output, whole, told, low, high, proves):
         made.append((part, of, *ends))
-    parts, of, least, most = zip(*made, strict=True)
-    places = np.concatenate(of)
+    parts, numbers, lows, highs = zip(*made, strict=True)
+    places = np.concatenate(numbers)
     printed = _printed(output, whole)[places]
     names = [
         whole.labels[at] + ("" if whole.shown[at % len(whole.shown)] in output.shown else " by the other numbers")
@@ -133,7 +142,7 @@ def counts_first(output: Proportions, low: Array, high: Array, proves: bool) -> 
         tuple(names),
         importance=output.importance,
     )
-    return Released(first, np.concatenate(least), np.concatenate(most), tuple(parts), printed)
+    return Released(first, np.concatenate(lows), np.concatenate(highs), tuple(parts), printed)
 
 
 def _others(
@@ -186,16 +195,34 @@ def _quotients(output: Proportions, rows: NDArray[np.bool_]) -> TallyPart:
 
 
 def implied(output: Proportions, low: Array, high: Array) -> tuple[Released, ...]:
-    """Ranges of events and records that are not known exactly."""
-    told, found = known(output, low, high), list[Released]()
-    for statistic in _COUNTED:
-        least, most = told.of(statistic)
-        which = (least < most) & ((least > 0.0) | np.isfinite(most))
-        if which.any():
-            part = _tallied(output, statistic, which)
-            one = Existence(output.codebook, output.name, part, importance=output.importance)
-            found.append(Released(one, least[which], most[which], (part,)))
-    return tuple(found)
+    """Events and records of rows that have several pairs, or none that are known, in ranges; those of the events as the
+    records are (see pairs_of_totals.py).
+    """
+    pairs, told = pairs_told(output, low, high), known(output, low, high)
+    rows = ~told.certain & ((told.shortest[output.group] > 0.0) | np.isfinite(told.most))
+    if not rows.any():
+        return ()
+    groups = np.zeros(len(output.groups), np.bool_)
+    groups[output.group[rows]] = True
+    blocks = _tally(output, "events", rows), _tally(output, "n", groups)
+    printed = [one for one, own in zip(printed_rows(output, low, high), rows, strict=True) if own]
+    map_ = PairsOfTotals(
+        output.limits,
+        (np.cumsum(groups) - 1)[output.group[rows]],
+        {name: np.array([getattr(each, _FIELDS[name]) for each in printed]) for name in ("proportion", *ENDS)},
+        [_possible(pairs, output, int(group)) for group in np.flatnonzero(groups)],
+    )
+    part = TallyPart(blocks, map_, int(rows.sum() + groups.sum()))
+    least = np.concatenate([told.fewest[rows], told.shortest[groups]])
+    most = np.concatenate([told.most[rows], told.longest[groups]])
+    one = Existence(output.codebook, output.name, part, importance=output.importance)
+    return (Released(one, least, most, (part,)),)
+
+
+def _possible(pairs: list[Behind], output: Proportions, group: int) -> Array | None:
+    """The records that a group can have, in rising order; None where they are too many."""
+    own = [each for each, of in zip(pairs, output.group, strict=True) if of == group and each.pairs is not None]
+    return np.unique(own[0].pairs[:, 1]) if own and own[0].pairs is not None else None
 
 
 def record_counts_of(output: Proportions, low: Array, high: Array) -> Iterator[RecordCounts]:
