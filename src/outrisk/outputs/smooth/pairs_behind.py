@@ -198,9 +198,12 @@ def _between(
     """
     start, stop = np.full(len(low), least), np.full(len(low), most)
     with np.errstate(all="ignore"):
+        too_many = _too_many(limits, printed, low, high)
+        if too_many and np.any([more(start) for more in too_many], axis=0).all():
+            return start, start - 1.0
         for enough in _enough(limits, printed, low, high):
             start = np.maximum(start, _first(enough, least, most, len(low)))
-        for more in _too_many(limits, printed, low, high):
+        for more in too_many:
             stop = np.minimum(stop, _first(more, least, most, len(low)) - 1.0)
         if np.isfinite(printed.events[1]):
             stop = np.minimum(stop, np.where(low > 0.0, np.floor(printed.events[1] / low + 1e-6), stop))

@@ -13,7 +13,7 @@ from outrisk.outputs.base import Array
 from outrisk.outputs.smooth import derivatives as smooth
 from outrisk.outputs.smooth.binomial_limits import BY_ERROR, Distribution, Divisor, ProportionInterval
 from outrisk.outputs.smooth.pairs_behind import MOST_RECORDS
-from outrisk.outputs.smooth.proportions_told import pairs_told
+from outrisk.outputs.smooth.proportions_told import by_group
 from outrisk.outputs.tables.checks import check_whole
 from outrisk.problem.released import ROUNDING, half_digit
 
@@ -46,7 +46,7 @@ def check(output: Proportions, low: Array, high: Array) -> None:
     n = "" if "n" in output.shown else f" among up to {MOST_RECORDS:,} records"
     raise OutputError(
         f"output '{output.name}': {output.names[wrong]}: no number of events{n} has {', '.join(printed)}{limits}; "
-        f"{_way_out(output, low, high)}"
+        f"{_way_out(output, low, high, wrong)}"
     )
 
 
@@ -56,11 +56,14 @@ def _value(low: float, high: float) -> str:
 
 def _impossible(output: Proportions, low: Array, high: Array) -> int:
     """The first row of which no pair has all numbers; -1 where there is none."""
-    return next((at for at, each in enumerate(pairs_told(output, low, high)) if each.impossible), -1)
+    rows = (each for group in by_group(output, low, high) for each in group)
+    return next((at for at, each in enumerate(rows) if each.impossible), -1)
 
 
-def _way_out(output: Proportions, low: Array, high: Array) -> str:
-    """What to correct: the interval, divisor or distribution with which all numbers are possible, if there is one."""
+def _way_out(output: Proportions, low: Array, high: Array, wrong: int) -> str:
+    """What to correct: the interval, divisor or distribution with which all numbers are possible, if there is one, also
+    those of the row that is `wrong`.
+    """
     uses = [each for each in ("limits", "standard error") if each in output.statistics]
     if not uses:
         return "correct one of them"
@@ -73,7 +76,7 @@ def _way_out(output: Proportions, low: Array, high: Array) -> str:
         ):
             continue
         other = replace(output, interval=interval, divisor=divisor, distribution=distribution)
-        if _impossible(other, low, high) < 0:
+        if not any(row.impossible for group in by_group(other, low, high, wrong) for row in group):
             changes = {"interval": interval, "divisor": divisor, "distribution": distribution}
             named = [f"'{key}: {value}'" for key, value in changes.items() if getattr(output, key) != value]
             return f"{' with '.join(named)} has all numbers of this output: say so, or correct them"

@@ -59,9 +59,15 @@ def pairs_told(output: Proportions, low: Array, high: Array) -> list[Behind]:
     """The pairs of events and records of each row that numbers released from low to high (k,) can be of; rows of a
     group have the same records.
     """
-    found = [behind(output.limits, each) for each in printed_rows(output, low, high)]
-    several = len(output.counted)
-    return [one for at in range(0, len(found), several) for one in _of_a_group(found[at : at + several])]
+    return [one for each in by_group(output, low, high) for one in each]
+
+
+def by_group(output: Proportions, low: Array, high: Array, first: int = 0) -> Iterator[list[Behind]]:
+    """The same, group by group, as they are asked for; the one of row `first` before the others."""
+    rows, several = printed_rows(output, low, high), len(output.counted)
+    starts = range(0, len(rows), several)
+    for at in sorted(starts, key=lambda at: not at <= first < at + several):
+        yield _of_a_group([behind(output.limits, each) for each in rows[at : at + several]])
 
 
 def printed_rows(output: Proportions, low: Array, high: Array) -> list[Printed]:
