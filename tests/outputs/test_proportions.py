@@ -18,6 +18,7 @@ from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
 from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, Proportions, ProportionsEntry, release, released, released_as_given
+from outrisk.outputs.conflicts import conflicts
 from outrisk.outputs.smooth import pairs_behind
 from outrisk.outputs.smooth.binomial_limits import BinomialLimits
 from outrisk.outputs.smooth.pairs_behind import Printed, behind
@@ -232,6 +233,14 @@ def test_a_percentage_with_limits_tells_its_denominator():
     n, events = output.counts(*2 * (np.array([12.2, 6.5, 20.4]),))
     assert (n.by, float(n.low), float(n.high)) == ((), 98, np.inf)  # there may be more without a value of the event
     assert events.by == ("ill",) and events.low.tolist() == [0, 12, 0] and events.high[1] == 12
+
+
+def test_tables_of_all_records_are_no_contradiction():
+    data = random_records(CODEBOOK, 1, 90)
+    table = release(Frequencies(CODEBOOK, "table", ("region",)), data)
+    for event in ("ill", "smoker"):
+        output = release(proportions(statistics=("proportion", "limits", "n"), event=event), data)
+        assert not conflicts(CODEBOOK, [output, table], len(data))
 
 
 def test_levels_of_a_group_have_the_same_records():
