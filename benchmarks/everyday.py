@@ -284,6 +284,18 @@ PREVALENCES = [  # percentages of a state, standardised as health surveys print 
         for by in ("SEX", "REGION")
     ),
 ]
+PROPORTIONS = [  # percentages of a state with exact limits, and of each of several with Wilson's, as surveys print them
+    {"kind": "frequencies", "by": ["BAND", "SEX"]},
+    {"kind": "magnitudes", "value": "MONTHS", "by": ["REGION"], "statistics": ["mean", "sd"], "decimals": 1},
+    {
+        **{"kind": "proportions", "event": "TENURE", "by": ["REGION", "SEX"], "per": 100},
+        "statistics": ["proportion", "limits"],
+    },
+    {
+        **{"kind": "proportions", "event": "MSTATUS", "by": ["BAND"], "per": 100, "interval": "wilson"},
+        "statistics": ["proportion", "standard error", "limits"],
+    },
+]
 LOG_HAZARDS = [*ARMS, {**HAZARDS, "release": ["coefficients", "standard_errors", "log_likelihood"], "decimals": 4}]
 EVERY_MONTH = [*ARMS, {**OF_ARMS, "statistics": ["survival", "at risk", "events"]}]
 QUARTILES = [
@@ -683,6 +695,10 @@ RELEASES = {
     **{
         f"standardised prevalences of {n:,}": partial(followed, n=n, entries=PREVALENCES, more=("REGION", "BAND"))
         for n in (300, 1_500, 8_000, 200_000)
+    },
+    **{
+        f"proportions with limits of {n:,}": partial(followed, n=n, entries=PROPORTIONS, more=("REGION", "BAND"))
+        for n in (60, 300, 1_500, 8_000, 200_000)
     },
     **{
         f"rates beside hazards of {n:,}": partial(followed, n=n, entries=[*RATES, {**HAZARDS, **RATIOS}])

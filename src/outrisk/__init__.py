@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from outrisk.api.output_kinds import OProbit as OProbit
     from outrisk.api.output_kinds import Poisson as Poisson
     from outrisk.api.output_kinds import Probit as Probit
+    from outrisk.api.output_kinds import Proportions as Proportions
     from outrisk.api.output_kinds import Quantiles as Quantiles
     from outrisk.api.output_kinds import Rates as Rates
     from outrisk.api.output_kinds import Standardised as Standardised

@@ -14,6 +14,7 @@ from outrisk.outputs.regression.release import Release
 from outrisk.outputs.smooth.correlations import Correlations, CorrelationsEntry
 from outrisk.outputs.smooth.custom import Custom, CustomEntry
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTest, HypothesisTestEntry
+from outrisk.outputs.smooth.proportions import Proportions, ProportionsEntry
 from outrisk.outputs.smooth.standardised import Standardised, StandardisedEntry
 from outrisk.outputs.smooth.survival import Survival, SurvivalEntry
 from outrisk.outputs.tables.frequencies import Frequencies, FrequenciesEntry, UnivariateEntry
@@ -46,6 +47,7 @@ for _entry in (
     UnivariateEntry,
     MagnitudesEntry,
     RatesEntry,
+    ProportionsEntry,
     StandardisedEntry,
     QuantilesEntry,
     ModeEntry,
@@ -80,6 +82,8 @@ __all__ = [
     "Mode",
     "ModeEntry",
     "Output",
+    "Proportions",
+    "ProportionsEntry",
     "Quantiles",
     "QuantilesEntry",
     "Rates",

@@ -52,7 +52,7 @@ def _blank(text: str | None, statistic: str, protected: bool) -> str | float:
     return 0.0 if statistic in _OF_NOBODY else "undefined"
 
 
-def _decimals(texts: Mapping[Key, str], arranged: Arranged, place: str) -> int:
+def decimals_shown(texts: Mapping[Key, str], arranged: Arranged, place: str) -> int:
     """Digits after the point of a column, all of them where numbers show their own."""
     numbers = [number_of(text, arranged, words(arranged.by, key), place) for key, text in texts.items()]
     shown = [number.decimals for number in numbers if number is not None and not number.below]
@@ -83,7 +83,7 @@ def _of_statistics(
     patterns = sorted({tuple(level == TOTAL for level in key) for key in keys})
     notes: list[str] = []
     found: list[Entry] = []
-    digits = {name: _decimals(each, arranged, place) for name, each in texts.items()}
+    digits = {name: decimals_shown(each, arranged, place) for name, each in texts.items()}
     (first,) = entry.model_copy(update={"values": None}).build(codebook, 1)
     for pattern in patterns:
         if any(pattern) and protected:

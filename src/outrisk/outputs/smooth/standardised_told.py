@@ -206,8 +206,9 @@ def _of_error(events: Ends, ratio: Ends, error: Ends) -> Ends:
 
 def record_counts_of(output: Standardised, low: Array, high: Array) -> Iterator[RecordCounts]:
     """How many records groups have, and how many of them the event, where these are printed. Of groups with a missing
-    value nothing is said.
+    value nothing is said, and there may be more records where another variable may be missing.
     """
+    incomplete = {name for name in output.variables if output.codebook[name].missing}
     sizes = [output.codebook[name].size for name in output.by]
     known = tuple(slice(len(output.codebook[name].values)) for name in output.by)
     shape = [len(output.codebook[name].values) for name in output.by]
@@ -215,10 +216,12 @@ def record_counts_of(output: Standardised, low: Array, high: Array) -> Iterator[
         at = output.at("n")
         least, most = np.zeros(sizes), np.full(sizes, np.inf)
         least[known], most[known] = low[at].reshape(shape), high[at].reshape(shape)
+        most = np.full(sizes, np.inf) if incomplete - {*output.by} else most
         yield RecordCounts(output.by, np.maximum(least, 0.0), most)
     if "events" in output.shown:
         event, at = output.codebook[output.event], output.at("events")
         least, most = np.zeros([*sizes, event.size]), np.full([*sizes, event.size], np.inf)
         place: tuple[slice | int, ...] = (*known, int(event.code_of[output.happened]))
         least[place], most[place] = low[at].reshape(shape), high[at].reshape(shape)
+        most = np.full(most.shape, np.inf) if incomplete - {*output.by, output.event} else most
         yield RecordCounts((*output.by, output.event), np.maximum(least, 0.0), most)
