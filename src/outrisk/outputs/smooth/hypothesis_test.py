@@ -510,6 +510,8 @@ class HypothesisTestEntry(Entry):
         """What the test has of the usual statistics, where none are asked for."""
         if not isinstance(given, Mapping) or given.get("test") not in _OF_ITS_OWN or "statistics" in given:
             return given
+        if isinstance(given.get("values"), str):  # which says what it has
+            return given
         return {**given, "statistics": list(_OF_ITS_OWN[given["test"]])}
 
     @model_validator(mode="after")
