@@ -35,9 +35,9 @@ _READERS: tuple[Callable[[Source], list[FoundTest]], ...] = (
 )
 _LONGEST = 1_000_000  # characters
 _KNOWN = (
-    "R's t.test, wilcox.test, chisq.test, fisher.test, kruskal.test, oneway.test, prop.test, mcnemar.test and "
-    "summary(aov), Stata's ttest, ranksum, signrank, kwallis, oneway, tabulate and mcc, SPSS's T-TEST, ONEWAY, "
-    "CROSSTABS and NPAR TESTS as CSV, and scipy's tests"
+    "R's t.test, wilcox.test, chisq.test, fisher.test, kruskal.test, oneway.test, prop.test, prop.trend.test, "
+    "cor.test, mcnemar.test and summary(aov), Stata's ttest, ranksum, signrank, kwallis, oneway, tabulate, tabodds, "
+    "spearman, ktau, kap and mcc, SPSS's T-TEST, ONEWAY, CROSSTABS, CORRELATIONS and NPAR TESTS as CSV, scipy's tests"
 )
 
 
