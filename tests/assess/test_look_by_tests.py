@@ -106,7 +106,7 @@ ORDERED = {
     "trend": {"variable": "ill", "by": ["stage"]},
     "linear-by-linear": {"variable": "ill", "by": ["stage"]},
     "spearman": {"variable": "ill", "paired": "stage"},
-    "kendall": {"variable": "stage", "paired": "ill"},
+    "kendall": {"variable": "ill", "paired": "stage"},
 }
 
 
