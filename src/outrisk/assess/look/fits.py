@@ -17,8 +17,8 @@ from outrisk.outputs.regression.fit import Sample
 from outrisk.outputs.regression.hazards import Durations
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.release import ORDERED
-from outrisk.outputs.smooth.correlations import Correlations
 from outrisk.outputs.smooth.compared import OF_CORRELATIONS
+from outrisk.outputs.smooth.correlations import Correlations
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTest
 from outrisk.outputs.smooth.survival import Survival
 

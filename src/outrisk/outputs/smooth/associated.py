@@ -43,7 +43,7 @@ def spearman(counts: NDArray[Any]) -> Found:
     """
     n = counts.sum(axis=(1, 2))
     r = _product_moment(counts, _ranks(counts.sum(axis=2)), _ranks(counts.sum(axis=1)))
-    return {"n": n, "r": r, "statistic": (n**3 - n) * (1.0 - r) / 6.0, "t": _t(r, n), "df": n - 2.0}
+    return {"n": n, "r": r, "statistic": (n**3 - n) * (1.0 - r) / 6.0, "t": of_r(r, n), "df": n - 2.0}
 
 
 def kendall(counts: NDArray[Any]) -> Found:
@@ -70,7 +70,7 @@ def pearson(sums: NDArray[Any]) -> Found:
         (n.real > 1.5) & (squares[0].real > _CONSTANT * of_own.real) & (squares[1].real > _CONSTANT * of_paired.real)
     )
     r = np.where(varies, (of_both - own * paired / n) / np.sqrt(squares[0] * squares[1]), np.nan)
-    t = _t(r, n)
+    t = of_r(r, n)
     away = NORMAL / np.sqrt(n - 3.0)
     ends = {}
     for name, way in (("lower limit", -1.0), ("upper limit", 1.0)):
@@ -100,8 +100,8 @@ def _product_moment(counts: NDArray[Any], own: NDArray[Any], groups: NDArray[Any
     return np.asarray(together / np.sqrt(squares[0] * squares[1]))
 
 
-def _t(r: NDArray[Any], n: NDArray[Any]) -> NDArray[Any]:
-    """Student's t of a correlation; infinite of one of 1."""
+def of_r(r: NDArray[Any], n: NDArray[Any]) -> NDArray[Any]:
+    """Student's t (b,) of correlations of n records (b,); infinite of one of 1."""
     rest = 1.0 - r**2
     t = np.where(rest.real > PERFECT, r * np.sqrt((n - 2.0) / rest), np.sign(r.real) * np.inf)
     return np.where(_defined(r) & (n.real > 2.5), t, np.nan)

@@ -13,7 +13,7 @@ from scipy import special, stats
 from outrisk.outputs.base import Array
 from outrisk.outputs.smooth import derivatives as smooth
 from outrisk.outputs.smooth.agreement import Weights, bowker, kappa
-from outrisk.outputs.smooth.associated import by_scores, kendall, pearson, spearman
+from outrisk.outputs.smooth.associated import by_scores, kendall, of_r, pearson, spearman
 from outrisk.outputs.smooth.fisher import MOST_WORK, TooMuchWorkError, fisher
 
 Test = Literal[
@@ -200,6 +200,16 @@ def p_value(test: Test, statistic: NDArray[Any], df: Any = 1.0, within: Any = 1.
             change = _tail(test, statistic.real, *up) - _tail(test, statistic.real, *down)
             moved = moved + change / (2.0 * _STEP * at[which]) * np.imag(each)
     return np.asarray(p + 1j * moved)
+
+
+def p_of_r(r: NDArray[Any], n: NDArray[Any]) -> NDArray[Any]:
+    """P (b,) of Pearson's correlations of n records (b,); NaN of two records and fewer."""
+    return np.asarray(p_value("pearson", of_r(r, n), n - 2.0))
+
+
+def p_slope(r: float, n: float) -> float:
+    """The derivative of that p in t, at a correlation of n records."""
+    return float(_slope("pearson", r * np.sqrt(n / max(1.0 - r * r, 1.0 / n)), n - 2.0, 1.0))
 
 
 def _tail(test: Test, statistic: Any, df: Any, within: Any) -> NDArray[Any]:
