@@ -17,7 +17,7 @@ from outrisk.codebook import Codebook, Variable
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import released
-from outrisk.outputs.smooth.compared import OF_PAIRS
+from outrisk.outputs.smooth.compared import OF_PAIRS, OF_SCORES
 from outrisk.outputs.smooth.hypothesis_test import OF_TEST, HypothesisTest, HypothesisTestEntry
 
 CODEBOOK = Codebook(
@@ -343,6 +343,18 @@ def test_statsmodels_has_the_same_kappa(weights):
         np.testing.assert_allclose(numbers[name], expected, rtol=1e-6, err_msg=name)
 
 
+# of vcd 1.4 in R 4.2: Kappa(m), also with weights = "Fleiss-Cohen"; psych 2.2's cohen.kappa has 0.29 and 0.62
+OF_VCD = {"none": (0.45533769, 0.08597253), "linear": (0.50680272, 0.08604371), "quadratic": (0.5626, 0.09682)}
+
+
+@pytest.mark.parametrize("weights", OF_VCD)
+def test_vcd_has_the_same_asymptotic_error(weights):
+    output = agreement(weights=weights, statistics=("kappa", "standard error", "lower limit", "upper limit"))
+    numbers = output.refit(square(RATED))
+    np.testing.assert_allclose(numbers[:2], OF_VCD[weights], rtol=1e-4 if weights == "quadratic" else 1e-7)
+    assert weights != "none" or numbers[2:].round(2).tolist() == [0.29, 0.62]
+
+
 def test_kappa_by_hand():
     """Of Stata's page of kap in its FAQ: 66.67 % agree, 33.33 % by chance, kappa 0.5000, error 0.1667, z 3.00."""
     data = records(**{"grade": [0] * 4 + [1] * 4 + [2] * 4, "grade after": [0] * 4 + [1] * 8})
@@ -445,7 +457,7 @@ def test_derivatives_agree_with_differences(output, seed):
     found, expected, size = slopes_of(part, totals, 1e-5)
     size = np.maximum(size, 1e-9)
     turns = output.refit(data)[output.statistics.index("p")] > 0.99  # a p of 1: p, V and corrected z turn back
-    flat = ["statistic"] if output.test == "mcnemar" else []  # 0 there, and so is its slope
+    flat = ["statistic"] if output.test in ("mcnemar", *OF_SCORES) else []  # 0 there, and so is its slope
     smooth = ~np.isin(output.statistics, ["p", "z", "cramers v", *flat]) | (not turns)
     smooth &= np.isfinite(expected).all(axis=1)  # no pair that differs: neither a test nor a slope
     np.testing.assert_allclose((found / size)[smooth], (expected / size)[smooth], atol=2e-5)

@@ -167,6 +167,17 @@ OF_SCIPY = {
     "scipy_kruskal.txt": (BY_BELIEF, "kruskal-wallis", False, ("statistic", "p"), 97),
     "scipy_oneway.txt": (BY_BELIEF, "anova", False, ("statistic", "p"), 97),
 }
+OF_KAPPA = {
+    "kappa_vcd.txt": (BANDS, "kappa", False, ("kappa", "standard error", "lower limit", "upper limit"), 97),
+    "kappa_vcd.txt#2": (
+        *(BANDS | {"weights": "linear"}, "kappa", False),
+        *(("kappa", "standard error", "lower limit", "upper limit"), 97),
+    ),
+    "kappa_fleiss.txt": (BANDS | {"weights": "quadratic"}, "kappa", False, ("kappa", "standard error"), 97),
+    "kappa_psych.txt": (BANDS, "kappa", False, ("kappa", "lower limit", "upper limit", "n"), 97),
+    "kappa_psych.txt#2": (*(BANDS | {"weights": "quadratic"}, "kappa", False, ("kappa", "n"), 97),),
+}
+OF_IRR = {"kappa_irr.txt": (BANDS, "kappa", False, ("kappa", "z", "p", "n"), 97)}  # its layout, by statsmodels' numbers
 OF_BROOM = {
     "tidy_t.csv": (AGE | {"statistics": ["df", "p"]}, "welch", False, ("df", "p"), 97),
     "tidy_groups.csv": (AGE, "t", False, (*CHI, "difference"), 97),
@@ -184,7 +195,7 @@ OF_BROOM = {
     "tidy_oneway.csv": (BY_BELIEF, "anova", False, F, 97),
     "tidy_aov.csv": (BY_BELIEF, "anova", False, F, 97),
 }
-READ = BY_R | OF_STATA | OF_SCIPY | OF_BROOM | OF_PSPP | OF_SPSS
+READ = BY_R | OF_KAPPA | OF_IRR | OF_STATA | OF_SCIPY | OF_BROOM | OF_PSPP | OF_SPSS
 REFUSED = {
     "pspp_tests.csv": (AGE, r"it has 23 tests \(1: t, 2: welch, 3: t, .*; give one alone, or say which as 'FILE#2'"),
     "pspp_tests.csv#11": (TWO, "PSPP's exact p is not right where several tables are as likely; give it by label"),
@@ -201,6 +212,7 @@ REFUSED = {
     "signed_exact.txt": (PAIRED, r"it is a test of c\(1.1, 2.2, 5.5, 7.1\), which is no variable; derive one"),
     "signed_one.txt": (PAIRED, r"of small.age - small.educ is of one sample, or of pairs in rows of their own; print"),
     "mcnemar_levels.txt": (CHANGED, "McNemar's test with df = 3 is of more levels than the 2 of 'any_child'"),
+    "kappa_fleiss.txt#2": (BANDS, "it does not say the weights of its kappa; say 'weights: linear', or quadratic"),
     "cor_less.txt": (PAIRED, r"p: it is one-sided, .* 'statistics: \[r, statistic, df\]'"),
     "trend.txt": (
         OF_BELIEF | {"scores": {"religion": [1, 2, 3, 5]}},
@@ -300,6 +312,7 @@ def compare(folder, file):
     [
         ("Rscript", "tests_by_r.R", BY_R),
         ("Rscript", "tests_by_broom.R", OF_BROOM),
+        ("Rscript", "kappa_by_r.R", OF_KAPPA),
         (sys.executable, "stata_tests.py", OF_STATA | OF_SCIPY | OF_SPSS),
         ("pspp", "tests_by_pspp.sps", OF_PSPP),
     ],

@@ -112,6 +112,7 @@ def _one_of(found: Sequence[FoundTest], entry: HypothesisTestEntry, number: int 
         found = [found[number - 1]]
     fitting = [each for each in found if entry.test in each.may_be or (entry.test is None and not each.aside)]
     fitting = [each for each in fitting if _is_of(each, entry)] or fitting
+    fitting = [each for each in fitting if _has_weights(each, entry)] or fitting
     if "continuity" in entry.model_fields_set:
         fitting = [each for each in fitting if each.continuity == entry.continuity] or fitting
     if len(found) > 1 and len(fitting) != 1:
@@ -138,6 +139,11 @@ def _is_of(found: FoundTest, entry: HypothesisTestEntry) -> bool:
         return set(found.pair) == {entry.variable, entry.paired}
     said = {found.variable, found.by} - {""}
     return entry.variable in said and said <= {entry.variable, *entry.by}
+
+
+def _has_weights(found: FoundTest, entry: HypothesisTestEntry) -> bool:
+    """Whether a kappa has the weights of the entry, or it does not say which and the entry has some."""
+    return found.weights == entry.weights or (found.weights is None and entry.weights != "none")
 
 
 def _test(found: FoundTest, entry: HypothesisTestEntry, place: str) -> Test:
@@ -169,6 +175,8 @@ def _continuity(found: FoundTest, test: Test, entry: HypothesisTestEntry, place:
 
 def _with_weights(found: FoundTest, entry: HypothesisTestEntry, place: str) -> HypothesisTestEntry:
     """The entry with the weights of kappa that the text says; OutputError where the entry has others."""
+    if found.weights is None and found.may_be == ("kappa",) and entry.weights == "none":
+        raise OutputError(f"{place}: it does not say the weights of its kappa; say 'weights: linear', or quadratic")
     if found.weights is None or found.weights == entry.weights:
         return entry
     if "weights" in entry.model_fields_set:

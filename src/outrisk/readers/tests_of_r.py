@@ -23,6 +23,7 @@ from outrisk.readers.found_tests import (
     levels_compared,
     or_refused,
 )
+from outrisk.readers.kappa_of_r import kappas_of_r
 from outrisk.readers.printed_number import read_printed
 from outrisk.readers.source import Source
 
@@ -108,6 +109,7 @@ def tests_of_r(source: Source) -> list[FoundTest]:
         found[at] = or_refused(_of_page, lines, at, end)
     for at in (at for at, line in enumerate(lines) if _ANOVA.fullmatch(line)):
         found[at] = or_refused(_of_anova, lines, at)
+    found |= kappas_of_r(lines)
     return [found[at] for at in sorted(found)]
 
 
