@@ -14,7 +14,6 @@ from outrisk.outputs.base import Array
 PERFECT = 1e-10  # what 1 - r^2 is above, of a correlation that is not one of 1
 NORMAL = float(special.ndtri(0.975))  # of limits at 95 %
 _CONSTANT = 1e-14  # share of squares below which a variance is rounding
-_SUMS = 6  # of a pair: records, both values, their squares and their product
 
 Found = Mapping[str, NDArray[Any]]
 
