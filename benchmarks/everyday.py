@@ -214,6 +214,19 @@ BEFORE_AND_AFTER = [  # a small trial's two tables: who they are, and how both a
      "statistics": ["statistic", "df", "p", "cohens d"]},
     {"kind": "test", "test": "rank-sum", "variable": "SCORE_AFTER", "by": ["ARM"], "statistics": ["p", "auc"]},
 ]  # fmt: skip
+TREND_AND_RANKS = [  # answers in steps: a trend, ranks, and how the same women answered twice
+    {"kind": "frequencies", "by": ["rate_marriage", "affair"]},
+    {"kind": "univariate", "variables": ["religious", "again"]},
+    {"kind": "magnitudes", "value": "age", "by": ["religious"], "statistics": ["mean", "sd"], "decimals": 1},
+    {"kind": "test", "test": "trend", "variable": "affair", "by": ["religious"], "statistics": ["statistic", "p"]},
+    {"kind": "test", "test": "linear-by-linear", "variable": "religious", "by": ["rate_marriage"],
+     "statistics": ["statistic", "p"]},
+    {"kind": "test", "test": "spearman", "variable": "rate_marriage", "paired": "age", "statistics": ["r", "p"]},
+    {"kind": "test", "test": "pearson", "variable": "children", "paired": "age",
+     "statistics": ["r", "p", "lower limit", "upper limit"]},
+    {"kind": "test", "test": "kappa", "variable": "again", "paired": "rate_marriage", "weights": "linear",
+     "statistics": ["kappa", "lower limit", "upper limit", "agreement"]},
+]  # fmt: skip
 HAZARDS = {"kind": "cox", "status": "DIED", "formula": "MONTHS ~ C(ARM) + AGE + C(SEX) + C(TENURE)"}
 RATIOS = {"release": ["coefficients", "confidence_limits", "p_values", "n", "events"], "exponentiate": True,
           "decimals": {"coefficients": 2, "confidence_limits": 2, "p_values": 3}}  # fmt: skip
@@ -499,6 +512,17 @@ def women(folder, n, entries):
     return problem_of(frame[names].sample(n, replace=n > len(frame), random_state=1), entries)
 
 
+def women_twice(folder, n, entries):
+    """The same, with a second answer on their marriage, drawn: three in five give the same, others one next to it."""
+    frame = statsmodels.datasets.fair.load_pandas().data
+    frame = frame.assign(affair=(frame["affairs"] > 0).astype(int))
+    frame = frame.sample(n, replace=n > len(frame), random_state=1)
+    step = np.random.default_rng(1).choice([-1, 0, 1], n, p=[0.2, 0.6, 0.2])
+    frame["again"] = np.clip(frame["rate_marriage"] + step, 1, 5)
+    whole = ["rate_marriage", "again", "religious"]
+    return problem_of(frame.astype(dict.fromkeys(whole, int))[["affair", "age", "children", *whole]], entries)
+
+
 def adults(folder, n, names):
     """People of adult, resampled; rare levels are merged, which a logit of income has no coefficient for."""
     frame = pd.read_csv(folder / ADULT).rename(columns=SHORT_NAMES)
@@ -665,6 +689,10 @@ RELEASES = {
         f"before and after of {n:,}": partial(treated, n=n, entries=BEFORE_AND_AFTER) for n in (40, 300, 8_000, 200_000)
     },
     **{f"means with limits of {n:,}": partial(treated, n=n, entries=MEANS) for n in (40, 300, 8_000, 200_000)},
+    **{
+        f"trend and ranks of {n:,}": partial(women_twice, n=n, entries=TREND_AND_RANKS)
+        for n in (300, 1_500, 8_000, 200_000)
+    },
     **{f"test statistics of {n:,}": partial(census, n=n, entries=STATISTICS) for n in (300, 1_500, 8_000, 200_000)},
     **{f"ordered and counts of {n:,}": partial(ranked, n=n, entries=RANKED) for n in (300, 1_500, 8_000, 200_000)},
     **{f"percentages of {n:,}": partial(census, n=n, entries=PERCENTAGES) for n in (400, 1_500, 8_000, 25_000)},

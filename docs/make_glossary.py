@@ -76,6 +76,7 @@ SHORT = {
     "NOMREG": "the multinomial logit of SPSS",
     "PSPP": "a free program for the syntax and the files of SPSS",
     "SPSS": "a statistical package; its files end in .sav",
+    "SAS": "a statistical package",
     "SVD": "singular value decomposition",
     "SVG": "a format of drawings",
     "SVM": "support vector machine, a classifier",

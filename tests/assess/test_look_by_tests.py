@@ -3,6 +3,7 @@
 from itertools import product
 
 import numpy as np
+import pytest
 from scipy import stats
 
 from outrisk.appetite import Appetite
@@ -99,6 +100,37 @@ def test_a_withheld_cell_from_ranks():
     ranks = {"kind": "test", "test": "rank-sum", "variable": "stage", "by": ["ill"], "statistics": ["statistic"]}
     (finding,) = found([table, ranks], data)
     assert finding.cells == 1 and "ill=yes, stage=2: 4" in finding.places
+
+
+ORDERED = {
+    "trend": {"variable": "ill", "by": ["stage"]},
+    "linear-by-linear": {"variable": "ill", "by": ["stage"]},
+    "spearman": {"variable": "ill", "paired": "stage"},
+    "kendall": {"variable": "ill", "paired": "stage"},
+}
+
+
+@pytest.mark.parametrize("test", ORDERED)
+def test_trends_and_ranks_give_cells_back(test):
+    """Beside counts rounded to 5, or beside the totals alone: 456 tables of two by three."""
+    data = data_of(*(((i, 0, s), n) for (i, s), n in np.ndenumerate([[30, 14, 25], [11, 4, 17]])))
+    entry = {"kind": "test", "test": test, **ORDERED[test]}
+    if entry.get("by"):
+        (finding,) = found([{**ROUNDED, "by": ["ill", "stage"]}, entry], data, inside=True)
+        assert (finding.rule, finding.cells) == ("withheld cells recoverable", 7)
+        assert "3 tables of the 25,732 that fit the printed counts give what the test prints" in finding.what
+        assert "stage=2, ill=yes: 4" in finding.places and "stage=3, ill=yes: 17" in finding.places
+    else:
+        margins = {"kind": "univariate", "variables": ["ill", "stage"]}
+        (finding,) = found([margins, entry], data, inside=True)
+        assert (finding.rule, finding.places) == ("table not released", "stage=2, ill=yes: 4")
+        assert "1 table of the 456 that fit the printed counts gives what the test prints" in finding.what
+
+
+def test_a_correlation_of_eleven_has_nine_degrees_of_freedom():
+    few = data_of(((0, 0, 0), 6), ((1, 1, 2), 5))
+    (finding,) = found([{"kind": "test", "test": "spearman", "variable": "ill", "paired": "stage"}], few)
+    assert finding.what.startswith("11 records leave 9 degrees of freedom to a correlation of ill")
 
 
 def test_a_table_that_was_not_released_follows_from_margins_and_a_test():

@@ -18,6 +18,7 @@ from outrisk.microdata import Microdata
 from outrisk.outputs import REGISTRY, release, released
 from outrisk.outputs.of_one_table.described import described_tables, tables_told
 from outrisk.outputs.of_one_table.tables_that_fit import Printed, tables_that_fit
+from outrisk.outputs.smooth.hypothesis_test import OF_TEST
 from outrisk.prove.programme import programme
 from outrisk.reconstruct.best_guesses import best_guesses
 
@@ -275,3 +276,54 @@ def test_the_truth_is_among_what_is_left_where_values_are_missing(seed):
     for told in tables:
         true = told.output.refit(data)
         assert (told.low <= true).all() and (true <= told.high).all()
+
+
+STAGED = Codebook(
+    (
+        Variable("stage", "categorical", ("i", "ii", "iii"), missing=True),
+        Variable("later", "categorical", ("i", "ii", "iii")),
+        Variable("dose", "numeric", (0.5, 1.0, 4.0)),
+        Variable("ill", "integer", (0, 1)),
+    )
+)
+ORDERED = [
+    *({"test": "trend", "variable": "ill", "by": "stage", "scores": scores} for scores in ({}, {"stage": [0, 1, 5]})),
+    {"test": "linear-by-linear", "variable": "stage", "by": "dose"},
+    *({"test": test, "variable": "later", "paired": "stage"} for test in ("spearman", "kendall", "kappa", "mcnemar")),
+    *({"test": "kappa", "variable": "later", "paired": "stage", "weights": each} for each in ("linear", "quadratic")),
+    {"test": "pearson", "variable": "ill", "paired": "dose"},
+]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("entry", ORDERED, ids=lambda entry: " ".join(map(str, entry.values())))
+def test_tables_of_orders_and_pairs_are_all_that_give_the_numbers(entry, seed):
+    """Margins beside all that a test has: the tables that are left against those by refits of each that fits."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(6, 12))
+    codes = np.stack([rng.integers(0, size, n) for size in STAGED.sizes], axis=1).astype(np.uint16)
+    if seed % 2:
+        codes[:, 1] = np.minimum(codes[:, 0], 2)  # those who agree, and a correlation of 1
+    data = Microdata(STAGED, codes)
+    entry = {"kind": "test", "decimals": 3 + 7 * (seed > 1), **entry}
+    names = [entry["variable"], entry.get("by") or entry["paired"]]
+    tested = REGISTRY["test"](**{**entry, "statistics": OF_TEST[entry["test"]]}).build(STAGED, 1)[0]
+    margins = [REGISTRY["frequencies"](kind="frequencies", by=[name]).build(STAGED, 1)[0] for name in names]
+    printed = [release(each, data) for each in (*margins, tested)]
+    (described,) = described_tables(STAGED, printed)
+    at = [STAGED.index(name) for name in described.by]
+    own = np.zeros([STAGED.sizes[j] for j in at], np.int64)
+    np.add.at(own, tuple(codes[:, at].T), 1)
+    every = tables_that_fit(described.printed)
+    expected = []
+    for table in every:
+        other = np.zeros((n, len(STAGED.sizes)), np.uint16)
+        other[:, at] = np.repeat(np.indices(own.shape).reshape(2, -1).T, table.ravel(), axis=0)
+        found = tested.refit(Microdata(STAGED, other))
+        low, high = printed[-1].low, printed[-1].high
+        half = 0.5 * 10.0**-tested.decimals * 1.000001 + 1e-8
+        untold = np.isinf(low) & np.isinf(high)
+        if (untold | ((found >= low - half) & (found <= high + half))).all():
+            expected.append(table)
+    assert described.fitting.tolist() == [each.tolist() for each in expected]
+    assert any((each == own).all() for each in described.fitting)

@@ -17,7 +17,7 @@ CODEBOOK = Codebook(
         Variable("sex", "categorical", ("f", "m")),
     )
 )
-ALL = ("correlation", "covariance", "mean", "sd", "n")
+ALL = ("correlation", "covariance", "mean", "sd", "p", "n")
 THREE = Correlations(CODEBOOK, "c", ("age", "pay", "rate"), ALL, 4)
 
 
@@ -67,8 +67,8 @@ def test_the_precision_is_that_of_repeated_samples():
 
     refits = np.array([output.refit(sample()) for _ in range(300)])
     (part,) = output.parts(refits[0])
-    found = np.diag(part.map.precision(totals_of(part, sample()), NO_INFORMATION))[:-1] ** -0.5
-    np.testing.assert_allclose(found, refits.std(axis=0)[:-1], rtol=0.3)
+    found = np.diag(part.map.precision(totals_of(part, sample()), NO_INFORMATION))[:-2] ** -0.5
+    np.testing.assert_allclose(found, refits.std(axis=0)[:-2], rtol=0.3)
 
 
 @pytest.mark.parametrize("totals", [np.zeros(14), np.eye(14)[4], np.ones(14), -np.ones(14)])
@@ -81,8 +81,8 @@ def test_odd_totals_give_nan_and_finite_slopes(totals):
 
 
 def test_what_is_printed():
-    low, high = THREE.publish(np.append(np.full(15, 0.12345), np.nan))
-    assert low.tolist() == [*[0.1234] * 15, -np.inf]
+    low, high = THREE.publish(np.append(np.full(18, 0.12345), np.nan))
+    assert low.tolist() == [*[0.1234] * 18, -np.inf]
     assert high[-1] == np.inf
 
 
@@ -111,6 +111,7 @@ def test_entries_that_cannot_be_used(entry, message):
         (("mean",), [50, 2e5, 1], r"mean\(pay\) is 200000"),
         (("sd",), [-1, 1, 1], r"sd\(age\) is -1"),
         (("n",), [-3], "n is -3"),
+        (("p",), [0.5, 0.5, 1.5], r"p\(pay, rate\) is 1.5; correlations lie in -1 to 1, p in 0 to 1"),
     ],
 )
 def test_released_values_that_no_data_can_have(statistics, values, message):
@@ -121,9 +122,20 @@ def test_released_values_that_no_data_can_have(statistics, values, message):
 
 def test_values_at_the_edge_pass():
     output = Correlations(CODEBOOK, "c", ("age", "pay"), ALL, 2)
-    values = np.array([1.0, 9.0, 3.0, 1.0, 20.0, 0.0, 3.0, 1.0, 5.0])
+    values = np.array([1.0, 9.0, 3.0, 1.0, 20.0, 0.0, 3.0, 1.0, 1.0, 5.0])
     output.check(values, values)
-    output.check(np.full(9, -np.inf), np.full(9, np.inf))
+    output.check(np.full(10, -np.inf), np.full(10, np.inf))
+
+
+def test_r_prints_the_same_p():
+    """cor.test(a, b)$p.value of R 4.2; of a variable that never varies there is none."""
+    names = {"a": (0.1, 0.2, 0.5, 0.8, 1.1), "b": (0.2, 0.5, 0.8, 1.1, 2.5), "c": (1.0, 2.0)}
+    codebook = Codebook(tuple(Variable(name, "numeric", values) for name, values in names.items()))
+    codes = np.array([[0, 1, 4, 4, 3, 2, 4, 1, 0, 3], [0, 0, 1, 3, 3, 0, 1, 2, 0, 0], [1] * 10]).T
+    output = Correlations(codebook, "c", ("a", "b", "c"), ("p",), 6)
+    for found in (refit_of(output, data := Microdata(codebook, codes.astype(np.uint16))), numbers_of(output, data)):
+        np.testing.assert_allclose(found, [0.1632184885, np.nan, np.nan], rtol=1e-9)
+    assert output.labels == ["p(a, b)", "p(a, c)", "p(b, c)"]
 
 
 def test_one_statistic_needs_no_list():

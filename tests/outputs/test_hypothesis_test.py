@@ -9,12 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kinds import NO_INFORMATION, even_records, numbers_of, random_records, refit_of, slopes_of, totals_of
+from scipy import stats
+from statsmodels.stats.contingency_tables import Table
+from statsmodels.stats.inter_rater import cohens_kappa
 
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import released
-from outrisk.outputs.smooth.compared import OF_PAIRS
+from outrisk.outputs.smooth.compared import OF_PAIRS, OF_SCORES
 from outrisk.outputs.smooth.hypothesis_test import OF_TEST, HypothesisTest, HypothesisTestEntry
 
 CODEBOOK = Codebook(
@@ -27,6 +30,8 @@ CODEBOOK = Codebook(
         Variable("after", "numeric", (0.1, 0.2, 0.5, 0.8, 1.1)),
         Variable("pain", "categorical", ("no", "yes"), missing=True),
         Variable("pain after", "categorical", ("no", "yes")),
+        Variable("grade", "categorical", ("low", "mid", "high"), missing=True),
+        Variable("grade after", "categorical", ("low", "mid", "high")),
     )
 )
 TESTS = [
@@ -47,6 +52,10 @@ TESTS = [
         ("fisher", "arm", ("sex",), False),
         ("fisher", "sex", ("arm",), False),
         ("fisher", "dose", ("sex",), False),
+        ("trend", "sex", ("dose",), False),
+        ("trend", "pain", ("arm",), False),
+        ("linear-by-linear", "arm", ("dose",), False),
+        ("linear-by-linear", "age", ("sex",), False),
     ]
 ]
 TESTS += [
@@ -60,7 +69,32 @@ TESTS += [
         ("mcnemar", "pain after", "pain", False),
         ("mcnemar", "pain after", "pain", True),
         ("exact mcnemar", "pain", "pain after", False),
+        ("pearson", "after", "before", False),
+        ("pearson", "age", "dose", False),
+        ("spearman", "after", "before", False),
+        ("spearman", "age", "arm", False),
+        ("kendall", "after", "before", False),
+        ("kendall", "arm", "dose", False),
+        ("kappa", "pain after", "pain", False),
+        ("kappa", "grade", "grade after", False),
+        ("mcnemar", "grade", "grade after", False),
     ]
+]
+TESTS += [
+    replace(each, name=f"{each.name} {weights}", weights=weights)
+    for each in TESTS
+    if each.test == "kappa" and each.variable == "grade"
+    for weights in ("linear", "quadratic")
+]
+TESTS += [
+    HypothesisTest(
+        *(CODEBOOK, "scored", "trend", "sex", ("arm",), OF_TEST["trend"], False, 4),
+        scores={"arm": (0.0, 3.0, 4.5)},
+    ),
+    HypothesisTest(
+        *(CODEBOOK, "both scored", "linear-by-linear", "arm", ("dose",), OF_TEST["linear-by-linear"], False, 4),
+        scores={"arm": (1.0, 0.0, 7.0), "dose": (2.0, 2.0, 1.0, 5.0)},
+    ),
 ]
 EXACT = ("fisher", "exact mcnemar")
 each_test = pytest.mark.parametrize("output", TESTS, ids=lambda output: output.name)
@@ -206,6 +240,142 @@ def test_r_prints_the_same_of_a_table(continuity, expected):
     np.testing.assert_allclose(output.refit(two_by_two(12, 9, 5, 30)), expected, rtol=1e-5)
 
 
+# of R 4.2: prop.trend.test(c(15, 10, 5, 9), c(30, 32, 29, 40)), with score = c(0, 1, 2.5, 7)
+@pytest.mark.parametrize(
+    ("scores", "expected"), [({}, (6.7222702, 0.009521635042)), ([0, 1, 2.5, 7], (3.842201755, 0.04997785128))]
+)
+def test_r_prints_the_same_of_a_trend(scores, expected):
+    """dose has the values 0.5, 1, 1.5, 4; R's default is 1, 2, 3, 4."""
+    of, at = (15, 10, 5, 9), (30, 32, 29, 40)
+    data = records(
+        dose=np.repeat(range(4), at), sex=np.concatenate([[0] * x + [1] * (n - x) for x, n in zip(of, at, strict=True)])
+    )
+    output = HypothesisTest(CODEBOOK, "r", "trend", "sex", ("dose",), scores={"dose": scores or [1, 2, 3, 4]})
+    np.testing.assert_allclose(output.refit(data), expected, rtol=1e-7)
+    np.testing.assert_allclose(numbers_of(output, data), expected, rtol=1e-7)
+    named = HypothesisTest(CODEBOOK, "r", "trend", "sex", ("dose",))
+    of_values = replace(named, scores={"dose": [0.5, 1.0, 1.5, 4.0]})
+    assert named.refit(data).tolist() == of_values.refit(data).tolist() != output.refit(data).tolist()
+
+
+def test_a_trend_by_hand():
+    """(N - 1) r^2 = 4.515 of the table of Sribney's comparison of tests for trend (StataCorp), as SAS prints it."""
+    data = records(sex=[0] * 117 + [1] * 27, arm=np.repeat([0, 1, 2, 0, 1, 2], [19, 31, 67, 1, 5, 21]))
+    output = HypothesisTest(CODEBOOK, "s", "linear-by-linear", "sex", ("arm",), ("statistic", "p", "n", "r", "z"))
+    chi2, p, n, r, z = output.refit(data)
+    assert (round(chi2, 3), round(p, 3), n) == (4.515, 0.034, 144)
+    np.testing.assert_allclose([(n - 1) * r**2, z * z], chi2)
+    trend = replace(output, test="trend")
+    np.testing.assert_allclose(trend.refit(data)[0], chi2 * n / (n - 1))
+    table = Table(np.array([[19, 31, 67], [1, 5, 21]]), shift_zeros=False)
+    np.testing.assert_allclose(table.test_ordinal_association(np.arange(2), np.arange(3)).zscore, z)
+
+
+# of R 4.2: cor.test(a, b, exact = FALSE), also with method = "spearman" and "kendall"
+CORRELATIONS_OF_R = {
+    "pearson": {
+        **{"r": 0.4771003928, "statistic": 1.53546741, "df": 8, "p": 0.1632184885},
+        **{"lower limit": -0.2180171637, "upper limit": 0.8510696606},
+    },
+    "spearman": {"r": 0.5821186196, "statistic": 68.95042777, "p": 0.07746382218},
+    "kendall": {"r": 0.4738704723, "z": 1.688871349, "p": 0.09124408685},
+}
+
+
+@pytest.mark.parametrize("test", CORRELATIONS_OF_R)
+def test_r_prints_the_same_correlations(test):
+    expected = CORRELATIONS_OF_R[test]
+    data = records(after=[0, 1, 4, 4, 3, 2, 4, 1, 0, 3], before=[0, 0, 1, 3, 3, 0, 1, 2, 0, 0])
+    output = HypothesisTest(CODEBOOK, "r", test, "after", (), tuple(expected), paired="before")
+    np.testing.assert_allclose(output.refit(data), list(expected.values()), rtol=1e-8)
+    np.testing.assert_allclose(numbers_of(output, data), list(expected.values()), rtol=1e-8)
+    label = {"pearson": "r", "spearman": "rho", "kendall": "tau-b"}[test]
+    assert output.labels[0] == label and ("lower 95 %" in output.labels) == (test == "pearson")
+
+
+def test_levels_in_order_have_ranks():
+    data = records(grade=[0, 1, 2, 2, 1, 3], arm=[0, 1, 2, 1, 1, 0])
+    output = HypothesisTest(CODEBOOK, "r", "spearman", "grade", (), ("r", "n"), paired="arm")
+    np.testing.assert_allclose(output.refit(data), [stats.spearmanr([0, 1, 2, 2, 1], [0, 1, 2, 1, 1])[0], 5])
+
+
+@pytest.mark.parametrize("test", ["pearson", "spearman", "kendall"])
+def test_correlations_of_one_and_of_two_records(test):
+    """A correlation of 1 has no t; two records have no p."""
+    output = HypothesisTest(CODEBOOK, "r", test, "after", (), OF_TEST[test], paired="before")
+    for codes in ([0, 1, 2, 3], [0, 1], [2]):
+        data = records(after=codes, before=codes) if test != "pearson" else records(age=codes, dose=codes)
+        of = output if test != "pearson" else replace(output, variable="age", paired="dose", where="dose < 2")
+        found = dict(zip(of.statistics, of.refit(data), strict=True))
+        np.testing.assert_allclose(numbers_of(of, data), of.refit(data), atol=1e-9)
+        assert len(codes) < 2 or abs(found["r"] - 1.0) < 1e-12
+        assert np.isnan(found["p"]) == (len(codes) < 3) and found["n"] == len(codes) - (test == "pearson") * (
+            len(codes) > 3
+        )
+        assert test != "pearson" or np.isnan(found["statistic"])
+
+
+def square(table):
+    """Records of a square table of grade and grade after."""
+    own, other = (np.repeat(each.ravel(), np.ravel(table)) for each in np.indices(np.shape(table)))
+    return records(**{"grade": own, "grade after": other})
+
+
+RATED = [[20, 9, 1], [4, 15, 2], [3, 6, 10]]
+
+
+def agreement(**more):
+    return HypothesisTest(
+        CODEBOOK, "k", "kappa", "grade", (), **{"statistics": OF_TEST["kappa"], "paired": "grade after", **more}
+    )
+
+
+@pytest.mark.parametrize("weights", ["none", "linear", "quadratic"])
+def test_statsmodels_has_the_same_kappa(weights):
+    found = cohens_kappa(np.array(RATED), wt=None if weights == "none" else weights)
+    output = agreement(weights=weights)
+    numbers = dict(zip(output.statistics, output.refit(square(RATED)), strict=True))
+    for name, expected in {
+        **{"kappa": found.kappa, "standard error": found.std_kappa, "null error": found.std_kappa0},
+        **{"z": found.z_value, "p": found.pvalue_two_sided},
+        **{"lower limit": found.kappa_low, "upper limit": found.kappa_upp},
+    }.items():
+        np.testing.assert_allclose(numbers[name], expected, rtol=1e-6, err_msg=name)
+
+
+# of vcd 1.4 in R 4.2: Kappa(m), also with weights = "Fleiss-Cohen"; psych 2.2's cohen.kappa has 0.29 and 0.62
+OF_VCD = {"none": (0.45533769, 0.08597253), "linear": (0.50680272, 0.08604371), "quadratic": (0.5626, 0.09682)}
+
+
+@pytest.mark.parametrize("weights", OF_VCD)
+def test_vcd_has_the_same_asymptotic_error(weights):
+    output = agreement(weights=weights, statistics=("kappa", "standard error", "lower limit", "upper limit"))
+    numbers = output.refit(square(RATED))
+    np.testing.assert_allclose(numbers[:2], OF_VCD[weights], rtol=1e-4 if weights == "quadratic" else 1e-7)
+    assert weights != "none" or numbers[2:].round(2).tolist() == [0.29, 0.62]
+
+
+def test_kappa_by_hand():
+    """Of Stata's page of kap in its FAQ: 66.67 % agree, 33.33 % by chance, kappa 0.5000, error 0.1667, z 3.00."""
+    data = records(**{"grade": [0] * 4 + [1] * 4 + [2] * 4, "grade after": [0] * 4 + [1] * 8})
+    output = agreement(statistics=("agreement", "expected agreement", "kappa", "null error", "z"))
+    np.testing.assert_allclose(output.refit(data), [2 / 3, 1 / 3, 0.5, 1 / 6, 3.0])
+    alike = records(**{"grade": [0] * 4, "grade after": [0] * 4})
+    for found in (output.refit(alike), numbers_of(output, alike)):
+        np.testing.assert_array_equal(found, [1, 1, np.nan, np.nan, np.nan])
+
+
+def test_symmetry_as_r_prints_it():
+    """mcnemar.test(matrix(c(20, 4, 3, 9, 15, 6, 1, 2, 10), 3)) of R 4.2."""
+    output = replace(agreement(statistics=("n",)), test="mcnemar", statistics=("statistic", "df", "p", "n"))
+    np.testing.assert_allclose(output.refit(square(RATED)), [4.923076923, 3, 0.1775172677, 70], rtol=1e-8)
+    two = square([[5, 0, 4], [0, 0, 0], [1, 0, 3]])  # the middle is nobody's
+    np.testing.assert_allclose(output.refit(two)[:2], [9 / 5, 1])
+    np.testing.assert_allclose(numbers_of(output, two)[:2], [9 / 5, 1])
+    none = square([[5, 0, 4], [0, 2, 1], [1, 0, 3]])  # nobody changed between low and mid: R's is NaN
+    assert np.isnan(output.refit(none)[:3]).all() and np.isnan(numbers_of(output, none)[:3]).all()
+
+
 def exact(of="sex", by=("arm",), **more):
     return HypothesisTest(CODEBOOK, "f", "fisher", of, by, ("p", "n"), **more)
 
@@ -287,7 +457,7 @@ def test_derivatives_agree_with_differences(output, seed):
     found, expected, size = slopes_of(part, totals, 1e-5)
     size = np.maximum(size, 1e-9)
     turns = output.refit(data)[output.statistics.index("p")] > 0.99  # a p of 1: p, V and corrected z turn back
-    flat = ["statistic"] if output.test == "mcnemar" else []  # 0 there, and so is its slope
+    flat = ["statistic"] if output.test in ("mcnemar", *OF_SCORES) else []  # 0 there, and so is its slope
     smooth = ~np.isin(output.statistics, ["p", "z", "cramers v", *flat]) | (not turns)
     smooth &= np.isfinite(expected).all(axis=1)  # no pair that differs: neither a test nor a slope
     np.testing.assert_allclose((found / size)[smooth], (expected / size)[smooth], atol=2e-5)
@@ -321,9 +491,21 @@ def test_groups_and_values_without_records_are_left_out():
         ({"test": "paired t", "variable": "age", "paired": "arm"}, "'arm' is categorical and a number is needed"),
         ({"test": "paired t", "variable": "age", "paired": "age"}, "variable and paired must be different"),
         ({"test": "signed-rank", "variable": "age", "paired": "doze"}, "no variable 'doze'"),
-        ({"test": "mcnemar", "variable": "pain", "paired": "sex"}, r"the same two levels; those of 'pain' are \['no'"),
-        ({"test": "mcnemar", "variable": "arm", "paired": "sex"}, "the same two levels"),
+        ({"test": "mcnemar", "variable": "pain", "paired": "sex"}, r"the same levels; those of 'pain' are \['no'"),
+        ({"test": "mcnemar", "variable": "arm", "paired": "sex"}, "the same levels"),
         ({"test": "exact mcnemar", "variable": "pain", "paired": "pain after", "continuity": True}, "no such correct"),
+        ({"test": "exact mcnemar", "variable": "grade", "paired": "grade after"}, "the same two levels"),
+        ({"test": "mcnemar", "variable": "grade", "paired": "grade after", "continuity": True}, "with continuity comp"),
+        ({"test": "kappa", "variable": "grade", "paired": "arm"}, "the same levels; .* derive variables with these"),
+        ({"test": "kappa", "variable": "pain", "by": "sex"}, "needs 'paired' and has no 'by'"),
+        ({"test": "pearson", "variable": "age", "paired": "arm"}, "'arm' is categorical and a number is needed"),
+        ({"test": "mcnemar", "variable": "grade", "paired": "grade after", "weights": "linear"}, "weights: a test 'mc"),
+        ({"test": "trend", "variable": "arm", "by": "dose"}, "of a variable with two values, and 'arm' has 3"),
+        ({"test": "trend", "variable": "sex", "by": ["arm", "dose"]}, "is by one variable, .* and 2 are given"),
+        ({"test": "trend", "variable": "sex", "by": "arm", "scores": {"arm": [1, 2]}}, "'arm' are .*; give 3 numbers"),
+        ({"test": "trend", "variable": "sex", "by": "arm", "scores": {"arm": [1, 1, 1]}}, "that are not all the same"),
+        ({"test": "trend", "variable": "sex", "by": "arm", "scores": {"age": [1]}}, "scores of 'age', which is none"),
+        ({"test": "t", "variable": "age", "by": "sex", "scores": {"age": [1]}}, "scores: a test 't' has none"),
     ],
 )
 def test_what_cannot_be_is_refused(entry, message):
@@ -347,14 +529,19 @@ def test_what_cannot_be_is_refused(entry, message):
         ("signed-rank", ("z", "p"), [1.96, 0.5], "p is 0.5; z make"),
         ("mcnemar", ("statistic", "df", "p"), [3.841, 1, 0.06], "p is 0.06; chi2 and df make it another number"),
         ("exact mcnemar", ("p",), [-0.2], "p is -0.2"),
+        ("pearson", ("r", "p"), [1.2, 0.5], "r is 1.2; p and shares lie in 0 to 1, correlations and kappa in -1 to 1"),
+        ("pearson", ("statistic", "df", "p"), [-2.0, 60, 0.02], "p is 0.02; t and df make it another number"),
+        ("kendall", ("z", "p"), [1.96, 0.5], "p is 0.5; z make"),
+        ("trend", ("statistic", "df", "p"), [3.841, 1, 0.06], "p is 0.06; chi2 and df make it another number"),
+        ("kappa", ("kappa",), [-1.5], "kappa is -1.5"),
     ],
 )
 def test_values_that_no_data_have_are_refused(test, statistics, values, message):
     if test in OF_PAIRS:
-        of, paired = ("pain after", "pain") if "mcnemar" in test else ("after", "before")
+        of, paired = ("pain after", "pain") if "mcnemar" in test or test == "kappa" else ("after", "before")
         output = HypothesisTest(CODEBOOK, "x", test, of, (), statistics, paired=paired)
     else:
-        variable = "arm" if test in ("chi-square", "fisher") else "age"
+        variable = {"chi-square": "arm", "fisher": "arm", "trend": "pain"}.get(test, "age")
         output = HypothesisTest(CODEBOOK, "x", test, variable, ("sex",), statistics)
     with pytest.raises(OutputError, match=message):
         released(output, np.array(values))
@@ -409,6 +596,9 @@ def test_an_entry_has_groups_or_a_pair(by, paired):
         ("chi-square", ("statistic", "p")),
         ("exact mcnemar", ("p",)),
         ("paired t", ("statistic", "p")),
+        ("trend", ("statistic", "p")),
+        ("spearman", ("r", "p")),
+        ("kappa", ("kappa", "p")),
     ],
 )
 def test_an_entry_without_statistics_has_the_usual_and_is_read_again_as_it_was(test, usual):

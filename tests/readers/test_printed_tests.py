@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from fair import PRINTED, codebook, frame, study
 from scipy import stats
@@ -27,6 +28,9 @@ BY_BELIEF = {"kind": "test", "variable": "age", "by": "religion"}
 PAIRED = {"kind": "test", "variable": "age", "paired": "educ"}
 TURNED = {"kind": "test", "variable": "educ", "paired": "age"}
 CHANGED = {"kind": "test", "variable": "any_child", "paired": "religious"}
+OF_BELIEF = {"kind": "test", "variable": "affair", "by": "religion"}
+BANDS = {"kind": "test", "variable": "age_band", "paired": "educ_band"}
+R = ("r", "statistic", "df", "p", "lower limit", "upper limit")
 T = ("statistic", "df", "p", "difference", "standard error")
 F = ("statistic", "df", "df within", "p")
 CHI = ("statistic", "df", "p")
@@ -60,11 +64,19 @@ BY_R = {  # file: entry, test, continuity, statistics, of how many records one i
     "signed_uncorrected.txt": (TURNED | {"continuity": False}, "signed-rank", False, ("statistic", "p"), 1),
     "mcnemar.txt": (CHANGED, "mcnemar", True, CHI, 1),
     "mcnemar_uncorrected.txt": (CHANGED, "mcnemar", False, CHI, 1),
+    "trend.txt": (OF_BELIEF, "trend", False, CHI, 1),
+    "trend_scores.txt": (OF_BELIEF, "trend", False, CHI, 97),
+    "cor.txt": (PAIRED, "pearson", False, R, 1),
+    "cor_formula.txt": (TURNED, "pearson", False, R[:4], 97),
+    "spearman.txt": (PAIRED, "spearman", False, ("r", "statistic", "p"), 97),
+    "kendall.txt": (PAIRED, "kendall", False, ("r", "z", "p"), 1),
+    "bowker.txt": (BANDS, "mcnemar", False, CHI, 97),
     "console.txt#1": (AGE, "welch", False, T, 1),
     "console.txt#2": (BELIEF, "chi-square", False, CHI, 1),
     "console.txt": (BELIEF, "chi-square", False, CHI, 1),  # the one that is of its variables
 }
 N = ("statistic", "df", "p", "n")
+KAP = ("kappa", "null error", "z", "p", "agreement", "expected agreement")
 OF_STATA = {  # the same, of logs that were written in Stata's layout with numbers of scipy
     "stata_t.log": (AGE, "t", False, ("statistic", "df", "p", "n", *T[3:]), 1),
     "stata_t_old.log": (AGE, "t", False, ("statistic", "df", "p", "n", *T[3:]), 97),
@@ -85,6 +97,12 @@ OF_STATA = {  # the same, of logs that were written in Stata's layout with numbe
     "stata_signrank.log": (PAIRED, "signed-rank", False, ("statistic", "z", "p", "n"), 97),
     "stata_mcc.log#1": (CHANGED, "mcnemar", False, CHI, 97),
     "stata_mcc.log": (CHANGED | {"test": "exact mcnemar"}, "exact mcnemar", False, ("p",), 97),
+    "stata_tabodds.log": (OF_BELIEF, "linear-by-linear", False, CHI, 97),
+    "stata_kap.log": (BANDS, "kappa", False, KAP, 97),
+    "stata_kap_linear.log": (BANDS, "kappa", False, KAP, 97),
+    "stata_kap_quadratic.log": (BANDS | {"weights": "quadratic"}, "kappa", False, KAP, 97),
+    "stata_spearman.log": (PAIRED, "spearman", False, ("r", "p", "n"), 97),
+    "stata_ktau.log": (TURNED, "kendall", False, ("r", "n"), 97),
     "stata_all.log": (AGE | {"test": "t", "statistics": ["difference", "n"]}, "t", False, ("difference", "n"), 1),
     "stata_all.log#2": (BY_BELIEF, "anova", False, F, 97),
     "stata_all.log#3": (BELIEF, "chi-square", False, (*CHI, "cramers v"), 97),
@@ -104,7 +122,26 @@ OF_PSPP = {
     "pspp_tests.csv#14": (PAIRED, "signed-rank", False, ("statistic", "z", "p"), 97),
     "pspp_tests.csv#15": (TURNED, "signed-rank", False, ("statistic", "z", "p"), 97),
 }
+LINEAR = {"test": "linear-by-linear"}
+OF_PSPP |= {
+    "pspp_tests.csv#18": (BELIEF | LINEAR, "linear-by-linear", False, (*CHI, "n"), 97),
+    "pspp_tests.csv": (BELIEF | LINEAR | {"by": "marriage"}, "linear-by-linear", False, (*CHI, "n"), 97),
+    "pspp_tests.csv#21": (PAIRED | {"test": "pearson"}, "pearson", False, ("r", "p", "n"), 97),
+    "pspp_tests.csv#23": (
+        *(
+            PAIRED | {"test": "pearson", "paired": "children", "variable": "educ"},
+            "pearson",
+            False,
+            ("r", "p", "n"),
+            97,
+        ),
+    ),
+}
 OF_SPSS = {
+    "spss_pairs.csv": (TURNED | {"test": "pearson"}, "pearson", False, ("r", "p", "n"), 97),
+    "spss_pairs.csv#2": (PAIRED, "kendall", False, ("r", "p", "n"), 97),
+    "spss_pairs.csv#3": (TURNED | {"test": "spearman"}, "spearman", False, ("r", "p", "n"), 97),
+    "spss_pairs.csv#4": (*(BANDS, "kappa", False, ("kappa", "standard error", "z", "p", "n"), 97),),
     "spss_tests.csv#1": (AGE, "t", False, T, 97),
     "spss_tests.csv#2": (AGE, "welch", False, T, 97),
     "spss_tests.csv": (AGE | {"test": "rank-sum"}, "rank-sum", False, ("statistic", "z", "p"), 97),
@@ -123,11 +160,24 @@ OF_SCIPY = {
     "scipy_chi2.txt": (BELIEF, "chi-square", False, CHI, 97),
     "scipy_chi2_two.txt": (TWO | {"continuity": True}, "chi-square", True, CHI, 97),
     "scipy_fisher.txt": (TWO | {"test": "fisher"}, "fisher", False, ("p",), 97),
+    "scipy_pearson.txt": (PAIRED, "pearson", False, ("r", "p"), 97),
+    "scipy_spearman.txt": (PAIRED | {"test": "spearman"}, "spearman", False, ("r", "p"), 97),
     "scipy_paired.txt": (PAIRED | {"statistics": ["df", "p"]}, "paired t", False, ("df", "p"), 97),
     "scipy_signed.txt": (PAIRED | {"continuity": True, "statistics": "p"}, "signed-rank", True, ("p",), 97),
     "scipy_kruskal.txt": (BY_BELIEF, "kruskal-wallis", False, ("statistic", "p"), 97),
     "scipy_oneway.txt": (BY_BELIEF, "anova", False, ("statistic", "p"), 97),
 }
+OF_KAPPA = {
+    "kappa_vcd.txt": (BANDS, "kappa", False, ("kappa", "standard error", "lower limit", "upper limit"), 97),
+    "kappa_vcd.txt#2": (
+        *(BANDS | {"weights": "linear"}, "kappa", False),
+        *(("kappa", "standard error", "lower limit", "upper limit"), 97),
+    ),
+    "kappa_fleiss.txt": (BANDS | {"weights": "quadratic"}, "kappa", False, ("kappa", "standard error"), 97),
+    "kappa_psych.txt": (BANDS, "kappa", False, ("kappa", "lower limit", "upper limit", "n"), 97),
+    "kappa_psych.txt#2": (*(BANDS | {"weights": "quadratic"}, "kappa", False, ("kappa", "n"), 97),),
+}
+OF_IRR = {"kappa_irr.txt": (BANDS, "kappa", False, ("kappa", "z", "p", "n"), 97)}  # its layout, by statsmodels' numbers
 OF_BROOM = {
     "tidy_t.csv": (AGE | {"statistics": ["df", "p"]}, "welch", False, ("df", "p"), 97),
     "tidy_groups.csv": (AGE, "t", False, (*CHI, "difference"), 97),
@@ -135,6 +185,9 @@ OF_BROOM = {
     "tidy_paired.csv": (PAIRED | {"statistics": ["df", "p"]}, "paired t", False, ("df", "p"), 97),
     "tidy_signed.csv": (PAIRED | {"statistics": ["p"]}, "signed-rank", True, ("p",), 97),
     "tidy_mcnemar.csv": (CHANGED, "mcnemar", True, CHI, 1),
+    "tidy_cor.csv": (PAIRED, "pearson", False, R, 97),
+    "tidy_spearman.csv": (PAIRED, "spearman", False, ("r", "statistic", "p"), 97),
+    "tidy_kendall.csv": (PAIRED, "kendall", False, ("r", "z", "p"), 97),
     "tidy_chisq.csv": (BELIEF, "chi-square", False, CHI, 1),
     "tidy_prop.csv": (TWO, "chi-square", True, CHI, 97),
     "tidy_fisher.csv": (TWO, "fisher", False, ("p",), 97),
@@ -142,9 +195,9 @@ OF_BROOM = {
     "tidy_oneway.csv": (BY_BELIEF, "anova", False, F, 97),
     "tidy_aov.csv": (BY_BELIEF, "anova", False, F, 97),
 }
-READ = BY_R | OF_STATA | OF_SCIPY | OF_BROOM | OF_PSPP | OF_SPSS
+READ = BY_R | OF_KAPPA | OF_IRR | OF_STATA | OF_SCIPY | OF_BROOM | OF_PSPP | OF_SPSS
 REFUSED = {
-    "pspp_tests.csv": (AGE, r"it has 16 tests \(1: t, 2: welch, 3: t, .*; give one alone, or say which as 'FILE#2'"),
+    "pspp_tests.csv": (AGE, r"it has 23 tests \(1: t, 2: welch, 3: t, .*; give one alone, or say which as 'FILE#2'"),
     "pspp_tests.csv#11": (TWO, "PSPP's exact p is not right where several tables are as likely; give it by label"),
     "pspp_tests.csv#16": (CHANGED, "PSPP's exact p is not right"),
     "pspp_tests.csv#6": (AGE, "'One-Sample Test' is not read: it compares no groups"),
@@ -158,7 +211,18 @@ REFUSED = {
     "signed_uncorrected.txt#1": (PAIRED | {"continuity": False}, "V is of the differences the other way round; exch"),
     "signed_exact.txt": (PAIRED, r"it is a test of c\(1.1, 2.2, 5.5, 7.1\), which is no variable; derive one"),
     "signed_one.txt": (PAIRED, r"of small.age - small.educ is of one sample, or of pairs in rows of their own; print"),
-    "mcnemar_levels.txt": (CHANGED, "'McNemar's Chi-squared test' with df = 3 is of more than two levels"),
+    "mcnemar_levels.txt": (CHANGED, "McNemar's test with df = 3 is of more levels than the 2 of 'any_child'"),
+    "kappa_fleiss.txt#2": (BANDS, "it does not say the weights of its kappa; say 'weights: linear', or quadratic"),
+    "cor_less.txt": (PAIRED, r"p: it is one-sided, .* 'statistics: \[r, statistic, df\]'"),
+    "trend.txt": (
+        OF_BELIEF | {"scores": {"religion": [1, 2, 3, 5]}},
+        "scores of 'religion' are .1.0, 2.0, 3.0, 5.0",
+    ),
+    "stata_kap_linear.log": (
+        BANDS | {"weights": "quadratic"},
+        "'weights' are 'quadratic' in the study and 'lin",
+    ),
+    "scipy_spearman.txt": (PAIRED, r"it may be of fisher_exact, or of a correlation .*say 'test' in the output"),
     "stata_mcc.log": (CHANGED, r"it has 2 tests \(1: mcnemar, 2: exact mcnemar\)"),
     "stata_signrank_zeros.log": (PAIRED, "ranks differences of 0, which the output's leaves out"),
     "scipy_paired.txt": (PAIRED, "statistic: it does not say which of its two variables"),
@@ -174,7 +238,7 @@ REFUSED = {
         BELIEF,
         "'1-sample proportions test with continuity correction' is not read: it compares no group",
     ),
-    "prop_trend.txt": (BELIEF, "'Chi-squared Test for Trend in Proportions' is not read: it is no test that an output"),
+    "prop_trend.txt": (OF_BELIEF, "3 groups, with the scores .1.0, 2.0, 3.0., and 'religion' has 4 values; leave the"),
     "chisq_given.txt": (BELIEF, "'Chi-squared test for given probabilities' is not read: it compares no groups"),
     "chisq_simulated.txt": (BELIEF | {"statistics": "p"}, "it has no p; it has statistic"),
     "fisher_simulated.txt": (BELIEF, "p: it is drawn"),
@@ -197,7 +261,7 @@ REFUSED = {
     "scipy_vectors.txt": (AGE, "statistic: it does not say which group comes first"),
     "scipy_mannwhitney.txt": (AGE, "p: mannwhitneyu's p may be exact, .* say 'continuity: true', or false"),
     "scipy_chi2_two.txt": (TWO, "statistic: chi2_contingency corrects a 2 x 2 table .* say 'continuity: true', or f"),
-    "scipy_fisher.txt": (TWO, r"it may be of a correlation .*say 'test' in the output"),
+    "scipy_fisher.txt": (TWO, r"it may be of fisher_exact, or of a correlation .*say 'test' in the output"),
     "tidy_t.csv": (AGE, "statistic: it does not say which group comes first"),
     "tidy_paired.csv": (PAIRED, "statistic: it does not say which of its two variables is less the other"),
     "tidy_less.csv": (AGE | {"statistics": ["df", "p"]}, "p: it is one-sided"),
@@ -209,8 +273,9 @@ REFUSED = {
 def book():
     """The codebook, with labels and two further variables of two values."""
     labels = {"age": {"label": "Age in years"}, "affair": {"label": "Had an affair", "descriptions": ("no", "yes")}}
-    yes_no = ("False", "True")
+    yes_no, bands = ("False", "True"), ("1", "2", "3")
     more = (Variable("any_child", "categorical", yes_no), Variable("religious", "categorical", yes_no))
+    more += (Variable("age_band", "categorical", bands), Variable("educ_band", "categorical", bands))
     return Codebook((*(replace(each, **labels.get(each.name, {})) for each in codebook().variables), *more))
 
 
@@ -218,6 +283,8 @@ def records(every=1):
     """Every so-manieth record."""
     rows = frame().iloc[::every]
     more = {"any_child": (rows["children"] > 0).astype(str), "religious": (rows["religion"] > 2).astype(str)}
+    ends = {"age": [0, 25, 35, 99], "educ": [0, 12, 15, 99]}
+    more |= {f"{name}_band": pd.cut(rows[name], cuts, labels=list("123")).astype(str) for name, cuts in ends.items()}
     return from_frame(rows.assign(**more), book())
 
 
@@ -245,6 +312,7 @@ def compare(folder, file):
     [
         ("Rscript", "tests_by_r.R", BY_R),
         ("Rscript", "tests_by_broom.R", OF_BROOM),
+        ("Rscript", "kappa_by_r.R", OF_KAPPA),
         (sys.executable, "stata_tests.py", OF_STATA | OF_SCIPY | OF_SPSS),
         ("pspp", "tests_by_pspp.sps", OF_PSPP),
     ],
@@ -376,6 +444,23 @@ def test_what_is_left_out_is_said(caplog):
         with caplog.at_level(logging.INFO, "outrisk"):
             read(str(FOLDER / file), READ[file][0])
         assert words in caplog.text, file
+
+
+@pytest.mark.parametrize(("file", "statistics"), [("spearman", ("r", "statistic")), ("kendall", ("r",))])
+def test_the_exact_p_of_a_correlation_is_left_out(file, statistics, caplog):
+    text = (FOLDER / f"{file}_exact.txt").read_text()
+    text = re.sub("data: .*", "data:  age and educ", text)
+    with caplog.at_level(logging.INFO, "outrisk"):
+        (released,) = study({**PAIRED, "values": text}).given(book()).values()
+    assert released.output.statistics == statistics and "the exact p-value is not that of the output" in caplog.text
+    assert released.output.decimals[0] == 7  # as R prints estimates, also 0.3714286 beside a whole S
+
+
+def test_r_cuts_off_trailing_zeros_of_a_correlation():
+    text = (FOLDER / "cor.txt").read_text().replace("0.02795995", "0.025").replace("t = 2.2314", "t = 1.9949")
+    text = text.replace("0.02569", "0.04609").replace("0.003396545 0.052489628", "0.000435217 0.049534661")
+    (released,) = study({**PAIRED, "values": text}).given(book()).values()
+    assert released.output.decimals[0] == 8 and released.low[0] == released.high[0] == 0.025
 
 
 def in_other_order():

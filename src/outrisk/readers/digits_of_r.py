@@ -33,8 +33,8 @@ def numbers_of_r(printed: dict[Statistic, tuple[str, str]], limit_digits: int) -
             raise OutputError(f"{name} is {text[:40]!r}, which is not a number; give the page as R prints it")
         if number is not None:
             found[name] = number
-    shown = [_significant(printed[name][1]) for name, each in found.items() if not each.below and name != "p"]
-    if "p" in found and not found["p"].below and (of_p := _significant(printed["p"][1])) > 1:  # one may be the least
+    shown = [significant(printed[name][1]) for name, each in found.items() if not each.below and name != "p"]
+    if "p" in found and not found["p"].below and (of_p := significant(printed["p"][1])) > 1:  # one may be the least
         shown.append(of_p + 1)
     sure = min(max([*shown, limit_digits - 2]), _SURE)
     numbers: dict[Statistic, Number] = {}
@@ -62,10 +62,10 @@ def _decimals(name: Statistic, number: Printed, sure: int) -> int:
 def digits_of_limits(body: Sequence[str]) -> int:
     """How many significant digits both limits show at the least; 0 without limits."""
     at = next((at for at, line in enumerate(body[:-1]) if line.endswith("percent confidence interval:")), None)
-    return 0 if at is None else min(map(_significant, body[at + 1].split()), default=0)
+    return 0 if at is None else min(map(significant, body[at + 1].split()), default=0)
 
 
-def _significant(text: str) -> int:
+def significant(text: str) -> int:
     """How many significant digits a text shows; 0 of a whole number, whose digits are all printed."""
     mantissa = text.casefold().partition("e")[0].lstrip("+-")
     return len(mantissa.replace(".", "").lstrip("0")) if "." in mantissa else 0

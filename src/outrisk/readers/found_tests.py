@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from outrisk.errors import OutputError
+from outrisk.outputs.smooth.agreement import Weights
 from outrisk.outputs.smooth.compared import Test
 from outrisk.outputs.smooth.hypothesis_test import Statistic
 from outrisk.readers.printed_number import MOST_OF_OUTPUT, OF_EXACT, OF_SMALL, Printed
@@ -79,7 +80,9 @@ class FoundTest:
     slope: whether it is one on numbers where `by` has numbers. doubtful: why a number cannot be told for certain;
     unsaid: the same, unless the output says its continuity. notes: what is left out. refused: why it is not read.
     described: of each group as it is called, or of each variable of a pair, texts of its count, mean and sd. pair: what
-    differences are of, the first less the second, as the text calls them.
+    differences are of, the first less the second, as the text calls them. scores: of its groups, in their order.
+    weights: those of kappa. aside: it stands beside another test, and is taken where the output says its test. note_of:
+    what is said where it is one of these.
     """
 
     may_be: tuple[Test, ...]
@@ -98,6 +101,10 @@ class FoundTest:
     refused: str = ""
     described: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     pair: tuple[str, ...] = ()
+    scores: tuple[float, ...] = ()
+    weights: Weights | None = None
+    aside: bool = False
+    note_of: Mapping[Test, str] = field(default_factory=dict)
 
 
 def or_refused(read: Callable[..., FoundTest], *given: Any) -> FoundTest:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
-from outrisk.outputs.smooth.compared import OF_CHANGES, Test
+from outrisk.outputs.smooth.compared import OF_CHANGES, OF_CORRELATIONS, Test
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTestEntry
 from outrisk.readers.found_tests import SIGNED, FoundTest
 from outrisk.readers.term_names import is_short_for
@@ -30,7 +30,8 @@ def in_order_of_pair(
     if any(name not in own for name in pair):
         notes.append(f"it is called a test of {said}; it is taken for one of {entry.compared}")
     signed = [name for name in SIGNED if name in found.numbers]
-    if test in OF_CHANGES or not signed:
+    _few_enough(found, test, entry, codebook, place)
+    if test in (*OF_CHANGES, *OF_CORRELATIONS) or not signed:
         return found, notes
     first, second = (*pair, "", "")[:2]
     if first == entry.variable or second == entry.paired:
@@ -45,3 +46,15 @@ def in_order_of_pair(
         why = "it does not say which of its two variables is less the other"
         doubtful = {**dict.fromkeys(signed, why), **doubtful}
     return replace(found, numbers=numbers, doubtful=doubtful), notes
+
+
+def _few_enough(found: FoundTest, test: Test, entry: HypothesisTestEntry, codebook: Codebook, place: str) -> None:
+    """OutputError where a test of symmetry is of more levels than the variables have."""
+    df = found.numbers.get("df")
+    if test == "mcnemar" and df is not None and entry.variable in codebook:
+        levels = len(codebook[entry.variable].values)
+        if df.low > levels * (levels - 1) / 2:
+            raise OutputError(
+                f"{place}: McNemar's test with df = {df.low:g} is of more levels than the {levels} of "
+                f"'{entry.variable}'; correct the codebook, or the test"
+            )

@@ -12,7 +12,7 @@ from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.outputs.base import Entry
 from outrisk.outputs.smooth.by_scipy import OF_TWO
-from outrisk.outputs.smooth.compared import CORRECTED, OF_MEANS, OF_PAIRS, OF_TABLES, Test
+from outrisk.outputs.smooth.compared import CORRECTED, OF_MEANS, OF_PAIRS, OF_SCORES, OF_TABLES, Test
 from outrisk.outputs.smooth.hypothesis_test import OF_TEST, HypothesisTestEntry, Statistic
 from outrisk.readers.found_tests import SIGNED, FoundTest, Number
 from outrisk.readers.means_of_groups import means_of_groups, means_of_pair, only
@@ -35,9 +35,9 @@ _READERS: tuple[Callable[[Source], list[FoundTest]], ...] = (
 )
 _LONGEST = 1_000_000  # characters
 _KNOWN = (
-    "R's t.test, wilcox.test, chisq.test, fisher.test, kruskal.test, oneway.test, prop.test, mcnemar.test and "
-    "summary(aov), Stata's ttest, ranksum, signrank, kwallis, oneway, tabulate and mcc, SPSS's T-TEST, ONEWAY, "
-    "CROSSTABS and NPAR TESTS as CSV, and scipy's tests"
+    "R's t.test, wilcox.test, chisq.test, fisher.test, kruskal.test, oneway.test, prop.test, prop.trend.test, "
+    "cor.test, mcnemar.test and summary(aov), Stata's ttest, ranksum, signrank, kwallis, oneway, tabulate, tabodds, "
+    "spearman, ktau, kap and mcc, SPSS's T-TEST, ONEWAY, CROSSTABS, CORRELATIONS and NPAR TESTS as CSV, scipy's tests"
 )
 
 
@@ -61,6 +61,7 @@ def entries_of_test(
     }
     found = _one_of([_by_name(each, names) for read in _READERS for each in read(source)], entry, number, place)
     test = _test(found, entry, place)
+    entry = _with_scores(_with_weights(found, entry, place), found, test, codebook, place)
     continuity = _continuity(found, test, entry, place)
     if "continuity" not in entry.model_fields_set:
         found = replace(found, doubtful={**found.unsaid, **found.doubtful})
@@ -79,7 +80,8 @@ def entries_of_test(
     tables = means_of(found.described, entry, codebook)
     if found.described and not tables:
         notes = [*notes, MEANS]
-    for note in (*called, *found.notes, *notes):
+    of_test = [found.note_of[test]] if test in found.note_of else []
+    for note in (*called, *found.notes, *of_test, *notes):
         remark(place, note)
     made = _made(entry, test, continuity, statistics, numbers)
     (output,) = made.build(codebook, 1)
@@ -108,8 +110,9 @@ def _one_of(found: Sequence[FoundTest], entry: HypothesisTestEntry, number: int 
         if not 1 <= number <= len(found):
             raise OutputError(f"{place}: it has {len(found)} tests, and no test {number}")
         found = [found[number - 1]]
-    fitting = [each for each in found if entry.test is None or entry.test in each.may_be]
+    fitting = [each for each in found if entry.test in each.may_be or (entry.test is None and not each.aside)]
     fitting = [each for each in fitting if _is_of(each, entry)] or fitting
+    fitting = [each for each in fitting if _has_weights(each, entry)] or fitting
     if "continuity" in entry.model_fields_set:
         fitting = [each for each in fitting if each.continuity == entry.continuity] or fitting
     if len(found) > 1 and len(fitting) != 1:
@@ -136,6 +139,11 @@ def _is_of(found: FoundTest, entry: HypothesisTestEntry) -> bool:
         return set(found.pair) == {entry.variable, entry.paired}
     said = {found.variable, found.by} - {""}
     return entry.variable in said and said <= {entry.variable, *entry.by}
+
+
+def _has_weights(found: FoundTest, entry: HypothesisTestEntry) -> bool:
+    """Whether a kappa has the weights of the entry, or it does not say which and the entry has some."""
+    return found.weights == entry.weights or (found.weights is None and entry.weights != "none")
 
 
 def _test(found: FoundTest, entry: HypothesisTestEntry, place: str) -> Test:
@@ -165,6 +173,39 @@ def _continuity(found: FoundTest, test: Test, entry: HypothesisTestEntry, place:
     return found.continuity
 
 
+def _with_weights(found: FoundTest, entry: HypothesisTestEntry, place: str) -> HypothesisTestEntry:
+    """The entry with the weights of kappa that the text says; OutputError where the entry has others."""
+    if found.weights is None and found.may_be == ("kappa",) and entry.weights == "none":
+        raise OutputError(f"{place}: it does not say the weights of its kappa; say 'weights: linear', or quadratic")
+    if found.weights is None or found.weights == entry.weights:
+        return entry
+    if "weights" in entry.model_fields_set:
+        raise OutputError(
+            f"{place}: 'weights' are '{entry.weights}' in the study and '{found.weights}' in the text; correct one"
+        )
+    return entry.model_copy(update={"weights": found.weights})
+
+
+def _with_scores(
+    entry: HypothesisTestEntry, found: FoundTest, test: Test, codebook: Codebook, place: str
+) -> HypothesisTestEntry:
+    """The entry with the scores that the text says, of groups in the order of the codebook."""
+    if not found.scores or test not in OF_SCORES or len(entry.by) != 1 or entry.by[0] not in codebook:
+        return entry
+    by, scores = entry.by[0], list(found.scores)
+    if by in entry.scores and list(entry.scores[by]) != scores:
+        raise OutputError(
+            f"{place}: scores of '{by}' are {entry.scores[by]} in the study and {scores} in the text; correct one"
+        )
+    number = len(codebook[by].values)
+    if len(scores) != number:
+        raise OutputError(
+            f"{place}: it has {len(scores)} groups, with the scores {scores}, and '{by}' has {number} values; leave "
+            "the others out of the codebook, or give the test by label"
+        )
+    return entry.model_copy(update={"scores": {**entry.scores, by: scores}})
+
+
 def _same_variables(
     found: FoundTest, test: Test, entry: HypothesisTestEntry, codebook: Codebook, place: str
 ) -> list[str]:
@@ -173,7 +214,7 @@ def _same_variables(
     own, said = f"{entry.variable} by {', '.join(entry.by)}", (found.variable, found.by)
     if any(name in codebook and name not in (entry.variable, *entry.by) for name in said):
         raise OutputError(f"{place}: it is a test of {of_text}, and the output is one of {own}; correct one of them")
-    if test not in OF_TABLES and (found.variable in entry.by or found.by == entry.variable):
+    if test not in (*OF_TABLES, *OF_SCORES) and (found.variable in entry.by or found.by == entry.variable):
         raise OutputError(f"{place}: it is a test of {of_text}; exchange 'variable' and 'by' of the output")
     if test in OF_MEANS and "(" in found.variable:
         raise OutputError(f"{place}: it is a test of {found.variable[:80]}, which is no variable; derive one")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from scipy import stats
+
 from outrisk.errors import OutputError
-from outrisk.outputs.smooth.compared import OF_RANKS, OF_STUDENT
+from outrisk.outputs.smooth.compared import OF_CORRELATIONS, OF_RANKS, OF_STUDENT, Test
 from outrisk.outputs.smooth.hypothesis_test import Statistic
+from outrisk.readers.correlations_of_r import EXACT, is_exact
 from outrisk.readers.found_tests import DRAWN_P, EXACT_P, SQUARES, FoundTest, Number, bare_name, or_refused
 from outrisk.readers.printed_number import MOST_DECIMALS, read_printed
 from outrisk.readers.source import Source
@@ -67,6 +70,10 @@ def _of_row(row: dict[str, str], comma: bool) -> FoundTest:
         notes.append(SHARES if "proportions" in title else MEANS)
     if method.test == "fisher":
         numbers.pop("statistic", None)
+    if method.test in OF_CORRELATIONS:
+        return _of_correlation(row, numbers, doubtful, method.test, comma)
+    if method.test == "trend":
+        raise OutputError("a row of prop.trend.test does not say its scores; give the page as R prints it")
     if "exact test" in title and method.test in OF_RANKS:
         numbers.pop("p")
         doubtful.pop("p", None)
@@ -87,6 +94,29 @@ def _of_row(row: dict[str, str], comma: bool) -> FoundTest:
         notes=tuple(notes),
         **changes,
     )
+
+
+def _of_correlation(
+    row: dict[str, str], numbers: dict[Statistic, Number], doubtful: dict[Statistic, str], test: Test, comma: bool
+) -> FoundTest:
+    """A row of cor.test, which does not say the variables, nor whether its p is exact."""
+    columns: dict[str, Statistic] = {"estimate": "r"}
+    if test == "pearson" and not doubtful:
+        columns |= {"conf.low": "lower limit", "conf.high": "upper limit"}
+    numbers = {**numbers, **_numbers(row, columns, comma)}
+    notes = list[str]()
+    if test == "kendall" and "statistic" in numbers:
+        z = numbers.pop("statistic")
+        normal = float(2.0 * stats.norm.sf(abs(z.low)))
+        if abs(normal - numbers["p"].low) <= 1e-5:
+            numbers["z"] = z
+        else:
+            numbers.pop("p")
+            notes.append(EXACT.format("the normal distribution"))
+    elif test == "spearman" and is_exact(numbers["statistic"], numbers["r"], numbers["p"]):
+        numbers.pop("p")
+        notes.append(EXACT.format("Student's t"))
+    return FoundTest((test,), numbers, doubtful=doubtful, notes=tuple(notes))
 
 
 def _of_anova(rows: list[dict[str, str]], comma: bool) -> FoundTest:

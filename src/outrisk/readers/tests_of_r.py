@@ -9,8 +9,9 @@ from typing import Any
 
 from outrisk.errors import OutputError
 from outrisk.outputs.smooth.by_scipy import OF_TWO
-from outrisk.outputs.smooth.compared import OF_PAIRS, OF_RANKS, OF_STUDENT, Test
+from outrisk.outputs.smooth.compared import OF_CORRELATIONS, OF_PAIRS, OF_RANKS, OF_STUDENT, Test
 from outrisk.outputs.smooth.hypothesis_test import Statistic
+from outrisk.readers.correlations_of_r import of_correlation, of_trend
 from outrisk.readers.digits_of_r import digits_of_limits, numbers_of_r, of_limits
 from outrisk.readers.found_tests import (
     DRAWN_P,
@@ -22,12 +23,13 @@ from outrisk.readers.found_tests import (
     levels_compared,
     or_refused,
 )
+from outrisk.readers.kappa_of_r import kappas_of_r
 from outrisk.readers.printed_number import read_printed
 from outrisk.readers.source import Source
 
 _DATA = re.compile(r"\s*data:\s+(.*\S)\s*")
 _PAIR = re.compile(
-    r"((?:Kruskal-Wallis |McNemar's )chi-squared|X-squared|num df|denom df|df|[tWFVz]|p-value)"
+    r"((?:Kruskal-Wallis |McNemar's )chi-squared|X-squared|num df|denom df|df|[tWFVzST]|p-value)"
     r"\s*(=|<)\s*(\S+?)(?:,|$)"
 )
 _NAMES: dict[str, Statistic] = {
@@ -36,6 +38,8 @@ _NAMES: dict[str, Statistic] = {
     "t": "statistic",
     "W": "statistic",
     "V": "statistic",
+    "S": "statistic",
+    "z": "z",
     "McNemar's chi-squared": "statistic",
     "F": "statistic",
     "num df": "df",
@@ -77,6 +81,10 @@ METHODS = (
     Method(r"Chi-squared test for given probabilities.*", None, why="it compares no groups; it needs kind: custom"),
     Method(r"Fisher's Exact Test for Count Data(?: with simulated p-value.*| hybrid.*)?", "fisher"),
     Method(r"Kruskal-Wallis rank sum test", "kruskal-wallis"),
+    Method(r"Chi-squared Test for Trend in Proportions", "trend"),
+    Method(r"Pearson's product-moment correlation", "pearson"),
+    Method(r"Spearman's rank correlation rho", "spearman"),
+    Method(r"Kendall's rank correlation tau", "kendall"),
     Method(r"One-way analysis of means", "anova"),
     Method(
         r"One-way analysis of means \(not assuming equal variances\)",
@@ -101,6 +109,7 @@ def tests_of_r(source: Source) -> list[FoundTest]:
         found[at] = or_refused(_of_page, lines, at, end)
     for at in (at for at, line in enumerate(lines) if _ANOVA.fullmatch(line)):
         found[at] = or_refused(_of_anova, lines, at)
+    found |= kappas_of_r(lines)
     return [found[at] for at in sorted(found)]
 
 
@@ -123,6 +132,8 @@ def _of_page(lines: Sequence[str], at: int, end: int) -> FoundTest:
     if method is None or method.test is None:
         why = method.why if method else "it is no test that an output has; leave it out, or give it by kind: custom"
         raise OutputError(f"'{title[:80]}' is not read: {why}")
+    scores = next((line for line in body if line.startswith("using scores:")), "")
+    body = [line for line in body if line != scores]
     head = " ".join(body[: next((k for k, line in enumerate(body) if ":" in line), len(body))])
     printed = {_NAMES[name]: (sign, text) for name, sign, text in _PAIR.findall(head) if name in _NAMES}
     if "p" not in printed:
@@ -130,6 +141,10 @@ def _of_page(lines: Sequence[str], at: int, end: int) -> FoundTest:
     numbers = numbers_of_r(printed, digits_of_limits(body))
     doubtful = _of_other_hypotheses(body)
     found = FoundTest((method.test,), numbers, method.continuity, doubtful=doubtful)
+    if method.test == "trend":
+        return of_trend(found, scores)
+    if method.test in OF_CORRELATIONS:
+        return _of_pair(of_correlation(found, body), found_data(lines[at]), title)
     return _with_groups(_without(found, title, body), lines[at], body, title)
 
 
@@ -189,10 +204,15 @@ def _without(found: FoundTest, title: str, body: Sequence[str]) -> FoundTest:
     return replace(found, numbers=numbers, doubtful=doubtful, unsaid=unsaid, notes=tuple(notes))
 
 
+def found_data(line: str) -> str:
+    """What R says a test is of."""
+    of = _DATA.fullmatch(line)
+    return of[1] if of else ""
+
+
 def _with_groups(found: FoundTest, data: str, body: Sequence[str], title: str) -> FoundTest:
     """The test with what says which variables it is of, and which group comes first."""
-    of = _DATA.fullmatch(data)
-    called = of[1] if of else ""
+    called = found_data(data)
     if found.may_be[0] in OF_PAIRS:
         return _of_pair(found, called, title)
     sides = re.fullmatch(r"(.+?)\s+(by|and)\s+(.+)", called)
@@ -216,9 +236,6 @@ def _of_pair(found: FoundTest, called: str, title: str) -> FoundTest:
     call = re.fullmatch(r"(?:Pair|table|xtabs|cbind)\(\s*([^,()]+?)\s*,\s*([^,()]+?)\s*\)", called)
     sides = call.groups() if call else called.split(" and ")
     if found.may_be == ("mcnemar",):
-        df = found.numbers.get("df")
-        if df is not None and df.low != 1:
-            raise OutputError(f"'{title[:80]}' with df = {df.low:g} is of more than two levels, which no output is")
         unsaid = found.numbers["statistic"].high == 0.0 if "statistic" in found.numbers else True  # nothing to correct
         pair = tuple(map(bare_name, sides)) if len(sides) == 2 else ()
         return replace(found, pair=pair, continuity=None if unsaid else found.continuity)

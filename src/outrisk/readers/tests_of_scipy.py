@@ -20,7 +20,8 @@ _MAY_BE: dict[str, tuple[Test, ...]] = {
     "WilcoxonResult": ("signed-rank",),
     "KruskalResult": ("kruskal-wallis",),
     "F_onewayResult": ("anova",),
-    "SignificanceResult": ("fisher",),
+    "SignificanceResult": ("fisher", "spearman", "kendall"),
+    "PearsonRResult": ("pearson",),
 }
 _NAMES: dict[str, Statistic] = {"statistic": "statistic", "pvalue": "p", "df": "df", "dof": "df"}
 _RESULT = re.compile(rf"\b({'|'.join(_MAY_BE)})\(")
@@ -57,10 +58,11 @@ def _of_result(called: str, text: str, above: str) -> FoundTest:
         raise OutputError("TtestResult has no df; give it as scipy shows it")
     if called == "TtestResult" and df is not None and df.low != round(df.low):
         may_be = ("welch",)
+    if called in ("SignificanceResult", "PearsonRResult"):
+        numbers["r"] = numbers.pop("statistic")
     if called == "SignificanceResult":
-        del numbers["statistic"]
-        changes["also"] = "a correlation (spearmanr, kendalltau)"
-        notes.append("the odds ratio is no number of a test; it is left out")
+        changes["also"] = "fisher_exact, or of a correlation (spearmanr, kendalltau)"
+        changes["note_of"] = {"fisher": "the odds ratio is no number of a test; it is left out"}
     if called == "Chi2ContingencyResult":
         notes.append("expected frequencies are left out, and tell the totals of the table: give these as tables")
         if df is not None and df.low == 1.0:

@@ -19,12 +19,16 @@ from outrisk.readers.spss_tables import titled_tables
 
 _TWO_SIDED = re.compile(r"(?:asymp(?:\.|totic)\s+)?(?:sig(?:\.|nificance)?)\s*(?:\(2-(?:tailed|sided)\))?|two-sided p")
 _EXACT = re.compile(r"exact sig(?:\.|nificance)?\s*\(2-(?:tailed|sided)\)")
+_OF_HEAD = r"(?:\s?\(?[a-d]\)?)?"  # the mark of a footnote over a column
+_ASYMPTOTIC = re.compile(rf"asymp(?:\.|totic) st(?:d|andard)\.? error{_OF_HEAD}")
+_ROWS_OF_R = ("pearson correlation", "correlation coefficient", "n")
+_RANKED: Mapping[str, Test] = {"spearman's rho": "spearman", "kendall's tau_b": "kendall"}
 _FOOTNOTE = re.compile(r"[a-z]\. .*")
 _MARK = r"\s?\(?[a-d](?:,[a-d])*\)?"  # of a footnote, behind a word
 _KNOWN = frozenset(
     {
         *("pearson chi-square", "continuity correction", "fisher's exact test", "n of valid cases", "chi-square"),
-        *("kruskal-wallis h", "mann-whitney u", "wilcoxon w", "z", "df", "n"),
+        *("kruskal-wallis h", "mann-whitney u", "wilcoxon w", "z", "df", "n", "linear-by-linear association", "kappa"),
     }
 )
 _ASSUMED: Mapping[str, Test] = {"equal variances assumed": "t", "equal variances not assumed": "welch"}
@@ -32,7 +36,11 @@ _U = 0.51  # by which U of a table of ranks may be another than the printed one
 _RANKS = "numbers and ranks of groups are no number of a test; give the records as a table (kind: frequencies)"
 _DESCRIBED = "errors and limits of means, minimum and maximum are left out; give the latter by kind: quantiles"
 _UNNAMED = "it does not say by which variable its groups are; they are taken for those of the output"
-_OF_CROSSTABS = "likelihood ratio, linear-by-linear association and one-sided tests are no output; they are left out"
+_OF_CROSSTABS = (
+    "likelihood ratio and one-sided tests are no output; they are left out; the linear-by-linear association is "
+    "a test of its own ('test: linear-by-linear')"
+)
+_OF_KAPPA = "its asymptotic error is read as the standard error, and T as z"
 _OF_T = "Levene's test and the limits of the difference are no number of the output; they are left out"
 _OF_PAIRS = "the sd of differences and the limits of their mean follow from what is read; they are left out"
 _ONE_SAMPLE = "it compares no groups; the mean itself is kind: magnitudes"
@@ -103,19 +111,20 @@ def tests_of_spss(source: Source) -> list[FoundTest]:
     cells = [cell.strip() for row in source.grid for cell in row]
     commas = sum(re.fullmatch(r"[+-]?\d*,\d+[a-d]?", cell) is not None for cell in cells)
     comma = commas > sum(re.fullmatch(r"[+-]?\d*\.\d+[a-d]?", cell) is not None for cell in cells)
-    found, before = list[FoundTest](), list[_Table]()
+    found, beside, before = list[FoundTest](), list[FoundTest](), list[_Table]()
     pearson: int | None = None  # where the test of the table before stands, if it is a Pearson's
     for title, grid in _titled(source.grid):
         table = _table(title, grid, comma)
         if table is None:
             continue
         new = list(_of_table(table, before[::-1]))
+        beside += list(_beside(table, before[::-1]))
         if pearson is not None and "cramer's v" in table.words:
             found[pearson] = _with_v(found[pearson], table)
         pearson = len(found) if new and new[0].may_be == ("chi-square",) else None
         found += new
         before.append(table)
-    return found
+    return found + beside
 
 
 def _titled(grid: Grid) -> Iterator[tuple[str, Grid]]:
@@ -286,6 +295,67 @@ def _of_crosstabs(table: _Table, above: _Table | None) -> Iterator[FoundTest]:
     exact = table.numbers(rows["fisher's exact test"], {"p": table.at(_EXACT, _TWO_SIDED)}) | n
     if "p" in exact:
         yield FoundTest(("fisher",), exact, variable=variable, by=by, notes=(_OF_CROSSTABS,))
+
+
+def _beside(table: _Table, before: Sequence[_Table]) -> Iterator[FoundTest]:
+    """What stands beside the tests of a table, and is taken where the output says its test."""
+    crossed = next((each.crossed for each in before[:2] if each.crossed), None) or []
+    rows = {_unmarked(cell): row for row in table.rows for cell in row[:2] if cell}
+    places: dict[Statistic, int | None]
+    if "pearson chi-square" in rows and "linear-by-linear association" in rows and len(crossed) == 2:
+        places = {"statistic": table.at("value"), "df": table.at("df"), "p": table.at(_TWO_SIDED)}
+        numbers = table.numbers(rows["linear-by-linear association"], places)
+        numbers |= table.numbers(rows.get("n of valid cases", [""] * len(table.heads)), {"n": places["statistic"]})
+        yield FoundTest(("linear-by-linear",), numbers, variable=crossed[0], by=crossed[1], aside=True)
+    if "kappa" in rows and "value" in table.heads and len(crossed) == 2:
+        places = {
+            "kappa": table.at("value"),
+            "standard error": table.at(_ASYMPTOTIC),
+            "z": table.at(re.compile(rf"approx(?:\.|imate) t{_OF_HEAD}")),
+            "p": table.at(re.compile(r"approx(?:\.|imate) sig(?:\.|nificance)")),
+        }
+        numbers = table.numbers(rows["kappa"], places)
+        numbers |= table.numbers(_n_of(table), {"n": _first_number(table, _n_of(table))})
+        yield FoundTest(("kappa",), numbers, pair=tuple(crossed), notes=(_OF_KAPPA,), weights="none", aside=True)
+    yield from _of_correlations(table)
+
+
+def _n_of(table: _Table) -> list[str]:
+    return next((row for row in table.rows if "n of valid cases" in map(_unmarked, row[:2])), [""] * len(table.heads))
+
+
+def _first_number(table: _Table, row: Sequence[str]) -> int | None:
+    return next((at for at, cell in enumerate(row) if cell and table.read(cell)), None)
+
+
+def _of_correlations(table: _Table) -> Iterator[FoundTest]:
+    """Each pair of a table of correlations, with its p and its number of records; stars mark small p."""
+    test: Test = "pearson"
+    blocks: dict[tuple[Test, str], dict[str, list[str]]] = {}
+    name = ""
+    for row in table.rows:
+        label = next((cell.casefold() for cell in row[:3] if cell.casefold() in _ROWS_OF_R or _is_p(cell)), "")
+        test = next((_RANKED[cell.casefold()] for cell in row[:1] if cell.casefold() in _RANKED), test)
+        if label in _ROWS_OF_R[:2]:
+            at = next(at for at, cell in enumerate(row) if cell.casefold() == label)
+            name = row[at - 1] if at else ""
+            blocks[test, name] = {"r": row}
+        elif label and name:
+            blocks.setdefault((test, name), {})["p" if _is_p(label) else "n"] = row
+    for (of, own), rows in blocks.items():
+        for at, paired in enumerate(table.called):
+            if not paired or not {"r", "p"} <= set(rows) or (of, paired) not in blocks:
+                continue
+            if list(blocks).index((of, paired)) >= list(blocks).index((of, own)):
+                continue
+            read = {key: table.read(row[at].rstrip("*").strip()) for key, row in rows.items()}
+            numbers: dict[Statistic, Number] = {key: each for key, each in read.items() if each is not None}  # type: ignore[misc]
+            if {"r", "p"} <= set(numbers):
+                yield FoundTest((of,), numbers, pair=(own, paired), aside=True)
+
+
+def _is_p(cell: str) -> bool:
+    return bool(_TWO_SIDED.fullmatch(cell.casefold()))
 
 
 def _unmarked(text: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from outrisk.errors import OutputError
+from outrisk.outputs.smooth.agreement import Weights, credit
 from outrisk.outputs.smooth.hypothesis_test import Statistic
 from outrisk.readers.found_tests import EXACT_P, FoundTest, Number, or_refused
 from outrisk.readers.printed_number import Printed, read_printed
@@ -20,6 +21,10 @@ _BEGINNINGS = (
     (re.compile(r"\s*Wilcoxon signed-rank test\s*"), "signed-rank"),
     (re.compile(r"\s*McNemar's chi2\(1\)\s*=.*"), "mcnemar"),
     (re.compile(r"\s*One-sample t test\s*"), "not two"),
+    (re.compile(r"\s*Score test for trend of odds:.*"), "trend"),
+    (re.compile(r"\s*Agreement\s+[Aa]greement\s+Kappa\s+Std\. [Ee]rr\..*"), "kappa"),
+    (re.compile(r"\s*Spearman's rho\s*=.*"), "spearman"),
+    (re.compile(r"\s*Kendall's tau-b\s*=.*"), "kendall"),
     (re.compile(r"\s*Two-sample Wilcoxon rank-sum \(Mann.Whitney\) test\s*"), "rank-sum"),
     (re.compile(r"\s*Kruskal.Wallis equality-of-populations rank test\s*"), "kruskal-wallis"),
     (re.compile(r"\s*Source\s+SS\s+df\s+MS\s+F\s+Prob > F\s*"), "anova"),
@@ -31,6 +36,7 @@ _BEGINNINGS = (
 _COMMAND = re.compile(r"\.\s+(?:bysort\s.*?:\s*|by\s.*?:\s*)?([a-z]+)\s+(\w+)(?:\s+(\w+))?.*?(?:,.*?\bby\((\w+)\))?.*")
 _NUMBER = r"(-?[\d,]{0,20}\.?\d{1,20}(?:e[+-]?\d{1,3})?|\.)"
 _OF_MCC = ("the table above, and proportions and odds ratio below, are left out; give the table (kind: frequencies)",)
+_ABOVE = 12  # lines above a coefficient that may say of how many records it is, or by which weights
 _MOST_EXACT = 1e6  # rank sums below this have all their digits
 
 
@@ -44,6 +50,8 @@ def tests_of_stata(source: Source) -> list[FoundTest]:
         page = lines[at:end]
         stop = next((k for k, line in enumerate(page) if k and re.match(r"\.\s+\w", line)), len(page))
         page, command = page[:stop], _command(lines[:at])
+        if kind in ("kappa", "spearman", "kendall"):
+            page = [*lines[max(0, at - _ABOVE) : at], *page]
         if kind == "table":
             found += _of_table(page, command, lines[max(0, at - 4) : at])
         elif kind == "mcnemar":
@@ -214,6 +222,80 @@ def _of_others(page: Sequence[str], command: tuple[str, str]) -> FoundTest:
     raise OutputError(f"'{page[0].strip()}' compares no groups of records; it needs kind: custom")
 
 
+def _of_odds(page: Sequence[str], command: tuple[str, str]) -> FoundTest:
+    """tabodds: the score test for trend, whose variance has n - 1 as that of the linear-by-linear association."""
+    numbers: dict[Statistic, Number] = {
+        "statistic": _number(_said(page, r"trend of odds:\s*chi2\(1\)\s*=", "chi2")),
+        "df": _number("1"),
+        "p": _number(_said(page, r"Pr>chi2\s*=", "Pr>chi2")),
+    }
+    notes = ("odds, and the test of homogeneity (Pearson's chi-square times (n - 1) / n), are left out",)
+    return FoundTest(("linear-by-linear",), numbers, variable=command[0], by=command[1], notes=notes)
+
+
+def _of_kappa(page: Sequence[str], command: tuple[str, str]) -> FoundTest:
+    """kap of two raters: agreement, kappa, the error by which z is, and p, which is one-sided there."""
+    row = next((line.split() for line in page if re.match(r"\s*[\d.]+%\s+[\d.]+%\s", line)), [])
+    if len(row) != 6:
+        raise OutputError("kappa of Stata without its line of six numbers; give it as kap prints it of two raters")
+    shares = [read_printed(each.rstrip("%")) for each in row[:2]]
+    of_agreement: tuple[Statistic, ...] = ("agreement", "expected agreement")
+    names: tuple[Statistic, ...] = ("kappa", "null error", "z")
+    numbers = {name: _number(text) for name, text in zip(names, row[2:5], strict=True)}
+    for name, share in zip(of_agreement, shares, strict=True):
+        if share is not None:
+            numbers[name] = Number.of(Printed(share.value / 100.0, share.decimals + 2))
+    above, z = _number(row[5]), numbers["z"]
+    half = 0.5 * 10.0**-above.decimals
+    ends = (above.low - half, above.high + half) if z.low >= 0.0 else (1 - above.high - half, 1 - above.low + half)
+    numbers["p"] = Number(max(2.0 * ends[0], 0.0), min(2.0 * ends[1], 1.0), above.decimals + 1)
+    notes = ("p, which kap prints on one side, is doubled, as far as its digits go",)
+    pair = command if all(command) else ()
+    return FoundTest(("kappa",), numbers, notes=notes, pair=pair, weights=_weights(page))
+
+
+def _weights(page: Sequence[str]) -> Weights:
+    """The weights of kap, by its command or the first line of them that it prints."""
+    said = next((found[1] for line in page if (found := re.search(r"wgt\((\w+)\)", line))), "")
+    if said in ("w", "w2"):
+        return "linear" if said == "w" else "quadratic"
+    at = next((at for at, line in enumerate(page) if "weighted by" in line), None)
+    if said or at is not None:
+        first = page[at + 1].split() if at is not None and at + 1 < len(page) else []
+        given = [number.value for text in first if (number := read_printed(text)) is not None]
+        for weights in ("linear", "quadratic"):
+            own = credit(len(given), weights)[0] if len(given) > 2 else []
+            if len(own) and max(abs(a - b) for a, b in zip(own, given, strict=True)) < 1e-4:
+                return weights
+        raise OutputError("kappa of Stata with weights of its own, or not known, is no output; print it with wgt(w)")
+    return "none"
+
+
+def _of_rho(page: Sequence[str], command: tuple[str, str]) -> FoundTest:
+    """spearman of two variables: rho, the number of records and p by Student's t."""
+    numbers: dict[Statistic, Number] = {
+        "r": _number(_said(page, r"Spearman's rho\s*=", "rho")),
+        "p": _number(_said(page, r"Prob > \|t\|\s*=", "Prob > |t|")),
+        "n": _number(_said(page, r"Number of obs(?:ervations)?\s*=", "number of observations")),
+    }
+    return FoundTest(("spearman",), numbers, pair=_independent(page))
+
+
+def _of_tau(page: Sequence[str], command: tuple[str, str]) -> FoundTest:
+    """ktau of two variables: tau-b and the number of records; p there is corrected for continuity."""
+    numbers: dict[Statistic, Number] = {
+        "r": _number(_said(page, r"Kendall's tau-b\s*=", "tau-b")),
+        "n": _number(_said(page, r"Number of obs(?:ervations)?\s*=", "number of observations")),
+    }
+    notes = ("tau-a, the score with its error, and p, which is corrected for continuity, are left out",)
+    return FoundTest(("kendall",), numbers, notes=notes, pair=_independent(page))
+
+
+def _independent(page: Sequence[str]) -> tuple[str, ...]:
+    said = next((each for line in page if (each := re.search(r"H[o0]: ([\w~]+) and ([\w~]+) are indep", line))), None)
+    return (said[1], said[2]) if said else ()
+
+
 def _of_ranks(page: Sequence[str], command: tuple[str, str]) -> FoundTest:
     """ranksum: U of the first group by its rank sum, z without continuity correction, p."""
     rows = [row for row in _rows(page) if len(row) == 4]
@@ -325,4 +407,8 @@ _READ = {
     "rank-sum": _of_ranks,
     "kruskal-wallis": _of_kruskal,
     "anova": _of_oneway,
+    "trend": _of_odds,
+    "kappa": _of_kappa,
+    "spearman": _of_rho,
+    "kendall": _of_tau,
 }

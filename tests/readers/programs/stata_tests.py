@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 from scipy.stats import contingency
+from statsmodels.stats import inter_rater
 
 LINE = "-" * 78
 
@@ -420,6 +421,126 @@ def exact(table):
     return sum(each for each in whole.values() if each <= here * (1 + 1e-7)) / sum(whole.values())
 
 
+def tabodds(of, by):
+    """Its scores are the numbers of the groups; the variance of both tests has n - 1."""
+    n, r = len(of), stats.pearsonr(of, by).statistic
+    homogeneity = stats.chi2_contingency(pd.crosstab(of, by), correction=False)
+    lines = [
+        ". tabodds affair religion",
+        "",
+        "    religion |      cases     controls       odds      [95% conf. interval]",
+        "-------------+-------------------------------------------------------------",
+        "           1 |          2            5    0.40000       0.07760     2.06175",
+        "",
+        f"Test of homogeneity (equal odds): chi2({homogeneity.dof})  = {homogeneity.statistic * (n - 1) / n:8.2f}",
+        f"                                  Pr>chi2  = {homogeneity.pvalue:8.4f}",
+        "",
+        f"Score test for trend of odds:     chi2(1)  = {(n - 1) * r * r:8.2f}",
+        f"                                  Pr>chi2  = {stats.chi2.sf((n - 1) * r * r, 1):8.4f}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def kap(table, weights=None):
+    """By statsmodels, which has the same error where there is no agreement."""
+    found = inter_rater.cohens_kappa(table, wt=weights)
+    k, n = len(table), table.sum()
+    apart = np.abs(np.subtract.outer(np.arange(k), np.arange(k))) / (k - 1)
+    same = {None: apart == 0, "linear": 1 - apart, "quadratic": 1 - apart**2}[weights]
+    agreed = (same * table).sum() / n
+    expected = (same * np.outer(table.sum(axis=1), table.sum(axis=0))).sum() / n**2
+    rows = [" ".join(f"{each:8.4f}" for each in row[: at + 1]) for at, row in enumerate(same)]
+    lines = [
+        f". kap age_band educ_band{ {None: '', 'linear': ', wgt(w)', 'quadratic': ', wgt(w2)'}[weights] }",
+        "",
+        *(["Ratings weighted by:", *rows, ""] if weights else []),
+        "             Expected",
+        "Agreement   agreement     Kappa   Std. err.         Z      Prob>Z",
+        "-" * 65,
+        f"{100 * agreed:7.2f}%{100 * expected:11.2f}%{found.kappa:11.4f}{found.std_kappa0:11.4f}"
+        f"{found.z_value:11.2f}{stats.norm.sf(found.z_value):12.4f}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def spearman(first, second, names):
+    found = stats.spearmanr(first, second)
+    lines = [
+        f". spearman {' '.join(names)}",
+        "",
+        f" Number of obs = {len(first):7}",
+        f"Spearman's rho = {found.statistic:13.4f}",
+        "",
+        f"Test of Ho: {names[0]} and {names[1]} are independent",
+        f"    Prob > |t| = {found.pvalue:13.4f}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def ktau(first, second, names):
+    found = stats.kendalltau(first, second, method="asymptotic")
+    lines = [
+        f". ktau {' '.join(names)}",
+        "",
+        f"  Number of obs = {len(first):7}",
+        f"Kendall's tau-a = {found.statistic * 0.9:13.4f}",
+        f"Kendall's tau-b = {found.statistic:13.4f}",
+        "Kendall's score =      79",
+        "    SE of score =     190.826   (corrected for ties)",
+        "",
+        f"Test of H0: {names[0]} and {names[1]} are independent",
+        f"     Prob > |z| = {found.pvalue:13.4f}  (continuity corrected)",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def spss_of_pairs(small, bands):
+    """CORRELATIONS, NONPAR CORR and kappa of CROSSTABS, as SPSS prints them."""
+    names, columns = ("Age in years", "educ"), [small["age"], small["educ"]]
+    lines = [["Correlations"], ["", "", *names]]
+    found = stats.pearsonr(*columns)
+    for at, name in enumerate(names):
+        other = [of_spss(found.statistic) + "*" * int(found.pvalue < 0.05), "1"][:: 1 if at else -1]
+        lines.append([name, "Pearson Correlation", *other])
+        lines.append(["", "Sig. (2-tailed)", *[of_spss(found.pvalue), ""][:: 1 if at else -1]])
+        lines.append(["", "N", str(len(small)), str(len(small))])
+    lines += [["Correlations"], ["", "", "", *names]]
+    for title, of in (("Kendall's tau_b", stats.kendalltau), ("Spearman's rho", stats.spearmanr)):
+        found = of(*columns)
+        for at, name in enumerate(names):
+            order = 1 if at else -1
+            coefficients = [of_spss(found.statistic) + "**", "1.000"][::order]
+            lines.append([title if not at else "", name, "Correlation Coefficient", *coefficients])
+            lines.append(["", "", "Sig. (2-tailed)", *[of_spss(found.pvalue), "."][::order]])
+            lines.append(["", "", "N", str(len(small)), str(len(small))])
+    kappa = inter_rater.cohens_kappa(bands)
+    lines += [
+        ["age_band * educ_band Crosstabulation"],
+        ["Count"],
+        ["", "", "educ_band", "", "", "Total"],
+        ["", "", "1", "2", "3", ""],
+        *([["age_band", str(at), *map(str, row), str(row.sum())] for at, row in enumerate(bands, 1)]),
+        ["Total", "", *map(str, bands.sum(axis=0)), str(bands.sum())],
+        ["Symmetric Measures"],
+        ["", "", "Value", "Asymptotic Standard Error(a)", "Approximate T(b)", "Approximate Significance"],
+        [
+            *("Measure of Agreement", "Kappa"),
+            *map(of_spss, (kappa.kappa, kappa.std_kappa, kappa.z_value, kappa.pvalue_two_sided)),
+        ],
+        ["N of Valid Cases", "", str(bands.sum()), "", "", ""],
+    ]
+    titles = ("Correlations", "Symmetric Measures", "age_band * educ_band Crosstabulation")
+    width = max(map(len, lines))
+    filled = [",".join(row + [""] * (width - len(row))) for row in lines]
+    return "".join(
+        f"\nTable: {row[0]}\n" if row[0] in titles else f"{line}\n" for row, line in zip(lines, filled, strict=True)
+    )
+
+
 def main(folder):
     data = pd.read_csv(folder / "fair.csv")
     small = data.iloc[::97]
@@ -454,6 +575,15 @@ def main(folder):
     write("stata_signrank_zeros.log", signrank(ages, years, ("age", "educ"), zeros=3))
     write("stata_mcc.log", mcc(pd.crosstab(small["children"] > 0, small["religion"] > 2).to_numpy()))
     write("spss_tests.csv", spss(small))
+    write("stata_tabodds.log", tabodds(small["affair"], small["religion"]))
+    bands = pd.crosstab(pd.cut(small["age"], [0, 25, 35, 99]), pd.cut(small["educ"], [0, 12, 15, 99])).to_numpy()
+    for weights in (None, "linear", "quadratic"):
+        write(f"stata_kap{f'_{weights}' if weights else ''}.log", kap(bands, weights))
+    write("stata_spearman.log", spearman(years, ages, ("educ", "age")))
+    write("stata_ktau.log", ktau(ages, years, ("age", "educ")))
+    write("spss_pairs.csv", spss_of_pairs(small, bands))
+    write("scipy_pearson.txt", f"{stats.pearsonr(ages, years)!r}\n")
+    write("scipy_spearman.txt", f"{stats.spearmanr(ages, years)!r}\n")
     write("scipy_paired.txt", f"{stats.ttest_rel(ages, years)!r}\n")
     write("scipy_signed.txt", f"{stats.wilcoxon(ages, years, correction=True, method='asymptotic')!r}\n")
     calls = ">>> stats.{}(d.age[d.affair == {}], d.age[d.affair == {}])\n{!r}\n"

@@ -17,6 +17,7 @@ from outrisk.outputs.regression.fit import Sample
 from outrisk.outputs.regression.hazards import Durations
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.release import ORDERED
+from outrisk.outputs.smooth.compared import OF_CORRELATIONS
 from outrisk.outputs.smooth.correlations import Correlations
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTest
 from outrisk.outputs.smooth.survival import Survival
@@ -232,8 +233,9 @@ def few_compared(output: Output, data: Microdata, appetite: Appetite, target: st
     n, needed, what = data.people(rows), 2, "correlation"
     if isinstance(output, HypothesisTest):
         groups = data.codes[rows][:, [data.codebook.index(name) for name in output.by]]
-        needed = 1 if output.paired else max(2, len(np.unique(groups, axis=0)))
-        what = f"test of {output.variable}"
+        of_two = output.test in OF_CORRELATIONS
+        needed = (2 if of_two else 1) if output.paired else max(2, len(np.unique(groups, axis=0)))
+        what = f"correlation of {output.variable}" if of_two else f"test of {output.variable}"
     if n - needed < appetite.safe_dof_threshold:
         yield Found.of(
             "degrees of freedom",

@@ -1,9 +1,10 @@
-"""Tests of hypotheses by scipy, from the values of records: what refits of released tests give."""
+"""Tests of hypotheses by scipy and statsmodels, from the values of records: what refits of released tests give."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 from scipy.stats import contingency
+from statsmodels.stats.contingency_tables import SquareTable
 
 from outrisk.errors import OutputError
 from outrisk.outputs.base import Array
-from outrisk.outputs.smooth.compared import OF_MEANS, Test
+from outrisk.outputs.smooth.agreement import Weights
+from outrisk.outputs.smooth.associated import PERFECT
+from outrisk.outputs.smooth.compared import OF_CORRELATIONS, OF_MEANS, Test
 from outrisk.outputs.smooth.fisher import TooMuchWorkError, fisher
 
 OF_TWO: tuple[Test, ...] = ("t", "welch", "rank-sum")  # groups
@@ -48,10 +52,18 @@ def between_groups(
     return {"statistic": float(found.statistic), "auc": float(auc), **of_ranks}
 
 
-def of_pairs(test: Test, own: NDArray[Any], paired: NDArray[Any], continuity: bool) -> dict[str, float]:
-    """Numbers of a test of pairs by their statistic, from both values (n,) of records; what is not there is
-    undefined.
+def of_pairs(
+    test: Test, own: NDArray[Any], paired: NDArray[Any], continuity: bool, weights: Weights = "none", levels: int = 2
+) -> dict[str, float]:
+    """Numbers of a test of pairs by their statistic, from both values (n,) of records, or the places of both among so
+    many levels; what is not there is undefined.
     """
+    if test in OF_CORRELATIONS:
+        return _correlation(test, own, paired)
+    if test == "kappa":
+        return _kappa(_square(own, paired, levels), weights)
+    if test == "mcnemar" and levels > 2:
+        return _symmetry(_square(own, paired, levels))
     if test == "paired t":
         return _paired_t(own - paired)
     return _signed_rank(own - paired, continuity) if test == "signed-rank" else _changes(test, own, paired, continuity)
@@ -177,3 +189,98 @@ def _standard_error(test: Test, groups: list[Array]) -> float:
         pooled = sum(v * (n - 1) for v, n in zip(each, sizes, strict=True)) / (sum(sizes) - 2)
         each = [pooled, pooled]
     return math.sqrt(sum(v / n for v, n in zip(each, sizes, strict=True)))
+
+
+def of_scores(test: Test, groups: Array, own: Array) -> dict[str, float]:
+    """Numbers of a test for trend by their statistic, from scores (n,) of the group and the value of each record."""
+    if len(own) < 2 or np.ptp(own) == 0.0 or np.ptp(groups) == 0.0:
+        return {}
+    r, free = float(stats.pearsonr(own, groups).statistic), len(own) - (test == "linear-by-linear")
+    statistic = free * r**2
+    p = float(stats.chi2.sf(statistic, 1))
+    return {"r": r, "z": math.sqrt(free) * r, "statistic": statistic, "df": 1.0, "p": p}
+
+
+def _correlation(test: Test, own: Array, paired: Array) -> dict[str, float]:
+    n = len(own)
+    if n < 2 or np.ptp(own) == 0 or np.ptp(paired) == 0:
+        return {}
+    if test == "kendall":
+        found = stats.kendalltau(own, paired, method="asymptotic" if n > 2 else "exact")
+        return {"r": float(found.statistic)} | (_z_of_kendall(own, paired) if n > 2 else {})
+    r = float((stats.spearmanr if test == "spearman" else stats.pearsonr)(own, paired).statistic)
+    perfect, of_t = 1.0 - r**2 <= PERFECT, dict[str, float]()
+    t = math.copysign(math.inf, r) if perfect else r * math.sqrt((n - 2) / (1.0 - r**2))
+    if n > 2:
+        of_t = {"p": float(2.0 * stats.t.sf(abs(t), n - 2)), **({} if perfect else {"statistic": t})}
+    if test == "spearman":
+        return {"r": r, **of_t, "statistic": (n**3 - n) * (1.0 - r) / 6.0}
+    if n > 3:
+        away = stats.norm.ppf(0.975) / math.sqrt(n - 3)
+        ends = [math.copysign(1.0, r) if perfect else math.tanh(math.atanh(r) + way * away) for way in (-1.0, 1.0)]
+        of_t |= {"lower limit": ends[0], "upper limit": ends[1]}
+    return {"r": r, **of_t, **({"df": n - 2.0} if n > 2 else {})}
+
+
+def _z_of_kendall(own: Array, paired: Array) -> dict[str, float]:
+    """By the sign of all pairs of different values, weighted by their records; scipy has its p alone."""
+    table = pd.crosstab(own, paired).to_numpy()
+    n, s = int(table.sum()), 0
+    for i, j in zip(*np.nonzero(table), strict=True):
+        s += int(table[i, j]) * int(table[i + 1 :, j + 1 :].sum() - table[i + 1 :, :j].sum())
+    v0 = n * (n - 1) * (2 * n + 5)
+    ties = [[int(t) for t in table.sum(axis=axis)] for axis in (1, 0)]
+    vt, vu = (sum(t * (t - 1) * (2 * t + 5) for t in each) for each in ties)
+    v1 = math.prod(sum(t * (t - 1) for t in each) for each in ties) / (2 * n * (n - 1))
+    v2 = math.prod(sum(t * (t - 1) * (t - 2) for t in each) for each in ties) / (9 * n * (n - 1) * (n - 2))
+    z = s / math.sqrt((v0 - vt - vu) / 18 + v1 + v2)
+    return {"z": z, "p": float(2.0 * stats.norm.sf(abs(z)))}
+
+
+def _square(own: NDArray[Any], paired: NDArray[Any], levels: int) -> NDArray[np.int64]:
+    """The table of both places."""
+    table = np.zeros((levels, levels), dtype=np.int64)
+    np.add.at(table, (own, paired), 1)
+    return table
+
+
+def _kappa(table: NDArray[np.int64], weights: Weights) -> dict[str, float]:
+    """As Fleiss, Cohen and Everitt (1969) write it, in fractions: statsmodels' errors are some 1e-7 off near 0."""
+    n, last, places = int(table.sum()), max(len(table) - 1, 1), range(len(table))
+    if not n:
+        return {}
+    p = [[Fraction(int(each), n) for each in row] for row in table]
+    own, other = [sum(row) for row in p], [sum(column) for column in zip(*p, strict=True)]
+    power = {"none": 0, "linear": 1, "quadratic": 2}[weights]
+    w = [
+        [Fraction(int(i == j)) if not power else 1 - Fraction(abs(i - j), last) ** power for j in places]
+        for i in places
+    ]
+    cells = [(i, j) for i in places for j in places]
+    agreed, expected = sum(w[i][j] * p[i][j] for i, j in cells), sum(w[i][j] * own[i] * other[j] for i, j in cells)
+    shares = {"agreement": float(agreed), "expected agreement": float(expected)}
+    if expected == 1:
+        return shares
+    k = (agreed - expected) / (1 - expected)
+    of_own = [sum(w[i][j] * other[j] for j in places) for i in places]
+    of_other = [sum(w[i][j] * own[i] for i in places) for j in places]
+    squares = sum(p[i][j] * (w[i][j] - (of_own[i] + of_other[j]) * (1 - k)) ** 2 for i, j in cells)
+    null_squares = sum(own[i] * other[j] * (w[i][j] - of_own[i] - of_other[j]) ** 2 for i, j in cells)
+    scale = n * (1 - expected) ** 2
+    error, null = (
+        math.sqrt(each / scale) for each in (squares - (k - expected * (1 - k)) ** 2, null_squares - expected**2)
+    )
+    away, numbers = float(stats.norm.ppf(0.975)) * error, {"kappa": float(k), "standard error": error}
+    if null > 0.0:
+        numbers |= {"z": float(k) / null, "p": float(2.0 * stats.norm.sf(abs(float(k) / null)))}
+    return {**shares, **numbers, "null error": null, "lower limit": float(k) - away, "upper limit": float(k) + away}
+
+
+def _symmetry(table: NDArray[np.int64]) -> dict[str, float]:
+    """By statsmodels, of the levels that somebody has."""
+    some = (table + table.T).sum(axis=0) > 0
+    table = table[some][:, some]
+    if len(table) < 2 or ((table + table.T)[np.triu_indices(len(table), 1)] == 0).any():
+        return {}
+    found = SquareTable(table, shift_zeros=False).symmetry()
+    return {"statistic": float(found.statistic), "df": float(found.df), "p": float(found.pvalue)}

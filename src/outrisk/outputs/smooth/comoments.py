@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from outrisk.outputs.base import Array
 from outrisk.outputs.smooth import derivatives as smooth
+from outrisk.outputs.smooth.compared import p_of_r, p_slope
 
 _CONSTANT = 1e-14  # share of a variable's mean square, about its centre, below which its variance is rounding
 
@@ -48,6 +49,9 @@ class Comoments:
             i, j = (where[0], where[-1]) if where else (0, 0)
             if statistic == "correlation":
                 found[k] = (1 - covariance[i, j] ** 2 / (variance[i] * variance[j])) ** 2 / n
+            elif statistic == "p":
+                r = np.clip(covariance[i, j] / np.sqrt(variance[i] * variance[j]), -1.0, 1.0)
+                found[k] = p_slope(float(r), n) ** 2
             elif statistic == "covariance":
                 found[k] = (variance[i] * variance[j] + covariance[i, j] ** 2) / n
             else:
@@ -79,9 +83,10 @@ class Comoments:
         found = np.empty((len(totals), len(self.released)), dtype=totals.dtype)
         for k, (statistic, where) in enumerate(self.released):
             i, j = (where[0], where[-1]) if where else (0, 0)
-            if statistic == "correlation":
-                found[:, k] = covariance[:, i, j] / (sd[:, i] * sd[:, j])
-                found[(sd[:, i] == 0) | (sd[:, j] == 0), k] = np.nan
+            if statistic in ("correlation", "p"):
+                r = covariance[:, i, j] / (sd[:, i] * sd[:, j])
+                r[(sd[:, i] == 0) | (sd[:, j] == 0)] = np.nan
+                found[:, k] = r if statistic == "correlation" else p_of_r(r, n)
             elif statistic == "covariance":
                 found[:, k] = covariance[:, i, j]
             else:

@@ -12,6 +12,8 @@ from scipy import special, stats
 
 from outrisk.outputs.base import Array
 from outrisk.outputs.smooth import derivatives as smooth
+from outrisk.outputs.smooth.agreement import Weights, bowker, kappa
+from outrisk.outputs.smooth.associated import by_scores, kendall, of_r, pearson, spearman
 from outrisk.outputs.smooth.fisher import MOST_WORK, TooMuchWorkError, fisher
 
 Test = Literal[
@@ -26,15 +28,25 @@ Test = Literal[
     "signed-rank",
     "mcnemar",
     "exact mcnemar",
+    "trend",
+    "linear-by-linear",
+    "pearson",
+    "spearman",
+    "kendall",
+    "kappa",
 ]
 OF_MEANS: tuple[Test, ...] = ("t", "welch", "anova", "paired t")  # what compares means; the others compare counts
-OF_RANKS: tuple[Test, ...] = ("rank-sum", "signed-rank")  # whose p is that of a standard normal z
-OF_STUDENT: tuple[Test, ...] = ("t", "welch", "paired t")  # whose p is that of Student's t
+OF_RANKS: tuple[Test, ...] = ("rank-sum", "signed-rank")
+OF_NORMAL: tuple[Test, ...] = (*OF_RANKS, "kendall", "kappa")  # whose p is that of a standard normal z
+OF_STUDENT: tuple[Test, ...] = ("t", "welch", "paired t")
+OF_T: tuple[Test, ...] = (*OF_STUDENT, "pearson", "spearman")  # whose p is that of Student's t
 CORRECTED: tuple[Test, ...] = ("chi-square", "rank-sum", "signed-rank", "mcnemar")  # with one for continuity
 OF_TABLES: tuple[Test, ...] = ("chi-square", "fisher")  # what compares levels between groups, which need not be numbers
-OF_CHANGES: tuple[Test, ...] = ("mcnemar", "exact mcnemar")  # what compares two levels with the same two of a pair
+OF_SCORES: tuple[Test, ...] = ("trend", "linear-by-linear")  # what needs groups, and values, in an order
+OF_CORRELATIONS: tuple[Test, ...] = ("pearson", "spearman", "kendall")  # of a pair
+OF_CHANGES: tuple[Test, ...] = ("mcnemar", "exact mcnemar", "kappa")  # what compares levels with the same of a pair
 OF_DIFFERENCES: tuple[Test, ...] = ("paired t", "signed-rank")  # what compares a number with that of a pair
-OF_PAIRS: tuple[Test, ...] = (*OF_DIFFERENCES, *OF_CHANGES)  # two variables of the same records
+OF_PAIRS: tuple[Test, ...] = (*OF_DIFFERENCES, *OF_CHANGES, *OF_CORRELATIONS)  # two variables of the same records
 SLOPED: Mapping[Test, Test] = {"fisher": "chi-square", "exact mcnemar": "mcnemar"}  # of an exact test, one with slopes
 _CONSTANT = 1e-14  # share of a group's mean square, about the centre, below which its variance is rounding
 _WHOLE = 1e-6  # what a count may be off a whole number by
@@ -49,7 +61,8 @@ class Compared:
     """A test from totals, flat: counts (values, groups), or for `OF_MEANS` of each group the records, the sum and the
     squares (3, groups) of a value about `centre`, in units of `scale`. Groups and values of no record are left out. Of
     pairs the values are `differences` (values,), those of one group; or the groups are the other level of a pair.
-    `statistics` (k,) are the published numbers.
+    Of Pearson's correlation the totals are six sums (`associated.moments`). `scores` are those of values and of groups;
+    `weights` those of kappa. `statistics` (k,) are the published numbers.
     """
 
     test: Test
@@ -60,6 +73,8 @@ class Compared:
     centre: float = 0.0
     scale: float = 1.0
     differences: Array | None = None
+    scores: tuple[Array, Array] | None = None
+    weights: Weights = "none"
 
     def numbers(self, totals: Array, information: Array) -> Array:
         """The published numbers (k,), exactly; NaN where they are undefined. Between whole numbers, and where it is
@@ -102,13 +117,19 @@ class Compared:
         with np.errstate(all="ignore"):
             found = {name: float(value[0].real) for name, value in self._found(totals[None, :]).items()}
             statistic, df, n = found.get("statistic", 1.0), found.get("df", 1.0), max(found["n"], 1.0)
-            spread = _spread(self.test, statistic, df)
-            slope = _slope(self.test, found.get("z", statistic), df, found.get("df within", 1.0))
+            of = found.get("z", statistic) if self.test in OF_NORMAL else found.get("t", statistic)
+            slope = _slope(self.test, of, df, found.get("df within", 1.0))
+            spread = _spread(self.test, of if self.test in OF_CORRELATIONS else statistic, df)
+            halves = {"rank-sum": n**3 / 48.0, "signed-rank": n**3 / 12.0, "spearman": n**5 / 36.0}
+            left = max(1.0 - found.get("r", 0.0) ** 2, 1.0 / n)
             by_name = {
-                "statistic": {"rank-sum": n**3 / 48.0, "signed-rank": n**3 / 12.0}.get(self.test, spread),  # halves
+                "statistic": halves.get(self.test, spread),
                 "z": 1.0,
                 "df": max(df, 1.0),
-                "p": slope**2 * (1.0 if self.test in OF_RANKS else spread),
+                "p": slope**2 * (1.0 if self.test in OF_NORMAL else spread),
+                **dict.fromkeys(("r", "lower limit", "upper limit", "kappa"), left**2 / n),
+                **dict.fromkeys(("agreement", "expected agreement"), 0.25 / n),
+                "null error": found.get("null error", 1.0) ** 2 / n,
                 "n": n,
                 "cramers v": 1.0 / n,
                 "cohens d": (1.0 if self.test == "paired t" else 4.0) / n,  # groups of a half each
@@ -130,17 +151,38 @@ class Compared:
         """Numbers by their statistic, from totals (b, m), real or complex."""
         if self.test == "paired t":
             return _of_differences(totals, self.scale)
+        if self.test == "pearson":
+            return _with_p(self.test, pearson(totals))
         if self.test in OF_MEANS:
             sums = totals.reshape(len(totals), 3, self.n_groups)
             return _of_means(self.test, sums[:, :, sums[0, 0].real > 0.5], self.scale)
         if self.differences is not None:
             return _signed_rank(totals, self.differences, self.continuity)
         counts = totals.reshape(len(totals), -1, self.n_groups)
+        if self.test == "kappa":
+            return _with_p(self.test, kappa(counts, self.weights))
+        if self.test == "mcnemar" and counts.shape[1] > 2:
+            return _with_p(self.test, bowker(counts))
         if self.test in OF_CHANGES:
             return _of_changes(self.test, counts, self.continuity)
         some = counts[0].real > 0.5
-        counts = counts[:, some.any(axis=1)][:, :, some.any(axis=0)]
+        values, groups = some.any(axis=1), some.any(axis=0)
+        counts = counts[:, values][:, :, groups]
+        if self.test in (*OF_SCORES, *OF_CORRELATIONS):
+            if min(counts.shape[1:]) < 2:
+                return {"n": counts.sum(axis=(1, 2))}
+            if self.scores is None:
+                return _with_p(self.test, spearman(counts) if self.test == "spearman" else kendall(counts))
+            less = 1.0 if self.test == "linear-by-linear" else 0.0
+            return _with_p(self.test, by_scores(counts, self.scores[0][values], self.scores[1][groups], less))
         return _of_counts[self.test](counts, self.continuity)
+
+
+def _with_p(test: Test, found: Found) -> Found:
+    """The numbers with p: of z, of t, or else of a chi-squared statistic."""
+    at = found["z"] if test in OF_NORMAL else found["t"] if test in OF_T else found["statistic"]
+    df = found.get("df", np.ones(1))
+    return {**found, "p": np.where(df.real > 0.5, p_value(test, at, df), np.nan)}
 
 
 def p_value(test: Test, statistic: NDArray[Any], df: Any = 1.0, within: Any = 1.0) -> NDArray[Any]:
@@ -160,30 +202,40 @@ def p_value(test: Test, statistic: NDArray[Any], df: Any = 1.0, within: Any = 1.
     return np.asarray(p + 1j * moved)
 
 
+def p_of_r(r: NDArray[Any], n: NDArray[Any]) -> NDArray[Any]:
+    """P (b,) of Pearson's correlations of n records (b,); NaN of two records and fewer."""
+    return np.asarray(p_value("pearson", of_r(r, n), n - 2.0))
+
+
+def p_slope(r: float, n: float) -> float:
+    """The derivative of that p in t, at a correlation of n records."""
+    return float(_slope("pearson", r * np.sqrt(n / max(1.0 - r * r, 1.0 / n)), n - 2.0, 1.0))
+
+
 def _tail(test: Test, statistic: Any, df: Any, within: Any) -> NDArray[Any]:
-    if test in OF_STUDENT:
+    if test in OF_T:
         return np.asarray(2.0 * special.stdtr(df, -np.abs(statistic)))
     if test == "anova":
         return np.asarray(special.fdtrc(df, within, statistic))
-    if test in OF_RANKS:
+    if test in OF_NORMAL:
         return np.asarray(2.0 * special.ndtr(-np.abs(statistic)))
     return np.asarray(special.chdtrc(df, statistic))
 
 
 def _slope(test: Test, statistic: Any, df: Any, within: Any) -> Any:
     """The derivative of p in its statistic."""
-    if test in OF_STUDENT:
+    if test in OF_T:
         return -2.0 * np.sign(statistic) * stats.t.pdf(statistic, df)
     if test == "anova":
         return -stats.f.pdf(statistic, df, within)
-    if test in OF_RANKS:
+    if test in OF_NORMAL:
         return -2.0 * np.sign(statistic) * stats.norm.pdf(statistic)
     return -stats.chi2.pdf(statistic, df)
 
 
 def _spread(test: Test, statistic: float, df: float) -> float:
     """A sampling variance of the statistic."""
-    if test in OF_STUDENT:
+    if test in OF_T:
         return 1.0 + statistic**2 / (2.0 * max(df, 1.0))
     excess = max(statistic - (1.0 if test == "anova" else df), 0.0)
     return (2.0 * df + 4.0 * df * excess) / df**2 if test == "anova" else 2.0 * df + 4.0 * excess

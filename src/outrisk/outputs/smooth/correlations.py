@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
+from scipy import stats
 
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
@@ -22,7 +23,7 @@ from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.blocks import Model, Term
 from outrisk.problem.released import ModelPart, half_digit
 
-Statistic = Literal["correlation", "covariance", "mean", "sd", "n"]
+Statistic = Literal["correlation", "p", "covariance", "mean", "sd", "n"]
 _DECIMALS = 3
 
 
@@ -30,9 +31,9 @@ _DECIMALS = 3
 class Correlations(Common):
     """Pearson correlations or covariances of numeric variables, listwise: records with a missing value are left out.
 
-    Numbers in the order of `statistics`: correlations of every pair, covariances of every pair and of each variable
-    with itself (its variance), means, standard deviations (all with n - 1), n. OutputError for a variable that is not
-    a number, or for fewer than two.
+    Numbers in the order of `statistics`: correlations of every pair, their two-sided p by Student's t,
+    covariances of every pair and of each variable with itself (its variance), means, standard deviations
+    (all with n - 1), n. OutputError for a variable that is not a number, or for fewer than two.
     """
 
     variables: tuple[str, ...]
@@ -60,6 +61,7 @@ class Correlations(Common):
         each = range(len(self.variables))
         kinds: dict[Statistic, list[tuple[int, ...]]] = {
             "correlation": list(combinations(each, 2)),
+            "p": list(combinations(each, 2)),
             "covariance": list(combinations_with_replacement(each, 2)),
             "mean": [(i,) for i in each],
             "sd": [(i,) for i in each],
@@ -103,6 +105,7 @@ class Correlations(Common):
         covariance = frame.cov().to_numpy() if len(frame) > 1 else one
         found: dict[Statistic, Any] = {
             "correlation": correlation,
+            "p": _p(frame.to_numpy(), constant) if "p" in self.statistics else None,
             "covariance": covariance,
             "mean": frame.mean().to_numpy(),
             "sd": frame.std().to_numpy(),
@@ -144,13 +147,15 @@ class Correlations(Common):
         for k, (statistic, where) in enumerate(self.numbers):
             if statistic == "correlation":
                 least[k], most[k] = -1.0, 1.0
+            elif statistic == "p":
+                least[k], most[k] = 0.0, 1.0
             elif statistic == "mean":
                 numbers = self.codebook[self.variables[where[0]]].values
                 least[k], most[k] = numbers[0], numbers[-1]
             elif statistic in ("sd", "n") or where[0] == where[-1]:
                 least[k] = 0.0
         margin = half_digit(self.decimals)
-        why = "correlations lie in -1 to 1, means within the support, sds, variances and n above 0; correct it"
+        why = "correlations lie in -1 to 1, p in 0 to 1, means within the support, all else above 0; correct it"
         smooth.check_range(self.name, self.labels, low, high, least - margin, most + margin, why)
         self._check_matrix(low, high)
 
@@ -171,6 +176,14 @@ class Correlations(Common):
                     f"output '{self.name}': no data have these {statistic}s together: their matrix has the eigenvalue "
                     f"{least:.4g}, and none can be below 0; check {self.labels[at[0]]} to {self.labels[at[-1]]}"
                 )
+
+
+def _p(values: Array, constant: NDArray[np.bool_]) -> Array:
+    """P of each pair of columns (n, k), as scipy has it; NaN where one of them is constant, and of two records."""
+    p = np.full((len(constant),) * 2, np.nan)
+    for i, j in combinations(np.flatnonzero(~constant) if len(values) > 2 else [], 2):
+        p[i, j] = p[j, i] = stats.pearsonr(values[:, i], values[:, j]).pvalue
+    return p
 
 
 class CorrelationsEntry(Entry):

@@ -1,11 +1,13 @@
-"""Released tests of hypotheses: between groups chi-squared, exact, t, analysis of variance, ranks; and of pairs."""
+"""Released tests of hypotheses: between groups chi-squared, exact, t, analysis of variance, ranks, trends; and of
+pairs, with correlations and agreement.
+"""
 
 from __future__ import annotations
 
 import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from typing import Annotated, Any, Literal
@@ -32,14 +34,19 @@ from outrisk.outputs.base import (
     support_frame,
 )
 from outrisk.outputs.smooth import derivatives as smooth
-from outrisk.outputs.smooth.by_scipy import between_groups, of_pairs
+from outrisk.outputs.smooth.agreement import Weights
+from outrisk.outputs.smooth.associated import moments
+from outrisk.outputs.smooth.by_scipy import between_groups, of_pairs, of_scores
 from outrisk.outputs.smooth.compared import (
     CORRECTED,
     OF_CHANGES,
+    OF_CORRELATIONS,
     OF_DIFFERENCES,
     OF_MEANS,
+    OF_NORMAL,
     OF_PAIRS,
     OF_RANKS,
+    OF_SCORES,
     OF_STUDENT,
     OF_TABLES,
     SLOPED,
@@ -64,6 +71,13 @@ Statistic = Literal[
     "cohens d",
     "eta squared",
     "auc",
+    "r",
+    "kappa",
+    "agreement",
+    "expected agreement",
+    "null error",
+    "lower limit",
+    "upper limit",
 ]
 _OF_T: tuple[Statistic, ...] = ("statistic", "df", "p", "n", "difference", "standard error", "cohens d")
 OF_TEST: Mapping[Test, tuple[Statistic, ...]] = {  # what each test has
@@ -78,8 +92,26 @@ OF_TEST: Mapping[Test, tuple[Statistic, ...]] = {  # what each test has
     "signed-rank": ("statistic", "z", "p", "n"),
     "mcnemar": ("statistic", "df", "p", "n"),
     "exact mcnemar": ("p", "n"),
+    "trend": ("statistic", "df", "p", "n", "z", "r"),
+    "linear-by-linear": ("statistic", "df", "p", "n", "z", "r"),
+    "pearson": ("r", "statistic", "df", "p", "n", "lower limit", "upper limit"),
+    "spearman": ("r", "statistic", "p", "n"),
+    "kendall": ("r", "z", "p", "n"),
+    "kappa": (
+        *("kappa", "standard error", "lower limit", "upper limit", "null error", "z", "p", "n"),
+        *("agreement", "expected agreement"),
+    ),
 }
 _USUAL: tuple[Statistic, ...] = ("statistic", "p")
+_OF_ITS_OWN: Mapping[Test, tuple[Statistic, ...]] = {
+    **dict.fromkeys(SLOPED, ("p",)),
+    **dict.fromkeys(OF_CORRELATIONS, ("r", "p")),
+    "kappa": ("kappa", "p"),
+}
+_SIGNED = ("z", "difference", "cohens d", "r", "kappa", "lower limit", "upper limit")
+_SHARES = ("p", "cramers v", "eta squared", "auc", "agreement", "expected agreement")
+_LABELS = {"lower limit": "lower 95 %", "upper limit": "upper 95 %"}
+_CORRELATION: Mapping[Test, str] = {"spearman": "rho", "kendall": "tau-b"}
 _SYMBOL: Mapping[Test, str] = {
     "chi-square": "chi2",
     "t": "t",
@@ -90,6 +122,10 @@ _SYMBOL: Mapping[Test, str] = {
     "paired t": "t",
     "signed-rank": "V",
     "mcnemar": "chi2",
+    "trend": "chi2",
+    "linear-by-linear": "chi2",
+    "pearson": "t",
+    "spearman": "S",
 }
 _DECIMALS = 3
 MAX_TOTALS = 2_000  # one for every value in every group
@@ -107,7 +143,12 @@ class HypothesisTest(Common):
     (Student's, of the differences `variable` less `paired`), 'signed-rank' (Wilcoxon's: V, the ranks of differences
     above 0, those of 0 left out; p by the normal distribution with ties, which 1.1 - 0.8 and 0.5 - 0.2 are not, as
     programs compute them), 'mcnemar' and 'exact mcnemar' (of two variables with the same two levels; exact by the
-    binomial distribution). `continuity`: Yates's correction of a 2 x 2 table, or that of a test of ranks or McNemar's.
+    binomial distribution; without that of more levels, Bowker's), the correlations 'pearson', 'spearman' and 'kendall'
+    (tau-b), and Cohen's 'kappa' (of two variables with the same levels), for which `associated` and `agreement` have
+    the sources. 'trend' is Cochran and Armitage's, of a variable of two levels over groups with scores, and
+    'linear-by-linear' Mantel's, of two variables with scores: `scores` by variable, one for each of its values in the
+    order of the codebook; without, a number's values, and 1, 2, ... of levels. `weights` of kappa are by the places of
+    levels there. `continuity`: Yates's correction of a 2 x 2 table, or that of a test of ranks or McNemar's.
     'cohens d' is the difference over the standard deviation inside groups, pooled, or over that of the differences;
     'eta squared' the share of squares between groups; 'auc' the share of pairs of records in which that of the first
     group has the larger value, ties counted half. Records with a missing value in any of the variables, and groups and
@@ -123,6 +164,8 @@ class HypothesisTest(Common):
     places: int | Mapping[str, int] = _DECIMALS
     where: str = ""
     paired: str = ""
+    scores: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    weights: Weights = "none"
     kind = "test"
 
     def __post_init__(self) -> None:
@@ -135,6 +178,9 @@ class HypothesisTest(Common):
             )
         if self.continuity and self.test not in CORRECTED:
             raise OutputError(f"output '{self.name}': continuity: a test '{self.test}' has no such correction; omit it")
+        if self.weights != "none" and self.test != "kappa":
+            raise OutputError(f"output '{self.name}': weights: a test '{self.test}' has none; omit them")
+        self._check_scores()
         self._check_size()
         _ = self.decimals, self._of_levels, self._masks
 
@@ -144,18 +190,59 @@ class HypothesisTest(Common):
         wrong = ("by", self.by, "paired") if pairs else ("paired", self.paired, "by")
         if wrong[1] or not (self.paired if pairs else self.by):
             raise OutputError(f"output '{self.name}': a test '{self.test}' needs '{wrong[2]}' and has no '{wrong[0]}'")
-        numeric = self.test not in (*OF_TABLES, *OF_CHANGES)
+        numeric = self.test not in (*OF_TABLES, *OF_CHANGES, *OF_SCORES, "spearman", "kendall")
         smooth.check_names(self.codebook, [self.variable], self.name, numeric=numeric)
         smooth.check_names(self.codebook, [self.paired] if pairs else self.by, self.name, numeric=numeric and pairs)
         if len(set(self.variables)) < len(self.variables):
             raise OutputError(f"output '{self.name}': variable and {wrong[2]} must be different variables")
         changed = (self.variable, self.paired) if self.test in OF_CHANGES else ()
         labels = [self.codebook[name].labels[: len(self.codebook[name].values)] for name in changed]
-        if labels and (labels[0] != labels[1] or len(labels[0]) != 2):
+        two = self.test == "exact mcnemar" or self.continuity
+        if labels and (labels[0] != labels[1] or (two and len(labels[0]) != 2)):
+            which = ("the same two levels", "two") if two else ("the same levels", "these")
             raise OutputError(
-                f"output '{self.name}': a test '{self.test}' compares the same two levels; those of '{self.variable}' "
-                f"are {labels[0][:20]} and those of '{self.paired}' {labels[1][:20]}; derive variables with two"
+                f"output '{self.name}': a test '{self.test}'{' with continuity' if self.continuity else ''} compares "
+                f"{which[0]}; those of '{self.variable}' are {labels[0][:20]} and those of '{self.paired}' "
+                f"{labels[1][:20]}; derive variables with {which[1]}"
             )
+
+    def _check_scores(self) -> None:
+        """OutputError where scores are not those of the variables, or groups have none."""
+        if self.test not in OF_SCORES:
+            if self.scores:
+                raise OutputError(f"output '{self.name}': scores: a test '{self.test}' has none; omit them")
+            return
+        if len(self.by) != 1:
+            raise OutputError(
+                f"output '{self.name}': a test '{self.test}' is by one variable, whose groups have scores, and "
+                f"{len(self.by)} are given; derive one"
+            )
+        values = self.codebook[self.variable].values
+        if self.test == "trend" and len(values) != 2:
+            raise OutputError(
+                f"output '{self.name}': a test 'trend' is of a variable with two values, and '{self.variable}' has "
+                f"{len(values)}; derive one with two, or take 'linear-by-linear'"
+            )
+        for name, scores in self.scores.items():
+            if name not in (self.variable, *self.by):
+                raise OutputError(
+                    f"output '{self.name}': scores of '{name}', which is none of {self.variables}; correct it"
+                )
+            number = len(self.codebook[name].values)
+            if len(scores) != number or not np.isfinite(scores).all() or len(set(scores)) < 2:
+                raise OutputError(
+                    f"output '{self.name}': scores of '{name}' are {list(scores)[:20]}; give {number} numbers, one for "
+                    "each of its values in the order of the codebook, that are not all the same"
+                )
+
+    def _scores_of(self, name: str) -> Array:
+        """The scores of a variable's values."""
+        variable = self.codebook[name]
+        if name in self.scores:
+            return np.array(self.scores[name], dtype=float)
+        if variable.numeric:
+            return np.array(variable.values, dtype=float)
+        return np.arange(1.0, len(variable.values) + 1.0)
 
     def _check_size(self) -> None:
         """OutputError where totals are too many."""
@@ -164,6 +251,8 @@ class HypothesisTest(Common):
         totals = (3 if self.test in OF_MEANS else values) * self.n_groups
         if self.test == "signed-rank" and levels <= _MAX_ENTRIES:
             totals = len(self._differences[0])
+        elif self.test == "pearson":
+            totals = 6
         if totals > MAX_TOTALS or totals * levels > _MAX_ENTRIES:
             of = f"'{self.paired}'" if self.paired else f"{self.n_groups:,} groups"
             raise OutputError(
@@ -179,8 +268,8 @@ class HypothesisTest(Common):
 
     @property
     def _groups(self) -> tuple[str, ...]:
-        """The variables whose combinations are groups: the other of a pair, where levels are compared."""
-        return (self.paired,) if self.test in OF_CHANGES else self.by
+        """The variables whose combinations are groups: the other of a pair, where both are crossed."""
+        return (self.paired,) if self.test in (*OF_CHANGES, *OF_CORRELATIONS) else self.by
 
     @cached_property
     def n_groups(self) -> int:
@@ -201,7 +290,8 @@ class HypothesisTest(Common):
     @property
     def labels(self) -> list[str]:
         """One label a number: chi2, df, p."""
-        return [_SYMBOL[self.test] if each == "statistic" else each for each in self.statistics]
+        own = {"statistic": _SYMBOL.get(self.test, ""), "r": _CORRELATION.get(self.test, "r"), **_LABELS}
+        return [own.get(each, each) for each in self.statistics]
 
     @cached_property
     def decimals(self) -> NDArray[np.int64]:
@@ -222,6 +312,8 @@ class HypothesisTest(Common):
         parts = [
             f"test '{self.test}' of {self.compared}: {', '.join(self.statistics)}",
             "with continuity correction" if self.continuity else "",
+            f"with {self.weights} weights" if self.weights != "none" else "",
+            *(f"scores of {name} {', '.join(f'{each:g}' for each in of)}" for name, of in self.scores.items()),
             f"where {self.where}" if self.where else "",
         ]
         return "; ".join(part for part in parts if part)
@@ -245,11 +337,14 @@ class HypothesisTest(Common):
     def _by_scipy(self, frame: pd.DataFrame) -> dict[str, float]:
         if self.paired:
             names = (self.variable, self.paired)
-            if self.test in OF_CHANGES:
+            if self.test in (*OF_CHANGES, "spearman", "kendall"):
                 own, other = (places_in(self.codebook, [name], frame) for name in names)
             else:
                 own, other = (frame[name].to_numpy(dtype=float) for name in names)
-            return of_pairs(self.test, own, other, self.continuity)
+            return of_pairs(self.test, own, other, self.continuity, self.weights, self.n_groups)
+        if self.test in OF_SCORES:
+            scores = [self._scores_of(name)[places_in(self.codebook, [name], frame)] for name in self.variables]
+            return of_scores(self.test, *scores)
         place = places_in(self.codebook, self.by, frame)
         return between_groups(self.test, frame[self.variable], place, self.continuity, self.name)
 
@@ -274,14 +369,22 @@ class HypothesisTest(Common):
             place = self._differences[1].ravel()
             differs = sparse.csr_matrix((np.ones(len(place)), (np.arange(len(place)), place)))
             return self._compared.of_many(np.asarray(counts[:, *levels].reshape(len(counts), -1) @ differs))
+        if self.test == "pearson":
+            paired, own = (each.ravel() for each in np.meshgrid(*self._centred[::-1], indexing="ij"))
+            return self._compared.of_many(counts[:, *levels].reshape(len(counts), -1) @ moments(own, paired))
         known = counts[:, *levels].reshape(len(counts), self.n_groups, -1)
         return self._compared.of_many(known.transpose(0, 2, 1).reshape(len(counts), -1))
 
     def parts(self, values: Array) -> tuple[ModelPart, ...]:
-        """Counts (values, groups), flat; for means of each group the records, the sum and the squares, (3, groups)."""
+        """Counts (values, groups), flat; for means of each group the records, the sum and the squares, (3, groups); for
+        Pearson's correlation six sums.
+        """
         joint, place, level, values = self._of_levels
         known, compared = np.flatnonzero(place >= 0), self._compared
-        if self.test in OF_MEANS:
+        if self.test == "pearson":
+            rows, (own, paired) = np.zeros((joint.size, 6)), self._centred
+            rows[known] = moments(own[level[known]], paired[place[known]])
+        elif self.test in OF_MEANS:
             rows = np.zeros((joint.size, 3 * self.n_groups))
             value = (values[level[known]] - compared.centre) / compared.scale
             for power in range(3):
@@ -300,9 +403,21 @@ class HypothesisTest(Common):
         elif self.test in OF_MEANS:
             least, most = (float(self.codebook[self.variable].values[at]) for at in (0, -1))
             centre, scale = (least + most) / 2.0, max(1.0, most - least) / 2.0
+        scores = None
+        if self.test in OF_SCORES:
+            scores = self._scores_of(self.variable), self._scores_of(self.by[0])
+        groups = 1 if self.test == "pearson" else self.n_groups
         return Compared(
-            self.test, self.n_groups, self.statistics, self.decimals, self.continuity, centre, scale, differences
+            *(self.test, groups, self.statistics, self.decimals, self.continuity, centre, scale, differences, scores),
+            self.weights,
         )
+
+    @cached_property
+    def _centred(self) -> tuple[Array, Array]:
+        """The values of both of a pair, about the middle of each and from -1 to 1."""
+        both = (np.array(self.codebook[name].values, dtype=float) for name in (self.variable, self.paired))
+        own, paired = ((each - (each[0] + each[-1]) / 2.0) / max(np.ptp(each) / 2.0, 1e-300) for each in both)
+        return own, paired
 
     @cached_property
     def _masks(self) -> tuple[Mask, ...]:
@@ -327,17 +442,23 @@ class HypothesisTest(Common):
         """OutputError for released values that no data can have, or a p that is not that of its statistic."""
         least, most = np.full(len(low), -np.inf), np.full(len(low), np.inf)
         for k, each in enumerate(self.statistics):
-            if each not in ("z", "difference", "cohens d") and (each, self.test in OF_STUDENT) != ("statistic", True):
+            of_t = each == "statistic" and self.test in (*OF_STUDENT, "pearson")
+            if each not in _SIGNED and not of_t:
                 least[k] = 0.0
-            if each in ("p", "cramers v", "eta squared", "auc"):
+            if each in _SHARES:
                 most[k] = 1.0
-        why = "p and shares lie in 0 to 1, and of all else but t, z, d and a difference nothing is below 0; correct it"
+            if each in ("r", "kappa") or (self.test == "pearson" and each in _LABELS):
+                least[k], most[k] = -1.0, 1.0
+        why = (
+            "p and shares lie in 0 to 1, correlations and kappa in -1 to 1, and of all else but t, z, d, limits and a "
+            "difference nothing is below 0; correct it"
+        )
         smooth.check_range(self.name, self.labels, low, high, least, most, why)
         self._check_p(low, high)
 
     def _check_p(self, low: Array, high: Array) -> None:
         at: dict[str, int] = {each: k for k, each in enumerate(self.statistics)}
-        needed = ["z"] if self.test in OF_RANKS else ["statistic", "df"]
+        needed = ["z"] if self.test in OF_NORMAL else ["statistic", "df"]
         if self.test == "anova":
             needed = [*needed, "df within"]
         if "p" not in at or any(each not in at for each in needed):
@@ -380,14 +501,18 @@ class HypothesisTestEntry(Entry):
     statistics: Annotated[tuple[Statistic, ...], BeforeValidator(listed)] = Field(default=_USUAL, min_length=1)
     continuity: bool = False
     decimals: smooth.Decimals = _DECIMALS
+    scores: dict[str, list[float]] = Field(default={})
+    weights: Weights = "none"
 
     @model_validator(mode="before")
     @classmethod
     def _has_the_usual(cls, given: object) -> object:
         """What the test has of the usual statistics, where none are asked for."""
-        if not isinstance(given, Mapping) or given.get("test") not in SLOPED or "statistics" in given:
+        if not isinstance(given, Mapping) or given.get("test") not in _OF_ITS_OWN or "statistics" in given:
             return given
-        return {**given, "statistics": ["p"]}
+        if isinstance(given.get("values"), str):  # which says what it has
+            return given
+        return {**given, "statistics": list(_OF_ITS_OWN[given["test"]])}
 
     @model_validator(mode="after")
     def _says_its_test(self) -> HypothesisTestEntry:
@@ -421,5 +546,7 @@ class HypothesisTestEntry(Entry):
                 self.decimals,
                 self.where,
                 self.paired,
+                {name: tuple(each) for name, each in self.scores.items()},
+                self.weights,
             )
         ]
