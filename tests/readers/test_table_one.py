@@ -598,3 +598,27 @@ def test_a_random_table_is_read_as_it_was_written(seed):
         assert (fits | undefined).all(), (each.name, each.output.where, text)
         exact = each.low == each.high
         assert exact.any() or "<" in text
+
+
+@pytest.mark.parametrize(
+    ("head", "cells", "found"),
+    [
+        ("age (mean (SE))", "50.1 (1.25),48 (2)", {"mean": 50.1, "standard error": 1.25}),
+        ('"age, mean ± SEM"', "50.1 ± 1.25,48 ± 2", {"mean": 50.1, "standard error": 1.25}),
+        ('"age, mean (95% CI)"', '"50.1 (47.6, 52.6)","48 (44, 52)"', {"mean": 50.1, "lower limit": 47.6}),
+        ('"age, mean [95% confidence interval]"', "50.1 [47.6 to 52.6],48 [44 to 52]", {"upper limit": 52.6}),
+        ('"Age, mean (90 % CI)"', "50.1 (47.6-52.6),48 (44-52)", {"lower limit": 47.6, "upper limit": 52.6}),
+    ],
+)
+def test_errors_and_limits_behind_a_mean_count(head, cells, found):
+    values = read(f"x,0,1\n{head},{cells}\n")["age"]
+    assert {each: values[f"arm=0: {each} of age"] for each in found} == found
+    assert len(values) == (6 if "limit" in str(found) else 4)
+
+
+def test_the_level_of_limits_is_that_of_the_row():
+    text = 'x,0,1\n"age, mean (90% CI)",50.1 (47.6-52.6),48 (44-52)\n'
+    document = {"name": "x", "codebook": "none.yaml", "records": 600}
+    document["outputs"] = [{"kind": "table_one", "by": "arm", "values": text}]
+    (output,) = (each.output for each in study_of(document, PRINTED / "x.yaml").released(MANY) if "age" in each.name)
+    assert output.level == 0.9 and output.statistics == ("mean", "limits")

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from fair import codebook, data, frame, study
+from scipy import stats
 
 from outrisk.errors import OutputError
 
@@ -147,6 +148,21 @@ def test_means_with_their_margins_as_tables_of_their_own(tmp_path):
     )
     assert [released.output.by for released, _ in found] == [("occ", "affair"), ("occ",), ("affair",), ()]
     assert all(beside.matched.all() for _, beside in found)
+
+
+@pytest.mark.parametrize("heads", [("se", "lower", "upper", "n"), ("Std. Error", "LCL", "UCL", "count")])
+def test_means_with_errors_and_limits_by_their_heads(tmp_path, heads):
+    groups = frame().groupby("occ")["age"]
+    found = pd.DataFrame({"mean": groups.mean(), heads[0]: groups.sem()})
+    apart = found[heads[0]] * stats.t.ppf(0.975, groups.size() - 1)
+    found[heads[1]], found[heads[2]], found[heads[3]] = found["mean"] - apart, found["mean"] + apart, groups.size()
+    entry = {"kind": "magnitudes", "by": ["occ"], "value": "age"}
+    text = found.round(3).to_csv()
+    ((_, beside),) = table(tmp_path, text, **entry, statistics=["mean", "standard error", "limits", "count"])
+    assert beside.matched.all() and len(beside.matched) == 5 * found.shape[0]
+    assert set(beside.released.decimals.tolist()) == {0, 3}
+    with pytest.raises(OutputError, match=r"those of a mean|no mean"):
+        table(tmp_path, text, **entry, statistics=["standard error"])
 
 
 @pytest.mark.parametrize(
