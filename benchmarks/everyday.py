@@ -275,6 +275,35 @@ PREVALENCES = [  # percentages of a state, standardised as health surveys print 
         for by in ("SEX", "REGION")
     ),
 ]
+ASSOCIATIONS = [  # of deaths with a treatment, over age, of deaths by region, and of a tenure with sex, over regions
+    {"kind": "univariate", "variables": ["REGION", "SEX", "TENURE"]},
+    {"kind": "frequencies", "by": ["BAND", "ARM"]},
+    {
+        "kind": "association",
+        "event": "DIED",
+        "exposure": "ARM",
+        "over": ["BAND"],
+        "show": ["strata", "crude", "pooled"],
+        "statistics": ["risk ratio", "risk difference", "limits"],
+        "decimals": {"risk difference": 3},
+    },
+    {
+        "kind": "association",
+        "event": "DIED",
+        "exposure": "REGION",
+        "statistics": ["n", "cases", "risk", "odds ratio", "limits"],
+        "per": 100,
+        "decimals": {"risk": 1},
+    },
+    {
+        "kind": "association",
+        "event": "TENURE",
+        "exposure": "SEX",
+        "over": ["REGION"],
+        "statistics": ["odds ratio", "limits", "chi-square", "p"],
+        "decimals": {"p": 3},
+    },
+]
 LOG_HAZARDS = [*ARMS, {**HAZARDS, "release": ["coefficients", "standard_errors", "log_likelihood"], "decimals": 4}]
 EVERY_MONTH = [*ARMS, {**OF_ARMS, "statistics": ["survival", "at risk", "events"]}]
 QUARTILES = [
@@ -672,6 +701,10 @@ RELEASES = {
     },
     **{
         f"standardised prevalences of {n:,}": partial(followed, n=n, entries=PREVALENCES, more=("REGION", "BAND"))
+        for n in (300, 1_500, 8_000, 200_000)
+    },
+    **{
+        f"associations of {n:,}": partial(followed, n=n, entries=ASSOCIATIONS, more=("REGION", "BAND"))
         for n in (300, 1_500, 8_000, 200_000)
     },
     **{
