@@ -198,7 +198,11 @@ def _shares(of: Statistic, one: Released, by: Sequence[str]) -> Iterator[Shares]
     if isinstance(of, Association):
         table = OneTable(of, one.low, one.high)
         if not of.over and len(cells := table.pairs(by)):
-            yield Shares(cells, table.between)
+            first = sorted(range(len(cells)), key=lambda level: level != of.reference_at)  # others are beside it
+            yield Shares(
+                cells[first],
+                lambda group, others: table.between(first[group], {first[at]: share for at, share in others.items()}),
+            )
         return
     if not isinstance(of, Saturated) or not len(pairs := of.pairs(by)):
         return
