@@ -201,7 +201,10 @@ def _shares(of: Statistic, one: Released, by: Sequence[str]) -> Iterator[Shares]
             first = sorted(range(len(cells)), key=lambda level: level != of.reference_at)  # others are beside it
             yield Shares(
                 cells[first],
-                lambda group, others: table.between(first[group], {first[at]: share for at, share in others.items()}),
+                lambda group, others: table.between(first[group], {first[at]: each for at, each in others.items()}),
+                lambda group, others, share: table.number(
+                    first[group], {first[at]: each for at, each in others.items()}, share
+                ),
             )
         return
     if not isinstance(of, Saturated) or not len(pairs := of.pairs(by)):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from outrisk.codebook import format_value
 from outrisk.errors import OutputError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from outrisk.outputs.smooth.association import Association
 
 _COUNTED = ("n", "cases")
+_SLACK = 1e-9  # share of a variance that its computation may be off by
 _CASES, _OTHERS, _ALL = 1, 0, 2  # of a level: those with the event, those without, both
 _NEEDS: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = {  # of the level, and of the reference, for a number
     "risk": ((_ALL,), ()),
@@ -196,6 +198,58 @@ class OneTable:
                 if ends is not None:
                     low, high = np.fmax(low, ends[0]), np.fmin(high, ends[1])
         return low, high
+
+    def number(
+        self, group: int, others: Mapping[int, tuple[Array, Array]], share: tuple[Array, Array]
+    ) -> tuple[Array, Array]:
+        """Between which (b,) printed limits leave the people at a level, given those without and with the event (b,) at
+        some `others`, and the range (b,) of its risk: what they leave of its part of the variance.
+        """
+        of, reference = self.output, self.output.reference_at
+        least, most = np.zeros(1), np.full(1, np.inf)
+        at = {(level, name): k for k, (_, level, name) in enumerate(of.shown)}
+        with np.errstate(all="ignore"):
+            for (level, name), k in at.items():
+                other = reference if level == group else level if group == reference else group
+                if name not in MEASURES or (level, limits_of(name)[0]) not in at or other not in others:
+                    continue
+                beside = _part(name, *others[other])
+                low, high = (each - beside for each in self._variance(name, k))
+                few, many = _parts_of_one(name, *share)
+                impossible = high < -_SLACK * np.maximum(beside, 1.0)
+                fewest = np.where(impossible, np.inf, np.where(high > 0.0, few / high, np.nan))
+                least = np.fmax(least, fewest * (1.0 - _SLACK))
+                most = np.fmin(most, np.where(low > 0.0, many / low, np.inf) * (1.0 + _SLACK))
+        return least, most
+
+    def _variance(self, name: str, at: int) -> tuple[float, float]:
+        """Between which the limits behind the number `at` leave its variance, of a ratio that of its logarithm."""
+        half = float(half_digit(self.output.decimals[at])) * ROUNDING
+        lower, upper = ((float(self.low[k]) - half, float(self.high[k]) + half) for k in (at + 1, at + 2))
+        z = 2.0 * float(special.ndtri((1.0 + self.output.level) / 2.0))
+        if name == "risk difference":
+            ends = (upper[0] - lower[1]) / self.output.per, (upper[1] - lower[0]) / self.output.per
+        else:
+            least = np.log(upper[0] / lower[1]) if upper[0] > 0.0 and lower[1] < np.inf else 0.0
+            ends = float(least), float(np.log(upper[1] / lower[0])) if lower[0] > 0.0 else np.inf
+        return (max(ends[0], 0.0) / z) ** 2, (ends[1] / z) ** 2 if np.isfinite(ends[1]) else np.inf
+
+
+def _part(name: str, none: Array, some: Array) -> Array:
+    """What a level adds to the variance of a measure, by those without and with the event."""
+    n = none + some
+    if name == "risk ratio":
+        return none / (some * n)
+    return none * some / n**3 if name == "risk difference" else 1.0 / none + 1.0 / some
+
+
+def _parts_of_one(name: str, low: Array, high: Array) -> tuple[Array, Array]:
+    """From where to where n times that lies, with a risk from low to high."""
+    if name == "risk ratio":
+        return (1.0 - high) / high, (1.0 - low) / low
+    ends = low * (1.0 - low), high * (1.0 - high)
+    least, most = np.minimum(*ends), np.where((low < 0.5) & (high > 0.5), 0.25, np.maximum(*ends))
+    return (least, most) if name == "risk difference" else (1.0 / most, 1.0 / least)
 
 
 def _exposed(name: str, risk: Array, low: float, high: float, per: float) -> tuple[Array, Array]:
