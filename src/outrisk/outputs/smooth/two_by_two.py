@@ -65,8 +65,9 @@ class TwoByTwo:
     def _of(self, tables: _Numbers) -> _Numbers:
         whole = np.concatenate([tables, tables.sum(axis=1, keepdims=True)], axis=1)
         z = float(special.ndtri((1.0 + self.level) / 2.0))
-        single = _of_tables(whole, self.reference, z, self.per)
-        pooled = dict[str, _Numbers]()
+        single, pooled = dict[str, _Numbers](), dict[str, _Numbers]()
+        if any(table <= self.shape[0] for table, _, _ in self.shown):
+            single = _of_tables(whole, self.reference, z, self.per)
         if any(table > self.shape[0] for table, _, _ in self.shown):
             pooled = _pooled(tables, self.reference, z, self.per, self.variance, self.continuity)
         found = np.full((len(tables), len(self.shown)), np.nan, dtype=tables.dtype)
@@ -188,7 +189,7 @@ def _chi_square(
 
 def _p(chi2: _Numbers) -> _Numbers:
     """Of a chi-square variable of one degree of freedom; of complex numbers by its density."""
-    value = special.chdtrc(1.0, chi2.real)
+    value = special.erfc(np.sqrt(chi2.real / 2.0))
     if not np.iscomplexobj(chi2):
         return np.asarray(value)
     return np.asarray(value - 1j * chi2.imag * np.exp(-chi2.real / 2.0) / np.sqrt(2.0 * np.pi * chi2.real))
