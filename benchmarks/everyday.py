@@ -309,6 +309,35 @@ PROPORTIONS = [  # percentages of a state with exact limits, and of each of seve
         "statistics": ["proportion", "standard error", "limits"],
     },
 ]
+ASSOCIATIONS = [  # of deaths with a treatment, over age, of deaths by region, and of a tenure with sex, over regions
+    {"kind": "univariate", "variables": ["REGION", "SEX", "TENURE"]},
+    {"kind": "frequencies", "by": ["BAND", "ARM"]},
+    {
+        "kind": "association",
+        "event": "DIED",
+        "exposure": "ARM",
+        "over": ["BAND"],
+        "show": ["strata", "crude", "pooled"],
+        "statistics": ["risk ratio", "risk difference", "limits"],
+        "decimals": {"risk difference": 3},
+    },
+    {
+        "kind": "association",
+        "event": "DIED",
+        "exposure": "REGION",
+        "statistics": ["n", "cases", "risk", "odds ratio", "limits"],
+        "per": 100,
+        "decimals": {"risk": 1},
+    },
+    {
+        "kind": "association",
+        "event": "TENURE",
+        "exposure": "SEX",
+        "over": ["REGION"],
+        "statistics": ["odds ratio", "limits", "chi-square", "p"],
+        "decimals": {"p": 3},
+    },
+]
 LOG_HAZARDS = [*ARMS, {**HAZARDS, "release": ["coefficients", "standard_errors", "log_likelihood"], "decimals": 4}]
 EVERY_MONTH = [*ARMS, {**OF_ARMS, "statistics": ["survival", "at risk", "events"]}]
 QUARTILES = [
@@ -727,6 +756,10 @@ RELEASES = {
     **{
         f"proportions with limits of {n:,}": partial(followed, n=n, entries=PROPORTIONS, more=("REGION", "BAND"))
         for n in (60, 300, 1_500, 8_000, 200_000)
+    },
+    **{
+        f"associations of {n:,}": partial(followed, n=n, entries=ASSOCIATIONS, more=("REGION", "BAND"))
+        for n in (300, 1_500, 8_000, 200_000)
     },
     **{
         f"rates beside hazards of {n:,}": partial(followed, n=n, entries=[*RATES, {**HAZARDS, **RATIOS}])

@@ -165,7 +165,7 @@ LOGIT = {"kind": "logit", "formula": "a ~ b"}
         ({"outputs": [{"kind": "frequencies", "bi": 1}]}, r"\[outputs 1\] has unknown keys \['bi'\]; known: \['by'"),
         *(({key: None}, f"'{key}' is missing; add it") for key in BASE),
         ({"outputs": [{"kind": "frequencies"}]}, "'outputs 1.by' is missing"),
-        ({"outputs": [{"kind": "mean"}]}, r"\[outputs 1\] needs a kind, one of \['correlations', 'cox', 'custom'"),
+        ({"outputs": [{"kind": "mean"}]}, r"\[outputs 1\] needs a kind, one of \['association', 'correlations', 'cox'"),
         ({"outputs": [{}]}, r"\[outputs 1\] needs a kind"),
         ({"outputs": [{"kind": "crosstab"}]}, r"'crosstab' is none of them; did you mean 'frequencies'\?"),
         ({"outputs": [{"kind": "coxph"}]}, r"'coxph' is none of them; did you mean 'cox'\?"),

@@ -11,6 +11,7 @@ from outrisk.outputs.regression.cox_entry import CoxEntry
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.regression_entry import Logit, RegressionEntry, logit_from_terms
 from outrisk.outputs.regression.release import Release
+from outrisk.outputs.smooth.association import Association, AssociationEntry
 from outrisk.outputs.smooth.correlations import Correlations, CorrelationsEntry
 from outrisk.outputs.smooth.custom import Custom, CustomEntry
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTest, HypothesisTestEntry
@@ -49,6 +50,7 @@ for _entry in (
     RatesEntry,
     ProportionsEntry,
     StandardisedEntry,
+    AssociationEntry,
     QuantilesEntry,
     ModeEntry,
     HistogramEntry,
@@ -62,6 +64,8 @@ for _entry in (
 
 __all__ = [
     "REGISTRY",
+    "Association",
+    "AssociationEntry",
     "Common",
     "Correlations",
     "CorrelationsEntry",

@@ -12,6 +12,7 @@ from outrisk.assess.look.differences import subtracted
 from outrisk.assess.look.finding import NOT_SEEN, Found, in_a_sentence
 from outrisk.assess.look.fits import curves, degrees_of_freedom, few_behind, few_compared
 from outrisk.assess.look.not_printed import not_printed
+from outrisk.assess.look.of_association import of_association
 from outrisk.assess.look.of_proportions import of_proportions
 from outrisk.assess.look.of_rates import of_rates
 from outrisk.assess.look.of_standardised import of_standardised
@@ -33,6 +34,7 @@ RULES: tuple[Rule, ...] = (
     of_rates,
     of_standardised,
     of_proportions,
+    of_association,
     few_behind,
     degrees_of_freedom,
     few_compared,
@@ -41,7 +43,7 @@ RULES: tuple[Rule, ...] = (
 )
 _SEEN = frozenset(  # kinds whose numbers the rules know how to read
     {"frequencies", "magnitudes", "rates", "quantiles", "mode", "histogram", "correlations", "survival", "test"}
-    | {"standardised", "proportions"}
+    | {"standardised", "proportions", "association"}
     | {"logit", "probit", "poisson", "ols", "mnlogit", "ologit", "oprobit", "negbin", "cox"}
 )
 

@@ -1,5 +1,6 @@
 """Counts that a table rounds or withholds, or that no table prints, and that statistics of the same variables give
-back: tests, and regressions with a coefficient for each kind of record, such as a crude odds ratio.
+back: tests, measures of association, and regressions with a coefficient for each kind of record, such as a crude odds
+ratio.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from outrisk.problem.released import Released
 _ADVICE = (
     "Merge levels of few people, or print the regression to fewer digits, without limits and standard errors.",
     "Compute the test from the counts as they are printed, or leave its statistic and p out.",
+    "Merge levels of few people, or print risks and ratios to fewer digits, without limits.",
 )
 
 
@@ -41,9 +43,9 @@ def given_back(
         elif (
             each.many
             and (each.low < each.high).any()
-            and (each.printed.whole or (each.crude and _few(each, told, appetite).any()))
+            and (each.printed.whole or ((each.crude or each.compared) and _few(each, told, appetite).any()))
         ):
-            which = "the test fits" if len(each.statistics) == 1 and not each.crude else "what they print fits"
+            which = "the test fits" if len(each.statistics) == 1 and each.tested else "what they print fits"
             what = f"Too many tables fit the printed counts of {_called(each)} to ask which of them {which}."
             yield Found(NOT_BOUNDED, False, named(list(each.statistics)), 0, 0, what)
 
@@ -81,8 +83,8 @@ def _told(each: Described, told: Told, data: Microdata, appetite: Appetite, insi
     number, more = int(recovered.sum()), int(of_two.sum())
     if not number and not more:
         return
-    prints = "what the regression prints" if each.crude else "what the test prints"
-    prints = prints if len(each.statistics) == 1 else f"what {len(each.statistics)} outputs print"
+    kind = "regression" if each.crude else "test" if each.tested else "association"
+    prints = f"what the {kind} prints" if len(each.statistics) == 1 else f"what {len(each.statistics)} outputs print"
     one = len(fitting) == 1
     if each.number is None:
         gives = f"{plural(len(fitting), 'table')} {'fits' if one else 'fit'} the printed counts and {prints}"
@@ -103,5 +105,7 @@ def _told(each: Described, told: Told, data: Microdata, appetite: Appetite, insi
         told.who(recovered),
         f"{what}{also}: {gives}.",
         named(told.labels(recovered)) if inside or (printed.whole and alone) else "",
-        " ".join(advice for advice, about in zip(_ADVICE, (each.crude, each.tested), strict=True) if about),
+        " ".join(
+            advice for advice, about in zip(_ADVICE, (each.crude, each.tested, each.compared), strict=True) if about
+        ),
     )

@@ -113,11 +113,11 @@ def _nest_of(data: Microdata, j: int, of: int) -> Banded | None:
         return None
     if (len(values) - len(seen)) * np.log(common / len(values)) > BY_CHANCE:
         return None
-    own, of_name = _name(name.name), _name(other.name)
+    own, of_name = written_name(name.name), written_name(other.name)
     rules = []
     for code in np.unique(codes).tolist():
-        held = ", ".join(_written(other, each) for each in np.unique(values[codes == code]).tolist())
-        rules.append(f"{own} == {_written(name, code)} implies {of_name} in [{held}]")
+        held = ", ".join(written_level(other, each) for each in np.unique(values[codes == code]).tolist())
+        rules.append(f"{own} == {written_level(name, code)} implies {of_name} in [{held}]")
     rest = np.setdiff1d(np.arange(len(other.values)), seen).tolist()
     unseen = tuple(format_value(other.values[each]) for each in rest)
     return Banded(name.name, other.name, (*rules, *_of_gaps(name, other)), unseen, band=False)
@@ -171,26 +171,30 @@ def _limits(number: Variable, last: int, first: int, wanted: int) -> list[str]:
 
 
 def _of_bands(band: Variable, number: Variable, sequence: list[int], limits: list[str]) -> Iterator[str]:
-    name, of = _name(band.name), _name(number.name)
+    name, of = written_name(band.name), written_name(number.name)
     for code, low, high in zip(sequence, ["", *limits], [*limits, ""], strict=True):
         implied = " and ".join([*([f"{of} >= {low}"] if low else []), *([f"{of} < {high}"] if high else [])])
-        yield f"{name} == {_written(band, code)} implies {implied}"
+        yield f"{name} == {written_level(band, code)} implies {implied}"
     if _ordered(sequence):  # of which the number has no values
-        yield from (f"{name} != {_written(band, code)}" for code in range(len(band.values)) if code not in sequence)
+        yield from (
+            f"{name} != {written_level(band, code)}" for code in range(len(band.values)) if code not in sequence
+        )
 
 
-def _written(variable: Variable, code: int) -> str:
+def written_level(variable: Variable, code: int) -> str:
+    """A level as conditions have it: a number, or text in quotes."""
     value = format_value(variable.values[code])
     return value if variable.numeric else f'"{value}"' if "'" in value else f"'{value}'"
 
 
 def _of_gaps(band: Variable, number: Variable) -> Iterator[str]:
-    name, of = _name(band.name), _name(number.name)
+    name, of = written_name(band.name), written_name(number.name)
     if band.missing:
         yield f"isna({name}) implies isna({of})"
     if number.missing:
         yield f"isna({of}) implies isna({name})"
 
 
-def _name(name: str) -> str:
+def written_name(name: str) -> str:
+    """A variable as conditions have it."""
     return name if name.isidentifier() else f"`{name}`"

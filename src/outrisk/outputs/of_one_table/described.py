@@ -1,5 +1,5 @@
-"""What statistics of one table, such as a test or a crude odds ratio, tell of the table that they were computed from:
-of all tables that fit the printed counts, those that give the printed statistics.
+"""What statistics of one table, such as a test, a risk ratio or a crude odds ratio, tell of the table that they were
+computed from: of all tables that fit the printed counts, those that give the printed statistics.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from outrisk.codebook import Codebook
 from outrisk.outputs.base import Array, Subset, released
 from outrisk.outputs.of_one_table.tables_that_fit import Counts, Printed, Shares, tables_that_fit
 from outrisk.outputs.regression.saturated import MOST_CELLS, Saturated, saturated
+from outrisk.outputs.smooth.association import Association
+from outrisk.outputs.smooth.association_told import OneTable, records_of_levels, single_tables
 from outrisk.outputs.smooth.compared import OF_MEANS
 from outrisk.outputs.smooth.fisher import TooMuchWorkError
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTest
@@ -48,7 +50,8 @@ class Described:
     """A table by the variables `by` (of the records `where`) that `statistics` are of, by name. `number`: how many
     tables fit what is printed of it, None where that was not asked; low, high: from where to where their cells lie, in
     its shape. `fitting` (b, *shape) are those that give the statistics; none, and `many`, where there are too many to
-    try. crude, tested, exact: one of the statistics is a regression, a test, an exact test.
+    try. crude, tested, compared, exact: one of the statistics is a regression, a test, of association, an exact
+    test.
     """
 
     statistics: tuple[str, ...]
@@ -62,6 +65,7 @@ class Described:
     many: bool
     crude: bool
     tested: bool
+    compared: bool
     exact: bool
 
     @property
@@ -83,12 +87,28 @@ class Described:
 
 
 def statistic(of: Analysis, low: Array | None = None, high: Array | None = None) -> Statistic | None:
-    """A test of counts, or a regression with a coefficient for each kind of record, as a function of one table, with
-    numbers printed between `low` and `high` (k,), if any; None for another output.
+    """A test of counts, measures of association, or a regression with a coefficient for each kind of record, as a
+    function of one table, with numbers printed between `low` and `high` (k,), if any; None for another output.
     """
     if isinstance(of, HypothesisTest):
         return None if of.test in OF_MEANS else of
+    if isinstance(of, Association):
+        return of
     return saturated(of, low, high)
+
+
+def statistics_of(one: Released) -> Iterator[tuple[Statistic, Released]]:
+    """A released output as functions of one table each: measures of association have one of each stratum, and one of
+    all strata as one; and, where pooled numbers are all there is of strata, one by these too.
+    """
+    if not isinstance(one.output, Association):
+        if of := statistic(one.output, one.low, one.high):
+            yield of, one
+        return
+    for each in single_tables(one.output, one.low, one.high):
+        yield each.output, released(each.output, each.low, each.high)
+    if "pooled" in one.output.tables and "strata" not in one.output.tables:
+        yield one.output, one
 
 
 def described_tables(codebook: Codebook, released: Sequence[Released]) -> list[Described]:
@@ -98,8 +118,8 @@ def described_tables(codebook: Codebook, released: Sequence[Released]) -> list[D
     """
     groups: dict[tuple[frozenset[str], str], list[tuple[Statistic, Released]]] = {}
     for each in released:
-        if of := statistic(each.output, each.low, each.high):
-            groups.setdefault((frozenset(of.variables), each.output.where), []).append((of, each))
+        for of, own in statistics_of(each):
+            groups.setdefault((frozenset(of.variables), own.output.where), []).append((of, own))
     found, told = dict[tuple[frozenset[str], str], Described](), dict[tuple[frozenset[str], str], Released]()
     for again in range(_ROUNDS):
         news = dict[tuple[frozenset[str], str], Released]()
@@ -136,7 +156,7 @@ def _described(
     if printed is None:
         return None
     number, (low, high), tables = None, printed.ranges(), None
-    shares = [each for of, _ in statistics for each in _shares(of, by)]
+    shares = [each for of, one in statistics for each in _shares(of, one, by)]
     if printed.low.size <= MOST_CELLS:
         tables = tables_that_fit(printed, shares)
         tables = tables_that_fit(printed) if tables is None and shares else tables
@@ -150,9 +170,10 @@ def _described(
             fitting = fitting[_gives(of, each, by, fitting)]
     except TooMuchWorkError:
         fitting, many = fitting[:0], True
-    crude, tested = (any(isinstance(of, kind) for of, _ in statistics) for kind in (Saturated, HypothesisTest))
+    kinds = (Saturated, HypothesisTest, Association)
+    crude, tested, compared = (any(isinstance(of, kind) for of, _ in statistics) for kind in kinds)
     names, exact = tuple(each.name for _, each in statistics), any(map(_is_exact, statistics))
-    return Described(names, by, where, printed, number, low, high, fitting, many, crude, tested, exact)
+    return Described(names, by, where, printed, number, low, high, fitting, many, crude, tested, compared, exact)
 
 
 def _is_exact(of: tuple[Statistic, Released]) -> bool:
@@ -166,12 +187,26 @@ def tables_told(codebook: Codebook, released: Sequence[Released]) -> tuple[Relea
     several, the range of a cell holds others too, and would only be in its way.
     """
     tables = described_tables(codebook, released)
-    found = (each.told(codebook) for each in tables if each.crude or each.exact or len(each.fitting) == 1)
+    found = (
+        each.told(codebook) for each in tables if each.crude or each.exact or each.compared or len(each.fitting) == 1
+    )
     return tuple(each for each in found if each)
 
 
-def _shares(of: Statistic, by: Sequence[str]) -> Iterator[Shares]:
-    """What printed coefficients say of shares with an outcome."""
+def _shares(of: Statistic, one: Released, by: Sequence[str]) -> Iterator[Shares]:
+    """What printed coefficients, or measures of association, say of shares with an outcome."""
+    if isinstance(of, Association):
+        table = OneTable(of, one.low, one.high)
+        if not of.over and len(cells := table.pairs(by)):
+            first = sorted(range(len(cells)), key=lambda level: level != of.reference_at)  # others are beside it
+            yield Shares(
+                cells[first],
+                lambda group, others: table.between(first[group], {first[at]: each for at, each in others.items()}),
+                lambda group, others, share: table.number(
+                    first[group], {first[at]: each for at, each in others.items()}, share
+                ),
+            )
+        return
     if not isinstance(of, Saturated) or not len(pairs := of.pairs(by)):
         return
     first = of.first.tolist()
@@ -234,8 +269,12 @@ def _printed(
     all_low = max((float(least.sum()) for least, _ in sums.values()), default=0.0)
     all_high = min((float(most.sum()) for _, most in sums.values()), default=np.inf)
     for of, each in statistics:
+        order = [list(of.variables).index(name) for name in by]
+        if isinstance(of, Association):
+            some += [(cells.transpose(order), *ends) for cells, ends in records_of_levels(of, each.low, each.high)]
+            continue
         for counts in each.output.counts(each.low, each.high):
-            counted = of.counted.transpose([list(of.variables).index(name) for name in by])
+            counted = of.counted.transpose(order)
             some.append((counted, float(counts.low), float(counts.high)))
             some.append((~counted, all_low - float(counts.high), all_high - float(counts.low)))
     for cells, _, largest in some:

@@ -57,11 +57,13 @@ class Printed:
 class Shares:
     """What is known of shares of people with an outcome. cells (G, 2): of each group the one without it and the one
     with it, in the order in which groups are best filled. between(g, others): from where to where (b,) the share of
-    group g may lie, given the shares (b,) of some others.
+    group g may lie, given the shares (b,) of some others. number(g, others, share): from where to where (b,) its people
+    may be, given those without and with the outcome (b,) of some others, and the range (b,) of its share.
     """
 
     cells: NDArray[np.int64]
     between: Callable[[int, Mapping[int, Array]], tuple[Array, Array]]
+    number: Callable[[int, Mapping[int, tuple[Array, Array]], tuple[Array, Array]], tuple[Array, Array]] | None = None
 
     def of_cell(self, cell: int, beside: _Beside) -> tuple[Array, Array]:
         """From where to where (b,) a cell may lie beside others."""
@@ -70,15 +72,18 @@ class Shares:
         (group,), (side,) = np.nonzero(self.cells == cell)
         counts = {g: [beside.count(each) for each in pair] for g, pair in enumerate(self.cells.tolist()) if g != group}
         with np.errstate(all="ignore"):
-            known = {
-                g: some / (none + some) for g, (none, some) in counts.items() if none is not None and some is not None
-            }
-            low, high = (np.clip(each, 0.0, 1.0) for each in self.between(int(group), known))
-            low, high = (low, high) if side else (1.0 - high, 1.0 - low)
+            known = {g: (none, some) for g, (none, some) in counts.items() if none is not None and some is not None}
+            shares = {g: some / (none + some) for g, (none, some) in known.items()}
+            share = tuple(np.clip(each, 0.0, 1.0) for each in self.between(int(group), shares))
+            low, high = share if side else (1.0 - share[1], 1.0 - share[0])
             other = int(self.cells[group, 1 - side])
             if (number := beside.count(other)) is None:
                 least, most = beside.size(cell, other)
-                low, high = least * low, most * high
+                if self.number:
+                    fewest, largest = self.number(int(group), known, (share[0], share[1]))
+                    least, most = np.fmax(least, fewest), np.fmin(most, largest)
+                none = least > most
+                low, high = np.where(none, 1.0, least * low), np.where(none, 0.0, most * high)
             else:
                 low, high = number * low / (1.0 - low), number * high / (1.0 - high)
         low, high = np.fmax(low, 0.0), np.where(np.isnan(high), np.inf, high)
