@@ -148,10 +148,7 @@ def _of_squares(
     size, unit, spreads = max(n, 2.0), 1.0, 1.0
     mean = means.get(int(where[1]), first / size)
     if formula.kind == "error":
-        unit, spreads = (
-            formula.times(size),
-            2.0,
-        )  # squares of as large an error grow with n (n - 1)
+        unit, spreads = formula.times(size), 2.0  # squares of as large an error grow with n (n - 1)
     printed = np.array([low, high]) / unit
     middle = _middle(*printed)
     spread = np.maximum(printed + np.array([-1.0, 1.0]) * tolerance / unit, 0.0)

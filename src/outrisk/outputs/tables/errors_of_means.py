@@ -238,7 +238,7 @@ def _shrunk(told: _Ends, wide: _Ends, digit: Array) -> tuple[_Ends, Array]:
     """The range that printed numbers leave (cells,), and how far beyond it is still right: `wide` is the one that they
     leave with half a last digit more; its middle, where they contradict each other without.
     """
-    least, most = np.minimum(told[0], np.inf), np.maximum(told[1], -np.inf)
+    least, most = told
     empty = least > most
     with np.errstate(invalid="ignore"):
         middle = (wide[0] + wide[1]) / 2.0
