@@ -31,7 +31,7 @@ from outrisk.assess.kept import keep as keep_run
 from outrisk.assess.kept import kept as kept_run
 from outrisk.assess.look import Found, in_a_sentence
 from outrisk.assess.look import differences as differencing
-from outrisk.assess.look.finding import NOBODY, Rows
+from outrisk.assess.look.finding import NOBODY, Rows, people
 from outrisk.assess.look.in_study import found_in_study
 from outrisk.assess.look.unlike_data import shown
 from outrisk.assess.recurrence import recurring_rows
@@ -492,7 +492,12 @@ class StudyRun:
         if "certain" not in vars(self) or self.study.file.appetite.intruder == "register":
             return ""
         found = self.certain.summary
-        return f"{found.sentence.partition('. ')[0].rstrip('.')}." if found.proved else ""
+        who = people(found.proved)
+        return (
+            f"To somebody who knows everybody's keys the release proves {self.assessment.learnt} of {who}."
+            if found.proved
+            else ""
+        )
 
     def write_synthetic(self, folder: Path) -> None:
         """Write the synthetic data of every run."""
