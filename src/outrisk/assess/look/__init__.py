@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from outrisk.appetite import Appetite
 from outrisk.assess.look.by_statistics import given_back
 from outrisk.assess.look.contributions import dominance, equal_values, extremes, few_records
 from outrisk.assess.look.differences import subtracted
-from outrisk.assess.look.finding import NOT_SEEN, Found, in_a_sentence
+from outrisk.assess.look.finding import NOBODY, NOT_SEEN, Found, Rows, in_a_sentence
 from outrisk.assess.look.fits import curves, degrees_of_freedom, few_behind, few_compared
 from outrisk.assess.look.not_printed import not_printed
+from outrisk.assess.look.of_conditions import conditions_told
 from outrisk.assess.look.of_rates import of_rates
 from outrisk.assess.look.of_standardised import of_standardised
+from outrisk.assess.look.printed import Numbers
 from outrisk.assess.look.same_answer import empty_cells, same_answer
 from outrisk.assess.look.small_cells import small_cells
 from outrisk.microdata import Microdata
@@ -56,6 +60,8 @@ def look(
     whose they are (see `Microdata`), people are counted, and not records.
     """
     found = [finding for output in outputs for rule in RULES for finding in rule(output, original, appetite, target)]
+    numbers = Numbers.of(outputs, original)
+    found += unsaid(conditions_told(numbers, original, appetite, target), found)
     found += subtracted(outputs, original, appetite, target, inside)
     found += not_printed(outputs, original, appetite, target, inside)
     found += given_back(outputs, original, appetite, target, inside)
@@ -68,3 +74,12 @@ def look(
         whom = [original.owners(finding.who) for finding in found]
         found = [replace(each, people=len(who), who=who) for each, who in zip(found, whom, strict=True)]
     return sorted(found, key=lambda finding: (not finding.certain, finding.about != target, -finding.people))
+
+
+def unsaid(more: Iterable[Found], found: Sequence[Found]) -> list[Found]:
+    """Those of more findings that do not say what others say for certain of the same variable and people."""
+    said: dict[str, Rows] = {}
+    for each in found:
+        if each.certain and each.about:
+            said[each.about] = np.union1d(said.get(each.about, NOBODY), each.who)
+    return [each for each in more if not each.certain or len(np.setdiff1d(each.who, said.get(each.about, NOBODY)))]
