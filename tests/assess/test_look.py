@@ -379,6 +379,8 @@ def test_what_is_too_large_to_be_bounded_is_said():
     tables = [Frequencies(book, "one", ("area", "x")), Frequencies(book, "two", ("ill", "x"))]
     (found,) = [each for each in look(tables, wide, APPETITE) if each.rule == "not bounded"]
     assert found.places == "area x ill x x" and "too many cells" in found.what
+    said = in_a_sentence([found], 2)
+    assert "at 2 outputs, as far as it could look, found no small cell" in said and "(not bounded)" in said
 
 
 FOLLOWED = Codebook(

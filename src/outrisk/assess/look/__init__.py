@@ -17,9 +17,11 @@ from outrisk.assess.look.not_printed import not_printed
 from outrisk.assess.look.of_conditions import conditions_told
 from outrisk.assess.look.of_rates import of_rates
 from outrisk.assess.look.of_standardised import of_standardised
+from outrisk.assess.look.of_sums import sums_subtracted
 from outrisk.assess.look.printed import Numbers
 from outrisk.assess.look.same_answer import empty_cells, same_answer
 from outrisk.assess.look.small_cells import small_cells
+from outrisk.assess.look.withheld import counts_withheld, sums_withheld
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
 
@@ -63,7 +65,12 @@ def look(
     numbers = Numbers.of(outputs, original)
     found += unsaid(conditions_told(numbers, original, appetite, target), found)
     found += subtracted(outputs, original, appetite, target, inside)
+    found += sums_subtracted(numbers, original, appetite, target, inside)
     found += not_printed(outputs, original, appetite, target, inside)
+    there = {(each.rule, each.output) for each in found}
+    found += sums_withheld(numbers, outputs, original, appetite, inside)
+    counts = counts_withheld(numbers, outputs, original, inside)
+    found += [each for each in counts if (each.rule, each.output) not in there]
     found += given_back(outputs, original, appetite, target, inside)
     found += [
         Found(NOT_SEEN, False, output.name, 0, 0, f"No rule can read an output of kind {output.kind}.")

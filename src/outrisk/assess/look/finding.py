@@ -89,6 +89,9 @@ def in_a_sentence(findings: Sequence[Finding], n_outputs: int) -> str:
     unsaid = ", ".join(dict.fromkeys(finding.rule for finding in findings if finding.rule in NOT_SAID))
     if unsaid:
         more = f" The study does not say what it should ({unsaid}): risks may read lower than they are.{more}"
+    unbounded = any(finding.rule == NOT_BOUNDED for finding in findings)
+    if unbounded:
+        more = f" What outputs together say of some cells that they do not print was not looked at (not bounded).{more}"
     broken = ""
     if breaking:
         rules = ", ".join(dict.fromkeys(finding.rule for finding in breaking))
@@ -103,8 +106,9 @@ def in_a_sentence(findings: Sequence[Finding], n_outputs: int) -> str:
         return f"The release says outright, for certain (“{worst.output}”): {worst.what}{rest}{more}"
     if broken:
         return f"The direct look found nothing that is certain about people who can be named, but {broken}{more}"
+    as_far = ", as far as it could look," if unbounded else ""
     return (
-        f"The direct look at {plural(n_outputs, 'output')} found no small cell, no group with one answer and no broken "
-        f"rule. It looks at each output, at pairs that can be subtracted, and at what tables together say of cells "
-        f"that they do not print; it proves nothing beyond that.{more}"
+        f"The direct look at {plural(n_outputs, 'output')}{as_far} found no small cell, no group with one answer and "
+        f"no broken rule. It looks at each output, at pairs that can be subtracted, and at what tables together say of "
+        f"cells that they do not print; it proves nothing beyond that.{more}"
     )

@@ -130,15 +130,11 @@ class Numbers:
                 merged[frozenset(known.by)] = known if there is None else there.within(known)
             pairs = [(fine, coarse) for fine in merged for coarse in merged if coarse < fine]
             for _ in range(_ROUNDS):
-                open_ = {by for by, known in merged.items() if not _is_told(known, kind)}
+                open_ = {by for by, known in merged.items() if kind.what or (known.low < known.high).any()}
                 for fine, coarse in pairs:
                     if fine in open_ or coarse in open_:
                         merged[fine], merged[coarse] = _closer(merged[fine], merged[coarse])
             self.closed[kind] = merged
-
-
-def _is_told(known: Known, kind: Kind) -> bool:
-    return bool(np.isfinite(known.high).all() if kind.what else (known.low == known.high).all())
 
 
 def _closer(fine: Known, coarse: Known) -> tuple[Known, Known]:
@@ -230,6 +226,16 @@ def _behind_shares(table: Frequencies, data: Microdata, numbers: Numbers) -> Ite
     yield kind, Known(names, np.maximum(least, 0.0), np.minimum(most, whole), (table.name,))
 
 
+def count_kind(table: Output) -> Kind:
+    """Of the numbers of records in the cells of a table."""
+    return Kind(table.where, _lacks(table) if isinstance(table, Magnitudes) else frozenset())
+
+
+def sum_kind(table: Magnitudes) -> Kind:
+    """Of the sums in the cells of a table."""
+    return Kind(table.where, _lacks(table), table.value, table.protection.top_code)
+
+
 def _lacks(table: Magnitudes) -> frozenset[str]:
     return frozenset([table.value] if table.codebook[table.value].missing else [])
 
@@ -249,15 +255,15 @@ def _counts_behind(table: Magnitudes, values: Array) -> Iterator[tuple[Kind, Kno
         low, high = np.where(defined, 1.0, 0.0), np.where(defined, np.inf, 0.0)
     else:
         return
-    yield Kind(table.where, _lacks(table)), Known(table.by, low.reshape(sizes), high.reshape(sizes), (table.name,))
+    yield count_kind(table), Known(table.by, low.reshape(sizes), high.reshape(sizes), (table.name,))
 
 
 def _sums(table: Magnitudes, values: Array, numbers: Numbers) -> Iterator[tuple[Kind, Known]]:
     """The sum of each cell, printed or as its mean times its records."""
     sizes, rows = shape(table.codebook, table.by), len(table.statistics)
-    kind = Kind(table.where, _lacks(table), table.value, table.protection.top_code)
+    kind = sum_kind(table)
     ends = float(table.support[0]), float(table.support[-1])
-    counted = numbers.over(Kind(table.where, kind.lacks), sorted(table.by, key=table.codebook.index))
+    counted = numbers.over(count_kind(table), sorted(table.by, key=table.codebook.index))
     low, high = (each[: len(table.cells.labels) * rows].reshape(-1, rows) for each in table.publish(values))
     known = None
     for at, (statistic, digits) in enumerate(zip(table.statistics, table.decimals[:rows], strict=True)):
