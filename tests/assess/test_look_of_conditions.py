@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from outrisk.assess.look import Appetite, in_a_sentence, look
+from outrisk.assess.look.differences import subtracted
 from outrisk.assess.look.of_conditions import conditions_told
 from outrisk.assess.look.printed import Numbers
 from outrisk.codebook import Codebook, Variable
@@ -163,3 +164,54 @@ def test_groups_are_those_of_pandas():
         if sick.any():
             found = told([table(by, "sick == 'yes'"), table(by)], data, "sick")
             assert {int(person) for each in found if each.about == "sick" for person in each.who} == expected
+
+
+def differing(seed):
+    """Two or three tables with the illness, on everybody and on some, that are often rounded or coarse."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 7))
+    data = Microdata(
+        CODEBOOK, np.stack([rng.integers(0, size, n) for size in CODEBOOK.sizes], axis=1).astype(np.uint16)
+    )
+    weighted = rng.random() < 0.15
+    outputs = []
+    for k, where in enumerate(["", str(rng.choice(["pay < 2", "old == 'no'"])), "pay == 0"][: int(rng.integers(2, 4))]):
+        by = [("ill",), ("eth", "ill"), ("ill", "old")][rng.integers(0, 3)]
+        protection = PROTECTIONS[rng.integers(0, len(PROTECTIONS))]
+        show, digits = ("counts", None) if rng.random() < 0.6 or weighted else ("proportions", int(rng.integers(1, 4)))
+        protection = protection if show == "counts" and not weighted else Protection()
+        outputs.append(
+            Frequencies(CODEBOOK, str(k), by, where, show, False, "pay" if weighted else "", digits, protection)
+        )
+    return data, outputs
+
+
+def test_differences_called_certain_are_so_in_every_data_set_that_fits():
+    found_in = 0
+    for seed in range(400):
+        data, outputs = differing(seed)
+        certain = [each for each in subtracted(outputs, data, APPETITE, "ill", False) if each.certain]
+        if certain and found_in < 20:
+            possible = answers(data, outputs, "ill")
+            assert all(len(possible[person]) == 1 for each in certain for person in each.who), seed
+        found_in += bool(certain)
+    assert found_in > 60
+
+
+def test_differences_of_what_is_rounded_or_coarse_are_not_certain():
+    """One more, who is ill, makes no difference to what is printed; where it does, it is told."""
+    data = records((0, 0, 0, 0, 0, 95), (0, 0, 2, 0, 0, 44), (0, 0, 2, 0, 2, 1))
+
+    def certain(**options):
+        outputs = [table(("ill",), where, **options) for where in ("", "pay < 2")]
+        found = look(outputs, data, APPETITE, "ill")
+        return [each.people for each in found if each.certain and each.rule == "difference of outputs"]
+
+    assert certain() == [1]
+    assert certain(protection=Protection(round_to=5)) == []
+    assert certain(show="proportions", digits=1) == []
+    assert certain(show="proportions", digits=4) == [], "how many there are is not printed"
+    counted = [Magnitudes(CODEBOOK, f"n {where}", "pay", (), ("count",), where) for where in ("", "pay < 2")]
+    shares = [table(("ill",), where, show="proportions", digits=4) for where in ("", "pay < 2")]
+    found = look([*shares, *counted], data, APPETITE, "ill")
+    assert [each.people for each in found if each.certain and each.about == "ill"] == [1]

@@ -64,7 +64,7 @@ def look(
     found = [finding for output in outputs for rule in RULES for finding in rule(output, original, appetite, target)]
     numbers = Numbers.of(outputs, original)
     found += unsaid(conditions_told(numbers, original, appetite, target), found)
-    found += subtracted(outputs, original, appetite, target, inside)
+    found += subtracted(outputs, original, appetite, target, inside, numbers)
     found += sums_subtracted(numbers, original, appetite, target, inside)
     found += not_printed(outputs, original, appetite, target, inside)
     there = {(each.rule, each.output) for each in found}

@@ -55,7 +55,7 @@ def conditions_told(numbers: Numbers, data: Microdata, appetite: Appetite, targe
 
 
 def _all(numbers: Numbers, data: Microdata) -> Iterator[_Told]:
-    subsets = [kind for kind in numbers.closed if not kind.what and not kind.lacks]
+    subsets = [kind for kind in numbers.closed if kind.counts and not kind.lacks]
     for smaller in filter(lambda kind: kind.where, subsets):
         for larger in (Kind(""), *(kind for kind in subsets if kind.where)):
             if (pair := _nested(numbers, larger.where, smaller.where)) is not None:

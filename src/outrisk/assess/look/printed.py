@@ -27,14 +27,20 @@ _SCALE = {"proportions": 1.0, "row_percentages": 100.0, "column_percentages": 10
 
 @dataclass(frozen=True)
 class Kind:
-    """Numbers that add up: of records that are `where` and lack no value of some variables their number, or the sum of
-    `what`, of which values above `top` count as it.
+    """Numbers that add up: of records that are `where` and lack no value of some variables their number, the sum of
+    `what`, of which values above `top` count as it, or the sum of their survey `weight`.
     """
 
     where: str
     lacks: frozenset[str] = frozenset()
     what: str = ""
     top: float | None = None
+    weight: str = ""
+
+    @property
+    def counts(self) -> bool:
+        """Whether they are numbers of records."""
+        return not self.what and not self.weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,12 +76,12 @@ class Numbers:
 
     @classmethod
     def of(cls, outputs: Sequence[Output], data: Microdata) -> Numbers:
-        """Of counts, shares, sums and means without weights, as released from these records."""
+        """Of counts, shares, sums and means, as released from these records; sums and means without weights alone."""
         numbers = cls(data.codebook)
-        tables = [output for output in outputs if isinstance(output, Frequencies) and not output.weight]
+        tables = [output for output in outputs if isinstance(output, Frequencies)]
         sums = [output for output in outputs if isinstance(output, Magnitudes) and not output.weight]
         for table in tables:
-            numbers._add(_counts(table, data))
+            numbers._add(_weighted(table, data) if table.weight else _counts(table, data))
         of_cells = [(one, one.refit(data)) for one in sums]
         for one, values in of_cells:
             numbers._add(_counts_behind(one, values))
@@ -130,7 +136,7 @@ class Numbers:
                 merged[frozenset(known.by)] = known if there is None else there.within(known)
             pairs = [(fine, coarse) for fine in merged for coarse in merged if coarse < fine]
             for _ in range(_ROUNDS):
-                open_ = {by for by, known in merged.items() if kind.what or (known.low < known.high).any()}
+                open_ = {by for by, known in merged.items() if not kind.counts or (known.low < known.high).any()}
                 for fine, coarse in pairs:
                     if fine in open_ or coarse in open_:
                         merged[fine], merged[coarse] = _closer(merged[fine], merged[coarse])
@@ -196,6 +202,26 @@ def _counts(table: Frequencies, data: Microdata) -> Iterator[tuple[Kind, Known]]
         yield Kind(table.where), Known(names, low[number].reshape(sizes), high[number].reshape(sizes), (table.name,))
 
 
+def _weighted(table: Frequencies, data: Microdata) -> Iterator[tuple[Kind, Known]]:
+    """Weighted counts, and whether cells hold anybody, where every record has a weight above 0."""
+    weight = table.codebook[table.weight]
+    if table.show != "counts" or table.protection.threshold is not None:
+        return
+    low, high = table.publish(table.refit(data))
+    half, least = float(half_digit(table.decimals[0])), float(min(weight.values))
+    there, empty = low - half > 0, (high + half < least) & (not weight.missing)
+    lacks = frozenset([table.weight] if weight.missing else [])
+    for names, number in table.printed_by:
+        sizes, of = shape(table.codebook, names), (table.name,)
+        ends = (np.maximum(low - half, 0.0), high + half)
+        yield (
+            Kind(table.where, lacks, weight=table.weight),
+            Known(names, ends[0][number].reshape(sizes), ends[1][number].reshape(sizes), of),
+        )
+        known = np.where(there, 1.0, 0.0)[number], np.where(empty, 0.0, np.inf)[number]
+        yield Kind(table.where), Known(names, known[0].reshape(sizes), known[1].reshape(sizes), of)
+
+
 def _presence(table: Frequencies, values: Array, counts: Array) -> tuple[Array, Array]:
     """Whom printed shares show to be there; a printed zero nobody, where one record would be a last digit or more."""
     printed = np.round(values, int(table.decimals[0]))
@@ -206,7 +232,7 @@ def _presence(table: Frequencies, values: Array, counts: Array) -> tuple[Array, 
 
 def _behind_shares(table: Frequencies, data: Microdata, numbers: Numbers) -> Iterator[tuple[Kind, Known]]:
     """The cells of a table of shares whose bases another table prints."""
-    if table.show == "counts":
+    if table.show == "counts" or table.weight:
         return
     bases = {"proportions": (), "row_percentages": table.by[:-1], "column_percentages": table.by[-1:]}[table.show]
     kind, (names, number) = Kind(table.where), table.printed_by[0]

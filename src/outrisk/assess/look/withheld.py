@@ -55,7 +55,7 @@ def counts_withheld(numbers: Numbers, outputs: Sequence[Output], data: Microdata
     """Withheld or rounded counts of tables that follow from totals of other tables; without a programme."""
     printed = {output.name: output for output in outputs if _prints_counts(output)}
     for kind, tables in numbers.own.items():
-        for own in tables if not kind.what else ():
+        for own in tables if kind.counts else ():
             together = numbers.over(kind, own.by)
             output = printed.get(own.outputs[0])
             if output is None or together is None or count_kind(output) != kind or set(own.by) != set(_by(output)):
