@@ -94,7 +94,7 @@ PROTECTIONS = (Protection(), Protection(), Protection(threshold=2), Protection(r
 
 def random_case(seed):
     rng = np.random.default_rng(seed)
-    n = int(rng.integers(3, 6))
+    n = int(rng.integers(3, 5 + seed % 2))
     sizes = CODEBOOK.sizes
     data = Microdata(CODEBOOK, np.stack([rng.integers(0, size, n) for size in sizes], axis=1).astype(np.uint16))
     outputs = []
@@ -188,14 +188,14 @@ def differing(seed):
 
 def test_differences_called_certain_are_so_in_every_data_set_that_fits():
     found_in = 0
-    for seed in range(400):
+    for seed in range(250):
         data, outputs = differing(seed)
         certain = [each for each in subtracted(outputs, data, APPETITE, "ill", False) if each.certain]
-        if certain and found_in < 20:
+        if certain and len(data) < 5:
             possible = answers(data, outputs, "ill")
             assert all(len(possible[person]) == 1 for each in certain for person in each.who), seed
         found_in += bool(certain)
-    assert found_in > 60
+    assert found_in > 40
 
 
 def test_differences_of_what_is_rounded_or_coarse_are_not_certain():

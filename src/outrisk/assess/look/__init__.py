@@ -14,6 +14,7 @@ from outrisk.assess.look.differences import subtracted
 from outrisk.assess.look.finding import NOBODY, NOT_SEEN, Found, Rows, in_a_sentence
 from outrisk.assess.look.fits import curves, degrees_of_freedom, few_behind, few_compared
 from outrisk.assess.look.not_printed import not_printed
+from outrisk.assess.look.of_bands import bands_subtracted
 from outrisk.assess.look.of_conditions import conditions_told
 from outrisk.assess.look.of_rates import of_rates
 from outrisk.assess.look.of_standardised import of_standardised
@@ -24,6 +25,7 @@ from outrisk.assess.look.small_cells import small_cells
 from outrisk.assess.look.withheld import counts_withheld, sums_withheld
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
+from outrisk.problem.blocks import Mask
 
 __all__ = ["Appetite", "Found", "in_a_sentence", "look"]
 
@@ -51,21 +53,28 @@ _SEEN = frozenset(  # kinds whose numbers the rules know how to read
 
 
 def look(
-    outputs: Sequence[Output], original: Microdata, appetite: Appetite, target: str = "", inside: bool = False
+    outputs: Sequence[Output],
+    original: Microdata,
+    appetite: Appetite,
+    target: str = "",
+    inside: bool = False,
+    rules: Sequence[Mask] = (),
 ) -> list[Found]:
     """What outputs computed from these records say outright: certain findings first, of these the target's,
     then the most people first.
 
     Every rule goes over every output, then over pairs of outputs that can be subtracted, then over all tables together.
     Findings name cells of the outputs themselves; what only a subtraction shows is counted, and named with `inside`. An
-    output that no rule can read is a finding too. Whom a finding is about (`who`) stands in no file. Where records say
-    whose they are (see `Microdata`), people are counted, and not records.
+    output that no rule can read is a finding too. rules: what is known of all records, as of which ages a band is. Whom
+    a finding is about (`who`) stands in no file. Where records say whose they are (see `Microdata`), people are
+    counted, and not records.
     """
     found = [finding for output in outputs for rule in RULES for finding in rule(output, original, appetite, target)]
     numbers = Numbers.of(outputs, original)
     found += unsaid(conditions_told(numbers, original, appetite, target), found)
     found += subtracted(outputs, original, appetite, target, inside, numbers)
     found += sums_subtracted(numbers, original, appetite, target, inside)
+    found += unsaid(bands_subtracted(numbers, rules, original, appetite, target, inside), found)
     found += not_printed(outputs, original, appetite, target, inside)
     there = {(each.rule, each.output) for each in found}
     found += sums_withheld(numbers, outputs, original, appetite, inside)
