@@ -20,7 +20,7 @@ from outrisk.assess.look.of_rates import of_rates
 from outrisk.assess.look.of_standardised import of_standardised
 from outrisk.assess.look.of_sums import sums_subtracted
 from outrisk.assess.look.printed import Numbers
-from outrisk.assess.look.same_answer import empty_cells, same_answer
+from outrisk.assess.look.same_answer import empty_cells, known_answer, same_answer
 from outrisk.assess.look.small_cells import small_cells
 from outrisk.assess.look.withheld import counts_withheld, sums_withheld
 from outrisk.microdata import Microdata
@@ -32,6 +32,7 @@ __all__ = ["Appetite", "Found", "in_a_sentence", "look"]
 Rule = Callable[[Output, Microdata, Appetite, str], Iterator[Found]]
 RULES: tuple[Rule, ...] = (
     same_answer,
+    known_answer,
     equal_values,
     extremes,
     small_cells,
@@ -61,7 +62,7 @@ def look(
     rules: Sequence[Mask] = (),
 ) -> list[Found]:
     """What outputs computed from these records say outright: certain findings first, of these the target's,
-    then the most people first.
+    then the most people first; what is told of others by the target being missing stands behind them.
 
     Every rule goes over every output, then over pairs of outputs that can be subtracted, then over all tables together.
     Findings name cells of the outputs themselves; what only a subtraction shows is counted, and named with `inside`. An
@@ -89,7 +90,7 @@ def look(
     if original.person is not None:
         whom = [original.owners(finding.who) for finding in found]
         found = [replace(each, people=len(who), who=who) for each, who in zip(found, whom, strict=True)]
-    return sorted(found, key=lambda finding: (not finding.certain, finding.about != target, -finding.people))
+    return sorted(found, key=lambda each: (not each.certain, each.last, each.about != target, -each.people))
 
 
 def unsaid(more: Iterable[Found], found: Sequence[Found]) -> list[Found]:

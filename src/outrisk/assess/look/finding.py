@@ -28,10 +28,12 @@ SHOWN = 8  # cells of an output that a finding names
 @dataclass(frozen=True)
 class Found(Finding):
     """A finding with the records that it is about, each once, or in the end the people by their numbers, where records
-    say whose they are. Who they are stays in the process: files have Finding.
+    say whose they are. Who they are stays in the process: files have Finding. last: it stands behind others that are
+    as certain.
     """
 
     who: Rows = field(default_factory=NOBODY.copy, repr=False, compare=False)
+    last: bool = field(default=False, repr=False, compare=False)
 
     @classmethod
     def of(

@@ -20,7 +20,7 @@ from outrisk.assess.look.finding import NOBODY, Found, named, people, plural
 from outrisk.assess.look.of_sums import Sorted, cells_left, dominated_sums, own_values
 from outrisk.assess.look.printed import Array, Kind, Known, Numbers
 from outrisk.assess.look.same_answer import in_table
-from outrisk.assess.look.told import Flags, Told, complete
+from outrisk.assess.look.told import Flags, Told
 from outrisk.codebook import Codebook
 from outrisk.microdata import Microdata
 from outrisk.problem.blocks import Mask
@@ -145,7 +145,7 @@ def _counted(
     inside: bool,
 ) -> Iterator[Found]:
     """Parts of few, and of people who all have one value of the target."""
-    told = Told.whole(data, parts.names, complete(data, kind.where, "", sorted(kind.lacks)))
+    told = Told.whole(data, parts.names, numbers.records(kind, data))
     if told.counts[~parts.overlap].any():  # records that break the rules
         return
     known = parts.known
@@ -180,7 +180,7 @@ def _summed(
     parts: _Parts, numbers: Numbers, kind: Kind, data: Microdata, appetite: Appetite, inside: bool
 ) -> Iterator[Found]:
     """Parts whose sum is one person's value, or one that a person dominates."""
-    rows = complete(data, kind.where, "", sorted(kind.lacks))
+    rows = numbers.records(kind, data)
     of = Sorted.of(cells_left(data, kind, parts.names, rows, parts.known), data, kind, appetite)
     first, second = _outputs(parts, numbers, kind)
     how = f"bands of “{first}” less bands of “{second}” leave it alone ({', '.join(parts.names)})"

@@ -14,7 +14,7 @@ import numpy as np
 from outrisk.appetite import Appetite
 from outrisk.assess.look.finding import NOBODY, Found, Rows, named, people, plural
 from outrisk.assess.look.printed import Kind, Numbers, cell_label, places, shape
-from outrisk.assess.look.told import Flags, complete
+from outrisk.assess.look.told import Flags
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Subset
@@ -73,7 +73,7 @@ def _nested(numbers: Numbers, larger: str, smaller: str) -> Pair | None:
 
 def _by_cells(numbers: Numbers, data: Microdata, larger: Kind, smaller: Kind, pair: Pair, name: str) -> Iterator[_Told]:
     """By each table, without the variable itself: cells of nobody in the subset, and of nobody outside it."""
-    rows = complete(data, larger.where, "", ())
+    rows = numbers.records(larger, data)
     if not larger.where:
         for table in numbers.tables(smaller, name):
             known = numbers.over(smaller, table)

@@ -12,7 +12,6 @@ from outrisk.assess.look.contributions import DOMINANCE, Cell, broken_rules, by_
 from outrisk.assess.look.differences import group_in_words
 from outrisk.assess.look.finding import NOBODY, Found, Rows, counted, named, people, plural
 from outrisk.assess.look.printed import Array, Kind, Known, Numbers, cell_label, places
-from outrisk.assess.look.told import complete
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs.conditions.pairs import Pair, compare
@@ -133,8 +132,7 @@ def _subtracted(
     whole, part = numbers.over(larger, names), numbers.over(smaller, names)
     if whole is None or part is None:
         return
-    lacks = sorted(larger.lacks)
-    rows = np.setdiff1d(complete(data, larger.where, "", lacks), complete(data, smaller.where, "", lacks))
+    rows = np.setdiff1d(numbers.records(larger, data), numbers.records(smaller, data), assume_unique=True)
     known = Known(names, whole.low - part.high, whole.high - part.low, ())
     left = cells_left(data, larger, names, rows, known)
     of = Sorted.of(left, data, larger, appetite)

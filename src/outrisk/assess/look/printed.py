@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.assess.look.finding import Rows
-from outrisk.assess.look.told import cell_rows
+from outrisk.assess.look.told import complete
 from outrisk.codebook import Codebook
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
@@ -73,6 +73,16 @@ class Numbers:
     codebook: Codebook
     own: dict[Kind, list[Known]] = field(default_factory=dict)
     closed: dict[Kind, dict[frozenset[str], Known]] = field(default_factory=dict)
+    _inside: dict[str, Rows] = field(default_factory=dict)
+
+    def records(self, kind: Kind, data: Microdata) -> Rows:
+        """The records that numbers of a kind are of."""
+        if kind.where not in self._inside:
+            self._inside[kind.where] = complete(data, kind.where, "", ())
+        rows = self._inside[kind.where]
+        for name in sorted(kind.lacks):
+            rows = rows[data.codes[rows, data.codebook.index(name)] < len(data.codebook[name].values)]
+        return rows
 
     @classmethod
     def of(cls, outputs: Sequence[Output], data: Microdata) -> Numbers:
@@ -81,18 +91,23 @@ class Numbers:
         tables = [output for output in outputs if isinstance(output, Frequencies)]
         sums = [output for output in outputs if isinstance(output, Magnitudes) and not output.weight]
         for table in tables:
-            numbers._add(_weighted(table, data) if table.weight else _counts(table, data))
+            numbers._add(_weighted(table, data) if table.weight else _counts(table, numbers._cell_counts(table, data)))
         of_cells = [(one, one.refit(data)) for one in sums]
         for one, values in of_cells:
             numbers._add(_counts_behind(one, values))
         numbers._close()
         for table in tables:
-            numbers._add(_behind_shares(table, data, numbers))
+            if table.show != "counts" and not table.weight:
+                numbers._add(_behind_shares(table, numbers._cell_counts(table, data), numbers))
         numbers._close()
         for one, values in of_cells:
             numbers._add(_sums(one, values, numbers))
         numbers._close()
         return numbers
+
+    def _cell_counts(self, table: Frequencies, data: Microdata) -> Array:
+        place = places(data, table.by, self.records(Kind(table.where), data))
+        return np.bincount(place, minlength=int(np.prod(table.cells.shape))).astype(np.float64)
 
     def over(self, kind: Kind, names: Sequence[str]) -> Known | None:
         """What all tables of a kind say of that by some variables; None where none is by all of these."""
@@ -182,14 +197,8 @@ def cell_label(codebook: Codebook, names: Sequence[str], place: int) -> str:
     return ", ".join(f"{name}={codebook[name].labels[level]}" for name, level in zip(names, at, strict=True)) or "all"
 
 
-def _cell_counts(table: Frequencies, data: Microdata) -> Array:
-    place = places(data, table.by, cell_rows(table.cells, data))
-    return np.bincount(place, minlength=int(np.prod(table.cells.shape))).astype(np.float64)
-
-
-def _counts(table: Frequencies, data: Microdata) -> Iterator[tuple[Kind, Known]]:
+def _counts(table: Frequencies, counts: Array) -> Iterator[tuple[Kind, Known]]:
     """The cells and margins of a table of counts; of one of shares whether they hold anybody."""
-    counts = _cell_counts(table, data)
     values = table.of_counts(counts)
     low, high = table.publish(values)
     k = sum(len(number) for _, number in table.printed_by)
@@ -230,10 +239,8 @@ def _presence(table: Frequencies, values: Array, counts: Array) -> tuple[Array, 
     return np.where(printed > 0, 1.0, 0.0), np.where(told, 0.0, np.inf)
 
 
-def _behind_shares(table: Frequencies, data: Microdata, numbers: Numbers) -> Iterator[tuple[Kind, Known]]:
+def _behind_shares(table: Frequencies, counts: Array, numbers: Numbers) -> Iterator[tuple[Kind, Known]]:
     """The cells of a table of shares whose bases another table prints."""
-    if table.show == "counts" or table.weight:
-        return
     bases = {"proportions": (), "row_percentages": table.by[:-1], "column_percentages": table.by[-1:]}[table.show]
     kind, (names, number) = Kind(table.where), table.printed_by[0]
     base = numbers.over(kind, sorted(bases, key=table.codebook.index))
@@ -242,7 +249,7 @@ def _behind_shares(table: Frequencies, data: Microdata, numbers: Numbers) -> Ite
     axes = [table.by.index(name) for name in base.by]
     of = np.transpose(base.low, np.argsort(np.argsort(axes)))
     whole = np.expand_dims(of, tuple(at for at in range(len(names)) if at not in axes))
-    low, high = table.publish(table.of_counts(_cell_counts(table, data)))
+    low, high = table.publish(table.of_counts(counts))
     low, high = (each[number].reshape(table.cells.shape) for each in (low, high))
     half = float(half_digit(table.decimals[0]))
     with np.errstate(invalid="ignore"):

@@ -10,7 +10,7 @@ from outrisk.appetite import Appetite
 from outrisk.assess.look.finding import Found, named, plural
 from outrisk.assess.look.of_sums import Sorted, cells_left, dominated_sums, found_in_cells, own_values
 from outrisk.assess.look.printed import Known, Numbers, cell_label, count_kind, places, shape, sum_kind
-from outrisk.assess.look.told import complete
+from outrisk.assess.look.told import Flags
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
 from outrisk.outputs.tables.frequencies import Frequencies
@@ -34,7 +34,7 @@ def sums_withheld(
         known = numbers.over(kind, names)
         if known is None:
             continue
-        rows = complete(data, output.where, output.name, sorted(kind.lacks))
+        rows = numbers.records(kind, data)
         place = places(data, names, rows)
         hidden = rule.hides(np.bincount(place, minlength=known.low.size).astype(np.float64))
         of = Sorted.of(cells_left(data, kind, names, rows[hidden[place]], known), data, kind, appetite)
@@ -62,7 +62,7 @@ def counts_withheld(numbers: Numbers, outputs: Sequence[Output], data: Microdata
                 continue
             found = (own.low < own.high) & (together.low == together.high)
             if found.any():
-                yield _recovered(own, together, found, output, data, inside)
+                yield _recovered(own, together, found, output, numbers, data, inside)
 
 
 def _prints_counts(output: Output) -> bool:
@@ -75,10 +75,12 @@ def _by(output: Output) -> tuple[str, ...]:
     return output.by if isinstance(output, Frequencies | Magnitudes) else ()
 
 
-def _recovered(own: Known, together: Known, cells: np.ndarray, output: Output, data: Microdata, inside: bool) -> Found:
+def _recovered(
+    own: Known, together: Known, cells: Flags, output: Output, numbers: Numbers, data: Microdata, inside: bool
+) -> Found:
     number, flat = int(cells.sum()), cells.ravel()
     kind = count_kind(output)
-    rows = complete(data, kind.where, output.name, sorted(kind.lacks))
+    rows = numbers.records(kind, data)
     rows = rows[flat[places(data, own.by, rows)]]
     at = np.flatnonzero(flat)
     order = at[np.argsort(together.low.ravel()[at], kind="stable")]
