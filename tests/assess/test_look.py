@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from outrisk.assess.look import Appetite, in_a_sentence, look
 from outrisk.assess.look.finding import everybody_of
-from outrisk.assess.look.same_answer import same_answer
+from outrisk.assess.look.same_answer import known_answer, same_answer
 from outrisk.codebook import Codebook, Variable
 from outrisk.microdata import Microdata, from_frame
 from outrisk.outputs import (
@@ -134,6 +134,37 @@ def test_groups_with_one_answer_are_those_of_pandas(seed, by):
     }
     for name in by:
         assert found.get(name, 0) == len(alike(data, by, name))
+
+
+def test_missing_values_bury_no_group_of_one_answer():
+    """Of area c 65 are ill, nobody is not, and of 2 it is missing: that leads; that the 2 are of area c is the last."""
+    data = records(
+        (0, 0, 0, 5, 60), (0, 0, 1, 5, 40), (1, 0, 0, 5, 30), (1, 0, 1, 5, 30), (2, 0, 1, 5, 65), (2, 0, 2, 5, 2)
+    )
+    found = look([table(), table(("sex", "area"))], data, APPETITE, "ill")
+    assert [(each.about, each.people) for each in found if each.certain] == [("ill", 65), ("sex", 227), ("area", 2)]
+    assert found[0].what.endswith(
+        "everybody whose ill is known has the same value (yes: 65). It is missing of 2 people in it."
+    )
+    assert found[0].who.tolist() == list(range(160, 225))
+    assert not [each for each in look([table(where="ill != 'no'")], data, APPETITE, "ill") if each.about == "ill"]
+
+
+def test_groups_whose_known_answers_are_one_are_those_of_pandas():
+    found_in = 0
+    for seed in range(300):
+        data = random_records(seed, 14)
+        frame = data.frame().astype(object)
+        by = (["area"], ["area", "sex"], ["sex"])[seed % 3]
+        groups = frame.groupby(by).ill
+        one = (groups.transform("nunique") == 1) & groups.transform(lambda group: group.isna().any())
+        expected = set(np.flatnonzero(one & frame.ill.notna()))
+        found = list(known_answer(table((*by, "ill")), data, APPETITE, "ill"))
+        assert {int(person) for each in found for person in each.who} == expected
+        found_in += bool(expected)
+        rounded = table((*by, "ill"), protection=Protection(round_to=5))
+        assert not list(known_answer(rounded, data, APPETITE, "ill")), "it might hold others"
+    assert found_in > 100
 
 
 @settings(max_examples=30, deadline=None)
@@ -379,6 +410,8 @@ def test_what_is_too_large_to_be_bounded_is_said():
     tables = [Frequencies(book, "one", ("area", "x")), Frequencies(book, "two", ("ill", "x"))]
     (found,) = [each for each in look(tables, wide, APPETITE) if each.rule == "not bounded"]
     assert found.places == "area x ill x x" and "too many cells" in found.what
+    said = in_a_sentence([found], 2)
+    assert "at 2 outputs, as far as it could look, found no small cell" in said and "(not bounded)" in said
 
 
 FOLLOWED = Codebook(

@@ -134,6 +134,7 @@ class MeanOfRuns:
 
 
 MINUS = " minus "  # between the names of outputs of which one is subtracted from the other
+WITH = " with "  # between the names of outputs that tell something together
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,8 @@ class Finding:
 
     def concerns(self, output: str) -> bool:
         """Whether it is about this output, or about a subtraction with it."""
-        return output in (self.output, *self.output.split(MINUS))
+        together = f"{WITH}{self.output}{WITH}"
+        return output in (self.output, *self.output.split(MINUS)) or f"{WITH}{output}{WITH}" in together
 
 
 @dataclass(frozen=True)

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from outrisk.appetite import Appetite
 from outrisk.assess.look.by_statistics import given_back
 from outrisk.assess.look.contributions import dominance, equal_values, extremes, few_records
 from outrisk.assess.look.differences import subtracted
-from outrisk.assess.look.finding import NOT_SEEN, Found, in_a_sentence
+from outrisk.assess.look.finding import NOBODY, NOT_SEEN, Found, Rows, in_a_sentence
 from outrisk.assess.look.fits import curves, degrees_of_freedom, few_behind, few_compared
 from outrisk.assess.look.not_printed import not_printed
 from outrisk.assess.look.of_association import of_association
+from outrisk.assess.look.of_bands import bands_subtracted
+from outrisk.assess.look.of_conditions import conditions_told
 from outrisk.assess.look.of_proportions import of_proportions
 from outrisk.assess.look.of_rates import of_rates
 from outrisk.assess.look.of_standardised import of_standardised
-from outrisk.assess.look.same_answer import empty_cells, same_answer
+from outrisk.assess.look.of_sums import sums_subtracted
+from outrisk.assess.look.printed import Numbers
+from outrisk.assess.look.same_answer import empty_cells, known_answer, same_answer
 from outrisk.assess.look.small_cells import small_cells
+from outrisk.assess.look.withheld import counts_withheld, sums_withheld
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
+from outrisk.problem.blocks import Mask
 
 __all__ = ["Appetite", "Found", "in_a_sentence", "look"]
 
 Rule = Callable[[Output, Microdata, Appetite, str], Iterator[Found]]
 RULES: tuple[Rule, ...] = (
     same_answer,
+    known_answer,
     equal_values,
     extremes,
     small_cells,
@@ -49,19 +58,33 @@ _SEEN = frozenset(  # kinds whose numbers the rules know how to read
 
 
 def look(
-    outputs: Sequence[Output], original: Microdata, appetite: Appetite, target: str = "", inside: bool = False
+    outputs: Sequence[Output],
+    original: Microdata,
+    appetite: Appetite,
+    target: str = "",
+    inside: bool = False,
+    rules: Sequence[Mask] = (),
 ) -> list[Found]:
     """What outputs computed from these records say outright: certain findings first, of these the target's,
-    then the most people first.
+    then the most people first; what is told of others by the target being missing stands behind them.
 
     Every rule goes over every output, then over pairs of outputs that can be subtracted, then over all tables together.
     Findings name cells of the outputs themselves; what only a subtraction shows is counted, and named with `inside`. An
-    output that no rule can read is a finding too. Whom a finding is about (`who`) stands in no file. Where records say
-    whose they are (see `Microdata`), people are counted, and not records.
+    output that no rule can read is a finding too. rules: what is known of all records, as of which ages a band is. Whom
+    a finding is about (`who`) stands in no file. Where records say whose they are (see `Microdata`), people are
+    counted, and not records.
     """
     found = [finding for output in outputs for rule in RULES for finding in rule(output, original, appetite, target)]
-    found += subtracted(outputs, original, appetite, target, inside)
+    numbers = Numbers.of(outputs, original)
+    found += unsaid(conditions_told(numbers, original, appetite, target), found)
+    found += subtracted(outputs, original, appetite, target, inside, numbers)
+    found += sums_subtracted(numbers, original, appetite, target, inside)
+    found += unsaid(bands_subtracted(numbers, rules, original, appetite, target, inside), found)
     found += not_printed(outputs, original, appetite, target, inside)
+    there = {(each.rule, each.output) for each in found}
+    found += sums_withheld(numbers, outputs, original, appetite, inside)
+    counts = counts_withheld(numbers, outputs, original, inside)
+    found += [each for each in counts if (each.rule, each.output) not in there]
     found += given_back(outputs, original, appetite, target, inside)
     found += [
         Found(NOT_SEEN, False, output.name, 0, 0, f"No rule can read an output of kind {output.kind}.")
@@ -71,4 +94,13 @@ def look(
     if original.person is not None:
         whom = [original.owners(finding.who) for finding in found]
         found = [replace(each, people=len(who), who=who) for each, who in zip(found, whom, strict=True)]
-    return sorted(found, key=lambda finding: (not finding.certain, finding.about != target, -finding.people))
+    return sorted(found, key=lambda each: (not each.certain, each.last, each.about != target, -each.people))
+
+
+def unsaid(more: Iterable[Found], found: Sequence[Found]) -> list[Found]:
+    """Those of more findings that do not say what others say for certain of the same variable and people."""
+    said: dict[str, Rows] = {}
+    for each in found:
+        if each.certain and each.about:
+            said[each.about] = np.union1d(said.get(each.about, NOBODY), each.who)
+    return [each for each in more if not each.certain or len(np.setdiff1d(each.who, said.get(each.about, NOBODY)))]

@@ -156,7 +156,7 @@ def _dominated(
     )
 
 
-def _by_person(cell: Cell) -> tuple[Array, Rows]:
+def by_person(cell: Cell) -> tuple[Array, Rows]:
     """What each person contributes, without its sign, the largest first; and whose each record is in this order."""
     _, owner = np.unique(cell.owner, return_inverse=True)
     parts = np.bincount(owner, weights=np.abs(cell.values * cell.weights)).astype(np.float64)
@@ -166,12 +166,12 @@ def _by_person(cell: Cell) -> tuple[Array, Rows]:
 
 def _contributions(cell: Cell) -> Array:
     """The largest first, without their signs."""
-    return _by_person(cell)[0]
+    return by_person(cell)[0]
 
 
 def _largest(cell: Cell, number: int) -> Rows:
     """The records of the people who contribute most."""
-    return cell.rows[_by_person(cell)[1] < number]
+    return cell.rows[by_person(cell)[1] < number]
 
 
 def _fewest(cell: Cell, share: float) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, permutations, product
 from typing import Protocol
 
@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from outrisk.appetite import Appetite
 from outrisk.assess.look.finding import NOBODY, Found, Rows, named, people, plural
+from outrisk.assess.look.printed import Numbers
 from outrisk.assess.look.same_answer import in_table
-from outrisk.assess.look.told import Told
+from outrisk.assess.look.told import Flags, Told
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
@@ -41,30 +42,43 @@ def differences(
 
 
 def _isolating(
-    outputs: Sequence[Output], original: Microdata, threshold: int, inside: bool, target: str
+    outputs: Sequence[Output],
+    original: Microdata,
+    threshold: int,
+    inside: bool,
+    target: str,
+    numbers: Numbers | None = None,
 ) -> list[tuple[Difference, Rows]]:
     """The differences, each with the records that it tells the target of, else with those that it leaves few of."""
     by_subset: dict[str, list[Output]] = {}
     for output in outputs:
         by_subset.setdefault(output.where, []).append(output)
     frame = original.frame()
+    numbers = numbers or Numbers.of(outputs if len(by_subset) > 1 else (), original)
     rows = [
         row
         for (larger, first), (smaller, second) in permutations(by_subset.items(), 2)
-        for row in _between(larger, smaller, first, second, original, frame, threshold, inside, target)
+        for row in _between(larger, smaller, first, second, original, frame, numbers, threshold, inside, target)
     ]
     for larger, parts in _nearly_whole(by_subset, original, frame, threshold):
         union = " or ".join(f"({where})" for where in parts)
         summed = [_Sum.of(some) for some in product(*(by_subset[where] for where in parts))]
-        rows += _between(larger, union, by_subset[larger], summed, original, frame, threshold, inside, target)
+        rows += _between(
+            larger, union, by_subset[larger], summed, original, frame, numbers, threshold, inside, target, parts
+        )
     return sorted(rows, key=lambda each: (each[0].isolated, -each[0].below))
 
 
 def subtracted(
-    outputs: Sequence[Output], data: Microdata, appetite: Appetite, target: str, inside: bool
+    outputs: Sequence[Output],
+    data: Microdata,
+    appetite: Appetite,
+    target: str,
+    inside: bool,
+    numbers: Numbers | None = None,
 ) -> Iterator[Found]:
     """Pairs of outputs whose difference isolates few people, or cells of few, or people who all have one answer."""
-    for row, who in _isolating(outputs, data, appetite.safe_threshold, inside, target):
+    for row, who in _isolating(outputs, data, appetite.safe_threshold, inside, target, numbers):
         if not (0 < row.isolated < row.threshold or row.below or row.alike):
             continue
         cells = (
@@ -140,18 +154,20 @@ def _between(
     second: Sequence[_Named],
     original: Microdata,
     frame: pd.DataFrame,
+    numbers: Numbers,
     threshold: int,
     inside: bool,
     target: str,
+    parts: Sequence[str] = (),
 ) -> Iterator[tuple[Difference, Rows]]:
     codebook, name = original.codebook, second[0].name
     one, other = (_members(codebook, where, name, frame) for where in (larger, smaller))
-    group, note = f"{larger or 'all records'}, but not: {smaller}", ""
+    group, note = _plainly(larger, smaller), ""
     try:
         pair = compare(codebook, larger, smaller, name)
         if pair.equal or not pair.contains:
             return
-        group = in_words(codebook, pair) or group
+        group = group_in_words(codebook, pair, larger, smaller)
     except OutputError as error:
         if (one == other).all() or (other & ~one).any():
             return
@@ -161,7 +177,8 @@ def _between(
         cells = _cells(original, isolated, variables)
         few_in = [(label, rows) for label, rows in cells if original.people(rows) < threshold]
         small = [(label, original.people(rows)) for label, rows in few_in]
-        alike = _alike(original, isolated, variables, target)
+        shown = _shown(numbers, larger, parts or [smaller], variables) if target in variables else None
+        alike = _alike(original, isolated, variables, target, shown)
         number = original.people(isolated)
         few = isolated if number < threshold else _joined(rows for _, rows in few_in)
         row = Difference(
@@ -180,6 +197,15 @@ def _between(
             note=note,
         )
         yield row, alike if len(alike) else few
+
+
+def group_in_words(codebook: Codebook, pair: Pair, larger: str, smaller: str) -> str:
+    """The records of the one subset that are not in the other."""
+    return in_words(codebook, pair) or _plainly(larger, smaller)
+
+
+def _plainly(larger: str, smaller: str) -> str:
+    return f"{larger or 'all records'}, but not: {smaller}"
 
 
 def in_words(codebook: Codebook, pair: Pair) -> str:
@@ -217,16 +243,38 @@ def _tables(first: Sequence[Output], second: Sequence[_Named]) -> list[tuple[str
     return [row for variables, row in found.items() if not any(variables < finer for finer in found)]
 
 
-def _alike(data: Microdata, rows: Rows, variables: Sequence[str], target: str) -> Rows:
-    """Records in groups by the other variables in which everybody has one value of the target; none without it."""
-    if target not in variables:
+def _shown(numbers: Numbers, larger: str, parts: Sequence[str], variables: Sequence[str]) -> Flags | None:
+    """Cells of a table that is left which a reader knows to hold somebody, or nobody, from what is printed of the two;
+    None where nothing is.
+    """
+    order, found = sorted(variables, key=numbers.codebook.index), None
+    for of in (kind for kind in numbers.closed if kind.where == larger and not kind.what):
+        whole, *less = (numbers.over(replace(of, where=where), order) for where in (larger, *parts))
+        if whole is None or any(each is None for each in less):
+            continue
+        low = whole.low - sum(each.high for each in less if each is not None)
+        high = whole.high - sum(each.low for each in less if each is not None)
+        least = 0.0
+        if of.weight and not of.lacks:
+            least = float(min(numbers.codebook[of.weight].values)) / 2
+        shown = low > 0 if of.lacks else (low > 0) | (high <= least)
+        found = shown if found is None else found | shown
+    return None if found is None else np.transpose(found, [order.index(name) for name in variables])
+
+
+def _alike(data: Microdata, rows: Rows, variables: Sequence[str], target: str, shown: Flags | None) -> Rows:
+    """Records in groups by the other variables in which everybody has one value of the target, as the cells `shown`
+    tell; none without it.
+    """
+    if shown is None:
         return NOBODY
-    return _joined(finding.who for finding in in_table(Told.whole(data, variables, rows), "", [target]))
+    told = replace(Told.whole(data, variables, rows), shown=shown)
+    return _joined(finding.who for finding in in_table(told, "", [target]))
 
 
 def _cells(data: Microdata, rows: Rows, variables: Sequence[str]) -> list[tuple[str, Rows]]:
     """Cells of a table that hold any of some records, in words, with these."""
-    if not variables:
+    if not variables or not len(rows):
         return []
     codebook = data.codebook
     joint = joint_over([codebook.index(name) for name in variables], codebook.sizes)

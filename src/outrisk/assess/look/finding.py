@@ -34,10 +34,12 @@ SHOWN = 8  # cells of an output that a finding names
 @dataclass(frozen=True)
 class Found(Finding):
     """A finding with the records that it is about, each once, or in the end the people by their numbers, where records
-    say whose they are. Who they are stays in the process: files have Finding.
+    say whose they are. Who they are stays in the process: files have Finding. last: it stands behind others that are
+    as certain.
     """
 
     who: Rows = field(default_factory=NOBODY.copy, repr=False, compare=False)
+    last: bool = field(default=False, repr=False, compare=False)
 
     @classmethod
     def of(
@@ -99,6 +101,9 @@ def in_a_sentence(findings: Sequence[Finding], n_outputs: int) -> str:
     if unsaid:
         wrong = "gives the wrong holdout" if unsaid == LIKE_DATA else "does not say what it should"
         more = f" The study {wrong} ({unsaid}): risks may read lower than they are.{more}"
+    unbounded = any(finding.rule == NOT_BOUNDED for finding in findings)
+    if unbounded:
+        more = f" What outputs together say of some cells that they do not print was not looked at (not bounded).{more}"
     broken = ""
     if breaking:
         rules = ", ".join(dict.fromkeys(finding.rule for finding in breaking))
@@ -113,11 +118,11 @@ def in_a_sentence(findings: Sequence[Finding], n_outputs: int) -> str:
         return f"The release says outright, for certain (“{worst.output}”): {worst.what}{rest}{more}"
     if broken:
         return f"The direct look found nothing that is certain about people who can be named, but {broken}{more}"
-    looked = plural(n_outputs - unseen, "output")
+    looked, as_far = plural(n_outputs - unseen, "output"), ", as far as it could look," if unbounded else ""
     if unseen and unseen == n_outputs:
         return f"The direct look says nothing of this release.{more}"
     return (
-        f"The direct look at {looked} found no small cell, no group with one answer and no broken rule. It looks at "
-        f"each output, at pairs that can be subtracted, and at what tables together say of cells that they do not "
-        f"print; it proves nothing beyond that.{more}"
+        f"The direct look at {looked}{as_far} found no small cell, no group with one answer and no broken rule. It "
+        f"looks at each output, at pairs that can be subtracted, and at what tables together say of cells that they do "
+        f"not print; it proves nothing beyond that.{more}"
     )

@@ -30,7 +30,7 @@ def found_in_study(
     """
     file = study.file
     found = [
-        *look(outputs, data.original, file.appetite, file.target, inside),
+        *look(outputs, data.original, file.appetite, file.target, inside, rules),
         *untied(outputs, data.original, rules, (*file.keys, file.target, *study.register_keys)),
         *several_records(data.alike),
         *not_true(study, data.original),

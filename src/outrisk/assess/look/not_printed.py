@@ -16,6 +16,7 @@ from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output, release
 from outrisk.outputs.tables.frequencies import Frequencies
 from outrisk.prove.cell_bounds import NARROW, CellBounds, audit
+from outrisk.records.schema import WITH
 
 _NAMED = 4  # outputs that a finding names
 
@@ -103,7 +104,7 @@ def _not_released(bounds: CellBounds, data: Microdata, threshold: int, inside: b
     return Found.of(
         "table not released",
         False,
-        " with ".join(bounds.outputs) if number else name,
+        WITH.join(bounds.outputs) if number else name,
         number,
         _who(bounds, data),
         f"The table {name} was not released; {_and_narrowed(what, bounds, 'small cell')}.",

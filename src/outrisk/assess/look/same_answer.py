@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,7 +26,7 @@ def same_answer(output: Output, data: Microdata, appetite: Appetite, target: str
     """
     if isinstance(output, Frequencies):
         open_ = [name for name in output.by if _possible(output, name).sum() > 1]  # what `where` does not say already
-        yield from in_table(told_by(output, data), output.name, open_, output.where)
+        yield from in_table(told_by(output, data), output.name, open_, output.where, "", target)
     elif isinstance(output, Survival) and len(data.codebook[output.event].values) == 2:
         way_out = "Publish fewer times, so that people between two of them have and have not had the event."
         yield from in_table(told_by_curves(output, data), output.name, [output.event], output.where, way_out)
@@ -41,12 +42,49 @@ def _possible(output: Frequencies, name: str) -> Flags:
     return np.array([label in levels for label in labels])
 
 
-def in_table(told: Told, output: str, names: Sequence[str], where: str = "", way_out: str = "") -> Iterator[Found]:
-    """The findings of one table about some of its variables; `way_out` of them, by default that of a table."""
+def in_table(
+    told: Told, output: str, names: Sequence[str], where: str = "", way_out: str = "", target: str = ""
+) -> Iterator[Found]:
+    """The findings of one table about some of its variables; `way_out` of them, by default that of a table.
+
+    Those about others of people whose target is missing stand behind others.
+    """
     for axis in (told.by.index(name) for name in names):
         alone = _alone(told, axis)
         if alone.any():
-            yield _finding(told, axis, alone, output, where, way_out)
+            found = _finding(told, axis, alone, output, where, way_out)
+            yield replace(found, last=told.by[axis] != target and _is_missing(told, alone, target))
+
+
+def _is_missing(told: Told, cells: Flags, target: str) -> bool:
+    """Whether the target is missing in all of some cells."""
+    if target not in told.by or not told.codebook[target].missing:
+        return False
+    at = np.nonzero(cells)[told.by.index(target)]
+    return bool((at == len(told.codebook[target].values)).all())
+
+
+def known_answer(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
+    """Groups in which everybody whose target is known has one value of it, and some have none.
+
+    The table shows that nobody has another: whoever knows the other values of a person in it learns this one, or that
+    there is none.
+    """
+    if not isinstance(output, Frequencies) or target not in output.by or not data.codebook[target].missing:
+        return
+    axis = output.by.index(target)
+    if _possible(output, target)[:-1].sum() < 2:  # `where` says it already
+        return
+    told = told_by(output, data)
+    gone = np.take(told.counts, [-1], axis=axis) > 0
+    known = np.delete(told.counts, -1, axis=axis)
+    alone = (known > 0) & (known == known.sum(axis=axis, keepdims=True)) & gone
+    alone &= told.shown.all(axis=axis, keepdims=True)
+    if not alone.any():
+        return
+    cells = np.concatenate([alone, np.zeros_like(gone)], axis=axis)
+    missing = np.concatenate([np.zeros_like(alone), alone.any(axis=axis, keepdims=True)], axis=axis)
+    yield _finding(told, axis, cells, output.name, output.where, "", told.number(missing))
 
 
 def _alone(told: Told, axis: int) -> Flags:
@@ -61,7 +99,8 @@ def _alone(told: Told, axis: int) -> Flags:
     return np.asarray(alone)
 
 
-def _finding(told: Told, axis: int, alone: Flags, output: str, where: str, way_out: str) -> Found:
+def _finding(told: Told, axis: int, alone: Flags, output: str, where: str, way_out: str, missing: int = 0) -> Found:
+    """The finding about groups that these cells make up, but for people whose value is missing."""
     name, others = told.by[axis], [each for each in range(len(told.by)) if each != axis]
     number = told.number(alone)
     variable = told.codebook[name]
@@ -77,14 +116,18 @@ def _finding(told: Told, axis: int, alone: Flags, output: str, where: str, way_o
     ]
     who = " and ".join(", ".join(told.by[each] for each in others).rsplit(", ", 1)) or "that they are in the table"
     who += f" (where {where})" * bool(where)
+    of_whom, also, unknown = f"{name} of {people(number)}", "", ""
+    if missing:
+        of_whom, also = f"Of {people(number)} {name}", f"whose {name} is known "
+        unknown = f" It is missing of {people(missing)} in {'it' if len(cells) == 1 else 'them'}."
     return Found.of(
         "same answer",
         True,
         output,
         len(cells),
         told.who(alone),
-        f"{name} of {people(number)} is told for certain to anybody who knows {who}: "
-        f"{plural(len(cells), 'group')} in which everybody has the same value ({values}).",
+        f"{of_whom} is told for certain to anybody who knows {who}: {plural(len(cells), 'group')} in which everybody "
+        f"{also}has the same value ({values}).{unknown}",
         named(places),
         way_out or f"Merge groups until each holds more than one value of {name}, or leave {name} out of this table.",
         name,

@@ -159,6 +159,16 @@ class Frequencies(Common):
         records = self._spread(self.cells.sums(groups, np.ones(len(frame))))
         return np.concatenate([numbers, records[self._layout[1]]])
 
+    @property
+    def printed_by(self) -> list[tuple[tuple[str, ...], NDArray[np.int64]]]:
+        """The variables of the cells, then of each published margin, and where its numbers stand among them all."""
+        return [(block.names, block.number) for block in self._layout[0]]
+
+    def of_counts(self, counts: Array) -> Array:
+        """The numbers (k,) of a table without a weight whose cells hold so many records, flat."""
+        numbers = self._numbers(counts)
+        return np.concatenate([numbers, self._spread(counts)[self._layout[1]]]) if self._guarded else numbers
+
     def _spread(self, counts: Array) -> Array:
         """Counts of the cells with all margins, flat."""
         table = counts.reshape(self.cells.shape)

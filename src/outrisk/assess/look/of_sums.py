@@ -1,0 +1,217 @@
+"""Sums and means that a release does not print and that tell somebody's value: what subtracting outputs leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from outrisk.appetite import Appetite
+from outrisk.assess.look.contributions import DOMINANCE, Cell, broken_rules, by_person
+from outrisk.assess.look.differences import group_in_words
+from outrisk.assess.look.finding import NOBODY, Found, Rows, counted, named, people, plural
+from outrisk.assess.look.printed import Array, Kind, Known, Numbers, cell_label, places
+from outrisk.errors import OutputError
+from outrisk.microdata import Microdata
+from outrisk.outputs.conditions.pairs import Pair, compare
+from outrisk.records.schema import MINUS
+
+_ARITHMETIC = 1e-9  # of a sum
+_ONE_OF_TWO = "Release only one of the two, or compute both on the same records."
+
+
+@dataclass(frozen=True, eq=False)
+class Left:
+    """A cell that is left, with its records' values, and from where to where its sum may lie."""
+
+    cell: Cell
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class Sorted:
+    """Cells whose sum is one person's value, and tells it; that one person dominates, so that the second largest
+    contributor has it to within p %; and the others.
+    """
+
+    own: list[Left]
+    dominated: list[Left]
+    others: list[Left]
+    exact: bool  # whether the values of the first are told as they are, not to within p % alone
+
+    @classmethod
+    def of(cls, left: Sequence[Left], data: Microdata, kind: Kind, appetite: Appetite) -> Sorted:
+        """Each cell where it belongs."""
+        support = values_of(data, kind)
+        own = [each for each in left if data.people(each.cell.rows) == 1]
+        told = [each for each in own if _is_exact(each, support) or _is_near(each, appetite.safe_pratio_p)]
+        rest = [each for each in left if data.people(each.cell.rows) > 1]
+        ruled = [each for each in rest if support[0] >= 0 and _is_dominated(each, appetite)]
+        others = [each for each in left if each not in told and each not in ruled]
+        return cls(told, ruled, others, all(_is_exact(each, support) for each in told))
+
+
+def values_of(data: Microdata, kind: Kind) -> Array:
+    """The values of the variable of a sum, those above its top code as this; ascending."""
+    values = np.array(data.codebook[kind.what].values, dtype=np.float64)
+    return values if kind.top is None else np.minimum(values, kind.top)
+
+
+def _is_exact(left: Left, support: Array) -> bool:
+    """Whether a sum of one record leaves a single value of the codebook."""
+    slack = _ARITHMETIC * max(1.0, abs(left.low), abs(left.high))
+    fitting = np.unique(support[(support >= left.low - slack) & (support <= left.high + slack)])
+    return len(left.cell.values) == 1 and len(fitting) == 1
+
+
+def _is_near(left: Left, share: float) -> bool:
+    """Whether a sum is known to within a share of it."""
+    total = float(left.cell.values.sum())
+    return max(left.high - total, total - left.low) < share * abs(total)
+
+
+def _is_dominated(left: Left, appetite: Appetite) -> bool:
+    """Whether the largest contribution is at most so much less than the sum without the second largest."""
+    part = by_person(left.cell)[0]
+    slack = max(left.high - float(part.sum()), 0.0)
+    return "p %" in broken_rules(left.cell, appetite) and part[2:].sum() + slack < appetite.safe_pratio_p * part[0]
+
+
+def cells_left(data: Microdata, kind: Kind, names: Sequence[str], rows: Rows, known: Known) -> list[Left]:
+    """Cells of a table by some variables that hold any of some records, of which finite sums are known."""
+    place = places(data, names, rows)
+    codes = data.codes[rows, data.codebook.index(kind.what)]
+    values = values_of(data, kind)[codes]
+    low, high = known.low.ravel(), known.high.ravel()
+    found = []
+    for at in np.unique(place).tolist():
+        if np.isfinite(low[at]) and np.isfinite(high[at]):
+            here = place == at
+            owner = rows[here] if data.person is None else data.person[rows[here]]
+            cell = Cell(cell_label(data.codebook, names, at), values[here], np.ones(int(here.sum())), rows[here], owner)
+            found.append(Left(cell, float(low[at]), float(high[at])))
+    return found
+
+
+def sums_subtracted(
+    numbers: Numbers, data: Microdata, appetite: Appetite, target: str, inside: bool
+) -> Iterator[Found]:
+    """Sums of one subset less those of another inside it, as printed or as means times numbers of records."""
+    kinds = [kind for kind in numbers.closed if kind.what]
+    for larger in kinds:
+        for smaller in kinds:
+            pair = _nested(numbers, larger, smaller)
+            if pair is None:
+                continue
+            for names in numbers.common(larger, smaller):
+                yield from _subtracted(numbers, data, appetite, inside, (larger, smaller), pair, names)
+
+
+def _nested(numbers: Numbers, larger: Kind, smaller: Kind) -> Pair | None:
+    if larger == smaller or replace(larger, where=smaller.where) != smaller:
+        return None
+    try:
+        pair = compare(numbers.codebook, larger.where, smaller.where, "a subset")
+    except OutputError:  # too many combinations of values to go through
+        return None
+    return pair if pair.contains and not pair.equal else None
+
+
+def _subtracted(
+    numbers: Numbers,
+    data: Microdata,
+    appetite: Appetite,
+    inside: bool,
+    kinds: tuple[Kind, Kind],
+    pair: Pair,
+    names: tuple[str, ...],
+) -> Iterator[Found]:
+    larger, smaller = kinds
+    whole, part = numbers.over(larger, names), numbers.over(smaller, names)
+    if whole is None or part is None:
+        return
+    rows = np.setdiff1d(numbers.records(larger, data), numbers.records(smaller, data), assume_unique=True)
+    known = Known(names, whole.low - part.high, whole.high - part.low, ())
+    left = cells_left(data, larger, names, rows, known)
+    of = Sorted.of(left, data, larger, appetite)
+    output = f"{numbers.named(larger, names)}{MINUS}{numbers.named(smaller, names)}"
+    taken = f"subtracting “{numbers.named(smaller, names)}” from “{numbers.named(larger, names)}” leaves"
+    group = group_in_words(data.codebook, pair, larger.where, smaller.where)
+    if of.own:
+        yield own_values(of, larger, output, f"{taken} it alone ({_in_cells(of.own, names)}{group})", data, inside)
+    if of.dominated:
+        what = f"{taken} sums that it dominates ({_in_cells(of.dominated, names)}{group}; p % rule)"
+        yield dominated_sums(of, larger, output, what, appetite, inside)
+    few = [each for each in of.others if names and data.people(each.cell.rows) < appetite.safe_threshold]
+    if few:
+        what = f"{taken} sums of {larger.what} ({group}) of which {plural(len(few), 'cell')} of {len(left):,} by "
+        what += (
+            f"{', '.join(names)} rest{'s' * (len(few) == 1)} on fewer than {appetite.safe_threshold} {counted(data)}"
+        )
+        said = f"{what[0].upper()}{what[1:]}."
+        yield found_in_cells("difference of outputs", False, output, few, said, "", inside)
+
+
+def _in_cells(left: Sequence[Left], names: Sequence[str]) -> str:
+    return f"{plural(len(left), 'cell')} by {', '.join(names)}; " if names else ""
+
+
+def own_values(
+    of: Sorted,
+    kind: Kind,
+    output: str,
+    how: str,
+    data: Microdata,
+    inside: bool,
+    rule: str = "difference of outputs",
+    advice: str = _ONE_OF_TWO,
+) -> Found:
+    """The finding about cells whose sum is the value of one person."""
+    number = data.people(_who(of.own))
+    near = "" if of.exact else ", or to within the share of the p % rule,"
+    what = f"{kind.what} of {people(number)} is told{near} for certain: {how}."
+    return found_in_cells(rule, True, output, of.own, what, kind.what, inside, advice)
+
+
+def dominated_sums(
+    of: Sorted, kind: Kind, output: str, how: str, appetite: Appetite, inside: bool, advice: str = _ONE_OF_TWO
+) -> Found:
+    """The finding about cells whose sum gives the second largest contributor the largest to within p %."""
+    what = (
+        f"{kind.what} of {people(len(of.dominated))} can be worked out to within {100 * appetite.safe_pratio_p:g} % by "
+        f"the second largest contributor: {how}."
+    )
+    found = found_in_cells(DOMINANCE, True, output, of.dominated, what, kind.what, inside, advice)
+    who = np.concatenate([each.cell.rows[by_person(each.cell)[1] < 1] for each in of.dominated])
+    return replace(found, people=len(np.unique(who)), who=np.unique(who))
+
+
+def _who(left: Sequence[Left]) -> Rows:
+    return np.concatenate([NOBODY, *(each.cell.rows for each in left)])
+
+
+def found_in_cells(
+    rule: str,
+    certain: bool,
+    output: str,
+    left: Sequence[Left],
+    what: str,
+    about: str,
+    inside: bool,
+    advice: str = _ONE_OF_TWO,
+) -> Found:
+    """A finding about all people in some cells, which are named `inside` alone."""
+    labels = [f"{each.cell.label}: {plural(len(each.cell.values), 'record')}" for each in left]
+    return Found.of(
+        rule,
+        certain,
+        output,
+        len(left),
+        _who(left),
+        what,
+        named(labels) if inside else "",
+        advice,
+        about,
+    )
