@@ -236,14 +236,17 @@ def equal_values(output: Output, data: Microdata, appetite: Appetite, target: st
 
     They do where one record makes the cell (or the records of one person), where a standard deviation of 0 or equal
     least and largest values are printed, and where a mean is at an end of the codebook's values. What all records of a
-    person come to is told where they make a cell.
+    person come to is told where they make a cell. A mode tells the value of one person, or the most frequent one.
     """
-    if not isinstance(output, Magnitudes | Quantiles):
+    if not isinstance(output, _KINDS):
         return
     if isinstance(output, Magnitudes) and output.protection.round_to and not {"mean", "sd"} & set(output.statistics):
         return  # what rounded sums show is not the value
-    ends = np.array(output.codebook[output.value].values, dtype=np.float64)[[0, -1]]
-    spread = "sd" in output.statistics if isinstance(output, Magnitudes) else {0.0, 1.0} <= set(output.probabilities)
+    value = output.cells.value
+    variable = output.codebook[value]
+    ends = np.array(variable.values, dtype=np.float64)[[0, -1]] if variable.numeric else NOBODY
+    spread = "sd" in output.statistics if isinstance(output, Magnitudes) else False
+    spread |= isinstance(output, Quantiles) and {0.0, 1.0} <= set(output.probabilities)
     mean = isinstance(output, Magnitudes) and bool({"mean", "sum"} & set(output.statistics))
     cells = cells_of(output, data)
     found = [
@@ -261,25 +264,29 @@ def equal_values(output: Output, data: Microdata, appetite: Appetite, target: st
             output.name,
             len(own),
             who,
-            f"What {output.value} of {people(data.people(who))} comes to is told for certain: "
+            f"What {value} of {people(data.people(who))} comes to is told for certain: "
             f"{plural(len(own), 'cell')} with the records of one person.",
             named([f"{cell.label}: {plural(len(cell.values), 'record')}" for cell in own]),
             "Merge these cells with others, or withhold them.",
-            output.value,
+            value,
         )
     if found:
-        found.sort(key=lambda cell: -len(cell.values))
-        who = np.concatenate([cell.rows for cell in found])
-        number = data.people(who)
-        yield Found.of(
-            "same answer",
-            True,
-            output.name,
-            len(found),
-            who,
-            f"{output.value} of {people(number)} is told for certain: {plural(len(found), 'cell')} in which everybody "
-            "has the same value.",
-            named([f"{cell.label}: {people(data.people(cell.rows))}" for cell in found]),
-            "Merge these cells with others, or withhold them.",
-            output.value,
-        )
+        yield all_alike(output.name, value, found, data)
+
+
+def all_alike(output: str, value: str, cells: list[Cell], data: Microdata, certain: bool = True) -> Found:
+    """The finding of cells in which everybody has the same value of a variable, or expression."""
+    cells = sorted(cells, key=lambda cell: -len(cell.values))
+    who = np.concatenate([cell.rows for cell in cells])
+    return Found.of(
+        "same answer",
+        certain,
+        output,
+        len(cells),
+        who,
+        f"{value} of {people(data.people(who))} {'is told for certain' if certain else 'may be told'}: "
+        f"{plural(len(cells), 'cell')} in which everybody has the same value.",
+        named([f"{cell.label}: {people(data.people(cell.rows))}" for cell in cells]),
+        "Merge these cells with others, or withhold them.",
+        value if certain and value in data.codebook else "",
+    )
