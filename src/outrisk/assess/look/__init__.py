@@ -12,6 +12,7 @@ from outrisk.assess.look.differences import subtracted
 from outrisk.assess.look.finding import NOT_SEEN, Found, in_a_sentence
 from outrisk.assess.look.fits import curves, degrees_of_freedom, few_behind, few_compared
 from outrisk.assess.look.not_printed import not_printed
+from outrisk.assess.look.of_models import of_models
 from outrisk.assess.look.of_rates import of_rates
 from outrisk.assess.look.of_standardised import of_standardised
 from outrisk.assess.look.same_answer import empty_cells, same_answer
@@ -31,6 +32,7 @@ RULES: tuple[Rule, ...] = (
     dominance,
     of_rates,
     of_standardised,
+    of_models,
     few_behind,
     degrees_of_freedom,
     few_compared,

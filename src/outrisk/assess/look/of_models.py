@@ -1,0 +1,21 @@
+"""What regressions tell of groups of records: a rule for each, on one design."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from outrisk.appetite import Appetite
+from outrisk.assess.look.finding import Found
+from outrisk.assess.look.fits import sample_of
+from outrisk.assess.look.separated import separated
+from outrisk.microdata import Microdata
+from outrisk.outputs.base import Output
+from outrisk.outputs.regression.regression import Regression
+
+
+def of_models(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
+    """Groups that have one outcome."""
+    rows, sample = sample_of(output, data)
+    if sample is None or not isinstance(output, Regression):
+        return
+    yield from separated(output, sample, rows, data)
