@@ -15,6 +15,7 @@ from outrisk.assess.look.not_printed import not_printed
 from outrisk.assess.look.of_models import of_models
 from outrisk.assess.look.of_rates import of_rates
 from outrisk.assess.look.of_standardised import of_standardised
+from outrisk.assess.look.of_tests import beside_means, few_in_a_group
 from outrisk.assess.look.same_answer import empty_cells, same_answer
 from outrisk.assess.look.small_cells import small_cells
 from outrisk.microdata import Microdata
@@ -36,6 +37,7 @@ RULES: tuple[Rule, ...] = (
     few_behind,
     degrees_of_freedom,
     few_compared,
+    few_in_a_group,
     curves,
     empty_cells,
 )
@@ -60,6 +62,7 @@ def look(
     found = [finding for output in outputs for rule in RULES for finding in rule(output, original, appetite, target)]
     found += subtracted(outputs, original, appetite, target, inside)
     found += not_printed(outputs, original, appetite, target, inside)
+    found += beside_means(outputs, data=original, appetite=appetite)
     found += given_back(outputs, original, appetite, target, inside)
     found += [
         Found(NOT_SEEN, False, output.name, 0, 0, f"No rule can read an output of kind {output.kind}.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -110,38 +110,39 @@ def dominance(output: Output, data: Microdata, appetite: Appetite, target: str) 
     """
     if not isinstance(output, Magnitudes) or not {"mean", "sum"} & set(output.statistics):
         return
-    found = [(cell, rules) for cell in cells_of(output, data) if (rules := broken_rules(cell, appetite))]
-    within = [row for row in found if "p %" in row[1] and _is_told(row[0], output, appetite.safe_pratio_p)]
+    cells = cells_of(output, data)
+    yield from dominated(output.name, output.value, cells, [_blur(cell, output) for cell in cells], appetite)
+
+
+def dominated(
+    output: str, value: str, cells: Sequence[Cell], blurs: Sequence[float], appetite: Appetite
+) -> Iterator[Found]:
+    """Cells that break a rule of dominance, of which a sum is told to within a blur each (cells,)."""
+    each = zip(cells, blurs, strict=True)
+    found = [(cell, rules, blur) for cell, blur in each if (rules := broken_rules(cell, appetite))]
+    within = [row[:2] for row in found if "p %" in row[1] and _is_told(row[0], row[2], appetite.safe_pratio_p)]
     if within:
-        yield _dominated(
-            output,
-            within,
-            appetite,
-            True,
-            f"{output.value} of {people(len(within))} can be worked out to within {100 * appetite.safe_pratio_p:g} % "
-            f"by the second largest contributor of the cell ({plural(len(within), 'cell')}; p % rule).",
+        what = (
+            f"{value} of {people(len(within))} can be worked out to within {100 * appetite.safe_pratio_p:g} % "
+            f"by the second largest contributor of the cell ({plural(len(within), 'cell')}; p % rule)."
         )
-    others = [row for row in found if row not in within]
+        yield _dominated(output, within, appetite, value, what)
+    others = [row[:2] for row in found if row[:2] not in within]
     if others:
-        yield _dominated(
-            output,
-            others,
-            appetite,
-            False,
-            f"In {plural(len(others), 'cell')} few people make up most of {output.value}: the (n, k) rule with "
+        what = (
+            f"In {plural(len(others), 'cell')} few people make up most of {value}: the (n, k) rule with "
             f"n = {appetite.safe_nk_n} and k = {appetite.safe_nk_k:g}, or the p % rule with p = "
-            f"{appetite.safe_pratio_p:g}, is broken.",
+            f"{appetite.safe_pratio_p:g}, is broken."
         )
+        yield _dominated(output, others, appetite, "", what)
 
 
-def _dominated(
-    output: Magnitudes, rows: list[tuple[Cell, list[str]]], appetite: Appetite, certain: bool, what: str
-) -> Found:
+def _dominated(output: str, rows: list[tuple[Cell, list[str]]], appetite: Appetite, about: str, what: str) -> Found:
     rows = sorted(rows, key=lambda row: len(row[0].values))
     return Found.of(
         DOMINANCE,
-        certain,
-        output.name,
+        bool(about),
+        output,
         len(rows),
         np.concatenate(
             [_largest(cell, 1 if "p %" in rules else _fewest(cell, appetite.safe_nk_k)) for cell, rules in rows]
@@ -150,7 +151,7 @@ def _dominated(
         named([f"{cell.label}: {plural(len(cell.values), 'record')}, {' and '.join(rules)}" for cell, rules in rows]),
         "Merge these cells with others, withhold them (and a second cell of the row where totals are printed), or "
         "top-code the variable.",
-        output.value if certain else "",
+        about,
     )
 
 
@@ -178,16 +179,21 @@ def _fewest(cell: Cell, share: float) -> int:
     return int(np.argmax(part > share * part[-1])) + 1
 
 
-def _is_told(cell: Cell, output: Magnitudes, share: float) -> bool:
-    """Whether the printed number, less the second largest contribution, is the largest to within a share of it."""
-    part = _contributions(cell)
+def _blur(cell: Cell, output: Magnitudes) -> float:
+    """To within how much the sum of a cell is printed."""
     rounding = output.protection.half_of_sums
-    slack = [
+    halves = [
         0.5 * 10.0**-digits * cell.weights.sum() if statistic == "mean" else max(0.5 * 10.0**-digits, rounding)
         for statistic, digits in zip(output.statistics, output.decimals[: len(output.statistics)], strict=True)
         if statistic in ("mean", "sum")
     ]
-    return len(part) > 1 and bool((cell.values >= 0).all()) and part[2:].sum() + min(slack) < share * part[0]
+    return float(min(halves))
+
+
+def _is_told(cell: Cell, blur: float, share: float) -> bool:
+    """Whether the printed number, less the second largest contribution, is the largest to within a share of it."""
+    part = _contributions(cell)
+    return len(part) > 1 and bool((cell.values >= 0).all()) and part[2:].sum() + blur < share * part[0]
 
 
 def broken_rules(cell: Cell, appetite: Appetite) -> list[str]:
