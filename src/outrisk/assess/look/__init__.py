@@ -12,12 +12,13 @@ from outrisk.assess.look.differences import subtracted
 from outrisk.assess.look.finding import NOT_SEEN, Found, in_a_sentence
 from outrisk.assess.look.fits import curves, degrees_of_freedom, few_behind, few_compared
 from outrisk.assess.look.not_printed import not_printed
-from outrisk.assess.look.of_models import of_models
+from outrisk.assess.look.of_correlations import of_correlations
 from outrisk.assess.look.of_rates import of_rates
 from outrisk.assess.look.of_standardised import of_standardised
 from outrisk.assess.look.of_tests import beside_means, few_in_a_group
 from outrisk.assess.look.same_answer import empty_cells, same_answer
 from outrisk.assess.look.small_cells import small_cells
+from outrisk.assess.look.told_by_models import told_by_models
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
 
@@ -33,7 +34,8 @@ RULES: tuple[Rule, ...] = (
     dominance,
     of_rates,
     of_standardised,
-    of_models,
+    told_by_models,
+    of_correlations,
     few_behind,
     degrees_of_freedom,
     few_compared,

@@ -7,15 +7,18 @@ from collections.abc import Iterator
 from outrisk.appetite import Appetite
 from outrisk.assess.look.finding import Found
 from outrisk.assess.look.fits import sample_of
+from outrisk.assess.look.of_fitted import fits_all, of_saturated
 from outrisk.assess.look.separated import separated
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
 from outrisk.outputs.regression.regression import Regression
 
 
-def of_models(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
-    """Groups that have one outcome."""
+def told_by_models(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
+    """Groups that have one outcome; means that a saturated model tells; fitted values that are everybody's own."""
     rows, sample = sample_of(output, data)
     if sample is None or not isinstance(output, Regression):
         return
     yield from separated(output, sample, rows, data)
+    yield from of_saturated(output, sample, rows, data, appetite)
+    yield from fits_all(output, sample, rows, data)
