@@ -7,6 +7,8 @@ import pytest
 
 from outrisk.appetite import Appetite
 from outrisk.assess.look import look
+from outrisk.assess.look.of_correlations import of_correlations
+from outrisk.assess.look.told_by_models import told_by_models
 from outrisk.codebook import Codebook, Variable
 from outrisk.microdata import Microdata
 from outrisk.outputs import Correlations, Magnitudes, Regression, Release
@@ -21,6 +23,7 @@ CODEBOOK = Codebook(
         Variable("income", "numeric", tuple(float(each) for each in range(0, 2001, 50))),
     )
 )
+APPETITE = Appetite()
 RULES = ("same answer", "dominance", "leverage")
 
 
@@ -144,7 +147,8 @@ def test_what_is_certain_is_so_in_all_data_with_these_numbers(what, digits):
             codes[:, column] = codes[:, 1] * (1 + codes[:, 2])
         if len(np.unique(codes[:, column])) < 2 and what in ("residual sd", "R2"):
             continue
-        for each in found_in(output, codes):
+        data = Microdata(CODEBOOK, codes)
+        for each in [*told_by_models(output, data, APPETITE, ""), *of_correlations(output, data, APPETITE, "")]:
             if each.rule == "same answer" and each.certain and each.about == CODEBOOK.names[column]:
                 certain += 1
                 same = consistent(output, codes, column)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from outrisk.outputs.regression.regression import Regression
 from outrisk.problem.blocks import Joint, Term, level_in
 
 _IN_SPAN = 1e-6  # how far a group may be from a combination of columns
+_CLOSE = 1e-4  # the same by squares, before it is asked record by record
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +26,20 @@ class Groups:
 
     place: NDArray[np.int64]
     labels: list[str]
+
+    def sizes(self, among: Flags | None = None) -> NDArray[np.int64]:
+        """How many records each group has, or has among some (n,)."""
+        place = self.place if among is None else self.place[among]
+        return np.asarray(np.bincount(place, minlength=len(self.labels)), dtype=np.int64)
+
+    def inside(self, group: int) -> NDArray[np.intp]:
+        """The places of a group's records among all."""
+        order, ends = self._sorted
+        return order[ends[group] : ends[group + 1]]
+
+    @cached_property
+    def _sorted(self) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+        return np.argsort(self.place, kind="stable"), np.r_[0, np.cumsum(self.sizes())]
 
 
 def groups_of(output: Regression, rows: Rows, data: Microdata) -> Iterator[Groups]:
@@ -74,16 +90,24 @@ class Span:
 
     design: Array
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def _scale(self) -> Array:
         scale = np.sqrt((self.design**2).sum(axis=0))
-        scale = np.where(scale > 0, scale, 1.0)
-        scaled = self.design / scale
-        object.__setattr__(self, "_inverse", np.linalg.pinv(scaled.T @ scaled, hermitian=True, rcond=1e-12))
-        object.__setattr__(self, "_scale", scale)
+        return np.asarray(np.where(scale > 0, scale, 1.0))
 
-    def of(self, inside: Flags) -> Array | None:
-        """How columns (k,) make a column that is 1 for these records (n,), and 0 for others; None: they do not."""
-        inverse, scale = np.asarray(self.__dict__["_inverse"]), np.asarray(self.__dict__["_scale"])
-        found = inverse @ (self.design[inside].sum(axis=0) / scale) / scale
-        close = np.abs(self.design @ found - inside).max() < _IN_SPAN
-        return np.asarray(found) if close else None
+    @cached_property
+    def _inverse(self) -> Array:
+        scaled = self.design / self._scale
+        return np.asarray(np.linalg.pinv(scaled.T @ scaled, hermitian=True, rcond=1e-12))
+
+    def of(self, inside: NDArray[np.intp]) -> Array | None:
+        """How columns (k,) make a column that is 1 for some records, and 0 for others; None: they do not. inside: the
+        places of these among the n.
+        """
+        sums = self.design[inside].sum(axis=0) / self._scale
+        found = self._inverse @ sums
+        if abs(len(inside) - sums @ found) > _CLOSE * len(inside):  # squares that the columns leave
+            return None
+        rest = self.design @ (found / self._scale)
+        rest[inside] -= 1.0
+        return found / self._scale if np.abs(rest).max() < _IN_SPAN else None

@@ -22,17 +22,18 @@ _FIRST = 5_000  # records whose kinds are counted first
 
 
 def of_saturated(
-    output: Regression, sample: Sample, rows: Rows, data: Microdata, appetite: Appetite
+    output: Regression,
+    sample: Sample,
+    table: tuple[Array, NDArray[np.intp]],
+    rows: Rows,
+    data: Microdata,
+    appetite: Appetite,
 ) -> Iterator[Found]:
     """The rules of tables of means, held against the cells that a saturated linear or Poisson regression is a table of,
-    each mean as far as the digits of the coefficients tell it. What a record alone is told is said as its leverage.
+    each mean as far as the digits of the coefficients tell it. What a record alone is told is said elsewhere. table:
+    that of `as_table`.
     """
-    if output.kind not in ("ols", "poisson") or not output.kept.all() or sample.weights is not None:
-        return
-    kinds = _kinds(sample.design) if not sample.offset.any() else None
-    if kinds is None:
-        return
-    columns, place = kinds
+    columns, place = table
     size = np.bincount(place)
     means = np.bincount(place, sample.response) / size
     eta = means if output.kind == "ols" else np.log(np.maximum(means, np.finfo(float).tiny))
@@ -44,14 +45,28 @@ def of_saturated(
     yield from told_by_means(output.name, output.response.side.name, told, support_of(output), data, appetite)
 
 
+def as_table(output: Regression, sample: Sample) -> tuple[Array, NDArray[np.intp]] | None:
+    """The kinds of records and which each record is, where printed coefficients tell the mean of each."""
+    plain = output.kind in ("ols", "poisson") and sample.weights is None and not sample.offset.any()
+    return _kinds(sample.design) if plain and output.kept.all() else None
+
+
 def _kinds(design: Array) -> tuple[Array, NDArray[np.intp]] | None:
     """The different rows of a design and which each record has, if there are no more than columns, and fewer than
     records.
     """
     if len(np.unique(design[:_FIRST], axis=0)) > design.shape[1]:
         return None
-    columns, place = np.unique(design, axis=0, return_inverse=True)
-    return (columns, place.ravel()) if len(columns) <= design.shape[1] and len(columns) < len(design) else None
+    mixed = np.zeros(len(design))  # sorts at once what sorts slowly row by row
+    for column, factor in zip(design.T, np.random.default_rng(1).random(design.shape[1]), strict=True):
+        mixed += factor * column
+    _, first, place = np.unique(mixed, return_index=True, return_inverse=True)
+    if not design.shape[1] >= len(first) < len(design):
+        return None
+    columns = design[first]
+    if not all((at[place] == column).all() for at, column in zip(columns.T, design.T, strict=True)):
+        columns, place = np.unique(design, axis=0, return_inverse=True)
+    return columns, place.ravel()
 
 
 def _least_squares(design: Array, response: Array) -> Array:

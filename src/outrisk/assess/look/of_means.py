@@ -15,6 +15,8 @@ from outrisk.assess.look.finding import Found
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array
 
+_MANY = 100  # records of a cell that are looked at in short first
+
 
 @dataclass(frozen=True, eq=False)
 class Mean:
@@ -44,7 +46,7 @@ def told_by_means(
         ]
         if of_one or at_end:
             yield all_alike(output, value, [*of_one, *at_end], data, certain)
-    others = [each for each in means if not _one(each, data)]
+    others = [each for each in means if not _one(each, data) and _may_break(each.cell, data, appetite)]
     blurs = [each.half * len(each.cell.rows) for each in others]
     yield from dominated(output, value, [each.cell for each in others], blurs, appetite)
 
@@ -63,3 +65,16 @@ def _pinned(mean: Mean, support: Array, records: int) -> bool:
     """Whether the mean would be printed otherwise if one of so many records had the next value."""
     apart = np.abs(support - mean.cell.values[0])
     return bool(apart[apart > 0].min(initial=np.inf) > 2.0 * mean.half * records)
+
+
+def _may_break(cell: Cell, data: Microdata, appetite: Appetite) -> bool:
+    """Whether the largest values of a cell of many are so much of it that a rule of dominance can be broken; where a
+    person may have several records it is not asked.
+    """
+    most = max(2, appetite.safe_nk_n)
+    if data.person is not None or len(cell.values) <= _MANY:
+        return True
+    largest = np.sort(np.partition(np.abs(cell.values), -most)[-most:])[::-1]
+    total = float(np.abs(cell.values).sum())
+    few = float(largest[: appetite.safe_nk_n].sum()) > 0.99 * appetite.safe_nk_k * total
+    return few or total - float(largest[:2].sum()) < 1.01 * appetite.safe_pratio_p * float(largest[0])

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from outrisk.assess.look.finding import Found, Rows, named, people, plural
 from outrisk.assess.look.fits import estimated
@@ -25,7 +26,7 @@ _NONE = 1e-9  # of a column, in a group
 @dataclass(frozen=True, eq=False)
 class _Group:
     label: str
-    inside: Flags  # (n,)
+    inside: NDArray[np.intp]  # places among the records
     outcome: float
 
 
@@ -47,14 +48,15 @@ def separated(output: Regression, sample: Sample, rows: Rows, data: Microdata) -
     design = design if output.kind != "cox" else np.column_stack([np.ones(len(y)), design])
     span, printed = Span(design), _printed(output, design)
     told: dict[tuple[bool, str, str], list[_Group]] = {}
-    for group in sorted(found, key=lambda group: -int(group.inside.sum())):
+    known = np.zeros((2, len(y)), dtype=np.bool_)  # of whom it is said already: perhaps, for certain
+    for group in sorted(found, key=lambda group: -len(group.inside)):
         makes = span.of(group.inside)
         if makes is None:
             continue
         certain = bool(printed[np.abs(makes) > _NONE].all()) and output.kind != "cox"
-        others = [each for key, groups in told.items() if key[0] or not certain for each in groups]
-        if not any(each.inside[group.inside].all() for each in others):
+        if not known[int(certain), group.inside].all():
             told.setdefault((certain, *_outcome(output, group.outcome)), []).append(group)
+            known[: 1 + certain, group.inside] = True
     for (certain, outcome, about), groups in told.items():
         yield _finding(output, groups, rows, data, certain, outcome, about)
 
@@ -67,11 +69,11 @@ def _alike(output: Regression, y: Array, rows: Rows, data: Microdata) -> list[_G
     ends = (0,) if output.kind in ("poisson", "negbin", "cox") else ends
     found = []
     for groups in groups_of(output, rows, data):
-        size = np.bincount(groups.place, minlength=len(groups.labels))
+        size = groups.sizes()
         for end in ends:
-            has_it = np.bincount(groups.place[y == end], minlength=len(groups.labels))
+            has_it = groups.sizes(y == end)
             for at in np.flatnonzero((size > 0) & (size == has_it)).tolist():
-                found.append(_Group(groups.labels[at], groups.place == at, float(end)))
+                found.append(_Group(groups.labels[at], groups.inside(at), float(end)))
         if len(groups.labels) == 1 and found:
             break  # all records alike
     return found
