@@ -57,8 +57,8 @@ def _kinds(design: Array) -> tuple[Array, NDArray[np.intp]] | None:
     """
     if len(np.unique(design[:_FIRST], axis=0)) > design.shape[1]:
         return None
-    mixed = np.zeros(len(design))  # sorts at once what sorts slowly row by row
-    for column, factor in zip(design.T, np.random.default_rng(1).random(design.shape[1]), strict=True):
+    mixed, factors = np.zeros(len(design)), np.random.default_rng(1).random((1, design.shape[1]))
+    for column, factor in zip(design.T, factors[0].tolist(), strict=True):  # sorts at once what sorts slowly by rows
         mixed += factor * column
     _, first, place = np.unique(mixed, return_index=True, return_inverse=True)
     if not design.shape[1] >= len(first) < len(design):
