@@ -20,6 +20,7 @@ from outrisk.outputs import (
     Frequencies,
     Histogram,
     Magnitudes,
+    Mode,
     Quantiles,
     Regression,
     Release,
@@ -248,6 +249,18 @@ def test_summaries_that_one_person_decides():
     found = by_rule(Quantiles(CODEBOOK, "pay", "pay", ("sex",), (0.0, 0.5, 1.0)), records(*rows))
     assert found["extreme values"].people == 1
     assert found["extreme values"].places == "sex=f: the largest value is that of 1 person"
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from(["sex", "ill"]))
+def test_the_mode_of_one_person_is_their_value(seed, variable):
+    data = random_records(seed, 8)
+    frame = data.frame().dropna(subset=[variable])
+    alone = frame.groupby("area", observed=True)[variable].transform("size").eq(1)
+    found = by_rule(Mode(CODEBOOK, "mode", variable, ("area",)), data, variable).get("same answer")
+    assert (found.people if found else 0) == alone.sum()
+    assert found is None or (found.certain, found.about) == (True, variable)
+    assert found is None or set(found.who) == set(frame.index[alone])
 
 
 @pytest.mark.parametrize("weight", [10, 11])

@@ -154,8 +154,9 @@ def test_tables_too_many_to_try_are_said():
 def test_few_degrees_of_freedom():
     few = data_of(((0, 0, 0), 6), ((1, 1, 2), 5))
     student = {"kind": "test", "test": "t", "variable": "stage", "by": ["area"]}
-    (finding,) = found([student], few)
+    finding, groups = found([student], few)
     assert finding.rule == "degrees of freedom" and "9 degrees of freedom" in finding.what
+    assert (groups.rule, groups.cells, groups.places) == ("small cells", 2, "area=s: 5; area=n: 6")
     assert found([student]) == []
 
 

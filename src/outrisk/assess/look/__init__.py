@@ -17,13 +17,16 @@ from outrisk.assess.look.not_printed import not_printed
 from outrisk.assess.look.of_association import of_association
 from outrisk.assess.look.of_bands import bands_subtracted
 from outrisk.assess.look.of_conditions import conditions_told
+from outrisk.assess.look.of_correlations import of_correlations
 from outrisk.assess.look.of_proportions import of_proportions
 from outrisk.assess.look.of_rates import of_rates
 from outrisk.assess.look.of_standardised import of_standardised
 from outrisk.assess.look.of_sums import sums_subtracted
+from outrisk.assess.look.of_tests import beside_means, few_in_a_group
 from outrisk.assess.look.printed import Numbers
 from outrisk.assess.look.same_answer import empty_cells, known_answer, same_answer
 from outrisk.assess.look.small_cells import small_cells
+from outrisk.assess.look.told_by_models import told_by_models
 from outrisk.assess.look.withheld import counts_withheld, sums_withheld
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
@@ -44,9 +47,12 @@ RULES: tuple[Rule, ...] = (
     of_standardised,
     of_proportions,
     of_association,
+    told_by_models,
+    of_correlations,
     few_behind,
     degrees_of_freedom,
     few_compared,
+    few_in_a_group,
     curves,
     empty_cells,
 )
@@ -85,6 +91,7 @@ def look(
     found += sums_withheld(numbers, outputs, original, appetite, inside)
     counts = counts_withheld(numbers, outputs, original, inside)
     found += [each for each in counts if (each.rule, each.output) not in there]
+    found += beside_means(outputs, data=original, appetite=appetite)
     found += given_back(outputs, original, appetite, target, inside)
     found += [
         Found(NOT_SEEN, False, output.name, 0, 0, f"No rule can read an output of kind {output.kind}.")

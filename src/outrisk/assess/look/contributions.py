@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -112,38 +112,39 @@ def dominance(output: Output, data: Microdata, appetite: Appetite, target: str) 
     """
     if not isinstance(output, Magnitudes) or not {"mean", "sum"} & set(output.statistics):
         return
-    found = [(cell, rules) for cell in cells_of(output, data) if (rules := broken_rules(cell, appetite))]
-    within = [row for row in found if "p %" in row[1] and _is_told(row[0], output, appetite.safe_pratio_p)]
+    cells = cells_of(output, data)
+    yield from dominated(output.name, output.value, cells, [_blur(cell, output) for cell in cells], appetite)
+
+
+def dominated(
+    output: str, value: str, cells: Sequence[Cell], blurs: Sequence[float], appetite: Appetite
+) -> Iterator[Found]:
+    """Cells that break a rule of dominance, of which a sum is told to within a blur each (cells,)."""
+    each = zip(cells, blurs, strict=True)
+    found = [(cell, rules, blur) for cell, blur in each if (rules := broken_rules(cell, appetite))]
+    within = [row[:2] for row in found if "p %" in row[1] and _is_told(row[0], row[2], appetite.safe_pratio_p)]
     if within:
-        yield _dominated(
-            output,
-            within,
-            appetite,
-            True,
-            f"{output.value} of {people(len(within))} can be worked out to within {100 * appetite.safe_pratio_p:g} % "
-            f"by the second largest contributor of the cell ({plural(len(within), 'cell')}; p % rule).",
+        what = (
+            f"{value} of {people(len(within))} can be worked out to within {100 * appetite.safe_pratio_p:g} % "
+            f"by the second largest contributor of the cell ({plural(len(within), 'cell')}; p % rule)."
         )
-    others = [row for row in found if row not in within]
+        yield _dominated(output, within, appetite, value, what)
+    others = [row[:2] for row in found if row[:2] not in within]
     if others:
-        yield _dominated(
-            output,
-            others,
-            appetite,
-            False,
-            f"In {plural(len(others), 'cell')} few people make up most of {output.value}: the (n, k) rule with "
+        what = (
+            f"In {plural(len(others), 'cell')} few people make up most of {value}: the (n, k) rule with "
             f"n = {appetite.safe_nk_n} and k = {appetite.safe_nk_k:g}, or the p % rule with p = "
-            f"{appetite.safe_pratio_p:g}, is broken.",
+            f"{appetite.safe_pratio_p:g}, is broken."
         )
+        yield _dominated(output, others, appetite, "", what)
 
 
-def _dominated(
-    output: Magnitudes, rows: list[tuple[Cell, list[str]]], appetite: Appetite, certain: bool, what: str
-) -> Found:
+def _dominated(output: str, rows: list[tuple[Cell, list[str]]], appetite: Appetite, about: str, what: str) -> Found:
     rows = sorted(rows, key=lambda row: len(row[0].values))
     return Found.of(
         DOMINANCE,
-        certain,
-        output.name,
+        bool(about),
+        output,
         len(rows),
         np.concatenate(
             [_largest(cell, 1 if "p %" in rules else _fewest(cell, appetite.safe_nk_k)) for cell, rules in rows]
@@ -152,7 +153,7 @@ def _dominated(
         named([f"{cell.label}: {plural(len(cell.values), 'record')}, {' and '.join(rules)}" for cell, rules in rows]),
         "Merge these cells with others, withhold them (and a second cell of the row where totals are printed), or "
         "top-code the variable.",
-        output.value if certain else "",
+        about,
     )
 
 
@@ -180,16 +181,21 @@ def _fewest(cell: Cell, share: float) -> int:
     return int(np.argmax(part > share * part[-1])) + 1
 
 
-def _is_told(cell: Cell, output: Magnitudes, share: float) -> bool:
-    """Whether the printed number, less the second largest contribution, is the largest to within a share of it."""
-    part = _contributions(cell)
+def _blur(cell: Cell, output: Magnitudes) -> float:
+    """To within how much the sum of a cell is printed."""
     rounding = output.protection.half_of_sums
-    slack = [
+    halves = [
         0.5 * 10.0**-digits * cell.weights.sum() if statistic == "mean" else max(0.5 * 10.0**-digits, rounding)
         for statistic, digits in zip(output.shown, output.decimals[: len(output.shown)], strict=True)
         if statistic in ("mean", "sum")
     ]
-    return len(part) > 1 and bool((cell.values >= 0).all()) and part[2:].sum() + min(slack) < share * part[0]
+    return float(min(halves))
+
+
+def _is_told(cell: Cell, blur: float, share: float) -> bool:
+    """Whether the printed number, less the second largest contribution, is the largest to within a share of it."""
+    part = _contributions(cell)
+    return len(part) > 1 and bool((cell.values >= 0).all()) and part[2:].sum() + blur < share * part[0]
 
 
 def broken_rules(cell: Cell, appetite: Appetite) -> list[str]:
@@ -248,13 +254,16 @@ def equal_values(output: Output, data: Microdata, appetite: Appetite, target: st
 
     They do where one record makes the cell (or the records of one person), where a standard deviation of 0 (or an
     error, or limits, that show it) or equal least and largest values are printed, and where a mean is at an end of the
-    codebook's values. What all records of a person come to is told where they make a cell.
+    codebook's values. What all records of a person come to is told where they make a cell. A mode tells the value of
+    one person, or the most frequent one.
     """
-    if not isinstance(output, Magnitudes | Quantiles):
+    if not isinstance(output, _KINDS):
         return
     if isinstance(output, Magnitudes) and output.protection.round_to and not {"mean", "sd"} & set(output.statistics):
         return  # what rounded sums show is not the value
-    ends = np.array(output.codebook[output.value].values, dtype=np.float64)[[0, -1]]
+    value = output.cells.value
+    variable = output.codebook[value]
+    ends = np.array(variable.values, dtype=np.float64)[[0, -1]] if variable.numeric else NOBODY
     least_and_most = isinstance(output, Quantiles) and {0.0, 1.0} <= set(output.probabilities)
     mean = isinstance(output, Magnitudes) and bool({"mean", "sum"} & set(output.statistics))
     cells = cells_of(output, data)
@@ -278,25 +287,29 @@ def equal_values(output: Output, data: Microdata, appetite: Appetite, target: st
             output.name,
             len(own),
             who,
-            f"What {output.value} of {people(data.people(who))} comes to is told for certain: "
+            f"What {value} of {people(data.people(who))} comes to is told for certain: "
             f"{plural(len(own), 'cell')} with the records of one person.",
             named([f"{cell.label}: {plural(len(cell.values), 'record')}" for cell in own]),
             "Merge these cells with others, or withhold them.",
-            output.value,
+            value,
         )
     if found:
-        found.sort(key=lambda cell: -len(cell.values))
-        who = np.concatenate([cell.rows for cell in found])
-        number = data.people(who)
-        yield Found.of(
-            "same answer",
-            True,
-            output.name,
-            len(found),
-            who,
-            f"{output.value} of {people(number)} is told for certain: {plural(len(found), 'cell')} in which everybody "
-            "has the same value.",
-            named([f"{cell.label}: {people(data.people(cell.rows))}" for cell in found]),
-            "Merge these cells with others, or withhold them.",
-            output.value,
-        )
+        yield all_alike(output.name, value, found, data)
+
+
+def all_alike(output: str, value: str, cells: list[Cell], data: Microdata, certain: bool = True) -> Found:
+    """The finding of cells in which everybody has the same value of a variable, or expression."""
+    cells = sorted(cells, key=lambda cell: -len(cell.values))
+    who = np.concatenate([cell.rows for cell in cells])
+    return Found.of(
+        "same answer",
+        certain,
+        output,
+        len(cells),
+        who,
+        f"{value} of {people(data.people(who))} {'is told for certain' if certain else 'may be told'}: "
+        f"{plural(len(cells), 'cell')} in which everybody has the same value.",
+        named([f"{cell.label}: {people(data.people(cell.rows))}" for cell in cells]),
+        "Merge these cells with others, or withhold them.",
+        value if certain and value in data.codebook else "",
+    )

@@ -27,10 +27,10 @@ _FULL = 0.999  # leverage from which a fit passes through a record's own value
 
 def degrees_of_freedom(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
     """Regressions with few residual degrees of freedom, down to those that reproduce each group of records."""
-    rows, sample = _sample(output, data)
+    rows, sample = sample_of(output, data)
     if sample is None:
         return
-    design, more = _estimated(output, sample)
+    design, more = estimated(output, sample)
     n, k = design.shape
     counting = sample.event == 1.0 if isinstance(sample, Durations) else np.ones(n, dtype=np.bool_)
     told = data.people(rows[counting])
@@ -70,7 +70,7 @@ def few_behind(output: Output, data: Microdata, appetite: Appetite, target: str)
     """Coefficients of columns in which few records differ from all others (of a Cox model few of those with the event),
     outcomes that few have, and records that decide a coefficient.
     """
-    rows, sample = _sample(output, data)
+    rows, sample = sample_of(output, data)
     if sample is None or not isinstance(output, Regression):
         return
     inside, what = (sample.event == 1.0, "events") if isinstance(sample, Durations) else (True, "records")
@@ -113,7 +113,7 @@ def few_behind(output: Output, data: Microdata, appetite: Appetite, target: str)
             named([f"{name}: {number:,}" for number, name, _ in few]),
             "Merge these outcomes with others, or do not release the model.",
         )
-    alone = _alone(_estimated(output, sample)[0], rows, data)
+    alone = _alone(estimated(output, sample)[0], rows, data)
     if full := data.people(alone):
         behind = sample.design[np.isin(rows, alone)] != 0.0  # what a fitted value is the sum of
         whole = output.kind == "ols" and bool((~behind | output.kept).all(axis=1).any())
@@ -131,7 +131,7 @@ def few_behind(output: Output, data: Microdata, appetite: Appetite, target: str)
         )
 
 
-def _sample(output: Output, data: Microdata) -> tuple[Rows, Sample | None]:
+def sample_of(output: Output, data: Microdata) -> tuple[Rows, Sample | None]:
     """A regression's records (n,) as it has them; None for another kind, and where it has none."""
     if not isinstance(output, Regression):
         return NOBODY, None
@@ -158,7 +158,7 @@ def _outcomes(output: Regression, sample: Sample, rows: Rows, data: Microdata) -
         yield data.people(rows[who]), name, rows[who]
 
 
-def _estimated(output: Output, sample: Sample) -> tuple[NDArray[np.float64], int]:
+def estimated(output: Output, sample: Sample) -> tuple[NDArray[np.float64], int]:
     """The columns (n, k) that a regression has coefficients for, and how many parameters it has besides. A threshold of
     an ordered model is its constant.
     """

@@ -9,12 +9,14 @@ import numpy as np
 
 from outrisk.appetite import Appetite
 from outrisk.assess.look.finding import SHOWN, Found, named, people, plural
+from outrisk.assess.look.of_bars import bars_told
 from outrisk.assess.look.told import Flags, Told, complete, told_by, told_by_curves
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output, Subset
 from outrisk.outputs.regression.cox import Cox
 from outrisk.outputs.smooth.survival import Survival
 from outrisk.outputs.tables.frequencies import Frequencies
+from outrisk.outputs.tables.histogram import Histogram
 
 
 def same_answer(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
@@ -22,11 +24,13 @@ def same_answer(output: Output, data: Microdata, appetite: Appetite, target: str
 
     Whoever knows the other values of a person in the table learns this one for certain. So it is with the event of
     survival curves (of two values) that tell how many had it at a time, and how many were last seen then; and where a
-    Cox model is of nobody who had it not.
+    Cox model is of nobody who had it not. A histogram is a table by bars.
     """
     if isinstance(output, Frequencies):
         open_ = [name for name in output.by if _possible(output, name).sum() > 1]  # what `where` does not say already
         yield from in_table(told_by(output, data), output.name, open_, output.where, "", target)
+    elif isinstance(output, Histogram):
+        yield from _in_bars(output, data)
     elif isinstance(output, Survival) and len(data.codebook[output.event].values) == 2:
         way_out = "Publish fewer times, so that people between two of them have and have not had the event."
         yield from in_table(told_by_curves(output, data), output.name, [output.event], output.where, way_out)
@@ -35,7 +39,27 @@ def same_answer(output: Output, data: Microdata, appetite: Appetite, target: str
         yield from in_table(told, output.name, [output.status], output.where, "Leave its numbers of people out.")
 
 
-def _possible(output: Frequencies, name: str) -> Flags:
+def _in_bars(output: Histogram, data: Microdata) -> Iterator[Found]:
+    """Cells all of whose records are in one bar, and bars all of whose records are in one cell. Where values may be in
+    no bar, whoever knows the cell of a person does not know that they are in one.
+    """
+    bars = bars_told(output, data)
+    told, axis = bars.of_printed, len(output.by)
+    full = _alone(told, axis).any(axis=tuple(range(axis)))
+    of_bars = "has the same value" if bars.single[full].all() else "is in the same bar"
+    way_out = f"Merge cells or bars until each cell has several bars, or leave {output.value} out."
+    if bars.possible.sum() > 1:
+        for finding in in_table(told, output.name, [output.value], output.where, way_out, alike=of_bars):
+            yield finding if bars.all_printed else replace(finding, certain=False, what=_if_in_a_bar(finding), about="")
+    open_ = [name for name in output.by if _possible(output, name).sum() > 1]
+    yield from in_table(told, output.name, open_, output.where)
+
+
+def _if_in_a_bar(finding: Found) -> str:
+    return f"{finding.what.replace('is told for certain', 'may be told')[:-1]}, of those who are in a bar."
+
+
+def _possible(output: Frequencies | Histogram, name: str) -> Flags:
     """Which levels of a variable the records of a table may have."""
     subset, labels = Subset(output.codebook, output.where, output.name), output.codebook[name].labels
     levels = subset.levels(name) if name in subset.variables else set(labels)
@@ -43,16 +67,23 @@ def _possible(output: Frequencies, name: str) -> Flags:
 
 
 def in_table(
-    told: Told, output: str, names: Sequence[str], where: str = "", way_out: str = "", target: str = ""
+    told: Told,
+    output: str,
+    names: Sequence[str],
+    where: str = "",
+    way_out: str = "",
+    target: str = "",
+    alike: str = "has the same value",
 ) -> Iterator[Found]:
-    """The findings of one table about some of its variables; `way_out` of them, by default that of a table.
+    """The findings of one table about some of its variables; `way_out` of them, by default that of a table. alike: what
+    everybody in a group has, or is.
 
     Those about others of people whose target is missing stand behind others.
     """
     for axis in (told.by.index(name) for name in names):
         alone = _alone(told, axis)
         if alone.any():
-            found = _finding(told, axis, alone, output, where, way_out)
+            found = _finding(told, axis, alone, output, where, way_out, alike=alike)
             yield replace(found, last=told.by[axis] != target and _is_missing(told, alone, target))
 
 
@@ -99,7 +130,16 @@ def _alone(told: Told, axis: int) -> Flags:
     return np.asarray(alone)
 
 
-def _finding(told: Told, axis: int, alone: Flags, output: str, where: str, way_out: str, missing: int = 0) -> Found:
+def _finding(
+    told: Told,
+    axis: int,
+    alone: Flags,
+    output: str,
+    where: str,
+    way_out: str,
+    missing: int = 0,
+    alike: str = "has the same value",
+) -> Found:
     """The finding about groups that these cells make up, but for people whose value is missing."""
     name, others = told.by[axis], [each for each in range(len(told.by)) if each != axis]
     number = told.number(alone)
@@ -127,7 +167,7 @@ def _finding(told: Told, axis: int, alone: Flags, output: str, where: str, way_o
         len(cells),
         told.who(alone),
         f"{of_whom} is told for certain to anybody who knows {who}: {plural(len(cells), 'group')} in which everybody "
-        f"{also}has the same value ({values}).{unknown}",
+        f"{also}{alike} ({values}).{unknown}",
         named(places),
         way_out or f"Merge groups until each holds more than one value of {name}, or leave {name} out of this table.",
         name,
@@ -136,22 +176,30 @@ def _finding(told: Told, axis: int, alone: Flags, output: str, where: str, way_o
 
 def empty_cells(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
     """Values of the target that a printed zero excludes for everybody in a group, which leaves several."""
-    if not (isinstance(output, Frequencies) and appetite.zeros_are_disclosive and target in output.by):
+    if not appetite.zeros_are_disclosive:
         return
-    told = told_by(output, data)
-    axis = output.by.index(target)
+    if isinstance(output, Frequencies) and target in output.by:
+        told, may = told_by(output, data), _possible(output, target)
+    elif isinstance(output, Histogram) and target == output.value:
+        bars = bars_told(output, data)
+        told, may = bars.of_printed, bars.possible
+    elif isinstance(output, Histogram) and target in output.by:
+        told, may = bars_told(output, data).of_printed, _possible(output, target)
+    else:
+        return
+    axis = told.by.index(target)
     group = told.counts.sum(axis=axis, keepdims=True)
     several = (told.counts > 0).sum(axis=axis, keepdims=True) > 1
-    possible = np.expand_dims(_possible(output, target), [each for each in range(told.counts.ndim) if each != axis])
+    possible = np.expand_dims(may, [each for each in range(told.counts.ndim) if each != axis])
     empty = (told.counts == 0) & several & told.shown & possible
-    if data.codebook[target].missing:  # that nobody's value is missing excludes none
+    if told.codebook[target].missing:  # that nobody's value is missing excludes none
         empty[(slice(None),) * axis + (-1,)] = False
     if not empty.any():
         return
     inside = np.broadcast_to(group, told.counts.shape)
     number = told.number(np.broadcast_to(empty.any(axis=axis, keepdims=True), empty.shape))
     order = np.argsort(inside[empty], kind="stable")
-    labels = data.codebook[target].labels
+    labels = told.codebook[target].labels
     others = [each for each in range(len(told.by)) if each != axis]
     places = [
         f"{told.label(cell, others)}: nobody has {target}={labels[cell[axis]]}"

@@ -103,6 +103,16 @@ class Regression(Common):
             return NumberResponse(left, counts=self.kind != "ols"), right
         return Response(left, self.event), right
 
+    @property
+    def response(self) -> Response | NumberResponse | OutcomeResponse:
+        """The left side; of a Cox model the time."""
+        return self._sides[0]
+
+    @property
+    def design(self) -> Side:
+        """The right side."""
+        return self._sides[1]
+
     @cached_property
     def _offset(self) -> Side | None:
         return read_number(self.codebook, self.name, "offset", self.offset) if self.offset else None
