@@ -161,9 +161,10 @@ def some_data_set_fits(codebook: Codebook, released: Sequence[Released], n_recor
 
 def _linear(released: Sequence[Released]) -> list[Released]:
     """Those of which all numbers are counts, sums, shares, means or rates, whose limits stand as the events that they
-    tell: others take integer programmes of their own.
+    tell: others take integer programmes of their own. And the numbers of records that means with errors tell.
     """
-    return [
+    told = [more for each in released if each.kind == "magnitudes" for more in each.implied]
+    return told + [
         one
         for one in (each.proving for each in released)
         if all(

@@ -177,7 +177,7 @@ def programme(
     built = _build(codebook, arranged, n_records, known, rules)
     left_out = dict(built.left_out)
     shortened = [one.name for one, whole in zip(released, published, strict=True) if len(one.low) < len(whole.low)]
-    for name in (one.name for one in arranged.kept if one.name in shortened):
+    for name in (one.name for one in arranged.kept if one.name in shortened and one.output.explains):
         more = left_out.get(name, "coefficients are used")
         left_out[name] = f"{more}, standard errors by clusters are not"
     return replace(built, released=tuple(released), shortened=tuple(shortened), left_out=left_out)

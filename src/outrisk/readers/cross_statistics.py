@@ -20,6 +20,7 @@ from outrisk.readers.printed_number import as_given, decimals_of, is_undefined, 
 
 _MOST_DIGITS = 12
 _OF_NOBODY = ("sum", "count", "numerator", "denominator")  # which are 0 in a cell of nobody
+_OF_MEANS = ("mean", "sd", "sum", "count", "standard error")
 _QUANTILES = {0.5: "median", 0.0: "min", 1.0: "max"}
 
 
@@ -141,15 +142,26 @@ def _texts(arranged: Arranged, statistics: Mapping[str, str], name: str, place: 
 def magnitudes(
     arranged: Arranged, entry: MagnitudesEntry, codebook: Codebook, place: str
 ) -> tuple[list[Entry], tuple[str, ...]]:
-    """The entry with the statistics of a table, those of its margins, and notes on what was left out."""
-    return _of_statistics(
+    """The entry with the statistics of a table, those of its margins, and notes on what was left out. Where the entry
+    names none, those that the table has.
+    """
+    there = [name for name in arranged.texts if name]
+    if "statistics" not in entry.model_fields_set and "mean" in there:
+        limits = ["limits"] if {*ENDS} <= set(there) else []
+        named = [each for each in _OF_MEANS if each in there]
+        entry = entry.model_copy(update={"statistics": (*named, *limits)})
+    shown = _shown(entry)
+    found, notes = _of_statistics(
         arranged,
         entry,
         codebook,
-        {name: name for name in _shown(entry)},
+        {name: name for name in shown},
         lambda cell, name: f"{cell}: {name}" if name == "count" else f"{cell}: {name} of {entry.value}",
         place,
     )
+    gone = [name for name in there if name not in shown]
+    more = (f"columns of {', '.join(gone)} are none of its statistics and are left out",) if gone else ()
+    return found, (*notes, *more)
 
 
 def quantiles(

@@ -56,11 +56,19 @@ PERCENT = ("count or share", "share")  # `religion (%)`: of a number alone, or o
 _STATISTICS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(  # words -> what cells have, the first found
     (re.compile(words), names)
     for words, names in (
-        (r"\b(?:geometric|harmonic|trimmed|adjusted|weighted|least.?squares|marginal)\b.*\bmean", ("other mean",)),
-        (r"\bmean\b.*(?:\bc\.?i\b|confidence)", ("mean", *ENDS)),
-        (r"^(?!.*\b(?:sd|s\.d\.|standard dev)).*\bmean\b.*(?:\bsem?\b|\bs\.e\.|\berr(?:or)?\b)", ("mean", ERROR)),
-        (r"\bmean\b.*(?:\bsd\b|\bstd|±|standard dev|s\.d\.)", ("mean", "sd")),
-        (r"\b(?:mean|average)\b", ("mean",)),
+        (
+            r"\b(?:geometric|harmonic|trimmed|adjusted|weighted|least.?squares|ls|marginal|predicted|fitted|estimated|"
+            r"imputed)\b.*\bmean|\bmean (?:difference|change)|\b(?:difference|change)\w* (?:in|of) means?\b",
+            ("other mean",),
+        ),
+        (
+            r"\bmeans?\b.*(?:\d ?[x×]? ?\bs\.?e|\b(?:robust|bootstrap\w*|cluster\w*|jackknife|bca|percentile)\b)",
+            ("mean",),
+        ),
+        (r"\bmeans?\b.*(?:\bc\.?i\b|confidence)", ("mean", *ENDS)),
+        (r"^(?!.*\b(?:sd|s\.d\.|standard dev)).*\bmeans?\b.*(?:\bsem?\b|\bs\.e\.|\berr(?:or)?\b)", ("mean", ERROR)),
+        (r"\bmeans?\b.*(?:\bsd\b|\bstd|±|standard dev|s\.d\.)", ("mean", "sd")),
+        (r"\b(?:means?|average)\b", ("mean",)),
         (r"\bmedian\b.*(?:iqr|q1|quartile|25|i\.q\.r)", ("median", "quantile 0.25", "quantile 0.75")),
         (r"\bmedian\b.*(?:range|\bmin)", ("median", "min", "max")),
         (r"\bmedian\b", ("median",)),

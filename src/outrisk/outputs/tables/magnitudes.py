@@ -323,13 +323,18 @@ class Magnitudes(Common):
         return {each: (ends[0] - self.half[each], ends[1] + self.half[each]) for each, (_, *ends) in parts.items()}
 
     def _records_told(self, low: Array, high: Array) -> tuple[Array, Array] | None:
-        """The least and the most records of each cell that sds, errors and limits tell; None where no count is left to
-        be told.
+        """The least and the most records of each cell that sds, errors and limits tell; None where they tell nothing
+        that is not printed.
         """
-        if not self._errs or "count" in self.statistics:
+        if not self._errs:
             return None
         least, most = self.errors.records(self._wide(low, high))
-        return (least, most) if np.isfinite(most).any() or (least > 0.0).any() else None
+        fewest, greatest = np.zeros(len(least)), np.full(len(most), np.inf)
+        if "count" in self.statistics:
+            fewest, greatest = self._by_statistic(low, high)["count"][1:]
+        least, most = np.maximum(least, fewest), np.minimum(most, greatest)
+        more = (np.maximum(fewest, 0.0) < least) | (most < greatest)
+        return (least, most) if more.any() else None
 
     def _check_errors(self, parts: dict[str, tuple[list[str], Array, Array]], widest: float) -> None:
         """Limits enclose their mean, and some number of records has what is printed beside each other."""
@@ -342,6 +347,7 @@ class Magnitudes(Common):
             with np.errstate(invalid="ignore"):  # of those that are not known
                 middle = [(one + other) / 2.0 for one, other in zip(lower, upper, strict=True)]
                 off = (middle[0] > means[1] + half) | (middle[1] < means[0] - half)
+                off |= lower[0] > upper[1] + 2.0 * self.half[ENDS[0]]
             if off.any():
                 at = int(np.argmax(off))
                 raise OutputError(
@@ -366,8 +372,8 @@ class Magnitudes(Common):
 
     def _check_sums(self, parts: dict[str, tuple[list[str], Array, Array]]) -> None:
         """A sum is mean times count, where the three are printed."""
-        (labels, total, _), (_, mean, most), (_, count, top) = (parts[each] for each in ("sum", "mean", "count"))
-        known = np.isfinite(total) & (mean == most) & (count == top)
+        (labels, total, end), (_, mean, most), (_, count, top) = (parts[each] for each in ("sum", "mean", "count"))
+        known = (total == end) & (mean == most) & (count == top)
         at = np.flatnonzero(known)
         product = mean[at] * count[at]
         half = self.half
