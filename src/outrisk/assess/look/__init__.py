@@ -18,6 +18,7 @@ from outrisk.assess.look.of_association import of_association
 from outrisk.assess.look.of_bands import bands_subtracted
 from outrisk.assess.look.of_conditions import conditions_told
 from outrisk.assess.look.of_correlations import of_correlations
+from outrisk.assess.look.of_crossed import crossed_told
 from outrisk.assess.look.of_proportions import of_proportions
 from outrisk.assess.look.of_rates import of_rates
 from outrisk.assess.look.of_standardised import of_standardised
@@ -82,6 +83,7 @@ def look(
     """
     found = [finding for output in outputs for rule in RULES for finding in rule(output, original, appetite, target)]
     numbers = Numbers.of(outputs, original)
+    found += unsaid(crossed_told(outputs, numbers, original, target), found)
     found += unsaid(conditions_told(numbers, original, appetite, target), found)
     found += subtracted(outputs, original, appetite, target, inside, numbers)
     found += sums_subtracted(numbers, original, appetite, target, inside)

@@ -21,6 +21,8 @@ from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output, Subset
 from outrisk.outputs.conditions.pairs import Pair, compare
+from outrisk.outputs.smooth.association import Association
+from outrisk.outputs.smooth.proportions import Proportions
 from outrisk.problem.blocks import joint_over, level_in
 from outrisk.records.schema import MINUS, Difference
 
@@ -238,9 +240,14 @@ def _tables(first: Sequence[Output], second: Sequence[_Named]) -> list[tuple[str
     """
     found: dict[frozenset[str], tuple[str, str, tuple[str, ...]]] = {}
     for one, other in sorted(product(first, second), key=lambda pair: pair[0].kind != pair[1].kind):
-        common = tuple(name for name in one.table if name in other.table)
+        common = tuple(name for name in _crossed(one) if name in _crossed(other))
         found.setdefault(frozenset(common), (one.name, other.name, common))
     return [row for variables, row in found.items() if not any(variables < finer for finer in found)]
+
+
+def _crossed(output: _Named) -> Sequence[str]:
+    """The variables of the table that an output is, or stands behind proportions and measures of association."""
+    return output.table or (output.crossed if isinstance(output, Association | Proportions) else ())
 
 
 def _shown(numbers: Numbers, larger: str, parts: Sequence[str], variables: Sequence[str]) -> Flags | None:

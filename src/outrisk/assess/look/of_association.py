@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +58,8 @@ def of_association(output: Output, data: Microdata, appetite: Appetite, target: 
         if each not in everybody and (len(each.others.events) or data.people(each.cases.rows) > 1)
     ]
     yield from same_answers(output, happened, by, rest, data, about)
-    yield from same_answers(output, otherwise, by, [each.others for each in everybody], data, about)
+    with_it = [replace(each.others, events=each.others.rows[:0]) for each in everybody]
+    yield from same_answers(output, happened, by, with_it, data, about, "everybody has it")
 
 
 def _levels(output: Association, data: Microdata) -> list[_Level]:
@@ -126,6 +127,6 @@ def _given_away(output: Association) -> str:
     """Whether how many they are follows from numbers of other kinds."""
     if "cases" in output.statistics and "n" in output.statistics:
         return ""
-    told = "n" in output.statistics and "risk" in output.statistics
+    told = "n" in output.statistics and {"risk", *MEASURES} & set(output.statistics)
     limits = "limits" in output.statistics and set(MEASURES) & set(output.statistics)
     return "; how many they are is not printed, but the other numbers may give it away" if told or limits else ""

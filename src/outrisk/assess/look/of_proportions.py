@@ -49,7 +49,7 @@ def of_proportions(output: Output, data: Microdata, appetite: Appetite, target: 
     Numbers of people count as told where they are not printed: the finding says for how many of these cells they follow
     exactly from what is printed.
     """
-    if not isinstance(output, Proportions):
+    if not isinstance(output, Proportions) or set(output.statistics) == {"n"}:
         return
     rows = list(_rows(output, data))
     yield from _few(output, rows, data, appetite)

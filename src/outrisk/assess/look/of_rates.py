@@ -98,15 +98,23 @@ def _shows(output: Rates, time: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def same_answers(
-    output: Output, numerator: str, by: Sequence[str], cells: Sequence[Cell], data: Microdata, about: str
+    output: Output,
+    numerator: str,
+    by: Sequence[str],
+    cells: Sequence[Cell],
+    data: Microdata,
+    about: str,
+    of_nobody: str = "it is 0, or false, for everybody",
 ) -> Iterator[Found]:
-    """Cells in which nobody adds to the numerator, all do, or one person is; `about`: the variable that this tells."""
+    """Cells in which nobody adds to the numerator, all do, or one person is; `about`: the variable that this tells,
+    of_nobody: what holds in cells of the first kind.
+    """
     nobody = [each for each in cells if each.shows and not len(each.events)]
     alone = [each for each in cells if len(each.events) and data.people(each.rows) == 1]
     everybody = [each for each in cells if len(each.events) == len(each.rows) and each not in alone]
     who = " and ".join(by) or "that they are in the table"
     for found, certain, what in (
-        (nobody, True, "it is 0, or false, for everybody"),
+        (nobody, True, of_nobody),
         (alone, True, "one person makes up the rate"),
         (everybody, False, "it is above 0, or true, for everybody: told to whoever knows how many they are"),
     ):

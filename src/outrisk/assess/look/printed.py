@@ -16,6 +16,8 @@ from outrisk.assess.look.told import complete
 from outrisk.codebook import Codebook
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
+from outrisk.outputs.smooth.association import Association
+from outrisk.outputs.smooth.proportions import Proportions
 from outrisk.outputs.tables.frequencies import Frequencies
 from outrisk.outputs.tables.magnitudes import Magnitudes
 from outrisk.problem.released import half_digit
@@ -90,6 +92,9 @@ class Numbers:
         numbers = cls(data.codebook)
         tables = [output for output in outputs if isinstance(output, Frequencies)]
         sums = [output for output in outputs if isinstance(output, Magnitudes) and not output.weight]
+        for one in outputs:
+            if isinstance(one, Association | Proportions):
+                numbers._add(_counts_told(one, data))
         for table in tables:
             numbers._add(_weighted(table, data) if table.weight else _counts(table, numbers._cell_counts(table, data)))
         of_cells = [(one, one.refit(data)) for one in sums]
@@ -211,6 +216,12 @@ def _counts(table: Frequencies, counts: Array) -> Iterator[tuple[Kind, Known]]:
         yield Kind(table.where), Known(names, low[number].reshape(sizes), high[number].reshape(sizes), (table.name,))
 
 
+def _counts_told(output: Association | Proportions, data: Microdata) -> Iterator[tuple[Kind, Known]]:
+    """The numbers of records, and of those with an event, that proportions and associations tell."""
+    for counts in output.counts(*output.publish(output.refit(data))):
+        yield Kind(output.where), Known(counts.by, counts.low, counts.high, (output.name,))
+
+
 def _weighted(table: Frequencies, data: Microdata) -> Iterator[tuple[Kind, Known]]:
     """Weighted counts, and whether cells hold anybody, where every record has a weight above 0."""
     weight = table.codebook[table.weight]
@@ -277,14 +288,14 @@ def _counts_behind(table: Magnitudes, values: Array) -> Iterator[tuple[Kind, Kno
     """The records of each cell of a table of sums and means: counted, or whether there are any."""
     sizes, n = shape(table.codebook, table.by), len(table.cells.labels)
     low, high = table.publish(values)
-    k = n * len(table.statistics)
-    if "count" in table.statistics:
-        at = slice(table.statistics.index("count"), k, len(table.statistics))
+    k = n * len(table.shown)
+    if "count" in table.shown:
+        at = slice(table.shown.index("count"), k, len(table.shown))
         low, high = low[at], high[at]
     elif len(values) > k:
         low, high = low[k:], high[k:]
     elif "mean" in table.statistics:
-        defined = np.isfinite(values[table.statistics.index("mean") : k : len(table.statistics)])
+        defined = np.isfinite(values[table.shown.index("mean") : k : len(table.shown)])
         low, high = np.where(defined, 1.0, 0.0), np.where(defined, np.inf, 0.0)
     else:
         return
@@ -293,13 +304,13 @@ def _counts_behind(table: Magnitudes, values: Array) -> Iterator[tuple[Kind, Kno
 
 def _sums(table: Magnitudes, values: Array, numbers: Numbers) -> Iterator[tuple[Kind, Known]]:
     """The sum of each cell, printed or as its mean times its records."""
-    sizes, rows = shape(table.codebook, table.by), len(table.statistics)
+    sizes, rows = shape(table.codebook, table.by), len(table.shown)
     kind = sum_kind(table)
     ends = float(table.support[0]), float(table.support[-1])
     counted = numbers.over(count_kind(table), sorted(table.by, key=table.codebook.index))
     low, high = (each[: len(table.cells.labels) * rows].reshape(-1, rows) for each in table.publish(values))
     known = None
-    for at, (statistic, digits) in enumerate(zip(table.statistics, table.decimals[:rows], strict=True)):
+    for at, (statistic, digits) in enumerate(zip(table.shown, table.decimals[:rows], strict=True)):
         half = float(half_digit(digits))
         if statistic == "sum":
             slack = 0.0 if table.protection.round_to else half

@@ -304,6 +304,11 @@ class Association(Common):
         adds[known, cell[known]] = 1.0
         return self.map_of(np.arange(len(self.shown))).of_many(counts.reshape(len(counts), -1) @ adds)
 
+    @property
+    def crossed(self) -> tuple[str, ...]:
+        """The variables of the table behind what is shown."""
+        return (*(self.over if "strata" in self.tables else ()), self.exposure, self.event)
+
     def counts(self, low: Array, high: Array) -> Iterable[RecordCounts]:
         """Records and cases by level of the exposure, by stratum and in all."""
         return told.record_counts_of(self, low, high)

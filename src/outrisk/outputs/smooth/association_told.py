@@ -116,7 +116,7 @@ def record_counts_of(output: Association, low: Array, high: Array) -> Iterator[R
                     *([output.happened] * len(name)),
                 ]
                 place = tuple(output.codebook[one].code_of[value] for one, value in zip(by, values, strict=True))
-                least[place], most[place] = max(low[k], 0.0), high[k]
+                least[place], most[place] = max(np.ceil(low[k]), 0.0), np.floor(high[k])
             yield RecordCounts(by, least, most)
 
 
@@ -131,7 +131,7 @@ def records_of_levels(
         if name in _COUNTED:
             cell = _tally(output, [(min(table, S), level, _ALL if name == "n" else _CASES)]).cell
             assert cell is not None
-            yield (cell == 0).reshape(sizes), (float(low[k]), float(high[k]))
+            yield (cell == 0).reshape(sizes), (float(np.ceil(low[k])), float(np.floor(high[k])))
 
 
 def implied(output: Association, low: Array, high: Array) -> tuple[Released, ...]:

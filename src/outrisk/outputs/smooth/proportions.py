@@ -260,6 +260,11 @@ class Proportions(Common):
             first += size
         return found
 
+    @property
+    def crossed(self) -> tuple[str, ...]:
+        """The variables of the table behind them."""
+        return (*self.by, self.event)
+
     def counts(self, low: Array, high: Array) -> Iterable[RecordCounts]:
         """Records, and those with the event, by group, as far as printed numbers tell them."""
         return told.record_counts_of(self, low, high)
