@@ -15,7 +15,8 @@ from outrisk.assess.look.finding import Rows
 from outrisk.assess.look.told import complete
 from outrisk.codebook import Codebook
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Output
+from outrisk.outputs.base import Output, Subset
+from outrisk.outputs.of_one_table.described import in_subset
 from outrisk.outputs.smooth.association import Association
 from outrisk.outputs.smooth.proportions import Proportions
 from outrisk.outputs.tables.frequencies import Frequencies
@@ -218,8 +219,11 @@ def _counts(table: Frequencies, counts: Array) -> Iterator[tuple[Kind, Known]]:
 
 def _counts_told(output: Association | Proportions, data: Microdata) -> Iterator[tuple[Kind, Known]]:
     """The numbers of records, and of those with an event, that proportions and associations tell."""
+    subset = Subset(output.codebook, output.where, output.name)
     for counts in output.counts(*output.publish(output.refit(data))):
-        yield Kind(output.where), Known(counts.by, counts.low, counts.high, (output.name,))
+        inside = in_subset(subset, counts.by)
+        low, high = (np.where(inside, end, 0.0) for end in (counts.low, counts.high))
+        yield Kind(output.where), Known(counts.by, low, high, (output.name,))
 
 
 def _weighted(table: Frequencies, data: Microdata) -> Iterator[tuple[Kind, Known]]:

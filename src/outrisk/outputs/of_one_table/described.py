@@ -243,7 +243,7 @@ def _printed(
     """
     shape = tuple(codebook[name].size for name in by)
     low, high, subset = np.zeros(shape), np.full(shape, np.inf), Subset(codebook, where, "")
-    high[~_in_subset(subset, by)] = 0.0
+    high[~in_subset(subset, by)] = 0.0
     sums, outputs, whole = dict[tuple[int, ...], tuple[Array, Array]](), list[str](), False
     found = [
         (one.name, counts, kept)
@@ -295,11 +295,11 @@ def _of_subset(subset: Subset, released: Released) -> Iterator[RecordCounts]:
         if released.output.where == subset.where:
             yield counts
         elif set(subset.variables) <= set(counts.by):
-            inside = _in_subset(subset, counts.by)
+            inside = in_subset(subset, counts.by)
             yield replace(counts, low=np.where(inside, counts.low, 0.0), high=np.where(inside, counts.high, 0.0))
 
 
-def _in_subset(subset: Subset, by: Sequence[str]) -> NDArray[np.bool_]:
+def in_subset(subset: Subset, by: Sequence[str]) -> NDArray[np.bool_]:
     """Which cells of a table by some variables can hold records of a subset, in its shape."""
     codebook = subset.codebook
     found = np.ones(tuple(codebook[name].size for name in by), dtype=np.bool_)
