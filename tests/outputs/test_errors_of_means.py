@@ -1,5 +1,7 @@
 """Standard errors and limits of means: against scipy, and what they tell of numbers of records against all numbers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from kinds import random_records
@@ -11,10 +13,11 @@ from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
 from outrisk.microdata import Microdata
-from outrisk.outputs import Magnitudes, release, released_as_given
+from outrisk.outputs import Frequencies, Magnitudes, release, released_as_given
 from outrisk.outputs.tables.errors_of_means import ERROR, ErrorsOfMeans
 from outrisk.outputs.tables.person_time import ENDS
 from outrisk.outputs.tables.protection import Protection
+from outrisk.prove.cell_bounds import audit
 
 AGES = tuple(range(18, 90))
 CODEBOOK = Codebook((Variable("arm", "categorical", ("a", "b", "c")), Variable("age", "integer", AGES, missing=True)))
@@ -126,12 +129,29 @@ def test_a_search_reproduces_them(n):
             "no number of records has these beside each other",
         ),
         (("mean", "standard error"), [30, 60], "standard error"),
+        (("mean", "limits"), [30, 40, 20], "not in the middle of 40 and 20"),
     ],
 )
 def test_what_no_data_have_is_refused_in_a_line(statistics, values, line):
     output = Magnitudes(CODEBOOK, "t", "age", (), statistics)
     with pytest.raises(OutputError, match=line):
         released_as_given([output], [str(each) for each in values], None)
+
+
+def test_a_withheld_count_follows_from_an_sd_beside_its_error():
+    """Beside a table by the same cells whose small counts are withheld."""
+    codes = np.stack([np.repeat([0, 1, 2], [40, 6, 30]), np.tile(np.arange(10, 48, 2), 4)], axis=1).astype(np.uint16)
+    for missing, most in ((True, 9), (False, 6)):  # who lacks a value is in the one and not in the other
+        arm, age = CODEBOOK.variables
+        book = Codebook((arm, replace(age, missing=missing)))
+        data = Microdata(book, codes)
+        hidden = Frequencies(book, "f", ("arm",), protection=Protection(threshold=10))
+        means = Magnitudes(book, "m", "age", ("arm",), ("mean", "sd", "standard error"), digits=(3, 3, 3))
+        (row,) = audit(book, [release(hidden, data), release(means, data)], None).tables
+        assert (row.low[1], row.high[1]) == (6, most)
+    rounded = table(("mean", "sd", "standard error", "count"), digits=(3, 3, 3, 0), protection=Protection(round_to=5))
+    (told,) = release(rounded, data).implied
+    assert told.low.tolist() == told.high.tolist() == [40, 6, 30]
 
 
 def test_what_is_no_statistic_is_refused():

@@ -622,3 +622,31 @@ def test_the_level_of_limits_is_that_of_the_row():
     document["outputs"] = [{"kind": "table_one", "by": "arm", "values": text}]
     (output,) = (each.output for each in study_of(document, PRINTED / "x.yaml").released(MANY) if "age" in each.name)
     assert output.level == 0.9 and output.statistics == ("mean", "limits")
+
+
+@pytest.mark.parametrize(
+    ("head", "cells", "found"),
+    [
+        ('"age, mean ± 1.96 SE"', "50.1 ± 2.45,48 ± 3", ("mean",)),
+        ('"age, mean (2 SE)"', "50.1 (2.5),48 (3)", ("mean",)),
+        ('"age, mean (robust SE)"', "50.1 (2.5),48 (3)", ("mean",)),
+        ('"age, mean (bootstrap 95% CI)"', "50.1 (47.5 to 52.1),48 (44 to 51)", ("mean",)),
+        ('"age, means ± standard errors"', "50.1 ± 2.45,48 ± 3", ("mean", "standard error")),
+    ],
+)
+def test_only_plain_errors_and_limits_of_a_mean_are_taken_for_these(head, cells, found):
+    values = read(f"x,0,1\n{head},{cells}\n")["age"]
+    assert {label.partition(": ")[2].partition(" of ")[0] for label in values} == set(found)
+
+
+@pytest.mark.parametrize(
+    "head", ["LS mean (SE)", "predicted mean (95% CI)", "mean difference (95% CI)", "mean change (SE)"]
+)
+def test_other_means_are_refused(head):
+    with pytest.raises(OutRiskError, match="is not the plain one"):
+        read(f'x,0,1\n"age, {head}",50.1 (47.6 to 52.6),48 (44 to 52)\n')
+
+
+def test_limits_that_are_exchanged_are_refused():
+    with pytest.raises(OutRiskError, match=r"not in the middle of 52.6 and 47.6"):
+        read('x,0,1\n"age, mean (95% CI)",50.1 (52.6 to 47.6),48 (44 to 52)\n')

@@ -163,6 +163,17 @@ def test_means_with_errors_and_limits_by_their_heads(tmp_path, heads):
     assert set(beside.released.decimals.tolist()) == {0, 3}
     with pytest.raises(OutputError, match=r"those of a mean|no mean"):
         table(tmp_path, text, **entry, statistics=["standard error"])
+    ((_, of_heads),) = table(tmp_path, text, **entry)
+    assert of_heads.matched.all() and len(of_heads.matched) == len(beside.matched)
+
+
+def test_columns_of_a_table_of_means_that_are_left_out_have_a_line(tmp_path, caplog):
+    caplog.set_level("INFO")
+    groups = frame().groupby("occ")["age"]
+    found = pd.DataFrame({"mean": groups.mean(), "min": groups.min(), "sd": groups.std()}).round(3)
+    ((released, _),) = table(tmp_path, found.to_csv(), kind="magnitudes", by=["occ"], value="age")
+    assert released.output.statistics == ("mean", "sd")
+    assert "columns of min are none of its statistics and are left out" in caplog.text
 
 
 @pytest.mark.parametrize(

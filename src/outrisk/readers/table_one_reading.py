@@ -146,6 +146,8 @@ class Reading:
                 names = ("share", "count")
             elif len(parts) == 1 and names[0] == "median":
                 names = ("median",)
+            elif names == ("other mean",):  # which is refused
+                parts = parts[:1]
             elif len(parts) > 1 and (names == ("mean",) or (len(parts) == 2 and names[0] == "median")):
                 names, parts = names[:1], parts[:1]
                 self.notes.append(f"{row.called!r}: what stands behind the {names[0]} is no output and is left out")

@@ -66,7 +66,7 @@ _STATISTICS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(  # wor
             ("mean",),
         ),
         (r"\bmeans?\b.*(?:\bc\.?i\b|confidence)", ("mean", *ENDS)),
-        (r"^(?!.*\b(?:sd|s\.d\.|standard dev)).*\bmeans?\b.*(?:\bsem?\b|\bs\.e\.|\berr(?:or)?\b)", ("mean", ERROR)),
+        (r"^(?!.*\b(?:sd|s\.d\.|standard dev)).*\bmeans?\b.*(?:\bsem?\b|\bs\.e\.|\berr(?:ors?)?\b)", ("mean", ERROR)),
         (r"\bmeans?\b.*(?:\bsd\b|\bstd|±|standard dev|s\.d\.)", ("mean", "sd")),
         (r"\b(?:means?|average)\b", ("mean",)),
         (r"\bmedian\b.*(?:iqr|q1|quartile|25|i\.q\.r)", ("median", "quantile 0.25", "quantile 0.75")),
