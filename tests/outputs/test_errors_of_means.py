@@ -148,7 +148,7 @@ def test_a_withheld_count_follows_from_an_sd_beside_its_error():
         hidden = Frequencies(book, "f", ("arm",), protection=Protection(threshold=10))
         means = Magnitudes(book, "m", "age", ("arm",), ("mean", "sd", "standard error"), digits=(3, 3, 3))
         (row,) = audit(book, [release(hidden, data), release(means, data)], None).tables
-        assert (row.low[1], row.high[1]) == (6, most)
+        assert (row.table.labels, row.low.tolist(), row.high.tolist()) == (("arm=b",), [6], [most])
     rounded = table(("mean", "sd", "standard error", "count"), digits=(3, 3, 3, 0), protection=Protection(round_to=5))
     (told,) = release(rounded, data).implied
     assert told.low.tolist() == told.high.tolist() == [40, 6, 30]
