@@ -81,3 +81,9 @@ def test_all_who_have_the_event_are_said_to_have_it():
     words = " ".join(outrisk.check(frame, [made], keys=["s", "ex"], target="ill").findings["what"])
     assert "ill = y of 30 people is told for certain" in words
     assert "everybody has it" in words
+
+
+@pytest.mark.parametrize("kind", CROSSES)
+def test_what_where_says_is_not_told_by_the_table(kind):
+    found = certain(SICK, [CROSSES[kind](name="t", where="ill == 'y'")])
+    assert not (found["about"] == "ill").any()

@@ -15,6 +15,7 @@ from outrisk.assess.look.told import complete
 from outrisk.codebook import format_value
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
+from outrisk.outputs.of_one_table.described import is_open
 from outrisk.outputs.smooth.pairs_behind import Behind
 from outrisk.outputs.smooth.proportions import Proportions
 from outrisk.outputs.smooth.proportions_told import pairs_told
@@ -50,6 +51,8 @@ def of_proportions(output: Output, data: Microdata, appetite: Appetite, target: 
     exactly from what is printed.
     """
     if not isinstance(output, Proportions) or set(output.statistics) == {"n"}:
+        return
+    if not is_open(data.codebook, output.where, output.event):  # `where` says it already
         return
     rows = list(_rows(output, data))
     yield from _few(output, rows, data, appetite)
