@@ -66,7 +66,7 @@ def test_its_keys_are_checked_and_its_name_is_its_own(tmp_path, capsys, above):
     for change, message in (
         ({"leest": 3}, "[outputs 1] has unknown keys ['leest']; known: ['importance', 'kind', 'least', 'name'"),
         ({"least": "x"}, "[outputs 1.least] is 'x': write a number"),
-        ({"kind": "abov"}, "[outputs 1] needs a kind, one of ['above', 'correlations'"),
+        ({"kind": "abov"}, "[outputs 1] needs a kind, one of ['above', 'association'"),
     ):
         path = write_study(tmp_path, {"outputs": [above | change]})
         assert message in refused(capsys, "assess", path, "--out", tmp_path / "run")

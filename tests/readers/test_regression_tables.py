@@ -197,7 +197,7 @@ def test_no_message_names_another_level():
 
 def test_errors_by_the_expected_information_are_left_out_and_that_is_told(caplog):
     """R's, of a probit; those of a logit are the same by either information."""
-    caplog.set_level("INFO")
+    caplog.set_level("INFO", "outrisk")
     released, _ = given({"kind": "probit", "formula": FORMULA, "values": "tidy.csv"})
     assert released.output.release.parts == ("coefficients",)
     assert "standard errors and p values are not assessed: they are by the expected information" in caplog.text

@@ -198,7 +198,7 @@ def test_tests_of_r_are_those_that_its_column_and_its_defaults_say():
 
 
 def test_a_p_whose_test_nobody_says_is_left_out_with_a_line(caplog):
-    caplog.set_level(logging.INFO)
+    caplog.set_level(logging.INFO, "outrisk")
     assert not any(each.output.kind == "test" for each in released({**TABLE, "values": BY_HAND}))
     assert "p of religion is left out: which test it is of is not told; say it in 'tests'" in caplog.text
     caplog.clear()
@@ -428,7 +428,7 @@ def test_heads_are_levels_before_they_are_anything_else():
     ],
 )
 def test_what_is_left_out_has_a_line(text, note, caplog):
-    caplog.set_level(logging.INFO)
+    caplog.set_level(logging.INFO, "outrisk")
     read(text)
     assert note in caplog.text
 
@@ -456,7 +456,7 @@ def test_what_may_be_another_number_is_refused(text, more, message):
 
 
 def test_rows_below_one_that_is_left_out_are_left_out_with_it(caplog):
-    caplog.set_level(logging.INFO)
+    caplog.set_level(logging.INFO, "outrisk")
     found = read("x,0,1\nsmoke,,\nno,12,13\nHypertension,,\nyes,3,4\n", rows={"Hypertension": ""})
     assert found == {"smoke": {"arm=0": 12, "arm=1": 13}}
     assert "'yes' below 'Hypertension' is left out with it" in caplog.text
@@ -507,7 +507,7 @@ def test_an_exact_test_is_taken_as_one():
 
 
 def test_a_p_of_some_levels_may_be_of_these_alone_and_is_left_out(caplog):
-    caplog.set_level(logging.INFO)
+    caplog.set_level(logging.INFO, "outrisk")
     some = [f"x,0,1,p,test\n{LEVELS}", f"x,0 (N=4313),1 (N=2053),p,test\n{LEVELS}"]
     assert not any(each.output.kind == "test" for text in some for each in released({**TABLE, "values": text}))
     assert "p of religion is left out: whether levels that are not printed are in its test is not told" in caplog.text

@@ -168,7 +168,7 @@ def test_means_with_errors_and_limits_by_their_heads(tmp_path, heads):
 
 
 def test_columns_of_a_table_of_means_that_are_left_out_have_a_line(tmp_path, caplog):
-    caplog.set_level("INFO")
+    caplog.set_level("INFO", "outrisk")
     groups = frame().groupby("occ")["age"]
     found = pd.DataFrame({"mean": groups.mean(), "min": groups.min(), "sd": groups.std()}).round(3)
     ((released, _),) = table(tmp_path, found.to_csv(), kind="magnitudes", by=["occ"], value="age")

@@ -129,7 +129,7 @@ def test_the_reference_may_be_any_level():
 
 
 def test_p_values_of_whole_variables_are_left_out(caplog):
-    caplog.set_level("INFO")
+    caplog.set_level("INFO", "outrisk")
     text = HEAD + "religion,,,<0.001\nnot at all,—,—,\n" + LEVELS.replace("0.036", "").replace("<0.001", "")
     entry = CRUDE | {"values": text.replace("95% CI", "q-value")}
     released, _ = given(entry)
@@ -139,7 +139,7 @@ def test_p_values_of_whole_variables_are_left_out(caplog):
 
 
 def test_numbers_of_people_by_level_are_left_out(caplog):
-    caplog.set_level("INFO")
+    caplog.set_level("INFO", "outrisk")
     text = "Characteristic,N,OR,p-value\nreligion,,,\nnot at all,1021,,\nmildly,2267,0.85,0.036\n"
     text += "fairly,2422,0.62,<0.001\nstrongly,656,0.33,<0.001\n"
     released, beside = given(CRUDE | {"values": text})
@@ -148,7 +148,7 @@ def test_numbers_of_people_by_level_are_left_out(caplog):
 
 
 def test_a_single_row_of_two_levels_is_that_of_the_other_level(caplog):
-    caplog.set_level("INFO")
+    caplog.set_level("INFO", "outrisk")
     book = Codebook((*codebook(True).variables, Variable("young", "categorical", ("no", "yes"), label="Under 30")))
     text = "Characteristic,OR,p-value\nUnder 30,0.52,<0.001\n"
     entry = {"kind": "logit", "formula": "affair ~ young", "values": text}
@@ -264,7 +264,7 @@ def test_ratios_of_modelsummary_have_standard_errors_of_ratios():
 
 
 def test_the_number_of_records_of_a_cox_model_may_be_that_of_events(caplog):
-    caplog.set_level("INFO")
+    caplog.set_level("INFO", "outrisk")
     text = "part,term,statistic,(1)\nestimates,educ,estimate,-0.007\ngof,Num.Obs.,,2053\n"
     released, _ = given({"kind": "cox", "formula": "Surv(yrs_married, affair) ~ educ", "values": text})
     assert released.output.release.parts == ("coefficients",) and "may be that of events" in caplog.text
