@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from outrisk.appetite import Appetite
 from outrisk.assess.look.finding import Found
 from outrisk.assess.look.of_rates import Cell, few_events, same_answers
-from outrisk.assess.look.told import complete
+from outrisk.assess.look.told import allowed, complete
 from outrisk.codebook import format_value
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, Output
-from outrisk.outputs.of_one_table.described import is_open
 from outrisk.outputs.smooth.association import Association
 from outrisk.outputs.smooth.two_by_two import MEASURES
 from outrisk.problem.blocks import level_in
@@ -41,7 +40,7 @@ def of_association(output: Output, data: Microdata, appetite: Appetite, target: 
     All four counts of a 2 x 2 table stand behind its measures, and are looked at where they are not printed. A level of
     which nothing is printed but its number, and nothing would be otherwise, tells nothing.
     """
-    if not isinstance(output, Association) or not is_open(data.codebook, output.where, output.event):
+    if not isinstance(output, Association) or allowed(data.codebook, output, output.event).sum() < 2:
         return
     levels = _levels(output, data)
     values = [each for each in data.codebook[output.event].values if each != output.happened]

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.assess.look.finding import Rows
-from outrisk.assess.look.told import Flags, Told, cell_rows
+from outrisk.assess.look.told import Flags, Told, allowed, cell_rows
 from outrisk.codebook import Codebook, Variable, format_value
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Subset
 from outrisk.outputs.tables.histogram import Histogram, bars_of
 from outrisk.problem.released import ROUNDING, half_digit
 
@@ -57,7 +56,7 @@ def bars_told(output: Histogram, data: Microdata) -> Bars:
     """
     variable, n_bars = data.codebook[output.value], len(output.breaks) - 1
     bar = bars_of(np.array(variable.values, dtype=np.float64), output.breaks, output.closed)
-    may = _possible(output, variable)
+    may = allowed(data.codebook, output, output.value)[: len(variable.values)]
     outside = bool((bar[may] < 0).any())
     of_value = np.where(bar < 0, n_bars, bar)
     rows = cell_rows(output.cells, data)
@@ -78,17 +77,8 @@ def bars_told(output: Histogram, data: Microdata) -> Bars:
     shown, exact = np.zeros((2, *shape), dtype=np.bool_)
     shown[..., :n_bars], exact[..., :n_bars] = _printed(output, data, rows, place, counts)
     told = Told(codebook, (*output.by, output.value), counts, shown, exact, rows, place, whole.owner)
-    possible = np.bincount(bar[may & (bar >= 0)], minlength=n_bars)
-    return Bars(told, possible > 0, possible == 1)
-
-
-def _possible(output: Histogram, variable: Variable) -> Flags:
-    """Which values (values,) records of the histogram may have."""
-    subset = Subset(output.codebook, output.where, output.name)
-    if output.value not in subset.variables:
-        return np.ones(len(variable.values), dtype=np.bool_)
-    levels = subset.levels(output.value)
-    return np.array([label in levels for label in variable.labels[: len(variable.values)]])
+    values = np.bincount(bar[may & (bar >= 0)], minlength=n_bars)
+    return Bars(told, values > 0, values == 1)
 
 
 def _labels(output: Histogram, variable: Variable, bar: NDArray[np.int64], may: Flags) -> Iterator[str]:

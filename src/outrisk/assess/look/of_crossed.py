@@ -8,10 +8,9 @@ from dataclasses import replace
 from outrisk.assess.look.finding import Found
 from outrisk.assess.look.printed import Kind, Numbers
 from outrisk.assess.look.same_answer import in_table
-from outrisk.assess.look.told import Told, complete
+from outrisk.assess.look.told import Told, allowed, complete
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
-from outrisk.outputs.of_one_table.described import is_open
 from outrisk.outputs.smooth.association import Association
 from outrisk.outputs.smooth.proportions import Proportions
 
@@ -30,5 +29,5 @@ def crossed_told(outputs: Sequence[Output], numbers: Numbers, data: Microdata, t
         shown = (known.low > 0) | (known.high <= 0)
         rows = complete(data, output.where, output.name, ())
         told = replace(Told.whole(data, order, rows), shown=shown, exact=known.low == known.high)
-        others = [name for name in order if name != output.event and is_open(data.codebook, output.where, name)]
+        others = [name for name in order if name != output.event and allowed(data.codebook, output, name).sum() > 1]
         yield from in_table(told, output.name, others, output.where, target=target)

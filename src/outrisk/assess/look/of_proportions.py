@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from outrisk.appetite import Appetite
 from outrisk.assess.look.finding import Found, Rows, counted, named, people, plural
-from outrisk.assess.look.told import complete
+from outrisk.assess.look.told import allowed, complete
 from outrisk.codebook import format_value
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
-from outrisk.outputs.of_one_table.described import is_open
 from outrisk.outputs.smooth.pairs_behind import Behind
 from outrisk.outputs.smooth.proportions import Proportions
 from outrisk.outputs.smooth.proportions_told import pairs_told
@@ -52,7 +51,7 @@ def of_proportions(output: Output, data: Microdata, appetite: Appetite, target: 
     """
     if not isinstance(output, Proportions) or set(output.statistics) == {"n"}:
         return
-    if not is_open(data.codebook, output.where, output.event):  # `where` says it already
+    if allowed(data.codebook, output, output.event).sum() < 2:  # `where` says it already
         return
     rows = list(_rows(output, data))
     yield from _few(output, rows, data, appetite)

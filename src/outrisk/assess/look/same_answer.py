@@ -10,9 +10,9 @@ import numpy as np
 from outrisk.appetite import Appetite
 from outrisk.assess.look.finding import SHOWN, Found, named, people, plural
 from outrisk.assess.look.of_bars import bars_told
-from outrisk.assess.look.told import Flags, Told, complete, told_by, told_by_curves
+from outrisk.assess.look.told import Flags, Told, allowed, complete, told_by, told_by_curves
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Output, Subset
+from outrisk.outputs.base import Output
 from outrisk.outputs.regression.cox import Cox
 from outrisk.outputs.smooth.survival import Survival
 from outrisk.outputs.tables.frequencies import Frequencies
@@ -26,8 +26,8 @@ def same_answer(output: Output, data: Microdata, appetite: Appetite, target: str
     survival curves (of two values) that tell how many had it at a time, and how many were last seen then; and where a
     Cox model is of nobody who had it not. A histogram is a table by bars.
     """
-    if isinstance(output, Frequencies):
-        open_ = [name for name in output.by if _possible(output, name).sum() > 1]  # what `where` does not say already
+    if isinstance(output, Frequencies):  # of what `where` does not say already
+        open_ = [name for name in output.by if allowed(output.codebook, output, name).sum() > 1]
         yield from in_table(told_by(output, data), output.name, open_, output.where, "", target)
     elif isinstance(output, Histogram):
         yield from _in_bars(output, data)
@@ -51,19 +51,12 @@ def _in_bars(output: Histogram, data: Microdata) -> Iterator[Found]:
     if bars.possible.sum() > 1:
         for finding in in_table(told, output.name, [output.value], output.where, way_out, alike=of_bars):
             yield finding if bars.all_printed else replace(finding, certain=False, what=_if_in_a_bar(finding), about="")
-    open_ = [name for name in output.by if _possible(output, name).sum() > 1]
+    open_ = [name for name in output.by if allowed(output.codebook, output, name).sum() > 1]
     yield from in_table(told, output.name, open_, output.where)
 
 
 def _if_in_a_bar(finding: Found) -> str:
     return f"{finding.what.replace('is told for certain', 'may be told')[:-1]}, of those who are in a bar."
-
-
-def _possible(output: Frequencies | Histogram, name: str) -> Flags:
-    """Which levels of a variable the records of a table may have."""
-    subset, labels = Subset(output.codebook, output.where, output.name), output.codebook[name].labels
-    levels = subset.levels(name) if name in subset.variables else set(labels)
-    return np.array([label in levels for label in labels])
 
 
 def in_table(
@@ -104,7 +97,7 @@ def known_answer(output: Output, data: Microdata, appetite: Appetite, target: st
     if not isinstance(output, Frequencies) or target not in output.by or not data.codebook[target].missing:
         return
     axis = output.by.index(target)
-    if _possible(output, target)[:-1].sum() < 2:  # `where` says it already
+    if allowed(output.codebook, output, target)[:-1].sum() < 2:  # `where` says it already
         return
     told = told_by(output, data)
     gone = np.take(told.counts, [-1], axis=axis) > 0
@@ -179,12 +172,12 @@ def empty_cells(output: Output, data: Microdata, appetite: Appetite, target: str
     if not appetite.zeros_are_disclosive:
         return
     if isinstance(output, Frequencies) and target in output.by:
-        told, may = told_by(output, data), _possible(output, target)
+        told, may = told_by(output, data), allowed(output.codebook, output, target)
     elif isinstance(output, Histogram) and target == output.value:
         bars = bars_told(output, data)
         told, may = bars.of_printed, bars.possible
     elif isinstance(output, Histogram) and target in output.by:
-        told, may = bars_told(output, data).of_printed, _possible(output, target)
+        told, may = bars_told(output, data).of_printed, allowed(output.codebook, output, target)
     else:
         return
     axis = told.by.index(target)

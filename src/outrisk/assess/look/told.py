@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from outrisk.assess.look.finding import Rows, named
 from outrisk.codebook import Codebook
 from outrisk.microdata import Microdata, people_by
-from outrisk.outputs.base import Subset
+from outrisk.outputs.base import Output, Subset
 from outrisk.outputs.smooth.survival import Survival
 from outrisk.outputs.tables.cells import Cells
 from outrisk.outputs.tables.frequencies import Frequencies
@@ -128,6 +128,13 @@ def told_by_curves(curves: Survival, data: Microdata) -> Told:
     told = curves.told_apart(*curves.publish(curves.refit(data))).reshape(values)
     shown[tuple(slice(size) for size in values)] = told[..., None]
     return replace(whole, shown=shown, exact=shown)
+
+
+def allowed(codebook: Codebook, output: Output, name: str) -> Flags:
+    """Which levels of a variable, the missing one last, records of an output may have, as far as its `where` says."""
+    subset, labels = Subset(codebook, output.where, output.name), codebook[name].labels
+    levels = subset.levels(name) if name in subset.variables else set(labels)
+    return np.array([label in levels for label in labels])
 
 
 def told_by(table: Frequencies, data: Microdata) -> Told:
