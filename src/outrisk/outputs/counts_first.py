@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,15 @@ class CountsFirst(Common):
     of: NDArray[np.int64]
     less: NDArray[np.int64]
     names: tuple[str, ...]
+
+    @classmethod
+    def of_whole(
+        cls, output: Common, whole: Output, made: Sequence[Part], of: NDArray[np.int64], names: Sequence[str]
+    ) -> CountsFirst:
+        """An output's numbers in this order, each one of the `whole`: the output itself, or the same with more."""
+        nothing = np.full(len(of), -1)
+        importance = output.importance
+        return cls(output.codebook, output.name, whole, tuple(made), of, nothing, tuple(names), importance=importance)
 
     @property
     def kind(self) -> str:

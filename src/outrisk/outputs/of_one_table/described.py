@@ -299,11 +299,6 @@ def _of_subset(subset: Subset, released: Released) -> Iterator[RecordCounts]:
             yield replace(counts, low=np.where(inside, counts.low, 0.0), high=np.where(inside, counts.high, 0.0))
 
 
-def is_open(codebook: Codebook, where: str, name: str) -> bool:
-    """Whether records of a subset may have several values of a variable, as far as `where` says."""
-    return bool(in_subset(Subset(codebook, where, name), (name,)).sum() > 1)
-
-
 def in_subset(subset: Subset, by: Sequence[str]) -> NDArray[np.bool_]:
     """Which cells of a table by some variables can hold records of a subset, in its shape."""
     codebook = subset.codebook

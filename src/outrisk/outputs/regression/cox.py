@@ -235,10 +235,7 @@ class Cox(Regression):
             *rest.parts(middle(low, high)[others]),
         )
         places = np.append(of, others)
-        names = tuple(self.labels[at] for at in places)
-        output = CountsFirst(
-            self.codebook, self.name, self, made, places, np.full(len(low), -1), names, importance=self.importance
-        )
+        output = CountsFirst.of_whole(self, self, made, places, [self.labels[at] for at in places])
         return Released(output, output.at(low), output.at(high), made, places)
 
     def sample(self, data: Microdata) -> tuple[Durations, pd.DataFrame]:

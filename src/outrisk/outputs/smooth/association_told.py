@@ -64,16 +64,7 @@ def counts_first(output: Association, low: Array, high: Array) -> Released | Non
     if len(others):
         parts.append(output.of_shown(others))
     places = np.concatenate([*of, others])
-    first = CountsFirst(
-        output.codebook,
-        output.name,
-        output,
-        tuple(parts),
-        places,
-        np.full(len(places), -1),
-        tuple(output.labels[at] for at in places),
-        importance=output.importance,
-    )
+    first = CountsFirst.of_whole(output, output, parts, places, [output.labels[at] for at in places])
     return Released(first, first.at(low), first.at(high), tuple(parts), places)
 
 

@@ -138,16 +138,7 @@ def counts_first(output: Proportions, low: Array, high: Array, proves: bool) -> 
         whole.labels[at] + ("" if whole.shown[at % len(whole.shown)] in output.shown else " by the other numbers")
         for at in places
     ]
-    first = CountsFirst(
-        output.codebook,
-        output.name,
-        whole,
-        tuple(parts),
-        places,
-        np.full(len(places), -1),
-        tuple(names),
-        importance=output.importance,
-    )
+    first = CountsFirst.of_whole(output, whole, parts, places, names)
     return Released(first, np.concatenate(lows), np.concatenate(highs), tuple(parts), printed)
 
 

@@ -49,16 +49,7 @@ def counts_first(output: Standardised, low: Array, high: Array, proves: bool) ->
     names = [
         label + " by the other numbers" * (whole is not output and label.endswith(": events")) for label in whole.labels
     ]
-    first = CountsFirst(
-        output.codebook,
-        output.name,
-        whole,
-        tuple(parts),
-        places,
-        np.full(len(places), -1),
-        tuple(names[at] for at in places),
-        importance=output.importance,
-    )
+    first = CountsFirst.of_whole(output, whole, parts, places, [names[at] for at in places])
     return Released(first, first.at(low), first.at(high), tuple(parts), printed[places])
 
 

@@ -278,10 +278,7 @@ class Magnitudes(Common):
         digits: tuple[int, ...] = (_EXACTLY, _EXACTLY, 0)
         if "sum" in wide:
             statistics, digits = (*statistics, "sum"), (*digits, self._digits[self.shown.index("sum")])
-            ranges["sum"] = (
-                low[self.shown.index("sum") : self._k : len(self.shown)],
-                high[self.shown.index("sum") : self._k : len(self.shown)],
-            )
+            ranges["sum"] = self._by_statistic(low, high)["sum"][1:]
         whole = replace(self, statistics=statistics, digits=digits)
         lows, highs = (np.stack([ranges[each][end] for each in statistics], axis=1).ravel() for end in (0, 1))
         error = next(each for each in ("sd", ERROR, ENDS[0]) if each in self.shown)
