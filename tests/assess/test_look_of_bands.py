@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from printed_again import published
 
 from outrisk.assess.look import Appetite, look
 from outrisk.assess.look.of_bands import bands_subtracted
@@ -14,7 +15,6 @@ from outrisk.outputs import Frequencies, Magnitudes
 from outrisk.outputs.conditions.derived import derived_in
 from outrisk.outputs.conditions.rules import read_rules
 from outrisk.outputs.tables.protection import Protection
-from outrisk.problem.blocks import level_in
 
 APPETITE = Appetite()
 AGES = (1, 2, 3, 4, 5, 6)
@@ -96,21 +96,6 @@ def random_case(seed):
         rule = protections[rng.integers(0, len(protections))]
         outputs.append(table(str(band), *more, protection=rule, margins=bool(rng.random() < 0.2)))
     return records(*rows), outputs
-
-
-def published(outputs, data):
-    """What is printed; counts of tables by numpy, as many data sets are gone through."""
-    return [each for output in outputs for each in output.publish(numbers_of(output, data))]
-
-
-def numbers_of(output, data):
-    if not isinstance(output, Frequencies) or output.weight:
-        return output.refit(data)
-    inside = np.ones(len(data), bool)
-    for mask in output.cells.masks:
-        inside &= mask.include[level_in(mask.joint, data.codes)]
-    place = level_in(output.cells.joint(output.by), data.codes[inside])
-    return output.of_counts(np.bincount(place, minlength=int(np.prod(output.cells.shape))).astype(float))
 
 
 def test_what_is_called_certain_is_so_in_every_data_set_that_fits():

@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from printed_again import published
 
 from outrisk.assess.look import Appetite, in_a_sentence, look
 from outrisk.assess.look.differences import subtracted
@@ -13,7 +14,6 @@ from outrisk.codebook import Codebook, Variable
 from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, Magnitudes
 from outrisk.outputs.tables.protection import Protection
-from outrisk.problem.blocks import level_in
 
 APPETITE = Appetite()
 CODEBOOK = Codebook(
@@ -115,21 +115,6 @@ def random_case(seed):
             margins = bool(rng.random() < 0.3)
             outputs.append(Frequencies(CODEBOOK, name, by, where, show, margins, "", digits, protection))
     return data, outputs
-
-
-def published(outputs, data):
-    """What is printed; counts of tables by numpy, as many data sets are gone through."""
-    return [each for output in outputs for each in output.publish(numbers_of(output, data))]
-
-
-def numbers_of(output, data):
-    if not isinstance(output, Frequencies) or output.weight:
-        return output.refit(data)
-    inside = np.ones(len(data), bool)
-    for mask in output.cells.masks:
-        inside &= mask.include[level_in(mask.joint, data.codes)]
-    place = level_in(output.cells.joint(output.by), data.codes[inside])
-    return output.of_counts(np.bincount(place, minlength=int(np.prod(output.cells.shape))).astype(float))
 
 
 def answers(data, outputs, name):

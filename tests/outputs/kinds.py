@@ -11,6 +11,8 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "evolve"))
 from slow import block_totals
 
 from outrisk.errors import OutputError
+from outrisk.evolve.loop import evolve
+from outrisk.evolve.settings import preset
 from outrisk.microdata import Microdata
 
 NO_INFORMATION = np.zeros((0, 0))
@@ -65,3 +67,11 @@ def by_differences(function, totals, step):
         (function(totals + step * unit) - function(totals - step * unit)) / (2 * step) for unit in np.eye(len(totals))
     ]
     return np.array(columns).T
+
+
+def assert_reproduced(problem, seed=1):
+    """Assert that a search comes to records that have all released numbers by refit."""
+    *_, end = evolve(problem, preset("fast"), np.random.default_rng(seed))
+    assert end.stop == "matched"
+    for each in problem.released:
+        assert each.recompute(Microdata(problem.codebook, end.codes)).matched.all()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kinds import NO_INFORMATION, even_records, numbers_of, random_records, refit_of, slopes_of
+from kinds import NO_INFORMATION, assert_reproduced, even_records, numbers_of, random_records, refit_of, slopes_of
 from scipy.stats import contingency
 from slow import block_totals
 
@@ -12,9 +12,7 @@ import outrisk
 from outrisk.assess.look import Appetite, look
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import OutputError
-from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.settings import preset
 from outrisk.microdata import Microdata
 from outrisk.outputs import Association, AssociationEntry, Frequencies, release, released, released_as_given
 from outrisk.outputs.of_one_table.described import tables_told
@@ -269,10 +267,7 @@ def test_a_release_of_300_people_is_reproduced(way):
     ]
     printed = tuple(release(each, original) for each in outputs)
     problem = Problem(CODEBOOK, 300, printed, told=tables_told(CODEBOOK, printed))
-    *_, end = evolve(problem, preset("fast"), np.random.default_rng(1))
-    assert end.stop == "matched"
-    for each in problem.released:
-        assert each.recompute(Microdata(CODEBOOK, end.codes)).matched.all()
+    assert_reproduced(problem)
 
 
 @pytest.mark.parametrize(

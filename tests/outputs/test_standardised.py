@@ -5,16 +5,14 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kinds import NO_INFORMATION, even_records, numbers_of, random_records, refit_of, slopes_of
+from kinds import NO_INFORMATION, assert_reproduced, even_records, numbers_of, random_records, refit_of, slopes_of
 from slow import block_totals
 
 import outrisk
 from outrisk.assess.look import Appetite, look
 from outrisk.codebook import Codebook, Variable
 from outrisk.errors import OutputError
-from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.settings import preset
 from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, Standardised, StandardisedEntry, release, released, released_as_given
 from outrisk.outputs.conflicts import conflicts
@@ -292,10 +290,7 @@ def test_a_release_of_300_people_is_reproduced(way):
         Frequencies(CODEBOOK, "table", ("age", "sex")),
     ]
     problem = Problem(CODEBOOK, 300, tuple(release(each, original) for each in outputs))
-    *_, end = evolve(problem, preset("fast"), np.random.default_rng(1))
-    assert end.stop == "matched"
-    for each in problem.released:
-        assert each.recompute(Microdata(CODEBOOK, end.codes)).matched.all()
+    assert_reproduced(problem)
 
 
 @pytest.mark.parametrize(
