@@ -45,6 +45,7 @@ BENCHMARKS = {
     "planted": Benchmark("--draws 10", "forty draws without options"),
     "crude": Benchmark(),
     "bands": Benchmark("", "`--seeds 5`", "census"),
+    "enough": Benchmark("--draws 2 --sizes 800 3000", "five draws of 300, 800 and 3,000 women without options"),
     "several_records": Benchmark("", "`--seeds 5`", "census"),
     "certain": Benchmark("", "`protected`, `null` and `few`", "census"),
     "amounts": Benchmark("--seeds 1", "five seeds without options; `--columns`"),

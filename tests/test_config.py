@@ -32,7 +32,7 @@ def study(tmp_path, changes):
 def test_defaults(tmp_path):
     found = read_study(study(tmp_path, {}))
     assert found.key_sizes == (3, 4)
-    assert found.file.study.runs_at(2) == 3
+    assert found.file.study.runs_at(2, 20) == 3
     assert found.file.evolve.settings().generations == found.resolved()["evolve"]["generations"]
     assert found.codebook() is None
 

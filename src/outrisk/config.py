@@ -50,6 +50,7 @@ _PATHS = {"path", "acro", "values", "function"}  # keys whose values are paths r
 _OF_DATA = ("privacy", "attacks", "appetite", "intruder", "register", "contributions", "released")
 _BLANK = "???"  # what `outrisk init` could not know
 _MOST_RUNS = 1_000
+ENOUGH = "enough"  # runs: as many as the verdict needs
 _LONGEST = 10**8  # seconds, three years: a timer takes no more than 292 years
 _LARGEST = 2**63  # whole number in a file
 _MOST_EXPRESSIONS = 1_000  # rules, derived columns
@@ -152,20 +153,24 @@ class EvolveSection(_Section):
 
 
 def _positive(runs: object) -> object:
+    if runs == ENOUGH:
+        return runs
     numbers = [*runs, *runs.values()] if isinstance(runs, dict) and runs else [runs]
     if any(isinstance(each, bool) or not isinstance(each, int) or not 1 <= each <= _MOST_RUNS for each in numbers):
         raise ValueError(
-            f"write a whole number from 1 to {_MOST_RUNS:,}, or one for each level of folds, as in {{1: 10, 2: 5}}"
+            f"write a whole number from 1 to {_MOST_RUNS:,}, or one for each level of folds, as in {{1: 10, 2: 5}}; "
+            f"or '{ENOUGH}'"
         )
     return runs
 
 
 class StudySection(_Section):
-    """Folds and runs. `runs` is one number, or one a level of folds. Time limits, in seconds: of the study, after
-    which what has ended is reported, and of a run's evolution, which then ends where it is.
+    """Folds and runs. `runs` is one number, or one a level of folds, or 'enough': as many as the verdict needs. Time
+    limits, in seconds: of the study, after which what has ended is reported, and of a run's evolution, which then ends
+    where it is.
     """
 
-    runs: Annotated[int | dict[int, int], BeforeValidator(_positive)] = 3
+    runs: Annotated[Literal["enough"] | int | dict[int, int], BeforeValidator(_positive)] = 3
     folds: tuple[int, ...] = (1, 2)
     time_limit: float | None = Field(default=None, gt=0, le=_LONGEST)
     run_time_limit: float | None = Field(default=None, gt=0, le=_LONGEST)
@@ -183,9 +188,11 @@ class StudySection(_Section):
             )
         return self
 
-    def runs_at(self, level: int) -> int:
-        """How many runs each fold of a level gets."""
-        return self.runs[level] if isinstance(self.runs, dict) else self.runs
+    def runs_at(self, level: int, most: int) -> int:
+        """How many runs each fold of a level gets; `most`, at most, where as many as are enough are asked for."""
+        if isinstance(self.runs, dict):
+            return self.runs[level]
+        return most if isinstance(self.runs, str) else self.runs
 
 
 def _names(given: object) -> object:

@@ -173,6 +173,7 @@ class Level:
         middle = np.tile((self.low + self.high) / 2, (4, 1))
         zero = np.zeros_like(middle)
         self.found = SimpleNamespace(own=middle, other=zero, difference=middle, runs_share=zero + 0.5,
+                                     standard_error=zero + 0.01,
                                      measures=MEASURES, interval=lambda: (zero - 1, zero + 1))  # fmt: skip
         self.all_keys = len(self.sets) - 1
 

@@ -45,7 +45,7 @@ keys: [{keys}]{key_reasons}
 {within}key_sizes: [{sizes}]
 
 evolve: {{preset: fast, seed: 1}}
-study: {{runs: 5, folds: [1, 2]}}         # 2: each half in turn is the original, the other half its holdout
+study: {{runs: enough, folds: [1, 2]}}    # 2: each half in turn is the original, the other half its holdout
 """
 _EXAMPLE = """\
   # - kind: logit

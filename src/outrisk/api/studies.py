@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 from rich.console import Console
@@ -66,7 +66,7 @@ def assess(
     released: Sequence[object] = (),
     attacks: Sequence[str] | str | Mapping[str, Any] | bool = (),
     evolve: Mapping[str, Any] | None = None,
-    runs: int | Mapping[int, int] = 3,
+    runs: int | Mapping[int, int] | Literal["enough"] = 3,
     folds: Sequence[int] = (1, 2),
     seed: int = 1,
     name: str = "study",
@@ -282,6 +282,7 @@ def carry_out(study: StudyRun, halt: Event, console: Console) -> None:
     """Carry out a study, its progress told on `console`."""
 
     def watch(fold: Fold, run: int, number: int, share: float) -> None:
+        outlook.total = len(study.jobs)
         progress.heard(f"fold {fold.name}, run {run}", number, share)
 
     def end(result: RunResult) -> None:
@@ -310,8 +311,9 @@ def carry_out(study: StudyRun, halt: Event, console: Console) -> None:
 
 def foretold(study: StudyRun, found: Forecast) -> str:
     """What a study will take, in a line: time, memory, and what would make it shorter."""
-    left, limit = len(study.jobs) - len(study.done), study.study.file.study.time_limit
+    left, limit = len(study.left), study.study.file.study.time_limit
     parts = [f"Forecast: likely {in_words(found.likely)}, at most about {in_words(found.most)}, for {left} runs"]
+    parts += [", and more where these are not enough"] if study.rounds is not None and not study.rounds.last else []
     if found.subsets:
         where = ", if there is a marginal risk" if study.asked is not None and study.asked.unasked else ""
         parts += [f"; likely {in_words(found.subsets)} more to tell outputs apart{where}"]

@@ -35,13 +35,17 @@ from outrisk.assess.look.finding import NOBODY, Rows, people
 from outrisk.assess.look.in_study import found_in_study
 from outrisk.assess.look.unlike_data import shown
 from outrisk.assess.recurrence import recurring_rows
+from outrisk.assess.rounds import ROUNDS, Rounds
 from outrisk.assess.run import Job, RunResult, Watcher
 from outrisk.assess.study import Assessment, in_order, plan_jobs
 from outrisk.assess.suite import of_run as suite
 from outrisk.assess.suite import over_runs
 from outrisk.assess.summary import matched_rows, risk_rows, summarise
+from outrisk.assess.verdict.by_level import LevelRisk
+from outrisk.assess.verdict.decide import are_disclosive
 from outrisk.assess.verdict.log_entry import log_entry
-from outrisk.assess.verdict.of_study import Reached, reach
+from outrisk.assess.verdict.more_runs import are_enough
+from outrisk.assess.verdict.of_study import Reached, levels_of, reach
 from outrisk.assess.verdict.unmet import unmet
 from outrisk.assess.with_register import (
     FoldGuessed,
@@ -52,7 +56,7 @@ from outrisk.assess.with_register import (
     reliability_rows,
 )
 from outrisk.codebook import Codebook
-from outrisk.config import Study
+from outrisk.config import ENOUGH, Study
 from outrisk.errors import ConfigError, RiskError
 from outrisk.evolve.ahead import compile_ahead
 from outrisk.evolve.schedule import tightens
@@ -114,14 +118,19 @@ class RunFiles(Protocol):
 
 @dataclass(eq=False)
 class StudyRun:
-    """A study that can be carried out: every fault of its file and its data has shown, and nothing is written."""
+    """A study that can be carried out: every fault of its file and its data has shown, and nothing is written.
+
+    planned: all runs that there may be; rounds: how many of them there are so far, where as many as are enough are
+    asked for.
+    """
 
     study: Study
     data: StudyData
     assessment: Assessment
-    jobs: list[Job]
+    planned: list[Job]
     workers: int
     directory: StudyDirectory | None  # what is written; None: nothing
+    rounds: Rounds | None = None
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     clock: float = field(default_factory=time.perf_counter)
     done: dict[Job, RunResult] = field(default_factory=dict)
@@ -130,6 +139,7 @@ class StudyRun:
     asked: Asked | None = None  # what is to be said of each output
     subsets: dict[str, Kept] = field(default_factory=dict)  # evolutions of subsets of outputs that have ended
     _reached: tuple[tuple[int, str], Reached] | None = None  # by how many runs and what proofs, and what
+    _levels: tuple[int, list[LevelRisk]] | None = None  # by how many runs, and what
 
     def __enter__(self) -> StudyRun:
         """Begin the run directory, or go on with it: runs that it keeps are done. It is left as it is if the block ends
@@ -137,8 +147,10 @@ class StudyRun:
         """
         if self.directory is not None:
             self.directory.open(self.identity)
-            found = {job: kept_run(self.directory, job) for job in self.jobs}
+            found = {job: kept_run(self.directory, job) for job in self.planned}
             self.done = {job: result for job, result in found.items() if result is not None}
+            while self._next_round():
+                pass
             asked = {job.name: self.directory.kept(job.name, Kept) for job in (self.asked.jobs if self.asked else ())}
             self.subsets = {name: kept for name, kept in asked.items() if kept is not None}
             facts = {"runs": len(self.jobs), "kept": len(self.done), "workers": self.workers}
@@ -162,8 +174,9 @@ class StudyRun:
     def fork(self) -> None:
         """Fork the processes that carry out what is not done, where that is the backend: before there are threads."""
         subsets = self.asked.jobs if self.asked else []
-        left = len(self.jobs) - len(self.done), sum(each.name not in self.subsets for each in subsets)
-        self.backend.fork(Planned(self.jobs, subsets), min(self.workers, max(left)))
+        left = len(self.left), sum(each.name not in self.subsets for each in subsets)
+        more = 0 if self.rounds is None or self.rounds.last else self.workers
+        self.backend.fork(Planned(self.planned, subsets), min(self.workers, max(*left, more)))
 
     def foretell(self, halt: Event, finished: Callable[[RunResult], None]) -> Forecast | None:
         """What the runs that are not done will take, and the evolutions of some of the outputs; None if all are done,
@@ -183,16 +196,16 @@ class StudyRun:
 
     def _compiled(self) -> list[Job]:
         """The runs that are not done, in their order, what they need being compiled."""
-        jobs = [job for job in in_order(self.jobs) if job not in self.done]
+        jobs = self.left
         searches = [(job.problem, job.settings) for job in jobs if isinstance(job.settings, LocalSearchSettings)]
         if searches:
             compile_ahead(any(tightens(*each) for each in searches))
         return jobs
 
     def carry_out(self, halt: Event, watcher: Watcher, finished: Callable[[RunResult], None]) -> None:
-        """Carry out the runs that are not done, each told as it ends; once `halt` is set, as it is at the time limit,
-        those that have not ended are left out. OSError where a run cannot be kept, those under way having been halted.
-        ConfigError where the time limit is up before a run has ended.
+        """Carry out the runs that are not done, round by round, each told as it ends; once `halt` is set, as it is at
+        the time limit, those that have not ended are left out. OSError where a run cannot be kept, those under way
+        having been halted. ConfigError where the time limit is up before a run has ended.
         """
         failed, limit = list[OSError](), self.study.file.study.time_limit
 
@@ -207,9 +220,11 @@ class StudyRun:
             self.done[result.job] = result
             finished(result)
 
-        jobs = self._compiled()
         with _deadline(None if limit is None else limit - (time.perf_counter() - self.clock), halt) as up:
-            run_all(jobs, self.workers, halt, watcher, end, self.backend)
+            going = True
+            while going:
+                run_all(self._compiled(), self.workers, halt, watcher, end, self.backend)
+                going = not halt.is_set() and self._next_round()
         self.late = up.is_set() and not self.whole
         if failed:
             raise failed[0]
@@ -218,6 +233,16 @@ class StudyRun:
                 f"the time limit of {limit:g} s is up, and no run has ended: give a longer one, with which the same "
                 "command goes on; or a run_time_limit, fewer generations or fewer outputs"
             )
+
+    def _next_round(self) -> bool:
+        """Plan a further round of runs where those of this one have ended and are not enough; whether there is one."""
+        if self.rounds is None or self.rounds.last or not self.all_runs:
+            return False
+        appetite = self.study.file.appetite
+        if are_disclosive(self.findings, appetite, self.assessment.keys) or are_enough(self.levels, appetite.margin):
+            return False
+        self.rounds.number += 1
+        return True
 
     def _keep(self, directory: StudyDirectory, result: RunResult) -> RunResult:
         """Keep a result; as it is kept, so that a study that is gone on with has the same."""
@@ -265,6 +290,16 @@ class StudyRun:
             raise failed[0]
 
     @property
+    def jobs(self) -> list[Job]:
+        """The runs that there are, as far as is known: of this round and those before it."""
+        return self.planned if self.rounds is None else self.rounds.jobs(self.planned)
+
+    @property
+    def left(self) -> list[Job]:
+        """Those that have not ended, in the order they are carried out in."""
+        return [job for job in in_order(self.jobs) if job not in self.done]
+
+    @property
     def results(self) -> list[RunResult]:
         """Results of the runs that have ended, in the order of the runs; of the data and their folds."""
         return [result for result in self.ended if not result.job.fold.swapped]
@@ -282,7 +317,7 @@ class StudyRun:
     @property
     def all_runs(self) -> bool:
         """Whether all runs on all outputs have ended."""
-        return len(self.done) == len(self.jobs)
+        return not self.left
 
     @property
     def whole(self) -> bool:
@@ -437,6 +472,15 @@ class StudyRun:
         return in_conflict(of.original.codebook, self.released, len(of.original), of.rules)
 
     @property
+    def levels(self) -> list[LevelRisk]:
+        """The marginal risk by the runs that have ended, at every level of folds with a holdout."""
+        ended = self.ended
+        if self._levels is None or self._levels[0] != len(ended):
+            found = levels_of(self.study.file.appetite, self.assessment, self.jobs, ended)
+            self._levels = len(ended), found
+        return self._levels[1]
+
+    @property
     def reached(self) -> Reached:
         """The verdict on what is done."""
         file, ended = self.study.file, self.ended
@@ -449,6 +493,7 @@ class StudyRun:
                 self.jobs,
                 ended,
                 self.findings,
+                self.levels,
                 limit_of(self.guessed, keys, margin) if self.guessed else None,
                 self._register.said if self.guessed else (),
                 self._proved(),
@@ -540,7 +585,8 @@ def prepare(study: Study, data: StudyData, directory: StudyDirectory | None, wor
     workers = workers or os.cpu_count() or 1
     jobs = plan_jobs(assessment, workers, study.file.study.run_time_limit, directory.checkpoints if directory else None)
     asked = ask(assessment.wish, jobs, assessment.n_earlier, assessment.seed)
-    return StudyRun(study, data, assessment, jobs, min(workers, len(jobs)), directory, asked=asked)
+    rounds = Rounds.of(jobs) if study.file.study.runs == ENOUGH else None
+    return StudyRun(study, data, assessment, jobs, min(workers, len(jobs)), directory, rounds, asked=asked)
 
 
 def _slow(output: Output) -> Slow:
@@ -560,7 +606,7 @@ def assessment_of(study: Study, data: StudyData) -> Assessment:
         target=file.target,
         tau=file.tau,
         settings=file.evolve.settings(),
-        runs={level: file.study.runs_at(level) for level in sorted(file.study.folds)},
+        runs={level: file.study.runs_at(level, ROUNDS[-1]) for level in sorted(file.study.folds)},
         seed=file.evolve.seed,
         rules=tuple(rule.mask for rule in public_rules(study, data.original, data.holdout)),
         suite=_suite(study),

@@ -23,7 +23,6 @@ from outrisk.records.schema import (
     NOT_REPRODUCED,
     Basis,
     Decision,
-    Finding,
     Held,
     Limit,
     NotReproduced,
@@ -67,7 +66,7 @@ def decide(evidence: Evidence) -> Decision:
     lower limit is above the margin. Not reproduced: an output was missed by some run, so that risk is understated. No
     marginal risk found: every upper limit is below the margin. Cannot tell: all else.
     """
-    certain = [finding for finding in evidence.findings if is_told(finding, evidence)]
+    certain = _told(evidence.findings, evidence.appetite, evidence.keys)
     people = len(np.union1d(everybody_of(certain), evidence.proved[0]))
     limits = limits_of(evidence)
     verdict = _verdict(evidence, people, limits)
@@ -104,12 +103,18 @@ def decide(evidence: Evidence) -> Decision:
     )
 
 
-def is_told(finding: Finding, evidence: Evidence) -> bool:
-    """Whether a finding counts for 'disclosive': it is certain (or the environment's rules are to decide), and about
-    something that the intruder is not taken to know already.
+def are_disclosive(findings: Sequence[Found], appetite: Appetite, keys: Sequence[str]) -> bool:
+    """Whether findings alone make a release disclosive, whatever the runs find."""
+    return len(everybody_of(_told(findings, appetite, keys))) > appetite.people
+
+
+def _told(findings: Sequence[Found], appetite: Appetite, keys: Sequence[str]) -> list[Found]:
+    """The findings that count for 'disclosive': certain (or the environment's rules are to decide), and about something
+    that the intruder is not taken to know already.
     """
-    counts = finding.certain or (evidence.appetite.rules_are_disclosive and finding.rule not in (NOT_SEEN, DIFFERS))
-    return counts and finding.people > 0 and finding.about not in evidence.keys
+    rules = appetite.rules_are_disclosive
+    counting = [each for each in findings if each.certain or (rules and each.rule not in (NOT_SEEN, DIFFERS))]
+    return [each for each in counting if each.people > 0 and each.about not in keys]
 
 
 def _verdict(evidence: Evidence, people: int, limits: Sequence[Limit]) -> str:

@@ -11,9 +11,9 @@ from outrisk.assess.look.finding import NOBODY, Found, Rows
 from outrisk.assess.people import people_rows
 from outrisk.assess.run import Job, RunResult
 from outrisk.assess.study import Assessment
-from outrisk.assess.verdict.by_level import risk_by_level
+from outrisk.assess.verdict.by_level import LevelRisk, risk_by_level
 from outrisk.assess.verdict.decide import Evidence, decide
-from outrisk.assess.verdict.looked_at import looked_at, of_output
+from outrisk.assess.verdict.looked_at import LookedAt, looked_at, of_output
 from outrisk.assess.verdict.reproduction import not_reproduced
 from outrisk.records.provenance import seed_of
 from outrisk.records.schema import Contrast, Decision, Limit, PeopleCount, Unmet
@@ -38,6 +38,7 @@ def reach(
     jobs: Sequence[Job],
     results: Sequence[RunResult],
     findings: Sequence[Found],
+    levels: Sequence[LevelRisk],
     guessed: Limit | None = None,
     intruders: Sequence[str] = (),
     proved: tuple[Rows, str] = (NOBODY, ""),
@@ -46,13 +47,11 @@ def reach(
 ) -> Reached:
     """The verdict on what is done of a study; `results` may lack some of the jobs, and has those of swapped folds.
 
-    guessed, intruders, proved, unmet, beyond: see `Evidence`.
+    levels: what `levels_of` finds in them. guessed, intruders, proved, unmet, beyond: see `Evidence`.
     """
     names, target = assessment.original.codebook.names, assessment.target
     released = jobs[0].problem.released
-    sets = looked_at(assessment.keys, target, released, names)
-    own = tuple(each.keys for each in sets if not each.about)
-    levels = risk_by_level(results, sets, appetite.measure, seed_of(assessment.seed, [_BRANCH]))
+    own = tuple(each.keys for each in _sets_of(assessment, jobs) if not each.about)
     people = tuple(people_rows([result for result in results if not result.job.fold.swapped]))
     leading = _leading(results, levels[0].level if levels else None)
     evidence = Evidence(
@@ -73,6 +72,19 @@ def reach(
         beyond=beyond,
     )
     return Reached(decide(evidence), tuple(row for level in levels for row in level.rows()), people, own)
+
+
+def levels_of(
+    appetite: Appetite, assessment: Assessment, jobs: Sequence[Job], results: Sequence[RunResult]
+) -> list[LevelRisk]:
+    """The marginal risk at every level of folds with a holdout, that of the verdict first (see `risk_by_level`)."""
+    sets = _sets_of(assessment, jobs)
+    return risk_by_level(results, sets, appetite.measure, seed_of(assessment.seed, [_BRANCH]))
+
+
+def _sets_of(assessment: Assessment, jobs: Sequence[Job]) -> list[LookedAt]:
+    """The key sets that people are scored at."""
+    return looked_at(assessment.keys, assessment.target, jobs[0].problem.released, assessment.original.codebook.names)
 
 
 def _leading(results: Sequence[RunResult], level: int | None) -> list[RunResult]:

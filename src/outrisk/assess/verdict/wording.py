@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from outrisk.assess.look.contributions import DOMINANCE
 from outrisk.assess.look.finding import NOT_SAID, NOT_SEEN, Found, everybody_of, people, plural
+from outrisk.assess.verdict.more_runs import WORTH, narrowed_by_runs
 from outrisk.records.schema import (
     CANNOT_TELL,
     DISCLOSIVE,
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from outrisk.assess.verdict.decide import Evidence
 
 _STANDS = {"above": "above the margin", "below": "below the margin", "open": "on both sides of the margin"}
-_RUNS_WEIGH = 0.3  # of the square of the standard error, from which more runs are advised
 _NAMED = 6  # outputs of a line
 
 
@@ -226,13 +226,12 @@ def _settle(facts: Facts) -> Iterator[str]:
         return
     lead = evidence.levels[0]
     if any(limit.says == "open" for limit in facts.limits):
-        weight = float(lead.found.runs_share[[lead.found.measures.index(name) for name in lead.judged]].max())
         if lead.runs < 2:
             yield "More runs than 1 would show, and narrow, what comes from the search's chance."
-        elif weight > _RUNS_WEIGH:
+        elif (narrower := narrowed_by_runs(lead)) > WORTH:
             yield (
-                f"More runs than {lead.runs} would narrow the limits: up to {100 * weight:.0f} % of their square comes "
-                "from the search's chance."
+                f"More runs than {lead.runs} (study: runs) would narrow the widest limits, by up to "
+                f"{100 * narrower:.0f} %: so much of them is the search's chance."
             )
         if lead.not_crossed:
             yield (
