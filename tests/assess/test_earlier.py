@@ -184,3 +184,20 @@ def test_a_session_has_them_as_the_commands_do(place):
     proof = outrisk.prove(frame, [NEW], released=[str(old)], **asked)
     assert sorted(proof.certain["record"]) == np.flatnonzero(frame["tenure"] == "rent").tolist()
     assert run(["prove", str(new), "--released", str(old)]) == 0
+
+
+def test_another_coding_under_the_same_name_is_no_other_people(place, capsys):
+    """Bands that differ by one age: refused by name with both expressions, and looked at under another name."""
+    band = {"kind": "categorical", "levels": ["0", "1"]}
+
+    def banded(name, expression, column="band"):
+        outputs = [{"kind": "frequencies", "by": [column, "ill"]}]
+        return written(place, name, outputs, CODEBOOK | {column: band}, {"derive": {column: expression}})
+
+    old, same = banded("old", "age < 30"), banded("same", "age <= 30")
+    assert run(["check", str(same), "--released", str(old)]) == 2
+    error = capsys.readouterr().err
+    assert "'band' is age < 30 there and age <= 30 here, which differ for " in error
+    assert error.endswith("give it another name in one of the two studies\n")
+    assert run(["check", str(banded("new", "age <= 30", "band30")), "--released", str(old)]) == 0
+    assert "table band30 x ill minus old: table band x ill" in " ".join(capsys.readouterr().out.split())

@@ -61,7 +61,8 @@ def check(
 
     Returns
     -------
-    Checked : its `sentence`; `findings`, columns rule, certain, output, cells, people, what, places, advice, about.
+    Checked : its `sentence`; `findings`, columns rule, certain, output, cells, people, what, places, advice, about,
+        already.
 
     Raises
     ------

@@ -145,7 +145,8 @@ class Finding:
     they can name, without any doubt (of dominance: to within the share of the p % rule); about: of which variable.
     output: the name of the output, or of two. cells: cells, coefficients or times concerned. people: records of the
     original concerned, each once; larger = riskier. what: in a sentence. places: the first
-    of the cells, as the output itself names them. advice: what would mend it.
+    of the cells, as the output itself names them. advice: what would mend it. already: of how many of these people
+    outputs that are already released say the same by themselves.
     """
 
     rule: str
@@ -157,6 +158,7 @@ class Finding:
     places: str = ""
     advice: str = ""
     about: str = ""
+    already: int = 0
 
     def concerns(self, output: str) -> bool:
         """Whether it is about this output, or about a subtraction with it."""

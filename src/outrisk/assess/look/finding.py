@@ -34,12 +34,18 @@ SHOWN = 8  # cells of an output that a finding names
 @dataclass(frozen=True)
 class Found(Finding):
     """A finding with the records that it is about, each once, or in the end the people by their numbers, where records
-    say whose they are. Who they are stays in the process: files have Finding. last: it stands behind others that are
-    as certain.
+    say whose they are; before: those of them whom outputs that are already released are about. Who they are stays in
+    the process: files have Finding. last: it stands behind others that are as certain.
     """
 
     who: Rows = field(default_factory=NOBODY.copy, repr=False, compare=False)
     last: bool = field(default=False, repr=False, compare=False)
+    before: Rows = field(default_factory=NOBODY.copy, repr=False, compare=False)
+
+    @property
+    def new(self) -> Rows:
+        """Whom it is about and what is already released is not."""
+        return np.setdiff1d(self.who, self.before)
 
     @classmethod
     def of(
@@ -56,7 +62,7 @@ class Found(Finding):
     ) -> Found:
         """The finding whose people are these records, in which some may stand several times."""
         rows = np.unique(who)
-        return cls(rule, certain, output, cells, len(rows), what, places, advice, about, rows)
+        return cls(rule, certain, output, cells, len(rows), what, places, advice, about, who=rows)
 
 
 def everybody_of(findings: Sequence[Found]) -> Rows:
@@ -115,6 +121,11 @@ def in_a_sentence(findings: Sequence[Finding], n_outputs: int) -> str:
         others = plural(len(certain) - 1, "further finding")
         rest = f" There {'is' if len(certain) == 2 else 'are'} {others} of that kind." if len(certain) > 1 else ""
         rest += f" Besides, {broken}" if broken else ""
+        if all(finding.already == finding.people for finding in certain):
+            return (
+                "The new outputs say nothing outright, for certain, that is not said already; what is already released "
+                f"does (“{worst.output}”): {worst.what}{rest}{more}"
+            )
         return f"The release says outright, for certain (“{worst.output}”): {worst.what}{rest}{more}"
     if broken:
         return f"The direct look found nothing that is certain about people who can be named, but {broken}{more}"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from outrisk.assess.look import Found, look
 from outrisk.assess.look.alike_holdout import alike_holdout
+from outrisk.assess.look.already_told import with_already
 from outrisk.assess.look.rules_not_true import not_true
 from outrisk.assess.look.several_records import several_records
 from outrisk.assess.look.unlike_data import with_differences
@@ -26,11 +27,15 @@ def found_in_study(
     inside: bool = False,
 ) -> list[Found]:
     """The findings of `look` (with its `inside`), of what the study does not say, and of released numbers that differ
-    from the data, as `refits` compare them; what is certain comes first. rules: what is known of all records.
+    from the data, as `refits` compare them; what is certain comes first, and of this what is not said by outputs that
+    are already released, which are the first. rules: what is known of all records.
     """
-    file = study.file
+    file, earlier = study.file, outputs[: len(study.outputs_of_earlier(data.original.codebook))]
+    looked = look(outputs, data.original, file.appetite, file.target, inside, rules)
+    if earlier:
+        looked = with_already(looked, look(earlier, data.original, file.appetite, file.target, inside, rules))
     found = [
-        *look(outputs, data.original, file.appetite, file.target, inside, rules),
+        *looked,
         *untied(outputs, data.original, rules, (*file.keys, file.target, *study.register_keys)),
         *several_records(data.alike),
         *not_true(study, data.original),

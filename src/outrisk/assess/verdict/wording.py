@@ -76,21 +76,34 @@ def _disclosive(facts: Facts) -> str:
     evidence = facts.evidence
     if not facts.certain:
         return f"Disclosive: {evidence.proved[1]}"
-    certain = [finding for finding in facts.certain if finding.certain]
-    outputs = list(dict.fromkeys(finding.output for finding in facts.certain))
-    more = f" and {len(outputs) - 1:,} more" if len(outputs) > 1 else ""
     allowed = f", more than the {evidence.appetite.people:,} of the appetite" if evidence.appetite.people else ""
     if len(evidence.proved[0]):
         allowed = f". {evidence.proved[1]} Together that is {people(facts.people)}{allowed}"
+    old = [finding for finding in facts.certain if finding.already == finding.people]
+    new = [finding for finding in facts.certain if finding.already < finding.people]
+    if not old:
+        return f"Disclosive: {_told(new, 'the release tells', evidence)}{allowed}."
+    if new:
+        first = _told(new, "the new outputs, with what is already released, tell", evidence)
+        return f"Disclosive: {first}; by itself {_told(old, 'what is already released tells', evidence)}{allowed}."
+    return (
+        f"Disclosive by what is already released: {_told(old, 'it tells', evidence)}; the direct look finds nothing "
+        f"that the new outputs add to this{allowed}."
+    )
+
+
+def _told(findings: Sequence[Found], tells: str, evidence: Evidence) -> str:
+    """What leads to 'disclosive', and where."""
     said = []
-    if certain:
+    if certain := [finding for finding in findings if finding.certain]:
         about = ", ".join(dict.fromkeys(finding.about or "a value" for finding in certain))
-        said.append(f"the release tells {about} of {_people(certain)} {_how_surely(certain, evidence)}")
-    if len(certain) < len(facts.certain):
-        others = [finding for finding in facts.certain if not finding.certain]
+        said.append(f"{tells} {about} of {_people(certain)} {_how_surely(certain, evidence)}")
+    if others := [finding for finding in findings if not finding.certain]:
         rules = ", ".join(dict.fromkeys(finding.rule for finding in others))
         said.append(f"it breaks rules of the environment ({rules}) for {_people(others)}")
-    return f"Disclosive: {', and '.join(said)} (“{outputs[0]}”{more}){allowed}."
+    outputs = list(dict.fromkeys(finding.output for finding in findings))
+    more = f" and {len(outputs) - 1:,} more" if len(outputs) > 1 else ""
+    return f"{', and '.join(said)} (“{outputs[0]}”{more})"
 
 
 def _people(findings: Sequence[Found]) -> str:
@@ -217,7 +230,10 @@ def _contrary(facts: Facts) -> list[Unmet]:
 def _settle(facts: Facts) -> Iterator[str]:
     evidence = facts.evidence
     if facts.verdict == DISCLOSIVE:
-        yield from dict.fromkeys(finding.advice for finding in facts.certain if finding.advice)
+        new = [finding for finding in facts.certain if finding.already < finding.people]
+        yield from dict.fromkeys(finding.advice for finding in new if finding.advice)
+        if not new and facts.certain:
+            yield "Leaving the new outputs out, or changing them, does not change what is already released."
     yield from (finding.advice for finding in _not_said(facts))
     if {each.output for each in evidence.missed} - {each.output for each in _contrary(facts)}:
         yield "A longer search would settle what is not reproduced (study file, evolve: patience or generations)."
