@@ -69,7 +69,7 @@ class Variable:
         """Code of each value."""
         return {value: code for code, value in enumerate(self.values)}
 
-    @property
+    @cached_property
     def labels(self) -> list[str]:
         """Every code written as text, the missing level last."""
         return [format_value(value) for value in self.values] + ([MISSING] if self.missing else [])
