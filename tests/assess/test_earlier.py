@@ -201,3 +201,18 @@ def test_another_coding_under_the_same_name_is_no_other_people(place, capsys):
     assert error.endswith("give it another name in one of the two studies\n")
     assert run(["check", str(banded("new", "age <= 30", "band30")), "--released", str(old)]) == 0
     assert "table band30 x ill minus old: table band x ill" in " ".join(capsys.readouterr().out.split())
+
+
+def test_whom_a_release_follows_is_asked_of_all_that_is_released(place, capsys):
+    """With the earlier study, as if the outputs of both were of one; of other people it is refused."""
+    old = written(place, "old", [OLD | {"name": "o"}], CODEBOOK | TENURE)
+    new = written(place, "new", [NEW], CODEBOOK | TENURE)
+    both = written(place, "both", [OLD | {"name": "old: o"}, NEW], CODEBOOK | TENURE)
+    assert run(["follow", str(new), "--released", str(old), "--runs", "2"]) == 0
+    found = capsys.readouterr().out
+    assert run(["follow", str(both), "--runs", "2"]) == 0
+    assert found == capsys.readouterr().out
+    pd.read_csv(place / "people.csv").head(50).to_csv(place / "few.csv", index=False)
+    few = written(place, "few", [OLD], CODEBOOK | TENURE, {"path": "few.csv"})
+    assert run(["follow", str(new), "--released", str(few)]) == 2
+    assert "it is of 50 records, and here there are 200: other people" in capsys.readouterr().err

@@ -11,7 +11,8 @@ from typing import Any
 import pandas as pd
 
 from outrisk.api.checks_of_arguments import check_count, seeded
-from outrisk.api.studies import study_of_session
+from outrisk.api.studies import studies_at, study_of_session
+from outrisk.assess.contributions.earlier import check_earlier
 from outrisk.assess.following import Followed, Question
 from outrisk.assess.following import follow as follow_people
 from outrisk.assess.study_run import assessment_of
@@ -48,6 +49,7 @@ def follow(
     codebook: Codebook | None = None,
     decimals: int | None = None,
     target_within: float | None = None,
+    released: Sequence[object] = (),
     evolve: Mapping[str, Any] | None = None,
     runs: int = 5,
     rounds: int = 1,
@@ -59,7 +61,8 @@ def follow(
     Parameters
     ----------
     data : the records (n, variables) behind the outputs. Copies with changed values are made in memory only.
-    outputs, keys, target, codebook, decimals, target_within, evolve, seed, workers : as of `outrisk.assess`.
+    outputs, keys, target, codebook, decimals, target_within, released, evolve, seed, workers : as of `outrisk.assess`;
+        what is already released is released again too.
     runs : runs of evolution on each release; 5 or more, as 90 % of them have to agree.
     rounds : how often values are changed, of at most 5 % of the records each time.
 
@@ -77,16 +80,24 @@ def follow(
     """
     settings: dict[str, Any] = {"name": "study", "target_within": target_within, "evolve": seeded(evolve, seed)}
     study, records = study_of_session(
-        "outrisk.follow", {"data": data}, outputs, keys, target, codebook, decimals, settings
+        "outrisk.follow", {"data": data}, outputs, keys, target, codebook, decimals, settings, released
     )
     return _following(study, records, runs, rounds, workers)
 
 
 def follow_study(
-    path: Path, runs: int, rounds: int, seed: int | None, workers: int | None, trust: bool = False
+    path: Path,
+    runs: int,
+    rounds: int,
+    seed: int | None,
+    workers: int | None,
+    trust: bool = False,
+    released: Sequence[Path] = (),
 ) -> Following:
-    """The same of a study file. `trust`: the study's own functions may be run."""
-    study = read_study(path, seed, trust)
+    """The same of a study file. `trust`: the study's own functions may be run. `released`: studies whose outputs are
+    already released, besides those it names.
+    """
+    study = read_study(path, seed, trust, released=studies_at(path, released))
     if study.file.data is None:
         raise ConfigError(f"{path}: 'data' is missing: without records nobody's value can be changed")
     return _following(study, load_study_data(study), runs, rounds, workers)
@@ -96,6 +107,7 @@ def _following(study: Study, data: StudyData, runs: int, rounds: int, workers: i
     for name, number in (("runs", runs), ("rounds", rounds)):
         check_count(number, name)
     check_count(workers, "workers", or_none=True)
+    check_earlier(study, data)
     asked = assessment_of(study, data)
     found = follow_people(
         Question(

@@ -219,11 +219,12 @@ def follow(
     seed: Annotated[int | None, typer.Option(min=0, help="Seed in place of the study's.")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Runs at a time (default: one a core).")] = None,
     trust: Annotated[bool, typer.Option("--trust", help="Run the study's own functions (kind: custom).")] = False,
+    released: Released = None,
 ) -> int:
     """Ask whom the outputs follow: change the values of few people, release again, and see what is inferred then."""
     from outrisk.cli.follow import follow as follow_people
 
-    return _stoppable(lambda: follow_people(study, runs, rounds, seed, workers, trust))
+    return _stoppable(lambda: follow_people(study, runs, rounds, seed, workers, trust, released or []))
 
 
 @app.command(cls=Spread)
