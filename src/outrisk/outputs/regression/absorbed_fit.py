@@ -57,7 +57,7 @@ def within(columns: Array, groups: Groups) -> Array:
 
 
 def _means(column: Array, groups: NDArray[np.int64], sizes: NDArray[np.int64]) -> Array:
-    return np.asarray(np.bincount(groups, column) / np.maximum(sizes, 1))
+    return np.asarray(np.bincount(groups, column) / np.maximum(sizes, 1), dtype=np.float64)
 
 
 def without_variation(records: Grouped, left: Array) -> NDArray[np.bool_]:

@@ -127,7 +127,7 @@ class FixedEffects(Common):
     @property
     def response(self) -> str:
         """The left side as written."""
-        return self._response.name
+        return self._sides[0].name
 
     @property
     def design(self) -> Side:
@@ -153,6 +153,21 @@ class FixedEffects(Common):
     def coefficients(self) -> list[str]:
         """Names of the K coefficients that there are: of the terms, behind the constant where the program prints it."""
         return [*([CONSTANT] if prints_constant(self.program) else []), *self.design.columns]
+
+    @property
+    def columns(self) -> list[str]:
+        """The same, as formulaic names them."""
+        return self.coefficients
+
+    @property
+    def references(self) -> dict[str, str]:
+        """Variables that enter as categories, each with its reference level ('' if its coding has none)."""
+        return self.design.categories
+
+    @property
+    def kept_columns(self) -> NDArray[np.bool_]:
+        """Which of these are printed."""
+        return self.kept
 
     @cached_property
     def kept(self) -> NDArray[np.bool_]:
@@ -263,8 +278,8 @@ class FixedEffects(Common):
             and not is_within(records.groups[0], records.clusters)
         ):
             raise self._error(
-                f"cluster: groups of '{self.absorb[0]}' are not each within one '{self.covariance.cluster}', which xtreg "
-                "refuses; write program: areg or reghdfe"
+                f"cluster: groups of '{self.absorb[0]}' are not each within one '{self.covariance.cluster}', which "
+                "xtreg refuses; write program: areg or reghdfe"
             )
         fit = fit_within(records, self.program, self.covariance_meant)
         if fit is None:
