@@ -36,6 +36,7 @@ def of_fixed_effects(output: Output, data: Microdata, appetite: Appetite, target
     yield from _degrees(output, records, rows, data, appetite)
     yield from _of_groups(output, records, rows, data, appetite)
     yield from _behind(output, left[:, :-1], rows, data, appetite)
+    yield from _alone(output, records, left[:, :-1], rows, data)
     yield from _exact(output, records, left, rows)
 
 
@@ -53,8 +54,8 @@ def _degrees(
             output.name,
             k,
             rows,
-            f"{plural(told - k, 'residual degree')} of freedom ({of}, {plural(k, 'parameter')} with the fixed effects); "
-            f"at least {appetite.safe_dof_threshold} are asked for.",
+            f"{plural(told - k, 'residual degree')} of freedom ({of}, {plural(k, 'parameter')} with the fixed "
+            f"effects); at least {appetite.safe_dof_threshold} are asked for.",
             "",
             "Fit it on more records, or with fixed effects of fewer levels.",
         )
@@ -118,24 +119,34 @@ def _behind(
             output.name,
             len(found),
             rows[apart],
-            f"{plural(len(found), 'coefficient')} rest{'s' * (len(found) == 1)} on fewer than {appetite.safe_threshold} "
-            f"{counted(data)}, those of the groups in which the term varies; the fewest is {found[0][0]}.",
+            f"{plural(len(found), 'coefficient')} rest{'s' * (len(found) == 1)} on fewer than "
+            f"{appetite.safe_threshold} {counted(data)}, those of the groups in which the term varies; the fewest is "
+            f"{found[0][0]}.",
             named([f"{name}: {number:,}" for number, name in found]),
             "Leave the term out, or take fixed effects of larger groups.",
         )
+
+
+def _alone(
+    output: FixedEffects, records: Grouped, left: NDArray[np.float64], rows: Rows, data: Microdata
+) -> Iterator[Found]:
+    """Records, or pairs of one group, that decide a direction of the terms: of a pair each has half the leverage."""
     scale = np.sqrt((left**2).sum(axis=0))
     scaled = left / np.where(scale > 0.0, scale, 1.0)
     leverage = ((scaled @ np.linalg.pinv(scaled.T @ scaled, hermitian=True)) * scaled).sum(axis=1)
-    alone = leverage > _FULL / 2.0  # of a pair each has the same
-    if data.person is None and 0 < alone.sum() <= 2 * left.shape[1]:
+    alone = leverage > _FULL
+    for groups in records.groups:
+        alone |= (np.bincount(groups)[groups] == 2) & (np.bincount(groups, leverage)[groups] > _FULL)
+    if data.person is None and alone.any():
         yield Found.of(
             "leverage",
             False,
             output.name,
             int(alone.sum()),
             rows[alone],
-            f"{plural(int(alone.sum()), 'record')} decide{'s' * (alone.sum() == 1)} a direction of the terms within "
-            "groups, alone or as a pair of one group: a coefficient is then the difference of two responses.",
+            f"{plural(int(alone.sum()), 'record')}, each alone or as one of the two of a group, "
+            f"{'decides' if alone.sum() == 1 else 'decide'} a direction of the terms within groups: what a coefficient "
+            "is follows from their responses.",
             "",
             "Leave out the term that varies within their group only.",
         )
@@ -147,19 +158,18 @@ def _exact(output: FixedEffects, records: Grouped, left: NDArray[np.float64], ro
     """
     x, y = left[:, :-1], left[:, -1]
     residual = y - x @ np.linalg.lstsq(x, y, rcond=None)[0]
-    together = np.zeros(len(rows), dtype=np.bool_)
-    for groups in records.groups:
-        together |= np.bincount(groups)[groups] > 1
     if not y.any() or np.abs(residual).max() > 1e-7 * np.abs(y).max():
         return
-    places = dict(output.release.layout(len(output.coefficients)))
-    bounds = [
-        float(half_digit(output.decimals[places[part]])[0]) * np.sqrt(len(rows))
-        for part in ("residual_sd", "rmse")
-        if part in places
-    ]
-    steps = np.diff(np.unique(records.response))
-    certain = bool(bounds) and len(steps) > 0 and 2.0 * min(bounds) < float(steps.min()) and bool(output.kept.all())
+    alike = np.unique(np.stack(list(records.groups), axis=1), axis=0, return_inverse=True)[1].ravel()
+    together = np.bincount(alike)[alike] > 1
+    K, k = len(output.coefficients), x.shape[1]
+    places = dict(output.release.layout(K))
+    half = half_digit(output.decimals)
+    printed = [half[places[part]][0] for part in ("residual_sd", "rmse") if part in places]
+    spread = np.ptp(records.terms, axis=0) @ half[K - k : K]
+    most = np.sqrt(2.0 * len(rows)) * min(printed, default=np.inf) + spread  # off what coefficients give of two
+    step = float(np.diff(output.support).min(initial=np.inf))
+    certain = bool(output.kept.all()) and bool(2.0 * most < step)
     yield Found.of(
         "exact fit",
         certain,

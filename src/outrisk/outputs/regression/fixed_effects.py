@@ -130,6 +130,11 @@ class FixedEffects(Common):
         return self._sides[0].name
 
     @property
+    def support(self) -> Array:
+        """What the response can be, ascending."""
+        return np.unique(self._response.table()[1])
+
+    @property
     def design(self) -> Side:
         """The right side, without what is absorbed."""
         return self._sides[1]
