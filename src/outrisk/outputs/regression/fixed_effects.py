@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, Common, Subset, joint_for, places_in, record_counts
 from outrisk.outputs.counts_first import CountsFirst
 from outrisk.outputs.regression.absorbed_fit import Grouped, fit_within, within, without_variation
+from outrisk.outputs.regression.clustered_totals import pairs_of
 from outrisk.outputs.regression.design import Side, read_formula
 from outrisk.outputs.regression.existence import Existence
 from outrisk.outputs.regression.programs import (
@@ -31,10 +33,11 @@ from outrisk.outputs.regression.response import NumberResponse
 from outrisk.outputs.regression.sandwich import OF_THE_MODEL, Covariance
 from outrisk.outputs.regression.within_totals import Within, sought
 from outrisk.problem.analysis import RecordCounts
-from outrisk.problem.blocks import Joint, Mask, Model, Tally, Term
+from outrisk.problem.blocks import Joint, Mask, Model, Tally, Term, spread_rows
 from outrisk.problem.counts import Counts, middle
 from outrisk.problem.released import ModelPart, Released, TallyPart
 
+MOST_PRODUCTS = 60  # of pairs of columns, by which errors clustered by the largest absorbed variable are sought
 MOST_DUMMIES = 100  # levels of further absorbed variables that a search takes in; of the largest there is no limit
 CONSTANT = "Intercept"
 
@@ -314,14 +317,52 @@ class FixedEffects(Common):
         """Whether standard errors are by the model, and so follow from totals by group."""
         return not self.covariance_meant.estimator
 
+    @property
+    def by_groups(self) -> bool:
+        """Whether standard errors are clustered by the largest absorbed variable, with few enough columns: they follow
+        from sums of products by group.
+        """
+        d = sum(len(term.columns) for term in self.terms) + sum(len(each) for each in self._dummies)
+        clustered = self.covariance_meant.estimator.startswith("CR") and self.covariance.cluster == self._by_size[0]
+        return clustered and not self.drops and len(pairs_of(d, self._dummies)) <= MOST_PRODUCTS
+
+    @property
+    def _dummies(self) -> list[range]:
+        """Where the dummies of each further absorbed variable stand among the columns."""
+        k = len(self.design.columns)
+        ends = np.cumsum([k, *(len(self.codebook[name].values) - 1 for name in self._by_size[1:])]).tolist()
+        return [range(low, high) for low, high in pairwise(ends)]
+
+    @property
+    def _sought(self) -> NDArray[np.bool_]:
+        return sought(self.release, len(self.coefficients), self.by_model, self.by_groups)
+
+    def _products(self, terms: Sequence[Term], pairs: Sequence[tuple[int, int]]) -> list[Term]:
+        """A column for each pair of columns, their product, behind all columns."""
+        of = {int(column): (term, at) for term in terms for at, column in enumerate(term.columns)}
+        first, found = len(of), []
+        for at, (i, j) in enumerate(pairs):
+            (one, here), (other, there) = of[i + 1], of[j + 1]
+            named = [self.codebook.names[each] for each in sorted({*one.joint.variables, *other.joint.variables})]
+            joint = self._joint(named)
+            rows = (
+                spread_rows(one, joint, self.codebook.sizes)[:, here]
+                * spread_rows(other, joint, self.codebook.sizes)[:, there]
+            )
+            found.append(Term(joint, np.array([first + at]), rows[:, None]))
+        return found
+
     def parts(self, values: Array) -> tuple[ModelPart, ...]:
         """Sums and products of terms and response, and the sums of each group: the scores of a linear model with the
         response among its columns, whose residual is 1.
         """
         terms, centre, scale = self._columns
+        pairs = tuple(pairs_of(len(scale) - 1, self._dummies)) if self.by_groups else ()
+        if pairs:
+            terms = (*terms, *self._products(terms, pairs))
         model = Model(
             "ols",
-            np.zeros((1, len(scale) + 1)),
+            np.zeros((1, 1 + len(scale) + len(pairs))),
             Joint((), (), 1),
             np.ones(1),
             terms,
@@ -343,29 +384,30 @@ class FixedEffects(Common):
             self.covariance_meant.distribution == "normal",
             bool({"sigma_u", "rho"} & set(self.release.parts)),
             self.drops and len(self.absorb) == 1,
+            self.covariance_meant if pairs else OF_THE_MODEL,
+            pairs,
         )
         errors, p_values = (self.release.places(part, K) for part in ("standard_errors", "p_values"))
         return (ModelPart(model, made, len(self.labels), errors, p_values),)
 
     def counts_first(self, low: Array, high: Array, proves: bool = False) -> Released | None:
         """Without the numbers that do not follow from totals by group, which a search cannot bring nearer."""
-        K = len(self.coefficients)
-        of = np.flatnonzero(sought(self.release, K, self.by_model))
+        of = np.flatnonzero(self._sought)
         if proves or not self.is_sought or len(of) == len(low):
             return None if self.is_sought or proves else self._not_sought()
         parts = tuple(part for part in self.release.parts if part in self._parts_sought)
+        rest_of = self.covariance if self.by_groups and set(INFERENCE) & set(parts) else OF_THE_MODEL
         decimals = self.release.decimals
         if not isinstance(decimals, int):
             decimals = {part: digits for part, digits in decimals.items() if part in parts}
-        rest = replace(self, release=replace(self.release, parts=parts, decimals=decimals), covariance=OF_THE_MODEL)
+        rest = replace(self, release=replace(self.release, parts=parts, decimals=decimals), covariance=rest_of)
         made = rest.parts(middle(low[of], high[of]))
         names = [self.labels[at] for at in of]
         return Released(CountsFirst.of_whole(self, self, made, of, names), low[of], high[of], made, of)
 
     @property
     def _parts_sought(self) -> set[str]:
-        K = len(self.coefficients)
-        some = sought(self.release, K, self.by_model)
+        K, some = len(self.coefficients), self._sought
         return {part for part, place in self.release.layout(K) if some[place].any()}
 
     def _not_sought(self) -> Released | None:

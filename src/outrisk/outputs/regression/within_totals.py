@@ -6,17 +6,20 @@ are W = sum z z' - sum over groups of (sum z)(sum z)' / n. All else follows from
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.outputs.base import Array
+from outrisk.outputs.regression.clustered_totals import Pair, Scores
 from outrisk.outputs.regression.programs import Program, counted, prints_constant
-from outrisk.outputs.regression.release import OF_EACH, Release, Summary
+from outrisk.outputs.regression.release import INFERENCE, Release, Summary
+from outrisk.outputs.regression.sandwich import OF_THE_MODEL, Covariance
 from outrisk.problem.algebra import invert
 
 _RIDGE = 1e-11  # least eigenvalue of the scaled products that is told from 0
@@ -45,6 +48,7 @@ class Within:
     constant: p + 1 sums, their products, and the sums of each of `groups`.
 
     effects: whether the variance of the fixed effects is asked for. drop: whether groups of one record are left out.
+    covariance: where errors are clustered by the groups; products of `pairs` of columns then come behind the columns.
     """
 
     k: int
@@ -58,6 +62,8 @@ class Within:
     normal: bool = False
     effects: bool = False
     drop: bool = False
+    covariance: Covariance = OF_THE_MODEL
+    pairs: tuple[Pair, ...] = ()
 
     def numbers(self, totals: Array, information: Array) -> Array:
         """The published numbers (k,), exactly but for standard errors that are not by the model."""
@@ -86,10 +92,11 @@ class Within:
         fit = self._summary(base)
         K, single = len(fit.coefficients), len(_OF_MODEL) - 1 + len(base.levels)
         n = max(float(np.nan_to_num(fit.n)), 4.0)
+        many = max(float(base.levels[0]), 2.0) if self.covariance else n  # that errors are made of
         error = np.nan_to_num(fit.standard_errors, nan=1.0)
         covariance = np.zeros((2 * K + single, 2 * K + single))
         covariance[:K, :K] = np.outer(error, error) * self._correlation(totals)
-        covariance[range(K, 2 * K), range(K, 2 * K)] = np.maximum(error**2 / (2.0 * n), 1e-30)
+        covariance[range(K, 2 * K), range(K, 2 * K)] = np.maximum(error**2 / (2.0 * many), 1e-30)
         covariance[range(2 * K, 2 * K + single), range(2 * K, 2 * K + single)] = self._variances(fit, n)
         change = self.release.jacobian(fit, self._as_summary(np.eye(2 * K + single)), self.published)
         found = change @ covariance @ change.T
@@ -118,16 +125,31 @@ class Within:
         return np.array([*found, *[1.0] * len(fit.levels)])
 
     @cached_property
+    def _size(self) -> int:
+        """Number of columns of the model."""
+        return 1 + len(self.scale) + len(self.pairs)
+
+    @cached_property
     def _triangle(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Of the columns but products of pairs, which come last in it."""
         return np.tril_indices(len(self.scale) + 1)
+
+    @cached_property
+    def _first(self) -> int:
+        """Where the sums of groups begin."""
+        return self._size + self._size * (self._size + 1) // 2
+
+    def _by_group(self, totals: Array) -> Array:
+        """Sums (groups, columns)."""
+        return totals[self._first : self._first + self.groups * self._size].reshape(self.groups, self._size)
 
     def _parts(self, totals: Array) -> tuple[Array, Array, Array]:
         """Products (p + 1, p + 1) of all records that count, sums (groups, p + 1), and W (p, p)."""
         p = len(self.scale) + 1
         products = np.zeros((p, p))
         rows, columns = self._triangle
-        products[rows, columns] = products[columns, rows] = totals[p : p + len(rows)]
-        sums = totals[p + len(rows) : p + len(rows) + self.groups * p].reshape(self.groups, p)
+        products[rows, columns] = products[columns, rows] = totals[self._size : self._size + len(rows)]
+        sums = self._by_group(totals)[:, :p]
         if self.drop:
             single = sums[np.abs(sums[:, 0] - 1.0) < _HALF]
             products = products - single.T @ single
@@ -173,7 +195,12 @@ class Within:
         residual = np.append(-b, 1.0)
         alone = np.zeros(p)
         alone[k:] = np.append(-plain, 1.0)
-        values = [*b[:k], *np.diag(inverse)[:k], *means[:k], means[-1], rss, tested, about, n, mean @ along]
+        scores = self._scores(totals, sums, inverse, np.append(-b, 1.0))
+        diagonal, beside = np.diag(inverse)[:k], mean @ along
+        if scores is not None:
+            diagonal = np.array([scores.variance(row) for row in inverse[:k]])
+            beside = scores.variance(along)
+        values = [*b[:k], *diagonal, *means[:k], means[-1], rss, tested, about, n, beside]
         some, effect = self._effects(sums, residual)
         values.append(some)
         levels = self._levels(products, sums)
@@ -192,8 +219,23 @@ class Within:
             -np.outer(np.append(along, 0.0), np.append(along, 0.0)),
             np.zeros((p, p)) if effect is None else -np.outer(np.append(inverse @ effect[1], 0.0), residual),
         ]
-        of_moments = self._of_moments(k, n, means, along)
-        return _Base(np.array(values), self._chain(totals, sums, of_products, of_moments, effect), levels)
+        of_moments = self._of_moments(k, n, means, along if scores is None else inverse @ scores.towards(along) / 2.0)
+        groups: dict[int, tuple[Array, Array | None]] = {}
+        if effect is not None:
+            groups[len(values) - 1] = effect[0], None
+        if scores is not None:
+            for at, row in [*enumerate(inverse[:k], k), (3 * k + 5, along)]:
+                of_products[at], *of_groups = scores.slopes(row)
+                groups[at] = of_groups[0], of_groups[1]
+        return _Base(np.array(values), self._chain(totals, sums, of_products, of_moments, groups), levels)
+
+    def _scores(self, totals: Array, sums: Array, inverse: Array, r: Array) -> Scores | None:
+        """Of groups; None where errors are not clustered by them."""
+        if not self.covariance:
+            return None
+        starts = np.cumsum([self.k, *(count - 1 for count in self.dummies)]).tolist()
+        dummies = [range(low, high) for low, high in pairwise(starts)]
+        return Scores(sums, self._by_group(totals)[:, len(self.scale) + 1 :], self.pairs, dummies, inverse, r)
 
     def _of_moments(self, k: int, n: float, means: Array, along: Array) -> list[Array]:
         """Derivatives of the base in n, the sums of columns (p,) and the products of the response, (p + 2,) each."""
@@ -231,32 +273,35 @@ class Within:
         sums: Array,
         of_products: Sequence[Array],
         of_moments: Sequence[Array],
-        effect: tuple[Array, Array] | None,
+        groups: Mapping[int, tuple[Array, Array | None]],
     ) -> Array:
-        """Derivatives (u, m) in the totals, from those in W (p, p), which are made symmetric, and in the moments."""
+        """Derivatives (u, m) in the totals, from those in W (p, p), which are made symmetric, and in the moments;
+        groups: of some, further ones in the sums of groups, and in those of products.
+        """
         p = len(self.scale) + 1
         rows, columns = self._triangle
         found = np.zeros((len(of_products), len(totals)))
         some = sums[:, 0] > _HALF
         n = np.where(some, sums[:, 0], 1.0)[:, None]
-        first = p + len(rows)
+        first, end = self._size, self._size + len(rows)
         for at, (square, moment) in enumerate(zip(of_products, of_moments, strict=True)):
             own = np.zeros((p, p))
             own[1:, 1:] = (square + square.T) / 2.0
             twice = np.where(rows == columns, 1.0, 2.0)
-            found[at, p:first] = own[rows, columns] * twice
+            found[at, first:end] = own[rows, columns] * twice
             here = np.zeros((p, p))
             here[:, 0] = moment[:p]
             here[-1, -1] = moment[p]
-            found[at, p:first] += here[rows, columns]
+            found[at, first:end] += here[rows, columns]
             by_group = np.zeros_like(sums)
             along = sums @ own
             by_group[:, 1:] = -2.0 * along[:, 1:] / n
             by_group[:, 0] = np.einsum("gp,gp->g", along, sums) / n[:, 0] ** 2
-            if effect is not None and at == len(of_products) - 1:
-                by_group += effect[0]
-            by_group[~some] = 0.0
-            found[at, first : first + by_group.size] = by_group.ravel()
+            more, pairs = groups.get(at, (0.0, None))
+            by_group += more
+            wide = np.hstack([by_group, np.zeros((len(sums), len(self.pairs))) if pairs is None else pairs])
+            wide[~some] = 0.0
+            found[at, self._first : self._first + wide.size] = wide.ravel()
         return found
 
     def _inverse_of_dummies(self, left: Array) -> Array:
@@ -280,19 +325,21 @@ class Within:
         b, inverse, mean, of_y = u[:k], u[k : 2 * k], u[2 * k : 3 * k], u[3 * k]
         rss, tested, about, n, beside, effects = u[3 * k + 1 :]
         df = n - counted(self.program, k, [int(each) for each in levels], 1, [False] * len(levels)).whole
+        factor, t_df = self._clustered(n, levels)
         with np.errstate(all="ignore"):
             some = df.real > 0
             s2 = rss / df if some and rss.real > 0 else np.nan * df
-            found, errors = b * unit, np.sqrt(inverse * s2) * unit
+            found, errors = b * unit, np.sqrt(inverse * (s2 if factor is None else factor)) * unit
             if prints_constant(self.program):
                 x = mean * self.scale[:k] + self.centre[:k]
                 constant = of_y * self.scale[-1] + self.centre[-1] - x @ found
                 found = np.append(constant, found)
-                errors = np.append(np.sqrt(s2 * (1.0 / n + beside)) * self.scale[-1], errors)
+                of_constant = s2 * (1.0 / n + beside) if factor is None else factor * beside
+                errors = np.append(np.sqrt(of_constant) * self.scale[-1], errors)
             r2 = 1.0 - rss / about
             s, sigma = np.sqrt(s2) * self.scale[-1], np.sqrt(effects) * self.scale[-1]
             of_model = {
-                "df": np.inf if self.normal else df if some else np.nan,
+                "df": np.inf if self.normal else (df if some else np.nan) if t_df is None else t_df,
                 "n": n,
                 "residual_sd": s,
                 "r2": r2,
@@ -305,6 +352,18 @@ class Within:
             }
         return np.array([*found, *errors, *(of_model.get(name, np.nan) for name in _OF_MODEL[:-1]), *levels])
 
+    def _clustered(self, n: Any, levels: Array) -> tuple[Any, float | None]:
+        """The factor of errors clustered by the groups, and their degrees of freedom; None for errors by the model."""
+        if not self.covariance:
+            return None, None
+        groups = float(levels[0])
+        nested = [True, *[False] * len(self.dummies)]
+        K = counted(self.program, self.k, [int(each) for each in levels], 1, nested).clustered
+        if groups < 2.0 or n.real <= K:
+            return np.nan, np.nan
+        factor = 1.0 if self.covariance.estimator == "CR0" else groups / (groups - 1.0)
+        return factor * ((n - 1.0) / (n - K) if self.covariance.estimator == "CR1S" else 1.0), groups - 1.0
+
     def _as_summary(self, vector: Array) -> Summary:
         """A summary of numbers, (v,), or of their derivatives, (v, m)."""
         K = self.k + prints_constant(self.program)
@@ -312,12 +371,12 @@ class Within:
         return Summary(vector[:K], vector[K : 2 * K], levels=vector[2 * K + len(_OF_MODEL) - 1 :], **named)
 
 
-def sought(release: Release, K: int, by_model: bool) -> NDArray[np.bool_]:
-    """Which of the numbers (k,) follow from totals by group: all but numbers of levels, and errors, limits, p-values
-    and F where these are not by the model.
+def sought(release: Release, K: int, by_model: bool, by_groups: bool = False) -> NDArray[np.bool_]:
+    """Which of the numbers (k,) follow from totals by group: all but numbers of levels, F where errors are not by the
+    model, and errors, limits and p-values where they are neither by the model nor clustered `by_groups`.
     """
     found: list[bool] = []
     for part, place in release.layout(K):
-        no = part == "levels" or (not by_model and (part == "f" or (part in OF_EACH and part != "coefficients")))
+        no = part == "levels" or (not by_model and (part == "f" or (not by_groups and part in INFERENCE)))
         found += [not no] * (place.stop - place.start)
     return np.array(found, dtype=np.bool_)
