@@ -32,7 +32,8 @@ class _Base:
     """What the numbers are made of, at some totals, as one vector (u,), and its derivatives (u, m) in these.
 
     b (k,), the diagonal of the inverse (k,), means of the terms (k,) and of the response, rss, the same without terms,
-    the total sum of squares, n, mean' inverse mean, the variance of the fixed effects. levels (a,): of each absorbed
+    the total sum of squares, n, mean' inverse mean, the variance of the fixed effects; of errors clustered by the groups in the place of the inverse
+    the variances by scores, and last those of the sum of each two coefficients. levels (a,): of each absorbed
     variable how many have records.
     """
 
@@ -203,6 +204,8 @@ class Within:
         values = [*b[:k], *diagonal, *means[:k], means[-1], rss, tested, about, n, beside]
         some, effect = self._effects(sums, residual)
         values.append(some)
+        crossed = [inverse[i] + inverse[j] for i in range(k) for j in range(i)] if scores is not None else []
+        values += [scores.variance(row) for row in crossed if scores is not None]
         levels = self._levels(products, sums)
         if not slopes:
             return _Base(np.array(values), np.zeros((0, 0)), levels)
@@ -222,9 +225,11 @@ class Within:
         of_moments = self._of_moments(k, n, means, along if scores is None else inverse @ scores.towards(along) / 2.0)
         groups: dict[int, tuple[Array, Array | None]] = {}
         if effect is not None:
-            groups[len(values) - 1] = effect[0], None
+            groups[3 * k + 6] = effect[0], None
         if scores is not None:
-            for at, row in [*enumerate(inverse[:k], k), (3 * k + 5, along)]:
+            of_products += [np.zeros((p, p))] * len(crossed)
+            of_moments += [np.zeros(p + 2)] * len(crossed)
+            for at, row in [*enumerate(inverse[:k], k), (3 * k + 5, along), *enumerate(crossed, 3 * k + 7)]:
                 of_products[at], *of_groups = scores.slopes(row)
                 groups[at] = of_groups[0], of_groups[1]
         return _Base(np.array(values), self._chain(totals, sums, of_products, of_moments, groups), levels)
@@ -323,7 +328,7 @@ class Within:
         k = self.k
         unit = self.scale[-1] / self.scale[:k]
         b, inverse, mean, of_y = u[:k], u[k : 2 * k], u[2 * k : 3 * k], u[3 * k]
-        rss, tested, about, n, beside, effects = u[3 * k + 1 :]
+        rss, tested, about, n, beside, effects = u[3 * k + 1 : 3 * k + 7]
         df = n - counted(self.program, k, [int(each) for each in levels], 1, [False] * len(levels)).whole
         factor, t_df = self._clustered(n, levels)
         with np.errstate(all="ignore"):
@@ -346,11 +351,22 @@ class Within:
                 "r2_within": 1.0 - rss / tested,
                 "r2_adjusted": 1.0 - rss / (tested if self.program == "plm" else about) * (n - 1.0) / df,
                 "rmse": np.sqrt(rss / n) * self.scale[-1],
-                "f": (tested - rss) / k / s2 if k else np.nan,
+                "f": (tested - rss) / k / s2 if factor is None else self._wald(b, inverse, u[3 * k + 7 :]) / factor,
                 "sigma_u": sigma,
                 "rho": sigma**2 / (sigma**2 + s**2),
             }
         return np.array([*found, *errors, *(of_model.get(name, np.nan) for name in _OF_MODEL[:-1]), *levels])
+
+    def _wald(self, b: NDArray[Any], squares: NDArray[Any], crossed: NDArray[Any]) -> Any:
+        """B' V^-1 b / k; V has the squares (k,) on its diagonal, and `crossed` are those of the sum of each two."""
+        low = np.tril_indices(self.k, -1)
+        V = np.diag(squares)
+        V[low] = (crossed - squares[low[0]] - squares[low[1]]) / 2.0
+        V[low[::-1]] = V[low]
+        try:
+            return b @ np.linalg.solve(V, b) / self.k
+        except np.linalg.LinAlgError:
+            return np.nan
 
     def _clustered(self, n: Any, levels: Array) -> tuple[Any, float | None]:
         """The factor of errors clustered by the groups, and their degrees of freedom; None for errors by the model."""
@@ -372,11 +388,11 @@ class Within:
 
 
 def sought(release: Release, K: int, by_model: bool, by_groups: bool = False) -> NDArray[np.bool_]:
-    """Which of the numbers (k,) follow from totals by group: all but numbers of levels, F where errors are not by the
-    model, and errors, limits and p-values where they are neither by the model nor clustered `by_groups`.
+    """Which of the numbers (k,) follow from totals by group: all but numbers of levels, and F, errors, limits and
+    p-values where errors are neither by the model nor clustered `by_groups`.
     """
     found: list[bool] = []
     for part, place in release.layout(K):
-        no = part == "levels" or (not by_model and (part == "f" or (not by_groups and part in INFERENCE)))
+        no = part == "levels" or (not by_model and not by_groups and (part == "f" or part in INFERENCE))
         found += [not no] * (place.stop - place.start)
     return np.array(found, dtype=np.bool_)
