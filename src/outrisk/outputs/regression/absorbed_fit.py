@@ -47,7 +47,7 @@ def within(columns: Array, groups: Groups) -> Array:
         ],
         format="csr",
     )
-    found = columns - columns.mean(axis=0)
+    found: Array = columns - columns.mean(axis=0)
     for column in found.T:
         for _ in range(_ROUNDS):
             for each, size in zip(groups, sizes, strict=True):

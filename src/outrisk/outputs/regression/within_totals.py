@@ -32,9 +32,9 @@ class _Base:
     """What the numbers are made of, at some totals, as one vector (u,), and its derivatives (u, m) in these.
 
     b (k,), the diagonal of the inverse (k,), means of the terms (k,) and of the response, rss, the same without terms,
-    the total sum of squares, n, mean' inverse mean, the variance of the fixed effects; of errors clustered by the groups in the place of the inverse
-    the variances by scores, and last those of the sum of each two coefficients. levels (a,): of each absorbed
-    variable how many have records.
+    the total sum of squares, n, mean' inverse mean, the variance of the fixed effects. Of errors clustered by the
+    groups variances by scores stand in the place of what is inverse, and last those of the sum of each two
+    coefficients. levels (a,): of each absorbed variable how many have records.
     """
 
     values: Array
@@ -197,7 +197,7 @@ class Within:
         alone = np.zeros(p)
         alone[k:] = np.append(-plain, 1.0)
         scores = self._scores(totals, sums, inverse, np.append(-b, 1.0))
-        diagonal, beside = np.diag(inverse)[:k], mean @ along
+        diagonal, beside = np.diag(inverse)[:k], float(mean @ along)
         if scores is not None:
             diagonal = np.array([scores.variance(row) for row in inverse[:k]])
             beside = scores.variance(along)
