@@ -200,6 +200,9 @@ def test_errors_that_no_total_tells_are_not_searched_for():
     output, records = built(data, absorb=["region"], cluster="year", release=["coefficients", "standard_errors", "f"])
     searched = release(output, records).searched
     assert list(searched.labels) == output.labels[:3]
+    other = release(output, records).recompute(from_frame(data.assign(y=data["y"].to_numpy()[::-1]), records.codebook))
+    reasons = [row.reason for row in other.rows("matched")]
+    assert "not_sought" not in reasons[:3] and set(reasons[3:]) == {"not_sought"}
 
 
 @pytest.mark.parametrize(

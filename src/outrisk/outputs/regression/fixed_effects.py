@@ -334,6 +334,13 @@ class FixedEffects(Common):
         return [range(low, high) for low, high in pairwise(ends)]
 
     @property
+    def sought(self) -> NDArray[np.bool_]:
+        """Which of the numbers (k,) follow from totals by group, or are numbers of levels, which all have records."""
+        if not self.is_sought:
+            return np.zeros(len(self.labels), dtype=np.bool_)
+        return self._sought | np.array([label.startswith("levels of ") for label in self.labels])
+
+    @property
     def _sought(self) -> NDArray[np.bool_]:
         return sought(self.release, len(self.coefficients), self.by_model, self.by_groups)
 
