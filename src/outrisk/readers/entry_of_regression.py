@@ -17,7 +17,7 @@ from outrisk.outputs.regression.sandwich import Estimator, meant
 from outrisk.readers.below_headings import without_headings
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.equations import ALONE, equations_of, same_terms
-from outrisk.readers.fixed_effects import absorbing
+from outrisk.readers.printed_fixed_effects import absorbing
 from outrisk.readers.printed_regression import parts_of, printed_decimals, with_values
 from outrisk.readers.remarks import remark
 from outrisk.readers.rows_of_shape import apart

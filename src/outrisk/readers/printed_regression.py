@@ -11,7 +11,7 @@ from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.regression_entry import FormulaEntry
 from outrisk.outputs.regression.release import COUNTS, INFERENCE, NUMBERS
 from outrisk.readers.coefficients import Coefficients
-from outrisk.readers.fixed_effects import levels_of
+from outrisk.readers.printed_fixed_effects import levels_of
 from outrisk.readers.printed_number import Printed, as_given, decimals_of, is_undefined, is_withheld, read_printed
 from outrisk.readers.remarks import remark
 

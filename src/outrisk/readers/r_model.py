@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from outrisk.errors import OutputError
 from outrisk.outputs.regression.release import Kind
-from outrisk.readers.fixed_effects import Absorbed, of_r
+from outrisk.readers.printed_fixed_effects import Absorbed, of_r
 from outrisk.readers.printed_number import read_printed
 
 _RESIDUALS = re.compile(r"^(?:(?:Weighted|Deviance|Pearson|Working) )?[Rr]esiduals:", re.M)

@@ -12,7 +12,7 @@ from outrisk.errors import OutputError
 from outrisk.outputs.regression.surv import read_surv
 from outrisk.readers import polr
 from outrisk.readers.coefficients import BY_TERM, Coefficients
-from outrisk.readers.fixed_effects import Absorbed
+from outrisk.readers.printed_fixed_effects import Absorbed
 from outrisk.readers.printed_number import read_printed
 from outrisk.readers.r_model import OfModel, of_deviance, of_model
 from outrisk.readers.source import Source

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from outrisk.errors import OutputError
 from outrisk.readers.coefficients import Coefficients
-from outrisk.readers.fixed_effects import of_stata
+from outrisk.readers.printed_fixed_effects import of_stata
 from outrisk.readers.source import Source
 
 _RULE = re.compile(r"^-{5,}\+-{10,}\s*$")
