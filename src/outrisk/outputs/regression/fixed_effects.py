@@ -338,7 +338,8 @@ class FixedEffects(Common):
         """Which of the numbers (k,) follow from totals by group, or are numbers of levels, which all have records."""
         if not self.is_sought:
             return np.zeros(len(self.labels), dtype=np.bool_)
-        return self._sought | np.array([label.startswith("levels of ") for label in self.labels])
+        of_levels = [label.startswith("levels of ") for label in self.labels]
+        return np.asarray(self._sought | np.array(of_levels), dtype=np.bool_)
 
     @property
     def _sought(self) -> NDArray[np.bool_]:
