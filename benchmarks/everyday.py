@@ -674,6 +674,35 @@ def session(folder):
     return asked(original.codebook, len(original), released)
 
 
+def effects(folder, n, firms, by, cluster=""):
+    """Wages of people of so many made firms in six years, of normal effects; a regression with fixed effects of `by`,
+    beside counts by firm and means.
+    """
+    rng = np.random.default_rng(1)
+    firm, year, own = rng.integers(0, firms, n), rng.integers(2015, 2021, n), 2.0 * rng.normal(size=firms)
+    exper = np.clip(np.round(rng.gamma(3.0, 5.0, n) + own[firm]), 0, 45).astype(int)
+    train = rng.random(n) < 0.25 + 0.02 * (exper > 15)
+    wage = 12 + 0.18 * exper + 1.4 * train + own[firm] + 0.3 * (year - 2015) + 3.0 * rng.normal(size=n)
+    frame = pd.DataFrame(
+        {
+            "firm": [f"f{each:04d}" for each in firm],
+            "year": [f"y{each}" for each in year],
+            "exper": exper,
+            "train": np.where(train, "yes", "no"),
+            "wage": np.round(np.clip(wage, 4.0, 60.0), 1),
+        }
+    )
+    entries = [
+        {"kind": "ols", "formula": "wage ~ exper + train", "absorb": by, "decimals": {"f": 2}, "release": OF_EFFECTS},
+        {"kind": "frequencies", "by": ["firm"]},
+        {"kind": "frequencies", "by": ["year", "train"]},
+        {"kind": "magnitudes", "value": "wage", "by": ["train"], "statistics": ["mean", "sd", "count"]},
+        {"kind": "magnitudes", "value": "exper", "by": ["year"], "statistics": ["mean", "sd"]},
+    ]
+    return problem_of(frame, [entries[0] | ({"cluster": cluster} if cluster else {}), *entries[1:]])
+
+
+OF_EFFECTS = [*WITH_ERRORS, "p_values", "n", "r2", "r2_within", "f", "levels"]
 PAGE = [
     {"kind": "univariate", "variables": ["sex", "race", "marital", "education", "income"]},
     {"kind": "magnitudes", "value": "age", "by": ["income"], "statistics": ["mean", "sd", "count"], "decimals": 1},
@@ -791,6 +820,20 @@ RELEASES = {
     },
     **{f"age bands of {n:,}": partial(banded, n=n, entries=BANDS) for n in (300, 1_500, 8_000, 25_000, 200_000)},
     **{f"a survey's logit of {n:,}": partial(survey, n=n, entries=BY_SURVEY) for n in (400, 3_000, 8_000, 100_000)},
+    **{
+        f"fixed effects of {firms:,} firms of {n:,}": partial(effects, n=n, firms=firms, by=["firm"])
+        for n, firms in ((300, 10), (300, 100), (8_000, 100), (8_000, 1_000), (200_000, 10), (200_000, 1_000))
+    },
+    **{
+        f"fixed effects of {firms:,} firms and years of {n:,}": partial(effects, n=n, firms=firms, by=["firm", "year"])
+        for n, firms in ((300, 10), (300, 100), (8_000, 100), (8_000, 1_000), (200_000, 1_000))
+    },
+    **{
+        f"fixed effects by clusters of {firms:,} firms of {n:,}": partial(
+            effects, n=n, firms=firms, by=["firm"], cluster="firm"
+        )
+        for n, firms in ((300, 10), (300, 100), (8_000, 100), (8_000, 1_000), (200_000, 1_000))
+    },
     "census 2,000": partial(census, n=2_000, entries=EVERYDAY),
     "census 3,000": partial(census, n=3_000, entries=EVERYDAY),
     "fair regressions": fair,

@@ -160,7 +160,7 @@ LOGIT = {"kind": "logit", "formula": "a ~ b"}
         ),
         (
             {"outputs": [LOGIT, {**LOGIT, "form": 1}]},
-            r"\[outputs 2\] has unknown keys \['form'\]; known: \['base', 'cluster', 'covariance'",
+            r"\[outputs 2\] has unknown keys \['form'\]; known: \['absorb', 'base', 'cluster', 'covariance'",
         ),
         ({"outputs": [{"kind": "frequencies", "bi": 1}]}, r"\[outputs 1\] has unknown keys \['bi'\]; known: \['by'"),
         *(({key: None}, f"'{key}' is missing; add it") for key in BASE),

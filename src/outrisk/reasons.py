@@ -29,6 +29,7 @@ REASONS: dict[str, str] = {
     "conflict": "no data set has it together with {}: correct one of them, or see whether both are of the same records",
     "tension": "the search stood still, and {} pulls against it: what moves one nearer moves the other away; another "
     "seed may do, or fewer digits of one of them",
+    "not_sought": "no search is made for it, as no sums over records tell it: it came out as the other numbers left it",
     "stood_still": "the search stood still, other numbers being in the way: another seed may do",
 }
 

@@ -93,6 +93,11 @@ class Common:
         """Add what its slow path has taken in another process."""
 
     @property
+    def sought(self) -> NDArray[np.bool_]:
+        """A search can bring all of its numbers (k,) nearer."""
+        return np.ones(len(self.labels), dtype=np.bool_)
+
+    @property
     def sheet(self) -> Sheet | None:
         """It has no protection."""
         return None

@@ -46,7 +46,7 @@ class Analysis(Protocol):
     whose parts have counts of records by themselves, as a search takes them or, if it `proves`, a proof; None where
     `parts` do. `implied`: what else holds of the records, as there are such numbers, for a search. `effort`: what a
     slow path has taken so far, by name; empty for most; `add_effort` adds to it what more it has taken in another
-    process.
+    process. `sought` (k,): which numbers a search can bring nearer.
     """
 
     @property
@@ -69,6 +69,8 @@ class Analysis(Protocol):
     def decimals(self) -> NDArray[np.int64]: ...  # noqa: D102
     @property
     def effort(self) -> Mapping[str, float]: ...  # noqa: D102
+    @property
+    def sought(self) -> NDArray[np.bool_]: ...  # noqa: D102
     def add_effort(self, more: Mapping[str, float]) -> None: ...  # noqa: D102
     def refit(self, data: Microdata, start: Array | None = None) -> Array: ...  # noqa: D102
     def refits(  # noqa: D102

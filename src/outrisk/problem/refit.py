@@ -121,6 +121,8 @@ class Refit:
             return "conflict", conflicts[k]
         if not np.isfinite(self.numbers[k]):
             return "no_refit", self.failure or "the number is undefined on the synthetic data"
+        if not self.released.output.sought[k]:
+            return "not_sought", ""
         early = stop in ("budget", "time")
         if early and not self.near[at]:
             return "out_of_time", ""

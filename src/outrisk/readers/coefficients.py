@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
+from outrisk.outputs.regression.programs import Program
 from outrisk.outputs.regression.release import Kind
 from outrisk.outputs.regression.sandwich import Estimator
 
@@ -45,6 +47,8 @@ class Coefficients:
     rows without numbers are headings or reference levels (see `without_headings`); one with the part 'reference' is
     such a level, one with 'elsewhere' has cells of other tables. n_may_be_events: the n of a Cox model may be that of
     its events. unread: what else is printed of the model, in words, and follows from nothing that is read.
+    program, absorb, levels: of fixed effects, which program printed it, the variables absorbed, where it names them,
+    and texts of how many levels each has.
     """
 
     rows: tuple[tuple[str, Mapping[str, str]], ...]
@@ -85,6 +89,9 @@ class Coefficients:
     headed: bool = False
     n_may_be_events: bool = False
     unread: tuple[str, ...] = ()
+    program: Program | Literal[""] = ""
+    absorb: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
 
 
 def unread(fits: Iterable[str], single: Mapping[str, str]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from outrisk.outputs.regression.sandwich import Estimator, meant
 from outrisk.readers.below_headings import without_headings
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.equations import ALONE, equations_of, same_terms
+from outrisk.readers.printed_fixed_effects import absorbing
 from outrisk.readers.printed_regression import parts_of, printed_decimals, with_values
 from outrisk.readers.remarks import remark
 from outrisk.readers.rows_of_shape import apart
@@ -37,9 +38,11 @@ def entry_of_coefficients(table: Coefficients, entry: FormulaEntry, codebook: Co
     if isinstance(entry, CoxEntry):
         entry = _of_table(table, entry, place)
     elif isinstance(entry, RegressionEntry):
+        entry = absorbing(table, entry, codebook, place)
         entry, table = _with_errors(table, entry, codebook, place)
     response = _response(table, entry, codebook, place)
-    names = _variables(entry, codebook, response)
+    absorbed = getattr(entry, "absorb", ())
+    names = [name for name in _variables(entry, codebook, response) if name not in absorbed]
     table = apart(table, entry.kind, response, codebook, names, place)
     if table.headed:
         references = _bare(entry).build(codebook, 1)[0].references
@@ -238,7 +241,9 @@ def _model(
         changes["exponentiate"] = True
     changes["decimals"] = printed_decimals(table, entry, changes["release"])
     if not entry.formula and not entry.terms:
-        constant = () in terms or entry.kind in ("cox", *ORDERED)  # whose constant is none of its coefficients
+        constant = (
+            () in terms or bool(getattr(entry, "absorb", ())) or entry.kind in ("cox", *ORDERED)
+        )  # whose constant is none of its coefficients
         changes |= {"formula": formula_of(response, terms, bases, constant, codebook, place), "response": ""}
         return _changed(entry, changes)
     bare = _bare(entry).build(codebook, 1)[0]

@@ -11,6 +11,7 @@ from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.regression_entry import FormulaEntry
 from outrisk.outputs.regression.release import COUNTS, INFERENCE, NUMBERS
 from outrisk.readers.coefficients import Coefficients
+from outrisk.readers.printed_fixed_effects import levels_of
 from outrisk.readers.printed_number import Printed, as_given, decimals_of, is_undefined, is_withheld, read_printed
 from outrisk.readers.remarks import remark
 
@@ -23,6 +24,7 @@ def parts_of(table: Coefficients, entry: FormulaEntry, place: str) -> list[str]:
     there = {part for texts in _texts(table) for part, text in texts.items() if text.strip()}
     there |= {"confidence_limits"} if {"lower", "upper"} <= there else set()
     there |= {part for part, text in table.single.items() if text.strip()}
+    there |= {"levels"} if table.levels else set()
     if entry.kind == "negbin":
         there.discard("pseudo_r2")  # against another dispersion, which is not known
     expected = table.expected and entry.kind in ("negbin", "probit") and not table.robust
@@ -98,6 +100,10 @@ def with_values(
     rows = [None if row is None else table.rows[row][1] for row in order]
     layout, values = built.release.layout(len(order) + len(table.shape)), list[Any]()
     for part, _ in layout:
+        if part == "levels":
+            for text in levels_of(table, built.release.absorbed):
+                values.append(_value(table, part, text, built, len(values), place) if text else "withheld")
+            continue
         if part == "confidence_limits":
             sources: tuple[str, ...] = ("lower", "upper")
         else:

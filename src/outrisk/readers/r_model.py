@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from outrisk.errors import OutputError
 from outrisk.outputs.regression.release import Kind
+from outrisk.readers.printed_fixed_effects import Absorbed, of_r
 from outrisk.readers.printed_number import read_printed
 
 _RESIDUALS = re.compile(r"^(?:(?:Weighted|Deviance|Pearson|Working) )?[Rr]esiduals:", re.M)
@@ -37,6 +38,7 @@ class OfModel:
     robust: str = ""
     weighted: bool = False
     weight: str = ""
+    absorbed: Absorbed | None = None
 
 
 def of_model(text: str, rows: Sequence[tuple[str, Mapping[str, str]]], place: str) -> OfModel:
@@ -51,6 +53,11 @@ def of_model(text: str, rows: Sequence[tuple[str, Mapping[str, str]]], place: st
         found.weighted, found.weight = True, weights[1] or ""
     if _RESIDUALS.search(text):
         found.unread.append("quantiles of the residuals, the least and the greatest of which are of single people")
+    found.absorbed = of_r(text, place)
+    if found.absorbed:
+        found.kinds, found.single, found.robust = ("ols",), found.absorbed.single, found.absorbed.robust
+        found.unread += found.absorbed.unread
+        return found
     linear, family = _ERROR.search(text), _FAMILY.search(text)
     if linear:
         found.kinds = ("ols",)

@@ -12,6 +12,7 @@ from outrisk.errors import OutputError
 from outrisk.outputs.regression.surv import read_surv
 from outrisk.readers import polr
 from outrisk.readers.coefficients import BY_TERM, Coefficients
+from outrisk.readers.printed_fixed_effects import Absorbed
 from outrisk.readers.printed_number import read_printed
 from outrisk.readers.r_model import OfModel, of_deviance, of_model
 from outrisk.readers.source import Source
@@ -32,7 +33,7 @@ _COLUMNS = BROOM | {
     "pr(>|z|)": "p_values",
     "pr(>|t|)": "p_values",
 }
-_PRINTED = re.compile(r"\s*Estimate\s+Std\. Error\s+(z value|t value)\s+(Pr\(>\|[zt]\|\))")
+_PRINTED = re.compile(r"\s*Estimate\s+Std\. Error\s+([tz][ -]value)\s+(Pr\(>\|[zt]\|\))")
 _HAZARDS = re.compile(r"\s*coef\s+exp\(coef\)\s+se\(coef\)\s+(robust se\s+)?z\s+(?:Pr\(>\|z\|\)|p)\s*$")
 _OF_POLR = ("coefficients", "standard_errors", "statistic")
 _MATRIX_OF_POLR = ("value", "std. error", "t value")
@@ -92,6 +93,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     survey = _of_survey(source.text)
     other = re.search(r"^[tz] test of coefficients:", source.text, re.M) if at is not None else None
     kept = [(name, {part: text for part, text in texts.items() if part != "statistic"}) for name, texts in rows]
+    absorbed = model_of.absorbed or Absorbed("fixest")
     found = Coefficients(
         tuple(kept),
         single=model_of.single,
@@ -101,7 +103,9 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         own_digits=at is not None,
         comma=source.comma and at is None,
         robust="design-based" if survey else "those of a coeftest" if other else model_of.robust,
-        covariance="CR1" if survey and survey[0] else "",
+        covariance="CR1" if survey and survey[0] else absorbed.covariance,
+        clustered=bool(absorbed.cluster),
+        cluster=absorbed.cluster,
         distribution="t" if survey else "",
         weighted=survey is not None or model_of.weighted,
         weight=survey[1] if survey else model_of.weight,
@@ -110,6 +114,10 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         outcomes=outcomes,
         expected=True,
         unread=tuple(model_of.unread),
+        program=absorbed.program if model_of.absorbed else "",
+        absorb=absorbed.names,
+        levels=absorbed.levels,
+        response=absorbed.response,
     )
     return found if types is None else polr.as_ordered(found, types, source.name)
 

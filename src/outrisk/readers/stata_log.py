@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from outrisk.errors import OutputError
 from outrisk.readers.coefficients import Coefficients
+from outrisk.readers.printed_fixed_effects import of_stata
 from outrisk.readers.source import Source
 
 _RULE = re.compile(r"^-{5,}\+-{10,}\s*$")
@@ -21,12 +22,14 @@ _KINDS = (
     (r"^\s*Probit regression", "probit"),
     (r"^\s*Poisson regression", "poisson"),
     (r"^\s*Source \|\s+SS", "ols"),
-    (r"^\s*Linear regression", "ols"),
+    (r"^\s*(?:HDFE )?Linear regression", "ols"),
+    (r"^\s*Fixed-effects \(within\) regression", "ols"),
     (r"^\s*(?:Stratified )?Cox regr(?:ession|\.)", "cox"),
     (r"^\s*Ordered logistic regression", "ologit"),
     (r"^\s*Ordered probit regression", "oprobit"),
     (r"^\s*Negative binomial regression", "negbin"),
 )
+_OF_EFFECTS = ("sigma_u", "sigma_e", "rho")  # rows below the coefficients of xtreg, and that of the absorbed of areg
 _OTHERS = re.compile(r"^\s*(\w[\w ()-]* (?:ordered (?:logistic|probit)|negative binomial) regression)", re.M | re.I)
 _FACTS = {
     "n": r"(?:Number of obs|No\. of subjects)\s*=\s*([\d,]+)",
@@ -73,6 +76,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         rows.append((name, _parts(name, cells)))
         outcomes += [outcome] if kind == "mnlogit" else []
     text = "\n".join(lines)
+    absorbed = of_stata(text, source.name)
     single = {}
     for fact, pattern in _FACTS.items():
         found = re.findall(pattern, text, re.M)
@@ -85,6 +89,9 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         unread.append("Root MSE, whose weights add up to the number of records")
     if kind == "ols" and robust != "nonrobust":
         unread.append("the F test, which is robust")
+    if absorbed:
+        kind, single, unread = "ols", single | absorbed.single, [*unread, *absorbed.unread]
+        unread = [each for each in unread if each != "the F test, which is robust"]
     clusters = re.findall(r"adjusted for\s+(?:[\d,]+\s+clusters\s+in|clustering\s+on)\s+(\w+)", text)
     return Coefficients(
         tuple(rows),
@@ -108,6 +115,9 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         strata=_strata(text) if kind == "cox" else (),
         stratified=bool(re.search(r"^\s*Stratified ", text, re.M)) and kind == "cox",
         unread=tuple(unread),
+        program=absorbed.program if absorbed else "",
+        absorb=absorbed.names if absorbed else (),
+        levels=absorbed.levels if absorbed else (),
     )
 
 
@@ -176,7 +186,7 @@ def _rows_of_log(lines: Sequence[str], equations: bool) -> Iterator[tuple[str, s
             continue
         left, bar, right = line.partition("|")
         left, cells = left.strip(), right.split()
-        if not bar:
+        if not bar or left in _OF_EFFECTS or cells[-1:] == ["categories)"]:
             continue
         if begins:
             outcome, begins = left, False

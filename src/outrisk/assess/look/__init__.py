@@ -19,6 +19,7 @@ from outrisk.assess.look.of_bands import bands_subtracted
 from outrisk.assess.look.of_conditions import conditions_told
 from outrisk.assess.look.of_correlations import of_correlations
 from outrisk.assess.look.of_crossed import crossed_told
+from outrisk.assess.look.of_fixed_effects import of_fixed_effects
 from outrisk.assess.look.of_proportions import of_proportions
 from outrisk.assess.look.of_rates import of_rates
 from outrisk.assess.look.of_standardised import of_standardised
@@ -53,6 +54,7 @@ RULES: tuple[Rule, ...] = (
     few_behind,
     degrees_of_freedom,
     few_compared,
+    of_fixed_effects,
     few_in_a_group,
     curves,
     empty_cells,

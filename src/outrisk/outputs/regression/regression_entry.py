@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
@@ -12,9 +12,17 @@ from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.outputs.base import Entry, Level, Names
 from outrisk.outputs.regression.design import quoted
+from outrisk.outputs.regression.fixed_effects import built as with_absorbed
+from outrisk.outputs.regression.fixed_effects import split_absorbed
+from outrisk.outputs.regression.programs import Program, Singletons
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.release import DECIMALS, NUMBERS, Number, Release
 from outrisk.outputs.regression.sandwich import Covariance, Distribution, Estimator
+
+_INSTEAD = {
+    "response": "write a formula",
+    "weight": "regressions with weights and fixed effects are not known: write C(...) terms and keep",
+}
 
 
 def _decimals(given: object) -> object:
@@ -120,7 +128,7 @@ class FormulaEntry(Entry):
     exponentiate: bool = False
     keep: Names = ()
 
-    def build(self, codebook: Codebook, position: int) -> list[Regression]:
+    def build(self, codebook: Codebook, position: int) -> Sequence[Any]:
         """The output of this entry, the `position`-th (from 1) of its study."""
         name = self.name or f"{self.kind} {position}"
         if bool(self.formula) == bool(self.response):
@@ -157,6 +165,27 @@ class RegressionEntry(FormulaEntry):
     covariance: Estimator = ""
     cluster: str = ""
     distribution: Distribution = ""
+    absorb: Names = ()
+    program: Program | None = None
+    singletons: Singletons = ""
+
+    def build(self, codebook: Codebook, position: int) -> Sequence[Any]:
+        """The output of this entry; with fixed effects, which are in the formula or in `absorb`, one of these."""
+        name = self.name or f"{self.kind} {position}"
+        if not (self.absorb or split_absorbed(self.formula)[1]):
+            if self.program or self.singletons:
+                key = "program" if self.program else "singletons"
+                raise OutputError(f"output '{name}': '{key}' goes with absorb, and nothing is absorbed; leave it out")
+            return super().build(codebook, position)
+        if self.kind != "ols":
+            raise OutputError(f"output '{name}': absorb goes with ols, not {self.kind}; write C(...) terms and keep")
+        for key in ("response", "weight"):
+            if getattr(self, key):
+                raise OutputError(f"output '{name}': '{key}' does not go with absorb; {_INSTEAD[key]}")
+        covariance = Covariance(self.covariance, self.cluster, self.distribution)
+        options = {"release": self._released, "where": self.where, "covariance": covariance, "keep": self.keep}
+        how = {"program": self.program or "fixest", "singletons": self.singletons}
+        return [with_absorbed(codebook, name, self.formula, self.absorb, **options, **how)]
 
     def _built(self, codebook: Codebook, name: str, formula: str) -> Regression:
         options = (self.where, self.event, self.base, self.offset, self.weight)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal, get_args
 
@@ -29,13 +29,29 @@ Number = Literal[
     "pseudo_r2",
     "r2",
     "residual_sd",
+    "r2_within",
+    "r2_adjusted",
+    "rmse",
+    "f",
+    "sigma_u",
+    "rho",
+    "levels",
 ]
 NUMBERS: tuple[Number, ...] = get_args(Number)
 DECIMALS = 4
 STEEPEST = 1e30  # of a derivative
 INFERENCE: tuple[Number, ...] = ("standard_errors", "confidence_limits", "p_values")
 OF_EACH: tuple[Number, ...] = ("coefficients", *INFERENCE)  # each coefficient has its own
-COUNTS: tuple[Number, ...] = ("n", "events")
+COUNTS: tuple[Number, ...] = ("n", "events", "levels")
+OF_ABSORBED: tuple[Number, ...] = (
+    "r2_within",
+    "r2_adjusted",
+    "rmse",
+    "f",
+    "sigma_u",
+    "rho",
+    "levels",
+)  # of fixed effects
 _SINGLE: dict[Number, str] = {
     "n": "number of records",
     "events": "number of events",
@@ -43,6 +59,12 @@ _SINGLE: dict[Number, str] = {
     "pseudo_r2": "pseudo-R2",
     "r2": "R2",
     "residual_sd": "residual s",
+    "r2_within": "within R2",
+    "r2_adjusted": "adjusted R2",
+    "rmse": "root of the mean squared residual",
+    "f": "F",
+    "sigma_u": "sigma_u",
+    "rho": "rho",
 }
 
 
@@ -63,6 +85,13 @@ class Summary:
     r2: float | Array
     residual_sd: float | Array
     events: float | Array = np.nan  # of a Cox model
+    r2_within: float | Array = np.nan  # these of fixed effects
+    r2_adjusted: float | Array = np.nan
+    rmse: float | Array = np.nan
+    f: float | Array = np.nan
+    sigma_u: float | Array = np.nan
+    rho: float | Array = np.nan
+    levels: Array = field(default_factory=lambda: np.zeros(0))  # (absorbed variables,)
 
 
 @dataclass(frozen=True)
@@ -72,7 +101,8 @@ class Release:
     `parts` name them (their order in the output is that of `NUMBERS`); `decimals` are the printed digits, one number
     or one a part (4 where none is given; numbers of records and events have none). `level` is that of the confidence
     limits. With `exponentiate` coefficients and limits are printed as exp(b): odds ratios, rate ratios, hazard ratios;
-    standard errors stay those of b, and so do the last `plain` coefficients, such as thresholds.
+    standard errors stay those of b, and so do the last `plain` coefficients, such as thresholds. `absorbed` names the
+    variables of fixed effects, each of which has a number of levels.
     """
 
     parts: tuple[Number, ...] = ("coefficients",)
@@ -80,6 +110,7 @@ class Release:
     level: float = 0.95
     exponentiate: bool = False
     plain: int = 0
+    absorbed: tuple[str, ...] = ()
 
     def checked(self, output: str, kind: Kind) -> Release:
         """Itself; OutputError for parts that a regression of this kind does not have, or that contradict each other."""
@@ -88,6 +119,7 @@ class Release:
             "cox": ("pseudo_r2", "r2", "residual_sd"),
             "negbin": ("pseudo_r2", "r2", "residual_sd", "events"),
         }.get(kind, ("r2", "residual_sd", "events"))
+        refused = (*refused, *(("log_likelihood",) if self.absorbed else OF_ABSORBED))
         known = [part for part in NUMBERS if part not in refused]
         wrong = [part for part in self.parts if part not in known]
         if wrong:
@@ -113,7 +145,8 @@ class Release:
         found, at = [], 0
         for part in NUMBERS:
             if part in self.parts:
-                length = 1 if part in _SINGLE else 2 * K if part == "confidence_limits" else K
+                several = {"confidence_limits": 2 * K, "levels": len(self.absorbed)}
+                length = 1 if part in _SINGLE else several.get(part, K)
                 found.append((part, slice(at, at + length)))
                 at += length
         return found
@@ -137,6 +170,7 @@ class Release:
             "confidence_limits": [f"{name}: {side} {percent}" for side in ("lower", "upper") for name in names],
             "p_values": [f"{name}: p-value" for name in names],
             **{part: [text] for part, text in _SINGLE.items()},
+            "levels": [f"levels of {name}" for name in self.absorbed],
         }
         return [label for part, _ in self.layout(len(names)) for label in texts[part]]
 
@@ -197,7 +231,7 @@ class Release:
             limits = self._on_scale(ends[places["confidence_limits"]], K)
             middle = (limits[:K] + limits[K:]) / 2.0
             b = np.stack([np.maximum(b[:, 0], middle[:, 0]), np.minimum(b[:, 1], middle[:, 1])], axis=1)
-        single = {part: of(part)[0] for part in _SINGLE}
+        single = {part: of(part)[0] for part in _SINGLE if part not in OF_ABSORBED}
         return ModelSays(b, of("standard_errors"), **single, centred=centred)
 
     def of_limits(self, low: Array, high: Array, K: int, df: float) -> Array:
@@ -237,7 +271,7 @@ class Release:
                 elif part == "p_values":
                     found.append(_p_values(b / error, self._side(b, published), fit.df))
                 else:
-                    found.append(np.array([getattr(fit, part)]))
+                    found.append(np.atleast_1d(getattr(fit, part)))
         return np.concatenate(found)
 
     def jacobian(self, fit: Summary, slopes: Summary, published: Array) -> Array:
@@ -342,9 +376,9 @@ class Release:
             elif part in COUNTS:
                 told = np.where(np.isfinite(least), least, 0.0)
                 refuse(part, (most < 1.0) | ((told == most) & (told % 1 != 0)), "it is a whole number from 1")
-            elif part in ("r2", "pseudo_r2"):
+            elif part in ("r2", "pseudo_r2", "r2_within", "r2_adjusted", "rho"):
                 refuse(part, least > 1.0, "it is at most 1")
-            elif part == "residual_sd":
+            elif part in ("residual_sd", "rmse", "sigma_u"):
                 refuse(part, most < 0.0, "a standard deviation is not negative")
             elif part == "confidence_limits":
                 slack = tolerance[b] + tolerance[place][:K]
