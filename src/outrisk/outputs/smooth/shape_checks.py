@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,23 +68,18 @@ def _check_one(output: Shape, statistic: str, ends: tuple[Array, Array], n: tupl
         most, why = np.full(len(low), np.inf), "a kurtosis is no less than that; correct it, 'moments' or 'excess'"
     else:
         return
-    at = np.repeat(output.n_counts + np.arange(len(low)) * len(output.shown), 1) + output.shown.index(statistic)
-    names = [output.labels[each] for each in at]
-    unit = float(output.scale[output.shown.index(statistic)])
+    column = output.shown.index(statistic)
+    names = [output.labels[output.n_counts + cell * len(output.shown) + column] for cell in range(len(low))]
+    unit, half = float(output.scale[column]), float(half_digit(output.digits[statistic])) * ROUNDING
+    ends = (least - _SLACK) * unit - half, (most + _SLACK) * unit + half
     said = f"{why}; correct it, the count, or 'percent' and 'points'"
-    smooth.check_range(
-        output.name, names, *_printed(low, high, unit), (least - _SLACK) * unit, (most + _SLACK) * unit, said
-    )
-
-
-def _printed(low: Array, high: Array, unit: float) -> tuple[Array, Array]:
-    return low * unit, high * unit
+    smooth.check_range(output.name, names, low * unit + half, high * unit - half, *ends, said)
 
 
 def _check_pairs(output: Shape, ranges: Ranges) -> None:
     """More of the largest have no smaller share; squared shares add up to no more than the largest of them."""
     shares = sorted((each for each in ranges if each.startswith("cr")), key=lambda each: int(each[2:]))
-    pairs = list(zip(shares[:-1], shares[1:], strict=True))
+    pairs = list(pairwise(shares))
     for small, large in pairs:
         _refuse(output, small, large, ranges[small][0] > ranges[large][1] + _SLACK, "is larger than")
     if "hhi" in ranges and shares:

@@ -66,8 +66,9 @@ class Bins:
 
 @dataclass(frozen=True, eq=False)
 class ShapeOfTotals:
-    """The numbers of one cell: `statistics` (k,), as shares times `scale` (k,), from n, sums of powers of (x - centre) /
-    unit up to `power`, then those of the bins.
+    """The numbers of one cell: `statistics` (k,), as shares times `scale` (k,).
+
+    Totals: n, sums of powers of (x - centre) / unit up to `power`, then those of the bins.
     """
 
     statistics: tuple[str, ...]
@@ -105,7 +106,7 @@ class ShapeOfTotals:
         """Nothing: these are no estimates of a regression."""
 
     def precision(self, totals: Array, information: Array) -> Array:
-        """Inverse sampling variances (k, k), on the diagonal, by their sizes for tails as heavy as the kurtosis says."""
+        """Inverse sampling variances (k, k), on the diagonal, by their sizes for tails as the kurtosis is."""
         n = max(float(totals[0]), 4.0)
         now = np.nan_to_num(self.numbers(totals, information) / self.scale)
         by_name = dict(zip(self.statistics, now, strict=True))
