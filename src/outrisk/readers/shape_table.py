@@ -138,7 +138,7 @@ def _scales(numbers: _Numbers, heads: Mapping[str, str], entry: ShapeEntry, plac
         bounded = [each for each in shares if each != "cv" or signed[each]]
         if len({signed[each] for each in bounded}) > 1:
             raise OutputError(
-                f"{place}: some of {', '.join(bounded)} are percentages and some are not; give them as outputs of their own"
+                f"{place}: some of {', '.join(bounded)} are percentages and some are not; make two outputs of them"
             )
         if bounded and signed[bounded[0]]:
             found["percent"] = True

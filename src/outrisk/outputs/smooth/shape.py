@@ -93,7 +93,7 @@ class Shape(Common):
         possible = self.cells.subset.levels(self.value) if self.where else None
         variable = self.codebook[self.value]
         least = [
-            float(number)  # type: ignore[arg-type]
+            float(number)
             for number, label in zip(variable.values, variable.labels, strict=False)
             if possible is None or label in possible
         ]

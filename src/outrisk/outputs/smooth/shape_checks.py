@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from outrisk.errors import OutputError
 from outrisk.outputs.base import Array
@@ -91,7 +92,7 @@ def _check_pairs(output: Shape, ranges: Ranges) -> None:
             _refuse(output, "hhi", each, high < least - _SLACK, "is too small beside")
 
 
-def _refuse(output: Shape, one: str, other: str, wrong: Array, how: str) -> None:
+def _refuse(output: Shape, one: str, other: str, wrong: NDArray[np.bool_], how: str) -> None:
     if wrong.any():
         cell = int(np.argmax(wrong))
         label = output.cells.labels[cell]
