@@ -220,7 +220,7 @@ class Beside:
 
 
 def _is_beside(other: Output, output: Shape) -> bool:
-    if not isinstance(other, Magnitudes | Quantiles) or getattr(other, "weight", ""):
+    if not isinstance(other, Magnitudes | Quantiles) or (isinstance(other, Magnitudes) and other.weight):
         return False
     same = (other.value, other.by, other.where) == (output.value, output.by, output.where)
     return same and other.protection.top_code == output.protection.top_code
