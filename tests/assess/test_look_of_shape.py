@@ -178,3 +178,4 @@ def test_sets_with_a_sum_are_all_of_them():
         every = [each for each in combinations_with_replacement(support, n) if 5 <= sum(each) <= 9.5]
         assert sorted(map(tuple, found)) == sorted(every)
     assert sets_with_sum(np.arange(5000.0), 3, (0, 9)) is None
+    assert sets_with_sum(np.arange(9.0), 5_000, (0, 9)) is None  # whose number is none that a float can be

@@ -24,6 +24,7 @@ from outrisk.outputs.tables.quantiles import Quantiles
 from outrisk.problem.released import ROUNDING, half_digit
 
 _MOST = 4_000_000  # values of all but one record of a cell that are tried
+_FEW = 12  # records of a cell whose sets of values are tried at most
 _SLACK = 1e-9
 _ADVICE = "Withhold these cells (and the total, or a second cell of the row), or merge them with others."
 Ends = tuple[float, float]
@@ -260,7 +261,7 @@ def sets_with_sum(support: Array, n: int, total: Ends) -> Array | None:
     """All sets of n values of a support (V,), each ascending, whose sum lies from a low to a high end, (b, n); None
     where they are too many to be tried.
     """
-    if float(len(support)) ** (n - 1) > _MOST:
+    if n > _FEW or len(support) ** (n - 1) > _MOST:
         return None
     first = np.zeros((1, 0))
     for _ in range(n - 1):
