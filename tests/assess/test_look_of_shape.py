@@ -149,6 +149,12 @@ def test_certain_is_only_what_has_one_answer():
     assert kept[True] > 3 and kept[False] > 3
 
 
+def test_what_the_codebook_says_is_not_told_by_the_print():
+    """Who has the second largest value, the end of the codebook's, knows the largest without any number."""
+    found, _, _ = looked([[1000, 1000, *MANY], MANY, MANY[:50]], MEANS, SHAPE)
+    assert not [each for each in certain(found) if 0 in each.who]
+
+
 def test_all_alike_is_told_where_a_total_says_which_value():
     values = [[7] * 20, MANY, MANY[:50]]
     found, _, _ = looked(values, MEANS, SHAPE | {"statistics": ["skewness"]})

@@ -110,11 +110,19 @@ def _largest(
         if largest <= 0.0 or len(each.cell.values) < 2:
             continue
         left = largest_left(each, support, None)
-        if len(left) == 1:
+        if len(left) == 1 and len(support) > 1:
             exact.append(each)
             continue
-        left = left if _within(left, largest, appetite) else largest_left(each, support, float(each.cell.values[-2]))
-        if _within(left, largest, appetite):
+        second = float(each.cell.values[-2])
+        left, before = (
+            (left, support)
+            if _within(left, largest, appetite)
+            else (
+                largest_left(each, support, second),
+                support[support >= second],
+            )
+        )
+        if _within(left, largest, appetite) and not _within(before, largest, appetite):  # nor without the numbers
             near.append(each)
     if exact:
         what = (
