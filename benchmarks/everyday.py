@@ -434,6 +434,14 @@ OF_WAGES = [
     *WAGES,
     {"kind": "ols", "formula": "wage ~ age + C(sex) + hours", "decimals": 2, "release": [*WITH_ERRORS, "r2"]},
 ]
+SHAPES = [  # an inequality table, a concentration table, and what `summarize, detail` prints, beside a table
+    {"kind": "magnitudes", "value": "wage", "by": ["marital"], "statistics": ["count", "mean", "sd"], "decimals": 0},
+    {"kind": "quantiles", "value": "wage", "by": ["marital"], "quantiles": [0.5]},
+    {"kind": "shape", "value": "wage", "by": ["marital"], "statistics": ["gini", "cv"]},
+    {"kind": "shape", "value": "wage", "by": ["sex"], "statistics": ["hhi", "cr4"], "decimals": 4},
+    {"kind": "shape", "value": "wage", "by": ["sex"], "statistics": ["skewness", "kurtosis"], "decimals": 2},
+    {"kind": "frequencies", "by": ["marital", "sex"]},
+]  # fmt: skip
 GAINS = [
     {"kind": "magnitudes", "value": "capital_gain", "by": ["sex"], "statistics": ["mean", "sd"], "decimals": 1},
     {"kind": "magnitudes", "value": "capital_gain", "by": ["education"], "statistics": ["mean"], "decimals": 0},
@@ -808,6 +816,10 @@ RELEASES = {
     **{f"means of wages of {n:,}": partial(incomes, n=n, entries=ONE_OF_WAGES) for n in (400, 3_000)},
     **{f"crossed means of {n:,}": partial(incomes, n=n, entries=CROSSED) for n in (400, 3_000, 25_000)},
     **{f"medians of wages of {n:,}": partial(incomes, n=n, entries=MEDIANS) for n in (400, 3_000)},
+    **{
+        f"shape and concentration of {n:,}": partial(incomes, n=n, entries=SHAPES)
+        for n in (40, 300, 1_500, 8_000, 200_000)
+    },
     **{f"a regression beside wages of {n:,}": partial(incomes, n=n, entries=OF_WAGES) for n in (400, 3_000)},
     **{f"capital gains of {n:,}": partial(incomes, n=n, entries=GAINS) for n in (400, 3_000)},
     **{f"a page of {n:,}": partial(adult, n=n, names=OF_PAGE, entries=PAGE) for n in (150, 400, 4_000, 8_000, 100_000)},

@@ -95,6 +95,7 @@ def test_every_kind_and_protection_is_in_a_ready_made_study_and_in_the_docs():
     assert {("survival", "log-rank"), ("correlations", "covariance"), ("correlations", "correlation")} <= listed
     assert {("magnitudes", each) for each in ("mean", "sum", "sd", "count")} <= listed
     assert {("rates", each) for each in ("numerator", "denominator", "rate", "limits")} <= listed
+    assert {("shape", each) for each in ("count", "skewness", "kurtosis", "cv", "gini", "hhi", "cr4")} <= listed
     assert {("proportions", each) for each in ("proportion", "standard error", "limits", "events", "n")} <= listed
     standardised = ("rate", "standard error", "limits", "crude rate", "events", "person-time", "n", "ratio")
     assert {("standardised", each) for each in standardised} <= listed

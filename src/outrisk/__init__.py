@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from outrisk.api.output_kinds import Proportions as Proportions
     from outrisk.api.output_kinds import Quantiles as Quantiles
     from outrisk.api.output_kinds import Rates as Rates
+    from outrisk.api.output_kinds import Shape as Shape
     from outrisk.api.output_kinds import Standardised as Standardised
     from outrisk.api.output_kinds import Survival as Survival
     from outrisk.api.output_kinds import Test as Test

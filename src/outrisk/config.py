@@ -746,6 +746,8 @@ _ALSO_CALLED = {  # what other programs call a kind of output
     **dict.fromkeys(("binomialtest", "binomconfint", "proportionconfint", "svyciprop"), "proportions"),
     **dict.fromkeys(("associations", "riskratio", "relativerisk", "riskdifference", "cs", "cc"), "association"),
     **dict.fromkeys(("mantelhaen", "mantelhaenszel", "cmh", "epi2by2", "twobytwo", "2x2"), "association"),
+    **dict.fromkeys(("skewness", "kurtosis", "gini", "ginicoefficient", "inequality", "ineqdeco"), "shape"),
+    **dict.fromkeys(("hhi", "herfindahl", "concentration", "concentrationratio", "cv"), "shape"),
     **dict.fromkeys(("median", "medians", "percentiles"), "quantiles"),
     **dict.fromkeys(("kaplanmeier", "km", "survfunc", "survivalcurve"), "survival"),
     **dict.fromkeys(("coxph", "phreg", "stcox", "coxregression", "proportionalhazards", "hazardratio"), "cox"),

@@ -16,6 +16,7 @@ from outrisk.outputs.smooth.correlations import Correlations, CorrelationsEntry
 from outrisk.outputs.smooth.custom import Custom, CustomEntry
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTest, HypothesisTestEntry
 from outrisk.outputs.smooth.proportions import Proportions, ProportionsEntry
+from outrisk.outputs.smooth.shape import Shape, ShapeEntry
 from outrisk.outputs.smooth.standardised import Standardised, StandardisedEntry
 from outrisk.outputs.smooth.survival import Survival, SurvivalEntry
 from outrisk.outputs.tables.frequencies import Frequencies, FrequenciesEntry, UnivariateEntry
@@ -51,6 +52,7 @@ for _entry in (
     ProportionsEntry,
     StandardisedEntry,
     AssociationEntry,
+    ShapeEntry,
     QuantilesEntry,
     ModeEntry,
     HistogramEntry,
@@ -96,6 +98,8 @@ __all__ = [
     "RegressionEntry",
     "Release",
     "Rule",
+    "Shape",
+    "ShapeEntry",
     "Standardised",
     "StandardisedEntry",
     "Survival",

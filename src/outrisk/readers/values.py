@@ -19,6 +19,7 @@ from outrisk.outputs.given import LABEL_COLUMNS, read_file_of_values
 from outrisk.outputs.regression.regression_entry import FormulaEntry
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTestEntry
 from outrisk.outputs.smooth.proportions import ProportionsEntry
+from outrisk.outputs.smooth.shape import ShapeEntry
 from outrisk.outputs.smooth.survival import SurvivalEntry
 from outrisk.outputs.tables.rates import RatesEntry
 from outrisk.outputs.tables.table_one import TableOneEntry
@@ -31,6 +32,7 @@ from outrisk.readers.printed_test import entries_of_test
 from outrisk.readers.proportions_table import entries_of_proportions
 from outrisk.readers.rates_table import entries_of_rates
 from outrisk.readers.rows_of_shape import is_of_shape
+from outrisk.readers.shape_table import entries_of_shape
 from outrisk.readers.source import Source, one_sheet, read_source_of_values
 from outrisk.readers.survival_table import entry_of_survival_table
 from outrisk.readers.term_names import read_term
@@ -199,4 +201,6 @@ def entries_of_table(
         return entries_of_rates(source, entry, codebook, place, number)
     if isinstance(entry, ProportionsEntry):
         return entries_of_proportions(source, entry, codebook, place)
+    if isinstance(entry, ShapeEntry):
+        return entries_of_shape(source, entry, codebook, place)
     return entries_of_cross_table(source, entry, codebook, place, number)

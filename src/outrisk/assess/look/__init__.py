@@ -22,6 +22,7 @@ from outrisk.assess.look.of_crossed import crossed_told
 from outrisk.assess.look.of_fixed_effects import of_fixed_effects
 from outrisk.assess.look.of_proportions import of_proportions
 from outrisk.assess.look.of_rates import of_rates
+from outrisk.assess.look.of_shape import shapes_told
 from outrisk.assess.look.of_standardised import of_standardised
 from outrisk.assess.look.of_sums import sums_subtracted
 from outrisk.assess.look.of_tests import beside_means, few_in_a_group
@@ -61,7 +62,7 @@ RULES: tuple[Rule, ...] = (
 )
 _SEEN = frozenset(  # kinds whose numbers the rules know how to read
     {"frequencies", "magnitudes", "rates", "quantiles", "mode", "histogram", "correlations", "survival", "test"}
-    | {"standardised", "proportions", "association"}
+    | {"standardised", "proportions", "association", "shape"}
     | {"logit", "probit", "poisson", "ols", "mnlogit", "ologit", "oprobit", "negbin", "cox"}
 )
 
@@ -85,6 +86,7 @@ def look(
     """
     found = [finding for output in outputs for rule in RULES for finding in rule(output, original, appetite, target)]
     numbers = Numbers.of(outputs, original)
+    found += unsaid(shapes_told(outputs, numbers, original, appetite), found)
     found += unsaid(crossed_told(outputs, numbers, original, target), found)
     found += unsaid(conditions_told(numbers, original, appetite, target), found)
     found += subtracted(outputs, original, appetite, target, inside, numbers)

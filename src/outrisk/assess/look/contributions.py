@@ -13,6 +13,7 @@ from outrisk.assess.look.finding import NOBODY, Found, Rows, counted, named, peo
 from outrisk.assess.look.told import cell_rows, rows_in
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
+from outrisk.outputs.smooth.shape import Shape
 from outrisk.outputs.tables.cells import Cells
 from outrisk.outputs.tables.errors_of_means import ERROR
 from outrisk.outputs.tables.histogram import Histogram
@@ -23,7 +24,7 @@ from outrisk.outputs.tables.protection import UNPROTECTED
 from outrisk.outputs.tables.quantiles import Quantiles
 
 Array = NDArray[np.float64]
-Summary = Magnitudes | Quantiles | Mode
+Summary = Magnitudes | Quantiles | Mode | Shape
 DOMINANCE = "dominance"
 _KINDS = (Magnitudes, Quantiles, Mode)
 
@@ -73,7 +74,7 @@ def few_records(output: Output, data: Microdata, appetite: Appetite, target: str
     """Cells of a summary, and bars of a histogram, of fewer than `safe_threshold` records."""
     if isinstance(output, Histogram):
         found = _bars(output, data)
-    elif isinstance(output, _KINDS):
+    elif isinstance(output, (*_KINDS, Shape)):
         found = [(cell.label, cell.rows) for cell in cells_of(output, data)]
     else:
         return

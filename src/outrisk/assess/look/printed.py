@@ -19,6 +19,7 @@ from outrisk.outputs.base import Output, Subset
 from outrisk.outputs.of_one_table.described import in_subset
 from outrisk.outputs.smooth.association import Association
 from outrisk.outputs.smooth.proportions import Proportions
+from outrisk.outputs.smooth.shape import Shape
 from outrisk.outputs.tables.frequencies import Frequencies
 from outrisk.outputs.tables.magnitudes import Magnitudes
 from outrisk.problem.released import half_digit
@@ -94,7 +95,7 @@ class Numbers:
         tables = [output for output in outputs if isinstance(output, Frequencies)]
         sums = [output for output in outputs if isinstance(output, Magnitudes) and not output.weight]
         for one in outputs:
-            if isinstance(one, Association | Proportions):
+            if isinstance(one, Association | Proportions | Shape):
                 numbers._add(_counts_told(one, data))
         for table in tables:
             numbers._add(_weighted(table, data) if table.weight else _counts(table, numbers._cell_counts(table, data)))
@@ -217,13 +218,14 @@ def _counts(table: Frequencies, counts: Array) -> Iterator[tuple[Kind, Known]]:
         yield Kind(table.where), Known(names, low[number].reshape(sizes), high[number].reshape(sizes), (table.name,))
 
 
-def _counts_told(output: Association | Proportions, data: Microdata) -> Iterator[tuple[Kind, Known]]:
-    """The numbers of records, and of those with an event, that proportions and associations tell."""
+def _counts_told(output: Association | Proportions | Shape, data: Microdata) -> Iterator[tuple[Kind, Known]]:
+    """The numbers of records, and of those with an event, that proportions, associations and shapes tell."""
+    lacks = _lacks(output) if isinstance(output, Shape) else frozenset[str]()
     subset = Subset(output.codebook, output.where, output.name)
     for counts in output.counts(*output.publish(output.refit(data))):
         inside = in_subset(subset, counts.by)
         low, high = (np.where(inside, end, 0.0) for end in (counts.low, counts.high))
-        yield Kind(output.where), Known(counts.by, low, high, (output.name,))
+        yield Kind(output.where, lacks), Known(counts.by, low, high, (output.name,))
 
 
 def _weighted(table: Frequencies, data: Microdata) -> Iterator[tuple[Kind, Known]]:
@@ -284,7 +286,7 @@ def sum_kind(table: Magnitudes) -> Kind:
     return Kind(table.where, _lacks(table), table.value, table.protection.top_code)
 
 
-def _lacks(table: Magnitudes) -> frozenset[str]:
+def _lacks(table: Magnitudes | Shape) -> frozenset[str]:
     return frozenset([table.value] if table.codebook[table.value].missing else [])
 
 

@@ -1,0 +1,187 @@
+"""What shape and concentration give away: planted disclosures are found, and told by the print alone."""
+
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pytest
+
+from outrisk.appetite import Appetite
+from outrisk.assess.look import look
+from outrisk.assess.look.finding import NOT_SEEN
+from outrisk.assess.look.of_shape import sets_with_sum, shapes_told
+from outrisk.assess.look.printed import Numbers
+from outrisk.codebook import Codebook, Variable
+from outrisk.microdata import Microdata
+from outrisk.outputs import REGISTRY
+
+CODEBOOK = Codebook(
+    (Variable("sector", "categorical", ("a", "b", "c")), Variable("sales", "integer", tuple(range(0, 1001))))
+)
+MEANS = {"kind": "magnitudes", "value": "sales", "by": ["sector"], "statistics": ["count", "sum"]}
+SHAPE = {"kind": "shape", "value": "sales", "by": ["sector"], "statistics": ["hhi"]}
+MANY = [40 + at % 9 for at in range(60)]
+
+
+def looked(values, *entries, **appetite):
+    """What is found of sectors with such sales."""
+    codes = np.array([(at, each) for at, sales in enumerate(values) for each in sales], dtype=np.uint16)
+    outputs = [one for at, each in enumerate(entries, 1) for one in REGISTRY[each["kind"]](**each).build(CODEBOOK, at)]
+    found = look(outputs, Microdata(CODEBOOK, codes), Appetite(**appetite))
+    return [each for each in found if each.output.startswith("shape")], outputs, codes
+
+
+def printed(outputs, codes):
+    data = Microdata(CODEBOOK, codes)
+    return np.concatenate([np.concatenate(each.publish(each.refit(data))) for each in outputs])
+
+
+def certain(found):
+    return [each for each in found if each.certain]
+
+
+def test_the_share_of_the_largest_beside_a_sum_is_its_value():
+    values = [[900, *MANY], MANY, MANY[:50]]
+    found, outputs, codes = looked(values, MEANS, SHAPE | {"statistics": ["cr1"], "decimals": 5})
+    (told,) = [each for each in certain(found) if "share of a total" in each.what]
+    assert told.rule == "dominance" and 0 in told.who and told.about == "sales"
+    changed = codes.copy()
+    changed[0, 1] = 901
+    assert not np.array_equal(printed(outputs, codes), printed(outputs, changed))
+
+
+def test_a_share_to_few_digits_does_not_tell_it_exactly():
+    values = [[900, *MANY], MANY, MANY[:50]]
+    found, _, _ = looked(values, MEANS, SHAPE | {"statistics": ["cr1"], "decimals": 3})
+    assert not [each for each in found if "share of a total" in each.what]
+    (near,) = [each for each in certain(found) if "within 10 %" in each.what]
+    assert 0 in near.who
+    alone, _, _ = looked(values, SHAPE | {"statistics": ["cr1"], "decimals": 5})
+    assert not certain(alone)  # a share of an unknown total
+
+
+def test_an_index_near_1_tells_who_dominates_to_within_p_percent():
+    values = [[900, *([1] * 15)], MANY, MANY[:50]]
+    found, outputs, codes = looked(values, MEANS, SHAPE)
+    assert not certain(found)  # which the sum says by itself
+    data = Microdata(CODEBOOK, codes)
+    (told,) = certain(shapes_told(outputs, Numbers.of(outputs, data), data, Appetite()))
+    assert told.rule == "dominance" and told.who.tolist() == [0] and "within 10 %" in told.what
+    alone, _, _ = looked(values, SHAPE)
+    (rule,) = [each for each in alone if each.rule == "dominance"]
+    assert not rule.certain and rule.who.tolist() == [0]
+
+
+def test_shares_of_one_and_two_tell_the_second_largest_the_largest():
+    values = [[800, 100, *([20] * 15)], MANY, MANY[:50]]
+    found, _, _ = looked(values, SHAPE | {"statistics": ["cr1", "cr2"]})
+    (told,) = certain(found)
+    assert 0 in told.who and "second largest" in told.what
+    found, _, _ = looked(values, SHAPE | {"statistics": ["cr1", "cr4"]})
+    assert not certain(found)
+
+
+@pytest.mark.parametrize("statistic", ["gini", "hhi", "cv"])
+def test_two_people_beside_their_mean_are_told(statistic):
+    values = [[310, 77], MANY, MANY[:50]]
+    means = MEANS | {"statistics": ["count", "mean"]}
+    found, outputs, codes = looked(values, means, SHAPE | {"statistics": [statistic], "decimals": 5})
+    (told,) = [each for each in certain(found) if each.rule == "same answer"]
+    assert told.who.tolist() == [0, 1] and told.about == "sales"
+    for row, change in ((0, 1), (0, -1), (1, 1), (1, -1)):
+        changed = codes.astype(int)
+        changed[row, 1] += change
+        assert not np.array_equal(printed(outputs, codes), printed(outputs, changed.astype(np.uint16)))
+    found, _, _ = looked(values, SHAPE | {"statistics": ["count", statistic], "decimals": 5})
+    assert not certain(found)  # without a scale
+
+
+def test_three_values_follow_from_skewness_beside_mean_and_sd():
+    codebook = Codebook((Variable("sales", "integer", tuple(range(101))),))
+    data = Microdata(codebook, np.array([[3], [40], [88]], dtype=np.uint16))
+    entries = [
+        {"kind": "magnitudes", "value": "sales", "statistics": ["count", "mean", "sd"]},
+        {"kind": "shape", "value": "sales", "statistics": ["skewness"]},
+    ]
+    outputs = [REGISTRY[each["kind"]](**each).build(codebook, 1)[0] for each in entries]
+    (told,) = [each for each in look(outputs, data, Appetite()) if each.certain and each.output == "shape of sales"]
+    assert told.rule == "same answer" and told.people == 3
+    ends = [one.publish(one.refit(data)) for one in outputs]
+    fitting = []
+    for values in combinations_with_replacement(range(101), 3):
+        other = Microdata(codebook, np.array(values, dtype=np.uint16)[:, None])
+        if abs(sum(values) - 131) > 1:
+            continue
+        found = [one.publish(one.refit(other)) for one in outputs]
+        if all(
+            np.array_equal(a, b) for one, two in zip(ends, found, strict=True) for a, b in zip(one, two, strict=True)
+        ):
+            fitting.append(values)
+    assert fitting == [(3, 40, 88)]
+    assert not [each for each in look(outputs[1:], data, Appetite()) if each.certain]
+
+
+def test_certain_is_only_what_has_one_answer():
+    """Random cells of 2 and 3 records: told are those of which brute force finds one set of values alone."""
+    codebook = Codebook((Variable("sales", "integer", tuple(range(31))),))
+    rng, kept = np.random.default_rng(3), {True: 0, False: 0}
+    every = {n: np.array(list(combinations_with_replacement(range(31), n))) for n in (2, 3)}
+    for at in range(40):
+        n, decimals = int(rng.integers(2, 4)), int(rng.integers(1, 4))
+        codes = np.sort(rng.integers(0, 31, n)).astype(np.uint16)
+        statistics = [["gini"], ["hhi"], ["cv"], ["cr1"]][at % 4]
+        mean = {"kind": "magnitudes", "value": "sales", "statistics": ["count", "mean"], "decimals": 1}
+        shape = {"kind": "shape", "value": "sales", "statistics": statistics, "decimals": decimals}
+        outputs = [REGISTRY[each["kind"]](**each).build(codebook, 1)[0] for each in (mean, shape)]
+        data = Microdata(codebook, codes[:, None])
+        if not codes.any():
+            continue
+        sets = every[n].astype(float)
+        with np.errstate(all="ignore"):
+            own = np.round(outputs[1].of_many(sets)[:, 0], decimals)
+        same = (own == np.round(outputs[1].refit(data)[0], decimals)) & (
+            np.round(sets.mean(axis=1), 1) == np.round(codes.mean(), 1)
+        )
+        told = any(
+            each.rule == "same answer" and each.output == "shape of sales" for each in look(outputs, data, Appetite())
+        )
+        assert not told or same.sum() == 1
+        kept[told] += 1
+    assert kept[True] > 3 and kept[False] > 3
+
+
+def test_what_the_codebook_says_is_not_told_by_the_print():
+    """Who has the second largest value, the end of the codebook's, knows the largest without any number."""
+    found, _, _ = looked([[1000, 1000, *MANY], MANY, MANY[:50]], MEANS, SHAPE)
+    assert not [each for each in certain(found) if 0 in each.who]
+
+
+def test_all_alike_is_told_where_a_total_says_which_value():
+    values = [[7] * 20, MANY, MANY[:50]]
+    found, _, _ = looked(values, MEANS, SHAPE | {"statistics": ["skewness"]})
+    (told,) = certain(found)
+    assert told.rule == "same answer" and told.people == 20
+    found, _, _ = looked(values, MEANS, SHAPE | {"statistics": ["cv"]})
+    assert [each.people for each in certain(found)] == [20]
+    found, _, _ = looked(values, MEANS, SHAPE | {"statistics": ["cv"], "decimals": 1})
+    assert not certain(found)  # one of them at 8 would be printed as 0.0 too
+    found, _, _ = looked(values, SHAPE | {"statistics": ["skewness"]})
+    assert not certain(found)
+
+
+def test_small_cells_and_none_unseen():
+    found, outputs, codes = looked([[7, 9, 11], MANY, MANY], SHAPE)
+    assert [(each.people, each.certain) for each in found if each.rule == "small cells"] == [(3, False)]
+    everything = look(outputs, Microdata(CODEBOOK, codes), Appetite())
+    assert not [each for each in everything if each.rule == NOT_SEEN]
+    withheld, _, _ = looked([[7, 9, 11], MANY, MANY], MEANS, SHAPE | {"protection": {"threshold": 10}})
+    assert not withheld
+
+
+def test_sets_with_a_sum_are_all_of_them():
+    support = np.array([0.0, 1.0, 4.0, 6.0, 9.0])
+    for n in (1, 2, 3):
+        found = sets_with_sum(support, n, (5.0, 9.5))
+        every = [each for each in combinations_with_replacement(support, n) if 5 <= sum(each) <= 9.5]
+        assert sorted(map(tuple, found)) == sorted(every)
+    assert sets_with_sum(np.arange(5000.0), 3, (0, 9)) is None
+    assert sets_with_sum(np.arange(9.0), 5_000, (0, 9)) is None  # whose number is none that a float can be
