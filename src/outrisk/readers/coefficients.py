@@ -45,6 +45,8 @@ class Coefficients:
     rows without numbers are headings or reference levels (see `without_headings`); one with the part 'reference' is
     such a level, one with 'elsewhere' has cells of other tables. n_may_be_events: the n of a Cox model may be that of
     its events. unread: what else is printed of the model, in words, and follows from nothing that is read.
+    subset: of whom it is, as the table says it, where these are not all. unweighted, unstratified: it says that it has
+    no weights, or no strata.
     """
 
     rows: tuple[tuple[str, Mapping[str, str]], ...]
@@ -85,6 +87,9 @@ class Coefficients:
     headed: bool = False
     n_may_be_events: bool = False
     unread: tuple[str, ...] = ()
+    subset: str = ""
+    unweighted: bool = False
+    unstratified: bool = False
 
 
 def unread(fits: Iterable[str], single: Mapping[str, str]) -> tuple[str, ...]:
