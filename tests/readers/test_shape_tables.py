@@ -166,7 +166,7 @@ def swapped(name, *pairs):
         (
             NEGATIVE,
             swapped("stata_nbreg.log", ("Negative binomial r", "Truncated negative binomial r")),
-            "its title is .Truncated negative binomial regression., of a model that is not known; known are those of regress",
+            "its title is .Truncated negative binomial regression., of a model that is not known; known are",
         ),
         (
             ORDERED,
@@ -181,7 +181,7 @@ def swapped(name, *pairs):
         (
             NEGATIVE | {"release": ["coefficients", "standard_errors"]},
             swapped("glm_nb_tidy.csv"),
-            "R's standard errors of a negbin are those of the expected information",
+            "its standard errors of a negbin are those of the expected information",
         ),
         (
             ORDERED,

@@ -20,7 +20,7 @@ def of_summary(text: str, place: str) -> Coefficients:
     b, errors = (_matrix(text, title) for title in ("Coefficients", r"Std\. Errors"))
     if not b or {*b} != {*errors}:
         raise OutputError(
-            f"{place}: its matrices of coefficients and standard errors cannot be read; give what broom::tidy gives of it"
+            f"{place}: its matrices of coefficients and standard errors cannot be read; give what broom::tidy gives"
         )
     return Coefficients(
         tuple(

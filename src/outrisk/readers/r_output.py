@@ -149,8 +149,8 @@ def _of_coxph(source: Source, heads: Sequence[int]) -> Coefficients:
     surv = read_surv(_FROM_START.sub("Surv(", called.formula, count=1)) if called.formula else None
     if called.formula and surv is None:
         raise OutputError(
-            f"{source.name}: its response {called.response} is not Surv of a time and a status, as a Cox model here has "
-            "it; release one of these (neither later starts nor a conditional logit, clogit, are known)"
+            f"{source.name}: its response {called.response} is not Surv of a time and a status, as a Cox model here "
+            "has it; release one of these (neither later starts nor a conditional logit, clogit, are known)"
         )
     if "weights" in called.arguments:
         raise OutputError(

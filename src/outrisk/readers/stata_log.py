@@ -150,8 +150,8 @@ def _of_glm(above: str, place: str) -> str:
     family, link = [each.casefold() for each in said] if len(said) == 2 else ("", "")
     if (family, link) not in _GLM:
         raise OutputError(
-            f"{place}: it is a glm of the family {family or 'unsaid'} by the link {link or 'unsaid'}, which is not known; "
-            "known are Bernoulli by logit or probit, and Poisson by log"
+            f"{place}: it is a glm of the family {family or 'unsaid'} by the link {link or 'unsaid'}, which is not "
+            "known; known are Bernoulli by logit or probit, and Poisson by log"
         )
     return _GLM[family, link]
 

@@ -146,8 +146,8 @@ def _kind(facts: Mapping[str, str], place: str) -> str:
     links = _FAMILIES.get(family.casefold())
     if links is None or (link and link.casefold() not in links):
         raise OutputError(
-            f"{place}: it is a GLM of the family {family} by the link {link or 'unsaid'}, which is not known; known are "
-            "Binomial by Logit or Probit, Poisson by Log, Gaussian by Identity"
+            f"{place}: it is a GLM of the family {family} by the link {link or 'unsaid'}, which is not known; known "
+            "are Binomial by Logit or Probit, Poisson by Log, Gaussian by Identity"
         )
     return links[link.casefold()] if link else next(iter(links.values()))
 

@@ -56,7 +56,9 @@ _ELSEWHERE = {  # what marks tables that no reader knows -> of what, and what to
         "broom::tidy has them, with terms such as sexm for the level m of sex"
     ),
     r"R-squared Adj\.": "statsmodels' summary_col, which is not read; give the summary() of each model",
-    r"(?s)^\s*-{10,}\s*\(1\).*(?:in parentheses|^N\s)": "Stata's esttab as text, which is not read; write it by esttab using table.csv",
+    r"(?s)^\s*-{10,}\s*\(1\).*(?:in parentheses|^N\s)": (
+        "Stata's esttab as text, which is not read; write it by esttab using table.csv"
+    ),
 }
 
 
