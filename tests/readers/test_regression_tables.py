@@ -86,7 +86,8 @@ def test_a_wrong_digit_shows(name, tmp_path):
     path = tmp_path / file
     released, beside = given({"kind": "logit", "formula": FORMULA, "values": f"{path}#{model}" if model else str(path)})
     off = np.abs(beside.differences) * 10.0**released.decimals
-    assert (off > ROUNDING).sum() == 1, (number, wrong)
+    # beside a z-statistic an estimate tells its standard error
+    assert (off > ROUNDING).sum() == (2 if "_z_" in name else 1), (number, wrong)
 
 
 def test_a_stata_table_with_another_base_gives_the_same_study():

@@ -60,7 +60,7 @@ def test_odds_ratios_without_a_statistic_are_told_by_p_or_limits_or_asked_for():
     released, _ = read(LOGIT, columns("tidy_exponentiated.csv", ["term", "estimate", "std.error"], limits))
     assert released.output.release.exponentiate and "confidence_limits" in released.output.release.parts
     alone = columns("tidy_exponentiated.csv", ["term", "estimate", "std.error"])
-    with pytest.raises(OutputError, match="whether its estimates are exp.b. it does not say"):
+    with pytest.raises(OutputError, match=r"whether its estimates are exp\(b\) it does not say"):
         read(LOGIT, alone)
     assert read(LOGIT | {"exponentiate": True}, alone)[0].output.release.exponentiate
 
@@ -79,7 +79,7 @@ def test_esttab_of_odds_ratios_without_its_note_is_asked_for():
     end = next(at for at, line in enumerate(lines) if '=""N"""' in line)
     body = [ratio(line) for line in lines[:end]]
     body = [line for line in body if "(0." not in line and "(.)" not in line]
-    with pytest.raises(OutputError, match="whether its estimates are exp.b. it does not say"):
+    with pytest.raises(OutputError, match=r"whether its estimates are exp\(b\) it does not say"):
         read(LOGIT, "\n".join([*body, *lines[end : end + 1]]))
     released, _ = read(LOGIT | {"exponentiate": True}, "\n".join([*body, *lines[end : end + 1]]))
     assert released.output.release.exponentiate
@@ -88,23 +88,59 @@ def test_esttab_of_odds_ratios_without_its_note_is_asked_for():
 @pytest.mark.parametrize(
     ("entry", "text", "message"),
     [
-        (LINEAR, swapped("lm.txt", ("affairs ~", "children ~")), "is of the response 'children', the output says 'affa"),
-        (LINEAR, swapped("lm.txt", ("affairs ~", "log(affairs) ~")), "is of the response 'log.affairs.', the output"),
-        (LOGIT, swapped("r_summary.txt", ("affair ~", "affair == 0 ~")), "is of the response 'affair == 0', the output"),
-        (LOGIT, swapped("stata_base4.log", ("affair |", "religion |")), "is of the response 'religion', the output says"),
-        (LOGIT, swapped("statsmodels.txt", ("Variable:                 affair", "Variable:                   educ")), "'educ'"),
-        (LINEAR, swapped("lm.txt", (" + age,", " + age + offset(log(educ)),")), r"has an offset, offset\(log\(educ\)\)"),
-        (LINEAR, swapped("lm.txt", ("data = data", "data = data, subset = age > 30")), "is of a subset, age > 30, the output"),
+        (LINEAR, swapped("lm.txt", ("affairs ~", "children ~")), "is of the response 'children', the output"),
+        (LINEAR, swapped("lm.txt", ("affairs ~", "log(affairs) ~")), "is of the response 'log.affairs.'"),
+        (
+            LOGIT,
+            swapped("r_summary.txt", ("affair ~", "affair == 0 ~")),
+            "is of the response 'affair == 0', the output",
+        ),
+        (
+            LOGIT,
+            swapped("stata_base4.log", ("affair |", "religion |")),
+            "is of the response 'religion', the output says",
+        ),
+        (
+            LOGIT,
+            swapped("statsmodels.txt", ("Variable:                 affair", "Variable:                   educ")),
+            "'educ'",
+        ),
+        (
+            LINEAR,
+            swapped("lm.txt", (" + age,", " + age + offset(log(educ)),")),
+            r"has an offset, offset\(log\(educ\)\)",
+        ),
+        (
+            LINEAR,
+            swapped("lm.txt", ("data = data", "data = data, subset = age > 30")),
+            "is of a subset, age > 30, the output",
+        ),
         (LINEAR, swapped("lm.txt", ("data = data", "data = data[1:9, ]")), "is of a subset"),
-        (LINEAR, swapped("lm.txt", ("\nlm(", "\nrlm(")), r"is a fit by R's rlm\(\), which is not known; known are lm, glm"),
+        (
+            LINEAR,
+            swapped("lm.txt", ("\nlm(", "\nrlm(")),
+            r"is a fit by R's rlm\(\), which is not known; known are lm, glm",
+        ),
         (LINEAR | {"weight": "educ"}, swapped("lm.txt"), "the table is not weighted, the output says weight: educ"),
-        (COX, swapped("coxph.txt", ("Surv(yrs_married, affair)", "Surv(rep(1, 2600L), affair)")), "is not Surv of a time"),
+        (
+            COX,
+            swapped("coxph.txt", ("Surv(yrs_married, affair)", "Surv(rep(1, 2600L), affair)")),
+            "is not Surv of a time",
+        ),
         (COX, swapped("coxph.txt", ("Surv(yrs_married, affair)", "Surv(educ, affair)")), "is of the response 'educ'"),
-        (COX, swapped("coxph.txt", ("Surv(yrs_married, affair)", "Surv(yrs_married, educ)")), "the status of the table is"),
-        (COX | {"ties": "breslow"}, swapped("coxph.txt"), "the ties of the table is 'efron', the output says ties: bres"),
+        (
+            COX,
+            swapped("coxph.txt", ("Surv(yrs_married, affair)", "Surv(yrs_married, educ)")),
+            "the status of the table is",
+        ),
+        (
+            COX | {"ties": "breslow"},
+            swapped("coxph.txt"),
+            "the ties of the table is 'efron', the output says ties: bres",
+        ),
         (COX | {"strata": "marriage"}, swapped("coxph.txt"), "the table is not stratified, the output has 'strata'"),
     ],
-)  # fmt: skip
+)
 def test_a_print_of_another_model_is_refused(entry, text, message):
     with pytest.raises(OutputError, match=message):
         given(entry | {"values": text})
@@ -127,7 +163,9 @@ def test_a_print_of_another_model_is_refused(entry, text, message):
 )
 def test_a_log_of_stata_with_another_title_is_refused(title):
     text = swapped("stata_base4.log", ("Logistic regression", title))
-    with pytest.raises(OutputError, match="its title is '.*', of a model that is not known; known are those of regress"):
+    with pytest.raises(
+        OutputError, match=r"its title is '.*', of a model that is not known; known are those of regress"
+    ):
         given(LOGIT | {"values": text})
 
 
@@ -135,10 +173,14 @@ def test_a_log_of_stata_with_another_title_is_refused(title):
     ("family", "link", "message"),
     [
         ("V(u) = u*(1-u)                 [Bernoulli]", "g(u) = ln(u/(1-u))             [Logit]", ""),
-        ("V(u) = u*(1-u)                 [Bernoulli]", "g(u) = ln(u)                   [Log]", "family bernoulli by the"),
+        (
+            "V(u) = u*(1-u)                 [Bernoulli]",
+            "g(u) = ln(u)                   [Log]",
+            "family bernoulli by the",
+        ),
         ("V(u) = u*(1-u)                 [Bernoulli]", "g(u) = invnorm(u)              [Probit]", "is of a probit"),
     ],
-)  # fmt: skip
+)
 def test_a_glm_of_stata_is_told_by_its_family_and_link(family, link, message):
     lines = f"Variance function: {family}\nLink function    : {link}\n"
     text = swapped("stata_base4.log", ("Logistic regression    ", "Generalized linear models    "))
@@ -159,7 +201,9 @@ def test_a_glm_of_stata_is_told_by_its_family_and_link(family, link, message):
     ],
 )
 def test_other_models_of_statsmodels_are_refused(model, message):
-    text = swapped("statsmodels.txt", ("Model:                          Logit", f"Model:                          {model}"))
+    text = swapped(
+        "statsmodels.txt", ("Model:                          Logit", f"Model:                          {model}")
+    )
     with pytest.raises(OutputError, match=message):
         given(LOGIT | {"values": text})
 
@@ -216,7 +260,7 @@ def test_limits_and_wide_errors_of_esttab_are_read():
         if name == '"="""""' and "(0." in cell:
             continue
         error = below.partition(",")[2] if "(0." in below else ""
-        wide.append(f'{line},{error or chr(34) * 2}' if "p<" not in line and " in " not in line else line)
+        wide.append(f"{line},{error or chr(34) * 2}" if "p<" not in line and " in " not in line else line)
         limits.append(line.replace("Standard errors in parentheses", "95% confidence intervals in brackets"))
         if error:
             b, half = float(cell.strip('"=').rstrip("*")), 1.96 * float(error.strip('"=()'))
@@ -274,10 +318,13 @@ def test_columns_of_confint_are_limits_and_others_are_said():
 def test_pages_of_r_that_are_wrapped_or_have_commas_or_are_tibbles():
     text = swapped("r_summary.txt")
     commas = text.partition("Coefficients:")
-    read(LOGIT, commas[0] + commas[1] + commas[2].replace(".", ",").replace("as,factor", "as.factor").replace("Std,", "Std."))
+    read(
+        LOGIT,
+        commas[0] + commas[1] + commas[2].replace(".", ",").replace("as,factor", "as.factor").replace("Std,", "Std."),
+    )
     lines = text.splitlines()
     at = next(number for number, line in enumerate(lines) if "Estimate" in line)
-    rows = [line for line in lines[at + 1 :][:10]]
+    rows = lines[at + 1 : at + 11]
     names = [row[:21] for row in rows]
     first = [" " * 21 + "Estimate Std. Error", *(row[:41] for row in rows)]
     second = [" " * 21 + "z value Pr(>|z|)    ", *(name + row[41:] for name, row in zip(names, rows, strict=True))]
@@ -288,7 +335,8 @@ def test_pages_of_r_that_are_wrapped_or_have_commas_or_are_tibbles():
     head = "# A tibble: 10 × 5\n   term  estimate std.error statistic  p.value\n   <chr> <dbl> <dbl> <dbl> <dbl>\n"
     body = [line.split(",") for line in (PRINTED / "tidy.csv").read_text().splitlines()[1:]]
     tibble = head + "\n".join(
-        f"{number:2} {row[0].strip(chr(34))}  " + "  ".join(f"{float(cell):.3g}".replace("e-", "e- ") for cell in row[1:])
+        f"{number:2} {row[0].strip(chr(34))}  "
+        + "  ".join(f"{float(cell):.3g}".replace("e-", "e- ") for cell in row[1:])
         for number, row in enumerate(body, 1)
     )
     read(LOGIT, tibble)
@@ -297,12 +345,15 @@ def test_pages_of_r_that_are_wrapped_or_have_commas_or_are_tibbles():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("====\n   Dependent variable:\n   affair\nage  0.050***\n (0.003)\n", "R's stargazer, which is not read; give write"),
+        ("====\n   Dependent variable:\n   affair\nage  0.050***\n (0.003)\n", "R's stargazer, which is not read"),
         ("\\begin{tabular}{lc}\nage & 0.05 \\\\\n\\end{tabular}\n", "LaTeX, which is not read"),
-        ("Parameter,DF,Estimate,Standard Error,Pr > ChiSq\nage,1,0.05,0.003,<.0001\n", "SAS, which is not read; give a CSV"),
-        ("---------------------\n   (1)\n  affair\nage  0.05\n  (0.003)\nStandard errors in parentheses\n", "esttab as text"),
+        ("Parameter,DF,Estimate,Standard Error,Pr > ChiSq\nage,1,0.05,0.003,<.0001\n", "SAS, which is not read"),
+        (
+            "---------------------\n   (1)\n  affair\nage  0.05\n  (0.003)\nStandard errors in parentheses\n",
+            "esttab as text",
+        ),
     ],
-)  # fmt: skip
+)
 def test_tables_of_other_programs_are_refused_with_what_to_give(text, message):
     with pytest.raises(OutputError, match=message):
         given(LOGIT | {"values": text})

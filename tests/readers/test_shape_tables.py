@@ -166,12 +166,12 @@ def swapped(name, *pairs):
         (
             NEGATIVE,
             swapped("stata_nbreg.log", ("Negative binomial r", "Truncated negative binomial r")),
-            "its title is .Truncated negative binomial regression., of a model that is not known; known are",
+            "its title is 'Truncated negative binomial regression', of a model that is not known; known are",
         ),
         (
             ORDERED,
             swapped("stata_ologit.log", ("Ordered logistic r", "Random-effects ordered logistic r")),
-            "its title is .Random-effects ordered logistic regression., of a model",
+            "its title is 'Random-effects ordered logistic regression', of a model",
         ),
         (
             ORDERED,

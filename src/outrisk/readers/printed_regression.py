@@ -19,7 +19,7 @@ from outrisk.readers.remarks import remark
 _ITERATED = ("logit", "probit", "poisson", "negbin", "ologit", "oprobit")  # whose limits R's confint profiles
 _BY_IRLS = ("logit", "poisson")  # whose standard errors R takes one step before its search ends
 _OF_IRLS = 3e-4  # of a standard error: of 400 fits of random designs by R's glm none was 2.9e-4 off
-_COVERED = 0.05  # of half a last digit
+_COVERED = 0.1  # of half a last digit, as a check takes that for rounding
 _TO = " to "  # between the ends of a range that a reader makes of a number
 
 
