@@ -89,7 +89,7 @@ def test_the_event_may_be_a_level():
     ("was", "becomes", "words"),
     [
         ('"breslow"', '"exact"', "ties are taken exactly"),
-        ("Surv(yrs_married, affair == 1)", "Surv(start, yrs_married, affair)", "does not say its response"),
+        ("Surv(yrs_married, affair == 1)", "Surv(start, yrs_married, affair)", "is not Surv of a time and a status"),
         ("educ  0.057200", "rate  0.057200", "rate"),
         ("data = data", "data = data, weights = children", "it is weighted"),
     ],

@@ -166,12 +166,12 @@ def swapped(name, *pairs):
         (
             NEGATIVE,
             swapped("stata_nbreg.log", ("Negative binomial r", "Truncated negative binomial r")),
-            "it is a Truncated negative binomial regression, which is not known; fit it by ologit, oprobit or nbreg",
+            "its title is 'Truncated negative binomial regression', of a model that is not known; known are",
         ),
         (
             ORDERED,
             swapped("stata_ologit.log", ("Ordered logistic r", "Random-effects ordered logistic r")),
-            "it is a Random-effects ordered logistic regression, which is not known",
+            "its title is 'Random-effects ordered logistic regression', of a model",
         ),
         (
             ORDERED,
@@ -181,7 +181,7 @@ def swapped(name, *pairs):
         (
             NEGATIVE | {"release": ["coefficients", "standard_errors"]},
             swapped("glm_nb_tidy.csv"),
-            "R's standard errors of a negbin are those of the expected information",
+            "its standard errors of a negbin are those of the expected information",
         ),
         (
             ORDERED,

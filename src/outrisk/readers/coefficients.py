@@ -49,6 +49,8 @@ class Coefficients:
     its events. unread: what else is printed of the model, in words, and follows from nothing that is read.
     program, absorb, levels: of fixed effects, which program printed it, the variables absorbed, where it names them,
     and texts of how many levels each has.
+    subset: of whom it is, as the table says it, where these are not all. unweighted, unstratified: it says that it has
+    no weights, or no strata.
     """
 
     rows: tuple[tuple[str, Mapping[str, str]], ...]
@@ -92,6 +94,9 @@ class Coefficients:
     program: Program | Literal[""] = ""
     absorb: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()
+    subset: str = ""
+    unweighted: bool = False
+    unstratified: bool = False
 
 
 def unread(fits: Iterable[str], single: Mapping[str, str]) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from outrisk.readers.printed_fixed_effects import absorbing
 from outrisk.readers.printed_regression import parts_of, printed_decimals, with_values
 from outrisk.readers.remarks import remark
 from outrisk.readers.rows_of_shape import apart
+from outrisk.readers.same_model import hold_cox, hold_response, hold_subset, hold_weight
 from outrisk.readers.table_formulas import formula_of, levels_in, with_levels
 from outrisk.readers.term_names import Term, counted_level, in_words, is_short_for, read_term
 
@@ -33,9 +34,11 @@ def entry_of_coefficients(table: Coefficients, entry: FormulaEntry, codebook: Co
     OutputError, with the names on both sides, where table and formula are not of one model.
     """
     table = _as_said(table, entry, place)
+    hold_subset(table, entry, place)
     if table.unread:
         remark(place, f"not assessed of the model: {'; '.join(table.unread)}")
     if isinstance(entry, CoxEntry):
+        hold_cox(table, entry, codebook, place)
         entry = _of_table(table, entry, place)
     elif isinstance(entry, RegressionEntry):
         entry = absorbing(table, entry, codebook, place)
@@ -94,6 +97,11 @@ def _as_said(table: Coefficients, entry: FormulaEntry, place: str) -> Coefficien
                 f"{place}: whether its estimates are exp(b) it does not say, and all are above 0; give the output "
                 "exponentiate: true, or false"
             )
+        if entry.exponentiate and any(name.startswith("/") for name, _ in table.rows):
+            raise OutputError(
+                f"{place}: whether its thresholds or dispersion are exponentiated as well, it does not say; write the "
+                "table without exponentiating"
+            )
         errors = table.errors_of_ratios and entry.exponentiate
         table = replace(table, exponentiated=entry.exponentiate, errors_of_ratios=errors, open_scale=False)
     if entry.kind == "cox" and table.n_may_be_events and "n" in table.single:
@@ -118,6 +126,7 @@ def _with_errors(
     say that; and the table, without a covariance where it is not known. OutputError where the two contradict.
     """
     said, new = entry.model_fields_set, dict[str, Any]()
+    hold_weight(table, entry.weight, codebook, place)
     if table.weighted and "weight" not in said:
         if table.weight not in codebook:
             what = f"by '{table.weight}', which is no variable" if table.weight else "by what it does not say simply"
@@ -198,6 +207,7 @@ def _response(table: Coefficients, entry: FormulaEntry, codebook: Codebook, plac
         raise OutputError(
             f"{place}: the response '{response}' of the table is no variable; variables are {codebook.names}"
         )
+    hold_response(table.response, said, codebook, place)
     return response
 
 

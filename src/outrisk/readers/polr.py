@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from outrisk.errors import OutputError
 from outrisk.readers.coefficients import Coefficients
+from outrisk.readers.r_call import call_of, hold
 from outrisk.readers.rows_of_shape import near_maximum
 
 HEAD = re.compile(r"\s*Value\s+Std\. Error\s+t value\s*$")  # of the coefficients, and of the thresholds below them
@@ -38,6 +39,8 @@ def of_summary(table: Coefficients, text: str, place: str) -> Coefficients:
     """A printed summary of a polr, or of the package survey's svyolr, with what its call says: the kind, the weight."""
     if not any("|" in name for name, _ in table.rows):
         raise OutputError(f"{place}: it has coefficients by 'Value' and no thresholds; of these only polr's are known")
+    called = call_of(text)
+    hold(called, ("polr", "svyolr"), place)
     call = re.search(r"\bpolr\((.*?)\n\s*\n", text, re.S)
     method = re.search(r"\bmethod\s*=\s*\"(\w+)\"", call[1]) if call else None
     if method and method[1] not in _KINDS:
@@ -52,6 +55,9 @@ def of_summary(table: Coefficients, text: str, place: str) -> Coefficients:
         unread=("the residual deviance",) if of_weighted else (),
         kind=_KINDS[method[1] if method else "logistic"] if call else "",
         ordered=True,
+        response=called.response,
+        subset=called.subset,
+        unweighted=called.function == "polr" and not of_weighted,
         robust="design-based" if survey else "",
         weighted=of_weighted,
         weight=weight[1] if weight else "",

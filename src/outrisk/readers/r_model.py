@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,13 +10,16 @@ from dataclasses import dataclass, field
 from outrisk.errors import OutputError
 from outrisk.outputs.regression.release import Kind
 from outrisk.readers.printed_fixed_effects import Absorbed, of_r
-from outrisk.readers.printed_number import read_printed
+from outrisk.readers.printed_number import Printed, read_printed
+from outrisk.readers.r_call import Call, hold
 
 _RESIDUALS = re.compile(r"^(?:(?:Weighted|Deviance|Pearson|Working) )?[Rr]esiduals:", re.M)
 _ERROR = re.compile(r"Residual standard error:\s+(\S+)\s+on\s+(\d+)\s+degrees of freedom")
 _FAMILY = re.compile(r"\(Dispersion parameter for (.+?) family taken to be (\S+)\)")
 _DEVIANCE = r"{} deviance:\s+(\S+)\s+on\s+(\d+)\s+degrees of freedom"
 _DIGITS = 5  # of a deviance, the fewest that R prints of it
+_OF_FIT = 4  # significant digits of sigma, R2 and F, at the least where no option makes them fewer
+_FUNCTIONS = ("lm", "glm", "glm.nb", "svyglm")
 _SLACK = 0.005  # of a log-likelihood, by which polr and glm.nb stop below the maximum
 Ends = tuple[float, float]
 _LINKS: dict[str, dict[str, Kind]] = {  # of a family, what a model by a link is
@@ -41,11 +45,14 @@ class OfModel:
     absorbed: Absorbed | None = None
 
 
-def of_model(text: str, rows: Sequence[tuple[str, Mapping[str, str]]], place: str) -> OfModel:
-    """What a summary of lm, glm or glm.nb says of the model whose coefficients are `rows`; OutputError for a family, or
-    a link, that no regression here has.
+def of_model(text: str, called: Call, rows: Sequence[tuple[str, Mapping[str, str]]], place: str) -> OfModel:
+    """What a summary of lm, glm or glm.nb says of the model whose coefficients are `rows`; OutputError for a family, a
+    link, an offset or a function that no regression here has.
     """
-    found = OfModel()
+    absorbed = of_r(text, place)
+    if not absorbed:
+        hold(called, _FUNCTIONS, place)
+    found = OfModel(absorbed=absorbed)
     call = " ".join(text.partition("Coefficients:")[0].split())
     estimated = sum(read_printed(texts.get("coefficients", "")) is not None for _, texts in rows)
     weights = re.search(r"\bweights\s*=\s*(?:(\w[\w.]*)\s*[,)])?", call)
@@ -53,17 +60,16 @@ def of_model(text: str, rows: Sequence[tuple[str, Mapping[str, str]]], place: st
         found.weighted, found.weight = True, weights[1] or ""
     if _RESIDUALS.search(text):
         found.unread.append("quantiles of the residuals, the least and the greatest of which are of single people")
-    found.absorbed = of_r(text, place)
-    if found.absorbed:
-        found.kinds, found.single, found.robust = ("ols",), found.absorbed.single, found.absorbed.robust
-        found.unread += found.absorbed.unread
+    if absorbed:
+        found.kinds, found.single, found.robust = ("ols",), absorbed.single, absorbed.robust
+        found.unread += absorbed.unread
         return found
     linear, family = _ERROR.search(text), _FAMILY.search(text)
     if linear:
         found.kinds = ("ols",)
-        found.single |= {"residual_sd": linear[1], "n": str(int(linear[2]) + estimated)}
+        found.single["n"] = str(int(linear[2]) + estimated)
         squared = re.search(r"Multiple R-squared:\s+([\d.]+)", text)
-        found.single |= {"r2": squared[1]} if squared else {}
+        found.single |= _to_digits({"residual_sd": linear[1]} | ({"r2": squared[1]} if squared else {}), text)
     elif family:
         _of_glm(found, text, family, call, estimated, place)
     return found
@@ -162,6 +168,36 @@ def _ends(text: str, significant: int = 0) -> Ends | None:
     if significant:
         half = max(half, 0.5 * 10.0 ** (len(str(int(abs(number.value)))) - significant))
     return number.value - half, number.value + half
+
+
+def _to_digits(printed: Mapping[str, str], text: str) -> dict[str, str]:
+    """Sigma and R2 as ranges: R prints four significant digits of them unless its options say otherwise, and cuts off
+    zeros at their end; what one of its measures of fit shows, all have.
+    """
+    beside = re.findall(r"(?:Adjusted R-squared|F-statistic):\s+(-?\d\S*?)[,\s]", text)
+    shown = [_significant(number) for each in [*printed.values(), *beside] if (number := read_printed(each))]
+    found = {}
+    for part, each in printed.items():
+        number = read_printed(each)
+        if number is None or not number.value:
+            found[part] = each
+            continue
+        digits = max(_significant(number), min(_OF_FIT, max(shown, default=0)))
+        half = 0.5 * 10.0 ** (math.floor(math.log10(abs(number.value))) + 1 - digits)
+        found[part] = _range(number.value - half, number.value + half)
+    return found
+
+
+def _significant(number: Printed) -> int:
+    """How many significant digits a number shows, zeros at its end apart."""
+    if not number.value:
+        return 0
+    size = math.floor(math.log10(abs(number.value)))
+    return len(
+        f"{abs(number.value):.{max(0, min(15, size + number.decimals))}e}".partition("e")[0]
+        .replace(".", "")
+        .rstrip("0")
+    )
 
 
 def _range(low: float, high: float) -> str:

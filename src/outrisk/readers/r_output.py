@@ -6,16 +6,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from outrisk.errors import OutputError
 from outrisk.outputs.regression.surv import read_surv
-from outrisk.readers import polr
+from outrisk.readers import multinom, polr
 from outrisk.readers.coefficients import BY_TERM, Coefficients
+from outrisk.readers.printed_by_r import rows_of_tibble, unwrapped, with_points
 from outrisk.readers.printed_fixed_effects import Absorbed
 from outrisk.readers.printed_number import read_printed
+from outrisk.readers.r_call import Call, call_of, hold
 from outrisk.readers.r_model import OfModel, of_deviance, of_model
-from outrisk.readers.source import Source
+from outrisk.readers.scale_of_estimates import scale_of
+from outrisk.readers.source import Grid, Source
 
 BROOM = {  # names that broom has for statistics
     "estimate": "coefficients",
@@ -32,31 +36,47 @@ _COLUMNS = BROOM | {
     "t value": "statistic",
     "pr(>|z|)": "p_values",
     "pr(>|t|)": "p_values",
+    "coef": "coefficients",
+    "se(coef)": "standard_errors",
+    "z": "statistic",
+    "or": "coefficients",
+    "hr": "coefficients",
+    "irr": "coefficients",
+    "rr": "coefficients",
 }
+_RATIOS = {"or", "hr", "irr", "rr"}  # columns of exp(b)
+_PASSED = {"", "term", "y.level", "coef.type", "exp(coef)", "df", "df.residual", "robust.se", "robust se"}
+_FROM_START = re.compile(r"^Surv\(\s*(?:rep\(0L?\s*,(?:[^()]|\([^()]*\))*\)|0L?)\s*,")  # intervals that begin at 0
+_END = re.compile(r"(\d+(?:\.\d+)?) ?%")  # a column of confint
 _PRINTED = re.compile(r"\s*Estimate\s+Std\. Error\s+([tz][ -]value)\s+(Pr\(>\|[zt]\|\))")
 _HAZARDS = re.compile(r"\s*coef\s+exp\(coef\)\s+se\(coef\)\s+(robust se\s+)?z\s+(?:Pr\(>\|z\|\)|p)\s*$")
 _OF_POLR = ("coefficients", "standard_errors", "statistic")
 _MATRIX_OF_POLR = ("value", "std. error", "t value")
-_CLOSE = 0.02  # of a statistic, beside what estimate and standard error give
 _SKEW = 0.002  # of a standard error, by which limits lie unevenly about their estimate where no rounding does it
-_OF_MULTINOM = 3  # decimals: nnet stops its search within about 2e-4 of the maximum
+_STD_ERRORS = re.compile(r"\bmultinom\(.*^Std\. Errors:", re.M | re.S)
 
 
 def recognises(source: Source) -> bool:
     """Whether it has a header with an estimate and a standard error, or is a matrix of outcomes by terms."""
+    source = _at_full_width(source)
     return (
         any(_HAZARDS.match(line) or polr.HEAD.match(line) for line in source.lines)
         or _printed(source) is not None
         or (bool(source.grid) and _is_header(source.grid[0]))
         or _is_matrix(source)
+        or bool(_STD_ERRORS.search(source.text))
+        or ("estimate" in {*(rows_of_tibble(source.text) or [[]])[0]})
     )
 
 
 def read(source: Source, model: int | None = None) -> Coefficients:
     """Coefficients by term; estimates that are exp(b) are known by their statistics."""
+    source = _at_full_width(source)
     hazards = [number for number, line in enumerate(source.lines) if _HAZARDS.match(line)]
     if hazards:
         return _of_coxph(source, hazards)
+    if _STD_ERRORS.search(source.text):
+        return multinom.of_summary(source.text, source.name)
     ordered = [number for number, line in enumerate(source.lines) if polr.HEAD.match(line)]
     if ordered:
         rows = [row for head in ordered for row in _printed_rows(source.lines[head + 1 :], _OF_POLR)]
@@ -65,31 +85,21 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     at = _printed(source)
     if at is None and _is_matrix(source):
         return _matrix(source)
-    outcomes: tuple[str, ...] = ()
-    types: list[str] | None = None
+    called = call_of(source.text) if at is not None else Call()
+    comma = source.comma and at is None
     if at is None:
-        header = [_plain(cell) for cell in source.grid[0]]
-        if source.grid[0][-1] == "" and any(row[-1] for row in source.grid[1:]):
-            # write.table gives row names no header
-            header = ["", *header[:-1]]
-        term = header.index("term") if "term" in header else 0
-        rows = [
-            (row[term], {_COLUMNS[name]: cell for name, cell in zip(header, row, strict=True) if name in _COLUMNS})
-            for row in source.grid[1:]
-        ]
-        model_of = OfModel()
-        if "y.level" in header:  # broom::tidy of nnet::multinom
-            outcomes = tuple(row[header.index("y.level")] for row in source.grid[1:])
-        if "coef.type" in header:  # broom::tidy of an ordered regression
-            types = [_plain(row[header.index("coef.type")]) for row in source.grid[1:]]
-        elif "value" in header:  # coef(summary()) of a polr
-            types = []
+        tibble = rows_of_tibble(source.text)
+        columns = _columns(tibble or source.grid, source.name, bool(tibble))
+        rows, model_of = columns.rows, OfModel(unread=columns.unread)
     else:
+        columns = _Columns()
         rows = _printed_rows(source.lines[at + 1 :])
-        model_of = of_model(source.text, rows, source.name)
+        model_of = of_model(source.text, called, rows, source.name)
+    outcomes, types = columns.outcomes, columns.types
     if not rows:
         raise OutputError(f"{source.name}: it has a header and no coefficients")
-    ratios = _are_ratios(rows, source.comma and at is None)
+    scale = "ratios" if columns.ratios else scale_of(columns.robust or rows, comma)
+    ratios = scale == "ratios"
     survey = _of_survey(source.text)
     other = re.search(r"^[tz] test of coefficients:", source.text, re.M) if at is not None else None
     kept = [(name, {part: text for part, text in texts.items() if part != "statistic"}) for name, texts in rows]
@@ -98,10 +108,16 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         tuple(kept),
         single=model_of.single,
         exponentiated=ratios,
-        exact=_OF_MULTINOM if outcomes else 6,
-        profiled=_are_profiled(rows, ratios, source.comma and at is None),
-        own_digits=at is not None,
-        comma=source.comma and at is None,
+        exact=multinom.DECIMALS if outcomes else 6,
+        level=columns.level,
+        open_scale=scale == "open",
+        profiled=_are_profiled(rows, ratios, comma),
+        perhaps_profiled=columns.ratios,
+        own_digits=at is not None or columns.printed,
+        comma=comma,
+        response=absorbed.response or called.response,
+        subset=called.subset,
+        unweighted=called.function in ("lm", "glm", "glm.nb") and not model_of.weighted,
         robust="design-based" if survey else "those of a coeftest" if other else model_of.robust,
         covariance="CR1" if survey and survey[0] else absorbed.covariance,
         clustered=bool(absorbed.cluster),
@@ -109,7 +125,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         distribution="t" if survey else "",
         weighted=survey is not None or model_of.weighted,
         weight=survey[1] if survey else model_of.weight,
-        kind="mnlogit" if outcomes else "",
+        kind="mnlogit" if outcomes else columns.kind,
         kinds=model_of.kinds,
         outcomes=outcomes,
         expected=True,
@@ -117,7 +133,6 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         program=absorbed.program if model_of.absorbed else "",
         absorb=absorbed.names,
         levels=absorbed.levels,
-        response=absorbed.response,
     )
     return found if types is None else polr.as_ordered(found, types, source.name)
 
@@ -136,16 +151,21 @@ def _of_coxph(source: Source, heads: Sequence[int]) -> Coefficients:
     if not rows:
         raise OutputError(f"{source.name}: it has a header and no coefficients")
     counts = re.search(r"\bn=\s*(\d+)(?:\s*,\s*number of events=\s*(\d+))?", source.text)
-    call = re.search(
-        r"coxph\((?:formula\s*=\s*)?(.+?~.+?)(?:,\s*(?:data|weights|subset|ties|method|\w+)\s*=|\)\s*\n\s*\n)",
-        source.text,
-        re.S,
-    )
-    surv = read_surv(" ".join(call[1].split())) if call else None
-    if re.search(r"\bweights\s*=", source.text[: source.text.find("coef")]):
+    called = call_of(source.text)
+    hold(called, ("coxph",), source.name)
+    surv = read_surv(_FROM_START.sub("Surv(", called.formula, count=1)) if called.formula else None
+    if called.formula and surv is None:
+        raise OutputError(
+            f"{source.name}: its response {called.response} is not Surv of a time and a status, as a Cox model here "
+            "has it; release one of these (neither later starts nor a conditional logit, clogit, are known)"
+        )
+    if "weights" in called.arguments:
         raise OutputError(
             f"{source.name}: it is weighted, which is not known of a Cox model; release one without weights"
         )
+    frail = re.search(r"\b(?:frailty|tt|pspline|ridge)\w*(?=[.(])", called.formula)
+    if frail:
+        raise OutputError(f"{source.name}: it has a term {frail[0]}(), which is not known; release one without")
     ties = re.search(r"\b(?:ties|method)\s*=\s*[\"'](efron|breslow|exact)", source.text)
     if ties and ties[1] == "exact":
         raise OutputError(f"{source.name}: ties are taken exactly, which is not known; fit it by ties = 'efron'")
@@ -161,6 +181,8 @@ def _of_coxph(source: Source, heads: Sequence[int]) -> Coefficients:
         status=surv.status if surv else "",
         event=surv.event if surv else "",
         strata=surv.strata if surv else (),
+        subset=called.subset,
+        unstratified=surv is not None and "strata(" not in called.formula,
         ties=ties[1] if ties else "efron",
         unread=("concordance and the tests of all coefficients",) if "Concordance=" in source.text else (),
     )
@@ -180,6 +202,77 @@ def _of_survey(text: str) -> tuple[bool, str] | None:
     return (bool(said) and alone, weight[1] if weight else "")
 
 
+@dataclass(frozen=True)
+class _Columns:
+    """A table by columns: its rows; `outcomes` of a multinom, `types` of the rows of an ordered regression; `unread`:
+    columns that are passed over. ratios: its heads say that estimates are exp(b); printed: numbers show their own
+    digits; robust: the rows with the robust errors that statistics are by, where there are two kinds of errors.
+    """
+
+    rows: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    outcomes: tuple[str, ...] = ()
+    types: list[str] | None = None
+    unread: list[str] = field(default_factory=list)
+    level: float = 0.95
+    ratios: bool = False
+    printed: bool = False
+    kind: str = ""
+    robust: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+
+
+def _columns(grid: Grid, place: str, printed: bool) -> _Columns:
+    """The columns that `tidy`, `coef(summary())` and `confint` have, of a CSV file or a tibble."""
+    header = [_plain(cell) for cell in grid[0]]
+    if grid[0][-1] == "" and any(row[-1] for row in grid[1:]):
+        header = ["", *header[:-1]]  # write.table gives row names no header
+    named = {name: part for name, part in _COLUMNS.items() if name in header}
+    ends = [(name, float(found[1])) for name in header if (found := _END.fullmatch(name))]
+    level = 0.95
+    if len(ends) == 2 and ends[0][1] + ends[1][1] == 100.0 and ends[0][1] < 50.0:
+        named |= {ends[0][0]: "lower", ends[1][0]: "upper"}
+        level = round((ends[1][1] - ends[0][1]) / 100.0, 6)
+    if len({*named.values()}) < len(named):
+        raise OutputError(f"{place}: it has several columns of the same kind, {', '.join(named)}; keep one of each")
+    unread = [f"the column '{name}'" for name in header if name not in named and name not in _PASSED]
+    term = header.index("term") if "term" in header else 0
+
+    def rows(named: Mapping[str, str]) -> list[tuple[str, dict[str, str]]]:
+        pairs = [(row[term], zip(header, row, strict=True)) for row in grid[1:]]
+        return [(name, {named[head]: cell for head, cell in cells if head in named}) for name, cells in pairs]
+
+    by_robust = list[tuple[str, dict[str, str]]]()
+    robust = next((name for name in ("robust.se", "robust se") if name in header), "")
+    if robust:
+        by_robust = rows({**{k: v for k, v in named.items() if v != "standard_errors"}, robust: "standard_errors"})
+        unread.append(f"'{robust}' and what is by it, p-values and limits: robust, in a way not known")
+        named = {name: part for name, part in named.items() if part in ("coefficients", "standard_errors")}
+    types = None
+    if "coef.type" in header:  # broom::tidy of an ordered regression
+        types = [_plain(row[header.index("coef.type")]) for row in grid[1:]]
+    elif "value" in header:  # coef(summary()) of a polr
+        types = []
+    return _Columns(
+        rows(named),
+        # broom::tidy of nnet::multinom
+        tuple(row[header.index("y.level")] for row in grid[1:]) if "y.level" in header else (),
+        types,
+        unread,
+        level,
+        bool(_RATIOS & {*named}),
+        printed,
+        "cox" if "se(coef)" in header else "",
+        by_robust,
+    )
+
+
+def _at_full_width(source: Source) -> Source:
+    """A printed page as R prints it by default, of numbers with points, with room for all columns."""
+    if source.delimited and source.grid and (_is_header(source.grid[0]) or _is_matrix(source)):
+        return source
+    lines = unwrapped(with_points(source.text).splitlines())
+    return source if lines == source.lines else Source(source.name, "\n".join(lines))
+
+
 def _is_matrix(source: Source) -> bool:
     """Whether it is the matrix that `coef(summary())` of nnet::multinom is: outcomes by terms."""
     header = source.grid[0] if source.delimited and source.grid else []
@@ -196,7 +289,7 @@ def _matrix(source: Source) -> Coefficients:
     cells = [(row[0], name, cell) for row in source.grid[1:] for name, cell in zip(header[1:], row[1:], strict=True)]
     return Coefficients(
         tuple((name, {"coefficients": cell}) for _, name, cell in cells),
-        exact=_OF_MULTINOM,
+        exact=multinom.DECIMALS,
         comma=source.comma,
         kind="mnlogit",
         outcomes=tuple(outcome for outcome, _, _ in cells),
@@ -209,7 +302,13 @@ def _plain(cell: str) -> str:
 
 def _is_header(row: Sequence[str]) -> bool:
     cells = {_plain(cell) for cell in row}
-    return ("estimate" in cells and bool({"std.error", "std. error"} & cells)) or {*_MATRIX_OF_POLR} <= cells
+    if _RATIOS & cells and sum(_END.fullmatch(cell) is not None for cell in cells) == 2:
+        return True
+    return (
+        {"coef", "se(coef)"} <= cells
+        or ("estimate" in cells and bool({"std.error", "std. error"} & cells))
+        or {*_MATRIX_OF_POLR} <= cells
+    )
 
 
 def _printed(source: Source) -> int | None:
@@ -232,24 +331,6 @@ def _printed_rows(
             break
         rows.append((name.strip(), dict(zip(parts, cells, strict=True))))
     return rows
-
-
-def _are_ratios(rows: Sequence[tuple[str, dict[str, str]]], comma: bool) -> bool:
-    """Whether log(estimate) / standard error is the statistic, and estimate / standard error is not."""
-    plain = ratio = 0
-    for _, texts in rows:
-        numbers = [
-            read_printed(texts.get(part, ""), comma) for part in ("coefficients", "standard_errors", "statistic")
-        ]
-        if any(number is None or number.below for number in numbers):
-            continue
-        b, error, statistic = (number.value for number in numbers if number is not None)
-        if error <= 0:
-            continue
-        slack = _CLOSE * max(1.0, abs(statistic))
-        plain += abs(b / error - statistic) <= slack
-        ratio += b > 0 and abs(math.log(b) / error - statistic) <= slack
-    return ratio > plain
 
 
 def _are_profiled(rows: Sequence[tuple[str, dict[str, str]]], ratios: bool, comma: bool) -> bool:

@@ -18,6 +18,7 @@ Grid = list[list[str]]
 _LARGEST = 20_000_000  # bytes
 _MOST_CELLS = 2_000_000
 _WIDEST = 1_000  # cells that one is as wide as
+_AS_TEXT = re.compile(r'(^|[,;\t])="([^"\n]*)"(?=[,;\t\r\n]|$)', re.M)  # a cell that is not to be taken for a number
 
 
 @dataclass(frozen=True)
@@ -174,6 +175,9 @@ def _cell(value: object) -> str:
 def _delimited(text: str) -> tuple[Grid, str]:
     """The cells of a delimited text, and the delimiter: the one that most lines agree on."""
     lines = [line for line in text.splitlines() if line.strip()][:50]
+    if any(_AS_TEXT.match(line) for line in lines):  # as esttab writes them, whose commas separate nothing
+        text = _AS_TEXT.sub(r'\1"\2"', text)
+        lines = [re.sub(r'"[^"]*"', '""', line) for line in text.splitlines() if line.strip()][:50]
     best, fit = ",", -1.0
     for delimiter in (",", ";", "\t", "|"):
         counts = [line.count(delimiter) for line in lines]

@@ -3,8 +3,11 @@ the parameter estimates of a multinomial logit; alone or among the other tables 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 from outrisk.errors import OutputError
 from outrisk.readers.coefficients import Coefficients
@@ -22,6 +25,20 @@ _COLUMNS = {
     "sig.": "p_values",
     "sig": "p_values",
 }
+_FOLLOWING = {"", "df", "wald", "t", "exp(b)", "lower", "upper", "lower bound", "upper bound"}
+_LIMITS = re.compile(
+    r"(\d+(?:[.,]\d+)?)\s*% (?:c\.i\.|confidence interval|konfidenzintervall) ?(?:for|für) ?(exp\(b\)|b)"
+)
+_UNREAD = {  # tables beside coefficients, by their title
+    "model summary": "the model summary",
+    "anova": "the analysis of variance",
+    "classification table": "the classification table",
+    "omnibus tests of model coefficients": "omnibus tests",
+    "hosmer and lemeshow test": "the test of Hosmer and Lemeshow",
+    "model fitting information": "the model fitting information",
+    "pseudo r-square": "pseudo R-squares",
+    "descriptive statistics": "descriptive statistics",
+}
 _LEVEL = re.compile(r"\[([^\[\]=]+)=([^\[\]]*)\]")  # of a factor, as NOMREG names it
 _BASE = re.compile(r"(?i)(?:reference category is|Referenzkategorie (?:lautet|ist)):?\s*(.+?)\.?")
 
@@ -33,14 +50,17 @@ def recognises(source: Source) -> bool:
 
 def read(source: Source, model: int | None = None) -> Coefficients:
     """Coefficients by name; contrasts such as sex(1) are counted, the last level being the reference."""
-    found = [grid for _, grid in titled_tables(source.grid) if _header(grid) is not None]
+    tables = titled_tables(source.grid)
+    found = [grid for _, grid in tables if _header(grid) is not None]
     if model is None and len(found) > 1:
         raise OutputError(
             f"{source.name}: it has {len(found)} models; say which one behind the file's name, as in '...#1'"
         )
     if not 1 <= (model or 1) <= len(found):
         raise OutputError(f"{source.name}: it has {len(found)} models, and no model {model}")
-    return _read(found[(model or 1) - 1], source)
+    table = _read(found[(model or 1) - 1], source)
+    beside = [what for title, _ in tables for name, what in _UNREAD.items() if title.casefold().startswith(name)]
+    return replace(table, unread=(*table.unread, *dict.fromkeys(beside)))
 
 
 def _read(grid: Grid, source: Source) -> Coefficients:
@@ -52,7 +72,7 @@ def _read(grid: Grid, source: Source) -> Coefficients:
     places = {part: number for number, cell in enumerate(header) for part in [_COLUMNS.get(cell)] if part}
     if any(_LEVEL.search(cell) or cell.casefold() == "intercept" for row in grid[at + 1 :] for cell in row[:2]):
         return _several(grid, at, places, source)
-    rows = []
+    rows, limits = [], _places_of_limits(grid, at)
     for row in grid[at + 1 :]:
         names = [
             cell for cell in row[: places["coefficients"]] if cell and not re.match(r"(?i)(step|schritt) ?\d", cell)
@@ -60,14 +80,66 @@ def _read(grid: Grid, source: Source) -> Coefficients:
         if not names or read_printed(row[places["coefficients"]], source.comma) is None:
             continue  # the test of a whole category, or a footnote
         name = re.sub(r"^\d+$", "", names[-1]) or names[0]
-        rows.append((name, {part: row[number] for part, number in places.items()}))
+        texts = {part: row[number] for part, number in places.items()}
+        rows.append((name, texts | _limits(row, limits, source.comma)))
     if not rows:
         raise OutputError(f"{source.name}: it has a header and no coefficients")
     ratios = "wald" in header and any(cell.startswith("exp(b") for cell in header)
     constant = any(name.casefold() in {*CONSTANTS, "konstante"} for name, _ in rows)
     # without a constant it may be of COXREG, whose table has the same columns, and which takes ties as Breslow does
     kind, ties = ("logit", "") if ratios and constant else ("", "breslow" if ratios else "")
-    return Coefficients(tuple(rows), kind=kind, comma=source.comma, ties=ties)
+    return Coefficients(
+        tuple(rows),
+        kind=kind,
+        comma=source.comma,
+        ties=ties,
+        level=limits.level if limits else 0.95,
+        unread=_passed(grid, at),
+    )
+
+
+class _Limits(NamedTuple):
+    """Columns of both limits, of B or of exp(B), and their level."""
+
+    lower: int
+    upper: int
+    ratios: bool
+    level: float
+
+
+def _places_of_limits(grid: Grid, at: int) -> _Limits | None:
+    """Where the confidence limits of a table are, whose head spans two columns, the sides below it."""
+    for row in grid[max(at - 1, 0) : at + 1]:
+        for place, cell in enumerate(row[:-1]):
+            found = _LIMITS.match(" ".join(cell.casefold().split()))
+            if found:
+                return _Limits(place, place + 1, found[2] != "b", float(found[1].replace(",", ".")) / 100)
+    return None
+
+
+def _limits(row: Sequence[str], limits: _Limits | None, comma: bool) -> dict[str, str]:
+    """Texts of both limits of b; of those of exp(b) their logarithms, as ranges."""
+    if limits is None:
+        return {}
+    cells = {"lower": row[limits.lower], "upper": row[limits.upper]}
+    if not limits.ratios:
+        return {side: cell or "withheld" for side, cell in cells.items()}
+    found = {side: read_printed(cell, comma) for side, cell in cells.items()}
+    return {
+        side: "withheld"
+        if each is None or each.value <= each.half
+        else f"{math.log(each.value - each.half):.9g} to {math.log(each.value + each.half):.9g}"
+        for side, each in found.items()
+    }
+
+
+def _passed(grid: Grid, at: int) -> tuple[str, ...]:
+    """Columns that are passed over and tell more than what is read, in words."""
+    head = {" ".join(cell.casefold().split()) for row in grid[max(at - 1, 0) : at + 1] for cell in row}
+    of_ratio = ("Exp(B), which may show more digits of B than B",) if "exp(b)" in head else ()
+    known = {*_COLUMNS, *_FOLLOWING, "unstandardized coefficients", "standardized coefficients"}
+    others = sorted(cell for cell in head - known if not _LIMITS.match(cell))
+    return (*of_ratio, *(f"the column '{cell}'" for cell in others))
 
 
 def _several(grid: Grid, at: int, places: dict[str, int], source: Source) -> Coefficients:

@@ -16,21 +16,22 @@ _HEAD = re.compile(
     re.I,
 )
 _RATIOS = ("odds ratio", "irr", "rrr", "haz. ratio", "exp(b)")
-_KINDS = (
-    (r"^\s*Logistic regression", "logit"),
-    (r"^\s*Multinomial logistic regression", "mnlogit"),
-    (r"^\s*Probit regression", "probit"),
-    (r"^\s*Poisson regression", "poisson"),
-    (r"^\s*Source \|\s+SS", "ols"),
-    (r"^\s*(?:HDFE )?Linear regression", "ols"),
-    (r"^\s*Fixed-effects \(within\) regression", "ols"),
-    (r"^\s*(?:Stratified )?Cox regr(?:ession|\.)", "cox"),
-    (r"^\s*Ordered logistic regression", "ologit"),
-    (r"^\s*Ordered probit regression", "oprobit"),
-    (r"^\s*Negative binomial regression", "negbin"),
+_KINDS = (  # of a title, which may be one of survey data
+    (r"Logistic regression|Logit estimates", "logit"),
+    (r"Multinomial logistic regression", "mnlogit"),
+    (r"Probit regression|Probit estimates", "probit"),
+    (r"Poisson regression", "poisson"),
+    (r"(?:HDFE )?Linear regression(?:, absorbing indicators)?|Regression with robust standard errors", "ols"),
+    (r"Fixed-effects \(within\) regression", "ols"),
+    (r"(?:Stratified )?Cox regr(?:ession|\.).*", "cox"),
+    (r"Ordered logistic regression|Ordered logit estimates", "ologit"),
+    (r"Ordered probit regression|Ordered probit estimates", "oprobit"),
+    (r"Negative binomial regression", "negbin"),
 )
+_TITLE = re.compile(r"^[ \t]*([A-Z.\d][^=|\n]*?)[ \t]{2,}(?:Number of obs|No\. of obs)\b", re.M)
+_ALONE = re.compile(r"^[ \t]*([A-Z][\w ()/,:-]*\bregr(?:ession|\.)(?: (?:with|--) [\w -]+| for [\w ]+)?)[ \t]*$", re.M)
+_GLM = {("bernoulli", "logit"): "logit", ("bernoulli", "probit"): "probit", ("poisson", "log"): "poisson"}
 _OF_EFFECTS = ("sigma_u", "sigma_e", "rho")  # rows below the coefficients of xtreg, and that of the absorbed of areg
-_OTHERS = re.compile(r"^\s*(\w[\w ()-]* (?:ordered (?:logistic|probit)|negative binomial) regression)", re.M | re.I)
 _FACTS = {
     "n": r"(?:Number of obs|No\. of subjects)\s*=\s*([\d,]+)",
     "events": r"No\. of failures\s*=\s*([\d,]+)",
@@ -42,6 +43,7 @@ _FACTS = {
 _UNREAD = {  # what a log says of a model and no output has, by a pattern
     "sums of squares": r"^\s*Source \|\s+SS",
     "the test of all coefficients": r"Wald chi2",
+    "deviance and Pearson's chi-squared": r"\(1/df\) Pearson",
     "the time at risk": r"Time at risk\s*=",
 }
 
@@ -62,7 +64,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     ratios = head[1].casefold() in _RATIOS
     level = re.search(r"\[(\d+(?:\.\d+)?)% conf", lines[heads[0]], re.I)
     rows, bases = list[tuple[str, dict[str, str]]](), list[str]()
-    kind = _kind("\n".join(lines), source.name)
+    kind = _kind("\n".join(lines[: heads[0]]), source.name)
     outcomes, base = list[str](), ""
     for outcome, name, cells in _rows_of_log(lines[heads[0] + 1 :], kind == "mnlogit"):
         if " ".join(cells) == "(base outcome)":
@@ -84,6 +86,11 @@ def read(source: Source, model: int | None = None) -> Coefficients:
             single[fact] = found[-1]
     robust = _errors(lines, heads[0])
     weighted = bool(re.search(r"\(sum of wgt is|Population size\s*=", text))
+    offset = re.search(r"^\s*(\S+)\s*\|\s+(?:1\s+)?\((?:exposure|offset)\)", text, re.M)
+    if offset:
+        raise OutputError(
+            f"{source.name}: the model has an offset, {offset[1]}, which no output has; fit it without one"
+        )
     unread = [what for what, pattern in _UNREAD.items() if re.search(pattern, text, re.M)]
     if weighted and single.pop("residual_sd", ""):
         unread.append("Root MSE, whose weights add up to the number of records")
@@ -114,6 +121,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         ties=_ties(text, source.name) if kind == "cox" else "",
         strata=_strata(text) if kind == "cox" else (),
         stratified=bool(re.search(r"^\s*Stratified ", text, re.M)) and kind == "cox",
+        unstratified=kind == "cox" and not re.search(r"^\s*Stratified |Strata variable", text, re.M),
         unread=tuple(unread),
         program=absorbed.program if absorbed else "",
         absorb=absorbed.names if absorbed else (),
@@ -121,19 +129,42 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     )
 
 
-def _kind(text: str, place: str) -> str:
-    """The kind of the regression that a log is of, '' where it is not known; OutputError for one that is like a kind
-    and another.
-    """
-    kind = next((kind for pattern, kind in _KINDS if re.search(pattern, text, re.M)), "")
-    other = _OTHERS.search(text)
-    if not kind and other:
-        raise OutputError(f"{place}: it is a {other[1]}, which is not known; fit it by ologit, oprobit or nbreg")
-    if re.search(r"Dispersion\s*[:=]\s*constant", text):
+def _kind(above: str, place: str) -> str:
+    """The kind of the regression whose title stands above the table, '' where none does; OutputError for another."""
+    if re.search(r"Dispersion\s*[:=]\s*constant", above):
         raise OutputError(
             f"{place}: its dispersion is constant (NB1), which is not known; fit it by nbreg, dispersion(mean)"
         )
-    return kind
+    titles = _TITLE.findall(above)[-1:]
+    alone = _ALONE.findall(above)
+    for title in titles or alone[::-1]:
+        for pattern, kind in _KINDS:
+            if re.fullmatch(rf"(?:Survey: )?(?:{pattern})", title.strip()):
+                return kind
+    if re.search(r"^\s*Source \|\s+SS", above, re.M) and not titles and not alone:
+        return "ols"
+    title = (titles or alone[-1:] or [""])[0].strip()
+    if title.startswith("Generalized linear model"):
+        return _of_glm(above, place)
+    if title:
+        raise OutputError(
+            f"{place}: its title is '{title}', of a model that is not known; known are those of regress, logit, "
+            "logistic, probit, mlogit, ologit, oprobit, poisson, nbreg, stcox, areg, xtreg (fe), reghdfe, and glm by "
+            "the links of logit, probit and poisson"
+        )
+    return ""
+
+
+def _of_glm(above: str, place: str) -> str:
+    """The kind of a glm, by its family and link."""
+    said = re.findall(r"(?:Variance|Link) function\s*:.*\[([^\]\n]+)\]", above)[-2:]
+    family, link = [each.casefold() for each in said] if len(said) == 2 else ("", "")
+    if (family, link) not in _GLM:
+        raise OutputError(
+            f"{place}: it is a glm of the family {family or 'unsaid'} by the link {link or 'unsaid'}, which is not "
+            "known; known are Bernoulli by logit or probit, and Poisson by log"
+        )
+    return _GLM[family, link]
 
 
 def _parts(name: str, cells: Sequence[str]) -> dict[str, str]:

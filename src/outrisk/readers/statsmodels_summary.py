@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from outrisk.errors import OutputError
@@ -19,6 +19,10 @@ _COLUMNS = {
     "std.err.": "standard_errors",
     "p>|z|": "p_values",
     "p>|t|": "p_values",
+    "p": "p_values",
+    "p-value": "p_values",
+    "pvalue": "p_values",
+    "pvalues": "p_values",
     "log hr": "coefficients",
     "log hr se": "standard_errors",
 }
@@ -40,7 +44,12 @@ _KINDS = {
     "ph": "cox",
     "negativebinomial": "negbin",
 }
-_FAMILIES = {"binomial": "logit", "gaussian": "ols", "poisson": "poisson"}
+_FAMILIES = {  # of a GLM, what it is by which link
+    "binomial": {"logit": "logit", "probit": "probit"},
+    "gaussian": {"identity": "ols"},
+    "poisson": {"log": "poisson"},
+}
+_MODELS = {*_KINDS, "wls", "glm", "orderedmodel"}
 _HAZARDS = re.compile(r"log HR\s+log HR SE\s+HR\s+t\s+P>\|t\|\s+\[0\.\d+\s+0\.\d+\]\s*$")  # limits are of HR
 _LABELS = r"Dep\. Variable|Dependent [Vv]ariable|Model Family|Link Function|Model|No\. Observations|Covariance Type|"
 _LABELS += r"Num\. events|Num strata|Ties|"
@@ -49,6 +58,7 @@ _UNREAD = {  # what a summary says of a model and no output has, by a pattern
     "tests of the residuals, their skewness and kurtosis, and the condition number": r"\bOmnibus\b",
     "Pearson's chi-squared and the deviance": r"\bPearson chi2\b",
 }
+_FOLLOWING = {"z", "t", "hr"}  # columns that follow from others
 _LIMIT = re.compile(r"\[?(0\.\d+)\]?")
 
 
@@ -88,7 +98,12 @@ def read(source: Source, model: int | None = None) -> Coefficients:
             "not known; fit it by statsmodels' NegativeBinomial"
         )
     robust, linear = facts.get("covariance type", "").casefold(), kind in ("ols", "wls")
-    kind = _FAMILIES.get(facts.get("model family", "").casefold(), _KINDS.get(kind, ""))
+    weighted = kind == "wls"
+    kind = _kind(facts, source.name)
+    passed = [cell.strip() for cell in rows[at[0]][1:] if not _is_known(cell)]
+    expected = "model family" in facts
+    if expected and kind == "probit" and robust == "nonrobust":
+        robust = ""  # by the expected information, which is neither
     always_t = kind == "mnlogit" and "coef." in header  # the heading of its summary2, whatever p-values are by
     return Coefficients(
         tuple(near_maximum(found) if ordered else found),
@@ -96,6 +111,8 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         level=round(level, 6),
         significant=3,
         kind=kind,
+        weighted=weighted,
+        expected=expected,
         response=facts.get("dep. variable", facts.get("dependent variable", "")),
         robust=robust,
         covariance=covariance_of(robust, linear),
@@ -106,8 +123,39 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         stratified="num strata" in facts,
         ordered=ordered,
         distances=ordered,
-        unread=tuple(what for what, pattern in _UNREAD.items() if re.search(pattern, source.text)),
+        unread=(
+            *(what for what, pattern in _UNREAD.items() if re.search(pattern, source.text)),
+            *(f"the column '{cell}'" for cell in passed),
+        ),
     )
+
+
+def _kind(facts: Mapping[str, str], place: str) -> str:
+    """The kind of the model that a summary names, '' where it names none or may be of several; OutputError for a model,
+    a family or a link that no regression here has.
+    """
+    model = facts.get("model", "")
+    if model and model.casefold() not in _MODELS:
+        raise OutputError(
+            f"{place}: its model is {model}, which is not known; known are OLS, WLS, Logit, Probit, Poisson, "
+            "MNLogit, NegativeBinomial, OrderedModel, PHReg, and GLM of Binomial, Poisson and Gaussian"
+        )
+    family, link = facts.get("model family", ""), facts.get("link function", "")
+    if not family:
+        return _KINDS.get(model.casefold(), "ols" if model.casefold() == "wls" else "")
+    links = _FAMILIES.get(family.casefold())
+    if links is None or (link and link.casefold() not in links):
+        raise OutputError(
+            f"{place}: it is a GLM of the family {family} by the link {link or 'unsaid'}, which is not known; known "
+            "are Binomial by Logit or Probit, Poisson by Log, Gaussian by Identity"
+        )
+    return links[link.casefold()] if link else next(iter(links.values()))
+
+
+def _is_known(cell: str) -> bool:
+    """Whether a column is read, follows from those that are, or has no name."""
+    name = cell.strip().casefold()
+    return name in {*_COLUMNS, *_FOLLOWING, ""} or _LIMIT.fullmatch(name) is not None or "=" in name
 
 
 def covariance_of(of_statsmodels: str, linear: bool) -> Estimator:

@@ -6,6 +6,7 @@ A reader is a module with `recognises(source)` and `read(source, model)`, and a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -44,6 +45,22 @@ _SINGLE = {
     "log-likelihood": "log_likelihood",
     "pseudo-R2": "pseudo_r2",
     "R2": "r2",
+}
+
+
+_OF_R = "which is not read; give write.csv(broom::tidy(model)), or the printed summary(model)"
+_ELSEWHERE = {  # what marks tables that no reader knows -> of what, and what to give instead
+    r"\\begin\{tabular|\\hline|\\toprule": "LaTeX, which is not read; write it as CSV, text or HTML",
+    r"Dependent variable:": f"R's stargazer, {_OF_R}",
+    r"(?s)class=['\"]texreg|Num\. obs\..*Model 1|Model 1.*Num\. obs\.": f"R's texreg, {_OF_R}",
+    r"(?i)\bParameter\b.*\bStandard\W*Error\b|\bAnalysis Of .*Parameter Estimates": (
+        "SAS, which is not read; give a CSV with the columns term, estimate, std.error, p.value, which are read as R's "
+        "broom::tidy has them, with terms such as sexm for the level m of sex"
+    ),
+    r"R-squared Adj\.": "statsmodels' summary_col, which is not read; give the summary() of each model",
+    r"(?s)^\s*-{10,}\s*\(1\).*(?:in parentheses|^N\s)": (
+        "Stata's esttab as text, which is not read; write it by esttab using table.csv"
+    ),
 }
 
 
@@ -144,6 +161,9 @@ def read_coefficients(source: Source, model: int | None, place: str) -> Coeffici
     for _, reader in READERS:
         if reader.recognises(source):
             return reader.read(source, model)
+    for pattern, what in _ELSEWHERE.items():
+        if re.search(pattern, source.text):
+            raise OutputError(f"{place}: it looks like a table of {what}")
     raise OutputError(
         f"{place}: no table of coefficients is known in it; known are those of "
         f"{', '.join(name for name, _ in READERS)}, and a CSV with the columns label and value"

@@ -1,0 +1,114 @@
+"""Whether a printed regression is of the response, of the records and by the weights that the study says."""
+
+from __future__ import annotations
+
+import re
+
+from outrisk.codebook import Codebook
+from outrisk.errors import OutputError
+from outrisk.outputs.regression.cox_entry import CoxEntry
+from outrisk.outputs.regression.regression_entry import FormulaEntry
+from outrisk.readers.coefficients import Coefficients
+from outrisk.readers.remarks import remark
+from outrisk.readers.term_names import is_short_for, levels_of
+
+_CHANGES = re.compile(r"\b(?:log|log2|log10|log1p|sqrt|exp|scale|rank|diff|lag)(?=\()|[-+*/^!<>]|!=")
+_IS = re.compile(r"""(?:I\()?\s*`?([\w.]+)`?\s*==\s*(?:"([^"]*)"|'([^']*)'|([\w.]+))\s*\)?""")
+
+
+def hold_response(printed: str, said: str, codebook: Codebook, place: str) -> None:
+    """OutputError where the response that is printed is another than the study's; a remark where it names none."""
+    if not printed or not said or _bare(printed) == _bare(said):
+        return
+    theirs, own = _variables(printed, codebook), _variables(said, codebook)
+    way = "correct the output, or give the table of its own model"
+    if not theirs and not _changes(printed):
+        if not any(is_short_for(printed, name) for name in own or [said]):
+            remark(place, f"its response is called '{printed}', which is no variable; it is taken for '{said}'")
+        return
+    other = (own and not theirs & own) or _changes(printed) != _changes(said)
+    if other or not _same_level(printed, said, codebook):
+        raise OutputError(f"{place}: the table is of the response '{printed}', the output says '{said}'; {way}")
+
+
+def hold_subset(table: Coefficients, entry: FormulaEntry, place: str) -> None:
+    """OutputError where a table of some records is given to an output of all."""
+    if not table.subset:
+        return
+    if not entry.where:
+        raise OutputError(
+            f"{place}: the table is of a subset, {table.subset[:80]}, the output is of all records; give the output "
+            "its 'where'"
+        )
+    remark(place, f"the table is of a subset, {table.subset[:80]}; it is taken for the output's where: {entry.where}")
+
+
+def hold_weight(table: Coefficients, weight: str, codebook: Codebook, place: str) -> None:
+    """OutputError where the study says another weight than the table."""
+    if weight and table.weighted and table.weight in codebook and table.weight != weight:
+        raise OutputError(
+            f"{place}: the table is weighted by '{table.weight}', the output says weight: {weight}; correct it"
+        )
+    if weight and table.unweighted:
+        raise OutputError(f"{place}: the table is not weighted, the output says weight: {weight}; correct it")
+
+
+def hold_cox(table: Coefficients, entry: CoxEntry, codebook: Codebook, place: str) -> None:
+    """OutputError where status, event, strata or ties that a table prints are not those that the study says."""
+    for name, printed in (("status", table.status), ("event", table.event), ("ties", table.ties)):
+        own = str(getattr(entry, name))
+        if not printed or name not in entry.model_fields_set or own == printed:
+            continue
+        status = entry.status or table.status
+        if name == "event" and status in codebook:
+            levels = [levels_of(codebook[status], each) for each in (printed, own)]
+            if levels[0] == levels[1]:
+                continue
+        raise OutputError(f"{place}: the {name} of the table is '{printed}', the output says {name}: {own}; correct it")
+    if table.strata and "strata" in entry.model_fields_set and {*table.strata} != {*entry.strata}:
+        raise OutputError(
+            f"{place}: the table is stratified by {', '.join(table.strata)}, the output by "
+            f"{', '.join(entry.strata) or 'nothing'}; correct it"
+        )
+    if table.unstratified and entry.strata:
+        raise OutputError(f"{place}: the table is not stratified, the output has 'strata'; correct it")
+
+
+def _bare(text: str) -> str:
+    """A response without blanks, quotes and what makes a category of it."""
+    text = re.sub(r"[\s`]|\bnp\.", "", text)
+    while inner := re.fullmatch(
+        r"(?:I|C|Q|factor|as\.factor|ordered|as\.ordered|as\.numeric|as\.integer)\((.+)\)", text
+    ):
+        text = inner[1].strip("\"'")
+    return text.casefold()
+
+
+def _variables(text: str, codebook: Codebook) -> set[str]:
+    """Variables of the codebook that a response names, in small letters or capitals."""
+    text = re.sub(r"""==\s*(?:"[^"]*"|'[^']*'|[\w.]+)|\[[^\]]*\]""", "", text)
+    words = {word.casefold() for word in re.findall(r"[\w.~]+", text)}
+    short = {name for name in codebook.names for word in words if is_short_for(word, name.casefold())}
+    return {name for name in codebook.names if name.casefold() in words} | short
+
+
+def _changes(text: str) -> set[str]:
+    """What is done to a response: functions and signs, but for what makes whole numbers or categories of it."""
+    return {*_CHANGES.findall(re.sub(r"""==\s*(?:"[^"]*"|'[^']*'|[\w.-]+)|`[^`]*`|\bnp\.""", "", text))}
+
+
+def _same_level(printed: str, said: str, codebook: Codebook) -> bool:
+    """Whether `x == level` of the one is the event of the other: the last level of an `x` that stands alone."""
+    theirs, own = _IS.fullmatch(printed.strip()), _IS.fullmatch(said.strip())
+    found = theirs or own
+    if found is None or found[1] not in codebook:
+        return True
+    variable = codebook[found[1]]
+    levels = []
+    for each in (theirs, own):
+        if each is None:
+            last = [label for label in variable.labels if label != "Missing"][-1:]
+            levels.append(last)
+        else:
+            levels.append(levels_of(variable, next(text for text in each.groups()[1:] if text is not None)))
+    return levels[0] == levels[1]
