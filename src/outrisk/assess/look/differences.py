@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from outrisk.appetite import Appetite
 from outrisk.assess.look.finding import NOBODY, Found, Rows, named, people, plural
+from outrisk.assess.look.known import Kind
+from outrisk.assess.look.left import Left
 from outrisk.assess.look.printed import Numbers
-from outrisk.assess.look.same_answer import in_table
-from outrisk.assess.look.told import Flags, Told
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
@@ -175,12 +175,13 @@ def _between(
             return
         note = f"one subset contains the other in these records; whether it must was not checked: {error}"
     isolated = np.flatnonzero(one & ~other)
-    for minuend, subtrahend, variables in _tables(first, second):
+    left = Left.of(numbers, larger, parts or [smaller]) if target and len(isolated) else None
+    for minuend, subtrahend, variables, alike in _told(
+        left, first, second, parts or [smaller], original, isolated, target
+    ):
         cells = _cells(original, isolated, variables)
         few_in = [(label, rows) for label, rows in cells if original.people(rows) < threshold]
         small = [(label, original.people(rows)) for label, rows in few_in]
-        shown = _shown(numbers, larger, parts or [smaller], variables) if target in variables else None
-        alike = _alike(original, isolated, variables, target, shown)
         number = original.people(isolated)
         few = isolated if number < threshold else _joined(rows for _, rows in few_in)
         row = Difference(
@@ -234,6 +235,45 @@ def in_words(codebook: Codebook, pair: Pair) -> str:
     return ", ".join(words)
 
 
+def _told(
+    left: Left | None,
+    first: Sequence[Output],
+    second: Sequence[_Named],
+    parts: Sequence[str],
+    data: Microdata,
+    isolated: Rows,
+    target: str,
+) -> list[tuple[str, str, tuple[str, ...], Rows]]:
+    """Names of two outputs, the variables of the table that is left, and whose target it tells: of tables that are
+    printed, and of those that other outputs tell by their numbers of records, where these tell somebody's.
+    """
+    rows = _tables(first, second)
+    if left is None:
+        return [(*row, NOBODY) for row in rows]
+    more = []
+    for variables in left.sets(target):
+        alike = left.alike(data, isolated, variables, target)
+        told = [left.alike(data, isolated, by, target) for *_, by in rows]
+        if len(np.setdiff1d(alike, _joined(told))):
+            kind = next(kind for kind, tables in left.tables.items() if any({*variables} <= by for by in tables))
+            names = [_name_of(left.numbers, replace(kind, where=where), variables) for where in parts]
+            one = _name_of(left.numbers, kind, variables)
+            more.append((one or first[0].name, MINUS.join(filter(None, names)) or second[0].name, variables, alike))
+    printed = [(*row, left.alike(data, isolated, row[2], target)) for row in rows if row[2] or not more]
+    return [*printed, *more]
+
+
+def _name_of(numbers: Numbers, kind: Kind, variables: Sequence[str]) -> str:
+    """The output that prints a table by some variables, or by most of them."""
+    for size in range(len(variables), -1, -1):
+        for some in combinations(variables, size):
+            try:
+                return numbers.named(kind, some)
+            except KeyError:
+                continue
+    return ""
+
+
 def _tables(first: Sequence[Output], second: Sequence[_Named]) -> list[tuple[str, str, tuple[str, ...]]]:
     """Names of two outputs, of one kind if there are such, and the variables of the table that their difference is; the
     finest of them only.
@@ -248,35 +288,6 @@ def _tables(first: Sequence[Output], second: Sequence[_Named]) -> list[tuple[str
 def _crossed(output: _Named) -> Sequence[str]:
     """The variables of the table that an output is, or stands behind proportions and measures of association."""
     return output.table or (output.crossed if isinstance(output, Association | Proportions) else ())
-
-
-def _shown(numbers: Numbers, larger: str, parts: Sequence[str], variables: Sequence[str]) -> Flags | None:
-    """Cells of a table that is left which a reader knows to hold somebody, or nobody, from what is printed of the two;
-    None where nothing is.
-    """
-    order, found = sorted(variables, key=numbers.codebook.index), None
-    for of in (kind for kind in numbers.closed if kind.where == larger and not kind.what):
-        whole, *less = (numbers.over(replace(of, where=where), order) for where in (larger, *parts))
-        if whole is None or any(each is None for each in less):
-            continue
-        low = whole.low - sum(each.high for each in less if each is not None)
-        high = whole.high - sum(each.low for each in less if each is not None)
-        least = 0.0
-        if of.weight and not of.lacks:
-            least = float(min(numbers.codebook[of.weight].values)) / 2
-        shown = low > 0 if of.lacks else (low > 0) | (high <= least)
-        found = shown if found is None else found | shown
-    return None if found is None else np.transpose(found, [order.index(name) for name in variables])
-
-
-def _alike(data: Microdata, rows: Rows, variables: Sequence[str], target: str, shown: Flags | None) -> Rows:
-    """Records in groups by the other variables in which everybody has one value of the target, as the cells `shown`
-    tell; none without it.
-    """
-    if shown is None:
-        return NOBODY
-    told = replace(Told.whole(data, variables, rows), shown=shown)
-    return _joined(finding.who for finding in in_table(told, "", [target]))
 
 
 def _cells(data: Microdata, rows: Rows, variables: Sequence[str]) -> list[tuple[str, Rows]]:
