@@ -12,6 +12,7 @@ import numpy as np
 
 from outrisk.assess.look.fits import sample_of
 from outrisk.assess.look.known import Array, Kind, Known, of_mean, shape
+from outrisk.assess.look.nested import fitting_counts
 from outrisk.assess.look.told import complete
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
@@ -212,7 +213,10 @@ def means_told(output: Output, data: Microdata, numbers: Numbers) -> Told:
     sizes, ends = shape(data.codebook, names), (float(support[0]), float(support[-1]))
     mean = np.stack([np.full(int(np.prod(sizes)), end) for end in ends])
     mean[:, place] = middle - slack, middle + slack
-    known = of_mean(mean[0].reshape(sizes), mean[1].reshape(sizes), counted.low, counted.high, ends)
+    means = mean[0].reshape(sizes), mean[1].reshape(sizes)
+    counted = fitting_counts(numbers, replace(kind, what=what), counted, means, ends)
+    yield kind, Known(names, counted.low, counted.high, (output.name,))
+    known = of_mean(*means, counted.low, counted.high, ends)
     yield replace(kind, what=what), Known(names, known.low, known.high, (output.name,))
 
 
@@ -229,7 +233,7 @@ def _saturated(output: Regression) -> tuple[tuple[str, ...], Array, Array] | Non
         return None
     model = output.parts(np.ones(len(output.labels)))[0].model
     codes = np.zeros((int(np.prod(sizes)), len(codebook.names)), np.int64)
-    codes[:, [codebook.index(name) for name in names]] = np.indices(sizes).reshape(len(names), -1).T
+    codes[:, [codebook.index(name) for name in names]] = np.indices(sizes).reshape(len(names), codes.shape[0]).T
     inside = in_subset(Subset(codebook, output.where, output.name), names).ravel()
     for name in lacking(codebook, names):
         inside &= codes[:, codebook.index(name)] < len(codebook[name].values)

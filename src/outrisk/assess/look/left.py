@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from outrisk.assess.look.finding import Rows
-from outrisk.assess.look.known import Kind, Known, close
+from outrisk.assess.look.known import Kind, Known
+from outrisk.assess.look.nested import less
 from outrisk.assess.look.printed import Numbers
 from outrisk.assess.look.told import Flags, Told
 from outrisk.microdata import Microdata
-
-_MOST_SETS = 60  # of variables of tables that are left
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +31,7 @@ class Left:
         for kind in numbers.closed:
             smaller = [replace(kind, where=where) for where in parts]
             if kind.where == larger and not kind.what and all(each in numbers.closed for each in smaller):
-                found[kind] = _less(numbers, kind, smaller)
+                found[kind] = less(numbers, kind, smaller)
         return cls(numbers, found)
 
     def sets(self, target: str) -> list[tuple[str, ...]]:
@@ -75,25 +74,3 @@ class Left:
         alone &= (told.counts > 0) & (told.counts == told.counts.sum(axis=axis, keepdims=True))
         alone[missing] = False
         return told.who(alone)
-
-
-def _less(numbers: Numbers, whole: Kind, parts: Sequence[Kind]) -> dict[frozenset[str], Known]:
-    """Tables by the variables of the larger, and by those that it has in common with the others."""
-    sets = set(numbers.closed[whole])
-    for part in parts:
-        sets |= {one & other for one in list(sets)[:_MOST_SETS] for other in numbers.closed[part]}
-    found = []
-    for by in sets:
-        names = sorted(by, key=numbers.codebook.index)
-        known = numbers.over(whole, names)
-        less = [numbers.over(part, names) for part in parts]
-        if known is None:
-            continue
-        there = [each for each in less if each is not None]
-        low = np.zeros_like(known.low)
-        with np.errstate(invalid="ignore"):
-            if len(there) == len(parts):
-                low = np.fmax(known.low - sum((each.high for each in there), np.zeros_like(low)), 0.0)
-            high = known.high - sum((each.low for each in there), np.zeros_like(low))
-        found.append(Known(known.by, low, high, known.outputs))
-    return close(found, not whole.weight)

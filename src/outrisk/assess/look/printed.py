@@ -13,6 +13,7 @@ import numpy as np
 from outrisk.assess.look.counts_told import counts_told, means_told, sums_told
 from outrisk.assess.look.finding import Rows
 from outrisk.assess.look.known import Array, Kind, Known, close, moved, of_mean, shape
+from outrisk.assess.look.nested import within_larger
 from outrisk.assess.look.told import complete
 from outrisk.codebook import Codebook
 from outrisk.microdata import Microdata
@@ -21,18 +22,21 @@ from outrisk.outputs.tables.frequencies import Frequencies
 from outrisk.outputs.tables.magnitudes import Magnitudes
 from outrisk.problem.released import half_digit
 
+_TIMES = 2  # that means of groups are asked, the second beside what the first say
 _SCALE = {"proportions": 1.0, "row_percentages": 100.0, "column_percentages": 100.0}
 
 
 @dataclass(eq=False)
 class Numbers:
     """What outputs print of numbers that add up, of each kind: `own`, table by table as printed; `carried`, what those
-    of complete cases say of others; `closed`, by sets of variables, all of the kind together.
+    of complete cases say of others, and `within`, what those of a larger subset say; `closed`, by sets of variables,
+    all of the kind together.
     """
 
     codebook: Codebook
     own: dict[Kind, list[Known]] = field(default_factory=dict)
     carried: dict[Kind, list[Known]] = field(default_factory=dict)
+    within: dict[Kind, list[Known]] = field(default_factory=dict)
     closed: dict[Kind, dict[frozenset[str], Known]] = field(default_factory=dict)
     _inside: dict[str, Rows] = field(default_factory=dict)
 
@@ -67,14 +71,32 @@ class Numbers:
                 numbers._add(_behind_shares(table, numbers._cell_counts(table, data), numbers))
         numbers._close()
         numbers._carry()
+        numbers._nest()
         for one, values in of_cells:
             numbers._add(_sums(one, values, numbers))
         for one in outputs:
             numbers._add(sums_told(one, data))
-            numbers._add(means_told(one, data, numbers))
+        for _ in range(_TIMES):
+            numbers._close()
+            numbers._carry()
+            for one in outputs:
+                numbers._add(means_told(one, data, numbers))
         numbers._close()
         numbers._carry()
+        numbers._nest()
         return numbers
+
+    def _nest(self) -> None:
+        """What tables of larger subsets say of those of smaller ones."""
+        self.within = {}
+        for kind, known in list(within_larger(self)):
+            self.within.setdefault(kind, []).append(known)
+        if self.within:
+            self._close()
+
+    def first(self, kind: Kind) -> tuple[str, ...]:
+        """The first output that prints numbers of a kind."""
+        return next(each for tables in (self.own, self.carried) if (each := tables.get(kind)))[0].outputs
 
     def _carry(self) -> None:
         """What numbers of complete cases say of other records, and these of them."""
@@ -116,7 +138,7 @@ class Numbers:
 
     def named(self, kind: Kind, names: Sequence[str]) -> str:
         """The output that prints a table by these variables, or the first that has them all."""
-        for tables in (self.own, self.carried):
+        for tables in (self.own, self.carried, self.within):
             having = [known for known in tables.get(kind, ()) if set(known.by) >= set(names)]
             if having:
                 return min(having, key=lambda known: len(known.by)).outputs[0]
@@ -132,8 +154,9 @@ class Numbers:
     def _close(self) -> None:
         """What follows of each number from those that it is part of, and that are parts of it."""
         kinds = [*self.own, *(kind for kind, tables in self.carried.items() if kind not in self.own and tables)]
+        parts = self.own, self.carried, self.within
         self.closed = {
-            kind: close([*self.own.get(kind, ()), *self.carried.get(kind, ())], kind.counts) for kind in kinds
+            kind: close([one for part in parts for one in part.get(kind, ())], kind.counts) for kind in kinds
         }
 
 
