@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations, product
 from typing import Protocol
@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from outrisk.appetite import Appetite
+from outrisk.assess.look.apart import nearly_whole
 from outrisk.assess.look.finding import NOBODY, Found, Rows, named, people, plural
 from outrisk.assess.look.known import Kind
 from outrisk.assess.look.left import Left
@@ -27,7 +28,7 @@ from outrisk.problem.blocks import joint_over, level_in
 from outrisk.records.schema import MINUS, Difference
 
 THRESHOLD = 10  # the usual least count of output checking
-_MOST_SUBSETS = 40  # within one, of which sums are tried
+_MOST_SUMS = 200  # choices of one output of each part
 _LISTED = 6  # values of a variable written out in the words for a group
 
 
@@ -62,9 +63,14 @@ def _isolating(
         for (larger, first), (smaller, second) in permutations(by_subset.items(), 2)
         for row in _between(larger, smaller, first, second, original, frame, numbers, threshold, inside, target)
     ]
-    for larger, parts in _nearly_whole(by_subset, original, frame, threshold):
+    held = {
+        where: _members(original.codebook, where, of[0].name, frame)
+        for where, of in by_subset.items()
+        if any(_crossed(each) for each in of)
+    }
+    for larger, parts in nearly_whole(held, original, threshold):
         union = " or ".join(f"({where})" for where in parts)
-        summed = [_Sum.of(some) for some in product(*(by_subset[where] for where in parts))]
+        summed = _sums(by_subset[larger], [by_subset[where] for where in parts])
         rows += _between(
             larger, union, by_subset[larger], summed, original, frame, numbers, threshold, inside, target, parts
         )
@@ -128,25 +134,20 @@ class _Sum:
 
     @classmethod
     def of(cls, parts: Sequence[Output]) -> _Sum:
-        common = tuple(name for name in parts[0].table if all(name in part.table for part in parts))
+        common = tuple(name for name in _crossed(parts[0]) if all(name in _crossed(part) for part in parts))
         return cls(MINUS.join(part.name for part in parts), parts[0].kind, common)
 
 
-def _nearly_whole(
-    by_subset: Mapping[str, Sequence[Output]], data: Microdata, frame: pd.DataFrame, threshold: int
-) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """A subset, and two or three others apart from each other that hold all but a few of its records."""
-    held = {where: _members(data.codebook, where, of[0].name, frame) for where, of in by_subset.items() if of[0].table}
-    for larger, whole in held.items():
-        inside = [
-            where
-            for where, some in held.items()
-            if where and some.any() and not (some & ~whole).any() and (whole & ~some).any()
-        ][:_MOST_SUBSETS]
-        for parts in (some for number in (2, 3) for some in combinations(inside, number)):
-            times = np.sum([held[where] for where in parts], axis=0)
-            if times.max() == 1 and 0 < data.people(whole & (times == 0)) < threshold:
-                yield larger, parts
+def _sums(larger: Sequence[Output], parts: Sequence[Sequence[Output]]) -> list[_Sum]:
+    """One output of each part, added up: all choices of them, or, where these are many, for each of the larger's those
+    that have most of its variables.
+    """
+    if np.prod([len(each) for each in parts], dtype=float) <= _MOST_SUMS:
+        return [_Sum.of(some) for some in product(*parts)]
+    tables = dict.fromkeys(tuple(_crossed(each)) for each in larger)
+    return [
+        _Sum.of([max(some, key=lambda each: len({*_crossed(each)} & {*table})) for some in parts]) for table in tables
+    ]
 
 
 def _between(

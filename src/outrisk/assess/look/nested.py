@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from outrisk.assess.look.printed import Numbers
 
 _MOST_SETS = 60  # of variables of tables that are left
-_MOST_PAIRS = 400  # of subsets
+_MOST_PAIRS = 1_000  # of subsets
 _FEW = 50  # numbers of records of a cell that are tried
 _SLACK = 1e-6  # of a sum
 
