@@ -5,7 +5,7 @@ From all outputs on the same records together: a withheld cell is what a printed
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -86,6 +86,15 @@ class Numbers:
         numbers._nest()
         return numbers
 
+    def beside(self, told: Iterable[tuple[Kind, Known]]) -> Numbers:
+        """The same with more tables."""
+        more = Numbers(self.codebook, {kind: list(tables) for kind, tables in self.own.items()})
+        more._add(told)
+        more._close()
+        more._carry()
+        more._nest()
+        return more
+
     def _nest(self) -> None:
         """What tables of larger subsets say of those of smaller ones."""
         self.within = {}
@@ -144,7 +153,7 @@ class Numbers:
                 return min(having, key=lambda known: len(known.by)).outputs[0]
         raise KeyError(kind)
 
-    def _add(self, tables: Iterator[tuple[Kind, Known]]) -> None:
+    def _add(self, tables: Iterable[tuple[Kind, Known]]) -> None:
         for kind, known in tables:
             order = sorted(range(len(known.by)), key=lambda at: self.codebook.index(known.by[at]))
             by = tuple(known.by[at] for at in order)
