@@ -81,8 +81,13 @@ def _of_complete(output: Association | Proportions | Standardised, data: Microda
     for counts in found:
         gaps = [(0, int(name in lacks)) for name in counts.by]
         inside = in_subset(subset, counts.by)
-        low, high = (np.where(inside, np.pad(end, gaps), 0.0) for end in (counts.low, counts.high))
+        low, high = (np.where(inside, _padded(end, gaps), 0.0) for end in (counts.low, counts.high))
         yield Kind(output.where, lacks), Known(counts.by, low, high, (output.name,))
+
+
+def _padded(ends: Array, gaps: Sequence[tuple[int, int]]) -> Array:
+    """With a missing level, of no complete case, where a variable has one."""
+    return np.pad(ends, gaps) if gaps else np.asarray(ends)
 
 
 def _of_fit(output: Regression, data: Microdata) -> Told:
@@ -117,12 +122,12 @@ def _of_curves(output: Survival, data: Microdata) -> Told:
     first, last = output.at[0], output.at[-1]
     if "at risk" in output.columns:
         also = f"{time} >= {first:.15g}" if first > output.support.min() else ""
-        told = [np.pad(each.reshape(values), gaps) for each in ends[..., 0, output.columns.index("at risk")]]
+        told = [_padded(each.reshape(values), gaps) for each in ends[..., 0, output.columns.index("at risk")]]
         yield Kind(output.where, lacks, also=also), Known(output.by, told[0], told[1], (output.name,))
     if "events" in output.columns:
         event, at = codebook[output.event], codebook[output.event].code_of[output.happened]
         also = f"{time} <= {last:.15g}" if last < output.support.max() else ""
-        told = [np.pad(each.reshape(values), gaps) for each in ends[..., output.columns.index("events")].sum(axis=-1)]
+        told = [_padded(each.reshape(values), gaps) for each in ends[..., output.columns.index("events")].sum(axis=-1)]
         yield (
             Kind(output.where, lacks, also=also),
             _of_event(output, output.by, output.event, int(at), told, event.size),

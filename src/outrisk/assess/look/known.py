@@ -64,19 +64,21 @@ def moved(kind: Kind, known: Known, lacks: frozenset[str]) -> Known | None:
     more, fewer = lacks - kind.lacks, kind.lacks - lacks
     if not more <= {*known.by} or not (kind.counts or fewer <= {*known.by}):
         return None
-    low, high = known.low.copy(), known.high.copy()
+    low, high = np.array(known.low, dtype=np.float64), np.array(known.high, dtype=np.float64)
     for name in more:
-        _missing(low, known.by.index(name))[...] = _missing(high, known.by.index(name))[...] = 0.0
+        gone = _missing(known, name)
+        low[gone] = high[gone] = 0.0
     for name in fewer & {*known.by}:
-        _missing(low, known.by.index(name))[...] = -np.inf if kind.what else 0.0
-        _missing(high, known.by.index(name))[...] = np.inf
+        gone = _missing(known, name)
+        low[gone], high[gone] = -np.inf if kind.what else 0.0, np.inf
     if not fewer <= {*known.by}:
         high[...] = np.inf
     return Known(known.by, low, high, known.outputs)
 
 
-def _missing(ends: Array, axis: int) -> Array:
-    return ends[(slice(None),) * axis + (-1,)]
+def _missing(known: Known, name: str) -> tuple[slice | int, ...]:
+    """The cells in which a variable is missing."""
+    return (*(slice(None) for _ in range(known.by.index(name))), -1)
 
 
 def close(tables: Iterable[Known], whole: bool) -> dict[frozenset[str], Known]:

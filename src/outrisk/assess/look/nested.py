@@ -81,7 +81,7 @@ def fitting_counts(
     """The records (cells) that means (cells), each from where to where, leave: so many that their sum, taken from that
     of a larger subset, leaves what the records between them may have.
     """
-    low, high = counted.low.copy(), counted.high.copy()
+    low, high = np.array(counted.low, dtype=np.float64), np.array(counted.high, dtype=np.float64)
     for larger in [each for each in numbers.closed if replace(each, where=kind.where) == kind and each != kind]:
         sums, records = numbers.over(larger, counted.by), numbers.over(replace(larger, what=""), counted.by)
         if sums is None or records is None or nested(numbers, larger.where, kind.where) is None:

@@ -97,10 +97,10 @@ class Numbers:
 
     def _nest(self) -> None:
         """What tables of larger subsets say of those of smaller ones."""
-        self.within = {}
-        for kind, known in list(within_larger(self)):
+        found = list(within_larger(self))
+        for kind, known in found:
             self.within.setdefault(kind, []).append(known)
-        if self.within:
+        if found:
             self._close()
 
     def first(self, kind: Kind) -> tuple[str, ...]:
