@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -58,6 +58,15 @@ def _apart(codebook: Codebook, held: Mapping[str, Flags]) -> Iterator[tuple[str,
             records, values = records | held[where], values | own
         if len(taken) > 3:
             yield tuple(sorted(taken, key=list(held).index))
+
+
+def are_apart(codebook: Codebook, parts: Sequence[str]) -> bool:
+    """Whether no record of any data can be in two of some subsets."""
+    if len(parts) < 2:
+        return True
+    if len({tuple(Subset(codebook, where, "").variables) for where in parts}) == 1:
+        return bool(np.sum([Subset(codebook, where, "").masks()[0].include for where in parts], axis=0).max() <= 1)
+    return all(_disjoint(codebook, *pair) for pair in combinations(parts, 2))
 
 
 def _disjoint(codebook: Codebook, one: str, other: str) -> bool:

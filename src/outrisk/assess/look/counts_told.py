@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from outrisk.assess.look.fits import sample_of
 from outrisk.assess.look.known import Array, Kind, Known, of_mean, shape
@@ -225,7 +226,7 @@ def means_told(output: Output, data: Microdata, numbers: Numbers) -> Told:
     yield replace(kind, what=what), Known(names, known.low, known.high, (output.name,))
 
 
-def _saturated(output: Regression) -> tuple[tuple[str, ...], Array, Array] | None:
+def _saturated(output: Regression) -> tuple[tuple[str, ...], Array, NDArray[np.intp]] | None:
     """The variables of a design that gives each of their cells a mean of its own, the columns of the cells that records
     may be in, and where these are among all; None for another design.
     """

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from outrisk.appetite import Appetite
-from outrisk.assess.look.apart import nearly_whole
+from outrisk.assess.look.apart import are_apart, nearly_whole
 from outrisk.assess.look.finding import NOBODY, Found, Rows, named, people, plural
 from outrisk.assess.look.known import Kind
 from outrisk.assess.look.left import Left
@@ -57,7 +57,7 @@ def _isolating(
     for output in outputs:
         by_subset.setdefault(output.where, []).append(output)
     frame = original.frame()
-    numbers = numbers or Numbers.of(outputs if len(by_subset) > 1 else (), original)
+    numbers = numbers or Numbers.of(outputs if target and len(by_subset) > 1 else (), original)
     rows = [
         row
         for (larger, first), (smaller, second) in permutations(by_subset.items(), 2)
@@ -176,7 +176,8 @@ def _between(
             return
         note = f"one subset contains the other in these records; whether it must was not checked: {error}"
     isolated = np.flatnonzero(one & ~other)
-    left = Left.of(numbers, larger, parts or [smaller]) if target and len(isolated) else None
+    told = target and len(isolated) and are_apart(codebook, parts)
+    left = Left.of(numbers, larger, parts or [smaller]) if told else None
     for minuend, subtrahend, variables, alike in _told(
         left, first, second, parts or [smaller], original, isolated, target
     ):
@@ -252,7 +253,8 @@ def _told(
     if left is None:
         return [(*row, NOBODY) for row in rows]
     more = []
-    for variables in left.sets(target):
+    named_in = {name for where in (first[0].where, *parts) for name in Subset(data.codebook, where, "").variables}
+    for variables in left.sets(target) if target not in named_in else ():  # that is told by who is left
         alike = left.alike(data, isolated, variables, target)
         told = [left.alike(data, isolated, by, target) for *_, by in rows]
         if len(np.setdiff1d(alike, _joined(told))):
