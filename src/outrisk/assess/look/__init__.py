@@ -13,6 +13,7 @@ from outrisk.assess.look.contributions import dominance, equal_values, extremes,
 from outrisk.assess.look.differences import subtracted
 from outrisk.assess.look.finding import NOBODY, NOT_SEEN, Found, Rows, in_a_sentence
 from outrisk.assess.look.fits import curves, degrees_of_freedom, few_behind, few_compared
+from outrisk.assess.look.fitting import beside_statistics
 from outrisk.assess.look.not_printed import not_printed
 from outrisk.assess.look.of_association import of_association
 from outrisk.assess.look.of_bands import bands_subtracted
@@ -89,7 +90,8 @@ def look(
     found += unsaid(shapes_told(outputs, numbers, original, appetite), found)
     found += unsaid(crossed_told(outputs, numbers, original, target), found)
     found += unsaid(conditions_told(numbers, original, appetite, target), found)
-    found += subtracted(outputs, original, appetite, target, inside, numbers)
+    beside = beside_statistics(numbers, outputs, original)
+    found += subtracted(outputs, original, appetite, target, inside, beside)
     found += sums_subtracted(numbers, original, appetite, target, inside)
     found += unsaid(bands_subtracted(numbers, rules, original, appetite, target, inside), found)
     found += not_printed(outputs, original, appetite, target, inside)

@@ -33,7 +33,7 @@ def given_back(
     """Cells that are protected, or small and not printed, and that only one number fits, or two, given what statistics
     say of them.
     """
-    statistics = list(_released([output for output in outputs if statistic(output)], data))
+    statistics = list(released_of([output for output in outputs if statistic(output)], data))
     if not statistics:
         return
     for each in described_tables(data.codebook, [*(release(one, data) for one in tables_of(outputs)), *statistics]):
@@ -55,7 +55,7 @@ def _called(each: Described) -> str:
     return " x ".join(each.by) + (f" (where {each.where})" if each.where else "")
 
 
-def _released(outputs: Sequence[Output], data: Microdata) -> Iterator[Released]:
+def released_of(outputs: Sequence[Output], data: Microdata) -> Iterator[Released]:
     """Those that can be computed."""
     for output in outputs:
         try:

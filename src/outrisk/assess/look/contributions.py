@@ -64,7 +64,7 @@ def cells_of(output: Summary, data: Microdata) -> list[Cell]:
     labels = cells.labels
     found = [
         Cell(labels[place[low]], values[low:high], weights[low:high], rows[low:high], owner[low:high])
-        for low, high in zip(start, [*start[1:], len(place)], strict=True)
+        for low, high in zip(start, [*start[1:], len(place)][: len(start)], strict=True)
     ]
     hidden = output.protection.hides(np.array([len(cell.values) for cell in found], dtype=np.float64))
     return [cell for cell, withheld in zip(found, hidden, strict=True) if not withheld]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations, product
 from typing import Protocol
@@ -12,10 +12,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from outrisk.appetite import Appetite
+from outrisk.assess.look.apart import are_apart, nearly_whole
 from outrisk.assess.look.finding import NOBODY, Found, Rows, named, people, plural
+from outrisk.assess.look.known import Kind
+from outrisk.assess.look.left import Left
 from outrisk.assess.look.printed import Numbers
-from outrisk.assess.look.same_answer import in_table
-from outrisk.assess.look.told import Flags, Told
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
@@ -27,7 +28,7 @@ from outrisk.problem.blocks import joint_over, level_in
 from outrisk.records.schema import MINUS, Difference
 
 THRESHOLD = 10  # the usual least count of output checking
-_MOST_SUBSETS = 40  # within one, of which sums are tried
+_MOST_SUMS = 200  # choices of one output of each part
 _LISTED = 6  # values of a variable written out in the words for a group
 
 
@@ -56,15 +57,20 @@ def _isolating(
     for output in outputs:
         by_subset.setdefault(output.where, []).append(output)
     frame = original.frame()
-    numbers = numbers or Numbers.of(outputs if len(by_subset) > 1 else (), original)
+    numbers = numbers or Numbers.of(outputs if target and len(by_subset) > 1 else (), original)
     rows = [
         row
         for (larger, first), (smaller, second) in permutations(by_subset.items(), 2)
         for row in _between(larger, smaller, first, second, original, frame, numbers, threshold, inside, target)
     ]
-    for larger, parts in _nearly_whole(by_subset, original, frame, threshold):
+    held = {
+        where: _members(original.codebook, where, of[0].name, frame)
+        for where, of in by_subset.items()
+        if any(_crossed(each) for each in of)
+    }
+    for larger, parts in nearly_whole(held, original, threshold):
         union = " or ".join(f"({where})" for where in parts)
-        summed = [_Sum.of(some) for some in product(*(by_subset[where] for where in parts))]
+        summed = _sums(by_subset[larger], [by_subset[where] for where in parts])
         rows += _between(
             larger, union, by_subset[larger], summed, original, frame, numbers, threshold, inside, target, parts
         )
@@ -128,25 +134,20 @@ class _Sum:
 
     @classmethod
     def of(cls, parts: Sequence[Output]) -> _Sum:
-        common = tuple(name for name in parts[0].table if all(name in part.table for part in parts))
+        common = tuple(name for name in _crossed(parts[0]) if all(name in _crossed(part) for part in parts))
         return cls(MINUS.join(part.name for part in parts), parts[0].kind, common)
 
 
-def _nearly_whole(
-    by_subset: Mapping[str, Sequence[Output]], data: Microdata, frame: pd.DataFrame, threshold: int
-) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """A subset, and two or three others apart from each other that hold all but a few of its records."""
-    held = {where: _members(data.codebook, where, of[0].name, frame) for where, of in by_subset.items() if of[0].table}
-    for larger, whole in held.items():
-        inside = [
-            where
-            for where, some in held.items()
-            if where and some.any() and not (some & ~whole).any() and (whole & ~some).any()
-        ][:_MOST_SUBSETS]
-        for parts in (some for number in (2, 3) for some in combinations(inside, number)):
-            times = np.sum([held[where] for where in parts], axis=0)
-            if times.max() == 1 and 0 < data.people(whole & (times == 0)) < threshold:
-                yield larger, parts
+def _sums(larger: Sequence[Output], parts: Sequence[Sequence[Output]]) -> list[_Sum]:
+    """One output of each part, added up: all choices of them, or, where these are many, for each of the larger's those
+    that have most of its variables.
+    """
+    if np.prod([len(each) for each in parts], dtype=float) <= _MOST_SUMS:
+        return [_Sum.of(some) for some in product(*parts)]
+    tables = dict.fromkeys(tuple(_crossed(each)) for each in larger)
+    return [
+        _Sum.of([max(some, key=lambda each: len({*_crossed(each)} & {*table})) for some in parts]) for table in tables
+    ]
 
 
 def _between(
@@ -175,12 +176,14 @@ def _between(
             return
         note = f"one subset contains the other in these records; whether it must was not checked: {error}"
     isolated = np.flatnonzero(one & ~other)
-    for minuend, subtrahend, variables in _tables(first, second):
+    told = target and len(isolated) and are_apart(codebook, parts)
+    left = Left.of(numbers, larger, parts or [smaller]) if told else None
+    for minuend, subtrahend, variables, alike in _told(
+        left, first, second, parts or [smaller], original, isolated, target
+    ):
         cells = _cells(original, isolated, variables)
         few_in = [(label, rows) for label, rows in cells if original.people(rows) < threshold]
         small = [(label, original.people(rows)) for label, rows in few_in]
-        shown = _shown(numbers, larger, parts or [smaller], variables) if target in variables else None
-        alike = _alike(original, isolated, variables, target, shown)
         number = original.people(isolated)
         few = isolated if number < threshold else _joined(rows for _, rows in few_in)
         row = Difference(
@@ -234,6 +237,46 @@ def in_words(codebook: Codebook, pair: Pair) -> str:
     return ", ".join(words)
 
 
+def _told(
+    left: Left | None,
+    first: Sequence[Output],
+    second: Sequence[_Named],
+    parts: Sequence[str],
+    data: Microdata,
+    isolated: Rows,
+    target: str,
+) -> list[tuple[str, str, tuple[str, ...], Rows]]:
+    """Names of two outputs, the variables of the table that is left, and whose target it tells: of tables that are
+    printed, and of those that other outputs tell by their numbers of records, where these tell somebody's.
+    """
+    rows = _tables(first, second)
+    if left is None:
+        return [(*row, NOBODY) for row in rows]
+    more = []
+    named_in = {name for where in (first[0].where, *parts) for name in Subset(data.codebook, where, "").variables}
+    for variables in left.sets(target) if target not in named_in else ():  # that is told by who is left
+        alike = left.alike(data, isolated, variables, target)
+        told = [left.alike(data, isolated, by, target) for *_, by in rows]
+        if len(np.setdiff1d(alike, _joined(told))):
+            kind = next(kind for kind, tables in left.tables.items() if any({*variables} <= by for by in tables))
+            names = [_name_of(left.numbers, replace(kind, where=where), variables) for where in parts]
+            one = _name_of(left.numbers, kind, variables)
+            more.append((one or first[0].name, MINUS.join(filter(None, names)) or second[0].name, variables, alike))
+    printed = [(*row, left.alike(data, isolated, row[2], target)) for row in rows if row[2] or not more]
+    return [*printed, *more]
+
+
+def _name_of(numbers: Numbers, kind: Kind, variables: Sequence[str]) -> str:
+    """The output that prints a table by some variables, or by most of them."""
+    for size in range(len(variables), -1, -1):
+        for some in combinations(variables, size):
+            try:
+                return numbers.named(kind, some)
+            except KeyError:
+                continue
+    return ""
+
+
 def _tables(first: Sequence[Output], second: Sequence[_Named]) -> list[tuple[str, str, tuple[str, ...]]]:
     """Names of two outputs, of one kind if there are such, and the variables of the table that their difference is; the
     finest of them only.
@@ -248,35 +291,6 @@ def _tables(first: Sequence[Output], second: Sequence[_Named]) -> list[tuple[str
 def _crossed(output: _Named) -> Sequence[str]:
     """The variables of the table that an output is, or stands behind proportions and measures of association."""
     return output.table or (output.crossed if isinstance(output, Association | Proportions) else ())
-
-
-def _shown(numbers: Numbers, larger: str, parts: Sequence[str], variables: Sequence[str]) -> Flags | None:
-    """Cells of a table that is left which a reader knows to hold somebody, or nobody, from what is printed of the two;
-    None where nothing is.
-    """
-    order, found = sorted(variables, key=numbers.codebook.index), None
-    for of in (kind for kind in numbers.closed if kind.where == larger and not kind.what):
-        whole, *less = (numbers.over(replace(of, where=where), order) for where in (larger, *parts))
-        if whole is None or any(each is None for each in less):
-            continue
-        low = whole.low - sum(each.high for each in less if each is not None)
-        high = whole.high - sum(each.low for each in less if each is not None)
-        least = 0.0
-        if of.weight and not of.lacks:
-            least = float(min(numbers.codebook[of.weight].values)) / 2
-        shown = low > 0 if of.lacks else (low > 0) | (high <= least)
-        found = shown if found is None else found | shown
-    return None if found is None else np.transpose(found, [order.index(name) for name in variables])
-
-
-def _alike(data: Microdata, rows: Rows, variables: Sequence[str], target: str, shown: Flags | None) -> Rows:
-    """Records in groups by the other variables in which everybody has one value of the target, as the cells `shown`
-    tell; none without it.
-    """
-    if shown is None:
-        return NOBODY
-    told = replace(Told.whole(data, variables, rows), shown=shown)
-    return _joined(finding.who for finding in in_table(told, "", [target]))
 
 
 def _cells(data: Microdata, rows: Rows, variables: Sequence[str]) -> list[tuple[str, Rows]]:

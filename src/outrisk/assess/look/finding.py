@@ -134,6 +134,6 @@ def in_a_sentence(findings: Sequence[Finding], n_outputs: int) -> str:
         return f"The direct look says nothing of this release.{more}"
     return (
         f"The direct look at {looked}{as_far} found no small cell, no group with one answer and no broken rule. It "
-        f"looks at each output, at pairs that can be subtracted, and at what tables together say of cells that they do "
-        f"not print; it proves nothing beyond that.{more}"
+        f"looks at each output, at pairs that can be subtracted, at a whole less parts of it, and at what tables "
+        f"together say of cells that they do not print; it proves nothing beyond that.{more}"
     )

@@ -17,8 +17,9 @@ from scipy.sparse.csgraph import connected_components
 
 from outrisk.appetite import Appetite
 from outrisk.assess.look.finding import NOBODY, Found, named, people, plural
+from outrisk.assess.look.known import Array, Kind, Known
 from outrisk.assess.look.of_sums import Sorted, cells_left, dominated_sums, own_values
-from outrisk.assess.look.printed import Array, Kind, Known, Numbers
+from outrisk.assess.look.printed import Numbers
 from outrisk.assess.look.same_answer import in_table
 from outrisk.assess.look.told import Flags, Told
 from outrisk.codebook import Codebook
@@ -48,7 +49,7 @@ def bands_subtracted(
     pairs = _overlaps(data.codebook, rules)
     for kind, tables in numbers.closed.items():
         variables = {name for by in tables for name in by}
-        for (one, other), overlap in pairs.items() if not kind.weight else ():
+        for (one, other), overlap in pairs.items() if not kind.weight and not kind.also else ():
             if {one, other} <= variables:
                 for parts in _parts(numbers, kind, one, other, overlap):
                     if kind.counts:

@@ -13,7 +13,8 @@ import numpy as np
 
 from outrisk.appetite import Appetite
 from outrisk.assess.look.finding import NOBODY, Found, Rows, named, people, plural
-from outrisk.assess.look.printed import Kind, Numbers, cell_label, places, shape
+from outrisk.assess.look.known import Kind, shape
+from outrisk.assess.look.printed import Numbers, cell_label, places
 from outrisk.assess.look.told import Flags
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
@@ -55,7 +56,7 @@ def conditions_told(numbers: Numbers, data: Microdata, appetite: Appetite, targe
 
 
 def _all(numbers: Numbers, data: Microdata) -> Iterator[_Told]:
-    subsets = [kind for kind in numbers.closed if kind.counts and not kind.lacks]
+    subsets = [kind for kind in numbers.closed if kind.counts and not kind.lacks and not kind.also]
     for smaller in filter(lambda kind: kind.where, subsets):
         for larger in (Kind(""), *(kind for kind in subsets if kind.where)):
             if (pair := _nested(numbers, larger.where, smaller.where)) is not None:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from outrisk.assess.look.finding import Found
-from outrisk.assess.look.printed import Kind, Numbers
+from outrisk.assess.look.known import Kind
+from outrisk.assess.look.printed import Numbers
 from outrisk.assess.look.same_answer import in_table
 from outrisk.assess.look.told import Told, allowed, complete
 from outrisk.microdata import Microdata

@@ -14,7 +14,8 @@ import numpy as np
 from outrisk.appetite import Appetite
 from outrisk.assess.look.contributions import DOMINANCE, Cell, all_alike, cells_of, dominated
 from outrisk.assess.look.finding import Found, named, people, plural
-from outrisk.assess.look.printed import Kind, Known, Numbers
+from outrisk.assess.look.known import Kind, Known
+from outrisk.assess.look.printed import Numbers
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, Output
 from outrisk.outputs.smooth.shape import Shape

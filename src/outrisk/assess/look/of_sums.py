@@ -11,7 +11,8 @@ from outrisk.appetite import Appetite
 from outrisk.assess.look.contributions import DOMINANCE, Cell, broken_rules, by_person
 from outrisk.assess.look.differences import group_in_words
 from outrisk.assess.look.finding import NOBODY, Found, Rows, counted, named, people, plural
-from outrisk.assess.look.printed import Array, Kind, Known, Numbers, cell_label, places
+from outrisk.assess.look.known import Array, Kind, Known
+from outrisk.assess.look.printed import Numbers, cell_label, places
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs.conditions.pairs import Pair, compare

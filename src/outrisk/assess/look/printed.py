@@ -5,98 +5,61 @@ From all outputs on the same records together: a withheld cell is what a printed
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from outrisk.assess.look.counts_told import counts_told, means_told, sums_told
 from outrisk.assess.look.finding import Rows
+from outrisk.assess.look.known import Array, Kind, Known, close, moved, of_mean, shape
+from outrisk.assess.look.nested import within_larger
 from outrisk.assess.look.told import complete
 from outrisk.codebook import Codebook
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Output, Subset
-from outrisk.outputs.of_one_table.described import in_subset
-from outrisk.outputs.smooth.association import Association
-from outrisk.outputs.smooth.proportions import Proportions
-from outrisk.outputs.smooth.shape import Shape
+from outrisk.outputs.base import Output, both
 from outrisk.outputs.tables.frequencies import Frequencies
 from outrisk.outputs.tables.magnitudes import Magnitudes
 from outrisk.problem.released import half_digit
 
-Array = NDArray[np.float64]
-_ROUNDS = 3  # of closing, each of which goes over all pairs of tables on the same records
+_TIMES = 2  # that means of groups are asked, the second beside what the first say
 _SCALE = {"proportions": 1.0, "row_percentages": 100.0, "column_percentages": 100.0}
-
-
-@dataclass(frozen=True)
-class Kind:
-    """Numbers that add up: of records that are `where` and lack no value of some variables their number, the sum of
-    `what`, of which values above `top` count as it, or the sum of their survey `weight`.
-    """
-
-    where: str
-    lacks: frozenset[str] = frozenset()
-    what: str = ""
-    top: float | None = None
-    weight: str = ""
-
-    @property
-    def counts(self) -> bool:
-        """Whether they are numbers of records."""
-        return not self.what and not self.weight
-
-
-@dataclass(frozen=True, eq=False)
-class Known:
-    """From where to where each number of a table may lie, in the shape of its variables `by` (in codebook order)."""
-
-    by: tuple[str, ...]
-    low: Array
-    high: Array
-    outputs: tuple[str, ...]
-
-    def over(self, names: Sequence[str]) -> Known:
-        """The table by some of its variables."""
-        axes = tuple(at for at, name in enumerate(self.by) if name not in names)
-        by = tuple(name for name in self.by if name in names)
-        return Known(by, self.low.sum(axis=axes), self.high.sum(axis=axes), self.outputs) if axes else self
-
-    def within(self, other: Known) -> Known:
-        """Both ranges of each number together; the other is by the same variables."""
-        low, high = np.maximum(self.low, other.low), np.minimum(self.high, other.high)
-        return Known(self.by, low, high, tuple(dict.fromkeys([*self.outputs, *other.outputs])))
 
 
 @dataclass(eq=False)
 class Numbers:
-    """What outputs print of numbers that add up, of each kind: `own`, table by table as printed; `closed`, by sets of
-    variables, all of the kind together.
+    """What outputs print of numbers that add up, of each kind: `own`, table by table as printed; `carried`, what those
+    of complete cases say of others, and `within`, what those of a larger subset say; `closed`, by sets of variables,
+    all of the kind together.
     """
 
     codebook: Codebook
     own: dict[Kind, list[Known]] = field(default_factory=dict)
+    carried: dict[Kind, list[Known]] = field(default_factory=dict)
+    within: dict[Kind, list[Known]] = field(default_factory=dict)
     closed: dict[Kind, dict[frozenset[str], Known]] = field(default_factory=dict)
     _inside: dict[str, Rows] = field(default_factory=dict)
 
     def records(self, kind: Kind, data: Microdata) -> Rows:
         """The records that numbers of a kind are of."""
-        if kind.where not in self._inside:
-            self._inside[kind.where] = complete(data, kind.where, "", ())
-        rows = self._inside[kind.where]
+        where = both(kind.where, kind.also)
+        if where not in self._inside:
+            self._inside[where] = complete(data, where, "", ())
+        rows = self._inside[where]
         for name in sorted(kind.lacks):
             rows = rows[data.codes[rows, data.codebook.index(name)] < len(data.codebook[name].values)]
         return rows
 
     @classmethod
     def of(cls, outputs: Sequence[Output], data: Microdata) -> Numbers:
-        """Of counts, shares, sums and means, as released from these records; sums and means without weights alone."""
+        """Of counts, shares, sums and means, as released from these records; sums and means without weights alone. Of
+        other kinds what they print of numbers of records, person-time, and the means of groups.
+        """
         numbers = cls(data.codebook)
         tables = [output for output in outputs if isinstance(output, Frequencies)]
         sums = [output for output in outputs if isinstance(output, Magnitudes) and not output.weight]
         for one in outputs:
-            if isinstance(one, Association | Proportions | Shape):
-                numbers._add(_counts_told(one, data))
+            numbers._add(counts_told(one, data))
         for table in tables:
             numbers._add(_weighted(table, data) if table.weight else _counts(table, numbers._cell_counts(table, data)))
         of_cells = [(one, one.refit(data)) for one in sums]
@@ -107,10 +70,55 @@ class Numbers:
             if table.show != "counts" and not table.weight:
                 numbers._add(_behind_shares(table, numbers._cell_counts(table, data), numbers))
         numbers._close()
+        numbers._carry()
+        numbers._nest()
         for one, values in of_cells:
             numbers._add(_sums(one, values, numbers))
+        for one in outputs:
+            numbers._add(sums_told(one, data))
+        for _ in range(_TIMES):
+            numbers._close()
+            numbers._carry()
+            for one in outputs:
+                numbers._add(means_told(one, data, numbers))
         numbers._close()
+        numbers._carry()
+        numbers._nest()
         return numbers
+
+    def beside(self, told: Iterable[tuple[Kind, Known]]) -> Numbers:
+        """The same with more tables."""
+        more = Numbers(self.codebook, {kind: list(tables) for kind, tables in self.own.items()})
+        more._add(told)
+        more._close()
+        more._carry()
+        more._nest()
+        return more
+
+    def _nest(self) -> None:
+        """What tables of larger subsets say of those of smaller ones."""
+        found = list(within_larger(self))
+        for kind, known in found:
+            self.within.setdefault(kind, []).append(known)
+        if found:
+            self._close()
+
+    def first(self, kind: Kind) -> tuple[str, ...]:
+        """The first output that prints numbers of a kind."""
+        return next(each for tables in (self.own, self.carried) if (each := tables.get(kind)))[0].outputs
+
+    def _carry(self) -> None:
+        """What numbers of complete cases say of other records, and these of them."""
+        of: dict[Kind, set[frozenset[str]]] = {}
+        for kind in self.closed:
+            alike = replace(kind, where="", lacks=frozenset(), also="")
+            of.setdefault(alike, {frozenset()} if kind.counts else set()).add(kind.lacks)
+        self.carried = {}
+        for kind, tables in self.closed.items():
+            for lacks in of[replace(kind, where="", lacks=frozenset(), also="")] - {kind.lacks}:
+                found = [moved(kind, each, lacks) for each in tables.values()]
+                self.carried.setdefault(replace(kind, lacks=lacks), []).extend(each for each in found if each)
+        self._close()
 
     def _cell_counts(self, table: Frequencies, data: Microdata) -> Array:
         place = places(data, table.by, self.records(Kind(table.where), data))
@@ -139,10 +147,13 @@ class Numbers:
 
     def named(self, kind: Kind, names: Sequence[str]) -> str:
         """The output that prints a table by these variables, or the first that has them all."""
-        having = [known for known in self.own[kind] if set(known.by) >= set(names)]
-        return min(having, key=lambda known: len(known.by)).outputs[0]
+        for tables in (self.own, self.carried, self.within):
+            having = [known for known in tables.get(kind, ()) if set(known.by) >= set(names)]
+            if having:
+                return min(having, key=lambda known: len(known.by)).outputs[0]
+        raise KeyError(kind)
 
-    def _add(self, tables: Iterator[tuple[Kind, Known]]) -> None:
+    def _add(self, tables: Iterable[tuple[Kind, Known]]) -> None:
         for kind, known in tables:
             order = sorted(range(len(known.by)), key=lambda at: self.codebook.index(known.by[at]))
             by = tuple(known.by[at] for at in order)
@@ -151,51 +162,17 @@ class Numbers:
 
     def _close(self) -> None:
         """What follows of each number from those that it is part of, and that are parts of it."""
-        for kind, tables in self.own.items():
-            merged: dict[frozenset[str], Known] = {}
-            for known in tables:
-                there = merged.get(frozenset(known.by))
-                merged[frozenset(known.by)] = known if there is None else there.within(known)
-            pairs = [(fine, coarse) for fine in merged for coarse in merged if coarse < fine]
-            for _ in range(_ROUNDS):
-                open_ = {by for by, known in merged.items() if not kind.counts or (known.low < known.high).any()}
-                for fine, coarse in pairs:
-                    if fine in open_ or coarse in open_:
-                        merged[fine], merged[coarse] = _closer(merged[fine], merged[coarse])
-            self.closed[kind] = merged
-
-
-def _closer(fine: Known, coarse: Known) -> tuple[Known, Known]:
-    """A table and one by fewer of its variables, each by what the other leaves of it."""
-    axes = tuple(at for at, name in enumerate(fine.by) if name not in coarse.by)
-    whole = coarse.within(fine.over(coarse.by))
-    low, high = (np.expand_dims(each, axes) for each in (whole.low, whole.high))
-    rest_low, rest_high = _others(fine.low, axes), _others(fine.high, axes)
-    closer = Known(fine.by, low - rest_high, high - rest_low, coarse.outputs)
-    if (closer.low <= fine.low).all() and (closer.high >= fine.high).all():
-        return fine, Known(whole.by, whole.low, whole.high, coarse.outputs)
-    return fine.within(closer), Known(whole.by, whole.low, whole.high, coarse.outputs)
-
-
-def _others(ends: Array, axes: tuple[int, ...]) -> Array:
-    """The sum of all other cells over some axes, of ends that may be infinite (all to one side)."""
-    open_ = ~np.isfinite(ends)
-    there = np.where(open_, 0.0, ends)
-    rest = there.sum(axis=axes, keepdims=True) - there
-    infinite = (open_.sum(axis=axes, keepdims=True) - open_) > 0
-    side = np.sign(ends[open_][0]) if open_.any() else 1.0
-    return np.asarray(np.where(infinite, side * np.inf, rest))
+        kinds = [*self.own, *(kind for kind, tables in self.carried.items() if kind not in self.own and tables)]
+        parts = self.own, self.carried, self.within
+        self.closed = {
+            kind: close([one for part in parts for one in part.get(kind, ())], kind.counts) for kind in kinds
+        }
 
 
 def places(data: Microdata, names: Sequence[str], rows: Rows) -> Rows:
     """The cell of each record in a table by some variables, (rows,); the last variable runs fastest."""
     codes = tuple(data.codes[rows, data.codebook.index(name)].astype(np.intp) for name in names)
     return np.ravel_multi_index(codes, shape(data.codebook, names)) if names else np.zeros(len(rows), dtype=np.intp)
-
-
-def shape(codebook: Codebook, names: Sequence[str]) -> tuple[int, ...]:
-    """The levels of some variables."""
-    return tuple(codebook[name].size for name in names)
 
 
 def cell_label(codebook: Codebook, names: Sequence[str], place: int) -> str:
@@ -216,16 +193,6 @@ def _counts(table: Frequencies, counts: Array) -> Iterator[tuple[Kind, Known]]:
     for names, number in table.printed_by:
         sizes = shape(table.codebook, names)
         yield Kind(table.where), Known(names, low[number].reshape(sizes), high[number].reshape(sizes), (table.name,))
-
-
-def _counts_told(output: Association | Proportions | Shape, data: Microdata) -> Iterator[tuple[Kind, Known]]:
-    """The numbers of records, and of those with an event, that proportions, associations and shapes tell."""
-    lacks = _lacks(output) if isinstance(output, Shape) else frozenset[str]()
-    subset = Subset(output.codebook, output.where, output.name)
-    for counts in output.counts(*output.publish(output.refit(data))):
-        inside = in_subset(subset, counts.by)
-        low, high = (np.where(inside, end, 0.0) for end in (counts.low, counts.high))
-        yield Kind(output.where, lacks), Known(counts.by, low, high, (output.name,))
 
 
 def _weighted(table: Frequencies, data: Microdata) -> Iterator[tuple[Kind, Known]]:
@@ -286,7 +253,7 @@ def sum_kind(table: Magnitudes) -> Kind:
     return Kind(table.where, _lacks(table), table.value, table.protection.top_code)
 
 
-def _lacks(table: Magnitudes | Shape) -> frozenset[str]:
+def _lacks(table: Magnitudes) -> frozenset[str]:
     return frozenset([table.value] if table.codebook[table.value].missing else [])
 
 
@@ -324,18 +291,9 @@ def _sums(table: Magnitudes, values: Array, numbers: Numbers) -> Iterator[tuple[
         elif statistic == "mean" and counted is not None:
             order = [counted.by.index(name) for name in table.by]
             least, most = (np.transpose(end, order) for end in (counted.low, counted.high))
-            each = _of_mean(low[:, at].reshape(sizes) - half, high[:, at].reshape(sizes) + half, least, most, ends)
+            each = of_mean(low[:, at].reshape(sizes) - half, high[:, at].reshape(sizes) + half, least, most, ends)
         else:
             continue
         known = each if known is None else known.within(each)
     if known is not None:
         yield kind, Known(table.by, known.low, known.high, (table.name,))
-
-
-def _of_mean(low: Array, high: Array, least: Array, most: Array, ends: tuple[float, float]) -> Known:
-    """Sums that means (cells) of so many records have, each from where to where."""
-    low, high = np.maximum(low, ends[0]), np.minimum(high, ends[1])
-    with np.errstate(invalid="ignore"):
-        corners = np.stack([end * number for end in (low, high) for number in (least, most)])
-    corners = np.where(np.isnan(corners), 0.0, corners)
-    return Known((), corners.min(axis=0), corners.max(axis=0), ())

@@ -8,8 +8,9 @@ import numpy as np
 
 from outrisk.appetite import Appetite
 from outrisk.assess.look.finding import Found, named, plural
+from outrisk.assess.look.known import Known, shape
 from outrisk.assess.look.of_sums import Sorted, cells_left, dominated_sums, found_in_cells, own_values
-from outrisk.assess.look.printed import Known, Numbers, cell_label, count_kind, places, shape, sum_kind
+from outrisk.assess.look.printed import Numbers, cell_label, count_kind, places, sum_kind
 from outrisk.assess.look.told import Flags
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
