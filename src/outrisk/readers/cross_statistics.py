@@ -20,6 +20,7 @@ from outrisk.readers.printed_number import as_given, decimals_of, is_undefined, 
 
 _MOST_DIGITS = 12
 _OF_NOBODY = ("sum", "count", "numerator", "denominator")  # which are 0 in a cell of nobody
+COUNTS = ("count", "numerator")  # of people
 _OF_MEANS = ("mean", "sd", "sum", "count", "standard error")
 _QUANTILES = {0.5: "median", 0.0: "min", 1.0: "max"}
 
@@ -27,7 +28,7 @@ _QUANTILES = {0.5: "median", 0.0: "min", 1.0: "max"}
 def _with_threshold(entry: Any, texts: Mapping[str, Mapping[Key, str]], arranged: Arranged) -> Any:
     """The entry with the threshold that cells such as `<10` tell, if it says no protection."""
     marks = [read_printed(text, arranged.comma) for each in texts.values() for text in each.values()]
-    below = max((int(mark.value) for mark in marks if mark is not None and mark.below), default=0)
+    below = max((mark.threshold for mark in marks if mark is not None and mark.below), default=0)
     if below < 2 or "protection" in entry.model_fields_set:
         return entry
     return entry.model_copy(update={"protection": Protection(threshold=below)})
@@ -53,9 +54,11 @@ def _blank(text: str | None, statistic: str, protected: bool) -> str | float:
     return 0.0 if statistic in _OF_NOBODY else "undefined"
 
 
-def decimals_shown(texts: Mapping[Key, str], arranged: Arranged, place: str) -> int:
-    """Digits after the point of a column, all of them where numbers show their own."""
-    numbers = [number_of(text, arranged, words(arranged.by, key), place) for key, text in texts.items()]
+def decimals_shown(texts: Mapping[Key, str], arranged: Arranged, place: str, count: bool = False) -> int:
+    """Digits after the point of a column, all of them where numbers show their own; OutputError for a cell that is no
+    number, or, of a `count`, no number of people.
+    """
+    numbers = [number_of(text, arranged, words(arranged.by, key), place, count) for key, text in texts.items()]
     shown = [number.decimals for number in numbers if number is not None and not number.below]
     return decimals_of(numbers, min(_MOST_DIGITS, max(shown, default=0))) if arranged.own else decimals_of(numbers)
 
@@ -84,7 +87,7 @@ def _of_statistics(
     patterns = sorted({tuple(level == TOTAL for level in key) for key in keys})
     notes: list[str] = []
     found: list[Entry] = []
-    digits = {name: decimals_shown(each, arranged, place) for name, each in texts.items()}
+    digits = {name: decimals_shown(each, arranged, place, name in COUNTS) for name, each in texts.items()}
     (first,) = entry.model_copy(update={"values": None}).build(codebook, 1)
     for pattern in patterns:
         if any(pattern) and protected:

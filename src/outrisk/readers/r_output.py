@@ -12,6 +12,7 @@ from outrisk.errors import OutputError
 from outrisk.outputs.regression.surv import read_surv
 from outrisk.readers import polr
 from outrisk.readers.coefficients import BY_TERM, Coefficients
+from outrisk.readers.level_of_limits import level_of_limits
 from outrisk.readers.printed_number import read_printed
 from outrisk.readers.r_model import OfModel, of_deviance, of_model
 from outrisk.readers.source import Source
@@ -98,6 +99,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         exponentiated=ratios,
         exact=_OF_MULTINOM if outcomes else 6,
         profiled=_are_profiled(rows, ratios, source.comma and at is None),
+        level=level_of_limits(rows, ratios, source.comma and at is None),
         own_digits=at is not None,
         comma=source.comma and at is None,
         robust="design-based" if survey else "those of a coeftest" if other else model_of.robust,

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from outrisk.errors import OutputError
 from outrisk.readers.source import Grid
 
-MARGINS = ("all", "total", "sum", "insgesamt", "gesamt", "sous-total", "margin")  # what a level of all is called
+MARGINS = ("all", "total", "sum", "insgesamt", "gesamt", "sous-total", "margin",
+           "grand total", "gesamtergebnis", "total général")  # fmt: skip  # what a level of all is called
 STATISTICS = {
     "mean": "mean",
     "average": "mean",
@@ -35,8 +36,9 @@ _OF_MEANS = {  # beside a mean; elsewhere they may be levels
     **dict.fromkeys(("lower limit", "lower", "lower bound", "lower ci", "ci lower", "lcl", "conf.low"), "lower limit"),
     **dict.fromkeys(("upper limit", "upper", "upper bound", "upper ci", "ci upper", "ucl", "conf.high"), "upper limit"),
 }  # fmt: skip
-_COUNTS = ("freq", "frequency", "count", "n", "counts", "value")
+_COUNTS = ("freq", "freq.", "frequency", "count", "n", "counts", "value")
 _MOST_HEADERS = 6
+_CORNER = re.compile(r"(.+?)\s*(?:[\\/×|]|\bx\b|\bby\b)\s*(.+)")  # names of rows and of columns in the first cell
 _UNNAMED = re.compile(r"Var\d+")  # how R's as.data.frame calls the axes of a table without names
 
 
@@ -128,6 +130,10 @@ def _with_index_line(grid: Grid, index: int, statistics: Mapping[str, str]) -> C
 def _one_header(grid: Grid, names: Collection[str], row_axes: int | None) -> CellTable:
     """One header line: names of the row variables, then the levels of one column variable (or statistics)."""
     header = [_bare_statistic(cell, names) for cell in grid[0]]
+    corner = _CORNER.fullmatch(header[0])
+    if corner and header[0] not in names and corner[1] in names and corner[2] in names:
+        cells = [Cell((row[0], header[at]), "", row[at]) for row in grid[1:] for at in range(1, len(header))]
+        return CellTable((corner[1], corner[2]), tuple(cells))
     unnamed = next((at for at, cell in enumerate(header) if cell and cell not in names), len(header) - 1)
     k = row_axes or max(1, unnamed)
     columns = header[k:]

@@ -212,7 +212,7 @@ def _by_shares(reading: Reading, name: str, counts: Cells, shares: Cells) -> dic
             continue
         low = max(0, math.ceil((share.value - share.half) * size / 100.0 - _ARITHMETIC))
         high = math.floor((share.value + share.half) * size / 100.0 + _ARITHMETIC)
-        high = min(high, int(one.value) - 1) if one else high
+        high = min(high, one.threshold - 1) if one else high
         if low > high:
             raise OutputError(f"{reading.place}: {name} = {key[0]}: {share.value:g} % of {size} is no number of people")
         found[key] = f"{low} to {high}" if low < high else str(low)
@@ -250,13 +250,13 @@ def _add_table(
     table tells from where to where they lie.
     """
     ranges, protection = ranges or {}, reading.entry.protection
-    below = {int(one.value) for one in cells.values() if one and one.below}
+    below = {one.threshold for one in cells.values() if one and one.below}
     least = min((one.value for one in cells.values() if one and not one.below and one.value), default=math.inf)
     one_rule = len(below) == 1 and least >= max(below) > 1 and not ranges and None not in cells.values()
     if one_rule and "protection" not in reading.entry.model_fields_set:
         protection = Protection(threshold=max(below))
     elif protection.threshold is None:  # each `<10` says what it may be
-        ranges = {key: f"0 to {int(one.value) - 1}" for key, one in cells.items() if one and one.below} | {**ranges}
+        ranges = {key: f"0 to {one.threshold - 1}" for key, one in cells.items() if one and one.below} | {**ranges}
     part = reading.entry.part(called, where, kind="frequencies", by=list(names), protection=protection)
     (output,) = part.build(reading.codebook, 1)
     base = protection.round_to

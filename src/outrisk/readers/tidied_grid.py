@@ -1,0 +1,125 @@
+"""Cross tables as spreadsheets hold them, without what stands around their cells: titles, notes, a pivot's own words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+
+from outrisk.codebook import Codebook
+from outrisk.errors import OutputError
+from outrisk.readers.cells_of_models import whole
+from outrisk.readers.remarks import remark
+from outrisk.readers.source import Grid, Source
+from outrisk.readers.table_layout import MARGINS, STATISTICS, index_line
+from outrisk.readers.term_names import levels_of
+
+_COLUMN_LABELS = ("column labels", "spaltenbeschriftungen", "étiquettes de colonnes")
+_ROW_LABELS = ("row labels", "zeilenbeschriftungen", "étiquettes de lignes")
+_PERCENTS = (
+    *("%", "percent", "percentage", "pct", "pct.", "perc.", "cum.", "cum. %", "cum %", "cum. percent", "cumulative"),
+    *("cumulative percent", "cumulative %", "valid percent", "valid %", "row %", "col %", "column %", "total %"),
+)
+_MADE_BY_PIVOT = re.compile(r"(?i)(sum|average|count|max|min|product|std ?dev|var)p? of (.+)")
+_RULE = re.compile(r":?-{2,}:?")
+
+
+def cells_of(source: Source, number: int | None, place: str) -> tuple[Grid, int | None]:
+    """The cells of a source: those of a table of a web page, from 1, of a table in Markdown, or of its text; and the
+    number again where it is of no web page.
+    """
+    if source.tables:
+        if number is None and len(source.tables) > 1:
+            raise OutputError(
+                f"{place}: it has {len(source.tables)} tables; say which of them behind the file's name, as in '...#2'"
+            )
+        if not 1 <= (number or 1) <= len(source.tables):
+            raise OutputError(f"{place}: it has {len(source.tables)} tables, and no table {number}")
+        return source.tables[(number or 1) - 1], None
+    if any(row and all(_RULE.fullmatch(cell) for cell in row if cell) and any(row) for row in source.grid):
+        return whole(source.grid), number
+    return source.grid, number
+
+
+def tidied(grid: Grid, by: Sequence[str], counts: bool, codebook: Codebook, place: str) -> Grid:
+    """The table alone; what is left out has a line. `counts`: it is of numbers of people."""
+
+    def is_level(cell: str) -> bool:
+        of_some = any(levels_of(codebook[name], cell) for name in by if name in codebook)
+        return of_some or cell.casefold() in MARGINS
+
+    names = {*codebook.names, *(codebook[name].label for name in by if name in codebook and codebook[name].label)}
+    grid = _without_lines(grid, names, is_level, place)
+    grid = _of_pivot(grid, counts, place)
+    if counts:
+        grid = _without_percents(grid, is_level, place)
+    return _filled_down(_with_head(grid, names), names, codebook)
+
+
+def _without_lines(grid: Grid, names: Collection[str], is_level: Callable[[str], bool], place: str) -> Grid:
+    """Without lines of one cell above the head and below the last row, which are its title and notes."""
+
+    def alone(row: Sequence[str]) -> bool:
+        text = row[0].casefold()
+        return bool(row[0]) and not any(row[1:]) and row[0] not in names and text not in STATISTICS
+
+    first, last = 0, len(grid)
+    while first < last and len(grid[0]) > 1 and alone(grid[first]):
+        first += 1
+    while first < last and len(grid[0]) > 1 and alone(grid[last - 1]) and not is_level(grid[last - 1][0]):
+        last -= 1
+    for row in (*grid[:first], *grid[last:]):
+        remark(place, f"the line {row[0][:60]!r} beside the table is left out")
+    return grid[first:last]
+
+
+def _of_pivot(grid: Grid, counts: bool, place: str) -> Grid:
+    """Excel's pivot table with plain heads; OutputError for a pivot of sums or means given as counts."""
+    if len(grid) < 2 or not any(cell.casefold() in _ROW_LABELS for cell in grid[0] + grid[1]):
+        return grid
+    made = next((found for cell in grid[0] if (found := _MADE_BY_PIVOT.fullmatch(cell))), None)
+    if counts and made is not None and made[1].casefold() != "count":
+        raise OutputError(f"{place}: the pivot table has the {made[0]!r}, which is no number of people")
+    if made is not None:
+        remark(place, f"the pivot table has the {made[0]!r}; records whose {made[2]} is missing are not in it")
+    if any(cell.casefold() in _COLUMN_LABELS for cell in grid[0]):
+        grid = grid[1:]
+    return [["" if cell.casefold() in _ROW_LABELS else cell for cell in grid[0]], *grid[1:]]
+
+
+def _without_percents(grid: Grid, is_level: Callable[[str], bool], place: str) -> Grid:
+    """Without columns of percentages beside counts."""
+    heads = grid[0] if grid else []
+    gone = [at for at, cell in enumerate(heads) if at and cell.casefold() in _PERCENTS and not is_level(cell)]
+    if not gone or len(gone) >= len(heads) - 1:
+        return grid
+    remark(place, f"columns {', '.join(heads[at] for at in gone)} stand beside counts and are left out")
+    return [[cell for at, cell in enumerate(row) if at not in gone] for row in grid]
+
+
+def _with_head(grid: Grid, names: Collection[str]) -> Grid:
+    """Heads of two lines, as spreadsheets merge cells: names of the rows and of the columns, then the columns' levels;
+    as pandas writes them.
+    """
+    if len(grid) < 3:
+        return grid
+    first, second = grid[0], grid[1]
+    k = next((at for at, cell in enumerate(second) if cell), 0)
+    if not 0 < k < len(first) or not all(second[k:]) or any(first[k + 1 :]) or first[k] not in names:
+        return grid
+    if not all(cell in names for cell in first[:k]) or all(cell in names for cell in second[k:]):
+        return grid
+    return [[first[k], *[""] * (k - 1), *second[k:]], [*first[:k], *[""] * (len(first) - k)], *grid[2:]]
+
+
+def _filled_down(grid: Grid, names: Collection[str], codebook: Codebook) -> Grid:
+    """Levels of the rows that are written once for several, in each of them."""
+    line = index_line(grid, names)
+    heads = grid[line or 0] if grid else []
+    k = next((at for at, cell in enumerate(heads) if cell not in names), len(heads))
+    found = [list(row) for row in grid[: (line or 0) + 1]]
+    for row in grid[len(found) :]:
+        blank = next((at for at, cell in enumerate(row) if cell), 0)
+        may_be_missing = any(name in codebook and codebook[name].missing for name in heads[:blank])
+        fill = blank if blank < k and len(found) > (line or 0) + 1 and not may_be_missing else 0
+        found.append([*found[-1][:fill], *row[fill:]])
+    return found
