@@ -85,6 +85,12 @@ def _order(table: CellTable, by: Sequence[str], codebook: Codebook, place: str) 
         if at is not None:
             raise OutputError(f"{place}: the table is by {table.axes[at]}, 'by' says {list(by)}")
         return list(range(len(by)))  # whose levels then show what does not fit
+    known = [
+        order
+        for order in fitting
+        if all(_are_known(seen[at], name, codebook) for at, name in zip(order, by, strict=True))
+    ]
+    fitting = known or fitting
     own = list(range(len(by)))
     best = own if own in fitting else fitting[0]
     for other in fitting:
@@ -121,6 +127,11 @@ def _are_alike(
 def _fits(levels: set[str], name: str, codebook: Codebook) -> bool:
     known = sum(bool(levels_of(codebook[name], level)) or _is_missing(level) for level in levels)
     return known >= max(1, len(levels) - 1)
+
+
+def _are_known(levels: set[str], name: str, codebook: Codebook) -> bool:
+    """Whether all are levels of a variable, margins or missing."""
+    return all(levels_of(codebook[name], each) or each.casefold() in MARGINS or _is_missing(each) for each in levels)
 
 
 def _is_missing(level: str) -> bool:
@@ -176,8 +187,8 @@ def number_of(text: str, arranged: Arranged, where: str, place: str, count: bool
     found = read_printed(text, arranged.comma)
     if found is not None and found.bracketed:
         raise OutputError(
-            f"{place}: the value of {where} is {text[:40]!r}, which may be negative, as in accounts, or a number with a "
-            "remark; write it with a minus, or without brackets"
+            f"{place}: the value of {where} is {text[:40]!r}, which may be negative, as in accounts, or a number with "
+            "a remark; write it with a minus, or without brackets"
         )
     if found is not None and found.above:
         raise OutputError(

@@ -44,12 +44,18 @@ def entries_of_cross_table(
     by, show = tuple(getattr(entry, "by", ())), str(getattr(entry, "show", ""))
     called = {codebook[name].label: name for name in by if name in codebook and codebook[name].label}
     grid, number = cells_of(source, number, place)
-    grid = tidied(plain_table(grid, by, show, number, place, called), by, show == "counts", codebook, place)
+    value = entry.value if isinstance(entry, MagnitudesEntry) else ""
+    grid = tidied(plain_table(grid, by, show, number, place, called), by, show == "counts", value, codebook, place)
     table = lay_out(grid, [*codebook.names, *called], None, place)
     counts = ("", "count") if show == "counts" else ("count",)
     arranged = arrange(table, by, codebook, source.signs, place, counts)
     found, notes = maker(arranged, entry, codebook, place)
-    for note in (*notes, *absent(arranged, str(getattr(entry, "where", "")), codebook)):
+    left = f"columns {', '.join(table.left)} are left out: they are no statistics of such a table"
+    for note in (
+        *notes,
+        *([left] if table.left else []),
+        *absent(arranged, str(getattr(entry, "where", "")), codebook),
+    ):
         remark(place, note)
     return found
 

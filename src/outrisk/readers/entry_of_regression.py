@@ -236,8 +236,8 @@ def _model(
         changes["level"] = entry.level
     elif "confidence_limits" in changes["release"] and "level" in entry.model_fields_set and entry.level != table.level:
         raise OutputError(
-            f"{place}: its limits are those at {100 * table.level:g} %, the output says level: {entry.level:g}; correct "
-            "one of them"
+            f"{place}: its limits are those at {100 * table.level:g} %, the output says level: {entry.level:g}; "
+            "correct one of them"
         )
     elif "confidence_limits" in changes["release"] and table.level != entry.level:
         remark(place, f"its limits are those at {100 * table.level:g} %")

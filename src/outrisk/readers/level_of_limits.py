@@ -42,15 +42,20 @@ def level_of_limits(rows: Sequence[tuple[str, Mapping[str, str]]], ratios: bool,
     return next((level for level in _LEVELS if _has(level, low, high, tests)), None)
 
 
+def _df(q: float, multiple: float) -> float:
+    """The degrees of freedom whose quantile is this multiple."""
+    return float(brentq(lambda df: stats.t.ppf(q, df) - multiple, 1, _MOST_DF))
+
+
 def _has(level: float, low: float, high: float, tests: Sequence[tuple[float, Printed]]) -> bool:
-    """Whether some distribution has a quantile between `low` and `high` at this level, and the p of these statistics."""
+    """Whether some distribution has a quantile from `low` to `high` at this level, and the p of these statistics."""
     q = 0.5 + level / 2
     if low <= stats.norm.ppf(q) <= high:
         return True
     if high < stats.norm.ppf(q) or low > stats.t.ppf(q, 1):
         return False
-    least = 1.0 if high >= stats.t.ppf(q, 1) else brentq(lambda df: stats.t.ppf(q, df) - high, 1, _MOST_DF)
-    most = _MOST_DF if low <= stats.t.ppf(q, _MOST_DF) else brentq(lambda df: stats.t.ppf(q, df) - low, 1, _MOST_DF)
+    least = 1.0 if high >= stats.t.ppf(q, 1) else _df(q, high)
+    most = _MOST_DF if low <= stats.t.ppf(q, _MOST_DF) else _df(q, low)
     if math.floor(most) < math.ceil(least):  # degrees of freedom are whole
         return False
     return all(

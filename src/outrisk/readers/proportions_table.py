@@ -126,7 +126,7 @@ def _of_all(table: CellTable, signs: Signs, place: str) -> Arranged:
     texts: dict[str, dict[Key, str]] = {}
     for cell in table.cells:
         texts.setdefault(cell.statistic, {}).setdefault((), cell.text)
-    cells = {name: {name: text for text in each.values()} for name, each in texts.items()}
+    cells = {name: {f"the {name}": each[()]} for name, each in texts.items()}
     return Arranged((), texts, signs.comma(cells, _COUNTS, place))
 
 

@@ -13,7 +13,9 @@ from pathlib import Path
 from outrisk.errors import DataError
 from outrisk.readers.decimal_signs import Signs, decimal_comma
 from outrisk.readers.remarks import remark
-from outrisk.readers.workbook import Grid, Sheet, first_sheet, others_than, read_workbook, text_of
+from outrisk.readers.workbook import Sheet, first_sheet, others_than, read_workbook, text_of
+
+Grid = list[list[str]]
 
 _LARGEST = 20_000_000  # bytes
 _MOST_CELLS = 2_000_000

@@ -53,11 +53,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class CellTable:
-    """A table by cells. axes: names of the variables, '' for one that the table does not name; rows first."""
+    """A table by cells. axes: names of the variables, '' for one that the table does not name; rows first. left:
+    columns beside statistics that are none.
+    """
 
     axes: tuple[str, ...]
     cells: tuple[Cell, ...]
     statistics: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
 
 
 def lay_out(
@@ -140,10 +143,12 @@ def _one_header(grid: Grid, names: Collection[str], row_axes: int | None) -> Cel
     row_names = tuple(cell if cell in names else "" for cell in header[:k])
     of_columns = [STATISTICS.get(cell.casefold(), "") for cell in columns]
     known = STATISTICS | (_OF_MEANS if "mean" in of_columns else {})
-    if all(cell.casefold() in known for cell in columns):
-        found = [known[cell.casefold()] for cell in columns]
-        cells = [Cell(tuple(row[:k]), found[at], row[k + at]) for row in grid[1:] for at in range(len(columns))]
-        return CellTable(row_names, tuple(cells), tuple(dict.fromkeys(found)))
+    found = [known.get(cell.casefold(), "") for cell in columns]
+    if all(found) or ("mean" in found and len([each for each in found if each]) > 1):
+        left = tuple(cell for cell, each in zip(columns, found, strict=True) if not each)
+        kept = [at for at, each in enumerate(found) if each]
+        cells = [Cell(tuple(row[:k]), found[at], row[k + at]) for row in grid[1:] for at in kept]
+        return CellTable(row_names, tuple(cells), tuple(dict.fromkeys(found[at] for at in kept)), left)
     if len(columns) == 1 and columns[0] in names:  # the value's name, as pandas' pivot_table writes one statistic
         return CellTable(row_names, tuple(Cell(tuple(row[:k]), "", row[k]) for row in grid[1:]))
     body = [row for row in grid[1:] if any(row[k:]) or row[0]]

@@ -1,4 +1,4 @@
-"""Cross tables as spreadsheets hold them, without what stands around their cells: titles, notes, a pivot's own words."""
+"""Cross tables as spreadsheets hold them, without what stands around their cells: titles, notes, words of a pivot."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from collections.abc import Callable, Collection, Sequence
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.readers.cells_of_models import whole
+from outrisk.readers.printed_number import is_undefined, is_withheld
 from outrisk.readers.remarks import remark
 from outrisk.readers.source import Grid, Source
 from outrisk.readers.table_layout import MARGINS, STATISTICS, index_line
+from outrisk.readers.table_one_reading import parts_of
+from outrisk.readers.table_one_rows import statistics_of
 from outrisk.readers.term_names import levels_of
 
 _COLUMN_LABELS = ("column labels", "spaltenbeschriftungen", "étiquettes de colonnes")
@@ -40,8 +43,10 @@ def cells_of(source: Source, number: int | None, place: str) -> tuple[Grid, int 
     return source.grid, number
 
 
-def tidied(grid: Grid, by: Sequence[str], counts: bool, codebook: Codebook, place: str) -> Grid:
-    """The table alone; what is left out has a line. `counts`: it is of numbers of people."""
+def tidied(grid: Grid, by: Sequence[str], counts: bool, value: str, codebook: Codebook, place: str) -> Grid:
+    """The table alone; what is left out has a line. `counts`: it is of numbers of people; `value`: the variable whose
+    statistics it is to have, '' for none.
+    """
 
     def is_level(cell: str) -> bool:
         of_some = any(levels_of(codebook[name], cell) for name in by if name in codebook)
@@ -52,6 +57,8 @@ def tidied(grid: Grid, by: Sequence[str], counts: bool, codebook: Codebook, plac
     grid = _of_pivot(grid, counts, place)
     if counts:
         grid = _without_percents(grid, is_level, place)
+    if value:
+        grid = _of_variable(_apart(grid, place), value, names, place)
     return _filled_down(_with_head(grid, names), names, codebook)
 
 
@@ -94,6 +101,36 @@ def _without_percents(grid: Grid, is_level: Callable[[str], bool], place: str) -
         return grid
     remark(place, f"columns {', '.join(heads[at] for at in gone)} stand beside counts and are left out")
     return [[cell for at, cell in enumerate(row) if at not in gone] for row in grid]
+
+
+def _apart(grid: Grid, place: str) -> Grid:
+    """Columns of two or more statistics (`mean (sd)`, `Mean ± SD`) as one of each."""
+    for at in reversed(range(1, len(grid[0]) if grid else 0)):
+        names = statistics_of(grid[0][at])
+        if len(names) < 2 or names[0] != "mean":
+            continue
+        rows = [[*row[:at], *_parts(row[at], len(names), place), *row[at + 1 :]] for row in grid[1:]]
+        grid = [[*grid[0][:at], *names, *grid[0][at + 1 :]], *rows]
+    return grid
+
+
+def _parts(cell: str, n: int, place: str) -> list[str]:
+    parts = [cell] * n if is_withheld(cell) or is_undefined(cell) else parts_of(cell, n, False)
+    if len(parts) != n:
+        raise OutputError(f"{place}: {cell[:40]!r} is not {n} numbers, as in '11.52 (3.16)'; give each its own column")
+    return parts
+
+
+def _of_variable(grid: Grid, value: str, names: Collection[str], place: str) -> Grid:
+    """The columns of one variable of a table of several, as pandas' agg writes them: variables above statistics."""
+    line = index_line(grid, names)
+    heads = grid[0] if line else []
+    k = next((at for at, cell in enumerate(heads) if cell), len(heads))
+    others = list(dict.fromkeys(cell for cell in heads[k:] if cell != value))
+    if not k or value not in heads or not others or not all(cell in names for cell in heads[k:]):
+        return grid
+    remark(place, f"columns of {', '.join(others)} are left out; they are an output of their own")
+    return [[cell for at, cell in enumerate(row) if at < k or heads[at] == value] for row in grid]
 
 
 def _with_head(grid: Grid, names: Collection[str]) -> Grid:

@@ -1,4 +1,4 @@
-"""Sheets of a workbook: their cells as texts, which of them are hidden, hold percentages, or formulas without values."""
+"""Sheets of a workbook: their cells as texts; which are hidden, have percentages, or formulas without values."""
 
 from __future__ import annotations
 
