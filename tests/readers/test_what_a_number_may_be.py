@@ -64,6 +64,19 @@ def test_a_number_in_brackets_may_be_negative(tmp_path):
         read(tmp_path, "affair,mean\n0,(0.48)\n1,(0.39)\n", MEANS)
 
 
+def test_means_with_three_decimals_in_quotes_lie_within_the_variable(tmp_path):
+    means = frame().groupby("affair")["age"].mean()
+    text = "affair,mean\n" + "".join(f'{k},"{v:.3f}"\n'.replace(".", ",") for k, v in means.items())
+    (beside,) = read(tmp_path, text, MEANS)
+    assert beside.matched.all() and (beside.released.decimals == 3).all()
+
+
+@pytest.mark.parametrize("text", ["25.4%", '"25,4%"'])
+def test_a_mean_in_percent_does_not_say_its_unit(tmp_path, text):
+    with pytest.raises(OutputError, match="write it in the variable's unit"):
+        read(tmp_path, f"affair,mean\n0,{text}\n1,{text}\n", {**MEANS, "value": "children"})
+
+
 def test_so_much_or_more_is_no_number(tmp_path):
     entry = {"kind": "quantiles", "value": "age", "by": ["affair"], "quantiles": ["max"]}
     with pytest.raises(OutputError, match=r"'40\+', so much or more; write \* for it"):
@@ -237,7 +250,10 @@ def test_means_as_programs_print_them(tmp_path, caplog, what):
     if what == "describe":
         text, line = frame().groupby("affair")["age"].describe().round(3).to_csv(), "columns 25%, 50%, 75% are left out"
     elif what == "var":
-        text, line = frame().groupby("affair")["age"].agg(["mean", "var", "count"]).round(3).to_csv(), "columns var are left out"
+        text, line = (
+            frame().groupby("affair")["age"].agg(["mean", "var", "count"]).round(3).to_csv(),
+            "columns var are left out",
+        )
     elif what == "two variables":
         text, line = groups.agg(["mean", "std"]).round(2).to_csv(), "columns of educ are left out"
     else:

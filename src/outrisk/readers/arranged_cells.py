@@ -35,11 +35,17 @@ class Arranged:
 
 
 def arrange(
-    table: CellTable, by: Sequence[str], codebook: Codebook, signs: Signs, place: str, counts: Sequence[str] = ()
+    table: CellTable,
+    by: Sequence[str],
+    codebook: Codebook,
+    signs: Signs,
+    place: str,
+    counts: Sequence[str] = (),
+    spread: tuple[float, float] | None = None,
 ) -> Arranged:
     """The cells by the levels of variables; OutputError where the table's axes or levels are not the codebook's.
 
-    `counts`: which of its statistics are numbers of people.
+    `counts`: which of its statistics are numbers of people; `spread`: from where to where means and quantiles lie.
     """
     if not by:
         unnamed = [axis for axis in table.axes if axis not in codebook]
@@ -61,7 +67,7 @@ def arrange(
             raise OutputError(f"{place}: {words(by, key)} stands there twice; keep one")
         found[key] = cell.text
     cells = {name: {words(by, key): text for key, text in each.items()} for name, each in texts.items()}
-    return Arranged(tuple(by), texts, signs.comma(cells, counts, place))
+    return Arranged(tuple(by), texts, signs.comma(cells, counts, place, spread))
 
 
 def _by_names(table: CellTable, by: Sequence[str], codebook: Codebook) -> CellTable:

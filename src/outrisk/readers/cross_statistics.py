@@ -34,6 +34,18 @@ def _with_threshold(entry: Any, texts: Mapping[str, Mapping[Key, str]], arranged
     return entry.model_copy(update={"protection": Protection(threshold=below)})
 
 
+def _no_percentages(texts: Mapping[str, Mapping[Key, str]], arranged: Arranged, place: str) -> None:
+    """OutputError for a percentage among numbers of a variable, whose unit it does not say."""
+    for each in texts.values():
+        for key, text in each.items():
+            number = read_printed(text, arranged.comma)
+            if number is not None and number.percent:
+                raise OutputError(
+                    f"{place}: the value of {words(arranged.by, key)} is {text[:40]!r}; write it in the "
+                    "variable's unit, as in 0.254 or 25.4"
+                )
+
+
 def _add_up(texts: Mapping[str, Mapping[Key, str]], pattern: Sequence[bool], arranged: Arranged) -> bool:
     """Whether the totals of a pattern are the sums of the cells as they are printed."""
     for each in texts.values():
@@ -81,6 +93,8 @@ def _of_statistics(
 ) -> tuple[list[Entry], tuple[str, ...]]:
     """An entry for the cells and one for each margin, of statistics by name in the file -> decimals changes inside."""
     texts = {name: _texts(arranged, statistics, name, place) for name in statistics}
+    if isinstance(entry, MagnitudesEntry | QuantilesEntry):
+        _no_percentages(texts, arranged, place)
     entry = _with_threshold(entry, texts, arranged)
     protected = entry.protection.threshold is not None
     keys = {key for each in texts.values() for key in each}

@@ -48,7 +48,7 @@ def entries_of_cross_table(
     grid = tidied(plain_table(grid, by, show, number, place, called), by, show == "counts", value, codebook, place)
     table = lay_out(grid, [*codebook.names, *called], None, place)
     counts = ("", "count") if show == "counts" else ("count",)
-    arranged = arrange(table, by, codebook, source.signs, place, counts)
+    arranged = arrange(table, by, codebook, source.signs, place, counts, _spread(entry, codebook))
     found, notes = maker(arranged, entry, codebook, place)
     left = f"columns {', '.join(table.left)} are left out: they are no statistics of such a table"
     for note in (
@@ -58,6 +58,15 @@ def entries_of_cross_table(
     ):
         remark(place, note)
     return found
+
+
+def _spread(entry: Entry, codebook: Codebook) -> tuple[float, float] | None:
+    """From where to where means or quantiles of an entry lie; None for other statistics."""
+    means = isinstance(entry, MagnitudesEntry) and "mean" in entry.statistics
+    if not (means or isinstance(entry, QuantilesEntry)) or (name := str(getattr(entry, "value", ""))) not in codebook:
+        return None
+    values = [float(each) for each in codebook[name].values] if codebook[name].numeric else []
+    return (min(values), max(values)) if values else None
 
 
 def _counts(

@@ -15,6 +15,7 @@ _POINT = re.compile(
 )
 _THOUSANDS = {"comma": re.compile(r"\d{1,3}(?:,\d{3}){2,}"), "point": re.compile(r"\d{1,3}(?:\.\d{3}){2,}")}
 _EITHER = {"comma": re.compile(r"[<+-]?[1-9]\d{0,2},\d{3}"), "point": re.compile(r"[<+-]?[1-9]\d{0,2}\.\d{3}")}
+_OF_VALUES = ("", "mean", "median", "min", "max")
 _WHOLE = re.compile(r"\d+")
 
 
@@ -27,9 +28,15 @@ class Signs:
     between: str = ""
     shown: bool | None = None
 
-    def comma(self, texts: Mapping[str, Mapping[str, str]], counts: Sequence[str], place: str) -> bool:
+    def comma(
+        self,
+        texts: Mapping[str, Mapping[str, str]],
+        counts: Sequence[str],
+        place: str,
+        spread: tuple[float, float] | None = None,
+    ) -> bool:
         """Whether the numbers of a table have a decimal comma. `texts`: by statistic and cell, in words; `counts`: the
-        statistics that are numbers of people.
+        statistics that are numbers of people; `spread`: from where to where the others of `_OF_VALUES` lie.
 
         A number that may be either (`1,324` beside tabs or semicolons, `1.324` beside semicolons) is what the others
         show. OutputError, with the place, where none does.
@@ -37,6 +44,15 @@ class Signs:
         cells = [text.strip() for each in texts.values() for text in each.values()]
         shown = decimal_comma(cells)
         shown = self.shown if shown is None else shown
+        if shown is None and spread is not None and (values := _either(texts)):
+            inside = [all(spread[0] <= each / by <= spread[1] for each in values) for by in (1.0, 1000.0)]
+            if inside == [False, True]:
+                return True
+            if inside == [True, True] and self.between == ",":
+                raise OutputError(
+                    f"{place}: {values[0] / 1000:.3f} and {values[0]:,.0f} may both be meant where it says "
+                    f"{values[0]:,.0f}; write thousands without a sign, and decimals with a point"
+                )
         if shown is not None or self.between not in (";", "\t"):
             return bool(shown)
         signs = ("comma", "point") if self.between == ";" else ("comma",)
@@ -60,6 +76,12 @@ class Signs:
                 "without a sign, or save it as CSV with commas between cells and decimal points"
             )
         return False
+
+
+def _either(texts: Mapping[str, Mapping[str, str]]) -> list[float]:
+    """Numbers like 1,324 among those that lie within the spread of a variable, without the sign."""
+    cells = [text.strip() for name in _OF_VALUES for text in texts.get(name, {}).values()]
+    return [float(cell.replace(",", "")) for cell in cells if _EITHER["comma"].fullmatch(cell) and "<" not in cell]
 
 
 def decimal_comma(cells: Sequence[str]) -> bool | None:
