@@ -52,7 +52,7 @@ class Reading:
             for cell in row.cells.values()
             if re.search(r"[(\[]\s*<?\s*\d{1,3},\d{1,2}\s*%?\s*[)\]]\s*%?$", cell)
         ]
-        if not commas and not self.point and self._of_values:
+        if not commas and not (self.point or self.either) and self._of_values:
             return True
         return bool(commas) and not any(re.search(r"\d\.\d(?!\d\d\b)", cell) for cell in cells)
 
@@ -96,7 +96,7 @@ class Reading:
     def number(self, text: str, where: str, count: bool = False) -> Printed | None:
         """The number of a text; None for what is withheld; OutputError for what is neither."""
         found = read_printed(text, self.comma)
-        open_ = self.either if count else self.either or self._of_values is None
+        open_ = self.either or (not count and self._of_values is None)
         if open_ and not (self.comma or self.point) and re.fullmatch(r"[+-]?\d{1,3},\d{3}", text):
             raise OutputError(
                 f"{self.place}: {where} is {text!r}, a decimal comma or one of thousands; write it with a point, or "
