@@ -12,8 +12,9 @@ from typing import Any
 from outrisk.acro.command import read_command
 from outrisk.appetite import Appetite
 from outrisk.errors import ConfigError, first_line
-from outrisk.readers.source import Grid, Source, acro_blocks, read_source_of_values
+from outrisk.readers.source import Grid, Source, read_source_of_values
 from outrisk.readers.values import source_of
+from outrisk.readers.workbook import acro_blocks
 
 OWN = "-DONT_RELEASE"  # ends the names of what a tool adds for checkers
 _CHECK_NAMES = {"threshold": "MinimumThresholdCheck", "p-ratio": "PPercentCheck", "nk-rule": "NKCheck"}  # 0.4.x
@@ -167,7 +168,7 @@ def _cells(found: Any) -> set[tuple[int, int]]:
 def _of_workbook(path: Path) -> list[Result]:
     """Outputs of the xlsx form: what its first sheet lists, and what each sheet's block of checks says."""
     source = read_source_of_values(path)
-    by_name = {name: (number, grid) for number, (name, grid) in enumerate(source.sheets, start=1)}
+    by_name = {sheet.title: (number, sheet.grid) for number, sheet in enumerate(source.sheets, start=1)}
     if "description" not in by_name:
         raise ConfigError(f"{path}: no sheet 'description' in it; it is no workbook of ACRO")
     found = []

@@ -20,6 +20,7 @@ from outrisk.readers.printed_number import as_given, decimals_of, is_undefined, 
 
 _MOST_DIGITS = 12
 _OF_NOBODY = ("sum", "count", "numerator", "denominator")  # which are 0 in a cell of nobody
+COUNTS = ("count", "numerator")  # of people
 _OF_MEANS = ("mean", "sd", "sum", "count", "standard error")
 _QUANTILES = {0.5: "median", 0.0: "min", 1.0: "max"}
 
@@ -27,10 +28,22 @@ _QUANTILES = {0.5: "median", 0.0: "min", 1.0: "max"}
 def _with_threshold(entry: Any, texts: Mapping[str, Mapping[Key, str]], arranged: Arranged) -> Any:
     """The entry with the threshold that cells such as `<10` tell, if it says no protection."""
     marks = [read_printed(text, arranged.comma) for each in texts.values() for text in each.values()]
-    below = max((int(mark.value) for mark in marks if mark is not None and mark.below), default=0)
+    below = max((mark.threshold for mark in marks if mark is not None and mark.below), default=0)
     if below < 2 or "protection" in entry.model_fields_set:
         return entry
     return entry.model_copy(update={"protection": Protection(threshold=below)})
+
+
+def _no_percentages(texts: Mapping[str, Mapping[Key, str]], arranged: Arranged, place: str) -> None:
+    """OutputError for a percentage among numbers of a variable, whose unit it does not say."""
+    for each in texts.values():
+        for key, text in each.items():
+            number = read_printed(text, arranged.comma)
+            if number is not None and number.percent:
+                raise OutputError(
+                    f"{place}: the value of {words(arranged.by, key)} is {text[:40]!r}; write it in the "
+                    "variable's unit, as in 0.254 or 25.4"
+                )
 
 
 def _add_up(texts: Mapping[str, Mapping[Key, str]], pattern: Sequence[bool], arranged: Arranged) -> bool:
@@ -53,9 +66,11 @@ def _blank(text: str | None, statistic: str, protected: bool) -> str | float:
     return 0.0 if statistic in _OF_NOBODY else "undefined"
 
 
-def decimals_shown(texts: Mapping[Key, str], arranged: Arranged, place: str) -> int:
-    """Digits after the point of a column, all of them where numbers show their own."""
-    numbers = [number_of(text, arranged, words(arranged.by, key), place) for key, text in texts.items()]
+def decimals_shown(texts: Mapping[Key, str], arranged: Arranged, place: str, count: bool = False) -> int:
+    """Digits after the point of a column, all of them where numbers show their own; OutputError for a cell that is no
+    number, or, of a `count`, no number of people.
+    """
+    numbers = [number_of(text, arranged, words(arranged.by, key), place, count) for key, text in texts.items()]
     shown = [number.decimals for number in numbers if number is not None and not number.below]
     return decimals_of(numbers, min(_MOST_DIGITS, max(shown, default=0))) if arranged.own else decimals_of(numbers)
 
@@ -78,13 +93,15 @@ def _of_statistics(
 ) -> tuple[list[Entry], tuple[str, ...]]:
     """An entry for the cells and one for each margin, of statistics by name in the file -> decimals changes inside."""
     texts = {name: _texts(arranged, statistics, name, place) for name in statistics}
+    if isinstance(entry, MagnitudesEntry | QuantilesEntry):
+        _no_percentages(texts, arranged, place)
     entry = _with_threshold(entry, texts, arranged)
     protected = entry.protection.threshold is not None
     keys = {key for each in texts.values() for key in each}
     patterns = sorted({tuple(level == TOTAL for level in key) for key in keys})
     notes: list[str] = []
     found: list[Entry] = []
-    digits = {name: decimals_shown(each, arranged, place) for name, each in texts.items()}
+    digits = {name: decimals_shown(each, arranged, place, name in COUNTS) for name, each in texts.items()}
     (first,) = entry.model_copy(update={"values": None}).build(codebook, 1)
     for pattern in patterns:
         if any(pattern) and protected:

@@ -13,13 +13,14 @@ from outrisk.outputs.tables.frequencies import FrequenciesEntry
 from outrisk.outputs.tables.magnitudes import MagnitudesEntry
 from outrisk.outputs.tables.mode import ModeEntry
 from outrisk.outputs.tables.quantiles import QuantilesEntry
-from outrisk.readers.arranged_cells import CLOSE, Arranged, Key, arrange, given_count, number_of, within, words
+from outrisk.readers.arranged_cells import CLOSE, Arranged, Key, absent, arrange, given_count, number_of, within, words
 from outrisk.readers.cross_statistics import magnitudes, modes, quantiles
-from outrisk.readers.printed_number import Printed, decimals_of
+from outrisk.readers.printed_number import Printed, decimals_of, with_their_digits
 from outrisk.readers.remarks import remark
 from outrisk.readers.source import Source
 from outrisk.readers.spss_tables import plain_table
 from outrisk.readers.table_layout import lay_out
+from outrisk.readers.tidied_grid import cells_of, tidied
 
 
 def entries_of_cross_table(
@@ -42,21 +43,41 @@ def entries_of_cross_table(
         raise OutputError(f"{place}: one file holds one table without weights; leave 'ways' and 'weight' out")
     by, show = tuple(getattr(entry, "by", ())), str(getattr(entry, "show", ""))
     called = {codebook[name].label: name for name in by if name in codebook and codebook[name].label}
-    grid = plain_table(source.grid, by, show, number, place, called)
-    table = lay_out(grid, codebook.names, None, place)
-    arranged = arrange(table, by, codebook, source.comma, place)
+    grid, number = cells_of(source, number, place)
+    value = entry.value if isinstance(entry, MagnitudesEntry) else ""
+    grid = tidied(plain_table(grid, by, show, number, place, called), by, show == "counts", value, codebook, place)
+    table = lay_out(grid, [*codebook.names, *called], None, place)
+    counts = ("", "count") if show == "counts" else ("count",)
+    arranged = arrange(table, by, codebook, source.signs, place, counts, _spread(entry, codebook))
     found, notes = maker(arranged, entry, codebook, place)
-    for note in notes:
+    left = f"columns {', '.join(table.left)} are left out: they are no statistics of such a table"
+    for note in (
+        *notes,
+        *([left] if table.left else []),
+        *absent(arranged, str(getattr(entry, "where", "")), codebook),
+    ):
         remark(place, note)
     return found
+
+
+def _spread(entry: Entry, codebook: Codebook) -> tuple[float, float] | None:
+    """From where to where means or quantiles of an entry lie; None for other statistics."""
+    means = isinstance(entry, MagnitudesEntry) and "mean" in entry.statistics
+    if not (means or isinstance(entry, QuantilesEntry)) or (name := str(getattr(entry, "value", ""))) not in codebook:
+        return None
+    values = [float(each) for each in codebook[name].values] if codebook[name].numeric else []
+    return (min(values), max(values)) if values else None
 
 
 def _counts(
     arranged: Arranged, entry: FrequenciesEntry, codebook: Codebook, place: str
 ) -> tuple[list[Entry], tuple[str, ...]]:
     texts = dict(arranged.texts.get("", arranged.texts.get("count", {})))
-    numbers = {key: number_of(text, arranged, words(arranged.by, key), place) for key, text in texts.items()}
     shares = entry.show != "counts"
+    numbers = {
+        key: number_of(text, arranged, words(arranged.by, key), place, not shares) for key, text in texts.items()
+    }
+    numbers = numbers if shares else with_their_digits(numbers, texts)
     margins = {key for key in texts if TOTAL in key}
     notes: list[str] = []
     if margins and not shares:
@@ -67,8 +88,8 @@ def _counts(
     scale = _scale(entry, numbers)
     if shares and "decimals" not in entry.model_fields_set:
         digits = decimals_of(number for number in numbers.values())
-        changes["decimals"] = max(0, digits - (2 if scale == 100 else 0))
-    below = {int(number.value) for number in numbers.values() if number is not None and number.below and not shares}
+        changes["decimals"] = max(0, digits - {100.0: 2, 0.01: -2}.get(scale, 0))
+    below = {number.threshold for number in numbers.values() if number is not None and number.below and not shares}
     if below and "protection" not in entry.model_fields_set:
         changes["protection"] = {"threshold": max(below)} if max(below) > 1 else {}
     patterns = {tuple(level == TOTAL for level in key) for key in margins}
@@ -92,6 +113,8 @@ def _scale(entry: FrequenciesEntry, numbers: Mapping[Key, Printed | None]) -> fl
     """100 where shares are printed and percentages are meant."""
     known = [number for number in numbers.values() if number is not None]
     percent = entry.show in ("row_percentages", "column_percentages")
+    if entry.show == "proportions" and known and all(number.percent for number in known):
+        return 0.01
     fractions = all(0 <= number.value <= 1 and not number.percent for number in known)
     return 100.0 if percent and fractions and any(number.decimals > 0 for number in known) else 1.0
 

@@ -247,6 +247,13 @@ def _model(
     changes: dict[str, Any] = {"values": None, "release": parts_of(table, entry, place), "level": table.level}
     if table.level is None:
         changes["level"] = entry.level
+    elif "confidence_limits" in changes["release"] and "level" in entry.model_fields_set and entry.level != table.level:
+        raise OutputError(
+            f"{place}: its limits are those at {100 * table.level:g} %, the output says level: {entry.level:g}; "
+            "correct one of them"
+        )
+    elif "confidence_limits" in changes["release"] and table.level != entry.level:
+        remark(place, f"its limits are those at {100 * table.level:g} %")
     if table.exponentiated:
         changes["exponentiate"] = True
     changes["decimals"] = printed_decimals(table, entry, changes["release"])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 MOST_DECIMALS = 8  # that a program prints; a number with more is written at full precision
 OF_EXACT = 6  # taken of numbers at full precision: no refit gives back all of their digits
@@ -13,11 +14,13 @@ OF_SMALL = 4  # significant digits kept of small ones, as p-values are
 MOST_OF_OUTPUT = 12  # decimals that an output has
 _TIE = 0.499  # of a last digit: what was rounded before is not rounded again
 _NEAR_TIES = {True: 0.45, False: 0.0}  # the same at full precision, by whether they are good to 6 decimals
+_Cell = TypeVar("_Cell")
 _MARKS = re.compile(r'^[=\'"\s]+|["\'\s]+$')
 _STARS = re.compile(r"[*†‡+]+$")
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?\d+))?")
-_GROUPS = re.compile(r"[+-]?\d{1,3}(?:[,\u00a0\u202f ']\d{3})+(?:\.\d+)?")
-_BELOW = re.compile(r"<=?\s*(.+)")
+_BLANKS = "\u00a0\u2009\u202f '\u2019"  # that stand between thousands
+_GROUPS = re.compile(rf"[+-]?\d{{1,3}}(?:[,{_BLANKS}]\d{{3}})+(?:\.\d+)?")
+_BELOW = re.compile(r"(<=?|\u2264)\s*(.+)")
 _WITHHELD = frozenset({"", "*", "**", "***", "c", "x", "s", "-", "–", "—", "..", "...", ".", "withheld", "[c]", "[x]"})
 _UNDEFINED = frozenset({"na", "nan", "n/a", "null", "none", "undefined", "#n/a", "inf", "-inf"})
 
@@ -26,13 +29,23 @@ _UNDEFINED = frozenset({"na", "nan", "n/a", "null", "none", "undefined", "#n/a",
 class Printed:
     """One printed number: from `low` to `high`, `decimals` digits after the point (negative: tens, hundreds).
 
-    value: as printed, NaN where there is none. below: it is only said to be less than `high` (`<10`, `<0.001`).
+    value: as printed, NaN where there is none. below: it is only said to be less than `high` (`<10`, `<0.001`), or with
+    at_most not to be more (`<=10`). bracketed: it stands in brackets, as errors do, and in accounts negative numbers.
+    above: `75+`, which may be a mark of significance, or say that it is so much or more.
     """
 
     value: float
     decimals: int = 0
     below: bool = False
     percent: bool = False
+    at_most: bool = False
+    bracketed: bool = False
+    above: bool = False
+
+    @property
+    def threshold(self) -> int:
+        """The least whole number that a number of people which is said to be `below` is not."""
+        return math.floor(self.value) + 1 if self.at_most else math.ceil(self.value)
 
     @property
     def half(self) -> float:
@@ -43,17 +56,19 @@ class Printed:
 def read_printed(text: str, comma: bool = False) -> Printed | None:
     """A printed number; None for text that is none. `comma`: the decimal sign is a comma."""
     text = _MARKS.sub("", text.strip()).replace("\N{MINUS SIGN}", "-").strip()
-    if text[:1] in "([" and text[-1:] in ")]" and len(text) > 2:
+    bracketed = text[:1] in "([" and text[-1:] in ")]" and len(text) > 2
+    if bracketed:
         text = text[1:-1].strip()
     below = _BELOW.fullmatch(text)
     if below:
-        inner = read_printed(below[1], comma)
-        return None if inner is None else Printed(inner.value, inner.decimals, True)
+        inner = read_printed(below[2], comma)
+        return None if inner is None else replace(inner, below=True, percent=False, at_most=below[1] != "<")
+    marks = _STARS.search(text)
     text = _STARS.sub("", text).strip()
     percent = text.endswith("%")
     text = text.rstrip("%").strip()
     if comma:
-        text = re.sub(r"(?<=\d)[\u00a0\u202f '](?=\d{3}(?!\d))", "", text.replace(".", "")).replace(",", ".")
+        text = re.sub(rf"(?<=\d)[{_BLANKS}](?=\d{{3}}(?!\d))", "", text.replace(".", "")).replace(",", ".")
     elif _GROUPS.fullmatch(text):
         text = re.sub(r"[^\d.+-]", "", text)
     found = _NUMBER.fullmatch(text)
@@ -61,7 +76,27 @@ def read_printed(text: str, comma: bool = False) -> Printed | None:
         return None
     value = float(text)
     decimals = len(found[1] or found[2] or "") - int(found[3] or 0)
-    return Printed(value, decimals, percent=percent) if math.isfinite(value) else None
+    number = Printed(value, decimals, percent=percent, bracketed=bracketed, above=marks is not None and "+" in marks[0])
+    return number if math.isfinite(value) else None
+
+
+def with_their_digits(
+    numbers: Mapping[_Cell, Printed | None], texts: Mapping[_Cell, str]
+) -> dict[_Cell, Printed | None]:
+    """Counts of a table, those that R writes in powers of ten (`1e+05`) since it is shorter with the digits that the
+    longest of the others shows: as 123456 beside it has six, it is no rounded number.
+    """
+    shown = max((len(text) for text in map(_of_digits, texts.values()) if text), default=1)
+    found = dict(numbers)
+    for cell, number in numbers.items():
+        if number is not None and number.decimals < 0 and re.fullmatch(r"[1-9]e\+0\d", texts[cell].strip()):
+            found[cell] = replace(number, decimals=min(0, number.decimals + shown - 1))
+    return found
+
+
+def _of_digits(text: str) -> str:
+    """The significant digits of a whole number; '' of another text."""
+    return text.strip().rstrip("0") if text.strip().isdecimal() else ""
 
 
 def is_withheld(text: str) -> bool:

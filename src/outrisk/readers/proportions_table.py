@@ -19,6 +19,7 @@ from outrisk.outputs.tables.counted import TOTAL
 from outrisk.outputs.tables.person_time import ENDS
 from outrisk.readers.arranged_cells import Arranged, Key, arrange, number_of, words
 from outrisk.readers.cross_statistics import decimals_shown
+from outrisk.readers.decimal_signs import Signs
 from outrisk.readers.printed_number import Printed, as_given, is_undefined
 from outrisk.readers.rates_columns import STATISTICS, apart
 from outrisk.readers.remarks import remark
@@ -33,6 +34,7 @@ _CALLED = {
 }
 _NAMES = {name: statistic for statistic, names in _CALLED.items() for name in names.split("; ")}
 _NAMES |= {name: each for name, each in STATISTICS.items() if each in (*ENDS, "limits")}
+_COUNTS = ("events", "n")
 _PERCENT = re.compile(r"%|\bpercent|\bpct\b")
 _LEVEL = re.compile(r"(\d\d(?:\.\d+)?) ?%")
 
@@ -44,9 +46,9 @@ def entries_of_proportions(source: Source, entry: ProportionsEntry, codebook: Co
     output = entry.model_copy(update={"values": None}).build(codebook, 1)[0]
     by = (*entry.by, entry.event) if len(output.counted) > 1 else tuple(entry.by)
     table, said = _cells(source.grid, by, codebook, place)
-    arranged = arrange(table, by, codebook, source.comma, place) if by else _of_all(table, source.comma)
+    arranged = arrange(table, by, codebook, source.signs, place, _COUNTS) if by else _of_all(table, source.signs, place)
     numbers = {
-        name: {key: number_of(text, arranged, words(by, key), place) for key, text in texts.items()}
+        name: {key: number_of(text, arranged, words(by, key), place, name in _COUNTS) for key, text in texts.items()}
         for name, texts in arranged.texts.items()
     }
     changes: dict[str, Any] = {"values": None, "statistics": _statistics(numbers, entry, place)}
@@ -119,12 +121,13 @@ def _statistic(cell: str) -> str:
     return _NAMES.get(text, _NAMES.get(bare, ""))
 
 
-def _of_all(table: CellTable, comma: bool) -> Arranged:
+def _of_all(table: CellTable, signs: Signs, place: str) -> Arranged:
     """A table of one group."""
     texts: dict[str, dict[Key, str]] = {}
     for cell in table.cells:
         texts.setdefault(cell.statistic, {}).setdefault((), cell.text)
-    return Arranged((), texts, comma)
+    cells = {name: {f"the {name}": each[()]} for name, each in texts.items()}
+    return Arranged((), texts, signs.comma(cells, _COUNTS, place))
 
 
 def _statistics(texts: Mapping[str, Any], entry: ProportionsEntry, place: str) -> tuple[Statistic, ...]:
@@ -157,7 +160,7 @@ def _digits(arranged: Arranged, statistics: Sequence[Statistic], place: str) -> 
     """Decimals of the statistics that are no counts."""
     found = {}
     for each in statistics:
-        if each not in ("events", "n"):
+        if each not in _COUNTS:
             names = ENDS if each == "limits" else (each,)
             found[str(each)] = max(decimals_shown(arranged.texts[name], arranged, place) for name in names)
     return found

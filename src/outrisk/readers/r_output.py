@@ -109,7 +109,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         single=model_of.single,
         exponentiated=ratios,
         exact=multinom.DECIMALS if outcomes else 6,
-        level=columns.level,
+        level=columns.level or level_of_limits(rows, ratios, comma),
         open_scale=scale == "open",
         profiled=_are_profiled(rows, ratios, comma),
         perhaps_profiled=columns.ratios,
@@ -205,15 +205,16 @@ def _of_survey(text: str) -> tuple[bool, str] | None:
 @dataclass(frozen=True)
 class _Columns:
     """A table by columns: its rows; `outcomes` of a multinom, `types` of the rows of an ordered regression; `unread`:
-    columns that are passed over. ratios: its heads say that estimates are exp(b); printed: numbers show their own
-    digits; robust: the rows with the robust errors that statistics are by, where there are two kinds of errors.
+    columns that are passed over. level: of the limits, where heads tell it; ratios: heads say that estimates are
+    exp(b); printed: numbers show their own digits; robust: the rows with the robust errors that statistics are by,
+    where there are two kinds of errors.
     """
 
     rows: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     outcomes: tuple[str, ...] = ()
     types: list[str] | None = None
     unread: list[str] = field(default_factory=list)
-    level: float = 0.95
+    level: float | None = None
     ratios: bool = False
     printed: bool = False
     kind: str = ""
@@ -227,7 +228,7 @@ def _columns(grid: Grid, place: str, printed: bool) -> _Columns:
         header = ["", *header[:-1]]  # write.table gives row names no header
     named = {name: part for name, part in _COLUMNS.items() if name in header}
     ends = [(name, float(found[1])) for name in header if (found := _END.fullmatch(name))]
-    level = 0.95
+    level = None
     if len(ends) == 2 and ends[0][1] + ends[1][1] == 100.0 and ends[0][1] < 50.0:
         named |= {ends[0][0]: "lower", ends[1][0]: "upper"}
         level = round((ends[1][1] - ends[0][1]) / 100.0, 6)

@@ -14,7 +14,8 @@ from outrisk.outputs.base import Entry
 from outrisk.outputs.tables.person_time import ENDS
 from outrisk.outputs.tables.rates import RatesEntry, Statistic
 from outrisk.readers.arranged_cells import Arranged, Key, arrange
-from outrisk.readers.cross_statistics import rates
+from outrisk.readers.cross_statistics import COUNTS, rates
+from outrisk.readers.decimal_signs import Signs
 from outrisk.readers.printed_number import is_withheld, read_printed
 from outrisk.readers.printed_rates import Page, printed_rates
 from outrisk.readers.rates_columns import STATISTICS, Columns, apart, read_head
@@ -33,7 +34,8 @@ def entries_of_rates(
     """
     page = printed_rates(source, number, place) or Page(source.grid)
     table, columns, notes = _cells(page, entry, codebook, place)
-    arranged = arrange(table, entry.by, codebook, source.comma and page.grid is source.grid, place)
+    signs = source.signs if page.grid is source.grid else Signs()
+    arranged = arrange(table, entry.by, codebook, signs, place, COUNTS)
     arranged = replace(arranged, own=page.own, texts=_undefined(arranged))
     arranged, entry, searched, more = _as_defined(arranged, entry, page, columns, place)
     found, of_totals = rates(arranged, entry, codebook, place)

@@ -8,13 +8,15 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 from html.parser import HTMLParser
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
-from outrisk.errors import DataError, first_line
+from outrisk.errors import DataError
+from outrisk.readers.decimal_signs import Signs, decimal_comma
+from outrisk.readers.remarks import remark
+from outrisk.readers.workbook import Sheet, first_sheet, others_than, read_workbook, text_of
 
 Grid = list[list[str]]
+
 _LARGEST = 20_000_000  # bytes
 _MOST_CELLS = 2_000_000
 _WIDEST = 1_000  # cells that one is as wide as
@@ -27,7 +29,7 @@ class Source:
 
     name: str
     text: str
-    sheets: tuple[tuple[str, Grid], ...] = ()
+    sheets: tuple[Sheet, ...] = ()
 
     @property
     def lines(self) -> list[str]:
@@ -37,7 +39,7 @@ class Source:
     @cached_property
     def grid(self) -> Grid:
         """Cells of a delimited text or of the first sheet, without empty lines; all rows of one length."""
-        return _even(self.sheets[0][1] if self.sheets else self._cells[0])
+        return _even(self.sheets[0].grid if self.sheets else self._cells[0])
 
     @cached_property
     def _cells(self) -> tuple[Grid, str]:
@@ -47,12 +49,20 @@ class Source:
     @cached_property
     def comma(self) -> bool:
         """Whether numbers have a decimal comma."""
-        if self.sheets or self._cells[1] == ",":
-            return False
         cells = [cell.strip() for row in self.grid for cell in row]
+        shown = decimal_comma(cells)
+        if shown is not None or self.sheets or self._cells[1] == ",":
+            return bool(shown)
         commas = sum(re.fullmatch(r"[+-]?\d*,\d+", cell) is not None for cell in cells)
         points = sum(re.fullmatch(r"[+-]?\d*\.\d+", cell) is not None for cell in cells)
         return commas > points
+
+    @cached_property
+    def signs(self) -> Signs:
+        """Which signs its numbers may have."""
+        if self.sheets or self.tables:
+            return Signs()
+        return Signs(self._cells[1], decimal_comma([cell.strip() for row in self.grid for cell in row]))
 
     @cached_property
     def tables(self) -> list[Grid]:
@@ -84,7 +94,7 @@ def read_source_of_values(path: Path) -> Source:
             f"{path}: {path.stat().st_size:,} bytes are too many for released numbers; give the table alone"
         )
     if path.suffix.lower() in (".xlsx", ".xlsm"):
-        return Source(str(path), "", tuple(_sheets(path)))
+        return Source(str(path), "", read_workbook(path))
     raw = path.read_bytes()
     if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
         text = raw.decode("utf-16", errors="replace")
@@ -98,78 +108,21 @@ def read_source_of_values(path: Path) -> Source:
     return Source(str(path), text)
 
 
-def one_sheet(source: Source, number: int, place: str) -> Source:
-    """A sheet of a workbook, from 1, as delimited text; of a sheet of ACRO what stands below its command."""
-    if not 1 <= number <= len(source.sheets):
+def one_sheet(source: Source, number: int | None, place: str, percent: bool = False) -> Source:
+    """A sheet of a workbook, from 1, as delimited text; None: the first that is seen, which says that there are others.
+    `percent`: percentages as they are shown, rather than as the shares that Excel holds.
+    """
+    if number is not None and not 1 <= number <= len(source.sheets):
         raise DataError(f"{place}: {source.name} has no sheet {number}; it has {len(source.sheets)}")
-    grid = source.sheets[number - 1][1]
-    blocks = acro_blocks(grid)
-    if any(cell == "Dep. Variable:" for block in blocks for row in block for cell in row):
-        grid = [row for block in blocks for row in block]
-    else:
-        grid = _spread(blocks[-1] if blocks else grid)
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(grid)
-    return Source(source.name, text.getvalue())
-
-
-def acro_blocks(grid: Grid) -> list[Grid]:
-    """Blocks of rows of a sheet that ACRO wrote, below its command and summary; none of another sheet."""
-    if len(grid) < 3 or [row[0] for row in grid[1:3] if row] != ["Command", "Summary"]:
-        return []
-    blocks: list[Grid] = [[]]
-    for row in grid[3:]:
-        if any(cell.strip() for cell in row):
-            blocks[-1].append(row)
-        elif blocks[-1]:
-            blocks.append([])
-    return [block for block in blocks if block]
-
-
-def _spread(grid: Grid) -> Grid:
-    """A table with merged headers written out: levels repeated to the right and down."""
-    filled = [list(row) for row in grid]
-    for number, row in enumerate(grid[:6]):
-        k = next((at for at, cell in enumerate(row) if not cell), len(row))
-        if number and 0 < k < len(row) and not any(row[k:]):
-            for above in filled[:number]:
-                for at in range(k + 1, len(above)):
-                    above[at] = above[at] or above[at - 1]
-            for before, after in pairwise(filled[number + 1 :]):
-                for at in range(k - 1):
-                    after[at] = after[at] or before[at]
-            break
-    return filled
-
-
-def _sheets(path: Path) -> list[tuple[str, Grid]]:
-    try:
-        from openpyxl import load_workbook
-    except ImportError:
-        raise DataError(
-            f"{path}: reading xlsx needs openpyxl (pip install 'outrisk[excel]'); or save it as CSV"
-        ) from None
-    try:
-        sheets = [(sheet.title, _cells(sheet)) for sheet in load_workbook(path, data_only=True).worksheets]
-    except Exception as error:  # zip and XML have faults of many kinds
-        raise DataError(f"{path}: cannot be read as xlsx: {first_line(error)}") from None
-    if not sheets:
-        raise DataError(f"{path}: no sheet in it")
-    return sheets
-
-
-def _cells(sheet: Any) -> Grid:
-    """The cells of a sheet; those merged down a column all say what the first of them says."""
-    grid = [[_cell(value) for value in row] for row in sheet.iter_rows(min_row=1, min_col=1, values_only=True)]
-    for merged in sheet.merged_cells.ranges:
-        if merged.min_col == merged.max_col:
-            for row in range(merged.min_row, merged.max_row):
-                grid[row][merged.min_col - 1] = grid[merged.min_row - 1][merged.min_col - 1]
-    return grid
-
-
-def _cell(value: object) -> str:
-    return "" if value is None else repr(value) if isinstance(value, float) else str(value)
+    at = number or first_sheet(source.sheets)
+    sheet = source.sheets[at - 1]
+    if number is None and (others := others_than(source.sheets, at)):
+        remark(
+            place,
+            f"{source.name}: read is its sheet '{sheet.title}', and not {others}; say which behind the file's name, as "
+            f"in '...#{1 if at > 1 else 2}'",
+        )
+    return Source(source.name, text_of(sheet, place, percent))
 
 
 def _delimited(text: str) -> tuple[Grid, str]:

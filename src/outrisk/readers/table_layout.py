@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from outrisk.errors import OutputError
 from outrisk.readers.source import Grid
 
-MARGINS = ("all", "total", "sum", "insgesamt", "gesamt", "sous-total", "margin")  # what a level of all is called
+MARGINS = ("all", "total", "sum", "insgesamt", "gesamt", "sous-total", "margin",
+           "grand total", "gesamtergebnis", "total général")  # fmt: skip  # what a level of all is called
 STATISTICS = {
     "mean": "mean",
     "average": "mean",
@@ -35,8 +36,9 @@ _OF_MEANS = {  # beside a mean; elsewhere they may be levels
     **dict.fromkeys(("lower limit", "lower", "lower bound", "lower ci", "ci lower", "lcl", "conf.low"), "lower limit"),
     **dict.fromkeys(("upper limit", "upper", "upper bound", "upper ci", "ci upper", "ucl", "conf.high"), "upper limit"),
 }  # fmt: skip
-_COUNTS = ("freq", "frequency", "count", "n", "counts", "value")
+_COUNTS = ("freq", "freq.", "frequency", "count", "n", "counts", "value")
 _MOST_HEADERS = 6
+_CORNER = re.compile(r"(.+?)\s*(?:[\\/×|]|\bx\b|\bby\b)\s*(.+)")  # names of rows and of columns in the first cell
 _UNNAMED = re.compile(r"Var\d+")  # how R's as.data.frame calls the axes of a table without names
 
 
@@ -51,11 +53,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class CellTable:
-    """A table by cells. axes: names of the variables, '' for one that the table does not name; rows first."""
+    """A table by cells. axes: names of the variables, '' for one that the table does not name; rows first. left:
+    columns beside statistics that are none.
+    """
 
     axes: tuple[str, ...]
     cells: tuple[Cell, ...]
     statistics: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
 
 
 def lay_out(
@@ -128,16 +133,22 @@ def _with_index_line(grid: Grid, index: int, statistics: Mapping[str, str]) -> C
 def _one_header(grid: Grid, names: Collection[str], row_axes: int | None) -> CellTable:
     """One header line: names of the row variables, then the levels of one column variable (or statistics)."""
     header = [_bare_statistic(cell, names) for cell in grid[0]]
+    corner = _CORNER.fullmatch(header[0])
+    if corner and header[0] not in names and corner[1] in names and corner[2] in names:
+        cells = [Cell((row[0], header[at]), "", row[at]) for row in grid[1:] for at in range(1, len(header))]
+        return CellTable((corner[1], corner[2]), tuple(cells))
     unnamed = next((at for at, cell in enumerate(header) if cell and cell not in names), len(header) - 1)
     k = row_axes or max(1, unnamed)
     columns = header[k:]
     row_names = tuple(cell if cell in names else "" for cell in header[:k])
     of_columns = [STATISTICS.get(cell.casefold(), "") for cell in columns]
     known = STATISTICS | (_OF_MEANS if "mean" in of_columns else {})
-    if all(cell.casefold() in known for cell in columns):
-        found = [known[cell.casefold()] for cell in columns]
-        cells = [Cell(tuple(row[:k]), found[at], row[k + at]) for row in grid[1:] for at in range(len(columns))]
-        return CellTable(row_names, tuple(cells), tuple(dict.fromkeys(found)))
+    found = [known.get(cell.casefold(), "") for cell in columns]
+    if all(found) or ("mean" in found and len([each for each in found if each]) > 1):
+        left = tuple(cell for cell, each in zip(columns, found, strict=True) if not each)
+        kept = [at for at, each in enumerate(found) if each]
+        cells = [Cell(tuple(row[:k]), found[at], row[k + at]) for row in grid[1:] for at in kept]
+        return CellTable(row_names, tuple(cells), tuple(dict.fromkeys(found[at] for at in kept)), left)
     if len(columns) == 1 and columns[0] in names:  # the value's name, as pandas' pivot_table writes one statistic
         return CellTable(row_names, tuple(Cell(tuple(row[:k]), "", row[k]) for row in grid[1:]))
     body = [row for row in grid[1:] if any(row[k:]) or row[0]]

@@ -50,14 +50,42 @@ def add_counts(reading: Reading, name: str, rows: Sequence[Row], missing: Sequen
             reading.notes.append(f"of how many people {name} = {level} is told ({text}) is left out")
     counts = {key: reading.count(text, f"n of {name} = {key[0]}") for key, text in texts["count"].items()}
     shares = {key: reading.number(text.strip(" %"), f"% of {name} = {key[0]}") for key, text in texts["share"].items()}
+    _no_fractions(reading, name, texts["share"], counts, shares)
     if missing and not reading.codebook[name].missing:
         _refuse_missing(reading, name, {key: one for key, one in counts.items() if key[0] == MISSING})
         counts, shares = ({key: one for key, one in each.items() if key[0] != MISSING} for each in (counts, shares))
         levels = [level for level in levels if level != MISSING]
     _check_sums(reading, name, counts)
+    if shares and any(re.search(r"(?i)(?<!un)weighted", row.called) for row in rows):
+        reading.notes.append(f"percentages of {name} are weighted and are left out")
+        shares = {}
     for of_all in (False, True):
         _add(reading, name, levels, (counts, shares), of_all)
     return _are_all(reading, name, set(levels) - {MISSING}, counts)
+
+
+def _no_fractions(
+    reading: Reading, name: str, texts: Mapping[tuple[str, str], str], counts: Cells, shares: Cells
+) -> None:
+    """OutputError where percentages may be fractions (0.508 for 50.8 %): all are below 1, and no counts stand beside,
+    nor percentages of other rows.
+    """
+    known = {key: one for key, one in shares.items() if one and not one.below}
+    if (
+        any(counts.values())
+        or any(one.value > 1 for one in known.values())
+        or any("%" in text for text in texts.values())
+    ):
+        return
+    others = [row for row in reading.table.rows if row.variable != name and {*row.statistics} & {"share"}]
+    if any(re.search(r"(?:[2-9]|\d\d)\d*(?:[.,]\d+)?\s*%?\W*$", cell) for row in others for cell in row.cells.values()):
+        return
+    open_ = next((key for key, one in known.items() if 0 < one.value < 1), None)
+    if open_ is not None:
+        raise OutputError(
+            f"{reading.place}: % of {name} = {open_[0]} is {texts[open_].strip()!r}, a share or a percentage; write it "
+            "as 50.8, or with its sign, as in '0.5%'"
+        )
 
 
 def _are_all(reading: Reading, name: str, levels: set[str], counts: Cells) -> bool:
@@ -212,7 +240,7 @@ def _by_shares(reading: Reading, name: str, counts: Cells, shares: Cells) -> dic
             continue
         low = max(0, math.ceil((share.value - share.half) * size / 100.0 - _ARITHMETIC))
         high = math.floor((share.value + share.half) * size / 100.0 + _ARITHMETIC)
-        high = min(high, int(one.value) - 1) if one else high
+        high = min(high, one.threshold - 1) if one else high
         if low > high:
             raise OutputError(f"{reading.place}: {name} = {key[0]}: {share.value:g} % of {size} is no number of people")
         found[key] = f"{low} to {high}" if low < high else str(low)
@@ -250,13 +278,13 @@ def _add_table(
     table tells from where to where they lie.
     """
     ranges, protection = ranges or {}, reading.entry.protection
-    below = {int(one.value) for one in cells.values() if one and one.below}
+    below = {one.threshold for one in cells.values() if one and one.below}
     least = min((one.value for one in cells.values() if one and not one.below and one.value), default=math.inf)
     one_rule = len(below) == 1 and least >= max(below) > 1 and not ranges and None not in cells.values()
     if one_rule and "protection" not in reading.entry.model_fields_set:
         protection = Protection(threshold=max(below))
     elif protection.threshold is None:  # each `<10` says what it may be
-        ranges = {key: f"0 to {int(one.value) - 1}" for key, one in cells.items() if one and one.below} | {**ranges}
+        ranges = {key: f"0 to {one.threshold - 1}" for key, one in cells.items() if one and one.below} | {**ranges}
     part = reading.entry.part(called, where, kind="frequencies", by=list(names), protection=protection)
     (output,) = part.build(reading.codebook, 1)
     base = protection.round_to

@@ -21,6 +21,7 @@ _BRACKETS = re.compile(r"(.*?)\s*[(\[{]\s*(.*?)\s*[)\]}]\s*%?")
 _PLUS_MINUS = re.compile(r"(.+?)\s*(?:±|\+/-|\+-)\s*(.+)")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?(?:(?:\d+|\d{1,3}(?:[ .]\d{3})+),(?:\d{1,2}|\d{4,})(?!\d)(?!\s*,)|0,\d|\d{4,},\d)")
+_EITHER = re.compile(r"[1-9]\d{0,2},\d{3}(?![\d,.])")
 _RATIO = re.compile(r"(\d[\d,]*)\s*/\s*(\d[\d,]*)")
 
 
@@ -51,7 +52,25 @@ class Reading:
             for cell in row.cells.values()
             if re.search(r"[(\[]\s*<?\s*\d{1,3},\d{1,2}\s*%?\s*[)\]]\s*%?$", cell)
         ]
+        if not commas and not (self.point or self.either) and self._of_values:
+            return True
         return bool(commas) and not any(re.search(r"\d\.\d(?!\d\d\b)", cell) for cell in cells)
+
+    @cached_property
+    def _of_values(self) -> bool | None:
+        """Whether commas of numbers such as 11,525 are decimal ones, as means and medians lie within their variable;
+        None where both are possible, or there are none.
+        """
+        found = set[tuple[bool, bool]]()
+        for row in self.table.rows:
+            variable = self.codebook[row.variable]
+            for cell in row.cells.values() if variable.numeric and not row.level else ():
+                if text := _EITHER.match(cell):
+                    low, high = (float(end(map(float, variable.values))) for end in (min, max))
+                    number = float(text[0].replace(",", ""))
+                    found.add((low <= number / 1000.0 <= high, low <= number <= high))
+        decimal, thousands = (all(each[at] for each in found) for at in (0, 1))
+        return decimal if found and decimal != thousands else None
 
     @cached_property
     def point(self) -> bool:
@@ -74,13 +93,18 @@ class Reading:
         """The people that the columns are of, as an expression; '' for all."""
         return self.one_of(self.entry.by, self.groups) if self.entry.by else ""
 
-    def number(self, text: str, where: str) -> Printed | None:
+    def number(self, text: str, where: str, count: bool = False) -> Printed | None:
         """The number of a text; None for what is withheld; OutputError for what is neither."""
         found = read_printed(text, self.comma)
-        if self.either and not (self.comma or self.point) and re.fullmatch(r"[+-]?\d{1,3},\d{3}", text):
+        open_ = self.either or (not count and self._of_values is None)
+        if open_ and not (self.comma or self.point) and re.fullmatch(r"[+-]?\d{1,3},\d{3}", text):
             raise OutputError(
                 f"{self.place}: {where} is {text!r}, a decimal comma or one of thousands; write it with a point, or "
                 "without a sign for thousands"
+            )
+        if found is not None and found.above:
+            raise OutputError(
+                f"{self.place}: {where} is {text[:40]!r}, so much or more; write * for it, or the number alone"
             )
         if found is None and not is_withheld(text) and not is_undefined(text):
             raise OutputError(
@@ -90,7 +114,7 @@ class Reading:
 
     def count(self, text: str, where: str) -> Printed | None:
         """A number of people; OutputError for what cannot be one, such as 1.234 or 12 %."""
-        found = self.number(text, where)
+        found = self.number(text, where, True)
         if found and (found.percent or found.value != int(found.value) or found.value < 0 or found.decimals > 2):
             raise OutputError(
                 f"{self.place}: {where} is {text[:40]!r}, which is no number of people; write it without a sign for "
@@ -151,6 +175,11 @@ class Reading:
             elif len(parts) > 1 and (names == ("mean",) or (len(parts) == 2 and names[0] == "median")):
                 names, parts = names[:1], parts[:1]
                 self.notes.append(f"{row.called!r}: what stands behind the {names[0]} is no output and is left out")
+            if names == ("mean",) and len(parts) == 1 and cell.startswith("("):
+                raise OutputError(
+                    f"{self.place}: the mean of {row.called!r} under {group!r} is {cell[:40]!r}, which may be "
+                    "negative, as in accounts, or a number with a remark; write it with a minus, or without brackets"
+                )
             if len(parts) != len(names):
                 raise OutputError(
                     f"{self.place}: the cell of {row.called!r} under {group!r} is {cell[:40]!r}, where "

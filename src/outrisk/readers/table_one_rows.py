@@ -40,7 +40,7 @@ _UNITS = re.compile(
 )  # `Cases, n (%)`
 _BULLET = re.compile(r"^(?:[-–•·]\s+|&nbsp;|\s|\N{NO-BREAK SPACE})+")
 _NUMBER_OF = re.compile(
-    r"(?i)(?:(?:n|number|no\.|count)(?:\s+(?:of\s+)?(?:patients|participants|people|persons|subjects|individuals|"
+    r"(?i)(?:unweighted\s+)?(?:(?:n|number|no\.|count)(?:\s+(?:of\s+)?(?:patients|participants|people|persons|subjects|individuals|"
     r"records|observations|cases))?|patients|participants|people|persons|subjects|individuals|records|observations)"
     r"(?:,?\s*\(?(?:n|%|n \(%\))\)?)?"
 )
@@ -142,7 +142,7 @@ def read_table_one(grid: Grid, by: str, rows: Mapping[str, str], codebook: Codeb
     reader = _Rows(by, rows, codebook, place)
     found, sizes = list[Row](), dict(columns.sizes)
     reader.notes += _left_out(grid, head, columns, labels)
-    for row in grid[head + 1 :]:
+    for row in (each for each in grid[head + 1 :] if each != grid[head]):  # which a page break repeats
         filled = any(row[at] not in ("", _NONE) for at in columns.groups)
         row = [cell if cell != _NONE or (filled and at in columns.groups) else "" for at, cell in enumerate(row)]
         cells = {group: row[at] for at, group in columns.groups.items()}
@@ -189,7 +189,8 @@ def _with_its_level(row: Sequence[str]) -> Sequence[str]:
 
 
 def _clean(cell: str) -> str:
-    return plain(_BULLET.sub("", cell.replace("&nbsp;", " ")))
+    cell = re.sub(r"(?<=\d)[\u2009\u202f’](?=\d{3}(?!\d))", "\N{NO-BREAK SPACE}", cell)
+    return plain(_BULLET.sub("", cell.replace("&nbsp;", " ").replace("\u2009", " ")))
 
 
 def _none(cell: str) -> str:
@@ -318,6 +319,11 @@ class _Rows:
         if self._left and of_no_level and (found is None or not self._begins(label or level, found)):
             self.notes.append(f"{label or level!r} below {self._left!r} is left out with it")
             return
+        if found is None and filled and self._listing and (label or level).casefold() in _OVERALL:
+            self.notes.append(
+                f"the row {label or level!r} below levels of {self._variable} is left out: it is their sum"
+            )
+            return
         if found is None:
             if filled:
                 called = label or level
@@ -373,7 +379,8 @@ class _Rows:
         numeric = self.codebook[self._variable].numeric
         if not label or filled:
             of_level = self._level(self._variable, text)
-            if of_level == MISSING or (of_level is not None and not (numeric and self._statistics)):
+            of_numbers = numeric and self._statistics and not {*self._statistics} & {"count", "share"}
+            if of_level == MISSING or (of_level is not None and not of_numbers):
                 return self._variable, of_level, ()
         named = self._named(text) if label else None
         if named is None and filled and numeric and _LINE.match(text) and (statistics := statistics_of(text)):

@@ -22,6 +22,7 @@ from outrisk.outputs.smooth.hypothesis_test import HypothesisTestEntry
 from outrisk.outputs.smooth.proportions import ProportionsEntry
 from outrisk.outputs.smooth.shape import ShapeEntry
 from outrisk.outputs.smooth.survival import SurvivalEntry
+from outrisk.outputs.tables.frequencies import FrequenciesEntry
 from outrisk.outputs.tables.rates import RatesEntry
 from outrisk.outputs.tables.table_one import TableOneEntry
 from outrisk.readers import esttab, gtsummary, modelsummary, r_output, spss_output, stata_log, statsmodels_summary
@@ -109,7 +110,8 @@ def _resolved(entry: Entry, codebook: Codebook, position: int, folder: Path, pla
         return [_of_mapping(entry, entry.values, codebook, place)]
     if not isinstance(entry.values, str):
         return [entry]
-    source, model = source_of(entry.values, folder, place)
+    shares = isinstance(entry, FrequenciesEntry | ProportionsEntry | TableOneEntry)
+    source, model = source_of(entry.values, folder, place, shares)
     place = f"{place} {source.name}" if "\n" not in entry.values else place
     if _by_label(source):
         if isinstance(entry, FormulaEntry) and len(built := entry.build(codebook, position)) == 1:
@@ -121,16 +123,18 @@ def _resolved(entry: Entry, codebook: Codebook, position: int, folder: Path, pla
     return entries_of_table(source, entry, codebook, place, model)
 
 
-def source_of(values: str, folder: Path, place: str) -> tuple[Source, int | None]:
-    """The file or the pasted text that values are in, and which model of it (behind '#')."""
+def source_of(values: str, folder: Path, place: str, percent: bool = False) -> tuple[Source, int | None]:
+    """The file or the pasted text that values are in, and which model of it (behind '#'). `percent`: percentages of a
+    sheet as they are shown, rather than as shares.
+    """
     if "\n" in values:
         return Source(f"{place} the pasted text", values), None
     name, _, model = values.rpartition("#")
     if name and model.isdigit() and not (folder / values).is_file():
         source = read_source_of_values(folder / name)
-        return (one_sheet(source, int(model), place), None) if source.sheets else (source, int(model))
+        return (one_sheet(source, int(model), place, percent), None) if source.sheets else (source, int(model))
     source = read_source_of_values(folder / values)
-    return one_sheet(source, 1, place) if source.sheets else with_head(folder / values, source), None
+    return one_sheet(source, None, place, percent) if source.sheets else with_head(folder / values, source), None
 
 
 def with_head(path: Path, source: Source) -> Source:
