@@ -13,6 +13,7 @@ from outrisk.errors import OutputError
 from outrisk.outputs.regression.surv import read_surv
 from outrisk.readers import multinom, polr
 from outrisk.readers.coefficients import BY_TERM, Coefficients
+from outrisk.readers.level_of_limits import level_of_limits
 from outrisk.readers.printed_by_r import rows_of_tibble, unwrapped, with_points
 from outrisk.readers.printed_fixed_effects import Absorbed
 from outrisk.readers.printed_number import read_printed
