@@ -14,6 +14,7 @@ from outrisk.outputs.tables.counted import TOTAL
 from outrisk.outputs.tables.protection import Protection
 from outrisk.readers.arranged_cells import Arranged, Key, arrange, given_count, number_of, words
 from outrisk.readers.cross_statistics import decimals_shown
+from outrisk.readers.decimal_signs import Signs
 from outrisk.readers.printed_number import Printed, as_given, is_undefined
 from outrisk.readers.remarks import remark
 from outrisk.readers.source import Grid, Source
@@ -31,6 +32,7 @@ _NAMES = {name: statistic for statistic, names in _CALLED.items() for name in na
 _SHARE = re.compile(r"(?:cr|c|top|share of (?:the )?(?:top|largest)|concentration ratio) ?([1-9]\d{0,3})(?: share)?")
 _PERCENT = re.compile(r"%|\bpercent|\bpct\b")
 _WHOLE = 1.0 + 1e-9
+_COUNTS = ("count",)
 _Numbers = Mapping[str, Mapping[Key, Printed | None]]
 
 
@@ -40,9 +42,9 @@ def entries_of_shape(source: Source, entry: ShapeEntry, codebook: Codebook, plac
     """
     by = tuple(entry.by)
     table, heads = _cells(source.grid, by, codebook, place)
-    arranged = arrange(table, by, codebook, source.comma, place) if by else _of_all(table, source.comma)
+    arranged = arrange(table, by, codebook, source.signs, place, _COUNTS) if by else _of_all(table, source.signs, place)
     numbers = {
-        name: {key: number_of(text, arranged, words(by, key), place) for key, text in texts.items()}
+        name: {key: number_of(text, arranged, words(by, key), place, name in _COUNTS) for key, text in texts.items()}
         for name, texts in arranged.texts.items()
     }
     statistics = _statistics(numbers, entry, place)
@@ -100,14 +102,15 @@ def _cells(grid: Grid, by: Sequence[str], codebook: Codebook, place: str) -> tup
     return CellTable(tuple(by), tuple(cells)), heads
 
 
-def _of_all(table: CellTable, comma: bool) -> Arranged:
+def _of_all(table: CellTable, signs: Signs, place: str) -> Arranged:
     """A table of one row, of all records."""
     texts: dict[str, dict[Key, str]] = {}
     for cell in table.cells:
         if () in texts.setdefault(cell.statistic, {}):
             raise OutputError("the table has several rows; say with 'by' which variables they are by")
         texts[cell.statistic][()] = cell.text
-    return Arranged((), texts, comma)
+    cells = {name: {f"the {name}": each[()]} for name, each in texts.items()}
+    return Arranged((), texts, signs.comma(cells, _COUNTS, place))
 
 
 def _statistics(numbers: _Numbers, entry: ShapeEntry, place: str) -> tuple[str, ...]:
