@@ -37,8 +37,8 @@ def differences(
 ) -> list[Difference]:
     """Every pair of outputs where the subset of the one contains that of the other; the smallest groups first.
 
-    Besides, sums of two or three outputs on subsets apart from each other, which together leave fewer than `threshold`
-    records of a larger one (or people, where the data say whose their records are). Of tables on the same subsets only
+    Besides, sums of outputs on subsets apart from each other, which together leave fewer than `threshold` records of a
+    larger one (or people, where the data say whose their records are). Of tables on the same subsets only
     the finest differenced ones are listed. `inside`: the small cells are listed, for a reader inside the environment.
     """
     return [row for row, _ in _isolating(outputs, original, threshold, inside, target)]
