@@ -8,9 +8,10 @@ import pytest
 
 from outrisk.appetite import Appetite
 from outrisk.assess.look import look
+from outrisk.assess.look.bars_as_tables import bars_as_tables
 from outrisk.codebook import Codebook, Variable
 from outrisk.microdata import Microdata
-from outrisk.outputs import Histogram
+from outrisk.outputs import Frequencies, Histogram
 from outrisk.outputs.tables.histogram import bars_of
 from outrisk.outputs.tables.protection import Protection
 
@@ -120,3 +121,33 @@ def test_what_is_certain_is_true_of_all_data_with_the_printed_bars(options):
                 again = np.stack(output.publish(output.refit(replace(data, codes=other))))
                 assert not np.array_equal(again, printed)
     assert certain > 2 or options == OPTIONS[5]  # where 0 is 0 or 1
+
+
+def of_differences(outputs, data, target="area"):
+    return [each for each in look(outputs, data, APPETITE, target) if each.rule == "difference of outputs"]
+
+
+def test_bars_of_other_breaks_are_subtracted():
+    """Of visits 0 and 1 there is one, in the north: bars from 0 and from 2 to 4 differ by that one record."""
+    data = records((0, 1, 1), *[(area, value, 20) for area in (0, 1) for value in (2, 3, 4, 5, 6)])
+    early, late = bars((0, 4, 6)), replace(bars((2, 4, 6)), name="late")
+    (found,) = of_differences([early, late], data)
+    assert (found.certain, found.people, found.about, found.output) == (True, 1, "area", "bars minus late")
+    assert "visits 0 or 1" in found.what
+    several = records((0, 1, 15), (1, 0, 15), *[(area, value, 20) for area in (0, 1) for value in (2, 3, 4, 5, 6)])
+    assert not of_differences([early, late], several)
+    rounded = replace(late, protection=Protection(round_to=5))
+    assert not any(each.certain for each in of_differences([early, rounded], data))
+
+
+def test_bars_are_subtracted_from_tables_of_some_of_their_values():
+    data = records((0, 1, 1), *[(area, value, 20) for area in (0, 1) for value in (2, 3, 4, 5, 6)])
+    some = Frequencies(CODEBOOK, "some", ("area",), "visits < 4")
+    (found,) = of_differences([some, bars((2, 4, 6))], data)
+    assert (found.certain, found.people, found.output) == (True, 1, "some minus bars")
+
+
+def test_bars_alone_and_shares_are_no_tables():
+    other = replace(bars((2, 4, 6)), name="other", show="proportions")
+    assert bars_as_tables([bars()]) == [] == bars_as_tables([other, replace(other, name="third")])
+    assert len(bars_as_tables([bars((0, 2, 4)), bars((0, 4, 6))])) == 4
