@@ -8,7 +8,7 @@ import pytest
 
 from outrisk.appetite import Appetite
 from outrisk.assess.look import look
-from outrisk.assess.look.bars_as_tables import bars_as_tables
+from outrisk.assess.look.as_subsets import as_subsets
 from outrisk.codebook import Codebook, Variable
 from outrisk.microdata import Microdata
 from outrisk.outputs import Frequencies, Histogram
@@ -149,5 +149,5 @@ def test_bars_are_subtracted_from_tables_of_some_of_their_values():
 
 def test_bars_alone_and_shares_are_no_tables():
     other = replace(bars((2, 4, 6)), name="other", show="proportions")
-    assert bars_as_tables([bars()]) == [] == bars_as_tables([other, replace(other, name="third")])
-    assert len(bars_as_tables([bars((0, 2, 4)), bars((0, 4, 6))])) == 4
+    assert as_subsets([bars()], CODEBOOK, []) == [] == as_subsets([other, replace(other, name="third")], CODEBOOK, [])
+    assert len(as_subsets([bars((0, 2, 4)), bars((0, 4, 6))], CODEBOOK, [])) == 4

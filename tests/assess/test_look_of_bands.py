@@ -57,6 +57,20 @@ def table(*by, **options):
 MANY = [(age, sex, ill, 1, 20) for age in AGES if age != 3 for sex in range(2) for ill in range(2)]
 
 
+def test_the_one_person_between_a_band_and_a_subset():
+    """Illness by whether younger than 3, and of those up to 3: the one of 3 is told; by a band with a gap nobody is."""
+    data = records(*MANY, (3, 0, 1, 3, 1))
+    some = Frequencies(CODEBOOK, "some", ("ill",), "age <= 3")
+    found = look([some, table("young", "ill")], data, APPETITE, "ill", rules=RULES)[0]
+    assert (found.rule, found.certain, found.about) == ("difference of outputs", True, "ill")
+    assert (found.output, found.who.tolist()) == ("some minus young x ill", [400])
+    for other in ([some, table("half", "ill")], [some, table("young", "sex", protection=Protection(round_to=5))]):
+        assert not [each for each in look(other, data, APPETITE, "ill", rules=RULES) if each.certain]
+    assert not [each for each in look([some, table("young", "ill")], data, APPETITE, "ill") if each.certain]
+    many = records(*MANY, *[(3, sex, ill, 1, 20) for sex in range(2) for ill in range(2)])
+    assert not look([some, table("young", "ill")], many, APPETITE, "ill", rules=RULES)
+
+
 def test_the_one_person_between_two_bands():
     data = records(*MANY, (3, 0, 1, 3, 1))
     outputs = [table("young", "ill"), table("youngish", "ill")]

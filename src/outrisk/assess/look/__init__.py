@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from outrisk.appetite import Appetite
-from outrisk.assess.look.bars_as_tables import bars_as_tables
+from outrisk.assess.look.as_subsets import as_subsets
 from outrisk.assess.look.by_statistics import given_back
 from outrisk.assess.look.contributions import dominance, equal_values, extremes, few_records
 from outrisk.assess.look.differences import subtracted
@@ -91,9 +91,9 @@ def look(
     found += unsaid(shapes_told(outputs, numbers, original, appetite), found)
     found += unsaid(crossed_told(outputs, numbers, original, target), found)
     found += unsaid(conditions_told(numbers, original, appetite, target), found)
-    bars = bars_as_tables(outputs)
-    beside = beside_statistics(Numbers.of([*outputs, *bars], original) if bars else numbers, outputs, original)
-    found += subtracted([*outputs, *bars], original, appetite, target, inside, beside)
+    parts = as_subsets(outputs, original.codebook, rules)
+    beside = beside_statistics(Numbers.of([*outputs, *parts], original) if parts else numbers, outputs, original)
+    found += subtracted([*outputs, *parts], original, appetite, target, inside, beside)
     found += sums_subtracted(numbers, original, appetite, target, inside)
     found += unsaid(bands_subtracted(numbers, rules, original, appetite, target, inside), found)
     found += not_printed(outputs, original, appetite, target, inside)
