@@ -14,7 +14,7 @@ import statsmodels.formula.api as smf
 
 from outrisk.appetite import Appetite
 from outrisk.assess.look import look
-from outrisk.assess.verdict.decide import Evidence, is_told
+from outrisk.assess.verdict.decide import are_disclosive
 from outrisk.codebook import Codebook, Variable
 from outrisk.microdata import Microdata, from_frame
 from outrisk.outputs import Frequencies, Magnitudes, Regression
@@ -87,14 +87,13 @@ def of_draw(case: str, seed: int, people: int) -> dict[str, Any]:
     target = next(name for name in ("diagnosis", "affair", "ill") if name in records.codebook.names)
     keys = tuple(name for name in records.codebook.names if name not in (target, "pay"))
     found = look(released, records, Appetite(), target)
-    held = Evidence("", target, keys, Appetite(), {}, found, [], [], (), 0)
     mine = [each for each in found if (each.rule, each.output) == (rule, output)]
     return {
         "rule": rule,
         "found": bool(mine),
         "named": any(each.people == number for each in mine),
         "people": number,
-        "disclosive": any(is_told(each, held) for each in found),
+        "disclosive": are_disclosive(found, Appetite(), keys),
         "acro": acro_flags(released, records, Appetite()),
     }
 

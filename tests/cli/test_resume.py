@@ -208,7 +208,7 @@ def test_a_long_run_goes_on_from_its_checkpoint(tmp_path, capsys, preset):
     heard = []
     for limit in (12, 45, 1000):
         made = studies.prepare_study(path, tmp_path / "runs" / "small", False, 1, None)
-        made.jobs = [replace(job, every=0.0) for job in made.jobs]
+        made.planned = [replace(job, every=0.0) for job in made.planned]
         halt = Event()
 
         def watch(fold, run, number, share, halt=halt, limit=limit):

@@ -204,6 +204,13 @@ smokeryes,0.512,0.221,0.021
 """
 
 
+def holds(values, which):
+    """The numbers of the table; of R's errors and p-values, which stop short of their end, a little around them."""
+    printed = np.array([0.512, 0.221, 0.021])
+    low, high = values.low[which], values.high[which]
+    assert (low <= printed).all() and (printed <= high).all() and (high - low <= 0.002).all()
+
+
 def test_a_table_of_some_terms_is_read_where_keep_says_so(tmp_path):
     (tmp_path / "t.csv").write_text(TABLE)
     entry = {"kind": "logit", "formula": "ill ~ smoker + age + area", "values": "t.csv"}
@@ -211,7 +218,7 @@ def test_a_table_of_some_terms_is_read_where_keep_says_so(tmp_path):
     (found,) = read(keep="smoker")
     (output,) = found.build(BOOK, 1)
     (values,) = released_as_given([output], found.values, tmp_path)
-    np.testing.assert_array_equal(values.values[output.printed], [0.512, 0.221, 0.021])
+    holds(values, output.printed)
     with pytest.raises(OutputError, match=r"no coefficient for age.*say with 'keep' which terms are printed"):
         read()
     with pytest.raises(OutputError, match="prints 'smokeryes', which 'keep' leaves out"):
@@ -219,7 +226,7 @@ def test_a_table_of_some_terms_is_read_where_keep_says_so(tmp_path):
     (tmp_path / "t.csv").write_text(TABLE.replace("smokeryes", "areaw"))
     (found,) = read(keep="area[T.w]")
     (values,) = released_as_given(found.build(BOOK, 1), found.values, tmp_path)
-    np.testing.assert_array_equal(values.values[values.known], [0.512, 0.221, 0.021])
+    holds(values, values.known)
     with pytest.raises(OutputError, match="no coefficient for area = s"):
         read(keep="area")
 
