@@ -67,6 +67,8 @@ def test_the_one_person_between_a_band_and_a_subset():
     for other in ([some, table("half", "ill")], [some, table("young", "sex", protection=Protection(round_to=5))]):
         assert not [each for each in look(other, data, APPETITE, "ill", rules=RULES) if each.certain]
     assert not [each for each in look([some, table("young", "ill")], data, APPETITE, "ill") if each.certain]
+    old = Frequencies(CODEBOOK, "old", ("young", "ill"), "age >= 3")  # of whom nobody is of the one band
+    assert not [each for each in look([some, old], data, APPETITE, "ill", rules=RULES) if each.people == 0]
     many = records(*MANY, *[(3, sex, ill, 1, 20) for sex in range(2) for ill in range(2)])
     assert not look([some, table("young", "ill")], many, APPETITE, "ill", rules=RULES)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 import numpy as np
 
 from outrisk.codebook import Codebook
+from outrisk.errors import OutputError
 from outrisk.outputs.base import Output, both
 from outrisk.outputs.conditions.banded import written_name
 from outrisk.outputs.tables.frequencies import Frequencies
@@ -38,8 +40,7 @@ def _bars(output: Output, outputs: Sequence[Output]) -> Iterator[Frequencies]:
     values = np.array(output.codebook[output.value].values, dtype=np.float64)
     bar = bars_of(values, output.breaks, output.closed)
     for at in np.unique(bar[bar >= 0]):
-        where = both(output.where, _between(output.value, values[bar == at]))
-        yield Frequencies(output.codebook, output.name, output.by, where, protection=output.protection)
+        yield from _part(output, output.by, _between(output.value, values[bar == at]))
 
 
 def _levels(output: Output, outputs: Sequence[Output], bands: _Bands) -> Iterator[Frequencies]:
@@ -51,8 +52,14 @@ def _levels(output: Output, outputs: Sequence[Output], bands: _Bands) -> Iterato
         if not by or len(by) == len(output.by) or number in by or not _divided(others, number):
             continue
         for condition in levels:
-            where = both(output.where, condition)
-            yield Frequencies(output.codebook, output.name, by, where, protection=output.protection)
+            yield from _part(output, by, condition)
+
+
+def _part(output: Frequencies | Histogram, by: tuple[str, ...], condition: str) -> Iterator[Frequencies]:
+    """The table of those of an output's people of whom a condition holds; none where it can hold of nobody."""
+    where = both(output.where, condition)
+    with suppress(OutputError):
+        yield Frequencies(output.codebook, output.name, by, where, protection=output.protection)
 
 
 def _divided(outputs: Sequence[Output], name: str) -> bool:
