@@ -67,8 +67,7 @@ class Left:
         some, none = found
         told, axis = Told.whole(data, variables, rows), list(variables).index(target)
         missing = (slice(None),) * axis + (slice(len(data.codebook[target].values), None),)
-        others = ~none
-        others[missing] = False
+        others = ~none  # a value that may be missing is not told, however few have another
         alone = others.sum(axis=axis, keepdims=True) - others == 0
         alone |= some & (np.expand_dims(told.people_over(axis), axis) == 1)
         alone &= (told.counts > 0) & (told.counts == told.counts.sum(axis=axis, keepdims=True))
