@@ -66,6 +66,22 @@ def degrees_of_freedom(output: Output, data: Microdata, appetite: Appetite, targ
         )
 
 
+def resting_on_few(output: Output, found: list[tuple[int, str]], who: Rows, on: str, advice: str) -> Found:
+    """The finding about coefficients, each with how few it rests `on`."""
+    found = sorted(found)
+    return Found.of(
+        "few people behind a coefficient",
+        False,
+        output.name,
+        len(found),
+        who,
+        f"{plural(len(found), 'coefficient')} rest{'s' * (len(found) == 1)} on fewer than {on}; the fewest is "
+        f"{found[0][0]}.",
+        named([f"{name}: {number:,}" for number, name in found]),
+        advice,
+    )
+
+
 def few_behind(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
     """Coefficients of columns in which few records differ from all others (of a Cox model few of those with the event),
     outcomes that few have, and records that decide a coefficient.
@@ -86,18 +102,9 @@ def few_behind(output: Output, data: Microdata, appetite: Appetite, target: str)
             found.append((number, (output.names or {}).get(name, name)))
             apart |= differs
     if found:
-        found.sort()
-        least = found[0][0]
-        yield Found.of(
-            "few people behind a coefficient",
-            False,
-            output.name,
-            len(found),
-            rows[apart],
-            f"{plural(len(found), 'coefficient')} rest{'s' * (len(found) == 1)} on fewer than "
-            f"{appetite.safe_threshold} {what} that differ from all others in their column; the fewest is {least}.",
-            named([f"{name}: {number:,}" for number, name in found]),
-            "Merge these levels with others, or leave the records out.",
+        on = f"{appetite.safe_threshold} {what} that differ from all others in their column"
+        yield resting_on_few(
+            output, found, rows[apart], on, "Merge these levels with others, or leave the records out."
         )
     few = [each for each in _outcomes(output, sample, rows, data) if 0 < each[0] < appetite.safe_threshold]
     if few:

@@ -14,12 +14,12 @@ import numpy as np
 from outrisk.appetite import Appetite
 from outrisk.assess.look.finding import NOBODY, Found, Rows, named, people, plural
 from outrisk.assess.look.known import Kind, shape
+from outrisk.assess.look.nested import nested
 from outrisk.assess.look.printed import Numbers, cell_label, places
 from outrisk.assess.look.told import Flags
-from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Subset
-from outrisk.outputs.conditions.pairs import Pair, compare
+from outrisk.outputs.conditions.pairs import Pair
 from outrisk.records.schema import WITH
 
 
@@ -59,17 +59,9 @@ def _all(numbers: Numbers, data: Microdata) -> Iterator[_Told]:
     subsets = [kind for kind in numbers.closed if kind.counts and not kind.lacks and not kind.also]
     for smaller in filter(lambda kind: kind.where, subsets):
         for larger in (Kind(""), *(kind for kind in subsets if kind.where)):
-            if (pair := _nested(numbers, larger.where, smaller.where)) is not None:
+            if (pair := nested(numbers, larger.where, smaller.where)) is not None:
                 for name in Subset(numbers.codebook, smaller.where, "").variables:
                     yield from _by_cells(numbers, data, larger, smaller, pair, name)
-
-
-def _nested(numbers: Numbers, larger: str, smaller: str) -> Pair | None:
-    try:
-        pair = compare(numbers.codebook, larger, smaller, "a subset")
-    except OutputError:  # too many combinations of values to go through
-        return None
-    return pair if pair.contains and not pair.equal else None
 
 
 def _by_cells(numbers: Numbers, data: Microdata, larger: Kind, smaller: Kind, pair: Pair, name: str) -> Iterator[_Told]:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.appetite import Appetite
-from outrisk.assess.look.finding import Found, Rows, counted, named, plural
+from outrisk.assess.look.finding import Found, Rows, counted, plural
+from outrisk.assess.look.fits import resting_on_few
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
@@ -112,19 +113,9 @@ def _behind(
             found.append((number, name))
             apart |= varies
     if found:
-        found.sort()
-        yield Found.of(
-            "few people behind a coefficient",
-            False,
-            output.name,
-            len(found),
-            rows[apart],
-            f"{plural(len(found), 'coefficient')} rest{'s' * (len(found) == 1)} on fewer than "
-            f"{appetite.safe_threshold} {counted(data)}, those of the groups in which the term varies; the fewest is "
-            f"{found[0][0]}.",
-            named([f"{name}: {number:,}" for number, name in found]),
-            "Leave the term out, or take fixed effects of larger groups.",
-        )
+        on = f"{appetite.safe_threshold} {counted(data)}, those of the groups in which the term varies"
+        advice = "Leave the term out, or take fixed effects of larger groups."
+        yield resting_on_few(output, found, rows[apart], on, advice)
 
 
 def _alone(

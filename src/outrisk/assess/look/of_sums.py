@@ -12,10 +12,10 @@ from outrisk.assess.look.contributions import DOMINANCE, Cell, broken_rules, by_
 from outrisk.assess.look.differences import group_in_words
 from outrisk.assess.look.finding import NOBODY, Found, Rows, counted, named, people, plural
 from outrisk.assess.look.known import Array, Kind, Known
+from outrisk.assess.look.nested import nested
 from outrisk.assess.look.printed import Numbers, cell_label, places
-from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
-from outrisk.outputs.conditions.pairs import Pair, compare
+from outrisk.outputs.conditions.pairs import Pair
 from outrisk.records.schema import MINUS
 
 _ARITHMETIC = 1e-9  # of a sum
@@ -113,11 +113,7 @@ def sums_subtracted(
 def _nested(numbers: Numbers, larger: Kind, smaller: Kind) -> Pair | None:
     if larger == smaller or replace(larger, where=smaller.where) != smaller:
         return None
-    try:
-        pair = compare(numbers.codebook, larger.where, smaller.where, "a subset")
-    except OutputError:  # too many combinations of values to go through
-        return None
-    return pair if pair.contains and not pair.equal else None
+    return nested(numbers, larger.where, smaller.where)
 
 
 def _subtracted(

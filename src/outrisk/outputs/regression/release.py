@@ -43,15 +43,7 @@ STEEPEST = 1e30  # of a derivative
 INFERENCE: tuple[Number, ...] = ("standard_errors", "confidence_limits", "p_values")
 OF_EACH: tuple[Number, ...] = ("coefficients", *INFERENCE)  # each coefficient has its own
 COUNTS: tuple[Number, ...] = ("n", "events", "levels")
-OF_ABSORBED: tuple[Number, ...] = (
-    "r2_within",
-    "r2_adjusted",
-    "rmse",
-    "f",
-    "sigma_u",
-    "rho",
-    "levels",
-)  # of fixed effects
+OF_ABSORBED: tuple[Number, ...] = NUMBERS[NUMBERS.index("r2_within") :]  # of fixed effects
 _SINGLE: dict[Number, str] = {
     "n": "number of records",
     "events": "number of events",
