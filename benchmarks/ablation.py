@@ -166,6 +166,7 @@ SWITCHES = {  # operator: settings, constants of the tuning, (place, name, what 
     "closing in, no round without gain goes on": ({}, {}, [(closing, "KICKS", (0, 0))]),
     "closing in, values changed of any records": ({}, {}, [(swaps, "_changes", of_any)]),
     "closing in, swaps by sorting alone": ({}, {}, [(closing, "drawn_alike", by_sorting)]),
+    "closing in, no amounts moved at once": ({}, {}, [(local_search, "moved", lambda *_: None)]),
     "closing in, all changes alike": ({}, {}, [(by_size, "PEOPLE", (0, 0))]),
     "closing in, no swaps beside changes": ({}, {}, [(freely.Freely, "_swaps", no_swaps)]),
     "no local search beside swaps": ({}, {"beside": 1e-9}, []),
@@ -188,7 +189,7 @@ LOGIT = (
     "no penalty weights",
     "uniform start",
 )
-ALONE = ("closing in, all changes alike", "closing in, no swaps beside changes")
+ALONE = ("closing in, no amounts moved at once", "closing in, all changes alike", "closing in, no swaps beside changes")
 OF_FEW = ("as is", "no annealing of few people", "annealing of few people, one chain")
 CLASSES = {
     "a lone logit": LOGIT,

@@ -39,6 +39,8 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "values_with_sums._FEW", "values_with_sums._FEWER", "values_with_sums._NODES", "values_with_sums._TRIES",
     "values_with_sums._NEAR", "values_with_sums._ROUNDS", "values_with_sums._PAIRS",
     # tolerances that end an iteration, and its steps at most
+    "amounts.MANY", "amounts.STEPS", "amounts.IN_VAIN", "amounts.WORTH", "amounts.MOST", "amounts.RECORDS",
+    "amounts.EACH", "amounts.DAMPED", "amounts.LESS", "amounts.MORE", "amounts.WITHIN", "amounts.APART",
     "acceptance.GAIN", "acceptance.WORTH", "balance.STEPS", "balance.STILL", "balance.SHORTEST", "balance.TIGHTER",
     "balance.SWEEPS",
     "mending.GENTLY", "mending.MOST",

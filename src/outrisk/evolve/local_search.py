@@ -20,6 +20,7 @@ import numpy as np
 
 from outrisk.evolve import moves
 from outrisk.evolve.acceptance import Nearest, Settled, Standstill
+from outrisk.evolve.amounts import moved
 from outrisk.evolve.by_refit import by_refit
 from outrisk.evolve.by_size import closing_of
 from outrisk.evolve.candidate import Candidate, draw_candidate
@@ -256,6 +257,11 @@ class _Search:
         if closing.sums_are_due() and (linear := self._with_sums(child)):
             self.candidate, self.spare, self.linear = child, at, linear
             return
+        assert closing.errors is not None
+        if found := moved(at, self.linear, self._linearise, closing.errors, self.rng):
+            (at, self.linear), self.candidate = found, found[0]
+            child.become(at)
+            equations = closing.look(self.linear, at, False)
         closing.tighten(equations)
         linear = None
         gained = closing.round(child.codes, equations, self.linear, self.rng)
