@@ -14,6 +14,7 @@ from scipy.stats import norm
 
 from outrisk.codebook import Codebook, format_value
 from outrisk.errors import OutputError
+from outrisk.grammar import named_in
 from outrisk.outputs.base import Array, support_frame
 from outrisk.outputs.regression.design import Side, filled
 from outrisk.outputs.regression.release import Kind
@@ -101,6 +102,13 @@ class Designs:
             return None
         values = np.array(self.codebook[name].values, dtype=float)
         return int(having[0].columns[0]) if np.array_equal(having[0].rows[: len(values), 0], values) else None
+
+    @cached_property
+    def categories(self) -> list[str]:
+        """The variables that enter by their levels, as they are or in C(...)."""
+        coded = [str(factor) for factor, (_, state) in self.side.spec.encoder_state.items() if "contrasts" in state]
+        whole = [each for each in coded if each.startswith("C(") or each.strip("`") in self.side.variables]
+        return [name for name in self.side.variables if any(named_in(each, [name]) for each in whole)]
 
     def levels(self, name: str) -> list[int]:
         """The codes of the levels of a category, without those that have no column."""

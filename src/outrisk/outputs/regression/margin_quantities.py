@@ -65,7 +65,7 @@ class Quantities:
             raise self._error(f"dydx: '{name}' is no variable on the right of the formula; these are {side.variables}")
         if self.factors != "levels":
             return [self._of_column(at, side.columns[at]) for at in side.places(name)]
-        if name in side.categories:
+        if name in self.designs.categories:
             base = self.designs.reference(name)
             return [
                 Quantity(f"dy/dx: {name} = {self._value(name, code)}",
@@ -91,12 +91,12 @@ class Quantities:
     def _predictions(self, named: str) -> list[Quantity]:
         if not named:
             return [Quantity("margin", ((1.0, ("levels", ())),))]
-        names, side = named.split(":"), self.designs.side
+        names = named.split(":")
         for name in names:
-            if name not in side.categories or name not in self.designs.codebook:
+            if name not in self.designs.categories:
                 raise self._error(
                     f"predictions: '{name}' is no category on the right of the formula; these are "
-                    f"{list(side.categories)}"
+                    f"{self.designs.categories}"
                 )
         found = []
         for codes in product(*(self.designs.levels(name) for name in names)):
@@ -178,7 +178,7 @@ class Quantities:
                 raise self._error("at_means: the formula has interactions, of whose means programs make different things")
         for name in self.designs.side.variables:
             if len(self.designs.having(name)) > 1 or (
-                name not in self.designs.side.categories and self.designs.column_of(name) is None
+                name not in self.designs.categories and self.designs.column_of(name) is None
             ):
                 raise self._error(f"at_means: '{name}' is not in the formula as it is; programs differ in its mean")
         if self.designs.offset is not None:
