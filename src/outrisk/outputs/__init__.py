@@ -8,7 +8,7 @@ from outrisk.outputs.given import released_as_given
 from outrisk.outputs.plain_entry import entry_of
 from outrisk.outputs.regression.cox import Cox
 from outrisk.outputs.regression.cox_entry import CoxEntry
-from outrisk.outputs.regression.margins import Margins
+from outrisk.outputs.regression.marginal_effects import Margins
 from outrisk.outputs.regression.margins_entry import MarginsEntry
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.regression_entry import Logit, RegressionEntry, logit_from_terms

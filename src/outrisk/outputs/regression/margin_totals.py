@@ -19,7 +19,7 @@ from outrisk.problem.formulas import Estimates, ModelSays
 from outrisk.problem.released import ModelPart
 
 if TYPE_CHECKING:
-    from outrisk.outputs.regression.margins import Margins
+    from outrisk.outputs.regression.marginal_effects import Margins
 
 MOST_NUMBERS = 20_000_000  # what all kinds of records add to totals of margins, at most
 _RIDGE = 1e-11  # least eigenvalue of a scaled covariance that is told from 0

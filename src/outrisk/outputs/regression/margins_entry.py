@@ -12,7 +12,7 @@ from outrisk.errors import OutputError
 from outrisk.outputs.base import Entry, Level, Names, listed
 from outrisk.outputs.regression.design import read_formula
 from outrisk.outputs.regression.margin_quantities import Factors
-from outrisk.outputs.regression.margins import Margins
+from outrisk.outputs.regression.marginal_effects import Margins
 from outrisk.outputs.regression.release import DECIMALS, Number, Release
 from outrisk.outputs.regression.sandwich import Covariance, Distribution, Estimator
 

@@ -197,6 +197,11 @@ class Regression(Common):
         return [name for name in self.codebook.names if name in used]
 
     @property
+    def has_constant(self) -> bool:
+        """Whether the columns of some term add up to a constant."""
+        return self.tables.has_constant
+
+    @property
     def references(self) -> dict[str, str]:
         """Variables that enter as categories, each with its reference level ('' if its coding has none)."""
         return self._sides[1].categories

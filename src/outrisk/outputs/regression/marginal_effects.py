@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -100,6 +100,11 @@ class Margins(Common):
             covariance=self.covariance,
             importance=self.importance,
         )
+
+    @property
+    def regression_of_n(self) -> Regression:
+        """The regression of which the number of records is printed beside coefficients."""
+        return replace(self.regression, release=Release(("coefficients", "n")), covariance=OF_THE_MODEL)
 
     @cached_property
     def quantities(self) -> Quantities:
