@@ -47,7 +47,9 @@ def test_margins_of_a_model_of_a_group_alone_are_its_proportions(model):
     if model != "ols":
         np.testing.assert_allclose(ours[3:6], theirs[1::per], rtol=1e-6)
     found = look([output], data, Appetite(), "ill")
-    plain = look([Proportions(CODEBOOK, "m", "ill", ("arm",), tuple(cells.places), places=cells.places)], data, Appetite(), "ill")
+    plain = look(
+        [Proportions(CODEBOOK, "m", "ill", ("arm",), tuple(cells.places), places=cells.places)], data, Appetite(), "ill"
+    )
     said = {(each.rule, each.certain, each.places) for each in found}
     assert {(each.rule, each.certain, each.places) for each in plain} <= said
     assert any(each.rule == "few people behind a margin" and each.places == "arm=c: 4" for each in found)

@@ -67,7 +67,9 @@ def _of_statsmodels(source: Source, place: str) -> _Table:
     for line in text.splitlines():
         cells = re.split(r"\s+", line.strip())
         if len(cells) > 6 and all(read_printed(cell) or is_undefined(cell) for cell in cells[-6:]):
-            values = dict(zip(("margins", "standard_errors", "z", "p_values", "lower", "upper"), cells[-6:], strict=True))
+            values = dict(
+                zip(("margins", "standard_errors", "z", "p_values", "lower", "upper"), cells[-6:], strict=True)
+            )
             rows.append((" ".join(cells[:-6]), (), values))
     said: dict[str, Any] = {"model": [_OF_STATSMODELS.get(kind[1] if kind else "", kind[1] if kind else "")]}
     if at and at[1] not in ("overall", "mean"):
@@ -99,7 +101,9 @@ def _rows_of_stata(below: str, place: str) -> Iterator[_Row]:
         if not left or not cells:
             header = left
         elif len(cells) != len(parts):
-            raise OutputError(f"{place}: the row {left!r} has {len(cells)} numbers, and {len(parts)} are known: {right}")
+            raise OutputError(
+                f"{place}: the row {left!r} has {len(cells)} numbers, and {len(parts)} are known: {right}"
+            )
         else:
             values = dict(zip(parts, cells, strict=True))
             yield (header.replace("#", ":"), tuple(left.split("#")), values) if header else (left, (), values)
@@ -122,7 +126,9 @@ def _said_by_stata(above: str, head: str, place: str) -> dict[str, Any]:
     at = re.findall(r"=\s*\S+\s*(\(\w+\))?", above.partition("At:")[2] or above.partition("at  ")[2])
     said["at_means"] = "(mean)" in at
     if re.search(r"(?m)^\s*At(:| )", above) and "(mean)" not in at:
-        raise OutputError(f"{place}: its margins are at values of variables, which are not known; give those over records")
+        raise OutputError(
+            f"{place}: its margins are at values of variables, which are not known; give those over records"
+        )
     level = re.search(r"\[(\d+(?:\.\d+)?)%", head)
     if level:
         said["level"] = float(level[1]) / 100.0
@@ -163,7 +169,9 @@ def _hold(table: _Table, entry: MarginsEntry, place: str) -> None:
     """OutputError where the table says otherwise than the entry."""
     said = table.said
     if "model" in said and entry.model not in said["model"]:
-        raise OutputError(f"{place}: its margins are of a {' or '.join(said['model'])}, the output says model: {entry.model}")
+        raise OutputError(
+            f"{place}: its margins are of a {' or '.join(said['model'])}, the output says model: {entry.model}"
+        )
     if "at_means" in said and said["at_means"] != entry.at_means:
         how = "at the means" if said["at_means"] else "averages over records"
         raise OutputError(f"{place}: its margins are {how}, the output says at_means: {str(entry.at_means).lower()}")
@@ -172,7 +180,9 @@ def _hold(table: _Table, entry: MarginsEntry, place: str) -> None:
         how = "robust" if said["robust"] else "by the model"
         raise OutputError(f"{place}: its standard errors are {how}, the output says otherwise; correct its covariance")
     if "level" in said and abs(said["level"] - entry.level) > 1e-9:
-        raise OutputError(f"{place}: its limits are at {100 * said['level']:g} %, the output says level: {entry.level:g}")
+        raise OutputError(
+            f"{place}: its limits are at {100 * said['level']:g} %, the output says level: {entry.level:g}"
+        )
     if table.columns and "factors" not in entry.model_fields_set:
         raise OutputError(
             f"{place}: statsmodels' effects do not say whether dummy=True; give the output factors: columns (with it), "
@@ -249,7 +259,9 @@ def _values(built: Margins, entry: MarginsEntry, table: _Table, codebook: Codebo
     for name, levels, texts in table.rows:
         label = _label(name, levels, table, built, codebook, place)
         if label not in names:
-            raise OutputError(f"{place}: its row '{label}' is none of the output's margins, which are {'; '.join(names[:20])}")
+            raise OutputError(
+                f"{place}: its row '{label}' is none of the output's margins, which are {'; '.join(names[:20])}"
+            )
         if label in by_name:
             raise OutputError(f"{place}: '{label}' stands there twice; keep one")
         by_name[label] = texts
@@ -273,9 +285,7 @@ def _values(built: Margins, entry: MarginsEntry, table: _Table, codebook: Codebo
     return values
 
 
-def _label(
-    name: str, levels: tuple[str, ...], table: _Table, built: Margins, codebook: Codebook, place: str
-) -> str:
+def _label(name: str, levels: tuple[str, ...], table: _Table, built: Margins, codebook: Codebook, place: str) -> str:
     if table.columns:
         columns = built.regression.columns
         if name in columns:

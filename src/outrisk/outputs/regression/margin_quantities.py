@@ -68,8 +68,10 @@ class Quantities:
         if name in self.designs.categories:
             base = self.designs.reference(name)
             return [
-                Quantity(f"dy/dx: {name} = {self._value(name, code)}",
-                         ((1.0, ("levels", ((name, code),))), (-1.0, ("levels", ((name, base),)))))  # fmt: skip
+                Quantity(
+                    f"dy/dx: {name} = {self._value(name, code)}",
+                    ((1.0, ("levels", ((name, code),))), (-1.0, ("levels", ((name, base),)))),
+                )  # fmt: skip
                 for code in self.designs.levels(name)
                 if code != base
             ]
@@ -175,7 +177,9 @@ class Quantities:
         """OutputError where programs differ in what the means of a model's columns are."""
         for term in self.designs.terms:
             if len(term.joint.variables) > 1:
-                raise self._error("at_means: the formula has interactions, of whose means programs make different things")
+                raise self._error(
+                    "at_means: the formula has interactions, of whose means programs make different things"
+                )
         for name in self.designs.side.variables:
             if len(self.designs.having(name)) > 1 or (
                 name not in self.designs.categories and self.designs.column_of(name) is None

@@ -52,7 +52,9 @@ class MarginsEntry(Entry):
         """The output of this entry, the `position`-th (from 1) of its study."""
         name = self.name or f"margins {position}"
         if "margins" not in self.release:
-            raise OutputError(f"output '{name}': release: {list(self.release)} lacks margins; the other parts are theirs")
+            raise OutputError(
+                f"output '{name}': release: {list(self.release)} lacks margins; the other parts are theirs"
+            )
         dydx = self.dydx
         if not dydx and not self.predictions:
             dydx = ("*",)

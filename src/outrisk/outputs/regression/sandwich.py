@@ -123,9 +123,7 @@ class Sandwich:
         """The covariance (K, K), where the inverse of the information and the number of records are these."""
         return self.covariance.factor(n, self.groups(totals), self.K)[0] * (inverse @ self._meat(totals) @ inverse)
 
-    def slopes(
-        self, totals: Array, inverse: Array, n: float, along: Array | None = None
-    ) -> tuple[Array, Array, Array]:
+    def slopes(self, totals: Array, inverse: Array, n: float, along: Array | None = None) -> tuple[Array, Array, Array]:
         """Derivatives of its diagonal, or of the variances of combinations `along` (J, K) of the coefficients: in the
         information (J, r) and in the meat (J, p), of their totals each, and in the number of records (J,).
         """
